@@ -1,0 +1,35 @@
+// What the formatter and the type checker do not see: floating promises, escape hatches, stray prints.
+import tseslint from "typescript-eslint";
+
+export default tseslint.config(
+  { ignores: ["node_modules/", "data/", "console/dist/", "eslint.config.js"] },
+  ...tseslint.configs.strictTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: true } },
+    rules: {
+      eqeqeq: "error",
+      "no-console": "error",
+      "@typescript-eslint/restrict-template-expressions": [
+        "error",
+        { allowNumber: true, allowBoolean: true },
+      ],
+      "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
+      // A condition the types call impossible is often the one that guards a wire format.
+      "@typescript-eslint/no-unnecessary-condition": "off",
+      "@typescript-eslint/consistent-type-imports": "error",
+    },
+  },
+  // The command line is the one place that prints; benchmarks and tests report for themselves.
+  { files: ["src/cli/**", "bench/**", "scripts/**"], rules: { "no-console": "off" } },
+  {
+    files: ["**/*.test.ts", "test/**", "bench/**"],
+    rules: {
+      "@typescript-eslint/no-non-null-assertion": "off",
+      "@typescript-eslint/no-unsafe-assignment": "off",
+      "@typescript-eslint/no-unsafe-member-access": "off",
+      "@typescript-eslint/no-unsafe-argument": "off",
+      "@typescript-eslint/no-unsafe-call": "off",
+      "@typescript-eslint/no-unsafe-return": "off",
+    },
+  },
+);
