@@ -1,0 +1,65 @@
+// JSON at the door of the Admin API: strict decoding, bounded depth, and JSON merge patch (RFC 7396).
+import { GatehouseError, validationError } from "./errors.ts";
+
+export type JsonObject = Record<string, unknown>;
+
+const MAX_DEPTH = 32;
+const NUL_OR_LONE_SURROGATE = /\0|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Decodes a request body into a JSON object, refusing what no record may hold (see `refuseUnstorable`). */
+export function parseJsonObject(bytes: Uint8Array): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(decoder.decode(bytes));
+  } catch (cause) {
+    throw new GatehouseError("invalid_json", "The body is not valid JSON in UTF-8.", { cause });
+  }
+  if (!isJsonObject(value)) {
+    throw new GatehouseError("invalid_json", "The body must be a JSON object.");
+  }
+  refuseUnstorable(value, "", 1);
+  return value;
+}
+
+/**
+ * Refuses what would break later, where the error would be less clear: nesting without end, `__proto__`
+ * (an assignment would change the prototype instead), and text that PostgreSQL cannot hold.
+ */
+function refuseUnstorable(value: unknown, path: string, depth: number): void {
+  if (typeof value === "string") {
+    if (NUL_OR_LONE_SURROGATE.test(value)) {
+      throw validationError([{ path, message: "must not contain U+0000 or half of a surrogate pair" }]);
+    }
+    return;
+  }
+  if (typeof value !== "object" || value === null) return;
+  if (depth > MAX_DEPTH) {
+    throw validationError([{ path: "", message: `must not be nested more than ${MAX_DEPTH} levels deep` }]);
+  }
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) refuseUnstorable(item, `${path}[${index}]`, depth + 1);
+    return;
+  }
+  for (const [key, item] of Object.entries(value)) {
+    const itemPath = path === "" ? key : `${path}.${key}`;
+    if (key === "__proto__") throw validationError([{ path: itemPath, message: "unknown field" }]);
+    refuseUnstorable(key, itemPath, depth + 1);
+    refuseUnstorable(item, itemPath, depth + 1);
+  }
+}
+
+/** RFC 7396: objects merge, everything else replaces, null removes (and so returns a field to its default). */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isJsonObject(patch)) return patch;
+  const merged: JsonObject = isJsonObject(target) ? { ...target } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) Reflect.deleteProperty(merged, key);
+    else merged[key] = mergePatch(merged[key], value);
+  }
+  return merged;
+}

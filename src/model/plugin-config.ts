@@ -1,0 +1,25 @@
+// A plugin attached to a gateway: which, when, in what order. Its settings are judged by the plugin itself.
+import { z } from "zod";
+import { priorityField } from "./fields.ts";
+
+export const PLUGIN_STAGES = ["pre_request", "post_request", "pre_response", "post_response"] as const;
+export type PluginStage = (typeof PLUGIN_STAGES)[number];
+
+export const PLUGIN_NAME = /^[A-Za-z0-9._-]{1,64}$/;
+
+export const pluginConfigSchema = z
+  .strictObject({
+    name: z.string().regex(PLUGIN_NAME, "must be 1 to 64 letters, digits, '.', '_' or '-'").meta({
+      description: "`rate_limiter`, `code_sanitation`, or the name of a registered custom plugin.",
+    }),
+    stage: z.enum(PLUGIN_STAGES).meta({ description: "When it runs." }),
+    enabled: z.boolean().default(true).meta({ description: "A disabled plugin costs nothing." }),
+    priority: priorityField.default(1).meta({ description: "Lower runs first; then as listed." }),
+    settings: z.record(z.string(), z.unknown()).default({}).meta({ description: "Judged by the plugin." }),
+    on_error: z.enum(["fail", "continue"]).default("fail").meta({
+      description: "What happens to the request when the plugin throws or takes longer than 5 s.",
+    }),
+  })
+  .meta({ id: "PluginConfig" });
+
+export type PluginConfig = z.output<typeof pluginConfigSchema>;

@@ -1,0 +1,128 @@
+// Turns a schema's verdict into our error: every fault with its path, unknown fields with their nearest neighbour.
+import { z } from "zod";
+import { validationError, type ErrorDetail } from "../base/errors.ts";
+import { nearestName } from "../base/nearest-name.ts";
+
+const MAX_DETAILS = 50;
+const MAX_NAME = 100;
+
+export type Validated<T> =
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly details: ErrorDetail[] };
+
+/** Validates and throws the 400 that names every fault. */
+export function validate<T>(schema: z.ZodType<T>, value: unknown): T {
+  const result = check(schema, value);
+  if (!result.ok) throw validationError(result.details);
+  return result.value;
+}
+
+export function check<T>(schema: z.ZodType<T>, value: unknown): Validated<T> {
+  const result = schema.safeParse(value, { reportInput: true });
+  if (result.success) return { ok: true, value: result.data };
+  const details = result.error.issues.slice(0, MAX_DETAILS).flatMap((issue) => describeIssue(schema, issue));
+  return { ok: false, details: details.slice(0, MAX_DETAILS) };
+}
+
+/** `["targets", 1, "credentials"]` → `targets[1].credentials`. */
+export function formatPath(path: readonly PropertyKey[]): string {
+  let text = "";
+  for (const key of path) {
+    if (typeof key === "number") text += `[${key}]`;
+    else text += text === "" ? shorten(String(key)) : `.${shorten(String(key))}`;
+  }
+  return text;
+}
+
+/** The fault of a name that is not known, for fields, parameters and whatever else is looked up by name. */
+export function unknownNameMessage(name: string, known: Iterable<string>, what = "field"): string {
+  const nearest = nearestName(name, known);
+  return nearest === null ? `unknown ${what}` : `unknown ${what}; did you mean "${nearest}"?`;
+}
+
+function describeIssue(schema: z.ZodType, issue: z.core.$ZodIssue): ErrorDetail[] {
+  if (issue.code === "unrecognized_keys") {
+    const known = knownKeys(schema, issue.path);
+    return issue.keys.map((key) => ({
+      path: formatPath([...issue.path, key]),
+      message: unknownNameMessage(key, known),
+    }));
+  }
+  if (issue.code === "invalid_key") {
+    return [{ path: formatPath(issue.path), message: issue.issues[0]?.message ?? "is not a valid name" }];
+  }
+  return [{ path: formatPath(issue.path), message: describeFault(issue) }];
+}
+
+function describeFault(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      if (issue.input === undefined) return "is required";
+      return `must be ${withArticle(issue.expected)}, not ${describeValue(issue.input)}`;
+    case "invalid_value": {
+      if (issue.input === undefined) return "is required";
+      const values = issue.values.map((value) => JSON.stringify(value)).join(", ");
+      const meant =
+        typeof issue.input === "string" ? nearestName(issue.input, issue.values.map(String)) : null;
+      const hint = meant === null || issue.values.length === 1 ? "" : `; did you mean "${meant}"?`;
+      return `must be ${issue.values.length === 1 ? "" : "one of "}${values}${hint}`;
+    }
+    case "too_small":
+      return usesOwnWords(issue.message) ? issue.message : `must be at least ${String(issue.minimum)}`;
+    case "too_big":
+      return usesOwnWords(issue.message) ? issue.message : `must be at most ${String(issue.maximum)}`;
+    default:
+      return issue.message;
+  }
+}
+
+/** zod's own sentences start with a capital; ours follow the path they stand behind. */
+function usesOwnWords(message: string): boolean {
+  return /^[a-z"]/.test(message);
+}
+
+const ARTICLES: Record<string, string> = {
+  int: "a whole number",
+  record: "an object",
+  object: "an object",
+  array: "an array",
+};
+
+function withArticle(expected: string): string {
+  return ARTICLES[expected] ?? `a ${expected}`;
+}
+
+function describeValue(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "number") return Number.isInteger(value) ? "a number" : "a fraction";
+  return withArticle(typeof value);
+}
+
+/** The fields of the object schema that stands at `path`, seen through defaults, arrays and the like. */
+function knownKeys(root: z.ZodType, path: readonly PropertyKey[]): string[] {
+  let schema: unknown = unwrap(root);
+  for (const key of path) {
+    if (schema instanceof z.ZodObject) schema = unwrap((schema.shape as Record<PropertyKey, unknown>)[key]);
+    else if (schema instanceof z.ZodArray) schema = unwrap(schema.element);
+    else if (schema instanceof z.ZodRecord) schema = unwrap(schema.valueType);
+    else return [];
+  }
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+}
+
+function unwrap(schema: unknown): unknown {
+  if (
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodOptional
+  ) {
+    return unwrap(schema.unwrap());
+  }
+  if (schema instanceof z.ZodPipe) return unwrap(schema.in);
+  return schema;
+}
+
+function shorten(name: string): string {
+  return name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME)}…`;
+}

@@ -1,0 +1,59 @@
+// Settings of rate_limiter (specification 2.7): limits by type, and what happens when one is full.
+import { z } from "../../sdk/index.ts";
+
+const WINDOW = /^([1-9]\d{0,8})([smhd])$/;
+const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
+const MAX_WINDOW_SECONDS = 366 * 86_400;
+
+/** `30s`, `5m`, `1h`, `1d` in seconds, or null when the text is no such duration. */
+export function windowSeconds(text: string): number | null {
+  const [, count, unit] = WINDOW.exec(text) ?? [];
+  if (count === undefined) return null;
+  return Number(count) * SECONDS[unit as keyof typeof SECONDS];
+}
+
+const windowField = z
+  .string()
+  .refine(
+    (text) => windowSeconds(text) !== null,
+    "must be a number and a unit (s, m, h or d), such as 30s or 5m",
+  )
+  .refine((text) => (windowSeconds(text) ?? 0) <= MAX_WINDOW_SECONDS, "must not be longer than 366 days");
+
+const limitSchema = z.strictObject({
+  limit: z.int().min(1).max(1_000_000).meta({ description: "Maximum requests in the trailing window." }),
+  window: windowField.meta({ description: "A number and a unit: 30s, 5m, 1h, 1d." }),
+});
+
+export const rateLimiterSettings = z.strictObject({
+  limits: z
+    .strictObject({
+      global: limitSchema.optional().meta({ description: "All requests of the gateway together." }),
+      per_ip: limitSchema.optional().meta({ description: "By client address." }),
+      per_user: limitSchema
+        .optional()
+        .meta({ description: "By X-User-ID, else API key, else the body's user." }),
+      per_fingerprint: limitSchema
+        .optional()
+        .meta({ description: "By user, credential, address and User-Agent together." }),
+    })
+    .refine((limits) => Object.keys(limits).length > 0, "must hold at least one limit"),
+  actions: z
+    .strictObject({
+      type: z
+        .enum(["reject", "block"])
+        .default("reject")
+        .meta({ description: "429 until there is room, or 403 for good." }),
+      retry_after: z
+        .string()
+        .regex(/^\d{1,9}$/, "must be a whole number of seconds, written as a string")
+        .optional()
+        .meta({ description: "Seconds to wait; without it, the real time until there is room." }),
+    })
+    .prefault({}),
+  on_store_failure: z.enum(["local", "open", "closed"]).default("local").meta({
+    description: "When the shared counters are away: this node's own limits, no limits, or 503.",
+  }),
+});
+
+export type RateLimiterSettings = z.output<typeof rateLimiterSettings>;

@@ -1,0 +1,17 @@
+// A configuration that cannot be put in force, told at the record and field that is at fault.
+import type { ErrorDetail } from "../base/errors.ts";
+import type { Kind } from "../store/store.ts";
+
+export class CompileError extends Error {
+  readonly kind: Kind;
+  readonly id: string;
+  readonly details: readonly ErrorDetail[];
+
+  constructor(kind: Kind, id: string, details: readonly ErrorDetail[]) {
+    super(details.map(({ path, message }) => `${kind}/${id} ${path}: ${message}`).join("; "));
+    this.name = "CompileError";
+    this.kind = kind;
+    this.id = id;
+    this.details = details;
+  }
+}

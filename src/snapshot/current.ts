@@ -1,0 +1,130 @@
+// The configuration in force: writes go through here, so that what is acknowledged is durable, compiled and in force.
+import type { PluginRegistry } from "../plugins/registry.ts";
+import type { Change, ConsistentView, GatewayParts, Reader, Store, Transaction } from "../store/store.ts";
+import type { Health } from "../telemetry/health.ts";
+import type { Log } from "../telemetry/log.ts";
+import { compileApiKey, compileGateway, type CompiledApiKey, type CompiledGateway } from "./compile.ts";
+import { changeSnapshot, EMPTY_SNAPSHOT, type Snapshot, type SnapshotChanges } from "./snapshot.ts";
+
+export class CurrentConfiguration {
+  snapshot: Snapshot = EMPTY_SNAPSHOT;
+  readonly store: Store;
+  readonly #registry: PluginRegistry;
+  readonly #health: Health;
+  readonly #log: Log;
+  #refreshing: Promise<void> | null = null;
+
+  constructor(store: Store, registry: PluginRegistry, health: Health, log: Log) {
+    this.store = store;
+    this.#registry = registry;
+    this.#health = health;
+    this.#log = log;
+  }
+
+  /** Runs one write. It resolves when the write is durable and in force here; it throws when it does not compile. */
+  async write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    let changes: SnapshotChanges | undefined;
+    const written = await this.store.write(async (transaction) => {
+      const value = await work(transaction);
+      if (transaction.change !== null) changes = await this.#compileChange(transaction, transaction.change);
+      return value;
+    });
+    if (changes !== undefined && written.revision === this.snapshot.revision + 1) {
+      this.#swap(changeSnapshot(this.snapshot, written.revision, changes));
+    } else {
+      // Another node wrote in between: take over its changes and ours together.
+      while (this.snapshot.revision < written.revision) await this.refresh();
+    }
+    return written.value;
+  }
+
+  /** Takes over whatever other nodes have written; loads everything the first time. Calls at once share one refresh. */
+  refresh(): Promise<void> {
+    this.#refreshing ??= this.#refreshNow().finally(() => (this.#refreshing = null));
+    return this.#refreshing;
+  }
+
+  async #refreshNow(): Promise<void> {
+    const revision = await this.store.revision();
+    if (revision === this.snapshot.revision) return;
+    await this.store.view(async (view) => {
+      const from = this.snapshot;
+      const changed = from.revision < 0 ? null : await view.changesAfter(from.revision);
+      const changes = changed === null ? await this.#loadAll(view) : await this.#loadChanged(view, changed);
+      // A write of this process may have come into force meanwhile, and then knows more than this view.
+      if (view.revision <= this.snapshot.revision && changed !== null) return;
+      this.#swap(changeSnapshot(changed === null ? EMPTY_SNAPSHOT : this.snapshot, view.revision, changes));
+    });
+  }
+
+  async #loadAll(view: ConsistentView): Promise<SnapshotChanges> {
+    const gateways = new Map<string, CompiledGateway | null>();
+    for (const parts of await view.allGatewayParts()) {
+      const compiled = this.#compileOrKeep(parts);
+      if (compiled !== null) gateways.set(parts.gateway.id, compiled);
+    }
+    const keys = await view.allApiKeys();
+    return { gateways, apiKeys: new Map(keys.map((key) => [key.id, compileApiKey(key)])) };
+  }
+
+  async #loadChanged(view: ConsistentView, changed: readonly Change[]): Promise<SnapshotChanges> {
+    const gateways = new Map<string, CompiledGateway | null>();
+    const apiKeys = new Map<string, CompiledApiKey | null>();
+    for (const { gatewayId, apiKeyId } of changed) {
+      if (apiKeyId !== null) {
+        const key = await view.get("api_keys", apiKeyId);
+        apiKeys.set(apiKeyId, key === null ? null : compileApiKey(key));
+      } else {
+        const parts = await view.gatewayParts(gatewayId);
+        if (parts === null) this.#setFault(gatewayId, null);
+        gateways.set(gatewayId, parts === null ? null : this.#compileOrKeep(parts));
+      }
+    }
+    return { gateways, apiKeys };
+  }
+
+  /** A gateway of another node's making that does not compile here: the last good one stays in force. */
+  #compileOrKeep(parts: GatewayParts): CompiledGateway | null {
+    const { id, name } = parts.gateway;
+    try {
+      const compiled = compileGateway(parts, this.#registry);
+      this.#setFault(id, null);
+      return compiled;
+    } catch (fault) {
+      const reason = fault instanceof Error ? fault.message : String(fault);
+      this.#log.error(
+        { gateway_id: id, gateway: name, reason },
+        "a stored gateway does not compile; it is not in force",
+      );
+      this.#setFault(id, reason);
+      return this.snapshot.gateways.get(id) ?? null;
+    }
+  }
+
+  #setFault(gatewayId: string, reason: string | null): void {
+    const { faultyGateways } = this.#health;
+    if (reason !== null) this.#health.faultyGateways = new Map(faultyGateways).set(gatewayId, reason);
+    else if (faultyGateways.has(gatewayId)) {
+      this.#health.faultyGateways = new Map([...faultyGateways].filter(([id]) => id !== gatewayId));
+    }
+  }
+
+  async #compileChange(reader: Reader, { gatewayId, apiKeyId }: Change): Promise<SnapshotChanges> {
+    if (apiKeyId !== null) {
+      const key = await reader.get("api_keys", apiKeyId);
+      return {
+        gateways: new Map(),
+        apiKeys: new Map([[apiKeyId, key === null ? null : compileApiKey(key)]]),
+      };
+    }
+    const parts = await reader.gatewayParts(gatewayId);
+    const compiled = parts === null ? null : compileGateway(parts, this.#registry);
+    this.#setFault(gatewayId, null);
+    return { gateways: new Map([[gatewayId, compiled]]), apiKeys: new Map() };
+  }
+
+  #swap(snapshot: Snapshot): void {
+    this.snapshot = snapshot;
+    this.#health.revision = snapshot.revision;
+  }
+}

@@ -1,0 +1,58 @@
+// The Snapshot: all that requests look up, immutable, one per revision. Changing a gateway costs what that gateway
+// costs, however many others there are.
+import type { CompiledApiKey, CompiledGateway } from "./compile.ts";
+import { ShardedMap } from "./sharded-map.ts";
+
+export interface Snapshot {
+  readonly revision: number;
+  readonly gateways: ShardedMap<CompiledGateway>;
+  readonly gatewaysBySubdomain: ShardedMap<CompiledGateway>;
+  readonly apiKeysByHash: ShardedMap<CompiledApiKey>;
+  readonly apiKeysById: ShardedMap<CompiledApiKey>;
+}
+
+export const EMPTY_SNAPSHOT: Snapshot = Object.freeze({
+  revision: -1,
+  gateways: ShardedMap.empty<CompiledGateway>(),
+  gatewaysBySubdomain: ShardedMap.empty<CompiledGateway>(),
+  apiKeysByHash: ShardedMap.empty<CompiledApiKey>(),
+  apiKeysById: ShardedMap.empty<CompiledApiKey>(),
+});
+
+/** By id; null for what is no longer there. */
+export interface SnapshotChanges {
+  readonly gateways: ReadonlyMap<string, CompiledGateway | null>;
+  readonly apiKeys: ReadonlyMap<string, CompiledApiKey | null>;
+}
+
+export function changeSnapshot(old: Snapshot, revision: number, changes: SnapshotChanges): Snapshot {
+  const subdomains = new Map<string, CompiledGateway | null>();
+  const apiKeys = new Map(changes.apiKeys);
+  for (const id of changes.gateways.keys()) {
+    const before = old.gateways.get(id)?.gateway.subdomain ?? null;
+    if (before !== null) subdomains.set(before, null);
+  }
+  // Set only after all old ones are cleared: two gateways may have swapped their subdomains.
+  for (const [id, gateway] of changes.gateways) {
+    const after = gateway?.gateway.subdomain ?? null;
+    if (after !== null) subdomains.set(after, gateway);
+    if (gateway === null) dropApiKeysOf(id, old, apiKeys);
+  }
+  const hashes = new Map<string, CompiledApiKey | null>();
+  for (const [id, key] of apiKeys) {
+    const before = old.apiKeysById.get(id);
+    if (before !== undefined) hashes.set(before.hash, null);
+    if (key !== null) hashes.set(key.hash, key);
+  }
+  return Object.freeze({
+    revision,
+    gateways: old.gateways.with(changes.gateways),
+    gatewaysBySubdomain: old.gatewaysBySubdomain.with(subdomains),
+    apiKeysByHash: old.apiKeysByHash.with(hashes),
+    apiKeysById: old.apiKeysById.with(apiKeys),
+  });
+}
+
+function dropApiKeysOf(gatewayId: string, old: Snapshot, apiKeys: Map<string, CompiledApiKey | null>): void {
+  for (const key of old.apiKeysById.values()) if (key.gatewayId === gatewayId) apiKeys.set(key.id, null);
+}

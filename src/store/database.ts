@@ -1,0 +1,147 @@
+// The two databases behind one small interface: how to open, to write in a transaction, and to read consistently.
+import { SQL } from "bun";
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { isBusy, unavailable } from "./store-error.ts";
+
+export type Row = Record<string, Parameter>;
+export type Parameter = string | number | null;
+export type Query = (text: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
+
+export interface Database {
+  /** Text type whose order is that of its bytes, as ids need it. */
+  readonly idType: string;
+  query: Query;
+  /** One writer at a time; `lock` is held until the end of the transaction. */
+  writeTransaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
+  readTransaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+const BUSY_DEADLINE_MS = 2000;
+const CONNECT_SECONDS = 2;
+/** Any constant: all nodes of one database must queue for the same lock. */
+const WRITE_LOCK = 4_283_715_911;
+
+export function openDatabase(url: string): Database {
+  return url.startsWith("sqlite:")
+    ? new SqliteDatabase(url.slice("sqlite://".length))
+    : new PostgresDatabase(url);
+}
+
+function queryOn(sql: Pick<SQL, "unsafe">): Query {
+  return async (text, parameters = []) => await sql.unsafe(text, [...parameters]);
+}
+
+/**
+ * One connection writes, another reads: on a connection of its own a read never sees a half-done write.
+ * A file beside other processes is locked for milliseconds; waiting happens here, not inside SQLite, which would
+ * stop the whole process for as long.
+ */
+class SqliteDatabase implements Database {
+  readonly idType = "TEXT";
+  readonly query: Query;
+  readonly #writer: SQL;
+  readonly #reader: SQL;
+  readonly #opened: Promise<void>;
+
+  constructor(file: string) {
+    mkdirSync(dirname(file), { recursive: true });
+    this.#writer = new SQL({ adapter: "sqlite", filename: file });
+    this.#reader = new SQL({ adapter: "sqlite", filename: file });
+    this.#opened = this.#configure();
+    // Whoever queries first sees the failure; until then it must not count as unhandled.
+    this.#opened.catch(() => undefined);
+    const query = queryOn(this.#reader);
+    this.query = async (text, parameters) => {
+      await this.#opened;
+      return query(text, parameters);
+    };
+  }
+
+  async #configure(): Promise<void> {
+    const write = queryOn(this.#writer);
+    await write("PRAGMA busy_timeout = 2000"); // switching to WAL cannot be retried from outside
+    await write("PRAGMA journal_mode = WAL");
+    await write("PRAGMA synchronous = FULL");
+    await write("PRAGMA foreign_keys = ON");
+    await write("PRAGMA busy_timeout = 20");
+    await queryOn(this.#reader)("PRAGMA busy_timeout = 2000");
+  }
+
+  async writeTransaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    await this.#opened;
+    const deadline = performance.now() + BUSY_DEADLINE_MS;
+    for (;;) {
+      let begun = false;
+      try {
+        return await this.#writer.begin("IMMEDIATE", (transaction) => {
+          begun = true;
+          return work(queryOn(transaction));
+        });
+      } catch (fault) {
+        if (begun || !isBusy(fault) || performance.now() > deadline) throw fault;
+        await Bun.sleep(5 + Math.random() * 20);
+      }
+    }
+  }
+
+  async readTransaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    await this.#opened;
+    return this.#reader.begin("DEFERRED", (transaction) => work(queryOn(transaction)));
+  }
+
+  async close(): Promise<void> {
+    await this.#reader.close();
+    await this.#writer.close();
+  }
+}
+
+class PostgresDatabase implements Database {
+  readonly idType = 'TEXT COLLATE "C"';
+  readonly query: Query;
+  readonly #sql: SQL;
+
+  constructor(url: string) {
+    // The database is named apart from the URL, else PGDATABASE of the environment would win over it.
+    const database = decodeURIComponent(new URL(url).pathname.slice(1));
+    this.#sql = new SQL(url, {
+      max: 8,
+      connectionTimeout: CONNECT_SECONDS,
+      idleTimeout: 300,
+      ...(database !== "" && { database }),
+    });
+    this.query = queryOn(this.#sql);
+  }
+
+  async writeTransaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    return this.#sql.begin(async (transaction) => {
+      const query = queryOn(transaction);
+      await query(`SELECT pg_advisory_xact_lock(${WRITE_LOCK})`);
+      return work(query);
+    });
+  }
+
+  async readTransaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    return this.#sql.begin("ISOLATION LEVEL REPEATABLE READ READ ONLY", (transaction) =>
+      work(queryOn(transaction)),
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.#sql.close({ timeout: 1 });
+  }
+}
+
+/** Every wait has a deadline: a database that accepts and then says nothing is away. */
+export async function withinDeadline<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+  let timer: Timer | undefined;
+  const expired = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(unavailable("The database did not answer in time.")), milliseconds);
+  });
+  try {
+    return await Promise.race([work, expired]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,40 @@
+// Brings a database to the schema of this version: forward only, all steps in one transaction, one node at a time.
+import type { Database, Query } from "./database.ts";
+import { initialSchema } from "./migrations/0001-initial.ts";
+import { StoreRefused } from "./store.ts";
+
+/** In order; a step, once released, is never changed: what comes later is a step of its own. */
+const MIGRATIONS: readonly ((idType: string) => string[])[] = [initialSchema];
+
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+export async function migrate(database: Database): Promise<void> {
+  // A database that is current is not written to, so that nodes can start while another one writes.
+  if ((await schemaVersion(database.query).catch(() => 0)) === SCHEMA_VERSION) return;
+  await database.writeTransaction(async (query) => {
+    await query(
+      "CREATE TABLE IF NOT EXISTS schema_versions (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)",
+    );
+    const found = await schemaVersion(query);
+    if (found > SCHEMA_VERSION) {
+      throw new StoreRefused(
+        `The database has schema version ${found}, this Gatehouse knows up to ${SCHEMA_VERSION}: ` +
+          "start the newer Gatehouse that migrated it, or point DATABASE_URL elsewhere.",
+      );
+    }
+    for (const [index, statements] of MIGRATIONS.entries()) {
+      if (index < found) continue;
+      for (const statement of statements(database.idType)) await query(statement);
+      const appliedAt = new Date().toISOString();
+      await query("INSERT INTO schema_versions (version, applied_at) VALUES ($1, $2)", [
+        index + 1,
+        appliedAt,
+      ]);
+    }
+  });
+}
+
+async function schemaVersion(query: Query): Promise<number> {
+  const [row] = await query("SELECT MAX(version) AS version FROM schema_versions");
+  return Number(row?.["version"] ?? 0);
+}

@@ -1,0 +1,113 @@
+// Reads over SQL: single records, pages, and whole gateways; the view adds what needs one consistent revision.
+import type { CredentialCipher } from "./credential-cipher.ts";
+import type { Parameter, Query } from "./database.ts";
+import { KEPT_REVISIONS } from "./revisions.ts";
+import type {
+  Change,
+  ConsistentView,
+  GatewayParts,
+  Kind,
+  ListQuery,
+  Page,
+  Reader,
+  RecordOf,
+  StoredApiKey,
+} from "./store.ts";
+import { columnsOf, fromRow } from "./tables.ts";
+
+export class SqlReader implements Reader {
+  protected readonly query: Query;
+  protected readonly cipher: CredentialCipher;
+
+  constructor(query: Query, cipher: CredentialCipher) {
+    this.query = query;
+    this.cipher = cipher;
+  }
+
+  async get<K extends Kind>(kind: K, id: string): Promise<RecordOf[K] | null> {
+    const [record] = await this.select(kind, "WHERE id = $1", [id]);
+    return record ?? null;
+  }
+
+  async list<K extends Kind>(kind: K, query: ListQuery): Promise<Page<RecordOf[K]>> {
+    const conditions: string[] = [];
+    const parameters: Parameter[] = [];
+    const where = (column: string, value: string | undefined) => {
+      if (value !== undefined) conditions.push(`${column} = $${parameters.push(value)}`);
+    };
+    where("gateway_id", query.gatewayId);
+    where("name", query.name);
+    const filter = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+    const page = `LIMIT $${parameters.length + 1} OFFSET $${parameters.length + 2}`;
+    const records = await this.select(kind, `${filter} ORDER BY id ${page}`, [
+      ...parameters,
+      query.limit,
+      query.offset,
+    ]);
+    const [counted] = await this.query(`SELECT COUNT(*) AS count FROM ${kind} ${filter}`, parameters);
+    return { records, count: Number(counted?.["count"]) };
+  }
+
+  async gatewayParts(gatewayId: string): Promise<GatewayParts | null> {
+    const gateway = await this.get("gateways", gatewayId);
+    if (gateway === null) return null;
+    const children = <K extends Kind>(kind: K) =>
+      this.select(kind, "WHERE gateway_id = $1 ORDER BY id", [gatewayId]);
+    const upstreams = await children("upstreams");
+    const services = await children("services");
+    const rules = await children("rules");
+    return { gateway, upstreams, services, rules };
+  }
+
+  protected async select<K extends Kind>(
+    kind: K,
+    clause: string,
+    parameters: Parameter[] = [],
+  ): Promise<RecordOf[K][]> {
+    const rows = await this.query(`SELECT ${columnsOf(kind).join(", ")} FROM ${kind} ${clause}`, parameters);
+    return rows.map((row) => fromRow(kind, row, this.cipher));
+  }
+}
+
+export class SqlView extends SqlReader implements ConsistentView {
+  readonly revision: number;
+
+  constructor(query: Query, cipher: CredentialCipher, revision: number) {
+    super(query, cipher);
+    this.revision = revision;
+  }
+
+  async changesAfter(revision: number): Promise<Change[] | null> {
+    if (revision < this.revision - KEPT_REVISIONS || revision > this.revision) return null;
+    const rows = await this.query("SELECT DISTINCT gateway_id, api_key_id FROM revisions WHERE number > $1", [
+      revision,
+    ]);
+    return rows.map((row) => ({
+      gatewayId: String(row["gateway_id"]),
+      apiKeyId: row["api_key_id"] === null ? null : String(row["api_key_id"]),
+    }));
+  }
+
+  async allGatewayParts(): Promise<GatewayParts[]> {
+    const gateways = await this.select("gateways", "ORDER BY id");
+    const [upstreams, services, rules] = [
+      await this.#grouped("upstreams"),
+      await this.#grouped("services"),
+      await this.#grouped("rules"),
+    ];
+    return gateways.map((gateway) => ({
+      gateway,
+      upstreams: upstreams.get(gateway.id) ?? [],
+      services: services.get(gateway.id) ?? [],
+      rules: rules.get(gateway.id) ?? [],
+    }));
+  }
+
+  async allApiKeys(): Promise<StoredApiKey[]> {
+    return this.select("api_keys", "ORDER BY id");
+  }
+
+  async #grouped<K extends "upstreams" | "services" | "rules">(kind: K): Promise<Map<string, RecordOf[K][]>> {
+    return Map.groupBy(await this.select(kind, "ORDER BY id"), (record) => record.gateway_id);
+  }
+}

@@ -1,0 +1,148 @@
+// The Store over SQL: one implementation for SQLite and PostgreSQL.
+import type { CredentialCipher } from "./credential-cipher.ts";
+import { openDatabase, withinDeadline, type Database, type Query } from "./database.ts";
+import { migrate } from "./migrate.ts";
+import { readRevision, recordRevision } from "./revisions.ts";
+import { SqlReader, SqlView } from "./sql-reader.ts";
+import { SqlTransaction } from "./sql-transaction.ts";
+import { storeError, unavailable } from "./store-error.ts";
+import { StoreRefused, type ConsistentView, type GatewayParts, type Kind, type ListQuery } from "./store.ts";
+import type { Page, RecordOf, Store, Transaction, Written } from "./store.ts";
+
+const DEADLINE_MS = 2000;
+/** A view may read every record of a large configuration. */
+const VIEW_DEADLINE_MS = 30_000;
+const KEY_CHECK = "gatehouse";
+
+/** The store at this address. It is opened, and where needed created or migrated, when it is first used. */
+export function openStore(url: string, cipher: CredentialCipher): Store {
+  return new SqlStore(url, cipher);
+}
+
+/** The first node leaves a sealed word; whoever cannot open it has another key and could read no credential. */
+async function checkEncryptionKey(database: Database, cipher: CredentialCipher): Promise<void> {
+  const read = async (query: Query) =>
+    (await query("SELECT key_check FROM configuration"))[0]?.["key_check"] ?? null;
+  let sealed = await read(database.query);
+  sealed ??= await database.writeTransaction(async (query) => {
+    const meanwhile = await read(query);
+    if (meanwhile !== null) return meanwhile;
+    const fresh = cipher.seal(KEY_CHECK, "configuration");
+    await query("UPDATE configuration SET key_check = $1", [fresh]);
+    return fresh;
+  });
+  try {
+    cipher.open(String(sealed), "configuration");
+  } catch {
+    throw new StoreRefused(
+      "The credentials in this database were encrypted with another key: set ENCRYPTION_KEY to it, " +
+        "or, if it was never set, to the SERVER_SECRET_KEY of that time.",
+    );
+  }
+}
+
+class SqlStore implements Store {
+  readonly #url: string;
+  readonly #cipher: CredentialCipher;
+  #opening: Promise<Database> | null = null;
+  /** The write under way: those of one process go one after the other, and so their revisions come in order. */
+  #lastWrite: Promise<unknown> = Promise.resolve();
+
+  constructor(url: string, cipher: CredentialCipher) {
+    this.#url = url;
+    this.#cipher = cipher;
+  }
+
+  get<K extends Kind>(kind: K, id: string): Promise<RecordOf[K] | null> {
+    return this.#read((reader) => reader.get(kind, id));
+  }
+
+  list<K extends Kind>(kind: K, query: ListQuery): Promise<Page<RecordOf[K]>> {
+    return this.#read((reader) => reader.list(kind, query));
+  }
+
+  gatewayParts(gatewayId: string): Promise<GatewayParts | null> {
+    return this.#read((reader) => reader.gatewayParts(gatewayId));
+  }
+
+  revision(): Promise<number> {
+    return guarded(DEADLINE_MS, async () => readRevision((await this.#open()).query));
+  }
+
+  view<T>(work: (view: ConsistentView) => Promise<T>): Promise<T> {
+    return guarded(VIEW_DEADLINE_MS, async () =>
+      (await this.#open()).readTransaction(async (query) =>
+        work(new SqlView(query, this.#cipher, await readRevision(query))),
+      ),
+    );
+  }
+
+  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<Written<T>> {
+    const writing = this.#lastWrite.then(() => this.#writeNow(work));
+    this.#lastWrite = writing.catch(() => undefined);
+    return writing;
+  }
+
+  async #writeNow<T>(work: (transaction: Transaction) => Promise<T>): Promise<Written<T>> {
+    let expired = false;
+    const refuseLate = () => {
+      if (expired) throw unavailable("The database did not answer in time; nothing was changed.");
+    };
+    const writing = guarded(DEADLINE_MS, async () => {
+      const database = await this.#open();
+      return database.writeTransaction(async (query) => {
+        // A statement that comes back after the deadline must not lead to a commit nobody waits for.
+        const timelyQuery: Query = async (text, parameters) => {
+          refuseLate();
+          return query(text, parameters);
+        };
+        const transaction = new SqlTransaction(timelyQuery, this.#cipher);
+        const value = await work(transaction);
+        if (transaction.change === null) throw new Error("a write must change something");
+        const revision = await recordRevision(timelyQuery, transaction.change);
+        refuseLate();
+        return { value, revision, change: transaction.change };
+      });
+    });
+    return writing.finally(() => (expired = true));
+  }
+
+  async close(): Promise<void> {
+    await this.#lastWrite;
+    const database = await this.#opening?.catch(() => null);
+    await database?.close();
+  }
+
+  #read<T>(work: (reader: SqlReader) => Promise<T>): Promise<T> {
+    return guarded(DEADLINE_MS, async () => work(new SqlReader((await this.#open()).query, this.#cipher)));
+  }
+
+  /** One attempt at a time, shared by all who wait for it; a failed one is forgotten, so that the next use tries again. */
+  #open(): Promise<Database> {
+    this.#opening ??= openAndCheck(this.#url, this.#cipher).catch((fault: unknown) => {
+      this.#opening = null;
+      throw fault;
+    });
+    return this.#opening;
+  }
+}
+
+async function openAndCheck(url: string, cipher: CredentialCipher): Promise<Database> {
+  const database = openDatabase(url);
+  try {
+    await withinDeadline(VIEW_DEADLINE_MS, migrate(database));
+    await withinDeadline(DEADLINE_MS, checkEncryptionKey(database, cipher));
+    return database;
+  } catch (fault) {
+    await database.close().catch(() => undefined);
+    throw fault;
+  }
+}
+
+async function guarded<T>(deadline: number, work: () => Promise<T>): Promise<T> {
+  try {
+    return await withinDeadline(deadline, work());
+  } catch (fault) {
+    throw storeError(fault);
+  }
+}

@@ -1,0 +1,37 @@
+// Turns what a database driver throws into our words: the store is away, or the fault is ours.
+import { GatehouseError } from "../base/errors.ts";
+
+/** By code prefix: what an operator should know. SQLSTATE classes for PostgreSQL, result codes for SQLite. */
+const REASONS: readonly (readonly [RegExp, string])[] = [
+  [/^SQLITE_READONLY|^25006$/, "is read-only"],
+  [/^SQLITE_FULL|^53100$/, "has no space left"],
+  [/^SQLITE_BUSY|^SQLITE_LOCKED|^55P03$|^57014$|^40P01$|^40001$/, "is busy"],
+  [/^SQLITE_IOERR|^58/, "reports a disk error"],
+  [/^SQLITE_CANTOPEN/, "cannot be opened"],
+  [/^SQLITE_CORRUPT|^SQLITE_NOTADB|^XX00/, "is damaged"],
+  [/^28|^3D000$/, "refuses the login of DATABASE_URL"],
+  [
+    /^08|^57P|^53|^ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME|TLS|AUTHENTICATION)|^ECONN|^ETIMEDOUT|^ENOTFOUND/,
+    "cannot be reached",
+  ],
+];
+
+/** The 503 for a database that cannot be used right now; anything else comes back as it was. */
+export function storeError(fault: unknown): unknown {
+  if (!(fault instanceof Error) || fault instanceof GatehouseError) return fault;
+  const { code, errno } = fault as { code?: unknown; errno?: unknown };
+  for (const [pattern, reason] of REASONS) {
+    if ([errno, code].some((each) => typeof each === "string" && pattern.test(each))) {
+      return unavailable(`The database ${reason}; nothing was changed.`, fault);
+    }
+  }
+  return fault;
+}
+
+export function unavailable(sentence: string, cause?: unknown): GatehouseError {
+  return new GatehouseError("store_unavailable", sentence, { cause, headers: { "Retry-After": "1" } });
+}
+
+export function isBusy(fault: unknown): boolean {
+  return fault instanceof Error && (fault as { code?: unknown }).code === "SQLITE_BUSY";
+}

@@ -1,0 +1,97 @@
+// The Store: durable records and the revision that counts every change to them.
+import type { ApiKey } from "../model/api-key.ts";
+import type { Gateway } from "../model/gateway.ts";
+import type { Rule } from "../model/rule.ts";
+import type { Service } from "../model/service.ts";
+import type { Upstream } from "../model/upstream.ts";
+
+/** An API key as it is kept: the hash stands for the key itself. */
+export type StoredApiKey = ApiKey & { readonly hash: string };
+
+export interface RecordOf {
+  gateways: Gateway;
+  upstreams: Upstream;
+  services: Service;
+  rules: Rule;
+  api_keys: StoredApiKey;
+}
+
+export type Kind = keyof RecordOf;
+
+export interface ListQuery {
+  /** The gateway whose children are wanted; for API keys, their subject. */
+  readonly gatewayId?: string | undefined;
+  readonly name?: string | undefined;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+export interface Page<T> {
+  readonly records: T[];
+  /** All that match, not only those on this page. */
+  readonly count: number;
+}
+
+/** A gateway with all that a compiled gateway is made of. API keys are compiled apart, one by one. */
+export interface GatewayParts {
+  readonly gateway: Gateway;
+  readonly upstreams: readonly Upstream[];
+  readonly services: readonly Service[];
+  readonly rules: readonly Rule[];
+}
+
+export interface Reader {
+  get<K extends Kind>(kind: K, id: string): Promise<RecordOf[K] | null>;
+  list<K extends Kind>(kind: K, query: ListQuery): Promise<Page<RecordOf[K]>>;
+  gatewayParts(gatewayId: string): Promise<GatewayParts | null>;
+}
+
+/** One write, all or nothing. References are checked here, where no other write can come between. */
+export interface Transaction extends Reader {
+  /** What this transaction has changed so far. */
+  readonly change: Change | null;
+  insert<K extends Kind>(kind: K, record: RecordOf[K]): Promise<void>;
+  update<K extends Kind>(kind: K, record: RecordOf[K]): Promise<void>;
+  /** Refuses what others use (409). */
+  remove(kind: Exclude<Kind, "gateways">, id: string): Promise<void>;
+  /** A gateway with parts goes only with `cascade`. */
+  removeGateway(id: string, cascade: boolean): Promise<void>;
+}
+
+/** What a revision changed: one API key, or (null) the rest of a gateway. */
+export interface Change {
+  readonly gatewayId: string;
+  readonly apiKeyId: string | null;
+}
+
+/** A view of the records at one revision. */
+export interface ConsistentView extends Reader {
+  readonly revision: number;
+  /** What changed after `revision`, or null when that is too long ago to tell. */
+  changesAfter(revision: number): Promise<Change[] | null>;
+  allGatewayParts(): Promise<GatewayParts[]>;
+  allApiKeys(): Promise<StoredApiKey[]>;
+}
+
+export interface Written<T> {
+  readonly value: T;
+  readonly revision: number;
+  readonly change: Change;
+}
+
+export interface Store extends Reader {
+  /** Runs one write; when it resolves, the write is durable. */
+  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<Written<T>>;
+  /** Reads at one revision, whatever is written meanwhile. */
+  view<T>(work: (view: ConsistentView) => Promise<T>): Promise<T>;
+  revision(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Why a store cannot be opened, where trying again will not help. */
+export class StoreRefused extends Error {
+  constructor(sentence: string) {
+    super(sentence);
+    this.name = "StoreRefused";
+  }
+}

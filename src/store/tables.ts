@@ -1,0 +1,80 @@
+// How each kind of record stands in its table. Credentials are sealed on the way in and opened on the way out.
+import type { Target } from "../model/target.ts";
+import type { CredentialCipher } from "./credential-cipher.ts";
+import type { Parameter, Row } from "./database.ts";
+import type { Kind, RecordOf } from "./store.ts";
+
+/** Columns beside id, gateway_id, body, created_at and updated_at; the rest of a record is its body. */
+const COLUMNS: Record<Kind, readonly string[]> = {
+  gateways: ["name", "subdomain"],
+  upstreams: ["name"],
+  services: ["name", "upstream_id"],
+  rules: ["name", "service_id"],
+  api_keys: ["name", "hash", "prefix", "active", "last_used_at"],
+};
+
+/** Columns that are the only place of their field, and so are left out of the body. */
+const COLUMN_ONLY = new Set([
+  "id",
+  "gateway_id",
+  "created_at",
+  "updated_at",
+  "hash",
+  "prefix",
+  "active",
+  "last_used_at",
+]);
+
+export function columnsOf(kind: Kind): string[] {
+  const own = kind === "gateways" ? [] : ["gateway_id"];
+  return ["id", ...own, ...COLUMNS[kind], "body", "created_at", "updated_at"];
+}
+
+export function toRow<K extends Kind>(kind: K, record: RecordOf[K], cipher: CredentialCipher): Parameter[] {
+  const fields = record as unknown as Record<string, unknown>;
+  return columnsOf(kind).map((column) => {
+    if (column === "body") return JSON.stringify(bodyOf(kind, record, cipher));
+    const value = fields[column];
+    return typeof value === "boolean" ? Number(value) : (value as Parameter);
+  });
+}
+
+export function fromRow<K extends Kind>(kind: K, row: Row, cipher: CredentialCipher): RecordOf[K] {
+  const { body, created_at, updated_at, ...columns } = row;
+  const fields = JSON.parse(String(body)) as Record<string, unknown>;
+  if (kind === "upstreams") {
+    const targets = fields["targets"] as Target[];
+    fields["targets"] = targets.map((target) =>
+      withCredential(target, (value, bound) => cipher.open(value, bound), row["id"]),
+    );
+  }
+  if (kind === "api_keys") fields["active"] = columns["active"] === 1;
+  return { ...columns, ...fields, created_at, updated_at } as unknown as RecordOf[K];
+}
+
+function bodyOf<K extends Kind>(
+  kind: K,
+  record: RecordOf[K],
+  cipher: CredentialCipher,
+): Record<string, unknown> {
+  const body: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(record)) if (!COLUMN_ONLY.has(key)) body[key] = value;
+  if (kind === "upstreams") {
+    const { targets, id } = record as RecordOf["upstreams"];
+    body["targets"] = targets.map((target) =>
+      withCredential(target, (value, bound) => cipher.seal(value, bound), id),
+    );
+  }
+  return body;
+}
+
+/** A credential is bound to its upstream and its target: copied into another row, it does not open. */
+function withCredential(
+  target: Target,
+  change: (value: string, boundTo: string) => string,
+  upstreamId: unknown,
+): Target {
+  if (target.credentials === null) return target;
+  const header_value = change(target.credentials.header_value, `${String(upstreamId)}/${target.id}`);
+  return { ...target, credentials: { ...target.credentials, header_value } };
+}
