@@ -5,12 +5,12 @@ import type { ChildFields } from "./record.ts";
 
 const expiresAtField = z.iso
   .datetime({ offset: true, error: "must be an ISO 8601 time with a zone, such as 2030-01-31T00:00:00Z" })
-  .transform((text) => new Date(text).toISOString());
+  .overwrite((text) => new Date(text).toISOString());
 
 const policiesField = z
   .array(idField)
   .max(1000, "must not hold more than 1000 rules")
-  .transform((ids) => [...new Set(ids)]);
+  .overwrite((ids) => [...new Set(ids)]);
 
 export const apiKeySchema = z
   .strictObject({
@@ -22,7 +22,7 @@ export const apiKeySchema = z
       .meta({ description: "Rules the key is valid for; none means every rule." }),
     expires_at: expiresAtField.nullable().default(null).meta({ description: "ISO 8601; unset: never." }),
   })
-  .meta({ id: "ApiKeyFields" });
+  .meta({ id: "ApiKey" });
 
 export type ApiKeyFields = z.output<typeof apiKeySchema>;
 

@@ -9,8 +9,8 @@ export const gatewaySchema = z
     name: nameField.meta({ description: "Gateway name." }),
     subdomain: z
       .string()
-      .transform((label) => label.toLowerCase())
-      .pipe(z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, "must be a DNS label"))
+      .overwrite((label) => label.toLowerCase())
+      .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, "must be a DNS label")
       .nullable()
       .default(null)
       .meta({ description: "DNS label, unique: `acme` serves the Host `acme.<BASE_DOMAIN>`." }),
@@ -24,7 +24,7 @@ export const gatewaySchema = z
       .default(false)
       .meta({ description: "Rules ask for an API key unless they say otherwise." }),
   })
-  .meta({ id: "GatewayFields" });
+  .meta({ id: "Gateway" });
 
 export type GatewayFields = z.output<typeof gatewaySchema>;
 export type Gateway = GatewayFields & RecordFields;

@@ -49,7 +49,7 @@ const pathField = z
 
 const methodField = z
   .string()
-  .transform((method) => method.toUpperCase())
+  .overwrite((method) => method.toUpperCase())
   .pipe(z.enum(HTTP_METHODS));
 
 export const ruleSchema = z
@@ -62,7 +62,7 @@ export const ruleSchema = z
     methods: z
       .array(methodField)
       .min(1, "must hold at least one method")
-      .transform((methods) => [...new Set(methods)])
+      .overwrite((methods) => [...new Set(methods)])
       .meta({ description: "HTTP methods matched." }),
     strip_path: z
       .boolean()
@@ -85,7 +85,7 @@ export const ruleSchema = z
     }),
     active: z.boolean().default(true).meta({ description: "An inactive rule matches nothing." }),
   })
-  .meta({ id: "RuleFields" });
+  .meta({ id: "Rule" });
 
 export type RuleFields = z.output<typeof ruleSchema>;
 export type Rule = RuleFields & ChildFields;

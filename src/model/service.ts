@@ -10,7 +10,7 @@ export const serviceSchema = z
     type: z.literal("upstream").default("upstream"),
     description: textField.default("").meta({ description: "Free text." }),
   })
-  .meta({ id: "ServiceFields" });
+  .meta({ id: "Service" });
 
 export type ServiceFields = z.output<typeof serviceSchema>;
 export type Service = ServiceFields & ChildFields;

@@ -18,7 +18,7 @@ const baseUrlField = z
     const fault = baseUrlFault(text);
     if (fault !== null) context.addIssue({ code: "custom", message: fault });
   })
-  .transform((text) => text.replace(/\/+$/, ""));
+  .overwrite((text) => text.replace(/\/+$/, ""));
 
 function baseUrlFault(text: string): string | null {
   if (!URL.canParse(text)) return "must be an absolute URL such as https://api.example.com";

@@ -64,7 +64,7 @@ export const upstreamSchema = z
     timeouts: timeoutsSchema.prefault({}),
     max_attempts: z.int().min(1).max(10).default(3).meta({ description: "Attempts in all for one request." }),
   })
-  .meta({ id: "UpstreamFields" });
+  .meta({ id: "Upstream" });
 
 export type UpstreamFields = z.output<typeof upstreamSchema>;
 export type Upstream = Omit<UpstreamFields, "targets"> & {

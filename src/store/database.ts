@@ -46,7 +46,7 @@ class SqliteDatabase implements Database {
   readonly #opened: Promise<void>;
 
   constructor(file: string) {
-    mkdirSync(dirname(file), { recursive: true });
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     this.#writer = new SQL({ adapter: "sqlite", filename: file });
     this.#reader = new SQL({ adapter: "sqlite", filename: file });
     this.#opened = this.#configure();

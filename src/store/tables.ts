@@ -40,16 +40,17 @@ export function toRow<K extends Kind>(kind: K, record: RecordOf[K], cipher: Cred
 }
 
 export function fromRow<K extends Kind>(kind: K, row: Row, cipher: CredentialCipher): RecordOf[K] {
-  const { body, created_at, updated_at, ...columns } = row;
+  const { id, gateway_id, body, created_at, updated_at, hash, prefix, active, last_used_at } = row;
   const fields = JSON.parse(String(body)) as Record<string, unknown>;
   if (kind === "upstreams") {
     const targets = fields["targets"] as Target[];
     fields["targets"] = targets.map((target) =>
-      withCredential(target, (value, bound) => cipher.open(value, bound), row["id"]),
+      withCredential(target, (value, bound) => cipher.open(value, bound), id),
     );
   }
-  if (kind === "api_keys") fields["active"] = columns["active"] === 1;
-  return { ...columns, ...fields, created_at, updated_at } as unknown as RecordOf[K];
+  const owner = kind === "gateways" ? {} : { gateway_id };
+  const secret = kind === "api_keys" ? { hash, prefix, active: active === 1, last_used_at } : {};
+  return { id, ...owner, ...fields, ...secret, created_at, updated_at } as unknown as RecordOf[K];
 }
 
 function bodyOf<K extends Kind>(

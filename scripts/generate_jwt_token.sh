@@ -1,0 +1,45 @@
+#!/bin/sh
+# Prints an admin token for the Admin API: HS256, signed with SERVER_SECRET_KEY. Needs a POSIX shell and openssl.
+#   scripts/generate_jwt_token.sh [lifetime in seconds, default 86400]
+# The secret is that of the environment, else of .env in this folder, else the one the server generated in DATA_DIR.
+set -eu
+
+fail() {
+  echo "generate_jwt_token.sh: $1" >&2
+  exit 1
+}
+
+# The value of a setting in .env, without the quotes that may surround it.
+from_dotenv() {
+  [ -r .env ] || return 0
+  sed -n "s/^[[:space:]]*\(export[[:space:]][[:space:]]*\)\{0,1\}$1[[:space:]]*=[[:space:]]*//p" .env | tail -n 1 |
+    sed -e 's/[[:space:]]*$//' -e "s/^'\(.*\)'\$/\1/" -e 's/^"\(.*\)"$/\1/'
+}
+
+base64url() {
+  openssl base64 -A | tr '+/' '-_' | tr -d '='
+}
+
+lifetime=${1:-86400}
+case $lifetime in
+  '' | *[!0-9]* | ??????????*) fail "the lifetime must be a whole number of seconds, not \"$lifetime\"" ;;
+esac
+command -v openssl >/dev/null 2>&1 || fail "openssl is not installed"
+
+secret=${SERVER_SECRET_KEY:-}
+[ -n "$secret" ] || secret=$(from_dotenv SERVER_SECRET_KEY)
+if [ -z "$secret" ]; then
+  data_dir=${DATA_DIR:-}
+  [ -n "$data_dir" ] || data_dir=$(from_dotenv DATA_DIR)
+  file=${data_dir:-data}/server_secret_key
+  [ -r "$file" ] || fail "no secret: set SERVER_SECRET_KEY to the server's, or run this where $file is (start the server once)"
+  secret=$(cat "$file")
+fi
+
+now=$(date +%s)
+header=$(printf '{"alg":"HS256","typ":"JWT"}' | base64url)
+payload=$(printf '{"sub":"admin","iat":%d,"exp":%d}' "$now" "$((now + lifetime))" | base64url)
+# The key goes in as hex, so that no byte of it is read as an option or a separator.
+key=$(printf %s "$secret" | od -An -v -tx1 | tr -d ' \n')
+signature=$(printf %s "$header.$payload" | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$key" -binary | base64url)
+printf '%s.%s.%s\n' "$header" "$payload" "$signature"

@@ -1,0 +1,135 @@
+// The Admin API as one function from request to answer: authentication, routes, documents, errors.
+import { OpenAPIHono } from "@hono/zod-openapi";
+import { errorResponse, GatehouseError } from "../base/errors.ts";
+import { requestIdFrom } from "../base/ids.ts";
+import type { PluginRegistry } from "../plugins/registry.ts";
+import type { CurrentConfiguration } from "../snapshot/current.ts";
+import type { Log } from "../telemetry/log.ts";
+import { createAuthenticate } from "./authenticate.ts";
+import { addChildRoutes } from "./child-routes.ts";
+import { renderDocsPage } from "./docs-page.ts";
+import { openApiDocument, registerComponents } from "./openapi.ts";
+import type { RouteTable } from "./operation.ts";
+import { addApiKeyRoutes } from "./routes/api-keys.ts";
+import { addGatewayRoutes } from "./routes/gateways.ts";
+import { addPluginRoutes } from "./routes/plugins.ts";
+import { addProviderRoutes } from "./routes/providers.ts";
+import { rules } from "./routes/rules.ts";
+import { services } from "./routes/services.ts";
+import { upstreams } from "./routes/upstreams.ts";
+
+export interface AdminApiParts {
+  readonly current: CurrentConfiguration;
+  readonly registry: PluginRegistry;
+  readonly secret: string;
+  readonly maxBodyBytes: number;
+  readonly version: string;
+  readonly log: Log;
+}
+
+export type AdminApi = (request: Request) => Promise<Response>;
+
+export function createAdminApi(parts: AdminApiParts): AdminApi {
+  const { current, log } = parts;
+  const table: RouteTable = {
+    app: new OpenAPIHono({ strict: true }),
+    maxBodyBytes: parts.maxBodyBytes,
+    methodsByPath: new Map(),
+  };
+  const authenticate = createAuthenticate(parts.secret);
+  table.app.use("/api/v1/*", async (context, next) => {
+    await authenticate(context.req.raw.headers.get("authorization"));
+    await next();
+  });
+  addGatewayRoutes(table, current);
+  addChildRoutes(table, current, upstreams);
+  addChildRoutes(table, current, services);
+  addChildRoutes(table, current, rules);
+  addApiKeyRoutes(table, current);
+  addPluginRoutes(table, parts.registry);
+  addProviderRoutes(table);
+  addDocuments(table, parts.version);
+  const allowedMethods = compileAllowedMethods(table);
+  table.app.notFound((context) => {
+    throw notFoundOrNotAllowed(context.req.method, context.req.path, allowedMethods(context.req.path));
+  });
+  table.app.onError((fault) => {
+    throw fault;
+  });
+
+  return async (request) => {
+    const started = performance.now();
+    const requestId = requestIdFrom(request.headers.get("x-request-id"));
+    let response: Response;
+    try {
+      response = await table.app.fetch(request);
+      response.headers.set("X-Request-Id", requestId);
+    } catch (fault) {
+      response = errorResponse(describeFault(fault, requestId, log), requestId);
+    }
+    const { pathname } = new URL(request.url);
+    const ms = Math.round((performance.now() - started) * 100) / 100;
+    log.info(
+      {
+        plane: "admin",
+        request_id: requestId,
+        method: request.method,
+        path: pathname,
+        status: response.status,
+        ms,
+      },
+      "request",
+    );
+    return response;
+  };
+}
+
+function addDocuments(table: RouteTable, version: string): void {
+  registerComponents(table);
+  // Made on first use: most processes are never asked.
+  let document: ReturnType<typeof openApiDocument> | undefined;
+  let page: string | undefined;
+  table.app.get("/api/openapi.json", () => Response.json((document ??= openApiDocument(table, version))));
+  table.app.get("/api/docs", () => {
+    page ??= renderDocsPage((document ??= openApiDocument(table, version)));
+    const csp = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
+    return new Response(page, {
+      headers: { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": csp },
+    });
+  });
+  table.methodsByPath.set("/api/openapi.json", ["get"]).set("/api/docs", ["get"]);
+}
+
+function compileAllowedMethods({ methodsByPath }: RouteTable): (path: string) => string[] {
+  const patterns = [...methodsByPath].map(([template, methods]) => ({
+    pattern: new RegExp(`^${template.replaceAll(/:\w+/g, "[^/]+")}$`),
+    methods: methods.flatMap((method) => (method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()])),
+  }));
+  return (path) => patterns.find(({ pattern }) => pattern.test(path))?.methods ?? [];
+}
+
+function notFoundOrNotAllowed(method: string, path: string, allowed: readonly string[]): GatehouseError {
+  if (allowed.length === 0)
+    return new GatehouseError("not_found", `There is nothing at ${path.slice(0, 200)}.`);
+  return new GatehouseError(
+    "method_not_allowed",
+    `${method} is not possible here; use ${allowed.join(", ")}.`,
+    {
+      headers: { Allow: allowed.join(", ") },
+    },
+  );
+}
+
+/** What the client is told. A fault of ours is told in the log only. */
+function describeFault(fault: unknown, requestId: string, log: Log): GatehouseError {
+  if (fault instanceof GatehouseError) {
+    if (fault.code === "store_unavailable")
+      log.warn({ request_id: requestId, err: fault.cause }, fault.message);
+    return fault;
+  }
+  log.error({ request_id: requestId, err: fault }, "the Admin API failed");
+  return new GatehouseError(
+    "internal_error",
+    "Something went wrong here; the log has it under the request id.",
+  );
+}

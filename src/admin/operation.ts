@@ -1,0 +1,99 @@
+// How a route of the Admin API is defined once: its handler, its checks and its place in the OpenAPI document.
+import { createRoute, type OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
+import { z } from "zod";
+import { GatehouseError, validationError } from "../base/errors.ts";
+import { parseJsonObject, type JsonObject } from "../base/json.ts";
+import { readBody } from "../base/read-body.ts";
+import { check } from "../model/validate.ts";
+
+export type Method = "get" | "post" | "put" | "patch" | "delete";
+
+/** What a handler is given: everything already checked but the fields of the body. */
+export interface Call<Query> {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  /** The JSON object of the body; an empty one where the operation takes none. */
+  readonly body: JsonObject;
+}
+
+export interface Operation<Query> {
+  readonly method: Method;
+  /** Below /api/v1, as in `/gateways/{gateway_id}`. */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly query?: z.ZodType<Query>;
+  /** Name of the component schema the body follows; absent: no body is read. */
+  readonly body?: string;
+  readonly bodyExample?: unknown;
+  readonly answer: {
+    readonly status: 200 | 201 | 204;
+    readonly schema?: string;
+    readonly description: string;
+  };
+  readonly handle: (call: Call<Query>) => Promise<Response>;
+}
+
+export interface RouteTable {
+  readonly app: OpenAPIHono;
+  readonly maxBodyBytes: number;
+  /** Every path template with its methods, for 405 and `Allow`. */
+  readonly methodsByPath: Map<string, Method[]>;
+}
+
+const noQuery = z.strictObject({});
+const JSON_TYPES = /^application\/(merge-patch\+)?json\s*(;|$)/i;
+
+export function addOperation<Query>(table: RouteTable, operation: Operation<Query>): void {
+  const route = createRoute(describeRoute(operation));
+  table.app.openAPIRegistry.registerPath(route);
+  const path = route.getRoutingPath();
+  table.methodsByPath.set(path, [...(table.methodsByPath.get(path) ?? []), operation.method]);
+  table.app.on(operation.method.toUpperCase(), path, async (context) => {
+    const query = check<unknown>(operation.query ?? noQuery, context.req.query());
+    if (!query.ok)
+      throw validationError(query.details.map((detail) => ({ ...detail, path: `?${detail.path}` })));
+    const body = operation.body === undefined ? {} : await readJson(context.req.raw, table.maxBodyBytes);
+    return operation.handle({ params: context.req.param(), query: query.value as Query, body });
+  });
+}
+
+async function readJson(request: Request, maxBytes: number): Promise<JsonObject> {
+  if (!JSON_TYPES.test(request.headers.get("content-type") ?? "")) {
+    throw new GatehouseError("unsupported_media_type", "Send JSON, with Content-Type: application/json.");
+  }
+  return parseJsonObject(await readBody(request, maxBytes));
+}
+
+function describeRoute<Query>(operation: Operation<Query>): RouteConfig & { path: string } {
+  const { answer } = operation;
+  const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
+  const content = (schema: string, example?: unknown) => ({
+    "application/json": {
+      schema: { $ref: `#/components/schemas/${schema}` },
+      ...(example !== undefined && { example }),
+    },
+  });
+  const params = z.object(Object.fromEntries(names.map((name) => [name, z.string()])));
+  return {
+    method: operation.method,
+    path: `/api/v1${operation.path}`,
+    tags: [operation.tag],
+    summary: operation.summary,
+    security: [{ admin_token: [] }],
+    request: {
+      ...(names.length > 0 && { params }),
+      ...(operation.query instanceof z.ZodObject && { query: operation.query }),
+      ...(operation.body !== undefined && {
+        body: { required: true, content: content(operation.body, operation.bodyExample) },
+      }),
+    },
+    responses: {
+      [answer.status]: {
+        description: answer.description,
+        ...(answer.schema !== undefined && { content: content(answer.schema) }),
+      },
+      default: { description: "An error, in the one error shape.", content: content("Error") },
+    },
+  };
+}

@@ -1,0 +1,134 @@
+// Gateways: the whole set of operations, and the specification's POST that merges.
+import { z } from "zod";
+import { newId } from "../../base/ids.ts";
+import { mergePatch, type JsonObject } from "../../base/json.ts";
+import { gatewaySchema, type Gateway } from "../../model/gateway.ts";
+import { READ_ONLY_FIELDS } from "../../model/record.ts";
+import { validate } from "../../model/validate.ts";
+import type { CurrentConfiguration } from "../../snapshot/current.ts";
+import { listQuery, listResponse } from "../list-query.ts";
+import { addOperation, type Method, type RouteTable } from "../operation.ts";
+import { refuseReadOnly, withoutFields } from "../record-fields.ts";
+import { requireGateway, writeRecord } from "../write.ts";
+
+const GATEWAY_EXAMPLE = {
+  name: "acme",
+  subdomain: "acme",
+  required_plugins: [
+    {
+      name: "rate_limiter",
+      enabled: true,
+      stage: "pre_request",
+      priority: 1,
+      settings: {
+        limits: { global: { limit: 100, window: "1m" }, per_ip: { limit: 20, window: "1m" } },
+        actions: { type: "reject", retry_after: "60" },
+      },
+    },
+  ],
+};
+
+const deleteQuery = z.strictObject({ cascade: z.enum(["true", "false"]).default("false") });
+
+export function addGatewayRoutes(table: RouteTable, current: CurrentConfiguration): void {
+  const tag = "gateways";
+  const one = "/gateways/{gateway_id}";
+  const idOf = (params: Readonly<Record<string, string>>) => params["gateway_id"] ?? "";
+
+  addOperation(table, {
+    method: "get",
+    path: "/gateways",
+    tag,
+    summary: "List gateways",
+    query: listQuery,
+    answer: { status: 200, schema: "GatewayList", description: "Oldest first." },
+    handle: async ({ query }) => {
+      const { records, count } = await current.store.list("gateways", query);
+      return listResponse("gateways", records, count, query);
+    },
+  });
+
+  addOperation(table, {
+    method: "post",
+    path: "/gateways",
+    tag,
+    summary: "Create a gateway",
+    body: "GatewayInput",
+    bodyExample: GATEWAY_EXAMPLE,
+    answer: { status: 201, schema: "Gateway", description: "Created; `Location` names it." },
+    handle: async ({ body }) => {
+      refuseReadOnly(body, READ_ONLY_FIELDS);
+      const now = new Date().toISOString();
+      const gateway: Gateway = {
+        id: newId(),
+        ...validate(gatewaySchema, body),
+        created_at: now,
+        updated_at: now,
+      };
+      await writeRecord(current, async (transaction) => {
+        await transaction.insert("gateways", gateway);
+        return gateway;
+      });
+      return Response.json(gateway, { status: 201, headers: { Location: `/api/v1/gateways/${gateway.id}` } });
+    },
+  });
+
+  addOperation(table, {
+    method: "get",
+    path: one,
+    tag,
+    summary: "Get a gateway",
+    answer: { status: 200, schema: "Gateway", description: "The record." },
+    handle: async ({ params }) => Response.json(await requireGateway(current.store, idOf(params))),
+  });
+
+  const addChange = (
+    method: Method,
+    summary: string,
+    schema: string,
+    next: (before: Gateway, body: JsonObject) => unknown,
+  ) =>
+    addOperation(table, {
+      method,
+      path: one,
+      tag,
+      summary,
+      body: schema,
+      bodyExample: GATEWAY_EXAMPLE,
+      answer: { status: 200, schema: "Gateway", description: "The record as it is now." },
+      handle: async ({ params, body }) => {
+        const changed = await writeRecord(current, async (transaction) => {
+          const before = await requireGateway(transaction, idOf(params));
+          const fields = validate(
+            gatewaySchema,
+            withoutFields(next(before, body) as JsonObject, READ_ONLY_FIELDS),
+          );
+          const { id, created_at } = before;
+          const gateway: Gateway = { id, ...fields, created_at, updated_at: new Date().toISOString() };
+          await transaction.update("gateways", gateway);
+          return gateway;
+        });
+        return Response.json(changed);
+      },
+    });
+  addChange("post", "Change a gateway: the fields present change", "GatewayPatch", mergePatch);
+  addChange("put", "Replace a gateway", "GatewayInput", (_, body) => body);
+  addChange("patch", "Change a gateway (JSON merge patch)", "GatewayPatch", mergePatch);
+
+  addOperation(table, {
+    method: "delete",
+    path: one,
+    tag,
+    summary: "Delete a gateway; with parts only by ?cascade=true",
+    query: deleteQuery,
+    answer: { status: 204, description: "Gone." },
+    handle: async ({ params, query }) => {
+      await writeRecord(current, async (transaction) => {
+        const gateway = await requireGateway(transaction, idOf(params));
+        await transaction.removeGateway(gateway.id, query.cascade === "true");
+        return gateway;
+      });
+      return new Response(null, { status: 204 });
+    },
+  });
+}

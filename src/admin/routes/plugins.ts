@@ -1,0 +1,27 @@
+// The plugins that a gateway may name in required_plugins.
+import { z } from "zod";
+import type { PluginRegistry } from "../../plugins/registry.ts";
+import { listResponse, pageQuery } from "../list-query.ts";
+import { addOperation, type RouteTable } from "../operation.ts";
+
+export function addPluginRoutes(table: RouteTable, registry: PluginRegistry): void {
+  addOperation(table, {
+    method: "get",
+    path: "/plugins",
+    tag: "plugins",
+    summary: "List the registered plugins with their settings schemas",
+    query: pageQuery,
+    answer: { status: 200, schema: "PluginList", description: "Built-in and custom plugins." },
+    handle: ({ query }) => {
+      const plugins = [...registry.values()].map(({ definition, builtin }) => ({
+        name: definition.name,
+        description: definition.description,
+        stages: definition.stages,
+        settings_schema: z.toJSONSchema(definition.settings, { io: "input", unrepresentable: "any" }),
+        builtin,
+      }));
+      const page = plugins.slice(query.offset, query.offset + query.limit);
+      return Promise.resolve(listResponse("plugins", page, plugins.length, query));
+    },
+  });
+}

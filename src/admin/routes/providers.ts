@@ -1,0 +1,24 @@
+// The providers known by name.
+import { knownProviders } from "../../providers/registry.ts";
+import { listResponse, pageQuery } from "../list-query.ts";
+import { addOperation, type RouteTable } from "../operation.ts";
+
+export function addProviderRoutes(table: RouteTable): void {
+  addOperation(table, {
+    method: "get",
+    path: "/providers",
+    tag: "providers",
+    summary: "List the known providers",
+    query: pageQuery,
+    answer: {
+      status: 200,
+      schema: "ProviderList",
+      description: "Name, address, wire format and chat endpoint.",
+    },
+    handle: ({ query }) => {
+      const all = knownProviders();
+      const page = all.slice(query.offset, query.offset + query.limit);
+      return Promise.resolve(listResponse("providers", page, all.length, query));
+    },
+  });
+}

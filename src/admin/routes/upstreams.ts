@@ -1,0 +1,51 @@
+// Upstreams of a gateway: targets keep their ids, and credentials are shown masked and kept when the mask comes back.
+import { validationError, type ErrorDetail } from "../../base/errors.ts";
+import { newId } from "../../base/ids.ts";
+import { looksMasked, maskSecret, type Target, type TargetFields } from "../../model/target.ts";
+import { maskUpstream, upstreamSchema, type Upstream, type UpstreamFields } from "../../model/upstream.ts";
+import { EXAMPLE_UPSTREAM } from "../../providers/examples.ts";
+import type { ChildResource } from "../child-routes.ts";
+
+export const upstreams: ChildResource<"upstreams", UpstreamFields> = {
+  kind: "upstreams",
+  schemaName: "Upstream",
+  singular: "upstream",
+  schema: upstreamSchema,
+  example: EXAMPLE_UPSTREAM,
+  toStored: (fields, before) => ({ ...fields, targets: storedTargets(fields.targets, before) }),
+  toShown: maskUpstream,
+};
+
+function storedTargets(sent: readonly TargetFields[], before: Upstream | null): Target[] {
+  const faults: ErrorDetail[] = [];
+  const ids = new Set<string>();
+  const targets = sent.map(({ id: sentId, ...target }, index): Target => {
+    const path = `targets[${index}]`;
+    const known = before?.targets.find((each) => each.id === sentId);
+    if (sentId !== undefined && ids.has(sentId))
+      faults.push({ path: `${path}.id`, message: "is given twice" });
+    const id = known?.id ?? newId();
+    ids.add(id);
+    const { credentials } = target;
+    if (credentials === null) return { id, ...target };
+    const kept = keptCredential(credentials.header_value, known, before, index);
+    if (kept === null && looksMasked(credentials.header_value)) {
+      const message = "is a masked value that stands for no stored credential; send the credential itself";
+      faults.push({ path: `${path}.credentials.header_value`, message });
+    }
+    return { id, ...target, credentials: { ...credentials, header_value: kept ?? credentials.header_value } };
+  });
+  if (faults.length > 0) throw validationError(faults);
+  return targets;
+}
+
+/** The stored credential that a masked value stands for: the target's own, else (without ids) that of the same place. */
+function keptCredential(
+  sent: string,
+  known: Target | undefined,
+  before: Upstream | null,
+  index: number,
+): string | null {
+  const stored = (known ?? before?.targets[index])?.credentials?.header_value;
+  return stored !== undefined && sent === maskSecret(stored) ? stored : null;
+}

@@ -1,0 +1,46 @@
+// The admin listener: health, the Admin API with its documents, and (for one-address setups) the data plane.
+import type { Server } from "bun";
+import { errorResponse, GatehouseError } from "../base/errors.ts";
+import { requestIdFrom } from "../base/ids.ts";
+import { reservedPrefixOf } from "../model/rule.ts";
+import type { Health } from "../telemetry/health.ts";
+import type { AdminApi } from "./api.ts";
+
+export type FallThrough = (request: Request, server: Server<undefined>) => Response | Promise<Response>;
+
+export interface AdminListenerParts {
+  readonly hostname: string;
+  readonly port: number;
+  readonly api: AdminApi;
+  readonly health: Health;
+  readonly fallThrough: FallThrough;
+}
+
+export function listenAdmin({
+  hostname,
+  port,
+  api,
+  health,
+  fallThrough,
+}: AdminListenerParts): Server<undefined> {
+  return Bun.serve({
+    hostname,
+    port,
+    idleTimeout: 10,
+    // Ours is the limit that answers in the error shape; see readBody.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    async fetch(request, server) {
+      const path = new URL(request.url).pathname;
+      const reserved = reservedPrefixOf(path);
+      if (reserved === null) return fallThrough(request, server);
+      const healthAnswer = health.answer(path);
+      if (healthAnswer !== null) return healthAnswer;
+      if (reserved === "/api") {
+        server.timeout(request, 0);
+        return api(request);
+      }
+      const missing = new GatehouseError("not_found", `There is nothing at ${path.slice(0, 200)}.`);
+      return errorResponse(missing, requestIdFrom(request.headers.get("x-request-id")));
+    },
+  });
+}

@@ -1,0 +1,22 @@
+// Contenders for the tests of the pickers, named t0, t1, ... with state of their own.
+import { type Contender, TargetState } from "./target-state.ts";
+
+export function contendersOf(weights: readonly number[]): Contender[] {
+  return weights.map((weight, index) => ({
+    index,
+    weight,
+    priority: 0,
+    state: new TargetState(`t${index}`),
+  }));
+}
+
+/** A seeded source of random numbers (mulberry32): the statistical tests always draw the same numbers. */
+export function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
+  };
+}

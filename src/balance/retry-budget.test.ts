@@ -1,0 +1,77 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { RetryBudget } from "./retry-budget.ts";
+
+const eventArb = fc.record({
+  gap: fc.oneof(
+    { weight: 6, arbitrary: fc.nat(20) },
+    { weight: 2, arbitrary: fc.double({ min: 0, max: 400, noNaN: true }) },
+    { weight: 1, arbitrary: fc.nat(12_000) },
+  ),
+  requests: fc.nat(30),
+  retries: fc.nat(8),
+});
+
+describe("retry budget", () => {
+  test("never goes over the bound, and always grants what is surely within it", () => {
+    fc.assert(
+      fc.property(fc.array(eventArb, { minLength: 20, maxLength: 200 }), (events) => {
+        const budget = new RetryBudget();
+        const requests: number[] = [];
+        const retries: number[] = [];
+        const within = (times: number[], now: number, ms: number) =>
+          times.filter((at) => now - at < ms).length;
+        let now = 0;
+        for (const { gap, requests: arriving, retries: wanted } of events) {
+          now += gap;
+          for (let n = 0; n < arriving; n++) {
+            budget.recordRequest(now);
+            requests.push(now);
+          }
+          for (let n = 0; n < wanted; n++) {
+            const floor = within(retries, now, 1000) < 3;
+            const exact = (within(retries, now, 10_000) + 1) / within(requests, now, 10_000) < 0.2;
+            const surely = (within(retries, now, 10_101) + 1) * 5 < within(requests, now, 9900);
+            const granted = budget.tryRetry(now);
+            if (granted) expect(floor || exact).toBe(true);
+            else expect(floor || surely).toBe(false);
+            if (granted) retries.push(now);
+          }
+        }
+      }),
+    );
+  });
+
+  test("allows three a second to an upstream without other requests", () => {
+    const budget = new RetryBudget();
+    let granted = 0;
+    for (let now = 0; now < 60_000; now += 10) if (budget.tryRetry(now)) granted++;
+    expect(granted).toBe(180);
+  });
+
+  test("costs at most 1.2 times the calls in a total outage at high load", () => {
+    for (const perMs of [1, 3, 20]) {
+      const budget = new RetryBudget();
+      let requests = 0;
+      let calls = 0;
+      for (let now = 0; now < 40_000; now++) {
+        for (let n = 0; n < perMs; n++) {
+          budget.recordRequest(now);
+          requests++;
+          calls++;
+          for (let attempt = 2; attempt <= 3 && budget.tryRetry(now); attempt++) calls++;
+        }
+      }
+      expect(calls / requests).toBeLessThanOrEqual(1.2);
+      // The budget is there to be used: nearly all of the fifth is granted.
+      expect(calls / requests).toBeGreaterThan(1.19);
+    }
+  });
+
+  test("forgets everything after a long silence", () => {
+    const budget = new RetryBudget();
+    for (let n = 0; n < 1000; n++) budget.recordRequest(0);
+    for (let n = 0; n < 3; n++) expect(budget.tryRetry(3_600_000)).toBe(true);
+    expect(budget.tryRetry(3_600_000)).toBe(false);
+  });
+});

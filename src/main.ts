@@ -1,0 +1,96 @@
+// The composition root: settings → log → store → configuration → listeners, and the way back down.
+import type { Server } from "bun";
+import { join } from "node:path";
+import packageJson from "../package.json" with { type: "json" };
+import { createAdminApi } from "./admin/api.ts";
+import { listenAdmin } from "./admin/server.ts";
+import { resolveServerSecret } from "./base/server-secret.ts";
+import type { Settings } from "./base/settings.ts";
+import { builtinPlugins } from "./plugins/registry.ts";
+import { createDataPlane } from "./proxy/handle.ts";
+import { listenProxy } from "./proxy/server.ts";
+import { CurrentConfiguration } from "./snapshot/current.ts";
+import { followStore } from "./snapshot/follow.ts";
+import { CredentialCipher } from "./store/credential-cipher.ts";
+import { openStore } from "./store/sql-store.ts";
+import { Health } from "./telemetry/health.ts";
+import type { Log } from "./telemetry/log.ts";
+
+export type Role = "admin" | "proxy" | "all";
+
+export interface Gatehouse {
+  readonly adminUrl: string | null;
+  readonly proxyUrl: string | null;
+  readonly health: Health;
+  /** Rejects when the store refuses this process for good; never resolves. */
+  readonly failed: Promise<never>;
+  /** Says "not ready" and goes on serving, so that load balancers look elsewhere. */
+  beginDrain(): void;
+  /** Stops accepting, lets what runs finish for at most `seconds`, and lets go of everything. */
+  stop(seconds: number): Promise<void>;
+}
+
+export async function startGatehouse(settings: Settings, role: Role, log: Log): Promise<Gatehouse> {
+  const secret = resolveServerSecret(settings);
+  if (secret.notice !== null) log[secret.notice.level](secret.notice.sentence);
+
+  const health = new Health();
+  const registry = builtinPlugins();
+  const cipher = new CredentialCipher(settings.ENCRYPTION_KEY ?? secret.value);
+  const embedded = `sqlite://${join(settings.DATA_DIR, "gatehouse.db")}`;
+  const databaseUrl = settings.DATABASE_URL ?? embedded;
+  const store = openStore(databaseUrl, cipher);
+  const current = new CurrentConfiguration(store, registry, health, log);
+
+  // An embedded database that cannot be opened is a mistake to be told at once; a server may yet come up.
+  if (databaseUrl.startsWith("sqlite:")) await current.refresh();
+  const stopFollowing = new AbortController();
+  const following = followStore(current, health, log, stopFollowing.signal);
+  const failed = following.then(() => new Promise<never>(() => undefined));
+
+  const dataPlane = createDataPlane();
+  const servers: Server<undefined>[] = [];
+  const address = { hostname: settings.HOST, health };
+  let adminUrl: string | null = null;
+  let proxyUrl: string | null = null;
+  if (role !== "proxy") {
+    const api = createAdminApi({
+      current,
+      registry,
+      secret: secret.value,
+      maxBodyBytes: settings.MAX_BODY_BYTES,
+      version: packageJson.version,
+      log,
+    });
+    const server = listenAdmin({ ...address, port: settings.ADMIN_PORT, api, fallThrough: dataPlane });
+    servers.push(server);
+    adminUrl = server.url.origin;
+    log.info({ url: adminUrl }, "the Admin API listens");
+  }
+  if (role !== "admin") {
+    const server = listenProxy({ ...address, port: settings.PROXY_PORT, dataPlane });
+    servers.push(server);
+    proxyUrl = server.url.origin;
+    log.info({ url: proxyUrl }, "the proxy listens");
+  }
+  health.phase = "serving";
+
+  return {
+    adminUrl,
+    proxyUrl,
+    health,
+    failed,
+    beginDrain() {
+      health.phase = "draining";
+    },
+    async stop(seconds) {
+      health.phase = "draining";
+      const finished = Promise.all(servers.map((server) => server.stop()));
+      await Promise.race([finished, Bun.sleep(seconds * 1000)]);
+      await Promise.all(servers.map((server) => server.stop(true)));
+      stopFollowing.abort();
+      await following.catch(() => undefined);
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,27 @@
+// The specification's example upstream: two providers, one preferred, the other taking over.
+export const EXAMPLE_UPSTREAM = {
+  name: "models",
+  algorithm: "round-robin",
+  targets: [
+    {
+      provider: "openai",
+      path: "/v1/chat/completions",
+      weight: 50,
+      priority: 1,
+      default_model: "gpt-4o-mini",
+      models: ["gpt-4o", "gpt-4o-mini"],
+      credentials: { header_name: "Authorization", header_value: "Bearer <PROVIDER_API_KEY>" },
+    },
+    {
+      provider: "anthropic",
+      path: "/v1/messages",
+      weight: 50,
+      priority: 1,
+      default_model: "claude-sonnet-4-5",
+      models: ["claude-sonnet-4-5"],
+      headers: { "anthropic-version": "2023-06-01" },
+      credentials: { header_name: "x-api-key", header_value: "<PROVIDER_API_KEY>" },
+    },
+  ],
+  health_checks: { passive: true, threshold: 3, interval: 60 },
+};

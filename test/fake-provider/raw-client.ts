@@ -1,0 +1,71 @@
+// A client that knows nothing of HTTP: it sends bytes and shows exactly which bytes came back, and how it ended.
+
+export interface RawClient {
+  send(text: string): void;
+  /** Everything received so far, as latin1. */
+  received(): string;
+  /** Resolves once what was received satisfies the check. */
+  until(check: (received: string) => boolean): Promise<string>;
+  /** Resolves when the other side has closed, with everything received. */
+  ended: Promise<{ received: string; reset: boolean }>;
+  /** Leave at once, in the orderly way or with a reset. */
+  leave(reset?: boolean): void;
+  /** Stop or resume reading, to build up backpressure. */
+  pause(): void;
+  resume(): void;
+}
+
+export async function connectRaw(port: number): Promise<RawClient> {
+  // The pieces are kept apart: joining text on every arrival is quadratic for a big answer.
+  const pieces: Buffer[] = [];
+  const text = (): string => Buffer.concat(pieces).toString("latin1");
+  const waiting = new Set<() => void>();
+  const ending = Promise.withResolvers<{ received: string; reset: boolean }>();
+  const socket = await Bun.connect({
+    hostname: "127.0.0.1",
+    port,
+    socket: {
+      data(_socket, bytes) {
+        pieces.push(bytes);
+        for (const check of waiting) check();
+      },
+      close(_socket, error) {
+        ending.resolve({ received: text(), reset: error !== undefined && /ECONNRESET/.test(String(error)) });
+      },
+      error() {
+        // The close that follows tells the same.
+      },
+    },
+  });
+  return {
+    send: (data) => void socket.write(Buffer.from(data, "latin1")),
+    received: text,
+    until: (check) =>
+      new Promise((resolve, reject) => {
+        const again = (): void => {
+          if (!check(text())) return;
+          waiting.delete(again);
+          resolve(text());
+        };
+        waiting.add(again);
+        void ending.promise.then(() => reject(new Error(`closed before it was so, after: ${text()}`)));
+        again();
+      }),
+    ended: ending.promise,
+    leave: (reset = false) => {
+      if (reset) socket.terminate();
+      else socket.end();
+    },
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+  };
+}
+
+/** A well-formed request whose behaviour rides in its own header. */
+export function rawRequest(target: string, body: unknown, behaviour: unknown = {}): string {
+  const text = JSON.stringify(body);
+  return (
+    `POST ${target} HTTP/1.1\r\nHost: fake\r\nContent-Type: application/json\r\nanthropic-version: 2023-06-01\r\n` +
+    `x-fake: ${JSON.stringify(behaviour)}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+  );
+}

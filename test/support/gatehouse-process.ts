@@ -1,0 +1,159 @@
+// Starts the real gatehouse process on free ports, and speaks to its Admin API as a client would.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dir, "../..");
+export const LAUNCHER = join(ROOT, "bin/gatehouse");
+const TOKEN_SCRIPT = join(ROOT, "scripts/generate_jwt_token.sh");
+export const TEST_SECRET = "a-secret-that-is-long-enough-for-tests-0123456789";
+
+const START_DEADLINE_MS = 20_000;
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Parsed JSON, or null for an empty body. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests read whatever came back
+  readonly body: any;
+}
+
+export interface GatehouseProcess {
+  readonly adminUrl: string;
+  readonly proxyUrl: string;
+  readonly dataDir: string;
+  readonly token: string;
+  readonly pid: number;
+  /** Everything it has printed so far. */
+  readonly output: () => string;
+  /** Calls the Admin API with the token: `api("POST", "/gateways", {…})`. */
+  api(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
+  signal(name: NodeJS.Signals): void;
+  /** The exit code, once it has ended. */
+  readonly exited: Promise<number>;
+  /** Ends it and removes its data. */
+  stop(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly env?: Record<string, string>;
+  readonly dataDir?: string;
+  readonly args?: readonly string[];
+  /** Keep the data directory at `stop`. */
+  readonly keepData?: boolean;
+  /** Do not wait for /readyz. */
+  readonly notReady?: boolean;
+}
+
+export function temporaryDirectory(): string {
+  return mkdtempSync(join(tmpdir(), "gatehouse-test-"));
+}
+
+export async function startGatehouseProcess(options: StartOptions = {}): Promise<GatehouseProcess> {
+  const dataDir = options.dataDir ?? temporaryDirectory();
+  const child = Bun.spawn([LAUNCHER, "serve", ...(options.args ?? [])], {
+    cwd: dataDir,
+    env: {
+      PATH: process.env["PATH"],
+      ADMIN_PORT: "0",
+      PROXY_PORT: "0",
+      DATA_DIR: dataDir,
+      SERVER_SECRET_KEY: TEST_SECRET,
+      LOG_FORMAT: "json",
+      DRAIN_DELAY_MS: "0",
+      ...options.env,
+    },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const printed = collect(child.stdout, child.stderr);
+  const urls = await waitFor(() => {
+    const found = listenUrls(printed.text);
+    const role = options.args?.join(" ") ?? "";
+    const wanted = role.includes("admin") || role.includes("proxy") ? 1 : 2;
+    if (child.exitCode !== null) throw new Error(`gatehouse ended with ${child.exitCode}:\n${printed.text}`);
+    return found.size >= wanted ? found : null;
+  });
+  const adminUrl = urls.get("the Admin API listens") ?? "";
+  const proxyUrl = urls.get("the proxy listens") ?? "";
+  const token = mintToken({ SERVER_SECRET_KEY: options.env?.["SERVER_SECRET_KEY"] ?? TEST_SECRET });
+  if (options.notReady !== true) {
+    await waitFor(async () => ((await fetch(`${adminUrl || proxyUrl}/readyz`)).status === 200 ? true : null));
+  }
+  return {
+    adminUrl,
+    proxyUrl,
+    dataDir,
+    token,
+    pid: child.pid,
+    output: () => printed.text,
+    exited: child.exited,
+    signal: (name) => child.kill(name),
+    api: (method, path, body, headers) => callApi(adminUrl, token, method, path, body, headers),
+    async stop() {
+      child.kill("SIGKILL");
+      await child.exited;
+      if (options.keepData !== true) rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export function mintToken(env: Record<string, string>, ...args: string[]): string {
+  const run = Bun.spawnSync([TOKEN_SCRIPT, ...args], { env: { PATH: process.env["PATH"], ...env } });
+  if (run.exitCode !== 0) throw new Error(run.stderr.toString());
+  return run.stdout.toString().trim();
+}
+
+async function callApi(
+  adminUrl: string,
+  token: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<ApiAnswer> {
+  const response = await fetch(`${adminUrl}/api/v1${path}`, {
+    method,
+    headers: {
+      Authorization: `Bearer ${token}`,
+      ...(body !== undefined && { "Content-Type": "application/json" }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) };
+}
+
+/** Polls until `look` finds something; fails the test when it does not in time. */
+export async function waitFor<T>(
+  look: () => T | null | Promise<T | null>,
+  deadlineMs = START_DEADLINE_MS,
+): Promise<T> {
+  const deadline = performance.now() + deadlineMs;
+  for (;;) {
+    const found = await look();
+    if (found !== null) return found;
+    if (performance.now() > deadline) throw new Error("waited in vain");
+    await Bun.sleep(10);
+  }
+}
+
+function listenUrls(output: string): Map<string, string> {
+  const urls = new Map<string, string>();
+  for (const [, url, message] of output.matchAll(/"url":"([^"]+)","msg":"([^"]+)"/g)) {
+    if (url !== undefined && message !== undefined) urls.set(message, url);
+  }
+  return urls;
+}
+
+function collect(...streams: ReadableStream<Uint8Array>[]): { text: string } {
+  const printed = { text: "" };
+  for (const stream of streams) {
+    void (async () => {
+      const decoder = new TextDecoder();
+      for await (const chunk of stream) printed.text += decoder.decode(chunk, { stream: true });
+    })();
+  }
+  return printed;
+}
