@@ -34,6 +34,9 @@ export async function startGatehouse(settings: Settings, role: Role, log: Log): 
   const secret = resolveServerSecret(settings);
   if (secret.notice !== null) log[secret.notice.level](secret.notice.sentence);
 
+  if (settings.WORKERS > 1)
+    log.warn({ workers: settings.WORKERS }, "WORKERS is not in force yet: this is one process");
+
   const health = new Health();
   const registry = builtinPlugins();
   const cipher = new CredentialCipher(settings.ENCRYPTION_KEY ?? secret.value);

@@ -1,0 +1,114 @@
+// What the control plane costs: durable writes a second, reads at 1,000 gateways, and whether a write's cost grows
+// with the number of gateways.
+import { startGatehouseProcess, type GatehouseProcess } from "../test/support/gatehouse-process.ts";
+import { median, printTable, quantile, timeEach, type Measured } from "./report.ts";
+
+const SIZES = [10, 100, 1000];
+const RULES = 10;
+const ROUNDS = 400;
+const PARALLEL = 16;
+
+export async function benchAdmin(): Promise<void> {
+  const gatehouse = await startGatehouseProcess();
+  try {
+    const costs: Measured[] = [];
+    const gateways: string[] = [];
+    for (const size of SIZES) {
+      await seedUpTo(gatehouse, gateways, size);
+      costs.push(await writeCost(gatehouse, gateways, size));
+    }
+    const [smallest, largest] = [costs[0]?.value ?? 0, costs.at(-1)?.value ?? 0];
+    const growth = {
+      what: `${SIZES.at(-1)} gateways to ${SIZES[0]}`,
+      value: largest / smallest,
+      unit: "×",
+      note: "flat is below 2",
+    };
+    printTable(
+      "Admin reads at 1,000 gateways of 10 rules, over HTTP",
+      await readLatency(gatehouse, gateways),
+    );
+    printTable("One durable write (PATCH of a rule), over HTTP, p50", [...costs, growth]);
+    printTable("Durable writes on SQLite, over HTTP", await writeRate(gatehouse));
+  } finally {
+    await gatehouse.stop();
+  }
+}
+
+async function seedUpTo(gatehouse: GatehouseProcess, gateways: string[], size: number): Promise<void> {
+  const missing = Array.from({ length: size - gateways.length });
+  await inParallel(missing, async () => {
+    const { body: gateway } = await gatehouse.api("POST", "/gateways", { name: `bench ${gateways.length}` });
+    const base = `/gateways/${gateway.id}`;
+    const targets = [{ provider: "bench", base_url: "http://127.0.0.1:9" }];
+    const { body: upstream } = await gatehouse.api("POST", `${base}/upstreams`, { name: "u", targets });
+    const { body: service } = await gatehouse.api("POST", `${base}/services`, {
+      name: "s",
+      upstream_id: upstream.id,
+    });
+    for (let rule = 0; rule < RULES; rule++) {
+      const fields = { service_id: service.id, path: `/v1/rule-${rule}`, methods: ["POST"] };
+      await gatehouse.api("POST", `${base}/rules`, fields);
+    }
+    gateways.push(gateway.id);
+  });
+}
+
+async function writeCost(
+  gatehouse: GatehouseProcess,
+  gateways: readonly string[],
+  size: number,
+): Promise<Measured> {
+  const places = await Promise.all(
+    gateways.slice(0, 10).map(async (id) => {
+      const { body } = await gatehouse.api("GET", `/gateways/${id}/rules?limit=1`);
+      return `/gateways/${id}/rules/${body.rules[0].id}`;
+    }),
+  );
+  const times = await timeEach(ROUNDS, (index) => {
+    return gatehouse.api("PATCH", places[index % places.length] ?? "", { priority: index });
+  });
+  return {
+    what: `${size} gateways`,
+    value: median(times),
+    unit: "ms",
+    note: `p99 ${quantile(times, 0.99).toFixed(2)} ms`,
+  };
+}
+
+async function readLatency(gatehouse: GatehouseProcess, gateways: readonly string[]): Promise<Measured[]> {
+  const get = await timeEach(ROUNDS, (index) =>
+    gatehouse.api("GET", `/gateways/${gateways[index % gateways.length]}`),
+  );
+  const list = await timeEach(ROUNDS / 4, (index) =>
+    gatehouse.api("GET", `/gateways?limit=100&offset=${(index % 10) * 100}`),
+  );
+  const row = (what: string, times: number[]) => ({
+    what,
+    value: median(times),
+    unit: "ms",
+    note: `p99 ${quantile(times, 0.99).toFixed(2)} ms`,
+  });
+  return [row("get one gateway", get), row("list 100 of 1,000 gateways", list)];
+}
+
+async function writeRate(gatehouse: GatehouseProcess): Promise<Measured[]> {
+  const count = 2000;
+  const started = performance.now();
+  await inParallel(Array.from({ length: count }), (_, index) =>
+    gatehouse.api("POST", "/gateways", { name: `rate ${index}` }),
+  );
+  const seconds = (performance.now() - started) / 1000;
+  return [{ what: `${PARALLEL} clients at once`, value: count / seconds, unit: "writes/s" }];
+}
+
+async function inParallel<T>(
+  items: readonly T[],
+  work: (item: T, index: number) => Promise<unknown>,
+): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    for (let index = next++; index < items.length; index = next++) await work(items[index] as T, index);
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, worker));
+}

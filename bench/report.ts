@@ -1,0 +1,39 @@
+// How benchmarks measure and print: medians over rounds, one table each.
+
+export interface Measured {
+  readonly what: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly note?: string;
+}
+
+export function printTable(title: string, rows: readonly Measured[]): void {
+  console.log(`\n${title}`);
+  const width = Math.max(...rows.map((row) => row.what.length));
+  for (const { what, value, unit, note } of rows) {
+    const shown = value >= 100 ? Math.round(value).toLocaleString("en") : value.toFixed(value >= 10 ? 1 : 3);
+    console.log(
+      `  ${what.padEnd(width)}  ${shown.padStart(10)} ${unit}${note === undefined ? "" : `   ${note}`}`,
+    );
+  }
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+export function quantile(values: readonly number[], q: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
+}
+
+/** Milliseconds of each call, one after the other. */
+export async function timeEach(count: number, work: (index: number) => Promise<unknown>): Promise<number[]> {
+  const times: number[] = [];
+  for (let index = 0; index < count; index++) {
+    const started = performance.now();
+    await work(index);
+    times.push(performance.now() - started);
+  }
+  return times;
+}

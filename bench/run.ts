@@ -1,0 +1,14 @@
+// `npm run bench [name…]`: runs the benchmarks, or those named, and prints what they measure.
+import { benchAdmin } from "./admin.bench.ts";
+
+const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = { admin: benchAdmin };
+
+const names = process.argv.slice(2);
+const unknown = names.filter((name) => BENCHMARKS[name] === undefined);
+if (unknown.length > 0) {
+  console.error(`bench: unknown ${unknown.join(", ")}; known are ${Object.keys(BENCHMARKS).join(", ")}`);
+  process.exit(2);
+}
+for (const [name, bench] of Object.entries(BENCHMARKS)) {
+  if (names.length === 0 || names.includes(name)) await bench();
+}
