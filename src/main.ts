@@ -4,6 +4,7 @@ import { join } from "node:path";
 import packageJson from "../package.json" with { type: "json" };
 import { createAdminApi } from "./admin/api.ts";
 import { listenAdmin } from "./admin/server.ts";
+import { BalanceRegistry } from "./balance/balance-registry.ts";
 import { resolveServerSecret } from "./base/server-secret.ts";
 import type { Settings } from "./base/settings.ts";
 import { builtinPlugins } from "./plugins/registry.ts";
@@ -11,6 +12,7 @@ import { createDataPlane } from "./proxy/handle.ts";
 import { listenProxy } from "./proxy/server.ts";
 import { CurrentConfiguration } from "./snapshot/current.ts";
 import { followStore } from "./snapshot/follow.ts";
+import { KeyUsage } from "./snapshot/key-usage.ts";
 import { CredentialCipher } from "./store/credential-cipher.ts";
 import { openStore } from "./store/sql-store.ts";
 import { Health } from "./telemetry/health.ts";
@@ -43,7 +45,12 @@ export async function startGatehouse(settings: Settings, role: Role, log: Log): 
   const embedded = `sqlite://${join(settings.DATA_DIR, "gatehouse.db")}`;
   const databaseUrl = settings.DATABASE_URL ?? embedded;
   const store = openStore(databaseUrl, cipher);
-  const current = new CurrentConfiguration(store, registry, health, log);
+  const current = new CurrentConfiguration(
+    store,
+    { plugins: registry, balance: new BalanceRegistry() },
+    health,
+    log,
+  );
 
   // An embedded database that cannot be opened is a mistake to be told at once; a server may yet come up.
   if (databaseUrl.startsWith("sqlite:")) await current.refresh();
@@ -51,7 +58,17 @@ export async function startGatehouse(settings: Settings, role: Role, log: Log): 
   const following = followStore(current, health, log, stopFollowing.signal);
   const failed = following.then(() => new Promise<never>(() => undefined));
 
-  const dataPlane = createDataPlane();
+  const keyUsage = new KeyUsage(store, log);
+  const dataPlane = createDataPlane({
+    current,
+    log,
+    secret: secret.value,
+    baseDomain: settings.BASE_DOMAIN,
+    requireApiKey: settings.REQUIRE_API_KEY,
+    maxBodyBytes: settings.MAX_BODY_BYTES,
+    trustedProxies: settings.TRUSTED_PROXIES,
+    recordKeyUse: keyUsage.record,
+  });
   const servers: Server<undefined>[] = [];
   const address = { hostname: settings.HOST, health };
   let adminUrl: string | null = null;
@@ -93,6 +110,7 @@ export async function startGatehouse(settings: Settings, role: Role, log: Log): 
       await Promise.all(servers.map((server) => server.stop(true)));
       stopFollowing.abort();
       await following.catch(() => undefined);
+      await keyUsage.stop();
       await store.close();
     },
   };

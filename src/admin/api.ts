@@ -2,6 +2,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
+import { requestTargetOf } from "../base/request-target.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
 import type { CurrentConfiguration } from "../snapshot/current.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -67,14 +68,14 @@ export function createAdminApi(parts: AdminApiParts): AdminApi {
     } catch (fault) {
       response = errorResponse(describeFault(fault, requestId, log), requestId);
     }
-    const { pathname } = new URL(request.url);
+    const { path } = requestTargetOf(request.url);
     const ms = Math.round((performance.now() - started) * 100) / 100;
     log.info(
       {
         plane: "admin",
         request_id: requestId,
         method: request.method,
-        path: pathname,
+        path,
         status: response.status,
         ms,
       },

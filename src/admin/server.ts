@@ -2,11 +2,17 @@
 import type { Server } from "bun";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
+import { requestTargetOf, type RequestTarget } from "../base/request-target.ts";
 import { reservedPrefixOf } from "../model/rule.ts";
 import type { Health } from "../telemetry/health.ts";
 import type { AdminApi } from "./api.ts";
 
-export type FallThrough = (request: Request, server: Server<undefined>) => Response | Promise<Response>;
+/** The data plane, for whatever is not of this listener. */
+export type FallThrough = (
+  request: Request,
+  server: Server<undefined>,
+  target: RequestTarget,
+) => Promise<Response>;
 
 export interface AdminListenerParts {
   readonly hostname: string;
@@ -30,9 +36,10 @@ export function listenAdmin({
     // Ours is the limit that answers in the error shape; see readBody.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     async fetch(request, server) {
-      const path = new URL(request.url).pathname;
+      const target = requestTargetOf(request.url);
+      const { path } = target;
       const reserved = reservedPrefixOf(path);
-      if (reserved === null) return fallThrough(request, server);
+      if (reserved === null) return fallThrough(request, server, target);
       const healthAnswer = health.answer(path);
       if (healthAnswer !== null) return healthAnswer;
       if (reserved === "/api") {

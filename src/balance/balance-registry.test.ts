@@ -53,15 +53,14 @@ describe("balance registry", () => {
     const registry = new BalanceRegistry();
     const old = putNew(registry, configOf({ a: 1 }));
     const ticket = old.started(0, 0);
-    registry.retain(new Set(["another"]));
+    registry.forget("u");
     old.failed(0, ticket, 0);
     old.ended(0, ticket);
     registry.putInForce(old);
     expect(registry.plan("u", configOf({ a: 1 })).state(0, 1)).toBe("healthy");
-    registry.retain(new Set(["u"]));
     const kept = registry.plan("u", configOf({ a: 1 }));
     kept.failed(0, kept.started(0, 0), 0);
-    registry.retain(new Set(["u"]));
+    registry.forget("another");
     expect(registry.plan("u", configOf({ a: 1 })).state(0, 1)).toBe("ejected");
   });
 

@@ -57,10 +57,8 @@ export class BalanceRegistry {
     }
   }
 
-  /** Forgets every upstream but these. To be called after each compilation, a rejected one too. */
-  retain(upstreamIds: ReadonlySet<string>): void {
-    for (const id of this.#upstreams.keys()) {
-      if (!upstreamIds.has(id)) this.#upstreams.delete(id);
-    }
+  /** The upstream is no more, or never came to be. Requests under its plans are unharmed. */
+  forget(upstreamId: string): void {
+    this.#upstreams.delete(upstreamId);
   }
 }

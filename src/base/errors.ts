@@ -2,26 +2,54 @@
 // An error leaves the gateway in one shape only: { error, code, request_id, details?, retry_after? }.
 
 export const ERRORS = {
+  bad_request: { status: 400, meaning: "The request is not one that a careful proxy forwards." },
   invalid_json: { status: 400, meaning: "The body is not valid JSON, or not valid UTF-8." },
   validation_failed: {
     status: 400,
     meaning: "A field, parameter or reference is wrong; `details` names each.",
   },
+  ambiguous_gateway: { status: 400, meaning: "Several gateways match: send the Host or an API key of one." },
+  untranslatable: {
+    status: 400,
+    meaning: "The body cannot be put into the wire format of the chosen provider.",
+  },
   unauthorized: { status: 401, meaning: "The admin token is missing or was not accepted." },
+  api_key_required: { status: 401, meaning: "The rule asks for an API key and none was sent." },
+  invalid_api_key: { status: 401, meaning: "The API key is unknown, expired or revoked." },
+  rule_not_allowed: { status: 403, meaning: "The API key is valid, but not for this rule." },
   not_found: { status: 404, meaning: "There is nothing at this path or under this id." },
-  rule_not_found: { status: 404, meaning: "No rule of a gateway matches the path." },
+  rule_not_found: { status: 404, meaning: "No rule matches the request." },
+  model_not_found: {
+    status: 404,
+    meaning: "No target of the upstream serves the model, and `model_routing` is `require`.",
+  },
   method_not_allowed: { status: 405, meaning: "The path exists, but not with this method; see `Allow`." },
   request_timeout: { status: 408, meaning: "The body stopped coming for 60 seconds." },
   duplicate: { status: 409, meaning: "The value must be unique and is taken." },
   in_use: { status: 409, meaning: "Others refer to this record; the answer names them." },
   api_key_revoked: { status: 409, meaning: "A revoked API key cannot be changed or rotated." },
   body_too_large: { status: 413, meaning: "The body is larger than MAX_BODY_BYTES." },
-  unsupported_media_type: { status: 415, meaning: "The body must be JSON and say so in Content-Type." },
+  unsupported_media_type: {
+    status: 415,
+    meaning: "The body is not of a type or encoding that can be read here.",
+  },
   internal_error: {
     status: 500,
     meaning: "A fault of the gateway; its log has the cause under the request id.",
   },
+  upstream_unreachable: { status: 502, meaning: "No provider could be reached, or none sent an answer." },
+  upstream_forbidden: {
+    status: 502,
+    meaning: "The provider's name leads to a link-local or metadata address.",
+  },
+  upstream_bad_answer: {
+    status: 502,
+    meaning: "The provider's answer is not what its wire format promises.",
+  },
+  not_ready: { status: 503, meaning: "The gateway has not loaded a configuration yet." },
+  no_healthy_target: { status: 503, meaning: "Every target is out for now; see `Retry-After`." },
   store_unavailable: { status: 503, meaning: "The database cannot be used right now; nothing was changed." },
+  upstream_timeout: { status: 504, meaning: "The provider did not connect or answer in time." },
 } as const satisfies Record<string, { status: number; meaning: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -1,11 +1,38 @@
 // Turns any error of the data plane into the one error shape.
 import { errorResponse, GatehouseError } from "../base/errors.ts";
-import { requestIdFrom } from "../base/ids.ts";
+import { UpstreamFault } from "../upstream/upstream-fault.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Log } from "../telemetry/log.ts";
 
-export function notFound(request: Request, path: string): Response {
-  const error = new GatehouseError(
-    "rule_not_found",
-    `No rule matches ${request.method} ${path.slice(0, 200)}.`,
+/** Nobody reads this: the client has left. The access line says so with the status that nginx made known for it. */
+export const CLIENT_LEFT_STATUS = 499;
+
+export function fail(fault: unknown, { requestId, attempts }: Exchange, log: Log): Response {
+  const response = errorResponse(describe(fault, requestId, log), requestId);
+  if (attempts > 0) response.headers.set("X-GW-Attempts", String(attempts));
+  return response;
+}
+
+function describe(fault: unknown, requestId: string, log: Log): GatehouseError {
+  if (fault instanceof GatehouseError) return fault;
+  if (fault instanceof UpstreamFault) return describeUpstream(fault);
+  log.error({ request_id: requestId, err: fault }, "the data plane failed");
+  return new GatehouseError(
+    "internal_error",
+    "Something went wrong here; the log has it under the request id.",
   );
-  return errorResponse(error, requestIdFrom(request.headers.get("x-request-id")));
+}
+
+function describeUpstream(fault: UpstreamFault): GatehouseError {
+  if (fault.kind === "forbidden") {
+    return new GatehouseError(
+      "upstream_forbidden",
+      "The provider's name leads to a link-local or metadata address.",
+    );
+  }
+  if (fault.isTimeout) return new GatehouseError("upstream_timeout", "The provider did not answer in time.");
+  return new GatehouseError(
+    "upstream_unreachable",
+    "The provider could not be reached, or broke off before its answer.",
+  );
 }

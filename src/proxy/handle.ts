@@ -1,7 +1,93 @@
-// The data plane's table of contents: every step that a request walks, in order.
-import { notFound } from "./fail.ts";
-import type { DataPlane } from "./server.ts";
+// The data plane's table of contents: every step that a request walks, in order, and the one try/catch around them.
+import type { Server } from "bun";
+import type { BlockList } from "node:net";
+import { GatehouseError } from "../base/errors.ts";
+import { requestIdFrom } from "../base/ids.ts";
+import type { RequestTarget } from "../base/request-target.ts";
+import type { CurrentConfiguration } from "../snapshot/current.ts";
+import type { Log } from "../telemetry/log.ts";
+import { attempt } from "./attempt.ts";
+import { authenticate } from "./authenticate.ts";
+import { createClientCredentials } from "./client-credential.ts";
+import { Exchange } from "./exchange.ts";
+import { CLIENT_LEFT_STATUS, fail } from "./fail.ts";
+import { finish } from "./finish.ts";
+import { listModels, MODELS_PATH } from "./list-models.ts";
+import { matchRule } from "./match-rule.ts";
+import { readRequestBody } from "./read-body.ts";
+import { relay } from "./relay.ts";
+import { refuseDoubtfulHost, resolveGateway } from "./resolve-gateway.ts";
 
-export function createDataPlane(): DataPlane {
-  return (request) => notFound(request, new URL(request.url).pathname);
+export interface DataPlaneParts {
+  readonly current: CurrentConfiguration;
+  readonly log: Log;
+  readonly secret: string;
+  readonly baseDomain: string | null;
+  readonly requireApiKey: boolean;
+  readonly maxBodyBytes: number;
+  readonly trustedProxies: BlockList;
+  readonly recordKeyUse: (apiKeyId: string) => void;
+}
+
+export type DataPlane = (
+  request: Request,
+  server: Server<undefined>,
+  target: RequestTarget,
+) => Promise<Response>;
+
+export function createDataPlane(parts: DataPlaneParts): DataPlane {
+  const { current, log } = parts;
+  const attemptParts = {
+    clientCredentials: createClientCredentials(parts.secret),
+    trustedProxies: parts.trustedProxies,
+  };
+
+  return async (request, server, target) => {
+    // From here on the deadlines are ours: a model may think for longer than the runtime waits.
+    server.timeout(request, 0);
+    const requestId = requestIdFrom(request.headers.get("x-request-id"));
+    const exchange = new Exchange(request, server, current.snapshot, requestId, target);
+    try {
+      return await walk(exchange);
+    } catch (fault) {
+      const hasLeft = request.signal.aborted;
+      const response = hasLeft
+        ? new Response(null, { status: CLIENT_LEFT_STATUS })
+        : fail(fault, exchange, log);
+      finish(exchange, hasLeft ? "client_left" : "failed", response.status, parts);
+      return response;
+    }
+  };
+
+  async function walk(exchange: Exchange): Promise<Response> {
+    const { request, snapshot } = exchange;
+    refuseDoubtfulHost(request.headers.get("host"));
+    if (snapshot.revision < 0) throw new GatehouseError("not_ready", "The configuration is not loaded yet.");
+    const named = resolveGateway(exchange, parts.baseDomain);
+    const answersModels =
+      exchange.path === MODELS_PATH && exchange.method === "GET" && !claimsModels(exchange, named);
+    if (answersModels) {
+      const response = listModels(exchange, named, parts.requireApiKey);
+      finish(exchange, "complete", response.status, parts);
+      return response;
+    }
+    const { gateway, rule } = matchRule(exchange, named);
+    exchange.gateway = gateway;
+    exchange.rule = rule;
+    authenticate(exchange.apiKey, rule, parts.requireApiKey);
+    request.signal.addEventListener("abort", () => exchange.end());
+    if (rule.upstream.timeouts.total !== null) exchange.limitTotal(rule.upstream.timeouts.total);
+    await readRequestBody(exchange, parts.maxBodyBytes, rule.upstream.readsBody);
+    const answer = await attempt(exchange, rule, attemptParts);
+    return relay(exchange, answer, (outcome, status) => finish(exchange, outcome, status, parts));
+  }
+}
+
+function claimsModels(exchange: Exchange, named: Parameters<typeof matchRule>[1]): boolean {
+  try {
+    matchRule(exchange, named);
+    return true;
+  } catch (fault) {
+    return fault instanceof GatehouseError && fault.code === "ambiguous_gateway";
+  }
 }

@@ -1,10 +1,11 @@
 // The proxy listener: health and the data plane, and nothing else. This is the port to expose.
 import type { Server } from "bun";
+import { errorResponse, GatehouseError } from "../base/errors.ts";
+import { requestIdFrom } from "../base/ids.ts";
+import { requestTargetOf } from "../base/request-target.ts";
 import { reservedPrefixOf } from "../model/rule.ts";
 import type { Health } from "../telemetry/health.ts";
-import { notFound } from "./fail.ts";
-
-export type DataPlane = (request: Request, server: Server<undefined>) => Response | Promise<Response>;
+import type { DataPlane } from "./handle.ts";
 
 export interface ProxyListenerParts {
   readonly hostname: string;
@@ -20,9 +21,17 @@ export function listenProxy({ hostname, port, health, dataPlane }: ProxyListener
     idleTimeout: 10,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch(request, server) {
-      const path = new URL(request.url).pathname;
-      if (reservedPrefixOf(path) !== null) return health.answer(path) ?? notFound(request, path);
-      return dataPlane(request, server);
+      const target = requestTargetOf(request.url);
+      if (reservedPrefixOf(target.path) === null) return dataPlane(request, server, target);
+      return health.answer(target.path) ?? nothingAt(request, target.path);
     },
   });
+}
+
+function nothingAt(request: Request, path: string): Response {
+  const error = new GatehouseError(
+    "rule_not_found",
+    `No rule matches ${request.method} ${path.slice(0, 200)}.`,
+  );
+  return errorResponse(error, requestIdFrom(request.headers.get("x-request-id")));
 }

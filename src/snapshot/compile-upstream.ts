@@ -1,29 +1,52 @@
-// Compiles an upstream: every target with its provider's address, format and credential worked out.
+// Compiles an upstream: every target with its address, headers and models worked out, and who serves which model.
+import type { BalancePlan } from "../balance/balance-plan.ts";
+import type { BalanceRegistry } from "../balance/balance-registry.ts";
 import type { ErrorDetail } from "../base/errors.ts";
-import type { WireFormat } from "../base/wire-format.ts";
+import { ANTHROPIC_FORMAT, type WireFormat } from "../base/wire-format.ts";
 import type { Target } from "../model/target.ts";
 import type { Upstream } from "../model/upstream.ts";
-import { isKnownProvider, providerNamed } from "../providers/registry.ts";
+import { isKnownProvider, providerNamed, type Provider } from "../providers/registry.ts";
 import { CompileError } from "./compile-error.ts";
 
 export interface CompiledTarget {
   readonly id: string;
+  readonly index: number;
   readonly provider: string;
   readonly format: WireFormat;
   /** Scheme, host and base path, without a slash at the end. */
   readonly baseUrl: string;
   /** Null: the request's own path is kept. */
   readonly path: string | null;
-  readonly target: Target;
+  /** The target's own headers and, last, its credential; names in lower case, once each. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** Without one, the client's own provider credential is passed on. */
+  readonly hasCredential: boolean;
+  readonly defaultModel: string | null;
+  /** Null: it serves every model. */
+  readonly models: ReadonlySet<string> | null;
+}
+
+/** Whom to ask for a model: `first` before `then`, as indexes of targets. */
+export interface Candidates {
+  readonly first: readonly number[];
+  readonly then: readonly number[];
 }
 
 export interface CompiledUpstream {
   readonly id: string;
-  readonly upstream: Upstream;
+  readonly name: string;
   readonly targets: readonly CompiledTarget[];
+  readonly plan: BalancePlan;
+  readonly maxAttempts: number;
+  readonly timeouts: Upstream["timeouts"];
+  readonly usesClientAddress: boolean;
+  /** Some target has models to route by, or a format to translate to: the body must be readable. */
+  readonly readsBody: boolean;
+  /** Null: nobody serves the model, and only those that do may be asked. */
+  candidatesFor(model: string | null): Candidates | null;
 }
 
-export function compileUpstream(upstream: Upstream): CompiledUpstream {
+export function compileUpstream(upstream: Upstream, balance: BalanceRegistry): CompiledUpstream {
   const faults: ErrorDetail[] = [];
   const targets: CompiledTarget[] = [];
   for (const [index, target] of upstream.targets.entries()) {
@@ -34,17 +57,74 @@ export function compileUpstream(upstream: Upstream): CompiledUpstream {
         ? target.provider
         : `the provider "${target.provider}" is not known and`;
       faults.push({ path: `targets[${index}].base_url`, message: `${who} needs a base_url` });
-      continue;
-    }
-    targets.push({
-      id: target.id,
-      provider: target.provider,
-      format: target.format ?? provider.format,
-      baseUrl,
-      path: target.path === "" ? null : (target.path ?? provider.default_path),
-      target,
-    });
+    } else targets.push(compileTarget(target, index, provider, baseUrl));
   }
   if (faults.length > 0) throw new CompileError("upstreams", upstream.id, faults);
-  return { id: upstream.id, upstream, targets };
+  const { passive, threshold, interval } = upstream.health_checks;
+  const plan = balance.plan(upstream.id, {
+    algorithm: upstream.algorithm,
+    targets: upstream.targets,
+    passive,
+    threshold,
+    intervalMs: interval * 1000,
+  });
+  return {
+    id: upstream.id,
+    name: upstream.name,
+    targets,
+    plan,
+    maxAttempts: upstream.max_attempts,
+    timeouts: upstream.timeouts,
+    usesClientAddress: upstream.algorithm === "ip-hash",
+    readsBody: targets.some(readsBody),
+    candidatesFor: compileCandidates(targets, upstream.model_routing),
+  };
+}
+
+function compileTarget(target: Target, index: number, provider: Provider, baseUrl: string): CompiledTarget {
+  const format = target.format ?? provider.format;
+  const headers = new Map<string, string>();
+  for (const [name, value] of Object.entries(target.headers)) headers.set(name.toLowerCase(), value);
+  const { credentials, default_model } = target;
+  if (credentials !== null) headers.set(credentials.header_name.toLowerCase(), credentials.header_value);
+  const models = new Set(target.models);
+  if (default_model !== null) models.add(default_model);
+  return {
+    id: target.id,
+    index,
+    provider: target.provider,
+    format,
+    baseUrl,
+    path: target.path === "" ? null : (target.path ?? provider.default_path),
+    headers,
+    hasCredential: credentials !== null,
+    defaultModel: default_model,
+    models: target.models.length === 0 ? null : models,
+  };
+}
+
+function readsBody({ models, defaultModel, format }: CompiledTarget): boolean {
+  return models !== null || defaultModel !== null || format === ANTHROPIC_FORMAT;
+}
+
+function compileCandidates(
+  targets: readonly CompiledTarget[],
+  routing: Upstream["model_routing"],
+): CompiledUpstream["candidatesFor"] {
+  const all: Candidates = { first: targets.map((target) => target.index), then: [] };
+  if (routing === "any") return () => all;
+  const groupFor = (model: string | null): Candidates | null => {
+    const first = targets.filter(({ models }) => models === null || (model !== null && models.has(model)));
+    if (first.length === 0) return routing === "require" ? null : all;
+    const then = routing === "require" ? [] : targets.filter((target) => !first.includes(target));
+    return { first: first.map((target) => target.index), then: then.map((target) => target.index) };
+  };
+  const named = new Map<string, Candidates | null>();
+  for (const { models } of targets) for (const model of models ?? []) named.set(model, groupFor(model));
+  const unnamed = groupFor(null);
+  return (model) => {
+    if (model === null) return all;
+    const group = named.get(model);
+    return group === undefined ? unnamed : group;
+  };
 }

@@ -1,23 +1,22 @@
 // Compiles a gateway's records into what requests look up. What does not compile never comes into force.
+import type { BalanceRegistry } from "../balance/balance-registry.ts";
 import type { Gateway } from "../model/gateway.ts";
 import type { Rule } from "../model/rule.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
 import type { GatewayParts, StoredApiKey } from "../store/store.ts";
 import { CompileError } from "./compile-error.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
 import { pluginFaults } from "./compile-plugins.ts";
 import { compileUpstream, type CompiledUpstream } from "./compile-upstream.ts";
-
-export interface CompiledRule {
-  readonly id: string;
-  readonly rule: Rule;
-  readonly upstream: CompiledUpstream;
-}
+import { RouteTable } from "./route-table.ts";
 
 export interface CompiledGateway {
   readonly id: string;
   readonly gateway: Gateway;
-  /** The active ones, oldest first. */
+  readonly routes: RouteTable;
+  /** The active ones, by precedence. */
   readonly rules: readonly CompiledRule[];
+  readonly upstreams: readonly CompiledUpstream[];
 }
 
 export interface CompiledApiKey {
@@ -31,23 +30,48 @@ export interface CompiledApiKey {
   readonly expiresAt: number;
 }
 
-export function compileGateway(parts: GatewayParts, registry: PluginRegistry): CompiledGateway {
+/** What compiling needs besides the records. */
+export interface CompileContext {
+  readonly plugins: PluginRegistry;
+  readonly balance: BalanceRegistry;
+}
+
+export function compileGateway(parts: GatewayParts, context: CompileContext): CompiledGateway {
   const { gateway } = parts;
-  const faults = pluginFaults(gateway.required_plugins, registry);
+  const faults = pluginFaults(gateway.required_plugins, context.plugins);
   if (faults.length > 0) throw new CompileError("gateways", gateway.id, faults);
-  const upstreams = new Map(parts.upstreams.map((upstream) => [upstream.id, compileUpstream(upstream)]));
+  const upstreams = new Map(parts.upstreams.map((each) => [each.id, compileUpstream(each, context.balance)]));
   const services = new Map(parts.services.map((service) => [service.id, service]));
-  const rules: CompiledRule[] = [];
-  for (const rule of parts.rules) {
-    if (!rule.active) continue;
+  const active = parts.rules.filter((rule) => rule.active).sort(byPrecedence);
+  const rules = active.map((rule, precedence): CompiledRule => {
     const upstream = upstreams.get(services.get(rule.service_id)?.upstream_id ?? "");
     // The store keeps references whole; this is for a database that was edited by hand.
     if (upstream === undefined) {
       throw new CompileError("rules", rule.id, [{ path: "service_id", message: "leads to no upstream" }]);
     }
-    rules.push({ id: rule.id, rule, upstream });
-  }
-  return { id: gateway.id, gateway, rules };
+    return {
+      id: rule.id,
+      rule,
+      pathKind: rule.path.endsWith("/*") ? "prefix" : rule.path.includes("{") ? "parameters" : "exact",
+      precedence,
+      methods: new Set(rule.methods),
+      headers: Object.entries(rule.headers).map(([name, value]) => [name.toLowerCase(), value]),
+      requireApiKey: rule.require_api_key ?? gateway.require_api_key,
+      upstream,
+    };
+  });
+  return {
+    id: gateway.id,
+    gateway,
+    routes: new RouteTable(rules),
+    rules,
+    upstreams: [...upstreams.values()],
+  };
+}
+
+function byPrecedence(a: Rule, b: Rule): number {
+  const headers = Object.keys(b.headers).length - Object.keys(a.headers).length;
+  return a.priority - b.priority || headers || (a.id < b.id ? -1 : 1);
 }
 
 /** Null for a revoked key: it is then as unknown as one that never was. */

@@ -1,22 +1,22 @@
 // The configuration in force: writes go through here, so that what is acknowledged is durable, compiled and in force.
-import type { PluginRegistry } from "../plugins/registry.ts";
 import type { Change, ConsistentView, GatewayParts, Reader, Store, Transaction } from "../store/store.ts";
 import type { Health } from "../telemetry/health.ts";
 import type { Log } from "../telemetry/log.ts";
-import { compileApiKey, compileGateway, type CompiledApiKey, type CompiledGateway } from "./compile.ts";
+import { compileApiKey, compileGateway } from "./compile.ts";
+import type { CompileContext, CompiledApiKey, CompiledGateway } from "./compile.ts";
 import { changeSnapshot, EMPTY_SNAPSHOT, type Snapshot, type SnapshotChanges } from "./snapshot.ts";
 
 export class CurrentConfiguration {
   snapshot: Snapshot = EMPTY_SNAPSHOT;
   readonly store: Store;
-  readonly #registry: PluginRegistry;
+  readonly #context: CompileContext;
   readonly #health: Health;
   readonly #log: Log;
   #refreshing: Promise<void> | null = null;
 
-  constructor(store: Store, registry: PluginRegistry, health: Health, log: Log) {
+  constructor(store: Store, context: CompileContext, health: Health, log: Log) {
     this.store = store;
-    this.#registry = registry;
+    this.#context = context;
     this.#health = health;
     this.#log = log;
   }
@@ -30,7 +30,7 @@ export class CurrentConfiguration {
       return value;
     });
     if (changes !== undefined && written.revision === this.snapshot.revision + 1) {
-      this.#swap(changeSnapshot(this.snapshot, written.revision, changes));
+      this.#swap(changeSnapshot(this.snapshot, written.revision, changes), changes);
     } else {
       // Another node wrote in between: take over its changes and ours together.
       while (this.snapshot.revision < written.revision) await this.refresh();
@@ -53,7 +53,10 @@ export class CurrentConfiguration {
       const changes = changed === null ? await this.#loadAll(view) : await this.#loadChanged(view, changed);
       // A write of this process may have come into force meanwhile, and then knows more than this view.
       if (view.revision <= this.snapshot.revision && changed !== null) return;
-      this.#swap(changeSnapshot(changed === null ? EMPTY_SNAPSHOT : this.snapshot, view.revision, changes));
+      this.#swap(
+        changeSnapshot(changed === null ? EMPTY_SNAPSHOT : this.snapshot, view.revision, changes),
+        changes,
+      );
     });
   }
 
@@ -87,7 +90,7 @@ export class CurrentConfiguration {
   #compileOrKeep(parts: GatewayParts): CompiledGateway | null {
     const { id, name } = parts.gateway;
     try {
-      const compiled = compileGateway(parts, this.#registry);
+      const compiled = compileGateway(parts, this.#context);
       this.#setFault(id, null);
       return compiled;
     } catch (fault) {
@@ -118,13 +121,23 @@ export class CurrentConfiguration {
       };
     }
     const parts = await reader.gatewayParts(gatewayId);
-    const compiled = parts === null ? null : compileGateway(parts, this.#registry);
+    const compiled = parts === null ? null : compileGateway(parts, this.#context);
     this.#setFault(gatewayId, null);
     return { gateways: new Map([[gatewayId, compiled]]), apiKeys: new Map() };
   }
 
-  #swap(snapshot: Snapshot): void {
+  #swap(snapshot: Snapshot, { gateways }: SnapshotChanges): void {
+    const before = this.snapshot;
     this.snapshot = snapshot;
+    for (const [id, gateway] of gateways) this.#settleBalance(before.gateways.get(id), gateway);
     this.#health.revision = snapshot.revision;
+  }
+
+  /** Balancing state outlives snapshots: what the new one names stays, the rest is let go. */
+  #settleBalance(before: CompiledGateway | undefined, after: CompiledGateway | null): void {
+    const { balance } = this.#context;
+    const kept = new Set(after?.upstreams.map((upstream) => upstream.id));
+    for (const upstream of after?.upstreams ?? []) balance.putInForce(upstream.plan);
+    for (const { id } of before?.upstreams ?? []) if (!kept.has(id)) balance.forget(id);
   }
 }

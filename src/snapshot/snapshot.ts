@@ -7,6 +7,8 @@ export interface Snapshot {
   readonly revision: number;
   readonly gateways: ShardedMap<CompiledGateway>;
   readonly gatewaysBySubdomain: ShardedMap<CompiledGateway>;
+  /** Gateways by the keys of their route tables, for requests that name no gateway. */
+  readonly gatewaysByRoute: ShardedMap<readonly CompiledGateway[]>;
   readonly apiKeysByHash: ShardedMap<CompiledApiKey>;
   readonly apiKeysById: ShardedMap<CompiledApiKey>;
 }
@@ -15,6 +17,7 @@ export const EMPTY_SNAPSHOT: Snapshot = Object.freeze({
   revision: -1,
   gateways: ShardedMap.empty<CompiledGateway>(),
   gatewaysBySubdomain: ShardedMap.empty<CompiledGateway>(),
+  gatewaysByRoute: ShardedMap.empty<readonly CompiledGateway[]>(),
   apiKeysByHash: ShardedMap.empty<CompiledApiKey>(),
   apiKeysById: ShardedMap.empty<CompiledApiKey>(),
 });
@@ -48,9 +51,30 @@ export function changeSnapshot(old: Snapshot, revision: number, changes: Snapsho
     revision,
     gateways: old.gateways.with(changes.gateways),
     gatewaysBySubdomain: old.gatewaysBySubdomain.with(subdomains),
+    gatewaysByRoute: old.gatewaysByRoute.with(changedRoutes(old, changes)),
     apiKeysByHash: old.apiKeysByHash.with(hashes),
     apiKeysById: old.apiKeysById.with(apiKeys),
   });
+}
+
+function changedRoutes(
+  old: Snapshot,
+  { gateways }: SnapshotChanges,
+): Map<string, readonly CompiledGateway[] | null> {
+  const changed = new Map<string, readonly CompiledGateway[] | null>();
+  const listOf = (key: string) => changed.get(key) ?? old.gatewaysByRoute.get(key) ?? [];
+  for (const [id, gateway] of gateways) {
+    for (const key of old.gateways.get(id)?.routes.keys ?? []) {
+      changed.set(
+        key,
+        listOf(key).filter((each) => each.id !== id),
+      );
+    }
+    for (const key of gateway?.routes.keys ?? [])
+      if (gateway !== null) changed.set(key, [...listOf(key), gateway]);
+  }
+  for (const [key, list] of changed) if (list?.length === 0) changed.set(key, null);
+  return changed;
 }
 
 function dropApiKeysOf(gatewayId: string, old: Snapshot, apiKeys: Map<string, CompiledApiKey | null>): void {

@@ -107,6 +107,18 @@ class SqlStore implements Store {
     return writing.finally(() => (expired = true));
   }
 
+  recordKeyUses(uses: ReadonlyMap<string, string>): Promise<void> {
+    return guarded(DEADLINE_MS, async () => {
+      const database = await this.#open();
+      await database.writeTransaction(async (query) => {
+        for (const [id, usedAt] of uses) {
+          const isLater = "(last_used_at IS NULL OR last_used_at < $1)";
+          await query(`UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND ${isLater}`, [usedAt, id]);
+        }
+      });
+    });
+  }
+
   async close(): Promise<void> {
     await this.#lastWrite;
     const database = await this.#opening?.catch(() => null);

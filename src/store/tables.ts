@@ -13,17 +13,9 @@ const COLUMNS: Record<Kind, readonly string[]> = {
   api_keys: ["name", "hash", "prefix", "active", "last_used_at"],
 };
 
-/** Columns that are the only place of their field, and so are left out of the body. */
-const COLUMN_ONLY = new Set([
-  "id",
-  "gateway_id",
-  "created_at",
-  "updated_at",
-  "hash",
-  "prefix",
-  "active",
-  "last_used_at",
-]);
+/** Fields that have a column only, and so are left out of the body. */
+const RECORD_COLUMNS: readonly string[] = ["id", "gateway_id", "created_at", "updated_at"];
+const KEY_COLUMNS: readonly string[] = [...RECORD_COLUMNS, "hash", "prefix", "active", "last_used_at"];
 
 export function columnsOf(kind: Kind): string[] {
   const own = kind === "gateways" ? [] : ["gateway_id"];
@@ -59,7 +51,8 @@ function bodyOf<K extends Kind>(
   cipher: CredentialCipher,
 ): Record<string, unknown> {
   const body: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(record)) if (!COLUMN_ONLY.has(key)) body[key] = value;
+  const columnsOnly = kind === "api_keys" ? KEY_COLUMNS : RECORD_COLUMNS;
+  for (const [key, value] of Object.entries(record)) if (!columnsOnly.includes(key)) body[key] = value;
   if (kind === "upstreams") {
     const { targets, id } = record as RecordOf["upstreams"];
     body["targets"] = targets.map((target) =>

@@ -1,6 +1,10 @@
 // The Anthropic messages shapes that the gateway reads and writes; only the fields it uses.
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 
+/** Requests must say which version of the API they speak; there has been one for years. */
+export const VERSION_HEADER = "anthropic-version";
+export const DEFAULT_VERSION = "2023-06-01";
+
 export interface AnthropicTextBlock {
   type: "text";
   text: string;

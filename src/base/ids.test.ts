@@ -1,0 +1,77 @@
+// Identifiers: their form, their order, and what of a client's request id is believed.
+import { describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { apiKeyPrefix, hashApiKey, isId, looksLikeApiKey, newApiKey, newId, requestIdFrom } from "./ids.ts";
+
+describe("record ids", () => {
+  test("are UUIDv7 and sort in the order they were made", () => {
+    const ids = Array.from({ length: 10_000 }, newId);
+    for (const id of ids)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(ids.toSorted()).toEqual(ids);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("isId knows them from other text", () => {
+    expect(isId(newId())).toBe(true);
+    for (const text of ["", "x", newId().toUpperCase(), ` ${newId()}`, `${newId()}\n`, newId().slice(1)]) {
+      expect(isId(text)).toBe(false);
+    }
+  });
+});
+
+describe("request ids", () => {
+  test("a sane one is kept", () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[A-Za-z0-9._:/+=@-]{1,128}$/), (id) => {
+        expect(requestIdFrom(id)).toBe(id);
+      }),
+    );
+  });
+
+  test("whatever came, the result is harmless in a header and a log line", () => {
+    fc.assert(
+      fc.property(fc.option(fc.string({ unit: "binary", maxLength: 300 })), (given) => {
+        expect(requestIdFrom(given)).toMatch(/^[A-Za-z0-9._:/+=@-]{1,128}$/);
+      }),
+    );
+  });
+
+  test.each([null, "", "a b", "a\nb", "x".repeat(129), "id\r\nSet-Cookie: a=b"])(
+    "%p is replaced",
+    (given) => {
+      expect(isId(requestIdFrom(given))).toBe(true);
+    },
+  );
+});
+
+describe("API keys", () => {
+  test("are gw_ and 43 base64url characters of 32 random bytes", () => {
+    const keys = Array.from({ length: 1000 }, newApiKey);
+    for (const key of keys) {
+      expect(key).toMatch(/^gw_[A-Za-z0-9_-]{43}$/);
+      expect(Buffer.from(key.slice(3), "base64url")).toHaveLength(32);
+      expect(looksLikeApiKey(key)).toBe(true);
+      expect(key).toStartWith(apiKeyPrefix(key));
+    }
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  test("their hash is SHA-256", () => {
+    fc.assert(
+      fc.property(fc.string(), (key) => {
+        expect(hashApiKey(key)).toBe(createHash("sha256").update(key).digest("base64url"));
+      }),
+    );
+  });
+
+  test.each([
+    "",
+    "gw_",
+    `gw_${"a".repeat(42)}`,
+    `gw_${"a".repeat(44)}`,
+    `GW_${"a".repeat(43)}`,
+    `gw_${"+".repeat(43)}`,
+  ])("%p does not look like one", (text) => expect(looksLikeApiKey(text)).toBe(false));
+});

@@ -1,0 +1,79 @@
+// Changes one top-level string of a JSON text and leaves every other byte as it was: numbers too large for a double,
+// key order and spacing included.
+
+/** `text` must be a valid JSON object. Every top-level `key` gets the value; where there is none it is put first. */
+export function spliceTopLevelString(text: string, key: string, value: string): string {
+  const spans = topLevelValueSpans(text, key);
+  const json = JSON.stringify(value);
+  if (spans.length === 0) {
+    const open = text.indexOf("{") + 1;
+    const isEmpty = skipBlanks(text, open) === text.lastIndexOf("}");
+    return `${text.slice(0, open)}${JSON.stringify(key)}:${json}${isEmpty ? "" : ","}${text.slice(open)}`;
+  }
+  let spliced = "";
+  let from = 0;
+  for (const [start, end] of spans) {
+    spliced += text.slice(from, start) + json;
+    from = end;
+  }
+  return spliced + text.slice(from);
+}
+
+/** Where the values of `key` stand, start and end, in the order they come. One pass over the text. */
+function topLevelValueSpans(text: string, key: string): [number, number][] {
+  const spans: [number, number][] = [];
+  let at = skipBlanks(text, text.indexOf("{") + 1);
+  while (text[at] === '"') {
+    const keyEnd = endOfString(text, at);
+    const name = text.slice(at, keyEnd);
+    const valueStart = skipBlanks(text, skipBlanks(text, keyEnd) + 1);
+    const valueEnd = endOfValue(text, valueStart);
+    if (name === `"${key}"` || (name.includes("\\") && JSON.parse(name) === key))
+      spans.push([valueStart, valueEnd]);
+    at = skipBlanks(text, valueEnd);
+    if (text[at] === ",") at = skipBlanks(text, at + 1);
+  }
+  return spans;
+}
+
+function skipBlanks(text: string, at: number): number {
+  while (at < text.length && text.charCodeAt(at) <= 0x20) at++;
+  return at;
+}
+
+/** The index behind the closing quote. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x5c) at++;
+    else if (code === 0x22) return at + 1;
+  }
+  return text.length;
+}
+
+function endOfValue(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    switch (text[at]) {
+      case '"':
+        at = endOfString(text, at) - 1;
+        break;
+      case "{":
+      case "[":
+        depth++;
+        break;
+      case "}":
+      case "]":
+        if (--depth < 0) return trimEnd(text, at);
+        break;
+      case ",":
+        if (depth === 0) return trimEnd(text, at);
+    }
+  }
+  return text.length;
+}
+
+function trimEnd(text: string, end: number): number {
+  while (text.charCodeAt(end - 1) <= 0x20) end--;
+  return end;
+}

@@ -1,0 +1,104 @@
+// From a schema's verdict to our details: the place of every fault, in words that tell the mend.
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { z } from "zod";
+import { GatehouseError } from "../base/errors.ts";
+import { apiKeySchema } from "./api-key.ts";
+import { gatewaySchema } from "./gateway.ts";
+import { ruleSchema } from "./rule.ts";
+import { serviceSchema } from "./service.ts";
+import { upstreamSchema } from "./upstream.ts";
+import { check, formatPath, validate } from "./validate.ts";
+
+describe("formatPath", () => {
+  test.each([
+    [[], ""],
+    [["name"], "name"],
+    [["targets", 0, "weight"], "targets[0].weight"],
+    [
+      ["required_plugins", 1, "settings", "limits", "global", "window"],
+      "required_plugins[1].settings.limits.global.window",
+    ],
+    [["matrix", 1, 2], "matrix[1][2]"],
+    [[0], "[0]"],
+  ] as const)("%j is %s", (path, text) => expect(formatPath(path)).toBe(text));
+
+  test("a name without end is cut", () => expect(formatPath(["x".repeat(10_000)])).toHaveLength(101));
+});
+
+describe("check", () => {
+  const schema = z.strictObject({
+    name: z.string(),
+    list: z.array(z.strictObject({ weight: z.int().min(0).max(9).default(1) })).default([]),
+    mode: z.enum(["fast", "slow"]).optional(),
+    kind: z.literal("only").optional(),
+    free: z.record(z.string().regex(/^X-/, "must start with X-"), z.string()).optional(),
+  });
+  const faults = (value: unknown) => {
+    const result = check(schema, value);
+    return result.ok ? [] : result.details.map(({ path, message }) => `${path}: ${message}`);
+  };
+
+  test.each([
+    [{}, "name: is required"],
+    [{ name: null }, "name: must be a string, not null"],
+    [{ name: ["x"] }, "name: must be a string, not an array"],
+    [{ name: "x", list: {} }, "list: must be an array, not an object"],
+    [{ name: "x", list: [{ weight: "1" }] }, "list[0].weight: must be a number, not a string"],
+    [{ name: "x", list: [{}, { weight: 1.5 }] }, "list[1].weight: must be a whole number, not a fraction"],
+    [{ name: "x", list: [{ weight: -1 }] }, "list[0].weight: must be at least 0"],
+    [{ name: "x", list: [{ weight: 10 }] }, "list[0].weight: must be at most 9"],
+    [{ name: "x", list: [{ wieght: 1 }] }, 'list[0].wieght: unknown field; did you mean "weight"?'],
+    [{ name: "x", nmae: 1 }, 'nmae: unknown field; did you mean "name"?'],
+    [{ name: "x", quite_another: 1 }, "quite_another: unknown field"],
+    [{ name: "x", mode: "fats" }, 'mode: must be one of "fast", "slow"; did you mean "fast"?'],
+    [{ name: "x", kind: "other" }, 'kind: must be "only"'],
+    [{ name: "x", free: { y: "1" } }, "free.y: must start with X-"],
+    [{ name: "x", free: { "X-a": 1 } }, "free.X-a: must be a string, not a number"],
+  ])("%j", (value, fault) => expect(faults(value)).toEqual([fault]));
+
+  test("names every fault, but never more than fifty", () => {
+    expect(faults({ list: [{ weight: 77 }], mode: 1 })).toHaveLength(3);
+    const many = { name: "x", list: Array.from({ length: 500 }, () => ({ weight: "x" })) };
+    expect(faults(many)).toHaveLength(50);
+    expect(faults(Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`f${i}`, 1])))).toHaveLength(50);
+  });
+
+  test("gives the value with its defaults", () => {
+    expect(check(schema, { name: "x", list: [{}] })).toEqual({
+      ok: true,
+      value: { name: "x", list: [{ weight: 1 }] },
+    });
+  });
+});
+
+describe("validate", () => {
+  test("throws the 400 whose sentence is the first fault", () => {
+    expect(() => validate(z.strictObject({ a: z.string(), b: z.string() }), {})).toThrow(
+      "a: is required (and 1 more",
+    );
+  });
+
+  // expires_at is left out: any text in it that is no time is a defect of its own (see the report of its tests).
+  const schemas: [string, z.ZodType][] = [
+    ["gateway", gatewaySchema],
+    ["upstream", upstreamSchema],
+    ["service", serviceSchema],
+    ["rule", ruleSchema],
+    ["API key", apiKeySchema.omit({ expires_at: true })],
+  ];
+  test.each(schemas)("whatever comes, a %s is taken or refused with details", (_, schema) => {
+    const fields = Object.keys((schema as z.ZodObject).shape);
+    const body = fc.oneof(fc.jsonValue(), fc.dictionary(fc.constantFrom(...fields), fc.jsonValue()));
+    fc.assert(
+      fc.property(body, (value) => {
+        try {
+          validate(schema, value);
+        } catch (fault) {
+          expect(fault).toBeInstanceOf(GatehouseError);
+          expect((fault as GatehouseError).details).not.toBeEmpty();
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,128 @@
+// Asks a target and, while no byte has gone to the client, another: pick → encode → send → classify → report. The only
+// retry loop there is.
+import type { BlockList } from "node:net";
+import { hashText } from "../balance/text-hash.ts";
+import { GatehouseError } from "../base/errors.ts";
+import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
+import type { CompiledRule } from "../snapshot/compiled-rule.ts";
+import { send } from "../upstream/send.ts";
+import { UpstreamFault } from "../upstream/upstream-fault.ts";
+import { openAnswer, verdictOf, type Answer } from "./answer.ts";
+import { AttemptReport } from "./attempt-report.ts";
+import { clientAddress } from "./client-address.ts";
+import type { ClientCredentials } from "./client-credential.ts";
+import { encodeRequest, type EncodedRequest } from "./encode.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** Answers of these are tried elsewhere; any other is the client's to see. */
+const FAILOVER = new Set([429, 500, 502, 503, 504, 529]);
+
+export interface AttemptParts {
+  readonly clientCredentials: ClientCredentials;
+  readonly trustedProxies: BlockList;
+}
+
+export async function attempt(exchange: Exchange, rule: CompiledRule, parts: AttemptParts): Promise<Answer> {
+  const { upstream } = rule;
+  const { plan, targets } = upstream;
+  const candidates = upstream.candidatesFor(exchange.model);
+  if (candidates === null) {
+    throw new GatehouseError("model_not_found", `No target serves the model "${exchange.model ?? ""}".`);
+  }
+  const { first, then } = candidates;
+  const client = upstream.usesClientAddress
+    ? clientAddress(exchange.request, exchange.server, parts.trustedProxies)
+    : "";
+  const clientHash = hashText(client);
+  plan.retries.recordRequest(performance.now());
+  const tried: number[] = [];
+  let lastAnswer: Answer | null = null;
+  let lastFault: Error | null = null;
+  let isSecondTry = false;
+  let index = plan.pick(first, then, null, clientHash, performance.now());
+  while (index >= 0) {
+    const target = targets[index] as CompiledTarget;
+    const result = await ask(exchange, rule, target, parts);
+    if (result instanceof Error) lastFault = result;
+    else {
+      lastAnswer?.reader?.cancel();
+      lastAnswer = result;
+      if (!FAILOVER.has(result.response.status)) break;
+    }
+    if (exchange.isOver || exchange.attempts >= upstream.maxAttempts) break;
+    tried.push(index);
+    const next = plan.pick(first, then, tried, clientHash, performance.now());
+    if (next < 0) {
+      // There is no other: what broke before any answer may have been a connection that had gone stale.
+      if (isSecondTry || !isBroken(result)) break;
+      isSecondTry = true;
+    } else index = next;
+    // A request that could not even be encoded has cost no provider anything.
+    if (!(result instanceof GatehouseError) && !plan.retries.tryRetry(performance.now())) break;
+  }
+  // When all fail the client gets the last answer that a provider gave, as it was.
+  if (lastAnswer !== null && !exchange.isOver) return lastAnswer;
+  lastAnswer?.reader?.cancel();
+  throw lastFault ?? noHealthyTarget(plan.retryAfterMs(first, then, performance.now()));
+}
+
+/** One attempt at one target: its answer, or why there is none. */
+async function ask(
+  exchange: Exchange,
+  rule: CompiledRule,
+  target: CompiledTarget,
+  parts: AttemptParts,
+): Promise<Answer | Error> {
+  const startedAt = performance.now();
+  const report = new AttemptReport(rule.upstream.plan, target.index, startedAt);
+  let encoded: EncodedRequest;
+  try {
+    encoded = encodeRequest(exchange, rule, target, parts.clientCredentials);
+  } catch (fault) {
+    report.end("neutral");
+    // Another target may speak a format that this request can be put into.
+    if (fault instanceof GatehouseError && fault.code === "untranslatable") return fault;
+    throw fault;
+  }
+  const abort = exchange.beginAttempt(target, encoded.model);
+  const { url, headers, body, readsAnswer } = encoded;
+  try {
+    const outgoing = { url, method: exchange.method, headers, body, decompress: readsAnswer };
+    const response = await send(outgoing, rule.upstream.timeouts, abort);
+    const now = performance.now();
+    exchange.firstByteMs = now - startedAt;
+    if (response.ok) report.answered(exchange.firstByteMs, now);
+    if (response.status === 429) restAsAsked(report, response, now);
+    const hasBody = exchange.method !== "HEAD";
+    const answer = await openAnswer(response, target, report, abort, {
+      hasBody,
+      idleMs: rule.upstream.timeouts.idle,
+      isTranslated: readsAnswer,
+    });
+    if (FAILOVER.has(response.status)) report.end(verdictOf(response.status));
+    return answer;
+  } catch (cause) {
+    const fault = cause instanceof UpstreamFault ? cause : new UpstreamFault("broken", cause);
+    report.end(fault.kind === "client_left" ? "neutral" : "failed");
+    return fault;
+  }
+}
+
+function restAsAsked(report: AttemptReport, response: Response, now: number): void {
+  const asked = response.headers.get("retry-after");
+  if (asked === null) return;
+  const seconds = /^\d+$/.test(asked) ? Number(asked) : (Date.parse(asked) - Date.now()) / 1000;
+  if (seconds > 0) report.rest(seconds * 1000, now);
+}
+
+/** Refused, or broken off before the answer was there: worth one more try at the same target. */
+function isBroken(result: Answer | Error): boolean {
+  return result instanceof UpstreamFault && (result.kind === "unreachable" || result.kind === "broken");
+}
+
+function noHealthyTarget(retryAfterMs: number): GatehouseError {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  return new GatehouseError("no_healthy_target", "Every target is out for now; try again later.", {
+    headers: { "Retry-After": String(seconds) },
+  });
+}

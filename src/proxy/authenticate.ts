@@ -1,0 +1,23 @@
+// Whether the caller may use the rule: the key's policies, and whether a key is asked for at all.
+import { GatehouseError } from "../base/errors.ts";
+import type { CompiledApiKey } from "../snapshot/compile.ts";
+import type { CompiledRule } from "../snapshot/compiled-rule.ts";
+
+export function authenticate(key: CompiledApiKey | null, rule: CompiledRule, alwaysRequired: boolean): void {
+  if (key === null) {
+    if (alwaysRequired || rule.requireApiKey) throw keyRequired();
+    return;
+  }
+  if (!mayUse(key, rule))
+    throw new GatehouseError("rule_not_allowed", "This API key is not valid for this rule.");
+}
+
+export function mayUse(key: CompiledApiKey | null, rule: CompiledRule): boolean {
+  return key === null || key.policies === null || key.policies.has(rule.id);
+}
+
+export function keyRequired(): GatehouseError {
+  return new GatehouseError("api_key_required", "Send an API key in X-GW-API-Key.", {
+    headers: { "WWW-Authenticate": "Bearer" },
+  });
+}

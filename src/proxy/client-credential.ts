@@ -1,0 +1,26 @@
+// The client's own provider credential, for targets without one; never an admin token or a key of ours.
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { CREDENTIAL_HEADERS } from "./header-filter.ts";
+
+const GATEWAY_KEY = /gw_[A-Za-z0-9_-]{43}/;
+const JWT = /([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)/;
+
+export type ClientCredentials = (headers: Headers) => readonly (readonly [string, string])[];
+
+export function createClientCredentials(secret: string): ClientCredentials {
+  const isAdminToken = (value: string) => {
+    const [, signed, signature] = JWT.exec(value) ?? [];
+    if (signed === undefined || signature === undefined) return false;
+    const expected = createHmac("sha256", secret).update(signed).digest();
+    const given = Buffer.from(signature, "base64url");
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  };
+  return (headers) => {
+    const credentials: [string, string][] = [];
+    for (const name of CREDENTIAL_HEADERS) {
+      const value = headers.get(name);
+      if (value !== null && !GATEWAY_KEY.test(value) && !isAdminToken(value)) credentials.push([name, value]);
+    }
+    return credentials;
+  };
+}

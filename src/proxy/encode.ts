@@ -1,0 +1,104 @@
+// Puts a request into the form its target wants: address, headers, model, wire format.
+import { GatehouseError } from "../base/errors.ts";
+import { spliceTopLevelString } from "../base/json-splice.ts";
+import { ANTHROPIC_FORMAT } from "../base/wire-format.ts";
+import { isAnthropicBody } from "../providers/anthropic-body.ts";
+import { translateChatRequest } from "../providers/openai-chat-to-anthropic-messages.ts";
+import { TranslationError } from "../providers/translation-error.ts";
+import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
+import type { CompiledRule } from "../snapshot/compiled-rule.ts";
+import { DEFAULT_VERSION, VERSION_HEADER } from "../wire/anthropic-messages.ts";
+import type { ClientCredentials } from "./client-credential.ts";
+import type { Exchange } from "./exchange.ts";
+import { forwardedHeaders } from "./header-filter.ts";
+
+export interface EncodedRequest {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly body: Uint8Array | string | null;
+  /** The model as it was sent, if any. */
+  readonly model: string | null;
+  /** The answer must be read here, so it must come in an encoding that can be. */
+  readonly readsAnswer: boolean;
+}
+
+export function encodeRequest(
+  exchange: Exchange,
+  rule: CompiledRule,
+  target: CompiledTarget,
+  clientCredentials: ClientCredentials,
+): EncodedRequest {
+  const readsAnswer = rule.rule.response_format !== null && target.format === ANTHROPIC_FORMAT;
+  const { body, model } = encodeBody(exchange, target);
+  return {
+    url: target.baseUrl + pathFor(exchange, rule, target) + exchange.query,
+    headers: headersFor(exchange, rule, target, clientCredentials, readsAnswer),
+    body,
+    model,
+    readsAnswer,
+  };
+}
+
+function pathFor({ path }: Exchange, { rule, pathKind }: CompiledRule, target: CompiledTarget): string {
+  if (!rule.strip_path) return target.path ?? path;
+  const remainder = pathKind === "prefix" ? path.slice(prefixLength(path, rule.path)) : "";
+  return (target.path ?? "") + remainder;
+}
+
+/** How much of `path` the segments before `/*` take up. */
+function prefixLength(path: string, pattern: string): number {
+  let segments = pattern.split("/").length - 2;
+  let at = 0;
+  while (segments-- > 0) {
+    at = path.indexOf("/", at + 1);
+    if (at < 0) return path.length;
+  }
+  return at;
+}
+
+function headersFor(
+  { request }: Exchange,
+  { rule }: CompiledRule,
+  target: CompiledTarget,
+  clientCredentials: ClientCredentials,
+  readsAnswer: boolean,
+): Record<string, string> {
+  const headers = forwardedHeaders(request.headers);
+  // fetch would ask for encodings that this client never said it can read.
+  if (readsAnswer || headers["accept-encoding"] === undefined) headers["accept-encoding"] = "identity";
+  headers["user-agent"] ??= "gatehouse";
+  if (!target.hasCredential)
+    for (const [name, value] of clientCredentials(request.headers)) headers[name] = value;
+  for (const [name, value] of target.headers) headers[name] = value;
+  if (target.format === ANTHROPIC_FORMAT) headers[VERSION_HEADER] ??= DEFAULT_VERSION;
+  const host = rule.preserve_host ? request.headers.get("host") : null;
+  if (host !== null) headers["host"] = host;
+  return headers;
+}
+
+function encodeBody(exchange: Exchange, target: CompiledTarget): Pick<EncodedRequest, "body" | "model"> {
+  const { json, bodyText, body } = exchange;
+  if (json === null || bodyText === null) return { body, model: null };
+  const model = modelFor(exchange.model, target);
+  if (target.format === ANTHROPIC_FORMAT && Array.isArray(json["messages"]) && !isAnthropicBody(json)) {
+    return { body: translate(model === null ? json : { ...json, model }), model };
+  }
+  if (model === null || model === exchange.model) return { body, model };
+  return { body: spliceTopLevelString(bodyText, "model", model), model };
+}
+
+/** What the client asked for where the target serves it, else the target's own default. */
+function modelFor(wanted: string | null, { models, defaultModel }: CompiledTarget): string | null {
+  if (wanted !== null && (models === null || models.has(wanted))) return wanted;
+  return defaultModel ?? wanted;
+}
+
+function translate(body: Parameters<typeof translateChatRequest>[0]): string {
+  try {
+    return JSON.stringify(translateChatRequest(body));
+  } catch (fault) {
+    if (!(fault instanceof TranslationError)) throw fault;
+    const details = [{ path: fault.path, message: fault.message }];
+    throw new GatehouseError("untranslatable", fault.message, { details });
+  }
+}

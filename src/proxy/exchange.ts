@@ -1,0 +1,91 @@
+// The Exchange: all that is known of one request while it walks. One object, every field set in its constructor, so
+// that all exchanges have one shape; each step fills in what it learned.
+import type { Server } from "bun";
+import type { JsonObject } from "../base/json.ts";
+import type { RequestTarget } from "../base/request-target.ts";
+import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
+import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
+import type { CompiledRule } from "../snapshot/compiled-rule.ts";
+import type { Snapshot } from "../snapshot/snapshot.ts";
+import { UpstreamFault } from "../upstream/upstream-fault.ts";
+
+/** How the answer ended, as the access line tells it. */
+export type Outcome = "complete" | "incomplete" | "client_left" | "failed";
+
+export class Exchange {
+  readonly request: Request;
+  readonly server: Server<undefined>;
+  /** Taken once: a request sees one configuration from beginning to end. */
+  readonly snapshot: Snapshot;
+  readonly requestId: string;
+  readonly startedAt: number;
+  readonly method: string;
+  readonly path: string;
+  /** With its question mark, or empty. */
+  readonly query: string;
+
+  apiKey: CompiledApiKey | null = null;
+  gateway: CompiledGateway | null = null;
+  rule: CompiledRule | null = null;
+
+  body: Uint8Array | null = null;
+  /** The body as text and as an object, where it is a JSON object. */
+  bodyText: string | null = null;
+  json: JsonObject | null = null;
+  /** What the client asked for. */
+  model: string | null = null;
+
+  attempts = 0;
+  target: CompiledTarget | null = null;
+  /** What was sent to the target. */
+  sentModel: string | null = null;
+  /** Ends the attempt under way. */
+  #abort: AbortController | null = null;
+  #totalTimer: Timer | null = null;
+  /** The client has left or the total time is up: nothing more is tried. */
+  isOver = false;
+  /** Milliseconds from the start of the last attempt to its answer's headers. */
+  firstByteMs: number | null = null;
+  finished = false;
+
+  constructor(
+    request: Request,
+    server: Server<undefined>,
+    snapshot: Snapshot,
+    requestId: string,
+    target: RequestTarget,
+  ) {
+    this.request = request;
+    this.server = server;
+    this.snapshot = snapshot;
+    this.requestId = requestId;
+    this.startedAt = performance.now();
+    this.method = request.method;
+    this.path = target.path;
+    this.query = target.query;
+  }
+
+  beginAttempt(target: CompiledTarget, model: string | null): AbortController {
+    const abort = new AbortController();
+    this.attempts++;
+    this.target = target;
+    this.sentModel = model;
+    this.#abort = abort;
+    if (this.isOver) abort.abort();
+    return abort;
+  }
+
+  limitTotal(milliseconds: number): void {
+    this.#totalTimer = setTimeout(() => this.end(new UpstreamFault("total_timeout")), milliseconds);
+  }
+
+  /** Ends whatever is under way; without a reason, because the client has left. */
+  end(reason?: UpstreamFault): void {
+    this.isOver = true;
+    this.#abort?.abort(reason);
+  }
+
+  release(): void {
+    if (this.#totalTimer !== null) clearTimeout(this.#totalTimer);
+  }
+}

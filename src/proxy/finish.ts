@@ -1,0 +1,44 @@
+// The end of every request, exactly once: its access line, and the use of its key.
+import type { Log } from "../telemetry/log.ts";
+import type { Exchange, Outcome } from "./exchange.ts";
+
+export interface FinishParts {
+  readonly log: Log;
+  readonly recordKeyUse: (apiKeyId: string) => void;
+}
+
+export function finish(
+  exchange: Exchange,
+  outcome: Outcome,
+  status: number,
+  { log, recordKeyUse }: FinishParts,
+): void {
+  if (exchange.finished) return;
+  exchange.finished = true;
+  exchange.release();
+  const { apiKey, gateway, rule, target } = exchange;
+  if (apiKey !== null) recordKeyUse(apiKey.id);
+  log.info(
+    {
+      plane: "proxy",
+      request_id: exchange.requestId,
+      method: exchange.method,
+      path: exchange.path,
+      status,
+      outcome,
+      gateway: gateway?.gateway.name,
+      rule: rule?.id,
+      api_key: apiKey?.name,
+      provider: target?.provider,
+      model: exchange.sentModel ?? undefined,
+      attempts: exchange.attempts,
+      ms: round(performance.now() - exchange.startedAt),
+      first_byte_ms: exchange.firstByteMs === null ? undefined : round(exchange.firstByteMs),
+    },
+    "request",
+  );
+}
+
+function round(milliseconds: number): number {
+  return Math.round(milliseconds * 100) / 100;
+}

@@ -1,0 +1,90 @@
+// Which headers pass through, in both directions.
+
+/** RFC 9110, section 7.6.1, and their relatives: they speak of one connection only. */
+const HOP_BY_HOP = [
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+];
+
+/** The client's provider credential: passed on only to a target that has none of its own. */
+export const CREDENTIAL_HEADERS = ["authorization", "x-api-key", "api-key"] as const;
+
+const NOT_FORWARDED = new Set([
+  ...HOP_BY_HOP,
+  ...CREDENTIAL_HEADERS,
+  "host",
+  "content-length",
+  "expect",
+  "cookie",
+  "forwarded",
+  "via",
+  "x-real-ip",
+  "x-client-ip",
+  "client-ip",
+  "true-client-ip",
+  "cf-connecting-ip",
+  "cf-connecting-ipv6",
+  "fastly-client-ip",
+  "fly-client-ip",
+  "x-cluster-client-ip",
+  "x-original-forwarded-for",
+  "x-envoy-external-address",
+  "x-appengine-user-ip",
+  "x-azure-clientip",
+  "x-azure-socketip",
+]);
+
+const OUR_PREFIX = "x-gw-";
+const FORWARDING_PREFIX = "x-forwarded-";
+
+/** The client's headers that go to a provider. Names arrive in lower case. */
+export function forwardedHeaders(headers: Headers): Record<string, string> {
+  const named = connectionNames(headers);
+  const forwarded: Record<string, string> = {};
+  headers.forEach((value, name) => {
+    if (!isForwarded(name) || named?.has(name) === true) return;
+    forwarded[name] = value;
+  });
+  return forwarded;
+}
+
+function isForwarded(name: string): boolean {
+  // Many servers read `_` as `-`: a name that would become one of those above is not let through in disguise.
+  const plain = name.includes("_") ? name.replaceAll("_", "-") : name;
+  if (plain.charCodeAt(0) === 0x78 && (plain.startsWith(OUR_PREFIX) || plain.startsWith(FORWARDING_PREFIX)))
+    return false;
+  return !NOT_FORWARDED.has(plain);
+}
+
+/** The headers of a provider's answer that go to the client. */
+export function answeredHeaders(headers: Headers): Headers {
+  const named = connectionNames(headers);
+  const answered = new Headers(headers);
+  for (const name of HOP_BY_HOP) answered.delete(name);
+  for (const name of named ?? []) answered.delete(name);
+  return answered;
+}
+
+/** What `Connection` names is of this hop too, whatever it is. */
+function connectionNames(headers: Headers): Set<string> | null {
+  const connection = headers.get("connection");
+  if (connection === null || connection === "keep-alive" || connection === "close") return null;
+  return new Set(
+    connection
+      .toLowerCase()
+      .split(",")
+      .map((name) => name.trim())
+      .filter(isToken),
+  );
+}
+
+function isToken(name: string): boolean {
+  return /^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name);
+}

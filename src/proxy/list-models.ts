@@ -1,0 +1,42 @@
+// GET /v1/models, where no rule claims it: the models that the caller's gateway serves, in OpenAI's shape.
+import { GatehouseError } from "../base/errors.ts";
+import type { CompiledGateway } from "../snapshot/compile.ts";
+import { keyRequired, mayUse } from "./authenticate.ts";
+import type { Exchange } from "./exchange.ts";
+
+export const MODELS_PATH = "/v1/models";
+
+export function listModels(
+  exchange: Exchange,
+  named: CompiledGateway | null,
+  alwaysRequired: boolean,
+): Response {
+  const gateway = named ?? onlyGateway(exchange);
+  const { apiKey } = exchange;
+  exchange.gateway = gateway;
+  if (apiKey === null && (alwaysRequired || gateway.gateway.require_api_key)) throw keyRequired();
+  const owners = new Map<string, string>();
+  for (const rule of gateway.rules) {
+    // A rule of its own word may ask for a key that this caller does not have.
+    if (!mayUse(apiKey, rule) || (apiKey === null && rule.requireApiKey)) continue;
+    for (const { models, defaultModel, provider } of rule.upstream.targets) {
+      for (const model of [defaultModel, ...(models ?? [])])
+        if (model !== null && !owners.has(model)) owners.set(model, provider);
+    }
+  }
+  const created = Math.floor(Date.parse(gateway.gateway.created_at) / 1000);
+  const data = [...owners].map(([id, owned_by]) => ({ id, object: "model", created, owned_by }));
+  return Response.json({ object: "list", data }, { headers: { "X-Request-Id": exchange.requestId } });
+}
+
+function onlyGateway({ snapshot }: Exchange): CompiledGateway {
+  if (snapshot.gateways.size > 1) {
+    throw new GatehouseError(
+      "ambiguous_gateway",
+      "There are several gateways: send the Host or an API key of one.",
+    );
+  }
+  const [gateway] = snapshot.gateways.values();
+  if (gateway === undefined) throw new GatehouseError("rule_not_found", "There is no gateway yet.");
+  return gateway;
+}

@@ -1,0 +1,107 @@
+// Hands a provider's answer to the client: bytes as they came, or put into another wire format, at the client's pace.
+import { isEventStream, verdictOf, type Answer } from "./answer.ts";
+import type { Exchange, Outcome } from "./exchange.ts";
+import { answeredHeaders } from "./header-filter.ts";
+import { translateWhole, translateStream, type StreamTranslation } from "./translate-answer.ts";
+
+/** `onEnd` is called exactly once, when the last byte is on its way or none will come. */
+export async function relay(
+  exchange: Exchange,
+  answer: Answer,
+  onEnd: (outcome: Outcome, status: number) => void,
+): Promise<Response> {
+  const { response, report } = answer;
+  const { status } = response;
+  const headers = headersFor(exchange, answer);
+  const end = (outcome: Outcome) => {
+    const verdict =
+      outcome === "complete" ? verdictOf(status) : outcome === "client_left" ? "neutral" : "failed";
+    report.end(verdict);
+    onEnd(outcome, status);
+  };
+  if (answer.isTranslated && !isEventStream(response)) {
+    const body = await translateOrEnd(answer, end);
+    return new Response(body, { status, headers });
+  }
+  if (answer.reader === null) {
+    end("complete");
+    return new Response(answer.body, { status, headers });
+  }
+  const translation = answer.isTranslated ? translateStream(exchange) : null;
+  return new Response(relayStream(answer.reader, translation, end), { status, headers });
+}
+
+async function translateOrEnd(answer: Answer, end: (outcome: Outcome) => void): Promise<string> {
+  try {
+    const body = await translateWhole(answer);
+    end("complete");
+    return body;
+  } catch (fault) {
+    // Nothing has gone to the client yet: the fault is told as an error, and logged with it.
+    answer.report.end("failed");
+    throw fault;
+  }
+}
+
+function relayStream(
+  reader: NonNullable<Answer["reader"]>,
+  translation: StreamTranslation | null,
+  end: (outcome: Outcome) => void,
+): ReadableStream {
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        try {
+          for (;;) {
+            const chunk = await reader.next();
+            if (chunk === null) {
+              if (translation !== null && !translation.isComplete())
+                throw new Error("the stream ended before its end");
+              end("complete");
+              controller.close();
+              return;
+            }
+            const bytes = translation === null ? chunk : translation.push(chunk);
+            if (bytes === null) continue;
+            controller.enqueue(bytes);
+            return;
+          }
+        } catch {
+          reader.cancel();
+          end("incomplete");
+          // The client's connection breaks off, which is the truth. Without a reason, else the runtime prints it.
+          controller.error(undefined);
+        }
+      },
+      cancel() {
+        reader.cancel();
+        end("client_left");
+      },
+    },
+    // Nothing is read that the client has not asked for.
+    { highWaterMark: 0 },
+  );
+}
+
+function headersFor(exchange: Exchange, { response, target, isTranslated }: Answer): Headers {
+  const headers = answeredHeaders(response.headers);
+  const providerId = headers.get("x-request-id");
+  if (providerId !== null) headers.set("X-GW-Provider-Request-Id", providerId);
+  headers.set("X-Request-Id", exchange.requestId);
+  headers.set("X-GW-Provider", target.provider);
+  if (exchange.sentModel !== null) headers.set("X-GW-Model", headerText(exchange.sentModel));
+  headers.set("X-GW-Attempts", String(exchange.attempts));
+  const total = performance.now() - exchange.startedAt;
+  const upstream = exchange.firstByteMs ?? 0;
+  headers.set("Server-Timing", `total;dur=${total.toFixed(1)}, upstream;dur=${upstream.toFixed(1)}`);
+  // The runtime frames the body; what the provider said of its length is true only of bytes that pass as they are.
+  if (exchange.method !== "HEAD") headers.delete("content-length");
+  if (isTranslated) headers.delete("content-encoding");
+  if (isEventStream(response)) headers.set("X-Accel-Buffering", "no");
+  return headers;
+}
+
+/** A model's name is the client's text: what a header cannot hold is left out. */
+function headerText(text: string): string {
+  return text.replaceAll(/[^\x20-\x7E]/g, "?").slice(0, 256);
+}

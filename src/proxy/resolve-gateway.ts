@@ -1,0 +1,55 @@
+// Which gateway a request is for: its API key's, else its Host's, else the one whose rules match.
+import { isIP } from "node:net";
+import { GatehouseError } from "../base/errors.ts";
+import { hashApiKey, looksLikeApiKey } from "../base/ids.ts";
+import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
+import type { Snapshot } from "../snapshot/snapshot.ts";
+import type { Exchange } from "./exchange.ts";
+
+const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/;
+
+/** Two Host headers arrive joined by a comma: which of them counts is what an attacker wants to choose. */
+export function refuseDoubtfulHost(host: string | null): void {
+  if (host !== null && !HOST.test(host))
+    throw new GatehouseError("bad_request", "The Host header must name one host.");
+}
+
+/** The key a request presents: our own header, or a `gw_…` value where the usual SDKs put theirs. */
+export function presentedKey(headers: Headers): string | null {
+  const own = headers.get("x-gw-api-key");
+  if (own !== null) return own;
+  const authorization = headers.get("authorization");
+  if (authorization !== null && /^bearer +gw_/i.test(authorization)) return authorization.slice(7).trim();
+  const others = headers.get("x-api-key") ?? headers.get("api-key");
+  return others !== null && others.startsWith("gw_") ? others : null;
+}
+
+/** The gateway that key or Host names, or null: then every gateway's rules are tried. */
+export function resolveGateway(exchange: Exchange, baseDomain: string | null): CompiledGateway | null {
+  const { snapshot, request } = exchange;
+  const presented = presentedKey(request.headers);
+  if (presented !== null) {
+    const key = findKey(snapshot, presented);
+    const gateway = key === null ? undefined : snapshot.gateways.get(key.gatewayId);
+    if (gateway === undefined)
+      throw new GatehouseError("invalid_api_key", "The API key is unknown, expired or revoked.");
+    exchange.apiKey = key;
+    return gateway;
+  }
+  const subdomain = subdomainOf(request.headers.get("host"), baseDomain);
+  return subdomain === null ? null : (snapshot.gatewaysBySubdomain.get(subdomain) ?? null);
+}
+
+function findKey(snapshot: Snapshot, presented: string): CompiledApiKey | null {
+  if (!looksLikeApiKey(presented)) return null;
+  const key = snapshot.apiKeysByHash.get(hashApiKey(presented));
+  return key === undefined || key.expiresAt <= Date.now() ? null : key;
+}
+
+function subdomainOf(host: string | null, baseDomain: string | null): string | null {
+  if (host === null || host.startsWith("[")) return null;
+  const name = host.replace(/:\d+$/, "").replace(/\.$/, "").toLowerCase();
+  if (baseDomain === null) return isIP(name) === 0 ? (name.split(".")[0] ?? null) : null;
+  if (!name.endsWith(`.${baseDomain}`)) return null;
+  return name.slice(0, -baseDomain.length - 1);
+}

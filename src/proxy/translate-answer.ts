@@ -1,0 +1,49 @@
+// Puts the answer of a provider into the OpenAI chat shape, for rules that ask for it: whole, error or stream.
+import { GatehouseError } from "../base/errors.ts";
+import { isJsonObject } from "../base/json.ts";
+import { translateError, translateMessage } from "../providers/anthropic-messages-to-openai-chat.ts";
+import { MessageStreamTranslator } from "../providers/anthropic-stream-to-openai-chat.ts";
+import { readWhole } from "../upstream/read-answer.ts";
+import { isAnthropicMessage } from "../wire/anthropic-messages.ts";
+import type { Answer } from "./answer.ts";
+import type { Exchange } from "./exchange.ts";
+
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+
+export async function translateWhole({ response, body, reader }: Answer): Promise<string> {
+  const bytes = reader === null ? body : await readWhole(reader, MAX_ANSWER_BYTES);
+  const value = parse(bytes);
+  if (response.status >= 400) return JSON.stringify(translateError(value, response.status));
+  if (!isAnthropicMessage(value)) {
+    throw new GatehouseError(
+      "upstream_bad_answer",
+      "The provider's answer is not a message in its own format.",
+    );
+  }
+  return JSON.stringify(translateMessage(value, Math.floor(Date.now() / 1000)));
+}
+
+function parse(bytes: Uint8Array | null): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes ?? new Uint8Array(0)));
+  } catch {
+    return null;
+  }
+}
+
+export interface StreamTranslation {
+  /** Null where a chunk yields nothing yet. */
+  push(chunk: Uint8Array): Uint8Array | null;
+  /** Whether the provider ended its stream as its format demands. */
+  isComplete(): boolean;
+}
+
+export function translateStream({ json }: Exchange): StreamTranslation {
+  const options = json?.["stream_options"];
+  const includeUsage = isJsonObject(options) && options["include_usage"] === true;
+  const translator = new MessageStreamTranslator({ created: Math.floor(Date.now() / 1000), includeUsage });
+  return {
+    push: (chunk) => translator.push(chunk),
+    isComplete: () => translator.end().complete,
+  };
+}

@@ -1,0 +1,144 @@
+// The rules of a gateway, compiled for matching: exact paths in one lookup, parameters and prefixes in a walk over the
+// segments of the path, however many rules there are.
+import type { CompiledRule } from "./compiled-rule.ts";
+
+interface Segment {
+  readonly literals: Map<string, Segment>;
+  parameter: Segment | null;
+  /** Rules whose pattern ends here. */
+  readonly complete: CompiledRule[];
+  /** Rules whose pattern ends here with `/*`. */
+  readonly prefixes: CompiledRule[];
+}
+
+/** What a gateway's rules say of a request. */
+export type RouteMatch =
+  | { readonly rule: CompiledRule }
+  /** Methods that would match; empty: no rule has this path. */
+  | { readonly rule: null; readonly allowed: readonly string[] };
+
+const NOTHING: RouteMatch = Object.freeze({ rule: null, allowed: Object.freeze([]) });
+
+export class RouteTable {
+  /** Under these a snapshot finds the gateways that could match a path; see `routeKeysOf`. */
+  readonly keys: readonly string[];
+  readonly #exact = new Map<string, CompiledRule[]>();
+  readonly #patterns: Segment = newSegment();
+  readonly #hasPatterns: boolean;
+
+  /** `rules` in their order of precedence: priority, then number of headers, then age. */
+  constructor(rules: readonly CompiledRule[]) {
+    const keys = new Set<string>();
+    for (const rule of rules) {
+      const { path } = rule.rule;
+      keys.add(routeKeyOf(path));
+      if (rule.pathKind === "exact") this.#exact.set(path, [...(this.#exact.get(path) ?? []), rule]);
+      else addPattern(this.#patterns, rule);
+    }
+    this.keys = [...keys];
+    this.#hasPatterns = rules.some((rule) => rule.pathKind !== "exact");
+  }
+
+  /** Exact beats parameters, parameters beat prefixes, the longer prefix wins; then the rules' precedence. */
+  match(path: string, method: string, headers: Headers): RouteMatch {
+    const exact = this.#exact.get(path);
+    const best = exact === undefined ? undefined : firstMatching(exact, method, headers);
+    if (best !== undefined) return { rule: best };
+    if (!this.#hasPatterns) return exact === undefined ? NOTHING : refused(exact, headers);
+    const complete: CompiledRule[] = [];
+    const prefixes: CompiledRule[][] = [];
+    collect(this.#patterns, path.split("/"), 1, complete, prefixes);
+    const rule =
+      firstMatching(complete.sort(byPrecedence), method, headers) ??
+      firstMatching(
+        prefixes.reverse().flatMap((level) => level.sort(byPrecedence)),
+        method,
+        headers,
+      );
+    if (rule !== undefined) return { rule };
+    return refused([...(exact ?? []), ...complete, ...prefixes.flat()], headers);
+  }
+}
+
+function byPrecedence(a: CompiledRule, b: CompiledRule): number {
+  return a.precedence - b.precedence;
+}
+
+function firstMatching(
+  rules: readonly CompiledRule[],
+  method: string,
+  headers: Headers,
+): CompiledRule | undefined {
+  return rules.find((rule) => rule.methods.has(method) && hasHeaders(rule, headers));
+}
+
+function hasHeaders(rule: CompiledRule, headers: Headers): boolean {
+  for (const [name, value] of rule.headers) {
+    const given = headers.get(name);
+    if (given === null || (value !== "*" && given !== value)) return false;
+  }
+  return true;
+}
+
+function refused(rules: readonly CompiledRule[], headers: Headers): RouteMatch {
+  const allowed = new Set<string>();
+  for (const rule of rules)
+    if (hasHeaders(rule, headers)) for (const method of rule.methods) allowed.add(method);
+  return allowed.size === 0 ? NOTHING : { rule: null, allowed: [...allowed] };
+}
+
+function newSegment(): Segment {
+  return { literals: new Map(), parameter: null, complete: [], prefixes: [] };
+}
+
+function addPattern(root: Segment, rule: CompiledRule): void {
+  const segments = rule.rule.path.slice(1).split("/");
+  if (rule.pathKind === "prefix") segments.pop();
+  let at = root;
+  for (const segment of segments) {
+    if (segment.startsWith("{")) at = at.parameter ??= newSegment();
+    else {
+      const next = at.literals.get(segment) ?? newSegment();
+      at.literals.set(segment, next);
+      at = next;
+    }
+  }
+  (rule.pathKind === "prefix" ? at.prefixes : at.complete).push(rule);
+}
+
+/** Depth is bounded by the longest pattern, not by the path. `prefixes` gets one list a depth, shallow ones first. */
+function collect(
+  at: Segment,
+  path: readonly string[],
+  depth: number,
+  complete: CompiledRule[],
+  prefixes: CompiledRule[][],
+): void {
+  if (at.prefixes.length > 0) (prefixes[depth] ??= []).push(...at.prefixes);
+  const segment = path[depth];
+  if (segment === undefined) {
+    complete.push(...at.complete);
+    return;
+  }
+  const literal = at.literals.get(segment);
+  if (literal !== undefined) collect(literal, path, depth + 1, complete, prefixes);
+  if (at.parameter !== null && segment !== "") collect(at.parameter, path, depth + 1, complete, prefixes);
+}
+
+/**
+ * The key under which a snapshot lists the gateways that have such a rule: the whole path of an exact rule, else the
+ * literal segments before the first parameter or `*`.
+ */
+export function routeKeyOf(pattern: string): string {
+  const wild = pattern.search(/\/(?:\{|\*$)/);
+  return wild < 0 ? `=${pattern}` : `^${pattern.slice(0, wild)}`;
+}
+
+/** Every key under which a rule matching this path can be listed. */
+export function routeKeysOf(path: string): string[] {
+  const keys = [`=${path}`, "^"];
+  for (let at = path.indexOf("/", 1); at >= 0; at = path.indexOf("/", at + 1))
+    keys.push(`^${path.slice(0, at)}`);
+  if (path !== "/") keys.push(`^${path}`);
+  return keys;
+}

@@ -1,0 +1,65 @@
+// Reads an answer under its idle deadline: chunk by chunk, or whole and bounded.
+import { abortReason } from "./send.ts";
+import { UpstreamFault } from "./upstream-fault.ts";
+
+interface ChunkReader {
+  read(): Promise<{ done: boolean; value?: Uint8Array }>;
+}
+
+/** The chunks of an answer. Every wait is bounded by the idle deadline; whatever ends it early is an UpstreamFault. */
+export class AnswerReader {
+  readonly #reader: ChunkReader;
+  readonly #abort: AbortController;
+  readonly #idle: Timer;
+  // The clock counts only while the provider is waited for: a client that reads slowly is not the provider's fault.
+  #isWaiting = false;
+
+  constructor(body: ReadableStream<Uint8Array>, idleMs: number, abort: AbortController) {
+    this.#reader = body.getReader() as unknown as ChunkReader;
+    this.#abort = abort;
+    this.#idle = setTimeout(() => {
+      if (this.#isWaiting) abort.abort(new UpstreamFault("idle_timeout"));
+    }, idleMs);
+  }
+
+  /** The next chunk, or null at the end. */
+  async next(): Promise<Uint8Array | null> {
+    this.#idle.refresh();
+    this.#isWaiting = true;
+    try {
+      const { done, value } = await this.#reader.read();
+      this.#isWaiting = false;
+      if (!done && value !== undefined) return value;
+      clearTimeout(this.#idle);
+      return null;
+    } catch (cause) {
+      clearTimeout(this.#idle);
+      if (this.#abort.signal.aborted) throw abortReason(this.#abort);
+      // Whatever the code, the answer had begun and did not end.
+      throw new UpstreamFault("broken", cause);
+    }
+  }
+
+  /** Ends the provider's work. */
+  cancel(): void {
+    clearTimeout(this.#idle);
+    this.#abort.abort();
+  }
+}
+
+/** Reads a whole answer. More than `maxBytes` is a fault: what must be read must be bounded. */
+export async function readWhole(reader: AnswerReader, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const chunk = await reader.next();
+    if (chunk === null)
+      return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size);
+    size += chunk.byteLength;
+    if (size > maxBytes) {
+      reader.cancel();
+      throw new UpstreamFault("broken", new Error(`the answer is larger than ${maxBytes} bytes`));
+    }
+    chunks.push(chunk);
+  }
+}

@@ -1,0 +1,29 @@
+// Why a provider gave no answer.
+
+export type FaultKind =
+  /** Refused, unknown name, or any other way of never being connected. */
+  | "unreachable"
+  /** Connected, then broken off before the answer was whole. */
+  | "broken"
+  | "connect_timeout"
+  | "first_byte_timeout"
+  | "idle_timeout"
+  | "total_timeout"
+  /** The name leads to an address where no provider lives. */
+  | "forbidden"
+  /** Not the provider's fault: the client left. */
+  | "client_left";
+
+export class UpstreamFault extends Error {
+  readonly kind: FaultKind;
+
+  constructor(kind: FaultKind, cause?: unknown) {
+    super(kind, cause === undefined ? undefined : { cause });
+    this.name = "UpstreamFault";
+    this.kind = kind;
+  }
+
+  get isTimeout(): boolean {
+    return this.kind.endsWith("_timeout");
+  }
+}
