@@ -6,7 +6,7 @@ import { createAdminApi } from "./admin/api.ts";
 import { listenAdmin } from "./admin/server.ts";
 import { BalanceRegistry } from "./balance/balance-registry.ts";
 import { resolveServerSecret } from "./base/server-secret.ts";
-import type { Settings } from "./base/settings.ts";
+import { SettingsError, type Settings } from "./base/settings.ts";
 import { builtinPlugins } from "./plugins/registry.ts";
 import { createDataPlane } from "./proxy/handle.ts";
 import { listenProxy } from "./proxy/server.ts";
@@ -70,48 +70,65 @@ export async function startGatehouse(settings: Settings, role: Role, log: Log): 
     recordKeyUse: keyUsage.record,
   });
   const servers: Server<undefined>[] = [];
+  const stop = async (seconds: number) => {
+    health.phase = "draining";
+    const finished = Promise.all(servers.map((server) => server.stop()));
+    await Promise.race([finished, Bun.sleep(seconds * 1000)]);
+    await Promise.all(servers.map((server) => server.stop(true)));
+    stopFollowing.abort();
+    await following.catch(() => undefined);
+    await keyUsage.stop();
+    await store.close();
+  };
+
   const address = { hostname: settings.HOST, health };
   let adminUrl: string | null = null;
   let proxyUrl: string | null = null;
-  if (role !== "proxy") {
-    const api = createAdminApi({
-      current,
-      registry,
-      secret: secret.value,
-      maxBodyBytes: settings.MAX_BODY_BYTES,
-      version: packageJson.version,
-      log,
-    });
-    const server = listenAdmin({ ...address, port: settings.ADMIN_PORT, api, fallThrough: dataPlane });
-    servers.push(server);
-    adminUrl = server.url.origin;
-    log.info({ url: adminUrl }, "the Admin API listens");
-  }
-  if (role !== "admin") {
-    const server = listenProxy({ ...address, port: settings.PROXY_PORT, dataPlane });
-    servers.push(server);
-    proxyUrl = server.url.origin;
-    log.info({ url: proxyUrl }, "the proxy listens");
+  try {
+    if (role !== "proxy") {
+      const api = createAdminApi({
+        current,
+        registry,
+        secret: secret.value,
+        maxBodyBytes: settings.MAX_BODY_BYTES,
+        version: packageJson.version,
+        log,
+      });
+      const server = listen("ADMIN_PORT", settings, (port) =>
+        listenAdmin({ ...address, port, api, fallThrough: dataPlane }),
+      );
+      servers.push(server);
+      adminUrl = server.url.origin;
+      log.info({ url: adminUrl }, "the Admin API listens");
+    }
+    if (role !== "admin") {
+      const server = listen("PROXY_PORT", settings, (port) => listenProxy({ ...address, port, dataPlane }));
+      servers.push(server);
+      proxyUrl = server.url.origin;
+      log.info({ url: proxyUrl }, "the proxy listens");
+    }
+  } catch (fault) {
+    await stop(0);
+    throw fault;
   }
   health.phase = "serving";
+  const beginDrain = () => void (health.phase = "draining");
+  return { adminUrl, proxyUrl, health, failed, beginDrain, stop };
+}
 
-  return {
-    adminUrl,
-    proxyUrl,
-    health,
-    failed,
-    beginDrain() {
-      health.phase = "draining";
-    },
-    async stop(seconds) {
-      health.phase = "draining";
-      const finished = Promise.all(servers.map((server) => server.stop()));
-      await Promise.race([finished, Bun.sleep(seconds * 1000)]);
-      await Promise.all(servers.map((server) => server.stop(true)));
-      stopFollowing.abort();
-      await following.catch(() => undefined);
-      await keyUsage.stop();
-      await store.close();
-    },
-  };
+function listen<T>(setting: "ADMIN_PORT" | "PROXY_PORT", settings: Settings, start: (port: number) => T): T {
+  const port = settings[setting];
+  try {
+    return start(port);
+  } catch (fault) {
+    const { code } = fault as { code?: unknown };
+    if (code === "EADDRINUSE") {
+      throw new SettingsError(
+        `${setting} ${port} is in use on ${settings.HOST}: stop what listens there or choose another`,
+      );
+    }
+    if (code === "EACCES")
+      throw new SettingsError(`${setting} ${port} needs privileges: choose one above 1023`);
+    throw new SettingsError(`HOST ${settings.HOST} cannot be listened on: give an address of this machine`);
+  }
 }

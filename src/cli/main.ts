@@ -1,29 +1,35 @@
 // The command line: finds the command, and turns every mistake into one line and exit code 2.
 import { SettingsError } from "../base/settings.ts";
 import { nearestName } from "../base/nearest-name.ts";
-import { serve } from "./serve.ts";
 import { UsageError, type Command } from "./command.ts";
 
-const COMMANDS: Readonly<Record<string, Command>> = { serve };
+/** Loaded when asked for: the gateway does not wait for the demo's code. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import("./serve.ts")).serve,
+  demo: async () => (await import("./demo.ts")).demo,
+};
 
-const HELP = `gatehouse: an API gateway for AI providers
+async function help(): Promise<string> {
+  const lines: string[] = [];
+  for (const [name, load] of Object.entries(COMMANDS))
+    lines.push(`  ${name.padEnd(10)} ${(await load()).summary}`);
+  return `gatehouse: an API gateway for AI providers
 
 Usage: gatehouse <command> [flags]
 
 Commands:
-${Object.entries(COMMANDS)
-  .map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`)
-  .join("\n")}
+${lines.join("\n")}
 
 Flags:
   --help     show this, or with a command that command's help
   --version  print the version
 `;
+}
 
 async function main(words: readonly string[]): Promise<number> {
   const [name, ...rest] = words;
   if (name === undefined || name === "--help" || name === "help") {
-    console.log(HELP);
+    console.log(await help());
     return name === undefined ? 2 : 0;
   }
   if (name === "--version") {
@@ -31,13 +37,14 @@ async function main(words: readonly string[]): Promise<number> {
     console.log(packageJson.version);
     return 0;
   }
-  const command = COMMANDS[name];
-  if (command === undefined) {
+  const load = COMMANDS[name];
+  if (load === undefined) {
     const nearest = nearestName(name, Object.keys(COMMANDS));
     const hint =
       nearest === null ? "see gatehouse --help" : `did you mean "${nearest}"? See gatehouse --help`;
     throw new UsageError(`there is no command "${name}"; ${hint}`);
   }
+  const command = await load();
   if (rest.includes("--help")) {
     console.log(command.help);
     return 0;

@@ -1,0 +1,45 @@
+// Runs a started gateway until a signal ends it, and drains it as the contract says.
+import type { Settings } from "../base/settings.ts";
+import type { Gatehouse } from "../main.ts";
+import type { Log } from "../telemetry/log.ts";
+
+/** A terminal's Ctrl-C reaches the process twice through npm; what comes later than this is meant. */
+const SAME_SIGNAL_MS = 1000;
+
+export interface ReceivedSignal {
+  readonly name: "SIGTERM" | "SIGINT";
+  /** Resolves when a further signal comes that is not the echo of the first. */
+  readonly again: Promise<undefined>;
+}
+
+/** To be called before anything is started, so that no signal is missed. */
+export function awaitSignal(): Promise<ReceivedSignal> {
+  return new Promise((resolve) => {
+    let firstAt: number | null = null;
+    const { promise: again, resolve: comeAgain } = Promise.withResolvers<undefined>();
+    for (const name of ["SIGTERM", "SIGINT"] as const) {
+      process.on(name, () => {
+        if (firstAt !== null && performance.now() - firstAt > SAME_SIGNAL_MS) comeAgain(undefined);
+        firstAt ??= performance.now();
+        resolve({ name, again });
+      });
+    }
+  });
+}
+
+export async function runUntil(
+  signal: Promise<ReceivedSignal>,
+  gatehouse: Gatehouse,
+  settings: Settings,
+  log: Log,
+): Promise<void> {
+  const { name, again } = await Promise.race([signal, gatehouse.failed]);
+  log.info({ signal: name }, "draining");
+  gatehouse.beginDrain();
+  const drained = (async () => {
+    if (name === "SIGTERM") await Bun.sleep(settings.DRAIN_DELAY_MS);
+    await gatehouse.stop(settings.DRAIN_SECONDS);
+    return "stopped";
+  })();
+  log.info(await Promise.race([drained, again.then(() => "stopped at once by a second signal")]));
+}
