@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startFakeProvider, type FakeProvider } from "../../test/fake-provider/server.ts";
 import { readSettings, SettingsError, type Settings } from "../base/settings.ts";
+import { OPENAI_FORMAT } from "../base/wire-format.ts";
 import { startGatehouse, type Gatehouse } from "../main.ts";
 import { EXAMPLE_UPSTREAM } from "../providers/examples.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -92,7 +93,7 @@ async function introduce(
   const upstream = await create(`${place}/upstreams`, { ...EXAMPLE_UPSTREAM, targets });
   const service = await create(`${place}/services`, { name: "chat", upstream_id: upstream.id });
   const path = "/v1/chat/completions";
-  const rule = { service_id: service.id, path, methods: ["POST"], response_format: "openai" };
+  const rule = { service_id: service.id, path, methods: ["POST"], response_format: OPENAI_FORMAT };
   await create(`${place}/rules`, rule);
   const { key = "" } = await create("/iam/api-keys", { name: "demo", subject: gateway.id });
   const url = `${gatehouse.proxyUrl ?? ""}${path}`;

@@ -5,6 +5,10 @@ import type { AttemptReport, Verdict } from "./attempt-report.ts";
 
 export interface Answer {
   readonly target: CompiledTarget;
+  /** What was sent to the target. */
+  readonly model: string | null;
+  /** Milliseconds until the headers had come. */
+  readonly firstByteMs: number;
   readonly response: Response;
   /** The whole body where it was small enough to wait for; null where `reader` has it, or there is none. */
   readonly body: Uint8Array | null;
@@ -14,33 +18,28 @@ export interface Answer {
   readonly isTranslated: boolean;
 }
 
-export interface AnswerOptions {
-  /** False for HEAD, whose answer speaks of a body and has none. */
-  readonly hasBody: boolean;
-  readonly idleMs: number;
-  readonly isTranslated: boolean;
-}
+/** An answer before its body is looked at. */
+export type AnswerHead = Omit<Answer, "body" | "reader">;
 
 /** A body up to this size is waited for: a break then still leads to another target, and the length stays known. */
 const SMALL_ANSWER_BYTES = 256 * 1024;
+const MAX_DECODED_BYTES = 32 * 1024 * 1024;
 
 export async function openAnswer(
-  response: Response,
-  target: CompiledTarget,
-  report: AttemptReport,
+  head: AnswerHead,
+  method: string,
+  idleMs: number,
   abort: AbortController,
-  { hasBody, idleMs, isTranslated }: AnswerOptions,
 ): Promise<Answer> {
-  if (response.body === null || !hasBody)
-    return { target, response, body: null, reader: null, report, isTranslated };
+  const { response, isTranslated } = head;
+  // The answer to a HEAD speaks of a body and has none.
+  if (response.body === null || method === "HEAD") return { ...head, body: null, reader: null };
   const reader = new AnswerReader(response.body as ReadableStream<Uint8Array>, idleMs, abort);
   const length = Number(response.headers.get("content-length") ?? Infinity);
-  if (length > SMALL_ANSWER_BYTES || isEventStream(response)) {
-    return { target, response, body: null, reader, report, isTranslated };
-  }
+  if (length > SMALL_ANSWER_BYTES || isEventStream(response)) return { ...head, body: null, reader };
   // Undoing an encoding can make it much larger than its declared length, but not larger than this.
-  const body = await readWhole(reader, isTranslated ? SMALL_ANSWER_BYTES * 128 : SMALL_ANSWER_BYTES);
-  return { target, response, body, reader: null, report, isTranslated };
+  const body = await readWhole(reader, isTranslated ? MAX_DECODED_BYTES : SMALL_ANSWER_BYTES);
+  return { ...head, body, reader: null };
 }
 
 export function isEventStream(response: Response): boolean {

@@ -84,21 +84,17 @@ async function ask(
     if (fault instanceof GatehouseError && fault.code === "untranslatable") return fault;
     throw fault;
   }
-  const abort = exchange.beginAttempt(target, encoded.model);
+  const abort = exchange.beginAttempt();
   const { url, headers, body, readsAnswer } = encoded;
   try {
     const outgoing = { url, method: exchange.method, headers, body, decompress: readsAnswer };
     const response = await send(outgoing, rule.upstream.timeouts, abort);
     const now = performance.now();
-    exchange.firstByteMs = now - startedAt;
-    if (response.ok) report.answered(exchange.firstByteMs, now);
+    const firstByteMs = now - startedAt;
+    if (response.ok) report.answered(firstByteMs, now);
     if (response.status === 429) restAsAsked(report, response, now);
-    const hasBody = exchange.method !== "HEAD";
-    const answer = await openAnswer(response, target, report, abort, {
-      hasBody,
-      idleMs: rule.upstream.timeouts.idle,
-      isTranslated: readsAnswer,
-    });
+    const head = { target, model: encoded.model, firstByteMs, response, report, isTranslated: readsAnswer };
+    const answer = await openAnswer(head, exchange.method, rule.upstream.timeouts.idle, abort);
     if (FAILOVER.has(response.status)) report.end(verdictOf(response.status));
     return answer;
   } catch (cause) {

@@ -4,10 +4,10 @@ import type { Server } from "bun";
 import type { JsonObject } from "../base/json.ts";
 import type { RequestTarget } from "../base/request-target.ts";
 import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
-import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { UpstreamFault } from "../upstream/upstream-fault.ts";
+import type { Answer } from "./answer.ts";
 
 /** How the answer ended, as the access line tells it. */
 export type Outcome = "complete" | "incomplete" | "client_left" | "failed";
@@ -36,16 +36,13 @@ export class Exchange {
   model: string | null = null;
 
   attempts = 0;
-  target: CompiledTarget | null = null;
-  /** What was sent to the target. */
-  sentModel: string | null = null;
+  /** The one that goes to the client. */
+  answer: Answer | null = null;
   /** Ends the attempt under way. */
   #abort: AbortController | null = null;
   #totalTimer: Timer | null = null;
   /** The client has left or the total time is up: nothing more is tried. */
   isOver = false;
-  /** Milliseconds from the start of the last attempt to its answer's headers. */
-  firstByteMs: number | null = null;
   finished = false;
 
   constructor(
@@ -65,11 +62,9 @@ export class Exchange {
     this.query = target.query;
   }
 
-  beginAttempt(target: CompiledTarget, model: string | null): AbortController {
+  beginAttempt(): AbortController {
     const abort = new AbortController();
     this.attempts++;
-    this.target = target;
-    this.sentModel = model;
     this.#abort = abort;
     if (this.isOver) abort.abort();
     return abort;

@@ -16,7 +16,7 @@ export function finish(
   if (exchange.finished) return;
   exchange.finished = true;
   exchange.release();
-  const { apiKey, gateway, rule, target } = exchange;
+  const { apiKey, gateway, rule, answer } = exchange;
   if (apiKey !== null) recordKeyUse(apiKey.id);
   log.info(
     {
@@ -29,11 +29,11 @@ export function finish(
       gateway: gateway?.gateway.name,
       rule: rule?.id,
       api_key: apiKey?.name,
-      provider: target?.provider,
-      model: exchange.sentModel ?? undefined,
+      provider: answer?.target.provider,
+      model: answer?.model ?? undefined,
       attempts: exchange.attempts,
       ms: round(performance.now() - exchange.startedAt),
-      first_byte_ms: exchange.firstByteMs === null ? undefined : round(exchange.firstByteMs),
+      first_byte_ms: answer === null ? undefined : round(answer.firstByteMs),
     },
     "request",
   );

@@ -11,6 +11,7 @@ export async function relay(
   onEnd: (outcome: Outcome, status: number) => void,
 ): Promise<Response> {
   const { response, report } = answer;
+  exchange.answer = answer;
   const { status } = response;
   const headers = headersFor(exchange, answer);
   const end = (outcome: Outcome) => {
@@ -19,7 +20,7 @@ export async function relay(
     report.end(verdict);
     onEnd(outcome, status);
   };
-  if (answer.isTranslated && !isEventStream(response)) {
+  if (answer.isTranslated && hasBody(answer) && !isEventStream(response)) {
     const body = await translateOrEnd(answer, end);
     return new Response(body, { status, headers });
   }
@@ -83,25 +84,30 @@ function relayStream(
   );
 }
 
-function headersFor(exchange: Exchange, { response, target, isTranslated }: Answer): Headers {
+function headersFor(exchange: Exchange, answer: Answer): Headers {
+  const { response, target, model, firstByteMs, isTranslated } = answer;
   const headers = answeredHeaders(response.headers);
   const providerId = headers.get("x-request-id");
   if (providerId !== null) headers.set("X-GW-Provider-Request-Id", providerId);
   headers.set("X-Request-Id", exchange.requestId);
-  headers.set("X-GW-Provider", target.provider);
-  if (exchange.sentModel !== null) headers.set("X-GW-Model", headerText(exchange.sentModel));
+  headers.set("X-GW-Provider", headerText(target.provider));
+  if (model !== null) headers.set("X-GW-Model", headerText(model));
   headers.set("X-GW-Attempts", String(exchange.attempts));
   const total = performance.now() - exchange.startedAt;
-  const upstream = exchange.firstByteMs ?? 0;
-  headers.set("Server-Timing", `total;dur=${total.toFixed(1)}, upstream;dur=${upstream.toFixed(1)}`);
-  // The runtime frames the body; what the provider said of its length is true only of bytes that pass as they are.
+  headers.append("Server-Timing", `total;dur=${total.toFixed(1)}, upstream;dur=${firstByteMs.toFixed(1)}`);
+  // The runtime frames the body; what the provider said of its length is true only where there is none.
   if (exchange.method !== "HEAD") headers.delete("content-length");
-  if (isTranslated) headers.delete("content-encoding");
   if (isEventStream(response)) headers.set("X-Accel-Buffering", "no");
+  else if (isTranslated && hasBody(answer)) headers.set("Content-Type", "application/json");
+  if (isTranslated) headers.delete("content-encoding");
   return headers;
 }
 
-/** A model's name is the client's text: what a header cannot hold is left out. */
+function hasBody({ body, reader }: Answer): boolean {
+  return body !== null || reader !== null;
+}
+
+/** A name may be any text: what a header cannot hold is replaced. */
 function headerText(text: string): string {
   return text.replaceAll(/[^\x20-\x7E]/g, "?").slice(0, 256);
 }
