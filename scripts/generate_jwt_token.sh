@@ -9,11 +9,20 @@ fail() {
   exit 1
 }
 
-# The value of a setting in .env, without the quotes that may surround it.
+# The value of a setting in .env as Bun reads it: quotes taken off, a comment behind it cut.
 from_dotenv() {
   [ -r .env ] || return 0
-  sed -n "s/^[[:space:]]*\(export[[:space:]][[:space:]]*\)\{0,1\}$1[[:space:]]*=[[:space:]]*//p" .env | tail -n 1 |
-    sed -e 's/[[:space:]]*$//' -e "s/^'\(.*\)'\$/\1/" -e 's/^"\(.*\)"$/\1/'
+  line=$(sed -n "s/^[[:space:]]*\(export[[:space:]][[:space:]]*\)\{0,1\}$1[[:space:]]*=[[:space:]]*//p" .env | tail -n 1)
+  case $line in
+    \'*) value=${line#\'} value=${value%%\'*} ;;
+    \"*) value=${line#\"} value=${value%%\"*} ;;
+    *) value=$(printf '%s\n' "$line" | sed -e 's/[[:space:]]#.*$//' -e 's/[[:space:]]*$//') ;;
+  esac
+  case $line in
+    \'*) ;;
+    *'$'* | *\\*) fail "$1 in .env holds a \$ or a backslash, which is read in more than one way: set it in the environment" ;;
+  esac
+  printf %s "$value"
 }
 
 base64url() {

@@ -15,6 +15,7 @@ import { followStore } from "./snapshot/follow.ts";
 import { KeyUsage } from "./snapshot/key-usage.ts";
 import { CredentialCipher } from "./store/credential-cipher.ts";
 import { openStore } from "./store/sql-store.ts";
+import { StoreRefused } from "./store/store.ts";
 import { Health } from "./telemetry/health.ts";
 import type { Log } from "./telemetry/log.ts";
 
@@ -53,7 +54,8 @@ export async function startGatehouse(settings: Settings, role: Role, log: Log): 
   );
 
   // An embedded database that cannot be opened is a mistake to be told at once; a server may yet come up.
-  if (databaseUrl.startsWith("sqlite:")) await current.refresh();
+  if (databaseUrl.startsWith("sqlite:"))
+    await current.refresh().catch((fault: unknown) => refuseEmbedded(fault, settings));
   const stopFollowing = new AbortController();
   const following = followStore(current, health, log, stopFollowing.signal);
   const failed = following.then(() => new Promise<never>(() => undefined));
@@ -114,6 +116,15 @@ export async function startGatehouse(settings: Settings, role: Role, log: Log): 
   health.phase = "serving";
   const beginDrain = () => void (health.phase = "draining");
   return { adminUrl, proxyUrl, health, failed, beginDrain, stop };
+}
+
+function refuseEmbedded(fault: unknown, { DATABASE_URL, DATA_DIR }: Settings): never {
+  if (fault instanceof StoreRefused) throw fault;
+  const reason = fault instanceof Error ? fault.message : String(fault);
+  const place = DATABASE_URL === null ? `DATA_DIR ${DATA_DIR}` : `DATABASE_URL ${DATABASE_URL}`;
+  throw new SettingsError(
+    `${place} cannot hold the database: ${reason} Make it writable, or choose another.`,
+  );
 }
 
 function listen<T>(setting: "ADMIN_PORT" | "PROXY_PORT", settings: Settings, start: (port: number) => T): T {

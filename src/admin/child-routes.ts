@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { newId } from "../base/ids.ts";
 import { mergePatch, type JsonObject } from "../base/json.ts";
 import { READ_ONLY_FIELDS, type ChildFields } from "../model/record.ts";
-import { validate } from "../model/validate.ts";
+import { refuseUnknownFields, validate } from "../model/validate.ts";
 import type { CurrentConfiguration } from "../snapshot/current.ts";
 import type { RecordOf } from "../store/store.ts";
 import { listQuery, listResponse } from "./list-query.ts";
@@ -129,9 +129,11 @@ export function addChildRoutes<K extends ChildKind, Fields>(
     summary: `Change ${article(singular)} (JSON merge patch)`,
     body: `${schemaName}Patch`,
     answer: { status: 200, schema: schemaName, description: "The record as it is now." },
-    handle: ({ params, body }) =>
+    handle: ({ params, body }) => {
+      refuseUnknownFields(resource.schema, withoutFields(body, READ_ONLY_FIELDS));
       // Merged into what the client sees, so that a masked credential is kept like any other field.
-      change(params, (before) => mergePatch(resource.toShown(before), body) as JsonObject),
+      return change(params, (before) => mergePatch(resource.toShown(before), body) as JsonObject);
+    },
   });
 
   addOperation(table, {

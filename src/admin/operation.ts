@@ -50,12 +50,29 @@ export function addOperation<Query>(table: RouteTable, operation: Operation<Quer
   const path = route.getRoutingPath();
   table.methodsByPath.set(path, [...(table.methodsByPath.get(path) ?? []), operation.method]);
   table.app.on(operation.method.toUpperCase(), path, async (context) => {
+    refuseUnstorable(context.req.param(), context.req.queries());
     const query = check<unknown>(operation.query ?? noQuery, context.req.query());
     if (!query.ok)
       throw validationError(query.details.map((detail) => ({ ...detail, path: `?${detail.path}` })));
     const body = operation.body === undefined ? {} : await readJson(context.req.raw, table.maxBodyBytes);
     return operation.handle({ params: context.req.param(), query: query.value as Query, body });
   });
+}
+
+/** U+0000 cannot be in any id or name: PostgreSQL would refuse to look for it. A parameter given twice is a mistake. */
+function refuseUnstorable(
+  params: Readonly<Record<string, string>>,
+  queries: Readonly<Record<string, string[]>>,
+): void {
+  if (Object.values(params).some((value) => value.includes("\0"))) {
+    throw new GatehouseError("not_found", "There is nothing under this id.");
+  }
+  for (const [name, values] of Object.entries(queries)) {
+    const path = `?${name}`;
+    if (values.length > 1) throw validationError([{ path, message: "is given twice" }]);
+    if (values[0]?.includes("\0") === true)
+      throw validationError([{ path, message: "must not contain U+0000" }]);
+  }
 }
 
 async function readJson(request: Request, maxBytes: number): Promise<JsonObject> {

@@ -48,7 +48,10 @@ export const ERRORS = {
   },
   not_ready: { status: 503, meaning: "The gateway has not loaded a configuration yet." },
   no_healthy_target: { status: 503, meaning: "Every target is out for now; see `Retry-After`." },
-  store_unavailable: { status: 503, meaning: "The database cannot be used right now; nothing was changed." },
+  store_unavailable: {
+    status: 503,
+    meaning: "The database cannot be used right now; the sentence says why.",
+  },
   upstream_timeout: { status: 504, meaning: "The provider did not connect or answer in time." },
 } as const satisfies Record<string, { status: number; meaning: string }>;
 

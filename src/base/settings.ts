@@ -60,7 +60,7 @@ export const SETTINGS = {
   ),
   LOG_LEVEL: setting("info", "fatal, error, warn, info, debug, trace or silent", logLevel),
   LOG_FORMAT: setting("pretty on a terminal, json otherwise", "pretty or json", logFormat),
-  OTEL_EXPORTER_OTLP_ENDPOINT: setting("none", "traces are on when set", optionalText),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting("none", "traces are on when set", httpUrl),
   DRAIN_DELAY_MS: setting(
     "1000",
     "after SIGTERM, how long new requests are still served",
@@ -73,6 +73,9 @@ export const SETTINGS = {
   ),
 } as const;
 
+/** Taken to the byte: a token is signed with exactly what the server was given. */
+const SECRETS = new Set(["SERVER_SECRET_KEY", "ENCRYPTION_KEY"]);
+
 export type SettingName = keyof typeof SETTINGS;
 export type Settings = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]["parse"]> };
 
@@ -80,7 +83,8 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   const values: Record<string, unknown> = {};
   for (const [name, { parse }] of Object.entries(SETTINGS)) {
     // Compose files and CI systems set what they do not know to "": that is unset, not a value.
-    const text = environment[name]?.trim();
+    const trimmed = environment[name]?.trim();
+    const text = SECRETS.has(name) && trimmed !== "" ? environment[name] : trimmed;
     try {
       values[name] = parse(text === "" ? undefined : text);
     } catch (cause) {
@@ -88,7 +92,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     }
   }
   const settings = values as unknown as Settings;
-  if (environment["WORKERS"] === undefined && settings.REDIS_URL !== null) {
+  if ((environment["WORKERS"] ?? "").trim() === "" && settings.REDIS_URL !== null) {
     return { ...settings, WORKERS: availableParallelism() };
   }
   return settings;
@@ -154,6 +158,12 @@ function redisUrl(text: string | undefined): string | null {
   if (/^(redis|rediss|valkey|valkeys|redis\+unix|redis\+tls):\/\//.test(text) && URL.canParse(text))
     return text;
   throw new Error("cannot be used; give redis://host:6379 (or rediss:// for TLS)");
+}
+
+function httpUrl(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
+  throw new Error(`is "${text}"; give a URL such as http://localhost:4318`);
 }
 
 function baseDomain(text: string | undefined): string | null {

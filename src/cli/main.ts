@@ -37,7 +37,7 @@ async function main(words: readonly string[]): Promise<number> {
     console.log(packageJson.version);
     return 0;
   }
-  const load = COMMANDS[name];
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (load === undefined) {
     const nearest = nearestName(name, Object.keys(COMMANDS));
     const hint =

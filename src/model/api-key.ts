@@ -3,9 +3,17 @@ import { z } from "zod";
 import { idField, nameField } from "./fields.ts";
 import type { ChildFields } from "./record.ts";
 
-const expiresAtField = z.iso
-  .datetime({ offset: true, error: "must be an ISO 8601 time with a zone, such as 2030-01-31T00:00:00Z" })
-  .overwrite((text) => new Date(text).toISOString());
+const isoTime = z.iso.datetime({ offset: true });
+
+/** The format alone lets offsets through that no clock has, such as +99:99. */
+function isInstant(text: string): boolean {
+  return isoTime.safeParse(text).success && !Number.isNaN(Date.parse(text));
+}
+
+const expiresAtField = z
+  .string()
+  .refine(isInstant, "must be an ISO 8601 time with a zone, such as 2030-01-31T00:00:00Z")
+  .overwrite((text) => (isInstant(text) ? new Date(text).toISOString() : text));
 
 const policiesField = z
   .array(idField)
@@ -20,7 +28,10 @@ export const apiKeySchema = z
     policies: policiesField
       .default([])
       .meta({ description: "Rules the key is valid for; none means every rule." }),
-    expires_at: expiresAtField.nullable().default(null).meta({ description: "ISO 8601; unset: never." }),
+    expires_at: expiresAtField
+      .nullable()
+      .default(null)
+      .meta({ description: "ISO 8601; unset: never.", format: "date-time" }),
   })
   .meta({ id: "ApiKey" });
 

@@ -23,6 +23,14 @@ export function check<T>(schema: z.ZodType<T>, value: unknown): Validated<T> {
   return { ok: false, details: details.slice(0, MAX_DETAILS) };
 }
 
+/** Only the fields that the schema does not know: for a patch, whose other fields are judged once it is merged. */
+export function refuseUnknownFields(schema: z.ZodType, value: unknown): void {
+  const issues =
+    schema.safeParse(value).error?.issues.filter((issue) => issue.code === "unrecognized_keys") ?? [];
+  const details = issues.slice(0, MAX_DETAILS).flatMap((issue) => describeIssue(schema, issue));
+  if (details.length > 0) throw validationError(details.slice(0, MAX_DETAILS));
+}
+
 /** `["targets", 1, "credentials"]` → `targets[1].credentials`. */
 export function formatPath(path: readonly PropertyKey[]): string {
   let text = "";
@@ -42,7 +50,7 @@ export function unknownNameMessage(name: string, known: Iterable<string>, what =
 function describeIssue(schema: z.ZodType, issue: z.core.$ZodIssue): ErrorDetail[] {
   if (issue.code === "unrecognized_keys") {
     const known = knownKeys(schema, issue.path);
-    return issue.keys.map((key) => ({
+    return issue.keys.slice(0, MAX_DETAILS).map((key) => ({
       path: formatPath([...issue.path, key]),
       message: unknownNameMessage(key, known),
     }));

@@ -45,10 +45,14 @@ export class CurrentConfiguration {
   }
 
   async #refreshNow(): Promise<void> {
+    const known = this.snapshot.revision;
     const revision = await this.store.revision();
     if (revision === this.snapshot.revision) return;
+    // Only a revision below one that was in force before it was read means that the database was put back.
+    const putBack = revision < known;
     await this.store.view(async (view) => {
       const from = this.snapshot;
+      if (!putBack && view.revision <= from.revision) return;
       const changed = from.revision < 0 ? null : await view.changesAfter(from.revision);
       const changes = changed === null ? await this.#loadAll(view) : await this.#loadChanged(view, changed);
       // A write of this process may have come into force meanwhile, and then knows more than this view.

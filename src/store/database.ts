@@ -1,6 +1,7 @@
 // The two databases behind one small interface: how to open, to write in a transaction, and to read consistently.
 import { SQL } from "bun";
 import { mkdirSync } from "node:fs";
+import { chmod } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isBusy, unavailable } from "./store-error.ts";
 
@@ -43,13 +44,16 @@ class SqliteDatabase implements Database {
   readonly query: Query;
   readonly #writer: SQL;
   readonly #reader: SQL;
+  /** Views have a connection of their own: a single read on it would be held at the view's revision. */
+  readonly #viewer: SQL;
   readonly #opened: Promise<void>;
 
   constructor(file: string) {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     this.#writer = new SQL({ adapter: "sqlite", filename: file });
     this.#reader = new SQL({ adapter: "sqlite", filename: file });
-    this.#opened = this.#configure();
+    this.#viewer = new SQL({ adapter: "sqlite", filename: file });
+    this.#opened = this.#configure(file);
     // Whoever queries first sees the failure; until then it must not count as unhandled.
     this.#opened.catch(() => undefined);
     const query = queryOn(this.#reader);
@@ -59,14 +63,17 @@ class SqliteDatabase implements Database {
     };
   }
 
-  async #configure(): Promise<void> {
+  async #configure(file: string): Promise<void> {
     const write = queryOn(this.#writer);
     await write("PRAGMA busy_timeout = 2000"); // switching to WAL cannot be retried from outside
     await write("PRAGMA journal_mode = WAL");
     await write("PRAGMA synchronous = FULL");
     await write("PRAGMA foreign_keys = ON");
+    // The write-ahead log takes its mode from here. Another owner's file keeps the mode it has.
+    await chmod(file, 0o600).catch(() => undefined);
     await write("PRAGMA busy_timeout = 20");
     await queryOn(this.#reader)("PRAGMA busy_timeout = 2000");
+    await queryOn(this.#viewer)("PRAGMA busy_timeout = 2000");
   }
 
   async writeTransaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
@@ -88,10 +95,11 @@ class SqliteDatabase implements Database {
 
   async readTransaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
     await this.#opened;
-    return this.#reader.begin("DEFERRED", (transaction) => work(queryOn(transaction)));
+    return this.#viewer.begin("DEFERRED", (transaction) => work(queryOn(transaction)));
   }
 
   async close(): Promise<void> {
+    await this.#viewer.close();
     await this.#reader.close();
     await this.#writer.close();
   }

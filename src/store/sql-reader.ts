@@ -25,11 +25,13 @@ export class SqlReader implements Reader {
   }
 
   async get<K extends Kind>(kind: K, id: string): Promise<RecordOf[K] | null> {
+    if (id.includes("\0")) return null; // PostgreSQL refuses such a text even as a parameter
     const [record] = await this.select(kind, "WHERE id = $1", [id]);
     return record ?? null;
   }
 
   async list<K extends Kind>(kind: K, query: ListQuery): Promise<Page<RecordOf[K]>> {
+    if ([query.gatewayId, query.name].some((text) => text?.includes("\0"))) return { records: [], count: 0 };
     const conditions: string[] = [];
     const parameters: Parameter[] = [];
     const where = (column: string, value: string | undefined) => {

@@ -1,4 +1,5 @@
 // The Store over SQL: one implementation for SQLite and PostgreSQL.
+import { GatehouseError } from "../base/errors.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import { openDatabase, withinDeadline, type Database, type Query } from "./database.ts";
 import { migrate } from "./migrate.ts";
@@ -78,17 +79,22 @@ class SqlStore implements Store {
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<Written<T>> {
-    const writing = this.#lastWrite.then(() => this.#writeNow(work));
+    // The wait for one's turn counts: behind a database that says nothing a queue must not add up its deadlines.
+    const deadline = performance.now() + DEADLINE_MS;
+    const writing = this.#lastWrite.then(() => this.#writeNow(work, deadline));
     this.#lastWrite = writing.catch(() => undefined);
     return writing;
   }
 
-  async #writeNow<T>(work: (transaction: Transaction) => Promise<T>): Promise<Written<T>> {
+  async #writeNow<T>(work: (transaction: Transaction) => Promise<T>, deadline: number): Promise<Written<T>> {
+    const left = deadline - performance.now();
+    if (left <= 0) throw unavailable("The database did not answer in time; nothing was changed.");
     let expired = false;
+    let committing = false;
     const refuseLate = () => {
       if (expired) throw unavailable("The database did not answer in time; nothing was changed.");
     };
-    const writing = guarded(DEADLINE_MS, async () => {
+    const writing = guarded(left, async () => {
       const database = await this.#open();
       return database.writeTransaction(async (query) => {
         // A statement that comes back after the deadline must not lead to a commit nobody waits for.
@@ -101,10 +107,20 @@ class SqlStore implements Store {
         if (transaction.change === null) throw new Error("a write must change something");
         const revision = await recordRevision(timelyQuery, transaction.change);
         refuseLate();
+        committing = true;
         return { value, revision, change: transaction.change };
       });
     });
-    return writing.finally(() => (expired = true));
+    return writing
+      .catch((fault: unknown) => {
+        if (isReadOnly(fault)) this.#reopen();
+        if (!committing || !(fault instanceof GatehouseError) || isLocal(fault)) throw fault;
+        throw unavailable(
+          "The database went away during the commit; whether it was made is not known.",
+          fault,
+        );
+      })
+      .finally(() => (expired = true));
   }
 
   recordKeyUses(uses: ReadonlyMap<string, string>): Promise<void> {
@@ -123,6 +139,13 @@ class SqlStore implements Store {
     await this.#lastWrite;
     const database = await this.#opening?.catch(() => null);
     await database?.close();
+  }
+
+  /** SQLite opens a file it may not write to as read-only, and keeps it so: only opening it anew finds that it may. */
+  #reopen(): void {
+    const stale = this.#opening;
+    this.#opening = null;
+    stale?.then((database) => database.close()).catch(() => undefined);
   }
 
   #read<T>(work: (reader: SqlReader) => Promise<T>): Promise<T> {
@@ -150,6 +173,14 @@ async function openAndCheck(url: string, cipher: CredentialCipher): Promise<Data
     throw fault;
   }
 }
+
+function causeCode(fault: unknown): string {
+  const cause = fault instanceof Error ? (fault.cause as { code?: unknown } | undefined) : undefined;
+  return String(cause?.code);
+}
+
+const isReadOnly = (fault: unknown) => causeCode(fault).startsWith("SQLITE_READONLY");
+const isLocal = (fault: unknown) => causeCode(fault).startsWith("SQLITE_");
 
 async function guarded<T>(deadline: number, work: () => Promise<T>): Promise<T> {
   try {

@@ -7,7 +7,7 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_FULL|^53100$/, "has no space left"],
   [/^SQLITE_BUSY|^SQLITE_LOCKED|^55P03$|^57014$|^40P01$|^40001$/, "is busy"],
   [/^SQLITE_IOERR|^58/, "reports a disk error"],
-  [/^SQLITE_CANTOPEN/, "cannot be opened"],
+  [/^SQLITE_CANTOPEN|^ENOTDIR|^EACCES|^EROFS|^ENOENT|^EPERM/, "cannot be opened"],
   [/^SQLITE_CORRUPT|^SQLITE_NOTADB|^XX00/, "is damaged"],
   [/^28|^3D000$/, "refuses the login of DATABASE_URL"],
   [

@@ -22,7 +22,7 @@ export function createLog(options: LogOptions, sink: LogSink): Log {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    { write: (line: string) => sink.write(redact(show(line))) },
+    { write: (line: string) => sink.write(show(redact(line))) },
   );
 }
 

@@ -63,30 +63,24 @@ describe("redact", () => {
     }
   });
 
-  test.todo(
-    "is passed by every line of a pretty log, also where a value stands right behind a colour",
-    () => {
-      const lines: string[] = [];
-      const log = createLog({ level: "trace", format: "pretty" }, { write: (line) => void lines.push(line) });
-      const key = newApiKey();
-      log.info(
-        { key, provider_key: PROVIDER_KEY, token: TOKEN, header: `Bearer opaque-token-123` },
-        "fields",
-      );
-      for (const secret of [key, PROVIDER_KEY, TOKEN, "opaque-token-123"]) {
-        expect(lines.join("")).not.toContain(secret);
-      }
-    },
-  );
+  test("is passed by every line of a pretty log, also where a value stands right behind a colour", () => {
+    const lines: string[] = [];
+    const log = createLog({ level: "trace", format: "pretty" }, { write: (line) => void lines.push(line) });
+    const key = newApiKey();
+    log.info({ key, provider_key: PROVIDER_KEY, token: TOKEN, header: `Bearer opaque-token-123` }, "fields");
+    for (const secret of [key, PROVIDER_KEY, TOKEN, "opaque-token-123"]) {
+      expect(lines.join("")).not.toContain(secret);
+    }
+  });
 
-  test.todo("sees a secret at the start of a line within a text, which JSON writes as \\n", () => {
+  test("sees a secret at the start of a line within a text, which JSON writes as \\n", () => {
     for (const secret of [PROVIDER_KEY, TOKEN, `Bearer opaque-token-123`]) {
       const line = redact(JSON.stringify({ stack: `Error: refused\n${secret}\n\t${secret}` }));
       expect(line).not.toContain(secret);
     }
   });
 
-  test.todo("takes out a password that holds an @", () => {
+  test("takes out a password that holds an @", () => {
     expect(redact("postgres://admin:pa@ss@db.example/gatehouse")).toBe(
       "postgres://admin:***@db.example/gatehouse",
     );

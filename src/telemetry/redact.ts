@@ -2,10 +2,10 @@
 
 const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/gw_[A-Za-z0-9_-]{43}/g, "gw_***"],
-  [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]+/gi, "$1 ***"],
-  [/\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, "eyJ***"],
-  [/\bsk-[A-Za-z0-9_-]{8,}/g, "sk-***"],
-  [/(\w+:\/\/[^\s:/@"]*):[^\s@/"]+@/g, "$1:***@"],
+  [/(?:\b|(?<=\\[nrtbf]))(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]+/gi, "$1 ***"],
+  [/(?:\b|(?<=\\[nrtbf]))eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, "eyJ***"],
+  [/(?:\b|(?<=\\[nrtbf]))sk-[A-Za-z0-9_-]{8,}/g, "sk-***"],
+  [/(\w+:\/\/[^\s:/@"]*):[^\s/"]+@/g, "$1:***@"],
 ];
 
 export function redact(text: string): string {

@@ -76,7 +76,9 @@ export async function startGatehouseProcess(options: StartOptions = {}): Promise
   });
   const adminUrl = urls.get("the Admin API listens") ?? "";
   const proxyUrl = urls.get("the proxy listens") ?? "";
-  const token = mintToken({ SERVER_SECRET_KEY: options.env?.["SERVER_SECRET_KEY"] ?? TEST_SECRET });
+  // DATA_DIR is for a server without a secret: the script then reads the one that was generated.
+  const secret = options.env?.["SERVER_SECRET_KEY"] ?? TEST_SECRET;
+  const token = mintToken({ SERVER_SECRET_KEY: secret, DATA_DIR: dataDir });
   if (options.notReady !== true) {
     await waitFor(async () => ((await fetch(`${adminUrl || proxyUrl}/readyz`)).status === 200 ? true : null));
   }

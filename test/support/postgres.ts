@@ -1,6 +1,6 @@
 // A real PostgreSQL for tests: one throw-away cluster a test run, a fresh database for whoever asks.
 import { SQL } from "bun";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,16 +47,28 @@ function userId(name: string): { uid: number; gid: number } {
   return { uid: id("-u"), gid: id("-g") };
 }
 
-function run(program: string, words: readonly string[]): string {
+function commandLine(program: string, words: readonly string[]): string[] {
   const drop =
     runAs === null ? [] : ["setpriv", `--reuid=${runAs.uid}`, `--regid=${runAs.gid}`, "--clear-groups"];
-  const done = Bun.spawnSync([...drop, join(binaries ?? "", program), ...words], {
-    cwd: "/",
-    stdin: "ignore",
-  });
+  return [...drop, join(binaries ?? "", program), ...words];
+}
+
+function run(program: string, words: readonly string[]): string {
+  const done = Bun.spawnSync(commandLine(program, words), { cwd: "/", stdin: "ignore" });
   if (done.exitCode !== 0)
     throw new Error(`${program} ${words.join(" ")}: ${done.stderr.toString()}${done.stdout.toString()}`);
   return done.stdout.toString();
+}
+
+/** `bun test` emits no "exit", and a killed run could not: a shell of its own waits for this process to be gone. */
+function stopWithThisProcess(directory: string, data: string): void {
+  const wait = 'while kill -0 "$1" 2>/dev/null; do sleep 1; done; rest=$2; shift 2; "$@"; rm -rf "$rest"';
+  const stop = commandLine("pg_ctl", ["-D", data, "-m", "immediate", "stop"]);
+  Bun.spawn(["sh", "-c", wait, "sh", String(process.pid), directory, ...stop], {
+    cwd: "/",
+    stdio: ["ignore", "ignore", "ignore"],
+    detached: true,
+  }).unref();
 }
 
 let shared: Promise<PostgresCluster> | null = null;
@@ -77,14 +89,7 @@ export async function startPostgres(): Promise<PostgresCluster> {
   const control = (...words: string[]) =>
     void run("pg_ctl", ["-D", data, "-w", "-l", join(directory, "log"), "-o", options, ...words]);
   control("start");
-  process.on("exit", () => {
-    try {
-      control("stop", "-m", "immediate");
-    } catch {
-      // already stopped by its test
-    }
-    rmSync(directory, { recursive: true, force: true });
-  });
+  stopWithThisProcess(directory, data);
   const admin = `postgres://postgres@127.0.0.1:${port}/postgres`;
   let databases = 0;
   return {

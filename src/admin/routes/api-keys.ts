@@ -138,9 +138,12 @@ export function addApiKeyRoutes(table: RouteTable, current: CurrentConfiguration
     summary: "Revoke an API key; its record stays",
     answer: { status: 204, description: "Revoked." },
     handle: async ({ params }) => {
+      const found = await current.store.get("api_keys", idOf(params));
+      if (found === null) throw notFound("api_keys", idOf(params));
+      // Its rules may be gone by now: what is revoked is not written again.
+      if (!found.active) return new Response(null, { status: 204 });
       await writeRecord(current, async (transaction) => {
-        const before = await transaction.get("api_keys", idOf(params));
-        if (before === null) throw notFound("api_keys", idOf(params));
+        const before = await requireActive(transaction, found.id);
         const record = { ...before, active: false, updated_at: new Date().toISOString() };
         await transaction.update("api_keys", record);
         return record;

@@ -4,7 +4,7 @@ import { newId } from "../../base/ids.ts";
 import { mergePatch, type JsonObject } from "../../base/json.ts";
 import { gatewaySchema, type Gateway } from "../../model/gateway.ts";
 import { READ_ONLY_FIELDS } from "../../model/record.ts";
-import { validate } from "../../model/validate.ts";
+import { refuseUnknownFields, validate } from "../../model/validate.ts";
 import type { CurrentConfiguration } from "../../snapshot/current.ts";
 import { listQuery, listResponse } from "../list-query.ts";
 import { addOperation, type Method, type RouteTable } from "../operation.ts";
@@ -99,6 +99,7 @@ export function addGatewayRoutes(table: RouteTable, current: CurrentConfiguratio
       handle: async ({ params, body }) => {
         const changed = await writeRecord(current, async (transaction) => {
           const before = await requireGateway(transaction, idOf(params));
+          refuseUnknownFields(gatewaySchema, withoutFields(body, READ_ONLY_FIELDS));
           const fields = validate(
             gatewaySchema,
             withoutFields(next(before, body) as JsonObject, READ_ONLY_FIELDS),

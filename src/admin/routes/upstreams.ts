@@ -1,7 +1,13 @@
 // Upstreams of a gateway: targets keep their ids, and credentials are shown masked and kept when the mask comes back.
 import { validationError, type ErrorDetail } from "../../base/errors.ts";
 import { newId } from "../../base/ids.ts";
-import { looksMasked, maskSecret, type Target, type TargetFields } from "../../model/target.ts";
+import {
+  looksMasked,
+  maskSecret,
+  type Credentials,
+  type Target,
+  type TargetFields,
+} from "../../model/target.ts";
 import { maskUpstream, upstreamSchema, type Upstream, type UpstreamFields } from "../../model/upstream.ts";
 import { EXAMPLE_UPSTREAM } from "../../providers/examples.ts";
 import type { ChildResource } from "../child-routes.ts";
@@ -28,7 +34,7 @@ function storedTargets(sent: readonly TargetFields[], before: Upstream | null): 
     ids.add(id);
     const { credentials } = target;
     if (credentials === null) return { id, ...target };
-    const kept = keptCredential(credentials.header_value, known, before, index);
+    const kept = keptCredential(credentials, target.provider, known, before, index);
     if (kept === null && looksMasked(credentials.header_value)) {
       const message = "is a masked value that stands for no stored credential; send the credential itself";
       faults.push({ path: `${path}.credentials.header_value`, message });
@@ -39,13 +45,19 @@ function storedTargets(sent: readonly TargetFields[], before: Upstream | null): 
   return targets;
 }
 
-/** The stored credential that a masked value stands for: the target's own, else (without ids) that of the same place. */
+/**
+ * The stored credential that a masked value stands for: the target's own, else (the ids were left out) that of the same
+ * place, if it is for the same provider and header. Short secrets look all the same, and must not change places.
+ */
 function keptCredential(
-  sent: string,
+  sent: Credentials,
+  provider: string,
   known: Target | undefined,
   before: Upstream | null,
   index: number,
 ): string | null {
-  const stored = (known ?? before?.targets[index])?.credentials?.header_value;
-  return stored !== undefined && sent === maskSecret(stored) ? stored : null;
+  const atPlace = before?.targets[index];
+  const isSame = atPlace?.provider === provider && atPlace.credentials?.header_name === sent.header_name;
+  const stored = (known ?? (isSame ? atPlace : undefined))?.credentials?.header_value;
+  return stored !== undefined && sent.header_value === maskSecret(stored) ? stored : null;
 }

@@ -1,0 +1,81 @@
+// What a UTF-16 code unit is: the classes that views and grammars ask for, as tables so that a test is one load.
+
+export const SPACE = 0x20;
+export const NEWLINE = 0x0a;
+
+export const DIGIT = 1;
+export const LETTER = 2;
+/** Letters, digits, `_` and everything beyond ASCII: what may not touch a keyword. */
+export const WORD = 4;
+export const BLANK = 8;
+export const HEX = 16;
+/** `'`, `"` and the backtick. */
+export const QUOTE = 32;
+
+/** The mark in FOLD of a unit that no language sees: zero-width characters and control characters. */
+export const DROPPED = 0;
+
+const CLASSES = new Uint8Array(0x10000).fill(WORD);
+/** What each unit is read as: wide forms as ASCII, every blank as SPACE or NEWLINE, invisible ones as DROPPED. */
+export const FOLD = new Uint16Array(0x10000);
+const LOWER = new Uint16Array(0x10000);
+
+function fillClasses(): void {
+  for (let code = 0; code < 0x80; code++) {
+    const character = String.fromCharCode(code);
+    let bits = 0;
+    if (/[0-9]/.test(character)) bits |= DIGIT | HEX | WORD;
+    if (/[a-z]/i.test(character)) bits |= LETTER | WORD;
+    if (/[a-f]/i.test(character)) bits |= HEX;
+    if (character === "_") bits |= WORD;
+    if (code === SPACE || code === NEWLINE) bits |= BLANK;
+    if (/['"`]/.test(character)) bits |= QUOTE;
+    CLASSES[code] = bits;
+  }
+}
+
+function fillFold(): void {
+  for (let code = 0; code < 0x10000; code++) FOLD[code] = code;
+  for (let code = 0; code < 0x20; code++) FOLD[code] = DROPPED;
+  FOLD[0x7f] = DROPPED;
+  for (const blank of [0x09, 0x0b, 0x0c, 0xa0, 0x1680, 0x202f, 0x205f, 0x3000]) FOLD[blank] = SPACE;
+  for (let blank = 0x2000; blank <= 0x200a; blank++) FOLD[blank] = SPACE;
+  for (const newline of [0x0a, 0x0d, 0x85, 0x2028, 0x2029]) FOLD[newline] = NEWLINE;
+  // Soft hyphen, Arabic letter mark, Hangul and Mongolian fillers, joiners, directions, variation selectors, BOM.
+  for (const invisible of [0xad, 0x034f, 0x061c, 0x115f, 0x1160, 0x180e, 0x3164, 0xfeff, 0xffa0])
+    FOLD[invisible] = DROPPED;
+  for (let invisible = 0x200b; invisible <= 0x200f; invisible++) FOLD[invisible] = DROPPED;
+  for (let invisible = 0x202a; invisible <= 0x202e; invisible++) FOLD[invisible] = DROPPED;
+  for (let invisible = 0x2060; invisible <= 0x206f; invisible++) FOLD[invisible] = DROPPED;
+  for (let invisible = 0xfe00; invisible <= 0xfe0f; invisible++) FOLD[invisible] = DROPPED;
+  for (let wide = 0xff01; wide <= 0xff5e; wide++) FOLD[wide] = wide - 0xfee0;
+  // The small forms (U+FE50 to U+FE6B) are scattered, so Unicode's own compatibility mapping says which they are.
+  for (let small = 0xfe50; small <= 0xfe6b; small++) {
+    const plain = String.fromCharCode(small).normalize("NFKC").charCodeAt(0);
+    if (plain < 0x80) FOLD[small] = plain;
+  }
+}
+
+function fillLower(): void {
+  for (let code = 0; code < 0x10000; code++) LOWER[code] = code >= 0x41 && code <= 0x5a ? code | 0x20 : code;
+}
+
+fillClasses();
+fillFold();
+fillLower();
+
+export function isOf(code: number, classBits: number): boolean {
+  return ((CLASSES[code] ?? 0) & classBits) !== 0;
+}
+
+/** ASCII lower case; other units stay. */
+export function lower(code: number): number {
+  return LOWER[code] ?? 0;
+}
+
+/** The value of a hexadecimal digit, or -1. */
+export function hexValue(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const letter = code | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+}

@@ -1,0 +1,279 @@
+// Random writes against the store and against a naive oracle in memory: same verdicts, same records, same revisions.
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { GatehouseError } from "../../src/base/errors.ts";
+import type { Change, Kind, RecordOf, Store, StoredApiKey, Transaction } from "../../src/store/store.ts";
+import { apiKeyRecord, gatewayRecord, ruleRecord, serviceRecord, upstreamRecord } from "./store-records.ts";
+import { openForTest, type StoreMaker } from "./store-fixture.ts";
+
+type Child = Exclude<Kind, "gateways">;
+const KINDS: readonly Kind[] = ["gateways", "upstreams", "services", "rules", "api_keys"];
+const THROWN = new Error("thrown on purpose");
+
+interface AnyRecord {
+  readonly id: string;
+  readonly gateway_id?: string;
+}
+
+class Oracle {
+  revision: number;
+  records: Record<Kind, Map<string, AnyRecord>> = {
+    gateways: new Map(),
+    upstreams: new Map(),
+    services: new Map(),
+    rules: new Map(),
+    api_keys: new Map(),
+  };
+
+  constructor(revision: number) {
+    this.revision = revision;
+  }
+
+  all<K extends Kind>(kind: K): RecordOf[K][] {
+    const records = [...this.records[kind].values()] as unknown as RecordOf[K][];
+    return records.sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  /** The record that this number picks, or undefined while there is none. */
+  pick<K extends Kind>(kind: K, number: number): RecordOf[K] | undefined {
+    const records = this.all(kind);
+    return records[number % Math.max(1, records.length)];
+  }
+
+  #has(kind: Kind, id: string, gatewayId: string): boolean {
+    return this.records[kind].get(id)?.gateway_id === gatewayId;
+  }
+
+  /** 0 when the record may be put, else the status of the refusal. */
+  put(kind: Kind, record: RecordOf[Kind]): number {
+    if (kind === "gateways") {
+      const { subdomain, id } = record as RecordOf["gateways"];
+      if (subdomain !== null && this.all("gateways").some((g) => g.subdomain === subdomain && g.id !== id))
+        return 409;
+    } else if (kind === "services") {
+      const { upstream_id, gateway_id } = record as RecordOf["services"];
+      if (!this.#has("upstreams", upstream_id, gateway_id)) return 400;
+    } else if (kind === "rules") {
+      const { service_id, gateway_id } = record as RecordOf["rules"];
+      if (!this.#has("services", service_id, gateway_id)) return 400;
+    } else if (kind === "api_keys") {
+      const { policies, gateway_id } = record as StoredApiKey;
+      if (!policies.every((id) => this.#has("rules", id, gateway_id))) return 400;
+    }
+    this.records[kind].set(record.id, record);
+    return 0;
+  }
+
+  remove(kind: Child, id: string): number {
+    const used =
+      (kind === "upstreams" && this.all("services").some((each) => each.upstream_id === id)) ||
+      (kind === "services" && this.all("rules").some((each) => each.service_id === id)) ||
+      (kind === "rules" && this.all("api_keys").some((each) => each.active && each.policies.includes(id)));
+    if (used) return 409;
+    this.records[kind].delete(id);
+    return 0;
+  }
+
+  removeGateway(id: string, cascade: boolean): number {
+    const parts = KINDS.slice(1).flatMap((kind) =>
+      this.all(kind).filter((each) => "gateway_id" in each && each.gateway_id === id),
+    );
+    if (!cascade && parts.some((part) => !("hash" in part) || part.active)) return 409;
+    for (const kind of KINDS) for (const part of parts) this.records[kind].delete(part.id);
+    this.records.gateways.delete(id);
+    return 0;
+  }
+}
+
+/** One write: what it asks of the store, what the oracle says to it, and which change it should be told as. */
+interface Step {
+  readonly ask: (transaction: Transaction) => Promise<void>;
+  readonly verdict: () => number;
+  readonly change: Change;
+}
+
+class Write implements fc.AsyncCommand<Oracle, Store> {
+  readonly #name: string;
+  readonly #plan: (oracle: Oracle) => Step | null;
+
+  constructor(name: string, plan: (oracle: Oracle) => Step | null) {
+    this.#name = name;
+    this.#plan = plan;
+  }
+
+  check(): boolean {
+    return true;
+  }
+
+  async run(oracle: Oracle, store: Store): Promise<void> {
+    const step = this.#plan(oracle);
+    if (step === null) return;
+    const expected = step.verdict();
+    const outcome = await store.write(step.ask).catch((fault: unknown) => fault);
+    if (expected === 0) {
+      expect(outcome).toMatchObject({ revision: ++oracle.revision, change: step.change });
+    } else {
+      expect(outcome).toBeInstanceOf(GatehouseError);
+      expect((outcome as GatehouseError).status).toBe(expected);
+    }
+    await compare(oracle, store);
+  }
+
+  toString(): string {
+    return this.#name;
+  }
+}
+
+/** A transaction that does a lot and then throws. */
+class FailedWrite implements fc.AsyncCommand<Oracle, Store> {
+  check(): boolean {
+    return true;
+  }
+
+  async run(oracle: Oracle, store: Store): Promise<void> {
+    const outcome = await store
+      .write(async (transaction) => {
+        for (const gateway of oracle.all("gateways")) await transaction.removeGateway(gateway.id, true);
+        await transaction.insert("gateways", gatewayRecord());
+        throw THROWN;
+      })
+      .catch((fault: unknown) => fault);
+    expect(outcome).toBe(THROWN);
+    await compare(oracle, store);
+  }
+
+  toString(): string {
+    return "a write that throws";
+  }
+}
+
+async function compare(oracle: Oracle, store: Store): Promise<void> {
+  await store.view(async (view) => {
+    expect(view.revision).toBe(oracle.revision);
+    for (const kind of KINDS) {
+      const { records, count } = await view.list(kind, { limit: 1000, offset: 0 });
+      expect(records as unknown[]).toEqual(oracle.all(kind));
+      expect(count).toBe(records.length);
+    }
+    expect(await view.allApiKeys()).toEqual(oracle.all("api_keys"));
+    expect((await view.allGatewayParts()).flatMap(({ rules }) => [...rules])).toHaveLength(
+      oracle.all("rules").length,
+    );
+  });
+}
+
+function put<K extends Kind>(oracle: Oracle, verb: "insert" | "update", kind: K, record: RecordOf[K]): Step {
+  const owner = (record as AnyRecord).gateway_id ?? record.id;
+  return {
+    ask: (transaction) => transaction[verb](kind, record),
+    verdict: () => oracle.put(kind, record),
+    change: { gatewayId: owner, apiKeyId: kind === "api_keys" ? record.id : null },
+  };
+}
+
+const number = fc.nat(20);
+const subdomain = fc.constantFrom(null, "acme", "beta", "gamma");
+
+/** Parents are picked from all gateways, so that some references are foreign and must be refused. */
+function newChild(oracle: Oracle, kind: Child, gateway: number, parent: number): Step | null {
+  const gatewayId = oracle.pick("gateways", gateway)?.id;
+  if (gatewayId === undefined) return null;
+  if (kind === "upstreams") return put(oracle, "insert", kind, upstreamRecord(gatewayId));
+  if (kind === "services") {
+    const upstream = oracle.pick("upstreams", parent)?.id ?? "none";
+    return put(oracle, "insert", kind, serviceRecord(gatewayId, upstream));
+  }
+  if (kind === "rules") {
+    const service = oracle.pick("services", parent)?.id ?? "none";
+    return put(oracle, "insert", kind, ruleRecord(gatewayId, service));
+  }
+  const policies = oracle.all("rules").slice(parent % 3, (parent % 3) + 1);
+  return put(oracle, "insert", kind, apiKeyRecord(gatewayId, { policies: policies.map(({ id }) => id) }));
+}
+
+const childKind = fc.constantFrom<Child>("upstreams", "services", "rules", "api_keys");
+const makeChild = fc
+  .tuple(childKind, number, number)
+  .map(
+    ([kind, gateway, parent]) =>
+      new Write(`add to ${kind}`, (oracle) => newChild(oracle, kind, gateway, parent)),
+  );
+
+const commands: fc.Arbitrary<fc.AsyncCommand<Oracle, Store>>[] = [
+  subdomain.map(
+    (label) =>
+      new Write(`new gateway ${String(label)}`, (oracle) =>
+        put(oracle, "insert", "gateways", gatewayRecord({ subdomain: label })),
+      ),
+  ),
+  makeChild,
+  makeChild,
+  fc.tuple(number, subdomain).map(
+    ([which, label]) =>
+      new Write(`gateway ${which} takes ${String(label)}`, (oracle) => {
+        const gateway = oracle.pick("gateways", which);
+        return gateway === undefined
+          ? null
+          : put(oracle, "update", "gateways", { ...gateway, subdomain: label });
+      }),
+  ),
+  fc.tuple(number, number).map(
+    ([which, parent]) =>
+      new Write(`rule ${which} moves`, (oracle) => {
+        const rule = oracle.pick("rules", which);
+        const service = oracle.pick("services", parent);
+        if (rule === undefined || service === undefined) return null;
+        return put(oracle, "update", "rules", { ...rule, service_id: service.id, priority: parent });
+      }),
+  ),
+  fc.tuple(number, fc.boolean()).map(
+    ([which, active]) =>
+      new Write(`key ${which} active ${active}`, (oracle) => {
+        const key = oracle.pick("api_keys", which);
+        return key === undefined ? null : put(oracle, "update", "api_keys", { ...key, active });
+      }),
+  ),
+  fc.tuple(childKind, number).map(
+    ([kind, which]) =>
+      new Write(`remove from ${kind}`, (oracle) => {
+        const record = oracle.pick(kind, which);
+        if (record === undefined) return null;
+        return {
+          ask: (transaction) => transaction.remove(kind, record.id),
+          verdict: () => oracle.remove(kind, record.id),
+          change: { gatewayId: record.gateway_id, apiKeyId: kind === "api_keys" ? record.id : null },
+        };
+      }),
+  ),
+  fc.tuple(number, fc.boolean()).map(
+    ([which, cascade]) =>
+      new Write(`remove gateway ${which}${cascade ? " with its parts" : ""}`, (oracle) => {
+        const gateway = oracle.pick("gateways", which);
+        if (gateway === undefined) return null;
+        return {
+          ask: (transaction) => transaction.removeGateway(gateway.id, cascade),
+          verdict: () => oracle.removeGateway(gateway.id, cascade),
+          change: { gatewayId: gateway.id, apiKeyId: null },
+        };
+      }),
+  ),
+  fc.constant(new FailedWrite()),
+];
+
+export function describeStoreModel({ database, createEmpty }: StoreMaker): void {
+  describe(`${database}: model`, () => {
+    test("any sequence of writes does to the store what it does to the oracle", async () => {
+      const store = openForTest(await createEmpty());
+      await fc.assert(
+        fc.asyncProperty(fc.commands(commands, { maxCommands: 60, size: "max" }), async (sequence) => {
+          for (const { id } of (await store.list("gateways", { limit: 1000, offset: 0 })).records) {
+            await store.write((transaction) => transaction.removeGateway(id, true));
+          }
+          const revision = await store.revision();
+          await fc.asyncModelRun(() => ({ model: new Oracle(revision), real: store }), sequence);
+        }),
+        { numRuns: 30 },
+      );
+    }, 60_000);
+  });
+}

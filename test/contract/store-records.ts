@@ -1,0 +1,140 @@
+// Records for tests of the store: whole, valid, and with the values that a careless column or encoding would lose.
+import { SQL } from "bun";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { hashApiKey, newApiKey, newId } from "../../src/base/ids.ts";
+import type { Gateway } from "../../src/model/gateway.ts";
+import type { Rule } from "../../src/model/rule.ts";
+import type { Service } from "../../src/model/service.ts";
+import type { Target } from "../../src/model/target.ts";
+import type { Upstream } from "../../src/model/upstream.ts";
+import type { StoredApiKey } from "../../src/store/store.ts";
+
+export const ENCRYPTION_SECRET = "the encryption secret of the store's tests";
+export const AWKWARD_TEXT = "gåte 🜁 \u2028 'one' \"two\" \\x41 \\ %_ $1 ; -- 日本語 \u00a0 \ufeff";
+
+function times(): { created_at: string; updated_at: string } {
+  const now = new Date().toISOString();
+  return { created_at: now, updated_at: now };
+}
+
+export function gatewayRecord(fields: Partial<Gateway> = {}): Gateway {
+  return {
+    id: newId(),
+    name: "a gateway",
+    subdomain: null,
+    required_plugins: [],
+    require_api_key: false,
+    ...times(),
+    ...fields,
+  };
+}
+
+export function targetRecord(fields: Partial<Target> = {}): Target {
+  return {
+    id: newId(),
+    provider: "openai",
+    path: null,
+    weight: 1,
+    priority: 1,
+    default_model: null,
+    models: [],
+    headers: {},
+    credentials: null,
+    base_url: null,
+    format: null,
+    ...fields,
+  };
+}
+
+export function upstreamRecord(gateway_id: string, fields: Partial<Upstream> = {}): Upstream {
+  return {
+    id: newId(),
+    gateway_id,
+    name: "an upstream",
+    targets: [targetRecord()],
+    algorithm: "round-robin",
+    health_checks: { passive: false, threshold: 3, interval: 60 },
+    model_routing: "prefer",
+    timeouts: { connect: 5000, first_byte: 120_000, idle: 120_000, total: null },
+    max_attempts: 3,
+    ...times(),
+    ...fields,
+  };
+}
+
+export function serviceRecord(
+  gateway_id: string,
+  upstream_id: string,
+  fields: Partial<Service> = {},
+): Service {
+  return {
+    id: newId(),
+    gateway_id,
+    name: "a service",
+    upstream_id,
+    type: "upstream",
+    description: "",
+    ...times(),
+    ...fields,
+  };
+}
+
+export function ruleRecord(gateway_id: string, service_id: string, fields: Partial<Rule> = {}): Rule {
+  return {
+    id: newId(),
+    gateway_id,
+    name: null,
+    service_id,
+    path: "/v1/*",
+    methods: ["POST"],
+    strip_path: false,
+    preserve_host: false,
+    priority: 0,
+    headers: {},
+    require_api_key: null,
+    response_format: null,
+    active: true,
+    ...times(),
+    ...fields,
+  };
+}
+
+export function apiKeyRecord(gateway_id: string, fields: Partial<StoredApiKey> = {}): StoredApiKey {
+  const key = newApiKey();
+  return {
+    id: newId(),
+    gateway_id,
+    name: "a key",
+    subject_type: "gateway",
+    subject: gateway_id,
+    policies: [],
+    expires_at: null,
+    hash: hashApiKey(key),
+    prefix: key.slice(0, 9),
+    active: true,
+    last_used_at: null,
+    ...times(),
+    ...fields,
+  };
+}
+
+/** Where a test's embedded database lives; it is removed when the tests end. */
+export function temporarySqliteUrl(): string {
+  const directory = mkdtempSync(join(tmpdir(), "gatehouse-store-"));
+  process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
+  return `sqlite://${join(directory, "gatehouse.db")}`;
+}
+
+/** Speaks SQL to the database behind the store's back. */
+export async function withSql<T>(url: string, work: (sql: SQL) => Promise<T>): Promise<T> {
+  const sql = url.startsWith("sqlite:")
+    ? new SQL({ adapter: "sqlite", filename: url.slice("sqlite://".length) })
+    : new SQL(url, { max: 1 });
+  try {
+    return await work(sql);
+  } finally {
+    await sql.close();
+  }
+}

@@ -1,0 +1,238 @@
+// Transactions are all or nothing, revisions count them one by one, and a view stays at one revision.
+import { describe, expect, test } from "bun:test";
+import { KEPT_REVISIONS } from "../../src/store/revisions.ts";
+import type { Transaction } from "../../src/store/store.ts";
+import { ALL, insert, insertWhole, openForTest, type StoreMaker } from "./store-fixture.ts";
+import { apiKeyRecord, gatewayRecord, upstreamRecord, withSql } from "./store-records.ts";
+
+export function describeStoreRevisions({ database, createEmpty }: StoreMaker): void {
+  const openEmpty = async () => openForTest(await createEmpty());
+
+  describe(`${database}: transactions and revisions`, () => {
+    test("an empty database stands at revision 0, and every write adds exactly one", async () => {
+      const store = await openEmpty();
+      expect(await store.revision()).toBe(0);
+      const written = await store.write(async (transaction) => {
+        expect(transaction.change).toBeNull();
+        await transaction.insert("gateways", gatewayRecord());
+        await transaction.insert("gateways", gatewayRecord());
+        return "the value";
+      });
+      expect(written.value).toBe("the value");
+      expect(written.revision).toBe(1);
+      const { gateway } = await insertWhole(store);
+      expect(await store.revision()).toBe(2);
+      await store.write((transaction) => transaction.removeGateway(gateway.id, true));
+      expect(await store.revision()).toBe(3);
+    });
+
+    test("a write tells what it changed: a gateway, or one API key", async () => {
+      const store = await openEmpty();
+      const { gateway, upstream, service, rule, apiKey } = await insertWhole(store);
+      const changeOf = async (work: (transaction: Transaction) => Promise<void>) =>
+        (await store.write(work)).change;
+      const ofGateway = { gatewayId: gateway.id, apiKeyId: null };
+      const ofKey = { gatewayId: gateway.id, apiKeyId: apiKey.id };
+      expect(await changeOf((tx) => tx.update("gateways", gateway))).toEqual(ofGateway);
+      expect(await changeOf((tx) => tx.update("upstreams", upstream))).toEqual(ofGateway);
+      expect(await changeOf((tx) => tx.update("services", service))).toEqual(ofGateway);
+      expect(await changeOf((tx) => tx.update("rules", rule))).toEqual(ofGateway);
+      expect(await changeOf((tx) => tx.update("api_keys", apiKey))).toEqual(ofKey);
+      expect(await changeOf((tx) => tx.remove("api_keys", apiKey.id))).toEqual(ofKey);
+      expect(await changeOf((tx) => tx.remove("rules", rule.id))).toEqual(ofGateway);
+      expect(await changeOf((tx) => tx.removeGateway(gateway.id, true))).toEqual(ofGateway);
+    });
+
+    test("a transaction reads what it has written; nobody else does until it ends", async () => {
+      const store = await openEmpty();
+      const gateway = gatewayRecord();
+      const upstream = upstreamRecord(gateway.id);
+      await store.write(async (transaction) => {
+        await transaction.insert("gateways", gateway);
+        await transaction.insert("upstreams", upstream);
+        expect(await transaction.gatewayParts(gateway.id)).toStrictEqual({
+          gateway,
+          upstreams: [upstream],
+          services: [],
+          rules: [],
+        });
+        expect((await transaction.list("upstreams", ALL)).count).toBe(1);
+        expect(await store.get("gateways", gateway.id)).toBeNull();
+        expect(await store.revision()).toBe(0);
+      });
+      expect(await store.get("gateways", gateway.id)).toStrictEqual(gateway);
+    });
+
+    test("a transaction that throws leaves nothing behind and no revision", async () => {
+      const store = await openEmpty();
+      const kept = await insertWhole(store);
+      const boom = new Error("thrown on purpose");
+      const attempt = store.write(async (transaction) => {
+        await transaction.insert("gateways", gatewayRecord());
+        await transaction.update("upstreams", { ...kept.upstream, name: "must not stay" });
+        await transaction.remove("api_keys", kept.apiKey.id);
+        throw boom;
+      });
+      expect(await attempt.catch((fault: unknown) => fault)).toBe(boom);
+      expect(await store.revision()).toBe(1);
+      expect((await store.list("gateways", ALL)).records).toStrictEqual([kept.gateway]);
+      expect(await store.get("upstreams", kept.upstream.id)).toStrictEqual(kept.upstream);
+      expect(await store.get("api_keys", kept.apiKey.id)).toStrictEqual(kept.apiKey);
+      // The connection is free again: the next write must not find itself in the failed transaction.
+      expect((await store.write((tx) => tx.insert("gateways", gatewayRecord()))).revision).toBe(2);
+    });
+
+    test("a view stays at its revision while writes go on", async () => {
+      const store = await openEmpty();
+      const first = await insertWhole(store);
+      await store.view(async (view) => {
+        expect(view.revision).toBe(1);
+        const { gateway } = await insertWhole(store);
+        await store.write((transaction) => transaction.removeGateway(first.gateway.id, true));
+        expect((await view.allGatewayParts()).map((parts) => parts.gateway)).toStrictEqual([first.gateway]);
+        expect(await view.allApiKeys()).toStrictEqual([first.apiKey]);
+        expect(await view.get("gateways", gateway.id)).toBeNull();
+        expect(await view.gatewayParts(first.gateway.id)).not.toBeNull();
+        expect((await view.list("rules", ALL)).records).toStrictEqual([first.rule]);
+        expect(view.revision).toBe(1);
+      });
+      expect(await store.view((view) => Promise.resolve(view.revision))).toBe(3);
+    });
+
+    test("a read beside an open view sees what was written meanwhile", async () => {
+      const store = await openEmpty();
+      await insertWhole(store);
+      await store.view(async (view) => {
+        await view.allGatewayParts();
+        const { gateway, rule } = await insertWhole(store);
+        expect(await store.get("gateways", gateway.id)).toStrictEqual(gateway);
+        expect((await store.list("rules", { ...ALL, gatewayId: gateway.id })).records).toStrictEqual([rule]);
+        expect(await store.revision()).toBe(2);
+        expect(view.revision).toBe(1);
+      });
+    });
+
+    test("views of one store can be open side by side, each at its own revision", async () => {
+      const store = await openEmpty();
+      await insertWhole(store);
+      const revisions = await Promise.all(
+        Array.from({ length: 6 }, async (_, index) => {
+          if (index % 2 === 0) await insertWhole(store);
+          return store.view(async (view) => {
+            const count = (await view.list("gateways", ALL)).count;
+            await Bun.sleep(5);
+            expect((await view.list("gateways", ALL)).count).toBe(count);
+            expect(count).toBe(view.revision);
+            return view.revision;
+          });
+        }),
+      );
+      expect(revisions).toHaveLength(6);
+    });
+
+    test("every view under a storm of writes is whole: as many gateways as revisions, each with its parts", async () => {
+      const url = await createEmpty();
+      const [writer, reader] = [openForTest(url), openForTest(url)];
+      // Each goes on until both have done enough, so that neither is over before the other has begun.
+      const ENOUGH = 15;
+      let [writes, views] = [0, 0];
+      const goOn = () => writes < ENOUGH || views < ENOUGH;
+      const writing = (async () => {
+        for (; goOn(); writes++) {
+          await insertWhole(writer);
+          await Bun.sleep(0); // SQLite answers without a turn of the event loop: each must leave one to the other
+        }
+      })();
+      for (; goOn(); views++) {
+        await reader.view(async (view) => {
+          const parts = await view.allGatewayParts();
+          expect(parts).toHaveLength(view.revision);
+          expect(parts.every((each) => each.upstreams.length === 1 && each.rules.length === 1)).toBe(true);
+          expect(await view.allApiKeys()).toHaveLength(view.revision);
+        });
+        await Bun.sleep(0);
+      }
+      await writing;
+      expect(await reader.revision()).toBe(writes);
+    });
+
+    test("the use of keys is noted beside the configuration: latest only, no revision, nothing else touched", async () => {
+      const store = await openEmpty();
+      const { gateway, apiKey } = await insertWhole(store);
+      const other = await insert(store, "api_keys", apiKeyRecord(gateway.id));
+      const usedAt = async () => (await store.get("api_keys", apiKey.id))?.last_used_at;
+      const noon = "2026-01-01T12:00:00.000Z";
+      await store.recordKeyUses(new Map());
+      await store.recordKeyUses(
+        new Map([
+          [apiKey.id, noon],
+          ["no-such-key", noon],
+        ]),
+      );
+      expect(await store.get("api_keys", apiKey.id)).toStrictEqual({ ...apiKey, last_used_at: noon });
+      expect(await store.get("api_keys", other.id)).toStrictEqual(other);
+      await store.recordKeyUses(new Map([[apiKey.id, "2026-01-01T11:59:59.999Z"]]));
+      expect(await usedAt()).toBe(noon);
+      await store.recordKeyUses(new Map([[apiKey.id, "2026-01-01T12:00:00.001Z"]]));
+      expect(await usedAt()).toBe("2026-01-01T12:00:00.001Z");
+      expect(await store.revision()).toBe(2);
+    });
+
+    test("keys are noted as used while writes go on, from two nodes, and no write is lost", async () => {
+      const url = await createEmpty();
+      const nodes = [openForTest(url), openForTest(url)];
+      const { gateway, apiKey } = await insertWhole(nodes[0]!);
+      const work = Array.from({ length: 20 }, async (_, index) => {
+        const node = nodes[index % 2]!;
+        const usedAt = new Date(Date.UTC(2026, 0, 1, 0, 0, index)).toISOString();
+        await Promise.all([
+          insert(node, "upstreams", upstreamRecord(gateway.id)),
+          node.recordKeyUses(new Map([[apiKey.id, usedAt]])),
+        ]);
+      });
+      await Promise.all(work);
+      expect((await nodes[0]!.list("upstreams", ALL)).count).toBe(21);
+      expect((await nodes[1]!.get("api_keys", apiKey.id))?.last_used_at).toBe("2026-01-01T00:00:19.000Z");
+      expect(await nodes[0]!.revision()).toBe(21);
+    });
+
+    test("changesAfter names each change once, by gateway or by key", async () => {
+      const store = await openEmpty();
+      const one = await insertWhole(store);
+      const two = await insertWhole(store);
+      await store.write((transaction) => transaction.update("gateways", two.gateway));
+      await store.write((transaction) => transaction.update("rules", two.rule));
+      await store.write((transaction) => transaction.update("api_keys", one.apiKey));
+      await store.write((transaction) => transaction.update("api_keys", one.apiKey));
+      const after = (revision: number) => store.view((view) => view.changesAfter(revision));
+      const key = { gatewayId: one.gateway.id, apiKeyId: one.apiKey.id };
+      expect(await after(6)).toEqual([]);
+      expect(await after(4)).toEqual([key]);
+      const both = await after(2);
+      expect(both).toHaveLength(2);
+      expect(both).toContainEqual(key);
+      expect(both).toContainEqual({ gatewayId: two.gateway.id, apiKeyId: null });
+      // A revision of the future: the database was put back to an earlier state, so nothing can be told.
+      expect(await after(7)).toBeNull();
+    });
+
+    test("what changed too long ago is not told, and its log is pruned", async () => {
+      const url = await createEmpty();
+      const store = openForTest(url);
+      for (let made = 0; made < 3; made++) await insert(store, "gateways", gatewayRecord());
+      const far = KEPT_REVISIONS + 199;
+      await withSql(url, (sql) => sql.unsafe(`UPDATE configuration SET revision = ${far}`));
+      const { revision } = await store.write((tx) => tx.insert("gateways", gatewayRecord()));
+      expect(revision).toBe(far + 1);
+      const after = (from: number) => store.view((view) => view.changesAfter(from));
+      expect(await after(far)).toHaveLength(1);
+      expect(await after(revision - KEPT_REVISIONS)).toHaveLength(1);
+      expect(await after(revision - KEPT_REVISIONS - 1)).toBeNull();
+      expect(await after(0)).toBeNull();
+      const rows = (await withSql(url, (sql) => sql.unsafe("SELECT number FROM revisions"))) as {
+        number: number | string;
+      }[];
+      expect(rows.map((row) => Number(row.number))).toEqual([revision]);
+    });
+  });
+}

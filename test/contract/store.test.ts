@@ -1,0 +1,28 @@
+// Runs the contract of the Store over SQLite and over PostgreSQL.
+import { afterEach, describe } from "bun:test";
+import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
+import { closeOpened, type StoreMaker } from "./store-fixture.ts";
+import { describeStoreModel } from "./store-model.contract.ts";
+import { describeStoreNodes } from "./store-nodes.contract.ts";
+import { temporarySqliteUrl } from "./store-records.ts";
+import { describeStoreReferences } from "./store-references.contract.ts";
+import { describeStoreRevisions } from "./store-revisions.contract.ts";
+import { describeStoreRecords } from "./store.contract.ts";
+
+const sqlite: StoreMaker = { database: "SQLite", createEmpty: () => Promise.resolve(temporarySqliteUrl()) };
+const postgres: StoreMaker = {
+  database: "PostgreSQL",
+  createEmpty: async () => (await sharedPostgres()).createDatabase(),
+};
+
+afterEach(closeOpened);
+
+for (const maker of [sqlite, postgres]) {
+  describe.skipIf(maker === postgres && !hasPostgres)(`the store over ${maker.database}`, () => {
+    describeStoreRecords(maker);
+    describeStoreReferences(maker);
+    describeStoreRevisions(maker);
+    describeStoreNodes(maker);
+    describeStoreModel(maker);
+  });
+}

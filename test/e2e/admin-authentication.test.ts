@@ -1,0 +1,473 @@
+// Who may use the Admin API: the specification's section 5, the contract's JWT sentence, and the script that makes tokens.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createHmac, generateKeyPairSync, sign } from "node:crypto";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expectError, openConnection } from "../support/admin-fixtures.ts";
+import {
+  mintToken,
+  startGatehouseProcess,
+  temporaryDirectory,
+  TEST_SECRET,
+  waitFor,
+  type ApiAnswer,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+
+const SCRIPT = join(import.meta.dir, "../../scripts/generate_jwt_token.sh");
+const HOUR = 3600;
+const now = () => Math.floor(Date.now() / 1000);
+
+let gatehouse: GatehouseProcess;
+beforeAll(async () => {
+  gatehouse = await startGatehouseProcess();
+});
+afterAll(() => gatehouse.stop());
+
+const encode = (value: unknown) =>
+  Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
+
+/** A token of our own making, so that every part of it can be wrong. */
+function makeToken(
+  claims: unknown,
+  header: unknown = { alg: "HS256", typ: "JWT" },
+  secret = TEST_SECRET,
+): string {
+  const signed = `${encode(header)}.${encode(claims)}`;
+  return `${signed}.${createHmac("sha256", secret).update(signed).digest("base64url")}`;
+}
+
+async function ask(
+  authorization: string | null,
+  path = "/api/v1/gateways",
+  method = "GET",
+  process = gatehouse,
+): Promise<ApiAnswer> {
+  const headers: Record<string, string> = authorization === null ? {} : { Authorization: authorization };
+  const response = await fetch(`${process.adminUrl}${path}`, { method, headers });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) };
+}
+
+function expectRefused(answer: ApiAnswer): void {
+  expectError(answer, 401, "unauthorized");
+  expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+}
+
+async function expectAccepted(token: string): Promise<void> {
+  expect((await ask(`Bearer ${token}`)).status).toBe(200);
+}
+
+describe("no or bad token is 401 with WWW-Authenticate: Bearer", () => {
+  const valid = () => makeToken({ sub: "admin", exp: now() + HOUR });
+
+  test("no Authorization header", async () => expectRefused(await ask(null)));
+
+  test.each([
+    ["nothing", () => ""],
+    ["a scheme alone", () => "Bearer"],
+    ["another scheme", () => `Basic ${valid()}`],
+    ["a token without a scheme", () => valid()],
+    ["a word that is no token", () => "Bearer secret"],
+    ["the secret itself", () => `Bearer ${TEST_SECRET}`],
+    ["two tokens", () => `Bearer ${valid()} ${valid()}`],
+    ["two tokens with a comma", () => `Bearer ${valid()}, Bearer ${valid()}`],
+    ["a quoted token", () => `Bearer "${valid()}"`],
+    ["five parts", () => `Bearer ${valid()}.a.b`],
+    ["two parts", () => `Bearer ${valid().split(".").slice(0, 2).join(".")}`],
+    ["an API key", () => `Bearer gw_${"a".repeat(43)}`],
+  ])("%s", async (_, authorization) => expectRefused(await ask(authorization())));
+
+  test("our own valid token is accepted", async () => expectAccepted(valid()));
+
+  test("a token of another secret", async () => {
+    const claims = { sub: "admin", exp: now() + HOUR };
+    for (const secret of ["another", `${TEST_SECRET} `, TEST_SECRET.slice(1), TEST_SECRET.toUpperCase()]) {
+      expectRefused(await ask(`Bearer ${makeToken(claims, { alg: "HS256", typ: "JWT" }, secret)}`));
+    }
+  });
+
+  test("a wrong or empty signature", async () => {
+    const [header, payload, signature = ""] = valid().split(".");
+    const flipped = (signature.startsWith("A") ? "B" : "A") + signature.slice(1);
+    for (const wrong of ["", "AAAA", flipped, signature.slice(0, -4), `${signature}AAAA`]) {
+      expectRefused(await ask(`Bearer ${header}.${payload}.${wrong}`));
+    }
+  });
+
+  test("a payload or header that was changed after signing", async () => {
+    const [header, , signature] = makeToken({ sub: "admin", exp: now() - HOUR }).split(".");
+    expectRefused(await ask(`Bearer ${header}.${encode({ sub: "admin", exp: now() + HOUR })}.${signature}`));
+    const [, payload, mine] = valid().split(".");
+    expectRefused(await ask(`Bearer ${encode({ alg: "HS256", typ: "JWT", kid: "x" })}.${payload}.${mine}`));
+  });
+
+  test.each(["none", "None", "NONE", ""])("alg %p, unsigned", async (alg) => {
+    const claims = encode({ sub: "admin", exp: now() + HOUR });
+    expectRefused(await ask(`Bearer ${encode({ alg, typ: "JWT" })}.${claims}.`));
+    expectRefused(await ask(`Bearer ${encode({ alg, typ: "JWT" })}.${claims}`));
+    expectRefused(await ask(`Bearer ${makeToken({ exp: now() + HOUR }, { alg, typ: "JWT" })}`));
+  });
+
+  test("RS256 with a real key, and with its public key as the HMAC secret", async () => {
+    const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    const signed = `${encode({ alg: "RS256", typ: "JWT" })}.${encode({ sub: "admin", exp: now() + HOUR })}`;
+    const signature = sign("sha256", Buffer.from(signed), privateKey).toString("base64url");
+    expectRefused(await ask(`Bearer ${signed}.${signature}`));
+    const pem = publicKey.export({ type: "spki", format: "pem" });
+    expectRefused(await ask(`Bearer ${makeToken({ exp: now() + HOUR }, { alg: "HS256" }, pem)}`));
+  });
+
+  test("HS512 and HS384, though signed with the right secret", async () => {
+    for (const bits of [384, 512]) {
+      const signed = `${encode({ alg: `HS${bits}`, typ: "JWT" })}.${encode({ exp: now() + HOUR })}`;
+      const signature = createHmac(`sha${bits}`, TEST_SECRET).update(signed).digest("base64url");
+      expectRefused(await ask(`Bearer ${signed}.${signature}`));
+    }
+  });
+
+  test("a header that is not JSON, names no algorithm, or asks for extensions", async () => {
+    const claims = { exp: now() + HOUR };
+    for (const header of [
+      "not json",
+      "[]",
+      "null",
+      {},
+      { alg: ["HS256"] },
+      { alg: "HS256", crit: ["x"], x: 1 },
+    ]) {
+      expectRefused(await ask(`Bearer ${makeToken(claims, header)}`));
+    }
+  });
+
+  test("claims that are no object", async () => {
+    for (const claims of ["not json", "[]", "null", "1", '"x"']) {
+      expectRefused(await ask(`Bearer ${makeToken(claims)}`));
+    }
+  });
+
+  test("a token over 8 kB", async () => {
+    expectRefused(await ask(`Bearer ${makeToken({ exp: now() + HOUR, fill: "x".repeat(8000) })}`));
+    await expectAccepted(makeToken({ exp: now() + HOUR, fill: "x".repeat(4000) }));
+  });
+
+  test("two Authorization headers, whichever of them is good", async () => {
+    const good = `Authorization: Bearer ${valid()}\r\n`;
+    const bad = "Authorization: Bearer nonsense\r\n";
+    for (const headers of [good + bad, bad + good, good + good]) {
+      const connection = await openConnection(gatehouse.adminUrl);
+      connection.send(`GET /api/v1/gateways HTTP/1.1\r\nHost: x\r\n${headers}Connection: close\r\n\r\n`);
+      await connection.closed;
+      expect(connection.received()).toMatch(/^HTTP\/1\.1 40[01] /);
+      expect(connection.received()).not.toContain('"gateways"');
+    }
+    // The same request with one header is answered, so the refusals above are for the second one.
+    const connection = await openConnection(gatehouse.adminUrl);
+    connection.send(`GET /api/v1/gateways HTTP/1.1\r\nHost: x\r\n${good}Connection: close\r\n\r\n`);
+    await connection.closed;
+    expect(connection.received()).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test("the refusal does not tell why", async () => {
+    const expired = await ask(`Bearer ${makeToken({ exp: now() - HOUR })}`);
+    const foreign = await ask(`Bearer ${makeToken({ exp: now() + HOUR }, undefined, "another secret")}`);
+    expect(expired.body.error).toBe(foreign.body.error);
+  });
+});
+
+describe("exp and nbf are honoured when present", () => {
+  test.each([
+    ["an exp in the past", () => ({ exp: now() - 10 })],
+    ["an exp that is no number", () => ({ exp: "tomorrow" })],
+    ["an nbf in the future", () => ({ exp: now() + HOUR, nbf: now() + HOUR / 2 })],
+    ["an nbf that is no number", () => ({ nbf: "now" })],
+  ])("%s is refused", async (_, claims) => expectRefused(await ask(`Bearer ${makeToken(claims())}`)));
+
+  test.each([
+    ["a token without exp", () => ({ sub: "admin" })],
+    ["a token without any claim", () => ({})],
+    ["an nbf in the past", () => ({ nbf: now() - 10, exp: now() + HOUR })],
+  ])("%s is accepted", async (_, claims) => expectAccepted(makeToken(claims())));
+});
+
+describe("the scheme is case-insensitive", () => {
+  test.each(["bearer", "BEARER", "BeArEr"])("%s", async (scheme) => {
+    expect((await ask(`${scheme} ${gatehouse.token}`)).status).toBe(200);
+  });
+});
+
+describe("all of /api/v1 needs a token", () => {
+  const id = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+  test.each([
+    "",
+    "/",
+    "/gateways",
+    `/gateways/${id}`,
+    `/gateways/${id}/upstreams`,
+    `/gateways/${id}/upstreams/${id}`,
+    `/gateways/${id}/services`,
+    `/gateways/${id}/services/${id}`,
+    `/gateways/${id}/rules`,
+    `/gateways/${id}/rules/${id}`,
+    "/iam/api-keys",
+    `/iam/api-keys/${id}`,
+    `/iam/api-keys/${id}/rotate`,
+    "/plugins",
+    "/providers",
+    "/unknown",
+    "/unknown/path/below",
+    "/gateways/../providers",
+    "/%67ateways",
+  ])("/api/v1%s with every method", async (path) => {
+    for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+      const answer = await ask(null, `/api/v1${path}`, method);
+      expect(answer.status).toBe(401);
+      if (method !== "HEAD") expectRefused(answer);
+    }
+  });
+
+  test("spellings of the same path do not get around it", async () => {
+    for (const path of [
+      "//api/v1/gateways",
+      "/api//v1/gateways",
+      "/api/%76%31/gateways",
+      "/api/v1;x/gateways",
+    ]) {
+      const answer = await ask(null, path);
+      expect([401, 404]).toContain(answer.status);
+      expect(answer.body).not.toHaveProperty("gateways");
+    }
+  });
+
+  test("nothing is written without a token", async () => {
+    const response = await fetch(`${gatehouse.adminUrl}/api/v1/gateways`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ name: "sneaky" }),
+    });
+    expect(response.status).toBe(401);
+    expect((await gatehouse.api("GET", "/gateways?name=sneaky")).body.count).toBe(0);
+  });
+});
+
+describe("documents and health need no token", () => {
+  test.each([
+    ["/api/openapi.json", "application/json"],
+    ["/api/docs", "text/html"],
+    ["/healthz", "application/json"],
+    ["/readyz", "application/json"],
+  ])("%s", async (path, type) => {
+    const response = await fetch(`${gatehouse.adminUrl}${path}`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toStartWith(type);
+    const text = await response.text();
+    expect(text).not.toContain(TEST_SECRET);
+    expect(text).not.toBeEmpty();
+  });
+});
+
+describe("scripts/generate_jwt_token.sh", () => {
+  const directories: string[] = [];
+  const directory = () => {
+    const made = temporaryDirectory();
+    directories.push(made);
+    return made;
+  };
+  afterAll(() => {
+    for (const each of directories) rmSync(each, { recursive: true, force: true });
+  });
+
+  const run = (
+    env: Record<string, string>,
+    args: readonly string[] = [],
+    cwd = directory(),
+    shell?: string,
+  ) =>
+    Bun.spawnSync([...(shell === undefined ? [] : [shell]), SCRIPT, ...args], {
+      cwd,
+      env: { PATH: process.env["PATH"], ...env },
+    });
+  const claimsOf = (token: string) =>
+    JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
+
+  test("prints the token and nothing else", async () => {
+    const { stdout, stderr, exitCode } = run({ SERVER_SECRET_KEY: TEST_SECRET });
+    expect(exitCode).toBe(0);
+    expect(stderr.toString()).toBe("");
+    expect(stdout.toString()).toMatch(/^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\n$/);
+    await expectAccepted(stdout.toString().trim());
+  });
+
+  test("the token is HS256, as our own implementation makes it", () => {
+    const token = mintToken({ SERVER_SECRET_KEY: TEST_SECRET });
+    const [header = "", payload = ""] = token.split(".");
+    expect(JSON.parse(Buffer.from(header, "base64url").toString())).toEqual({ alg: "HS256", typ: "JWT" });
+    expect(makeToken(Buffer.from(payload, "base64url").toString())).toBe(token);
+  });
+
+  test("lives 24 hours, or its first argument in seconds", () => {
+    const day = claimsOf(mintToken({ SERVER_SECRET_KEY: TEST_SECRET }));
+    expect(day.exp - day.iat).toBe(24 * HOUR);
+    const minute = claimsOf(mintToken({ SERVER_SECRET_KEY: TEST_SECRET }, "60"));
+    expect(minute.exp - minute.iat).toBe(60);
+  });
+
+  test("a lifetime of 0 is over at once", async () => {
+    expectRefused(await ask(`Bearer ${mintToken({ SERVER_SECRET_KEY: TEST_SECRET }, "0")}`));
+  });
+
+  test.each(["soon", "-5", "1.5", "1h", "1e3", "99999999999999999999", "$(id)"])(
+    "a lifetime of %s fails with a sentence on stderr",
+    (lifetime) => {
+      const { stdout, stderr, exitCode } = run({ SERVER_SECRET_KEY: TEST_SECRET }, [lifetime]);
+      expect(exitCode).not.toBe(0);
+      expect(stdout.toString()).toBe("");
+      expect(stderr.toString()).toContain("lifetime");
+      expect(stderr.toString().trim().split("\n")).toHaveLength(1);
+    },
+  );
+
+  test("fails with a sentence on stderr when there is no secret", () => {
+    for (const env of [{}, { SERVER_SECRET_KEY: "" }] as Record<string, string>[]) {
+      const { stdout, stderr, exitCode } = run(env);
+      expect(exitCode).not.toBe(0);
+      expect(stdout.toString()).toBe("");
+      expect(stderr.toString()).toContain("SERVER_SECRET_KEY");
+      expect(stderr.toString().trim().split("\n")).toHaveLength(1);
+    }
+  });
+
+  test("fails with a sentence when openssl is missing", () => {
+    const tools = directory();
+    for (const tool of ["sh", "sed", "tail", "tr", "cat", "date", "od"]) {
+      const found = Bun.which(tool);
+      if (found !== null) Bun.spawnSync(["ln", "-s", found, join(tools, tool)]);
+    }
+    const { stderr, exitCode } = run({ SERVER_SECRET_KEY: TEST_SECRET, PATH: tools });
+    expect(exitCode).not.toBe(0);
+    expect(stderr.toString()).toContain("openssl");
+  });
+
+  test("needs only a POSIX shell: it says so and runs under dash", async () => {
+    expect(await Bun.file(SCRIPT).text()).toStartWith("#!/bin/sh\n");
+    const dash = Bun.which("dash") ?? "/bin/sh";
+    const { stdout, exitCode } = run({ SERVER_SECRET_KEY: TEST_SECRET }, [], directory(), dash);
+    expect(exitCode).toBe(0);
+    await expectAccepted(stdout.toString().trim());
+  });
+
+  test.each([
+    ["plain", `SERVER_SECRET_KEY=${TEST_SECRET}`],
+    ["double quotes", `SERVER_SECRET_KEY="${TEST_SECRET}"`],
+    ["single quotes", `SERVER_SECRET_KEY='${TEST_SECRET}'`],
+    ["export", `export SERVER_SECRET_KEY=${TEST_SECRET}`],
+    [
+      "other lines around it",
+      `# SERVER_SECRET_KEY=old\nHOST=127.0.0.1\nSERVER_SECRET_KEY=${TEST_SECRET}\nX=1`,
+    ],
+    ["no newline, blanks at the end", `SERVER_SECRET_KEY=${TEST_SECRET}  `],
+  ])("reads .env of the working directory: %s", async (_, line) => {
+    const cwd = directory();
+    writeFileSync(join(cwd, ".env"), line);
+    const { stdout, exitCode } = run({}, [], cwd);
+    expect(exitCode).toBe(0);
+    await expectAccepted(stdout.toString().trim());
+  });
+
+  test("the environment beats .env", async () => {
+    const cwd = directory();
+    writeFileSync(join(cwd, ".env"), "SERVER_SECRET_KEY=the-wrong-one\n");
+    await expectAccepted(run({ SERVER_SECRET_KEY: TEST_SECRET }, [], cwd).stdout.toString().trim());
+  });
+
+  test("reads the generated file: of DATA_DIR, of data, and of DATA_DIR in .env", async () => {
+    const cwd = directory();
+    const elsewhere = join(cwd, "else where");
+    for (const folder of ["data", "else where"]) {
+      mkdirSync(join(cwd, folder));
+      writeFileSync(join(cwd, folder, "server_secret_key"), `${TEST_SECRET}\n`);
+    }
+    await expectAccepted(run({}, [], cwd).stdout.toString().trim());
+    await expectAccepted(run({ DATA_DIR: elsewhere }, [], directory()).stdout.toString().trim());
+    const withDotenv = directory();
+    writeFileSync(join(withDotenv, ".env"), `DATA_DIR="${elsewhere}"\n`);
+    await expectAccepted(run({}, [], withDotenv).stdout.toString().trim());
+  });
+
+  test("finds the secret that a server generated", async () => {
+    const server = await startGatehouseProcess({ env: { SERVER_SECRET_KEY: "" } });
+    try {
+      const { stdout, exitCode } = run({ DATA_DIR: server.dataDir });
+      expect(exitCode).toBe(0);
+      const answer = await ask(`Bearer ${stdout.toString().trim()}`, undefined, undefined, server);
+      expect(answer.status).toBe(200);
+      expectRefused(await ask(`Bearer ${gatehouse.token}`, undefined, undefined, server));
+    } finally {
+      await server.stop();
+    }
+  });
+
+  const ODD_SECRETS = [
+    ["single and double quotes", `it's a "quoted" secret of some length`],
+    ["blanks inside", "a secret with   blanks of some length"],
+    ["unicode", "ключ-ßécrèt-鍵-🔑-of-some-length"],
+    ["a leading dash", "-n -e --help -macopt key:x, some length"],
+    ["shell characters", "$(id) `id` $HOME ; rm * | & > < ! # \\ % \\n"],
+    ["separators of openssl", "hexkey:00:key,digest:md5=of/some+length"],
+    ["500 characters", "0123456789".repeat(50)],
+    ["a short one", "short"],
+  ] as const;
+
+  test.each(ODD_SECRETS)("an odd secret works, to the letter: %s", async (_, secret) => {
+    const server = await startGatehouseProcess({ env: { SERVER_SECRET_KEY: secret } });
+    try {
+      expect((await server.api("GET", "/gateways")).status).toBe(200);
+      const own = makeToken({ exp: now() + HOUR }, undefined, secret);
+      expect((await ask(`Bearer ${own}`, undefined, undefined, server)).status).toBe(200);
+      expectRefused(await ask(`Bearer ${gatehouse.token}`, undefined, undefined, server));
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test("a server and the script that share a .env agree on the secret", async () => {
+    for (const line of [
+      `SERVER_SECRET_KEY=${TEST_SECRET}`,
+      `SERVER_SECRET_KEY='with "quotes" and blanks, long enough'`,
+    ]) {
+      const dataDir = directory();
+      writeFileSync(join(dataDir, ".env"), `${line}\n`);
+      chmodSync(join(dataDir, ".env"), 0o600);
+      const child = Bun.spawn([join(import.meta.dir, "../../bin/gatehouse"), "serve"], {
+        cwd: dataDir,
+        env: {
+          PATH: process.env["PATH"],
+          DATA_DIR: dataDir,
+          ADMIN_PORT: "0",
+          PROXY_PORT: "0",
+          LOG_FORMAT: "json",
+        },
+        stdout: "pipe",
+        stderr: "inherit",
+      });
+      try {
+        let printed = "";
+        void (async () => {
+          for await (const chunk of child.stdout) printed += Buffer.from(chunk).toString();
+        })();
+        const url = await waitFor(
+          () => /"url":"([^"]+)","msg":"the Admin API listens"/.exec(printed)?.[1] ?? null,
+        );
+        const token = run({}, [], dataDir).stdout.toString().trim();
+        const response = await fetch(`${url}/api/v1/gateways`, {
+          headers: { Authorization: `Bearer ${token}` },
+        });
+        expect(response.status).toBe(200);
+      } finally {
+        child.kill("SIGKILL");
+        await child.exited;
+      }
+    }
+  });
+});

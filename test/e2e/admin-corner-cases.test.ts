@@ -1,0 +1,155 @@
+// Corner cases of the Admin API and of starting: each was once answered wrongly.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import {
+  create,
+  createChain,
+  expectError,
+  expectFaultsAt,
+  STORES,
+  type Chain,
+} from "../support/admin-fixtures.ts";
+import {
+  LAUNCHER,
+  startGatehouseProcess,
+  temporaryDirectory,
+  TEST_SECRET,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+import { readSettings } from "../../src/base/settings.ts";
+import { availableParallelism } from "node:os";
+import { writeFileSync } from "node:fs";
+
+describe.each(STORES)("the Admin API over %s", (_, environment) => {
+  let gatehouse: GatehouseProcess;
+  let chain: Chain;
+  beforeAll(async () => {
+    gatehouse = await startGatehouseProcess({ env: await environment() });
+    chain = await createChain(gatehouse);
+  }, 30_000);
+  afterAll(() => gatehouse.stop());
+
+  test("a rule keeps active", async () => {
+    for (const active of [true, false]) {
+      const rule = await create(gatehouse, `/gateways/${chain.gateway}/rules`, {
+        service_id: chain.service,
+        path: "/a",
+        methods: ["GET"],
+        active,
+      });
+      expect((await gatehouse.api("GET", `/gateways/${chain.gateway}/rules/${rule.id}`)).body.active).toBe(
+        active,
+      );
+    }
+  });
+  test.each([
+    "tomorrow",
+    "",
+    "2099-01-01",
+    "2099-01-01T00:00:00",
+    "2099-13-01T00:00:00Z",
+    "2099-01-01T00:00:00+99:99",
+  ])("expires_at %p is 400", async (expires_at) => {
+    expectFaultsAt(
+      await gatehouse.api("POST", "/iam/api-keys", { name: "k", subject: chain.gateway, expires_at }),
+      "expires_at",
+    );
+  });
+  test.each(["/gateways/%00", "/iam/api-keys/%00"])("%s is 404", async (path) => {
+    expectError(await gatehouse.api("GET", path), 404, "not_found");
+    expectError(await gatehouse.api("DELETE", path), 404, "not_found");
+  });
+  test.each(["/gateways?name=%00", "/iam/api-keys?subject=a%00"])("%s is below 500", async (path) => {
+    expect((await gatehouse.api("GET", path)).status).toBeLessThan(500);
+  });
+  test("revoking a revoked key whose rule is gone is 204", async () => {
+    const mine = await createChain(gatehouse);
+    const key = await create(gatehouse, "/iam/api-keys", {
+      name: "k",
+      subject: mine.gateway,
+      policies: [mine.rule],
+    });
+    expect((await gatehouse.api("DELETE", `/iam/api-keys/${key.id}`)).status).toBe(204);
+    expect((await gatehouse.api("DELETE", `/gateways/${mine.gateway}/rules/${mine.rule}`)).status).toBe(204);
+    expect((await gatehouse.api("DELETE", `/iam/api-keys/${key.id}`)).status).toBe(204);
+  });
+  test("PATCH refuses unknown fields whatever their value", async () => {
+    expectFaultsAt(await gatehouse.api("PATCH", `/gateways/${chain.gateway}`, { nmae: null }), "nmae");
+    expectFaultsAt(await gatehouse.api("POST", `/gateways/${chain.gateway}`, { nmae: null }), "nmae");
+    const upstream = `/gateways/${chain.gateway}/upstreams/${chain.upstream}`;
+    expectFaultsAt(
+      await gatehouse.api("PATCH", upstream, { health_checks: { tresholdd: null } }),
+      "health_checks.tresholdd",
+    );
+  });
+});
+
+describe("the secret", () => {
+  test("blanks around the secret", async () => {
+    const gatehouse = await startGatehouseProcess({
+      env: { SERVER_SECRET_KEY: "  blanks around it, long enough to be fine  " },
+    });
+    expect((await gatehouse.api("GET", "/gateways")).status).toBe(200);
+    await gatehouse.stop();
+  });
+  test.each([
+    "SERVER_SECRET_KEY=abcdefghijklmnopqrstuvwxyz0123456789 # mine",
+    'SERVER_SECRET_KEY="abcdefghijklmnopqrstuvwxyz0123456789" # mine',
+  ])(".env with a comment: %s", (line) => {
+    const cwd = temporaryDirectory();
+    writeFileSync(join(cwd, ".env"), `${line}\n`);
+    const script = join(import.meta.dir, "../../scripts/generate_jwt_token.sh");
+    const token = Bun.spawnSync([script], { cwd, env: { PATH: process.env["PATH"] } })
+      .stdout.toString()
+      .trim();
+    const [header, payload, signature] = token.split(".");
+    const expected = new Bun.CryptoHasher("sha256", "abcdefghijklmnopqrstuvwxyz0123456789")
+      .update(`${header}.${payload}`)
+      .digest("base64url");
+    expect(signature).toBe(expected);
+  });
+});
+
+describe("the command line", () => {
+  const end = (env: Record<string, string>, args: string[] = ["serve"]) => {
+    const run = Bun.spawnSync([LAUNCHER, ...args], {
+      cwd: "/tmp",
+      timeout: 5000,
+      env: {
+        PATH: process.env["PATH"],
+        ADMIN_PORT: "0",
+        PROXY_PORT: "0",
+        DATA_DIR: temporaryDirectory(),
+        SERVER_SECRET_KEY: TEST_SECRET,
+        LOG_LEVEL: "warn",
+        ...env,
+      },
+    });
+    return { code: run.exitCode, stderr: run.stderr.toString() };
+  };
+  test.each(["constructor", "toString", "__proto__"])("gatehouse %s is an unknown command", (name) => {
+    expect(end({}, [name])).toEqual({ code: 2, stderr: expect.stringContaining(`no command "${name}"`) });
+  });
+  test.each(["999.1.1.1", "no-such-host.invalid"])("HOST=%s", (HOST) => {
+    expect(end({ HOST })).toEqual({ code: 2, stderr: expect.stringContaining("HOST") });
+  });
+  test("a port that is taken is named", () => {
+    const holder = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+    expect(end({ ADMIN_PORT: String(holder.port) }).stderr).toContain("ADMIN_PORT");
+    expect(end({ PROXY_PORT: String(holder.port) }).stderr).toContain("PROXY_PORT");
+    void holder.stop(true);
+  });
+  test("DATA_DIR that cannot be made", () => {
+    expect(end({ DATA_DIR: "/dev/null/x" })).toEqual({
+      code: 2,
+      stderr: expect.stringContaining("DATA_DIR"),
+    });
+  });
+  test("a SQLite file that cannot be opened is named", () => {
+    expect(end({ DATABASE_URL: "sqlite:///proc/gatehouse.db" }).stderr).toContain("/proc/gatehouse.db");
+  });
+});
+
+test("settings: an empty WORKERS is unset, with REDIS_URL too", () => {
+  expect(readSettings({ REDIS_URL: "redis://localhost", WORKERS: "" }).WORKERS).toBe(availableParallelism());
+});

@@ -1,0 +1,446 @@
+// Fuzzes every write of the Admin API over real HTTP, on both stores: whatever is sent, the answer is a 2xx or a 4xx
+// in the one error shape, and the process lives on.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import {
+  callRaw,
+  create,
+  createChain,
+  expectErrorShape,
+  STORES,
+  type Chain,
+  type RawBody,
+} from "../support/admin-fixtures.ts";
+import {
+  startGatehouseProcess,
+  type ApiAnswer,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+
+type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+
+interface WriteEndpoint {
+  readonly method: "POST" | "PUT" | "PATCH";
+  readonly path: string;
+  readonly valid: { [name: string]: Json };
+}
+
+const GATEWAY: WriteEndpoint["valid"] = {
+  name: "fuzzed",
+  required_plugins: [
+    {
+      name: "rate_limiter",
+      stage: "pre_request",
+      enabled: true,
+      priority: 1,
+      on_error: "fail",
+      settings: {
+        limits: { global: { limit: 5, window: "1m" }, per_ip: { limit: 5, window: "1m" } },
+        actions: { type: "reject", retry_after: "5" },
+        on_store_failure: "local",
+      },
+    },
+    {
+      name: "code_sanitation",
+      stage: "pre_request",
+      settings: {
+        languages: [{ language: "sql", enabled: true }],
+        content_to_check: ["body"],
+        action: "block",
+        status_code: 400,
+        error_message: "no",
+        sanitize_char: "X",
+      },
+    },
+  ],
+  require_api_key: true,
+};
+const UPSTREAM: WriteEndpoint["valid"] = {
+  name: "fuzzed",
+  algorithm: "random",
+  targets: [
+    {
+      provider: "openai",
+      path: "/v1/chat/completions",
+      weight: 1,
+      priority: 1,
+      default_model: "m",
+      models: ["m"],
+      headers: { "X-A": "1" },
+      credentials: { header_name: "Authorization", header_value: "Bearer sk-abcdefghijkl" },
+      base_url: "http://127.0.0.1:9",
+      format: "openai",
+    },
+  ],
+  health_checks: { passive: true, threshold: 3, interval: 60 },
+  model_routing: "prefer",
+  timeouts: { connect: 1, first_byte: 2, idle: 3, total: 4 },
+  max_attempts: 3,
+};
+
+/** Every endpoint that reads a body, with a record that it accepts. */
+function writeEndpoints(chain: Chain, keyId: string): WriteEndpoint[] {
+  const service = { name: "s", upstream_id: chain.upstream, type: "upstream", description: "d" };
+  const rule = {
+    service_id: chain.service,
+    path: "/fuzzed/{x}",
+    methods: ["POST"],
+    strip_path: true,
+    preserve_host: true,
+    name: "r",
+    priority: 1,
+    headers: { "X-A": "*" },
+    require_api_key: true,
+    response_format: "openai",
+    active: true,
+  };
+  const gateway = `/api/v1/gateways/${chain.gateway}`;
+  const endpoint = (method: WriteEndpoint["method"], path: string, valid: WriteEndpoint["valid"]) => ({
+    method,
+    path,
+    valid,
+  });
+  return [
+    endpoint("POST", "/api/v1/gateways", GATEWAY),
+    endpoint("POST", gateway, GATEWAY),
+    endpoint("PUT", gateway, GATEWAY),
+    endpoint("PATCH", gateway, GATEWAY),
+    endpoint("POST", `${gateway}/upstreams`, UPSTREAM),
+    endpoint("PUT", `${gateway}/upstreams/${chain.upstream}`, UPSTREAM),
+    endpoint("PATCH", `${gateway}/upstreams/${chain.upstream}`, UPSTREAM),
+    endpoint("POST", `${gateway}/services`, service),
+    endpoint("PUT", `${gateway}/services/${chain.service}`, service),
+    endpoint("PATCH", `${gateway}/services/${chain.service}`, service),
+    endpoint("POST", `${gateway}/rules`, rule),
+    endpoint("PUT", `${gateway}/rules/${chain.rule}`, rule),
+    endpoint("PATCH", `${gateway}/rules/${chain.rule}`, rule),
+    endpoint("POST", "/api/v1/iam/api-keys", {
+      name: "k",
+      subject: chain.gateway,
+      subject_type: "gateway",
+      policies: [chain.rule],
+    }),
+    endpoint("PATCH", `/api/v1/iam/api-keys/${keyId}`, { name: "k", policies: [chain.rule] }),
+  ];
+}
+const ENDPOINTS = 15;
+
+/** Text as it comes and as it should not come: names that mean something to JavaScript, NULs, halves of pairs. */
+const nastyText = fc.oneof(
+  fc.string({ maxLength: 40 }),
+  fc.string({ unit: "binary", maxLength: 20 }),
+  fc.constantFrom(
+    "__proto__",
+    "constructor",
+    "prototype",
+    "toString",
+    "hasOwnProperty",
+    "",
+    "\u0000",
+    "a\u0000b",
+    "\ud800",
+    "x\udc00y",
+    "\ufeff",
+    "\u202e",
+    "../../etc/passwd",
+    "'; DROP TABLE gateways; --",
+    "%00%ff",
+    "***",
+    "abc***defg",
+    "9".repeat(400),
+    "x".repeat(10_000),
+  ),
+);
+const nastyNumber = fc.oneof(
+  fc.integer(),
+  fc.double(),
+  fc.constantFrom(0, -0, 1e308, -1e308, 2 ** 53, 2 ** 63, 2 ** 31, -1, 0.1),
+);
+const { value: anyJson } = fc.letrec<{ value: Json }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4, depthSize: "small" },
+    fc.constantFrom<Json>(null, true, false),
+    nastyNumber,
+    nastyText,
+    fc.array(tie("value"), { maxLength: 4 }),
+    fc.array(fc.tuple(nastyText, tie("value")), { maxLength: 4 }).map(ownProperties),
+  ),
+}));
+
+/** An object whose `__proto__` is a property like any other, as JSON.parse would make it. */
+function ownProperties(entries: readonly (readonly [string, Json])[]): Json {
+  const object: Json = {};
+  for (const [name, value] of entries) {
+    Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+  }
+  return object;
+}
+
+type Place = readonly (string | number)[];
+
+function placesOf(value: Json, place: Place = []): Place[] {
+  if (typeof value !== "object" || value === null) return [place];
+  const entries: (readonly [string | number, Json])[] = Array.isArray(value)
+    ? [...value.entries()]
+    : Object.entries(value);
+  return [place, ...entries.flatMap(([key, item]) => placesOf(item, [...place, key]))];
+}
+
+/** The value with what stands at `place` changed; undefined removes it. */
+function changedAt(value: Json, place: Place, change: (old: Json) => Json | undefined): Json | undefined {
+  const [key, ...rest] = place;
+  if (key === undefined) return change(value);
+  if (Array.isArray(value)) {
+    return value.flatMap((item, index) => {
+      const next = index === key ? changedAt(item, rest, change) : item;
+      return next === undefined ? [] : [next];
+    });
+  }
+  const entries = Object.entries(value as { [name: string]: Json }).flatMap(([name, item]) => {
+    const next = name === key ? changedAt(item, rest, change) : item;
+    return next === undefined ? [] : [[name, next] as const];
+  });
+  return ownProperties(entries);
+}
+
+/** One change to a valid record: a value replaced or left out, or a property or item added. */
+const mutation = fc.record({
+  at: fc.nat(),
+  value: anyJson,
+  name: nastyText,
+  how: fc.constantFrom("replace", "remove", "add", "double"),
+});
+type Mutation = typeof mutation extends fc.Arbitrary<infer M> ? M : never;
+
+function mutated(valid: Json, { at, value, name, how }: Mutation): Json {
+  const places = placesOf(valid);
+  const place = places[at % places.length] ?? [];
+  const change = (old: Json): Json | undefined => {
+    if (how === "remove") return undefined;
+    if (how === "replace" || typeof old !== "object" || old === null) return value;
+    if (Array.isArray(old)) return how === "double" ? [...old, ...old] : [...old, value];
+    return ownProperties([...Object.entries(old), [name, value]]);
+  };
+  return changedAt(valid, place, change) ?? null;
+}
+
+describe.each(STORES)("fuzzed writes over %s", (_, environment) => {
+  let gatehouse: GatehouseProcess;
+  let endpoints: WriteEndpoint[];
+
+  beforeAll(async () => {
+    gatehouse = await startGatehouseProcess({ env: await environment() });
+    const chain = await createChain(gatehouse);
+    const key = await create(gatehouse, "/iam/api-keys", { name: "k", subject: chain.gateway });
+    endpoints = writeEndpoints(chain, key.id);
+  }, 30_000);
+  afterAll(() => gatehouse.stop());
+  afterEach(async () => {
+    expect((await fetch(`${gatehouse.adminUrl}/healthz`)).status).toBe(200);
+    expect((await fetch(`${gatehouse.adminUrl}/readyz`)).status).toBe(200);
+    expect(gatehouse.output()).not.toContain('"level":"error"');
+  });
+
+  const send = (endpoint: WriteEndpoint, body: RawBody, contentType = "application/json") =>
+    callRaw(gatehouse, endpoint.method, endpoint.path, { headers: { "Content-Type": contentType }, body });
+
+  const sendToAll = async (body: RawBody): Promise<ApiAnswer[]> => {
+    const answers: ApiAnswer[] = [];
+    for (const endpoint of endpoints) answers.push(await send(endpoint, body));
+    return answers;
+  };
+
+  const anyEndpoint = fc.nat({ max: ENDPOINTS - 1 });
+  const endpointAt = (index: number): WriteEndpoint => endpoints[index]!;
+
+  /** Refused in the one shape, or taken. */
+  function expectSane(answer: ApiAnswer): void {
+    expect(answer.status).toBeWithin(200, 500);
+    if (answer.status >= 300) expectErrorShape(answer);
+  }
+  function expectRefusedBy(answers: readonly ApiAnswer[], ...statuses: readonly number[]): void {
+    expect(answers).toHaveLength(ENDPOINTS);
+    for (const answer of answers) {
+      expect(statuses).toContain(answer.status);
+      expectErrorShape(answer);
+    }
+  }
+
+  test("the valid records are taken, so the mutations start from something real", async () => {
+    expect(endpoints).toHaveLength(ENDPOINTS);
+    for (const endpoint of endpoints) {
+      const answer = await send(endpoint, JSON.stringify(endpoint.valid));
+      expect({ path: endpoint.path, status: answer.status, error: answer.body.error }).toEqual({
+        path: endpoint.path,
+        status: endpoint.path.match(/gateways$|upstreams$|services$|rules$|api-keys$/) ? 201 : 200,
+        error: undefined,
+      });
+    }
+  });
+
+  test("nesting of 100 000 levels", async () => {
+    const depth = 100_000;
+    expectRefusedBy(await sendToAll("[".repeat(depth) + "]".repeat(depth)), 400);
+    expectRefusedBy(await sendToAll('{"name":'.repeat(depth) + "1" + "}".repeat(depth)), 400);
+    expectRefusedBy(await sendToAll(`{"name":${"[".repeat(depth)}${"]".repeat(depth)}}`), 400);
+    expectRefusedBy(await sendToAll("[".repeat(depth)), 400);
+  });
+
+  test("names that JavaScript gives a meaning", async () => {
+    for (const name of ["__proto__", "constructor", "prototype", "toString", "valueOf", "hasOwnProperty"]) {
+      expectRefusedBy(await sendToAll(`{"${name}":{"name":"x","polluted":true}}`), 400);
+      for (const endpoint of endpoints) {
+        const grown = JSON.stringify(endpoint.valid).replace(/^\{/, `{"${name}":{"polluted":1},`);
+        const answer = await send(endpoint, grown);
+        expect(answer.status).toBe(400);
+        expectErrorShape(answer);
+      }
+    }
+    expect(JSON.stringify((await gatehouse.api("GET", "/gateways")).body)).not.toContain("polluted");
+  });
+
+  test("bodies that are not UTF-8, not JSON, or cut off", async () => {
+    for (const bytes of [
+      [0xff, 0xfe, 0x7b],
+      [0x7b, 0x22, 0xc3, 0x28, 0x22, 0x3a, 0x31, 0x7d],
+      [0],
+      [0xef, 0xbb, 0xbf],
+    ]) {
+      expectRefusedBy(await sendToAll(new Uint8Array(bytes)), 400);
+    }
+    for (const endpoint of endpoints) {
+      const whole = JSON.stringify(endpoint.valid);
+      for (const length of [0, 1, Math.floor(whole.length / 2), whole.length - 1]) {
+        const answer = await send(endpoint, whole.slice(0, length));
+        expect({ status: answer.status, code: answer.body.code }).toEqual({
+          status: 400,
+          code: "invalid_json",
+        });
+      }
+    }
+  });
+
+  test("NULs and halves of surrogate pairs in any text", async () => {
+    for (const text of ["\\u0000", "a\\u0000", "\\ud800", "\\udc00x", "\\ud800\\ud800"]) {
+      expectRefusedBy(await sendToAll(`{"name":"${text}"}`), 400);
+      expectRefusedBy(await sendToAll(`{"name":"x","${text}":1}`), 400);
+    }
+  });
+
+  test("a string of 5 MB, and 11 MB of anything", async () => {
+    expectRefusedBy(await sendToAll(`{"name":"${"x".repeat(5_000_000)}"}`), 400);
+    expectRefusedBy(await sendToAll(new Uint8Array(11_000_000).fill(0x20)), 413);
+  });
+
+  test("random content types", async () => {
+    const type = fc.oneof(
+      fc.stringMatching(/^[!-~]{1,20}\/[!-~]{1,20}$/),
+      fc.constantFrom(
+        "application/json-patch+json",
+        "application/jsonx",
+        "json",
+        "*/*",
+        "multipart/form-data",
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(anyEndpoint, type, async (index, contentType) => {
+        const answer = await send(endpointAt(index), "{}", contentType);
+        expectSane(answer);
+        if (!/^application\/(merge-patch\+)?json(;|$)/i.test(contentType)) expect(answer.status).toBe(415);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("random JSON", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyEndpoint, anyJson, async (index, body) => {
+        expectSane(await send(endpointAt(index), JSON.stringify(body)));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("random bytes", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyEndpoint, fc.uint8Array({ maxLength: 200 }), async (index, bytes) => {
+        expectSane(await send(endpointAt(index), bytes));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test("valid records with one to three random changes", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        anyEndpoint,
+        fc.array(mutation, { minLength: 1, maxLength: 3 }),
+        async (index, changes) => {
+          const endpoint = endpointAt(index);
+          expectSane(await send(endpoint, JSON.stringify(changes.reduce<Json>(mutated, endpoint.valid))));
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test("every field of every record with a value of every wrong type", async () => {
+    const wrong: Json[] = [
+      null,
+      true,
+      -1.5,
+      1e300,
+      "",
+      "\u0001",
+      [],
+      [[]],
+      {},
+      { a: {} },
+      [null],
+      "x".repeat(9000),
+    ];
+    for (const endpoint of endpoints) {
+      const places = placesOf(endpoint.valid).filter((place) => place.length > 0);
+      const bodies = places.flatMap((place) =>
+        wrong.map((value) => changedAt(endpoint.valid, place, () => value)),
+      );
+      const answers = await Promise.all(bodies.map((body) => send(endpoint, JSON.stringify(body))));
+      answers.forEach(expectSane);
+      expect(answers.filter(({ status }) => status === 400).length).toBeGreaterThan(places.length);
+    }
+  }, 30_000);
+
+  test("random ids and query parameters", async () => {
+    const part = fc
+      .string({ maxLength: 60 })
+      .filter((text) => !text.includes("\0") && text !== "." && text !== "..");
+    const paths = (id: string) => [
+      `/gateways/${id}`,
+      `/gateways/${id}/rules`,
+      `/gateways/${id}/upstreams/${id}`,
+      `/iam/api-keys/${id}`,
+      `/gateways?name=${id}`,
+      `/gateways?limit=${id}`,
+      `/gateways?${id}`,
+      `/iam/api-keys?subject=${id}`,
+    ];
+    await fc.assert(
+      fc.asyncProperty(
+        part,
+        fc.nat({ max: 7 }),
+        fc.constantFrom("GET", "DELETE"),
+        async (text, which, method) => {
+          const path = paths(encodeURIComponent(text))[which]!;
+          expectSane(await gatehouse.api(method, path));
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test("after all that a record is written and read as ever", async () => {
+    const gateway = await create(gatehouse, "/gateways", { name: "still here" });
+    expect((await gatehouse.api("GET", `/gateways/${gateway.id}`)).body).toEqual(gateway);
+  });
+});

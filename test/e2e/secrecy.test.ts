@@ -1,0 +1,320 @@
+// Plants secrets through the Admin API and looks for them wherever they must not be: database files, logs, answers.
+import { describe, expect, test } from "bun:test";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { withSql } from "../contract/store-records.ts";
+import {
+  startGatehouseProcess,
+  TEST_SECRET,
+  type ApiAnswer,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
+
+/** Of no shape that a pattern could know, and with characters that URLs and JSON write differently. */
+const newCredential = () => `cr/${randomBytes(16).toString("hex")}+&="ä`;
+
+/** Every text by which a secret could be found again: as it is, in base64 at any offset, in hex, in a URL, in JSON. */
+function formsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  const aligned = [0, 1, 2].map((offset) => {
+    const encoded = Buffer.concat([Buffer.alloc(offset), bytes])
+      .toString("base64")
+      .replace(/=+$/, "");
+    // The first and last characters also hold bits of the neighbours.
+    return encoded.slice(offset === 0 ? 0 : offset + 1, -2);
+  });
+  return [
+    ...new Set([
+      secret,
+      JSON.stringify(secret).slice(1, -1),
+      encodeURIComponent(secret),
+      ...aligned,
+      ...aligned.map((text) => text.replaceAll("+", "-").replaceAll("/", "_")),
+      bytes.toString("hex"),
+      bytes.toString("hex").toUpperCase(),
+    ]),
+  ];
+}
+
+/** A credential's random middle is looked for too, so that a part of it is found as well. */
+const allForms = (secrets: readonly string[]) =>
+  secrets.flatMap((secret) => [...formsOf(secret), ...formsOf(secret.slice(3, -6))]);
+
+const found = (text: string, forms: readonly string[]) => forms.filter((form) => text.includes(form));
+
+/** The files below these paths that hold one of the texts. */
+function filesWith(paths: readonly string[], texts: readonly string[]): string[] {
+  const folder = mkdtempSync(join(tmpdir(), "gatehouse-patterns-"));
+  const patterns = join(folder, "patterns");
+  writeFileSync(patterns, `${texts.join("\n")}\n`);
+  const grep = Bun.spawnSync(["grep", "-rlFa", "-f", patterns, ...paths], { env: { LC_ALL: "C" } });
+  rmSync(folder, { recursive: true });
+  if (grep.exitCode > 1) throw new Error(grep.stderr.toString());
+  return grep.stdout
+    .toString()
+    .split("\n")
+    .filter((line) => line !== "");
+}
+
+interface Place {
+  readonly env: Record<string, string>;
+  /** Secrets in the settings themselves. */
+  readonly secrets: readonly string[];
+  readonly url: (dataDir: string) => string;
+  /** Everything the database has written to disk. */
+  readonly files: (dataDir: string) => Promise<string[]>;
+}
+
+async function sqlitePlace(): Promise<Place> {
+  const url = (dataDir: string) => `sqlite://${dataDir}/gatehouse.db`;
+  return Promise.resolve({ env: {}, secrets: [], url, files: (dataDir) => Promise.resolve([dataDir]) });
+}
+
+async function postgresPlace(): Promise<Place> {
+  const cluster = await sharedPostgres();
+  const password = `pw${randomBytes(12).toString("hex")}`;
+  const url = (await cluster.createDatabase()).replace("postgres@", `postgres:${password}@`);
+  return {
+    env: { DATABASE_URL: url },
+    secrets: [password],
+    url: () => url,
+    files: () =>
+      withSql(url, async (sql) => {
+        await sql.unsafe("CHECKPOINT");
+        const [row] = (await sql.unsafe(
+          "SELECT oid FROM pg_database WHERE datname = current_database()",
+        )) as { oid: number }[];
+        const data = join(cluster.directory, "data");
+        return [join(data, "base", String(row?.oid)), join(data, "pg_wal"), join(cluster.directory, "log")];
+      }),
+  };
+}
+
+/** Asks every GET of the OpenAPI document, and the paths beside it. */
+async function readEverything(gatehouse: GatehouseProcess, ids: Record<string, string>): Promise<string[]> {
+  const { paths } = (await (await fetch(`${gatehouse.adminUrl}/api/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, unknown>>;
+  };
+  const templates = Object.keys(paths).filter((path) => paths[path]?.["get"] !== undefined);
+  expect(templates.length).toBeGreaterThan(10);
+  const apiPaths = templates.map((path) =>
+    path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+      const id = ids[name];
+      if (id === undefined) throw new Error(`no ${name} to ask for`);
+      return id;
+    }),
+  );
+  const others = ["/api/openapi.json", "/api/docs", "/healthz", "/readyz", "/metrics", "/console"];
+  const answers: string[] = [];
+  for (const path of [...apiPaths, ...others]) {
+    const answer = await fetch(gatehouse.adminUrl + path, {
+      headers: { Authorization: `Bearer ${gatehouse.token}` },
+    });
+    if (apiPaths.includes(path)) expect([path, answer.status]).toEqual([path, 200]);
+    answers.push(`${path} ${JSON.stringify(Object.fromEntries(answer.headers))} ${await answer.text()}`);
+  }
+  return answers;
+}
+
+const target = (header_value: string, fields: object = {}) => ({
+  provider: "openai",
+  credentials: { header_name: "Authorization", header_value },
+  ...fields,
+});
+
+/** Requests that carry the secrets where they do not belong; nothing may come of them. */
+async function misplace(
+  gatehouse: GatehouseProcess,
+  ids: Record<string, string>,
+  secret: string,
+): Promise<ApiAnswer[]> {
+  const gateway = `/gateways/${ids["gateway_id"]}`;
+  const upstream = (body: unknown) => gatehouse.api("POST", `${gateway}/upstreams`, body);
+  const bodies: unknown[] = [
+    { name: "x", targets: [{ provider: "openai", credentials: secret }] },
+    {
+      name: "x",
+      targets: [
+        { provider: "openai", credentials: { header_name: `not a name ${secret}`, header_value: secret } },
+      ],
+    },
+    {
+      name: "x",
+      targets: [{ provider: "openai", credentials: { header_name: "X-Key", header_value: [secret] } }],
+    },
+    { name: "x", targets: [target(`${secret}\r\nX-More: ${secret}`)] },
+    {
+      name: "x",
+      targets: [target(secret, { weight: secret, path: secret, format: secret, models: secret })],
+    },
+    { name: "x", targets: [target(secret, { base_url: `https://user:${secret}@host.example` })] },
+    { name: "x", targets: [target(secret, { base_url: secret })] },
+    { name: "x", targets: [target(secret, { provider: "of-my-own" })] },
+    { name: "x", targets: secret, algorithm: secret },
+    { name: "x", targets: [target(secret)], timeouts: secret, health_checks: { threshold: secret } },
+  ];
+  const answers: ApiAnswer[] = [];
+  for (const body of bodies) answers.push(await upstream(body));
+  answers.push(
+    await upstream(`{"name": "x", "targets": [{"credentials": "${encodeURIComponent(secret)}" oops`),
+    await gatehouse.api("POST", `${gateway}/upstreams`, JSON.stringify(target(secret)), {
+      "Content-Type": "text/plain",
+    }),
+    await gatehouse.api("PATCH", gateway, {
+      required_plugins: [{ name: `not a name ${secret}`, stage: secret, settings: secret }],
+    }),
+    await gatehouse.api("PATCH", gateway, { subdomain: secret }),
+    await gatehouse.api("POST", `${gateway}/rules`, {
+      service_id: ids["service_id"],
+      path: secret,
+      methods: [secret],
+    }),
+    await gatehouse.api("POST", "/iam/api-keys", {
+      name: "x",
+      subject: ids["gateway_id"],
+      expires_at: secret,
+    }),
+    await gatehouse.api("PATCH", `/iam/api-keys/${ids["api_key_id"]}`, { key: secret }),
+    await gatehouse.api("GET", `/gateways?limit=${encodeURIComponent(secret)}`),
+    await gatehouse.api("GET", "/gateways", undefined, {
+      Authorization: `Bearer ${encodeURIComponent(secret)}`,
+    }),
+    await gatehouse.api("GET", "/gateways", undefined, { Authorization: encodeURIComponent(secret) }),
+  );
+  // Ignored (a read-only field) or refused; never made into something, and never a fault of ours.
+  for (const { status } of answers) expect(status === 200 || (status >= 400 && status < 500)).toBe(true);
+  return answers;
+}
+
+const places: [string, () => Promise<Place>][] = [["SQLite", sqlitePlace]];
+if (hasPostgres) places.push(["PostgreSQL", postgresPlace]);
+
+describe("the search itself", () => {
+  test("finds a secret in every form, inside anything", () => {
+    const secret = newCredential();
+    const forms = allForms([secret]);
+    for (const before of ["", "a", "ab", "abc"]) {
+      const text = `${before}Bearer ${secret}, and more`;
+      for (const hidden of [
+        text,
+        Buffer.from(text).toString("base64"),
+        Buffer.from(text).toString("base64url"),
+        Buffer.from(text).toString("hex"),
+        encodeURIComponent(text),
+        JSON.stringify({ text }),
+        `${before}${secret.slice(3, -6)}`,
+      ]) {
+        expect(found(hidden, forms)).not.toEqual([]);
+      }
+    }
+    expect(found(`Bearer ${newCredential()}`, forms)).toEqual([]);
+  });
+});
+
+describe.each(places)("secrets kept in %s", (_, makePlace) => {
+  test("are in no file of the database, no log and no answer to a GET", async () => {
+    const place = await makePlace();
+    const gatehouse = await startGatehouseProcess({ env: { ...place.env, LOG_LEVEL: "trace" } });
+    const credentials = [newCredential(), newCredential(), newCredential()] as const;
+    const answers: string[] = [];
+    const api = async (method: string, path: string, body?: unknown) => {
+      const answer = await gatehouse.api(method, path, body);
+      expect([path, answer.status]).toEqual([
+        path,
+        body === undefined ? answer.status : Math.min(answer.status, 201),
+      ]);
+      return answer;
+    };
+
+    const gateway = (await api("POST", "/gateways", { name: "g", subdomain: "secretive" })).body.id as string;
+    const upstreams = `/gateways/${gateway}/upstreams`;
+    const made = await api("POST", upstreams, {
+      name: "u",
+      targets: [target(credentials[0]), target(`Bearer ${credentials[1]}`)],
+    });
+    const upstream = made.body.id as string;
+    const service = (await api("POST", `/gateways/${gateway}/services`, { name: "s", upstream_id: upstream }))
+      .body.id as string;
+    const rule = (
+      await api("POST", `/gateways/${gateway}/rules`, {
+        service_id: service,
+        path: "/v1/*",
+        methods: ["POST"],
+      })
+    ).body.id as string;
+    const keyMade = await api("POST", "/iam/api-keys", { name: "k", subject: gateway, policies: [rule] });
+    const apiKey = keyMade.body.id as string;
+    const firstKey = keyMade.body.key as string;
+    const ids = {
+      gateway_id: gateway,
+      upstream_id: upstream,
+      service_id: service,
+      rule_id: rule,
+      api_key_id: apiKey,
+    };
+
+    // A masked record sent back, a credential changed, one kept by PATCH, a key rotated: nothing may surface on the way.
+    const shown = (await api("GET", `${upstreams}/${upstream}`)).body;
+    const changes = [
+      made,
+      await api("PUT", `${upstreams}/${upstream}`, shown),
+      await api("PATCH", `${upstreams}/${upstream}`, { targets: [shown.targets[0], target(credentials[2])] }),
+      await api("PATCH", `${upstreams}/${upstream}`, { name: "renamed" }),
+      await api("PATCH", `/iam/api-keys/${apiKey}`, { name: "renamed" }),
+    ];
+    const secondKey = (await api("POST", `/iam/api-keys/${apiKey}/rotate`)).body.key as string;
+    expect(secondKey).toMatch(/^gw_/);
+    answers.push(...(await readEverything(gatehouse, ids)));
+
+    // Refusals, failures of ours, and requests to the data plane, with the secrets in all the wrong places.
+    const refusals: ApiAnswer[] = [];
+    for (const secret of [...credentials, firstKey, secondKey, gatehouse.token]) {
+      refusals.push(...(await misplace(gatehouse, ids, secret)));
+    }
+    expect((await gatehouse.api("DELETE", `/gateways/${gateway}/rules/${rule}`)).status).toBe(409);
+    const url = place.url(gatehouse.dataDir);
+    await withSql(url, (sql) => sql.unsafe("ALTER TABLE upstreams RENAME TO upstreams_away"));
+    const broken = await gatehouse.api("POST", upstreams, { name: "u", targets: [target(credentials[0])] });
+    expect(broken.status).toBe(500);
+    await withSql(url, (sql) => sql.unsafe("ALTER TABLE upstreams_away RENAME TO upstreams"));
+    for (const key of [firstKey, secondKey, credentials[0], gatehouse.token]) {
+      const headers = {
+        Authorization: `Bearer ${encodeURIComponent(key)}`,
+        "X-Api-Key": encodeURIComponent(key),
+      };
+      await (await fetch(`${gatehouse.proxyUrl}/no/such/rule`, { headers })).text();
+    }
+    answers.push(...(await readEverything(gatehouse, ids)));
+    for (const { body } of [...changes, broken]) answers.push(JSON.stringify(body));
+    for (const { body } of refusals) answers.push(JSON.stringify(body));
+
+    const forms = allForms([
+      ...credentials,
+      firstKey,
+      secondKey,
+      gatehouse.token,
+      TEST_SECRET,
+      ...place.secrets,
+    ]);
+    for (const answer of answers) expect([answer, found(answer, forms)]).toEqual([answer, []]);
+    expect(gatehouse.output()).toContain('"status":500');
+    expect(found(gatehouse.output(), forms)).toEqual([]);
+    const files = await place.files(gatehouse.dataDir);
+    expect(filesWith(files, [upstream]).length).toBeGreaterThan(0);
+    expect(filesWith(files, forms)).toEqual([]);
+
+    // The credential is really there all the while: it is kept, only sealed.
+    const [row] = (await withSql(url, (sql) => sql.unsafe("SELECT body FROM upstreams"))) as {
+      body: string;
+    }[];
+    expect(row?.body).toContain('"header_value":"v1.');
+    gatehouse.signal("SIGTERM");
+    expect(await gatehouse.exited).toBe(0);
+    expect(filesWith(await place.files(gatehouse.dataDir), forms)).toEqual([]);
+    expect(found(gatehouse.output(), forms)).toEqual([]);
+    await gatehouse.stop();
+  }, 60_000);
+});
