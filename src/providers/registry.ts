@@ -47,6 +47,12 @@ export function providerNamed(name: string): Provider {
   return byName.get(name) ?? provider(name, null, "/v1/chat/completions");
 }
 
+/** Where chat completions live for a target that speaks another format than its provider is known for. */
+export function chatPathOf({ format, default_path }: Provider, spoken: WireFormat): string {
+  if (spoken === format) return default_path;
+  return spoken === ANTHROPIC_FORMAT ? "/v1/messages" : "/v1/chat/completions";
+}
+
 export function isKnownProvider(name: string): boolean {
   return byName.has(name);
 }

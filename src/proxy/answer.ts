@@ -23,8 +23,12 @@ export type AnswerHead = Omit<Answer, "body" | "reader">;
 
 /** A body up to this size is waited for: a break then still leads to another target, and the length stays known. */
 const SMALL_ANSWER_BYTES = 256 * 1024;
-const MAX_DECODED_BYTES = 32 * 1024 * 1024;
+const MAX_READ_BYTES = 32 * 1024 * 1024;
 
+/**
+ * Takes an answer as far as it can be taken before the client sees a byte: small ones and those that must be read here
+ * whole, others until their first chunk. What breaks until then can be asked of another target.
+ */
 export async function openAnswer(
   head: AnswerHead,
   method: string,
@@ -35,11 +39,15 @@ export async function openAnswer(
   // The answer to a HEAD speaks of a body and has none.
   if (response.body === null || method === "HEAD") return { ...head, body: null, reader: null };
   const reader = new AnswerReader(response.body as ReadableStream<Uint8Array>, idleMs, abort);
+  const isStream = isEventStream(response);
   const length = Number(response.headers.get("content-length") ?? Infinity);
-  if (length > SMALL_ANSWER_BYTES || isEventStream(response)) return { ...head, body: null, reader };
-  // Undoing an encoding can make it much larger than its declared length, but not larger than this.
-  const body = await readWhole(reader, isTranslated ? MAX_DECODED_BYTES : SMALL_ANSWER_BYTES);
-  return { ...head, body, reader: null };
+  if (!isStream && (isTranslated || length <= SMALL_ANSWER_BYTES)) {
+    // Undoing an encoding can make it much larger than its declared length, but not larger than this.
+    const body = await readWhole(reader, isTranslated ? MAX_READ_BYTES : SMALL_ANSWER_BYTES);
+    return { ...head, body, reader: null };
+  }
+  await reader.peek();
+  return { ...head, body: null, reader };
 }
 
 export function isEventStream(response: Response): boolean {

@@ -61,7 +61,7 @@ export async function attempt(exchange: Exchange, rule: CompiledRule, parts: Att
     if (!(result instanceof GatehouseError) && !plan.retries.tryRetry(performance.now())) break;
   }
   // When all fail the client gets the last answer that a provider gave, as it was.
-  if (lastAnswer !== null && !exchange.isOver) return lastAnswer;
+  if (lastAnswer !== null && !exchange.hasClientLeft) return lastAnswer;
   lastAnswer?.reader?.cancel();
   throw lastFault ?? noHealthyTarget(plan.retryAfterMs(first, then, performance.now()));
 }
@@ -98,7 +98,7 @@ async function ask(
     if (FAILOVER.has(response.status)) report.end(verdictOf(response.status));
     return answer;
   } catch (cause) {
-    const fault = cause instanceof UpstreamFault ? cause : new UpstreamFault("broken", cause);
+    const fault = cause instanceof UpstreamFault ? cause : new UpstreamFault("cut", cause);
     report.end(fault.kind === "client_left" ? "neutral" : "failed");
     return fault;
   }

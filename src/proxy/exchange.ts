@@ -43,6 +43,7 @@ export class Exchange {
   #totalTimer: Timer | null = null;
   /** The client has left or the total time is up: nothing more is tried. */
   isOver = false;
+  hasClientLeft = false;
   finished = false;
 
   constructor(
@@ -70,14 +71,23 @@ export class Exchange {
     return abort;
   }
 
-  limitTotal(milliseconds: number): void {
-    this.#totalTimer = setTimeout(() => this.end(new UpstreamFault("total_timeout")), milliseconds);
+  /** The time for all of it. Resolves never, and rejects when it is up. */
+  limitTotal(milliseconds: number): Promise<never> {
+    const { promise, reject } = Promise.withResolvers<never>();
+    promise.catch(() => undefined);
+    this.#totalTimer = setTimeout(() => {
+      const fault = new UpstreamFault("total_timeout");
+      this.isOver = true;
+      this.#abort?.abort(fault);
+      reject(fault);
+    }, milliseconds);
+    return promise;
   }
 
-  /** Ends whatever is under way; without a reason, because the client has left. */
-  end(reason?: UpstreamFault): void {
+  clientLeft(): void {
     this.isOver = true;
-    this.#abort?.abort(reason);
+    this.hasClientLeft = true;
+    this.#abort?.abort();
   }
 
   release(): void {

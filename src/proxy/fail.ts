@@ -30,6 +30,9 @@ function describeUpstream(fault: UpstreamFault): GatehouseError {
       "The provider's name leads to a link-local or metadata address.",
     );
   }
+  if (fault.kind === "invalid") {
+    return new GatehouseError("upstream_bad_answer", "The provider's answer is not one that HTTP knows.");
+  }
   if (fault.isTimeout) return new GatehouseError("upstream_timeout", "The provider did not answer in time.");
   return new GatehouseError(
     "upstream_unreachable",

@@ -75,9 +75,10 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     exchange.gateway = gateway;
     exchange.rule = rule;
     authenticate(exchange.apiKey, rule, parts.requireApiKey);
-    request.signal.addEventListener("abort", () => exchange.end());
-    if (rule.upstream.timeouts.total !== null) exchange.limitTotal(rule.upstream.timeouts.total);
-    await readRequestBody(exchange, parts.maxBodyBytes, rule.upstream.readsBody);
+    request.signal.addEventListener("abort", () => exchange.clientLeft());
+    const { total } = rule.upstream.timeouts;
+    const reading = readRequestBody(exchange, parts.maxBodyBytes, rule.upstream.readsBody);
+    await (total === null ? reading : Promise.race([reading, exchange.limitTotal(total)]));
     const answer = await attempt(exchange, rule, attemptParts);
     return relay(exchange, answer, (outcome, status) => finish(exchange, outcome, status, parts));
   }

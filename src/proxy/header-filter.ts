@@ -39,6 +39,14 @@ const NOT_FORWARDED = new Set([
   "x-appengine-user-ip",
   "x-azure-clientip",
   "x-azure-socketip",
+  "x-vercel-forwarded-for",
+  "x-forwarded",
+  "forwarded-for",
+  "x-remote-ip",
+  "x-remote-addr",
+  "x-originating-ip",
+  "proxy-client-ip",
+  "wl-proxy-client-ip",
 ]);
 
 const OUR_PREFIX = "x-gw-";
@@ -69,6 +77,8 @@ export function answeredHeaders(headers: Headers): Headers {
   const answered = new Headers(headers);
   for (const name of HOP_BY_HOP) answered.delete(name);
   for (const name of named ?? []) answered.delete(name);
+  // These are our words to the client; a provider's own would be taken for them.
+  for (const name of [...answered.keys()]) if (name.startsWith(OUR_PREFIX)) answered.delete(name);
   return answered;
 }
 

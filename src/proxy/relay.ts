@@ -4,12 +4,14 @@ import type { Exchange, Outcome } from "./exchange.ts";
 import { answeredHeaders } from "./header-filter.ts";
 import { translateWhole, translateStream, type StreamTranslation } from "./translate-answer.ts";
 
+const RESET_DELAY_MS = 25;
+
 /** `onEnd` is called exactly once, when the last byte is on its way or none will come. */
-export async function relay(
+export function relay(
   exchange: Exchange,
   answer: Answer,
   onEnd: (outcome: Outcome, status: number) => void,
-): Promise<Response> {
+): Response {
   const { response, report } = answer;
   exchange.answer = answer;
   const { status } = response;
@@ -21,20 +23,20 @@ export async function relay(
     onEnd(outcome, status);
   };
   if (answer.isTranslated && hasBody(answer) && !isEventStream(response)) {
-    const body = await translateOrEnd(answer, end);
+    const body = translateOrEnd(answer, end);
     return new Response(body, { status, headers });
   }
   if (answer.reader === null) {
     end("complete");
-    return new Response(answer.body, { status, headers });
+    return new Response(asBody(answer.body, headers), { status, headers });
   }
   const translation = answer.isTranslated ? translateStream(exchange) : null;
   return new Response(relayStream(answer.reader, translation, end), { status, headers });
 }
 
-async function translateOrEnd(answer: Answer, end: (outcome: Outcome) => void): Promise<string> {
+function translateOrEnd(answer: Answer, end: (outcome: Outcome) => void): string {
   try {
-    const body = await translateWhole(answer);
+    const body = translateWhole(answer);
     end("complete");
     return body;
   } catch (fault) {
@@ -56,9 +58,10 @@ function relayStream(
           for (;;) {
             const chunk = await reader.next();
             if (chunk === null) {
-              if (translation !== null && !translation.isComplete())
-                throw new Error("the stream ended before its end");
-              end("complete");
+              const ending = translation?.ending() ?? "complete";
+              if (ending === "broken") throw new Error("the stream ended before its end");
+              // An error that the provider told in its stream has been passed on, and is an end of its own.
+              end(ending === "error" ? "incomplete" : "complete");
               controller.close();
               return;
             }
@@ -70,6 +73,8 @@ function relayStream(
         } catch {
           reader.cancel();
           end("incomplete");
+          // A reset overtakes bytes that the client has not read yet: they get a moment.
+          await Bun.sleep(RESET_DELAY_MS);
           // The client's connection breaks off, which is the truth. Without a reason, else the runtime prints it.
           controller.error(undefined);
         }
@@ -82,6 +87,17 @@ function relayStream(
     // Nothing is read that the client has not asked for.
     { highWaterMark: 0 },
   );
+}
+
+/** Bytes without a type would get one from the runtime; as a stream they stay without. */
+function asBody(bytes: Uint8Array | null, headers: Headers): Uint8Array | ReadableStream | null {
+  if (bytes === null || headers.has("content-type")) return bytes;
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
 }
 
 function headersFor(exchange: Exchange, answer: Answer): Headers {

@@ -20,8 +20,11 @@ export function presentedKey(headers: Headers): string | null {
   if (own !== null) return own;
   const authorization = headers.get("authorization");
   if (authorization !== null && /^bearer +gw_/i.test(authorization)) return authorization.slice(7).trim();
-  const others = headers.get("x-api-key") ?? headers.get("api-key");
-  return others !== null && others.startsWith("gw_") ? others : null;
+  for (const name of ["x-api-key", "api-key"]) {
+    const value = headers.get(name);
+    if (value?.startsWith("gw_") === true) return value;
+  }
+  return null;
 }
 
 /** The gateway that key or Host names, or null: then every gateway's rules are tried. */

@@ -3,16 +3,12 @@ import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
 import { translateError, translateMessage } from "../providers/anthropic-messages-to-openai-chat.ts";
 import { MessageStreamTranslator } from "../providers/anthropic-stream-to-openai-chat.ts";
-import { readWhole } from "../upstream/read-answer.ts";
 import { isAnthropicMessage } from "../wire/anthropic-messages.ts";
 import type { Answer } from "./answer.ts";
 import type { Exchange } from "./exchange.ts";
 
-const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
-
-export async function translateWhole({ response, body, reader }: Answer): Promise<string> {
-  const bytes = reader === null ? body : await readWhole(reader, MAX_ANSWER_BYTES);
-  const value = parse(bytes);
+export function translateWhole({ response, body }: Answer): string {
+  const value = parse(body);
   if (response.status >= 400) return JSON.stringify(translateError(value, response.status));
   if (!isAnthropicMessage(value)) {
     throw new GatehouseError(
@@ -34,8 +30,8 @@ function parse(bytes: Uint8Array | null): unknown {
 export interface StreamTranslation {
   /** Null where a chunk yields nothing yet. */
   push(chunk: Uint8Array): Uint8Array | null;
-  /** Whether the provider ended its stream as its format demands. */
-  isComplete(): boolean;
+  /** How the provider ended its stream: as its format demands, with an error that it told, or not at all. */
+  ending(): "complete" | "error" | "broken";
 }
 
 export function translateStream({ json }: Exchange): StreamTranslation {
@@ -44,6 +40,9 @@ export function translateStream({ json }: Exchange): StreamTranslation {
   const translator = new MessageStreamTranslator({ created: Math.floor(Date.now() / 1000), includeUsage });
   return {
     push: (chunk) => translator.push(chunk),
-    isComplete: () => translator.end().complete,
+    ending: () => {
+      const { complete, error } = translator.end();
+      return complete ? "complete" : error === null ? "broken" : "error";
+    },
   };
 }

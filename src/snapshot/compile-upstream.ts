@@ -5,7 +5,7 @@ import type { ErrorDetail } from "../base/errors.ts";
 import { ANTHROPIC_FORMAT, type WireFormat } from "../base/wire-format.ts";
 import type { Target } from "../model/target.ts";
 import type { Upstream } from "../model/upstream.ts";
-import { isKnownProvider, providerNamed, type Provider } from "../providers/registry.ts";
+import { chatPathOf, isKnownProvider, providerNamed, type Provider } from "../providers/registry.ts";
 import { CompileError } from "./compile-error.ts";
 
 export interface CompiledTarget {
@@ -95,7 +95,7 @@ function compileTarget(target: Target, index: number, provider: Provider, baseUr
     provider: target.provider,
     format,
     baseUrl,
-    path: target.path === "" ? null : (target.path ?? provider.default_path),
+    path: target.path === "" ? null : (target.path ?? chatPathOf(provider, format)),
     headers,
     hasCredential: credentials !== null,
     defaultModel: default_model,

@@ -13,6 +13,7 @@ export class AnswerReader {
   readonly #idle: Timer;
   // The clock counts only while the provider is waited for: a client that reads slowly is not the provider's fault.
   #isWaiting = false;
+  #peeked: Uint8Array | null | undefined;
 
   constructor(body: ReadableStream<Uint8Array>, idleMs: number, abort: AbortController) {
     this.#reader = body.getReader() as unknown as ChunkReader;
@@ -22,8 +23,18 @@ export class AnswerReader {
     }, idleMs);
   }
 
+  /** Waits for the first chunk without taking it: until it is there, another provider can still be asked. */
+  async peek(): Promise<void> {
+    this.#peeked = await this.next();
+  }
+
   /** The next chunk, or null at the end. */
   async next(): Promise<Uint8Array | null> {
+    const peeked = this.#peeked;
+    if (peeked !== undefined) {
+      this.#peeked = undefined;
+      return peeked;
+    }
     this.#idle.refresh();
     this.#isWaiting = true;
     try {
@@ -35,8 +46,7 @@ export class AnswerReader {
     } catch (cause) {
       clearTimeout(this.#idle);
       if (this.#abort.signal.aborted) throw abortReason(this.#abort);
-      // Whatever the code, the answer had begun and did not end.
-      throw new UpstreamFault("broken", cause);
+      throw new UpstreamFault("cut", cause);
     }
   }
 
@@ -58,7 +68,7 @@ export async function readWhole(reader: AnswerReader, maxBytes: number): Promise
     size += chunk.byteLength;
     if (size > maxBytes) {
       reader.cancel();
-      throw new UpstreamFault("broken", new Error(`the answer is larger than ${maxBytes} bytes`));
+      throw new UpstreamFault("cut", new Error(`the answer is larger than ${maxBytes} bytes`));
     }
     chunks.push(chunk);
   }

@@ -49,8 +49,11 @@ export async function send(
       timeout: false,
     } as BunFetchRequestInit);
     markSeen(origin);
+    // A status that no client knows cannot be passed on.
+    if (response.status < 200 || response.status > 599) throw new UpstreamFault("invalid");
     return response;
   } catch (cause) {
+    if (cause instanceof UpstreamFault) throw cause;
     if (abort.signal.aborted) throw abortReason(abort);
     const { code } = cause as { code?: unknown };
     throw new UpstreamFault(typeof code === "string" && BROKEN.has(code) ? "broken" : "unreachable", cause);

@@ -3,8 +3,12 @@
 export type FaultKind =
   /** Refused, unknown name, or any other way of never being connected. */
   | "unreachable"
-  /** Connected, then broken off before the answer was whole. */
+  /** Connected, then broken off before any byte of an answer. */
   | "broken"
+  /** The answer had begun, and did not come to its end. */
+  | "cut"
+  /** The answer is not one that HTTP knows. */
+  | "invalid"
   | "connect_timeout"
   | "first_byte_timeout"
   | "idle_timeout"

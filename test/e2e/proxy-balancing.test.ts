@@ -1,0 +1,399 @@
+// The algorithms, weights and tiers as a client sees them (the contract's section 6, first two sentences).
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import {
+  ask,
+  countOf,
+  patchUpstream,
+  seedUpstream,
+  servedBy,
+  servedInTurn,
+  startProviders,
+  targetOf,
+  type Route,
+} from "../support/balancing-fixtures.ts";
+import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+
+const ALGORITHMS = [
+  "round-robin",
+  "weighted-round-robin",
+  "random",
+  "least-connections",
+  "lowest-latency",
+  "ip-hash",
+] as const;
+const IN_TURN = ["round-robin", "weighted-round-robin"] as const;
+
+/** A busy machine takes its time to start a process. */
+const START_MS = 20_000;
+
+let gatehouse: GatehouseProcess;
+let one: FakeProvider;
+let two: FakeProvider;
+let three: FakeProvider;
+
+beforeAll(async () => {
+  gatehouse = await startGatehouseProcess();
+  [one, two, three] = await startProviders("one", "two", "three");
+}, START_MS);
+afterAll(async () => {
+  await gatehouse.stop();
+  await Promise.all([one.stop(), two.stop(), three.stop()]);
+});
+beforeEach(() => {
+  for (const provider of [one, two, three]) provider.reset();
+});
+
+/** Requests that stay open until they are let go. */
+function holdOpen(route: Route, times: number): { readonly letGo: () => Promise<void> } {
+  const leaving = new AbortController();
+  const held = Array.from({ length: times }, () =>
+    ask(route, { fake: { delayMs: 60_000 }, signal: leaving.signal }).catch(() => null),
+  );
+  return {
+    async letGo() {
+      leaving.abort();
+      await Promise.all(held);
+    },
+  };
+}
+
+describe.each(IN_TURN)("%s", (algorithm) => {
+  test("equal weights alternate strictly", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)], { algorithm });
+    const served = await servedInTurn(route, 20);
+    const [first, second] = served;
+    expect([first, second].toSorted()).toEqual(["one", "two"]);
+    expect(served).toEqual(Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? first! : second!)));
+  });
+
+  test("three equal targets take strict turns", async () => {
+    const route = await seedUpstream(
+      gatehouse,
+      [one, two, three].map((each) => targetOf(each)),
+      {
+        algorithm,
+      },
+    );
+    const served = await servedInTurn(route, 12);
+    expect(served.slice(0, 3).toSorted()).toEqual(["one", "three", "two"]);
+    expect(served).toEqual(Array.from({ length: 12 }, (_, at) => served[at % 3]!));
+  });
+
+  test("weights 3:1 are three to one in any four requests", async () => {
+    const targets = [targetOf(one, { weight: 3 }), targetOf(two, { weight: 1 })];
+    const route = await seedUpstream(gatehouse, targets, { algorithm });
+    const served = await servedInTurn(route, 24);
+    for (let from = 0; from + 4 <= served.length; from++) {
+      expect(countOf(served.slice(from, from + 4), "one")).toBe(3);
+    }
+  });
+
+  test("it is smooth: weights 3:2 are mixed, not served in runs", async () => {
+    const targets = [targetOf(one, { weight: 3 }), targetOf(two, { weight: 2 })];
+    const route = await seedUpstream(gatehouse, targets, { algorithm });
+    const served = await servedInTurn(route, 20);
+    expect(countOf(served, "one")).toBe(12);
+    expect(served.join(" ")).not.toContain("two two");
+    expect(served.join(" ")).not.toContain("one one one");
+  });
+});
+
+describe("the split over many requests (GATEHOUSE_BALANCE_REQUESTS)", () => {
+  const requests = Number(process.env["GATEHOUSE_BALANCE_REQUESTS"] ?? 2000);
+  const AT_ONCE = 16;
+
+  test.each([
+    ["equal weights: half and half", 1, 1],
+    ["weights 3:1: three quarters and one", 3, 1],
+  ])(
+    "%s, within one",
+    async (_, firstWeight, secondWeight) => {
+      const counted = await Promise.all([
+        startFakeProvider({ name: "first", record: false }),
+        startFakeProvider({ name: "second", record: false }),
+      ]);
+      const [first, second] = counted;
+      const targets = [targetOf(first, { weight: firstWeight }), targetOf(second, { weight: secondWeight })];
+      const route = await seedUpstream(gatehouse, targets);
+      let left = requests;
+      const worker = async () => {
+        while (left-- > 0)
+          expect((await ask(route).then((answer) => answer.text())).length).toBeGreaterThan(0);
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, worker));
+      expect(first.requestCount + second.requestCount).toBe(requests);
+      const share = (requests * firstWeight) / (firstWeight + secondWeight);
+      expect(Math.abs(first.requestCount - share)).toBeLessThanOrEqual(1);
+      if (requests > 10_000) {
+        process.stdout.write(`${requests} requests: ${first.requestCount} to ${second.requestCount}\n`);
+      }
+      await Promise.all(counted.map((provider) => provider.stop()));
+    },
+    Math.max(10_000, requests * 3),
+  );
+});
+
+test("random is weighted, and is random", async () => {
+  const targets = [targetOf(one, { weight: 3 }), targetOf(two, { weight: 1 })];
+  const route = await seedUpstream(gatehouse, targets, { algorithm: "random" });
+  const served = await servedInTurn(route, 400);
+  // Seven standard deviations to either side.
+  expect(countOf(served, "one")).toBeGreaterThan(240);
+  expect(countOf(served, "one")).toBeLessThan(360);
+  const fours = Array.from({ length: 100 }, (_, at) => countOf(served.slice(at * 4, at * 4 + 4), "one"));
+  expect(new Set(fours).size).toBeGreaterThan(1);
+});
+
+describe("least-connections", () => {
+  test("whoever has fewer requests open is asked", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)], {
+      algorithm: "least-connections",
+    });
+    const held = holdOpen(route, 1);
+    await one.until(() => one.requestCount + two.requestCount === 1);
+    const idle = one.requestCount === 0 ? "one" : "two";
+    expect(await servedInTurn(route, 8)).toEqual(Array.from({ length: 8 }, () => idle));
+    await held.letGo();
+  });
+
+  test("held requests spread evenly, and by weight", async () => {
+    const targets = [targetOf(one, { weight: 2 }), targetOf(two, { weight: 1 })];
+    const route = await seedUpstream(gatehouse, targets, { algorithm: "least-connections" });
+    const held = holdOpen(route, 9);
+    await one.until(() => one.requestCount + two.requestCount === 9);
+    expect([one.requestCount, two.requestCount]).toEqual([6, 3]);
+    await held.letGo();
+  });
+
+  test("a request whose client has left, and a stream that has ended, are open no more", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)], {
+      algorithm: "least-connections",
+    });
+    const left = holdOpen(route, 4);
+    await one.until(() => one.requestCount + two.requestCount === 4);
+    await left.letGo();
+    await one.until(() => [...one.requests, ...two.requests].every((request) => request.aborted));
+    for (let streams = 0; streams < 3; streams++) await servedBy(route, { stream: true });
+    one.reset();
+    two.reset();
+    const held = holdOpen(route, 6);
+    await one.until(() => one.requestCount + two.requestCount === 6);
+    expect([one.requestCount, two.requestCount]).toEqual([3, 3]);
+    await held.letGo();
+  });
+});
+
+describe("lowest-latency", () => {
+  test("the target with the lower time to first byte is asked", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)], {
+      algorithm: "lowest-latency",
+    });
+    one.behave({ delayMs: 150 });
+    const served = await servedInTurn(route, 22);
+    // Each is measured once before they can be compared.
+    expect(countOf(served.slice(0, 2), "one")).toBe(1);
+    expect(countOf(served.slice(2), "two")).toBe(20);
+  });
+
+  test("it is the first byte that counts, not the whole answer", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)], {
+      algorithm: "lowest-latency",
+    });
+    one.behave({ delayMs: 150 });
+    two.behave({ chunks: 4, chunkDelayMs: 60 });
+    const served = await servedInTurn(route, 5, { stream: true });
+    expect(countOf(served.slice(2), "two")).toBe(3);
+  });
+
+  test("the average moves: a target that becomes slow loses its traffic", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)], {
+      algorithm: "lowest-latency",
+    });
+    one.behave({ delayMs: 40 });
+    await servedInTurn(route, 3);
+    two.behave({ delayMs: 400 });
+    const served = await servedInTurn(route, 9);
+    expect(served[0]).toBe("two");
+    expect(served.at(-1)).toBe("one");
+  });
+});
+
+describe("ip-hash", () => {
+  const from = (address: string) => ({ headers: { "X-Forwarded-For": address } });
+
+  test("one client address is always served by the same target", async () => {
+    const route = await seedUpstream(
+      gatehouse,
+      [one, two, three].map((each) => targetOf(each)),
+      {
+        algorithm: "ip-hash",
+      },
+    );
+    for (const address of ["203.0.113.7", "198.51.100.20", "2001:db8::5"]) {
+      expect(new Set(await servedInTurn(route, 6, from(address))).size).toBe(1);
+    }
+    expect(new Set(await servedInTurn(route, 6)).size).toBe(1);
+  });
+
+  test("different addresses spread over all targets, by weight", async () => {
+    const targets = [targetOf(one, { weight: 3 }), targetOf(two, { weight: 1 })];
+    const route = await seedUpstream(gatehouse, targets, { algorithm: "ip-hash" });
+    const served: string[] = [];
+    for (let host = 1; host <= 200; host++) served.push(await servedBy(route, from(`203.0.113.${host}`)));
+    expect(countOf(served, "one")).toBeGreaterThan(110);
+    expect(countOf(served, "two")).toBeGreaterThan(20);
+  });
+
+  test("of a forwarded chain the rightmost untrusted address counts", async () => {
+    const route = await seedUpstream(
+      gatehouse,
+      [one, two, three].map((each) => targetOf(each)),
+      {
+        algorithm: "ip-hash",
+      },
+    );
+    for (let host = 1; host <= 20; host++) {
+      const direct = await servedBy(route, from(`203.0.113.${host}`));
+      const forged = `198.51.100.${host * 7}, 203.0.113.${host}, 10.0.0.4`;
+      expect(await servedBy(route, from(forged))).toBe(direct);
+    }
+  });
+});
+
+describe("weight 0 drains a target", () => {
+  test.each(ALGORITHMS)("%s sends nothing there", async (algorithm) => {
+    const targets = [targetOf(one, { weight: 0 }), targetOf(two)];
+    const route = await seedUpstream(gatehouse, targets, { algorithm });
+    const addresses = Array.from({ length: 12 }, (_, at) => `203.0.113.${at}`);
+    for (const address of addresses) {
+      expect(await servedBy(route, { headers: { "X-Forwarded-For": address } })).toBe("two");
+    }
+    expect(one.requestCount).toBe(0);
+  });
+
+  test("failover sends nothing there either", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one, { weight: 0 }), targetOf(two)]);
+    two.behave({ status: 503 });
+    expect((await ask(route)).status).toBe(503);
+    expect(one.requestCount).toBe(0);
+  });
+
+  test("what runs there when it is drained runs to its end", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two, { priority: 2 })]);
+    const response = await ask(route, { stream: true, fake: { chunks: 6, chunkDelayMs: 50 } });
+    await patchUpstream(gatehouse, route, {
+      targets: [targetOf(one, { weight: 0 }), targetOf(two, { priority: 2 })],
+    });
+    expect(await response.text()).toEndWith("data: [DONE]\n\n");
+    expect(response.headers.get("x-gw-provider")).toBe("one");
+    expect(await servedBy(route)).toBe("two");
+  });
+
+  test("all drained: 503 no_healthy_target with Retry-After", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one, { weight: 0 })]);
+    const response = await ask(route);
+    expect(response.status).toBe(503);
+    expect(((await response.json()) as { code: string }).code).toBe("no_healthy_target");
+    expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+  });
+});
+
+describe("tiers", () => {
+  test("the lowest priority serves, its targets in turn; the others get nothing", async () => {
+    const targets = [
+      targetOf(three, { priority: 5 }),
+      targetOf(one, { priority: 2 }),
+      targetOf(two, { priority: 2 }),
+    ];
+    const route = await seedUpstream(gatehouse, targets);
+    const served = await servedInTurn(route, 10);
+    expect([countOf(served, "one"), countOf(served, "two")]).toEqual([5, 5]);
+    expect(three.requestCount).toBe(0);
+  });
+
+  test("the next tier takes over when the lowest has no healthy target, and gives back when it has", async () => {
+    const targets = [targetOf(one), targetOf(two), targetOf(three, { priority: 2 })];
+    const route = await seedUpstream(gatehouse, targets, {
+      health_checks: { passive: true, threshold: 1, interval: 1 },
+    });
+    one.behave({ status: 500 });
+    two.behave({ status: 500 });
+    expect(await servedBy(route)).toBe("three");
+    one.behave({});
+    two.behave({});
+    expect(await servedInTurn(route, 4)).toEqual(["three", "three", "three", "three"]);
+    await Bun.sleep(1050);
+    expect(new Set(await servedInTurn(route, 4))).toEqual(new Set(["one", "two"]));
+  });
+
+  test("while one target of the lowest tier is healthy it serves alone", async () => {
+    const targets = [targetOf(one), targetOf(two), targetOf(three, { priority: 2 })];
+    const route = await seedUpstream(gatehouse, targets, {
+      health_checks: { passive: true, threshold: 1, interval: 30 },
+    });
+    one.behave({ status: 500 });
+    await servedInTurn(route, 2);
+    expect(await servedInTurn(route, 6)).toEqual(Array.from({ length: 6 }, () => "two"));
+    expect(three.requestCount).toBe(0);
+  });
+
+  test("a lowest tier that does not serve the model is not eligible", async () => {
+    const targets = [
+      targetOf(one, { models: ["another-model"] }),
+      targetOf(two, { priority: 2, models: ["gpt-fake"] }),
+    ];
+    const route = await seedUpstream(gatehouse, targets);
+    expect(await servedInTurn(route, 3)).toEqual(["two", "two", "two"]);
+  });
+
+  test("a drained lowest tier is passed over", async () => {
+    const targets = [targetOf(one, { weight: 0 }), targetOf(two, { priority: 2 })];
+    const route = await seedUpstream(gatehouse, targets);
+    expect(await servedInTurn(route, 3)).toEqual(["two", "two", "two"]);
+  });
+});
+
+describe("balancing goes on where it was when the configuration changes", () => {
+  test("a change of another field does not reset the rotation", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)]);
+    const served: string[] = [];
+    for (let turn = 0; turn < 10; turn++) {
+      served.push(await servedBy(route));
+      await patchUpstream(gatehouse, route, { max_attempts: 2 + (turn % 3) });
+    }
+    const [first, second] = served;
+    expect(first).not.toBe(second);
+    expect(served).toEqual(Array.from({ length: 10 }, (_, at) => (at % 2 === 0 ? first! : second!)));
+  });
+
+  test("nor does a change of something else altogether", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)]);
+    const served: string[] = [];
+    for (let turn = 0; turn < 6; turn++) {
+      served.push(await servedBy(route));
+      await gatehouse.api("POST", "/gateways", { name: `bystander ${turn}` });
+    }
+    expect(served.filter((name, at) => name === served[at % 2])).toHaveLength(6);
+    expect(served[0]).not.toBe(served[1]);
+  });
+
+  test("open requests stay counted", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)], {
+      algorithm: "least-connections",
+    });
+    const held = holdOpen(route, 1);
+    await one.until(() => one.requestCount + two.requestCount === 1);
+    const idle = one.requestCount === 0 ? "one" : "two";
+    await patchUpstream(gatehouse, route, { name: "renamed" });
+    expect(await servedInTurn(route, 4)).toEqual([idle, idle, idle, idle]);
+    await held.letGo();
+  });
+
+  test("the algorithm itself can be changed", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)], { algorithm: "ip-hash" });
+    expect(new Set(await servedInTurn(route, 4)).size).toBe(1);
+    await patchUpstream(gatehouse, route, { algorithm: "round-robin" });
+    expect(new Set(await servedInTurn(route, 4)).size).toBe(2);
+  });
+});

@@ -1,0 +1,428 @@
+// Passive checks: what takes a target out, for how long, what brings it back, and what a 429 does (the contract's
+// section 6). Two tiers make it visible: "one" serves while it is in, "two" while it is not.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Behaviour, FakeProvider } from "../fake-provider/server.ts";
+import {
+  anthropicTargetOf,
+  ask,
+  askRaw,
+  countOf,
+  expectFailure,
+  outcomeOf,
+  patchUpstream,
+  seedUpstream,
+  servedBy,
+  servedInTurn,
+  startProviders,
+  strayOutput,
+  targetOf,
+  type AskOptions,
+  type Route,
+} from "../support/balancing-fixtures.ts";
+import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+
+const THRESHOLD = 2;
+const INTERVAL_MS = 1000;
+/** After an interval, with a little more for slow clocks. */
+const INTERVAL_OVER_MS = INTERVAL_MS + 60;
+const TIMEOUTS = { first_byte: 120, idle: 120 };
+
+/** A busy machine takes its time to start a process. */
+const START_MS = 20_000;
+
+let gatehouse: GatehouseProcess;
+let one: FakeProvider;
+let two: FakeProvider;
+
+beforeAll(async () => {
+  gatehouse = await startGatehouseProcess();
+  [one, two] = await startProviders("one", "two");
+}, START_MS);
+afterAll(async () => {
+  await gatehouse.stop();
+  await Promise.all([one.stop(), two.stop()]);
+});
+beforeEach(() => {
+  one.reset();
+  two.reset();
+});
+
+function seedTiers(checks: Record<string, unknown> = {}): Promise<Route> {
+  return seedUpstream(gatehouse, [targetOf(one), targetOf(two, { priority: 2 })], {
+    health_checks: { passive: true, threshold: THRESHOLD, interval: INTERVAL_MS / 1000, ...checks },
+    timeouts: TIMEOUTS,
+  });
+}
+
+/** Asks whatever may come of it: cut streams end in an error. */
+async function endure(route: Route, options: AskOptions = {}): Promise<void> {
+  await ask(route, options)
+    .then((response) => response.text())
+    .catch(() => null);
+}
+
+describe("failures in a row take a target out", () => {
+  const KINDS: [string, Behaviour, AskOptions][] = [
+    ["no first byte in time", { delayMs: 60_000 }, {}],
+    ["headers that do not end in time", { headerDelayMs: 60_000 }, {}],
+    ["a connection broken before the answer", { closeBeforeAnswer: true }, {}],
+    ["500", { status: 500 }, {}],
+    ["501, which is not failed over", { status: 501 }, {}],
+    ["502", { status: 502 }, {}],
+    ["503", { status: 503 }, {}],
+    ["504", { status: 504 }, {}],
+    ["505, which is not failed over", { status: 505 }, {}],
+    ["529", { status: 529 }, {}],
+    ["a stream cut by an orderly close", { cutAfterChunks: 2 }, { stream: true }],
+    ["a stream cut by a reset", { cutAfterChunks: 2, reset: true }, { stream: true }],
+    ["a stream cut by malformed chunks", { malformedChunk: true }, { stream: true }],
+    ["a stream that goes silent", { stallAfterChunks: 2 }, { stream: true }],
+    ["a whole answer that is cut", { wrongContentLength: "longer" }, {}],
+    [
+      "a big body that is cut",
+      { bigStream: { bytes: 900_000, chunkBytes: 9000 }, cutAfterBytes: 500_000 },
+      {},
+    ],
+  ];
+  test.each(KINDS)("%s", async (_, behaviour, options) => {
+    const route = await seedTiers({ interval: 30 });
+    one.behave(behaviour);
+    for (let failures = 1; failures <= THRESHOLD; failures++) {
+      await endure(route, options);
+      expect(one.requestCount).toBeGreaterThanOrEqual(failures);
+    }
+    one.behave({});
+    const before = one.requestCount;
+    expect(await servedInTurn(route, 3)).toEqual(["two", "two", "two"]);
+    expect(one.requestCount).toBe(before);
+  });
+
+  test("a connection that is refused", async () => {
+    const route = await seedTiers({ interval: 30 });
+    await one.stop();
+    await endure(route);
+    await endure(route);
+    await one.restart();
+    expect(await servedInTurn(route, 3)).toEqual(["two", "two", "two"]);
+    expect(one.requestCount).toBe(0);
+  });
+
+  test("a stream of another format cut before its end", async () => {
+    const targets = [anthropicTargetOf(one), targetOf(two, { priority: 2 })];
+    const route = await seedUpstream(
+      gatehouse,
+      targets,
+      { health_checks: { passive: true, threshold: THRESHOLD, interval: 30 } },
+      { response_format: "openai" },
+    );
+    one.behave({ cutAfterChunks: 3 });
+    for (let failures = 0; failures < THRESHOLD; failures++) await endure(route, { stream: true });
+    one.behave({});
+    expect(await servedBy(route)).toBe("two");
+  });
+
+  test("fewer than the threshold do not", async () => {
+    const route = await seedTiers({ threshold: 3 });
+    one.behave(({ serial }) => (serial <= 2 ? { status: 500 } : {}));
+    expect(await servedInTurn(route, 4)).toEqual(["two", "two", "one", "one"]);
+  });
+
+  test("nor as many with a success between them", async () => {
+    const route = await seedTiers();
+    one.behave(({ serial }) => (serial % 2 === 1 ? { status: 500 } : {}));
+    expect(await servedInTurn(route, 6)).toEqual(["two", "one", "two", "one", "two", "one"]);
+  });
+
+  test("the threshold is 3 and the checks are off by default", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two, { priority: 2 })]);
+    one.behave({ status: 500 });
+    for (let times = 0; times < 6; times++) await endure(route);
+    expect(one.requestCount).toBe(6);
+    await patchUpstream(gatehouse, route, { health_checks: { passive: true } });
+    for (let times = 0; times < 6; times++) await endure(route);
+    expect(one.requestCount).toBe(6 + 3);
+  });
+});
+
+describe("what does not count", () => {
+  test.each([400, 401, 403, 404, 409, 413, 422, 429, 499])("%d", async (status) => {
+    const route = await seedTiers();
+    one.behave({ status });
+    for (let times = 0; times <= THRESHOLD; times++) await endure(route);
+    one.behave({});
+    expect(await servedBy(route)).toBe("one");
+  });
+
+  test("a client that leaves while it waits", async () => {
+    const route = await seedTiers({ threshold: 1 });
+    await patchUpstream(gatehouse, route, { timeouts: { first_byte: 60_000 } });
+    one.behave({ delayMs: 60_000 });
+    for (let times = 1; times <= 3; times++) {
+      const client = await askRaw(route, { stream: false });
+      await one.until(() => one.requestCount === times);
+      client.leave(times % 2 === 0);
+      await one.until(() => one.requests.every((request) => request.aborted));
+    }
+    one.behave({});
+    expect(await servedBy(route)).toBe("one");
+  });
+
+  test("a client that leaves in the middle of a stream", async () => {
+    const route = await seedTiers({ threshold: 1 });
+    one.behave({ chunks: 400, chunkDelayMs: 10 });
+    for (let times = 1; times <= 3; times++) {
+      const client = await askRaw(route, { stream: true });
+      await client.until((received) => received.includes("data: "));
+      client.leave(times % 2 === 0);
+      await one.until(() => one.requests.every((request) => request.aborted));
+    }
+    one.behave({});
+    expect(await servedBy(route)).toBe("one");
+  });
+
+  test("a client that leaves while the provider is silent in the middle of a stream", async () => {
+    const route = await seedTiers({ threshold: 1 });
+    await patchUpstream(gatehouse, route, { timeouts: { idle: 60_000 } });
+    one.behave({ stallAfterChunks: 1 });
+    for (let times = 1; times <= 3; times++) {
+      const client = await askRaw(route, { stream: true });
+      await client.until((received) => received.includes("data: "));
+      client.leave(times % 2 === 0);
+      await one.until(() => one.requests.every((request) => request.aborted));
+    }
+    one.behave({});
+    expect(await servedBy(route)).toBe("one");
+  });
+
+  test("a client that leaves while an answer is read to be translated", async () => {
+    const targets = [anthropicTargetOf(one), targetOf(two, { priority: 2 })];
+    const checks = { health_checks: { passive: true, threshold: 1, interval: 30 } };
+    const route = await seedUpstream(gatehouse, targets, checks, { response_format: "openai" });
+    // In chunks, so that nobody knows beforehand how long it is.
+    one.behave({ body: ['{"type":', '"message"}'], stallAfterChunks: 1 });
+    const client = await askRaw(route, { stream: false });
+    await one.until(() => (one.requests[0]?.bytesSent ?? 0) > 0);
+    await Bun.sleep(50);
+    client.leave();
+    await one.until(() => one.requests[0]?.aborted === true);
+    one.behave({});
+    expect(await servedBy(route)).toBe("one");
+  });
+});
+
+describe("out for `interval` seconds, then one real request tries it", () => {
+  async function takeOut(route: Route): Promise<void> {
+    one.behave({ status: 500 });
+    for (let failures = 0; failures < THRESHOLD; failures++) await endure(route);
+    one.behave({});
+    one.reset();
+  }
+
+  test("nothing reaches it meanwhile, not even a connection; success brings it back", async () => {
+    const route = await seedTiers();
+    await takeOut(route);
+    const outSince = performance.now();
+    const connections = one.connectionsOpened;
+    while (performance.now() - outSince < INTERVAL_MS - 250) {
+      expect(await servedBy(route)).toBe("two");
+      await Bun.sleep(50);
+    }
+    expect([one.requestCount, one.connectionsOpened]).toEqual([0, connections]);
+    await Bun.sleep(INTERVAL_OVER_MS - (performance.now() - outSince));
+    expect(one.requestCount).toBe(0);
+    expect(await servedInTurn(route, 4)).toEqual(["one", "one", "one", "one"]);
+  });
+
+  test("one request only, while the others are served elsewhere", async () => {
+    const route = await seedTiers();
+    await patchUpstream(gatehouse, route, { timeouts: { first_byte: 5000 } });
+    await takeOut(route);
+    await Bun.sleep(INTERVAL_OVER_MS);
+    one.behave({ delayMs: 300 });
+    const served = await Promise.all(Array.from({ length: 12 }, () => servedBy(route)));
+    expect([countOf(served, "one"), countOf(served, "two")]).toEqual([1, 11]);
+    one.behave({});
+    expect(await servedInTurn(route, 3)).toEqual(["one", "one", "one"]);
+  });
+
+  test("its failure takes the target out for another interval", async () => {
+    const route = await seedTiers();
+    await takeOut(route);
+    await Bun.sleep(INTERVAL_OVER_MS);
+    one.behave({ status: 500 });
+    expect(await servedInTurn(route, 3)).toEqual(["two", "two", "two"]);
+    expect(one.requestCount).toBe(1);
+    one.behave({});
+    await Bun.sleep(INTERVAL_MS / 2);
+    expect(await servedBy(route)).toBe("two");
+    await Bun.sleep(INTERVAL_OVER_MS / 2);
+    expect(await servedBy(route)).toBe("one");
+  });
+
+  test("a trial whose client leaves, or that ends in a 4xx, leaves the next request to try", async () => {
+    const route = await seedTiers();
+    await patchUpstream(gatehouse, route, { timeouts: { first_byte: 5000 } });
+    await takeOut(route);
+    await Bun.sleep(INTERVAL_OVER_MS);
+    one.behave({ delayMs: 60_000 });
+    const client = await askRaw(route, { stream: false });
+    await one.until(() => one.requestCount === 1);
+    client.leave();
+    await one.until(() => one.requests[0]?.aborted === true);
+    one.behave({ status: 400 });
+    expect((await ask(route)).status).toBe(400);
+    one.behave({});
+    expect(await servedInTurn(route, 2)).toEqual(["one", "one"]);
+  });
+
+  test("a change of the configuration does not bring it back", async () => {
+    const route = await seedTiers({ interval: 30 });
+    await takeOut(route);
+    await patchUpstream(gatehouse, route, { max_attempts: 2 });
+    expect(await servedInTurn(route, 2)).toEqual(["two", "two"]);
+  });
+});
+
+describe("a 429 with Retry-After rests the target", () => {
+  const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1000).toUTCString();
+
+  test.each([
+    ["in seconds", 1000, (): number | string => 1],
+    // A date has whole seconds: this is one to two from now.
+    ["as an HTTP date", 2000, () => inSeconds(2)],
+  ])("that long, %s", async (_, longestMs, retryAfter) => {
+    const route = await seedTiers({ passive: false });
+    const restedAt = performance.now();
+    one.behave({ rateLimited: { retryAfter: retryAfter() } });
+    expect(await servedBy(route)).toBe("two");
+    one.behave({});
+    expect(await servedInTurn(route, 3)).toEqual(["two", "two", "two"]);
+    while (performance.now() - restedAt < 700) {
+      expect(await servedBy(route)).toBe("two");
+      await Bun.sleep(50);
+    }
+    expect(one.requestCount).toBe(1);
+    await one.until(() => performance.now() - restedAt > longestMs + 60);
+    expect(await servedBy(route)).toBe("one");
+  });
+
+  test("a 429 without it, or with one that is past or senseless, does not", async () => {
+    const route = await seedTiers();
+    one.behave({ status: 429 });
+    await endure(route);
+    for (const retryAfter of [0, "soon", "-5", inSeconds(-3600)]) {
+      one.behave({ rateLimited: { retryAfter } });
+      await endure(route);
+    }
+    expect(one.requestCount).toBe(5);
+  });
+
+  test("the later of two deadlines holds", async () => {
+    const route = await seedTiers();
+    await patchUpstream(gatehouse, route, { timeouts: { first_byte: 5000 } });
+    one.behave(({ serial }) =>
+      serial === 1 ? { rateLimited: { retryAfter: 30 } } : { rateLimited: { retryAfter: 1 }, delayMs: 150 },
+    );
+    await Promise.all([servedBy(route), servedBy(route)]);
+    expect(one.requestCount).toBe(2);
+    one.behave({});
+    await Bun.sleep(1200);
+    expect(await servedInTurn(route, 2)).toEqual(["two", "two"]);
+  });
+
+  test("60 s at most", async () => {
+    // Both rest. Of two that rest, the one whose rest ends first is asked: the first, unless its hour was believed.
+    const route = await seedTiers();
+    one.behave({ rateLimited: { retryAfter: 3600 } });
+    two.behave({ rateLimited: { retryAfter: 90 } });
+    expect((await outcomeOf(await ask(route))).status).toBe(429);
+    one.behave({});
+    two.behave({});
+    expect(await servedBy(route)).toBe("one");
+  });
+
+  test("the only one is asked all the same", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)]);
+    one.behave({ rateLimited: { retryAfter: 30 } });
+    const response = await ask(route);
+    expect(response.headers.get("retry-after")).toBe("30");
+    expect(response.status).toBe(429);
+    one.behave({});
+    expect(await servedInTurn(route, 2)).toEqual(["one", "one"]);
+  });
+
+  test("so is the only one that is not out or drained", async () => {
+    const targets = [targetOf(one), targetOf(two, { priority: 2 })];
+    const route = await seedUpstream(gatehouse, targets, {
+      health_checks: { passive: true, threshold: 1, interval: 30 },
+    });
+    one.behave({ rateLimited: { retryAfter: 30 } });
+    two.behave({ status: 500 });
+    await endure(route);
+    one.behave({});
+    const before = two.requestCount;
+    expect(await servedInTurn(route, 2)).toEqual(["one", "one"]);
+    expect(two.requestCount).toBe(before);
+  });
+
+  test("a change of the configuration does not end the rest", async () => {
+    const route = await seedTiers();
+    one.behave({ rateLimited: { retryAfter: 30 } });
+    await endure(route);
+    one.behave({});
+    await patchUpstream(gatehouse, route, { max_attempts: 2 });
+    expect(await servedInTurn(route, 2)).toEqual(["two", "two"]);
+  });
+});
+
+describe("none left", () => {
+  test("503 no_healthy_target with Retry-After, at once, and nobody is asked", async () => {
+    const targets = [targetOf(one), targetOf(two, { priority: 2 })];
+    const route = await seedUpstream(gatehouse, targets, {
+      health_checks: { passive: true, threshold: 1, interval: 20 },
+    });
+    one.behave({ status: 500 });
+    two.behave({ status: 500 });
+    await endure(route);
+    one.behave({ delayMs: 60_000 });
+    two.behave({ delayMs: 60_000 });
+    const startedAt = performance.now();
+    const headers = await expectFailure(await ask(route), 503, "no_healthy_target");
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+    const retryAfter = Number(headers.get("retry-after"));
+    expect(retryAfter).toBeGreaterThanOrEqual(19);
+    expect(retryAfter).toBeLessThanOrEqual(20);
+    expect([one.requestCount, two.requestCount]).toEqual([1, 1]);
+  });
+
+  test("a client that waits for Retry-After is served", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)], {
+      health_checks: { passive: true, threshold: 1, interval: 1 },
+    });
+    one.behave({ status: 500 });
+    await endure(route);
+    one.behave({});
+    const headers = await expectFailure(await ask(route), 503, "no_healthy_target");
+    await Bun.sleep(Number(headers.get("retry-after")) * 1000);
+    expect(await servedBy(route)).toBe("one");
+  });
+
+  test("while the one trial is under way too", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)], {
+      health_checks: { passive: true, threshold: 1, interval: 1 },
+    });
+    one.behave({ status: 500 });
+    await endure(route);
+    await Bun.sleep(INTERVAL_OVER_MS);
+    one.behave({ delayMs: 400 });
+    const trial = servedBy(route);
+    await one.until(() => one.requestCount === 2);
+    const headers = await expectFailure(await ask(route), 503, "no_healthy_target");
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(await trial).toBe("one");
+  });
+});
+
+test("nothing but log lines was printed", () => {
+  expect(strayOutput(gatehouse)).toEqual([]);
+});

@@ -1,0 +1,292 @@
+// Section 4 of the contract, keys: who is let in, who is refused and how, and from which moment on.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { HeaderPair } from "../fake-provider/behaviour.ts";
+import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import {
+  onlyRequest,
+  rawCall,
+  seedKey,
+  seedRoute,
+  targetAt,
+  type RawAnswer,
+  type SeededRoute,
+} from "../support/proxy-fixtures.ts";
+
+let provider: FakeProvider;
+let gatehouse: GatehouseProcess;
+/** Started with REQUIRE_API_KEY=true. */
+let strict: GatehouseProcess;
+
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  [gatehouse, strict] = await Promise.all([
+    startGatehouseProcess(),
+    startGatehouseProcess({ env: { REQUIRE_API_KEY: "true" } }),
+  ]);
+});
+afterAll(async () => {
+  await Promise.all([gatehouse.stop(), strict.stop(), provider.stop()]);
+});
+beforeEach(() => provider.reset());
+
+const UNKNOWN_KEY = `gw_${"A".repeat(43)}`;
+const CREDENTIALS = { header_name: "Authorization", header_value: "Bearer sk-of-the-target" };
+
+function route(
+  fields: { gateway?: string | Record<string, unknown>; rule?: Record<string, unknown> } = {},
+  on = gatehouse,
+): Promise<SeededRoute> {
+  const targets = [targetAt(provider, { path: "/echo", credentials: CREDENTIALS })];
+  return seedRoute(on, { upstream: { targets }, ...fields });
+}
+
+async function outcome(path: string, headers: readonly HeaderPair[] = [], on = gatehouse): Promise<string> {
+  return outcomeOf(await rawCall(on.proxyUrl, { target: path, headers }));
+}
+
+function outcomeOf(answer: RawAnswer): string {
+  return answer.status === 200 ? "served" : `${answer.status} ${answer.json().code}`;
+}
+
+const withKey = (key: string): HeaderPair[] => [["X-GW-API-Key", key]];
+
+describe("a presented key", () => {
+  test("that is valid is served", async () => {
+    const { gateway, path } = await route();
+    const { key } = await seedKey(gatehouse, gateway);
+    expect(await outcome(path, withKey(key))).toBe("served");
+  });
+
+  test.each([
+    UNKNOWN_KEY,
+    "gw_short",
+    "nonsense",
+    "",
+    `${UNKNOWN_KEY}x`,
+    "gw_%00",
+    "constructor",
+    `${UNKNOWN_KEY}, ${UNKNOWN_KEY}`,
+  ])("that is unknown is 401, even where no key is asked for: %p", async (key) => {
+    const { path } = await route();
+    const answer = await rawCall(gatehouse.proxyUrl, { target: path, headers: withKey(key) });
+    expect(outcomeOf(answer)).toBe("401 invalid_api_key");
+    expect(provider.requestCount).toBe(0);
+  });
+
+  test("that differs in one character, or in case, is unknown", async () => {
+    const { gateway, path } = await route();
+    const { key } = await seedKey(gatehouse, gateway);
+    const other = key.endsWith("A") ? "B" : "A";
+    expect(await outcome(path, withKey(key.slice(0, -1) + other))).toBe("401 invalid_api_key");
+    expect(await outcome(path, withKey(key.toUpperCase()))).toBe("401 invalid_api_key");
+    expect(await outcome(path, withKey(key.slice(3)))).toBe("401 invalid_api_key");
+  });
+
+  test("is judged before the rule is looked for: an unknown one is 401 where nothing is", async () => {
+    expect(await outcome("/nowhere-at-all", withKey(UNKNOWN_KEY))).toBe("401 invalid_api_key");
+  });
+
+  test("is served until the second of its expiry, and is 401 from then on", async () => {
+    const { gateway, path } = await route();
+    const expiresAt = Math.ceil(Date.now() / 1000) * 1000 + 1000;
+    const { key } = await seedKey(gatehouse, gateway, { expires_at: new Date(expiresAt).toISOString() });
+    let servedLast = 0;
+    let refusedFirst = Infinity;
+    while (refusedFirst === Infinity) {
+      const before = Date.now();
+      const result = await outcome(path, withKey(key));
+      if (result === "served") servedLast = before;
+      else {
+        expect(result).toBe("401 invalid_api_key");
+        refusedFirst = Date.now();
+      }
+      if (Date.now() > expiresAt + 3000) throw new Error("it is still served long after its expiry");
+      await Bun.sleep(5);
+    }
+    expect(servedLast).toBeGreaterThan(0);
+    expect(servedLast).toBeLessThan(expiresAt);
+    expect(refusedFirst).toBeGreaterThanOrEqual(expiresAt);
+  });
+
+  test("whose expiry is moved lives on; set back to none it never ends", async () => {
+    const { gateway, path } = await route();
+    const soon = new Date(Date.now() + 1500).toISOString();
+    const { id, key } = await seedKey(gatehouse, gateway, { expires_at: soon });
+    await gatehouse.api("PATCH", `/iam/api-keys/${id}`, { expires_at: null });
+    await Bun.sleep(Math.max(0, Date.parse(soon) - Date.now()) + 20);
+    expect(await outcome(path, withKey(key))).toBe("served");
+  });
+
+  test("that is revoked is 401 at once: the first request after the reply is refused", async () => {
+    const { gateway, path } = await route();
+    for (let round = 0; round < 10; round++) {
+      const { id, key } = await seedKey(gatehouse, gateway);
+      expect(await outcome(path, withKey(key))).toBe("served");
+      expect((await gatehouse.api("DELETE", `/iam/api-keys/${id}`)).status).toBe(204);
+      expect(await outcome(path, withKey(key))).toBe("401 invalid_api_key");
+    }
+  });
+
+  test("that is rotated ends at once, and the new one is valid at once", async () => {
+    const { gateway, path } = await route();
+    const { id, key } = await seedKey(gatehouse, gateway);
+    const rotated = await gatehouse.api("POST", `/iam/api-keys/${id}/rotate`);
+    expect(rotated.status).toBe(200);
+    expect(await outcome(path, withKey(key))).toBe("401 invalid_api_key");
+    expect(await outcome(path, withKey(rotated.body.key))).toBe("served");
+  });
+
+  test("of a deleted gateway is 401", async () => {
+    const { gateway, path } = await route();
+    const { key } = await seedKey(gatehouse, gateway);
+    expect((await gatehouse.api("DELETE", `/gateways/${gateway}?cascade=true`)).status).toBe(204);
+    expect(await outcome(path, withKey(key))).toBe("401 invalid_api_key");
+  });
+});
+
+describe("policies", () => {
+  test("valid, but this rule is not among its policies: 403", async () => {
+    const allowed = await route();
+    const other = await route({ gateway: allowed.gateway });
+    const { key } = await seedKey(gatehouse, allowed.gateway, { policies: [allowed.rule] });
+    expect(await outcome(allowed.path, withKey(key))).toBe("served");
+    expect(await outcome(other.path, withKey(key))).toBe("403 rule_not_allowed");
+    expect(provider.requestCount).toBe(1);
+  });
+
+  test("none are every rule of the gateway, later ones too", async () => {
+    const first = await route();
+    const { key } = await seedKey(gatehouse, first.gateway);
+    const later = await route({ gateway: first.gateway });
+    expect(await outcome(first.path, withKey(key))).toBe("served");
+    expect(await outcome(later.path, withKey(key))).toBe("served");
+  });
+
+  test("changed ones are in force with the reply", async () => {
+    const first = await route();
+    const second = await route({ gateway: first.gateway });
+    const { id, key } = await seedKey(gatehouse, first.gateway, { policies: [first.rule] });
+    await gatehouse.api("PATCH", `/iam/api-keys/${id}`, { policies: [second.rule] });
+    expect(await outcome(first.path, withKey(key))).toBe("403 rule_not_allowed");
+    expect(await outcome(second.path, withKey(key))).toBe("served");
+  });
+
+  test("do not make another rule serve: the best match decides, then its policies", async () => {
+    const exact = await route({ rule: { path: "/policy/exact" } });
+    const prefix = await route({ gateway: exact.gateway, rule: { path: "/policy/*" } });
+    const { key } = await seedKey(gatehouse, exact.gateway, { policies: [prefix.rule] });
+    expect(await outcome("/policy/exact", withKey(key))).toBe("403 rule_not_allowed");
+    expect(await outcome("/policy/other", withKey(key))).toBe("served");
+  });
+});
+
+describe("a missing key", () => {
+  test.each([
+    // gateway, rule, what a request without a key gets
+    [false, null, "served"],
+    [true, null, "401 api_key_required"],
+    [false, true, "401 api_key_required"],
+    [true, false, "served"],
+    [true, true, "401 api_key_required"],
+    [false, false, "served"],
+  ] as const)("gateway %p, rule %p: %s", async (gatewayAsks, ruleAsks, expected) => {
+    const { gateway, path } = await route({
+      gateway: { require_api_key: gatewayAsks },
+      rule: { require_api_key: ruleAsks },
+    });
+    expect(await outcome(path)).toBe(expected);
+    const { key } = await seedKey(gatehouse, gateway);
+    expect(await outcome(path, withKey(key))).toBe("served");
+  });
+
+  test("REQUIRE_API_KEY asks for one on every rule, a rule's own false included", async () => {
+    for (const ruleAsks of [null, false, true]) {
+      const { gateway, path } = await route({ rule: { require_api_key: ruleAsks } }, strict);
+      expect(await outcome(path, [], strict)).toBe("401 api_key_required");
+      const { key } = await seedKey(strict, gateway);
+      expect(await outcome(path, withKey(key), strict)).toBe("served");
+    }
+  });
+
+  test("is not made good by a provider's key or an admin token", async () => {
+    const { path } = await route({ rule: { require_api_key: true } });
+    expect(await outcome(path, [["Authorization", "Bearer sk-real"]])).toBe("401 api_key_required");
+    expect(await outcome(path, [["Authorization", `Bearer ${gatehouse.token}`]])).toBe(
+      "401 api_key_required",
+    );
+    expect(await outcome(path, [["x-api-key", "sk-ant-real"]])).toBe("401 api_key_required");
+    expect(provider.requestCount).toBe(0);
+  });
+
+  test("a changed demand of the gateway is in force with the reply", async () => {
+    const { gateway, path } = await route();
+    expect(await outcome(path)).toBe("served");
+    await gatehouse.api("PATCH", `/gateways/${gateway}`, { require_api_key: true });
+    expect(await outcome(path)).toBe("401 api_key_required");
+  });
+});
+
+describe("a gw_ value where the usual SDKs put theirs", () => {
+  const places: [string, (key: string) => HeaderPair][] = [
+    ["Authorization: Bearer", (key) => ["Authorization", `Bearer ${key}`]],
+    ["authorization: bearer", (key) => ["authorization", `bearer ${key}`]],
+    ["x-api-key", (key) => ["x-api-key", key]],
+    ["api-key", (key) => ["api-key", key]],
+  ];
+
+  test.each(places)("counts as the key: %s", async (_, place) => {
+    const { gateway, path } = await route({ rule: { path: "/sdk-place", require_api_key: true } });
+    // Another gateway with the same rule: only the key can tell which is meant.
+    const decoy = await route({ rule: { path: "/sdk-place" } });
+    const { key } = await seedKey(gatehouse, gateway);
+    expect(await outcome(path, [place(key)])).toBe("served");
+    expect(await outcome(path, [place(UNKNOWN_KEY)])).toBe("401 invalid_api_key");
+    expect(onlyRequest(provider).headers.flat().join("\n")).not.toContain(key);
+    for (const each of [gateway, decoy.gateway])
+      expect((await gatehouse.api("DELETE", `/gateways/${each}?cascade=true`)).status).toBe(204);
+  });
+
+  test("counts in one of them though another holds a provider's credential", async () => {
+    const { gateway, path } = await route({ rule: { require_api_key: true } });
+    const { key } = await seedKey(gatehouse, gateway);
+    for (const [name, place] of places) {
+      const others = places
+        .map(([, other]) => other("sk-a-provider-credential"))
+        .filter(([header]) => header.toLowerCase() !== place(key)[0].toLowerCase());
+      const unique = new Map(others.map(([header, value]) => [header.toLowerCase(), value]));
+      expect({ name, outcome: await outcome(path, [...unique, place(key)]) }).toEqual({
+        name,
+        outcome: "served",
+      });
+    }
+  });
+
+  test("X-GW-API-Key counts before any of them", async () => {
+    const { gateway, path } = await route();
+    const { key } = await seedKey(gatehouse, gateway);
+    const own: HeaderPair = ["X-GW-API-Key", key];
+    expect(await outcome(path, [own, ["Authorization", "Bearer sk-real"]])).toBe("served");
+  });
+
+  test("other credentials there are no keys of ours", async () => {
+    const { path } = await route();
+    expect(await outcome(path, [["Authorization", "Bearer sk-real"]])).toBe("served");
+    expect(await outcome(path, [["x-api-key", "sk-ant"]])).toBe("served");
+    expect(await outcome(path, [["Authorization", "Basic Z3dfOng="]])).toBe("served");
+  });
+});
+
+test("last_used_at is right within five seconds", async () => {
+  const { gateway, path } = await route();
+  const { id, key } = await seedKey(gatehouse, gateway);
+  const read = async () =>
+    (await gatehouse.api("GET", `/iam/api-keys/${id}`)).body.last_used_at as string | null;
+  expect(await read()).toBeNull();
+  const before = Date.now();
+  expect(await outcome(path, withKey(key))).toBe("served");
+  const after = Date.now();
+  const usedAt = Date.parse(await waitFor(read, 5000));
+  expect(usedAt).toBeGreaterThanOrEqual(before);
+  expect(usedAt).toBeLessThanOrEqual(after + 1000);
+});

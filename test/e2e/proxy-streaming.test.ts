@@ -1,0 +1,435 @@
+// Streams: unbuffered, at the client's pace, ended with the client, and broken where the provider broke them
+// (the contract's sections 5 and 6).
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { connectRaw, type RawClient } from "../fake-provider/raw-client.ts";
+import type { Behaviour, FakeProvider } from "../fake-provider/server.ts";
+import {
+  accessLine,
+  anthropicTargetOf,
+  ask,
+  askRaw,
+  endedCleanly,
+  outcomeOf,
+  residentBytes,
+  seedUpstream,
+  servedBy,
+  startProviders,
+  strayOutput,
+  targetOf,
+  unchunk,
+  type Route,
+} from "../support/balancing-fixtures.ts";
+import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+
+const MB = 1 << 20;
+/** The contract says 250 ms; a busy machine gets four times that. */
+const ABORT_DEADLINE_MS = 1000;
+
+/** A busy machine takes its time to start a process. */
+const START_MS = 20_000;
+
+let gatehouse: GatehouseProcess;
+let one: FakeProvider;
+let two: FakeProvider;
+/** As the provider speaks, and put into the OpenAI chat shape. */
+let plain: Route;
+let translated: Route;
+
+beforeAll(async () => {
+  gatehouse = await startGatehouseProcess({ env: { MAX_BODY_BYTES: String(64 * MB) } });
+  [one, two] = await startProviders("one", "two");
+  plain = await seedUpstream(gatehouse, [targetOf(one)]);
+  translated = await seedUpstream(gatehouse, [anthropicTargetOf(one)], {}, { response_format: "openai" });
+}, START_MS);
+afterAll(async () => {
+  await gatehouse.stop();
+  await Promise.all([one.stop(), two.stop()]);
+});
+beforeEach(() => {
+  one.reset();
+  two.reset();
+});
+
+const EVENTS = [
+  "data: one\n\n",
+  "data: two\r\n\r\n",
+  ": a comment\n\n",
+  "event: x\ndata: three\n\n",
+  "data: 4\n\n",
+];
+
+function headOf(received: string): string {
+  return received.slice(0, received.indexOf("\r\n\r\n"));
+}
+
+describe("streams are unbuffered", () => {
+  test.each([1, 2, 3, 4])("after %d chunks of a stream the client has all of them", async (chunks) => {
+    one.behave({ body: EVENTS, stallAfterChunks: chunks });
+    const client = await askRaw(plain, { stream: true });
+    const sent = EVENTS.slice(0, chunks).join("");
+    await client.until((received) => unchunk(received) === sent);
+    client.leave();
+  });
+
+  test("chunks arrive one by one, not joined", async () => {
+    one.behave({ body: EVENTS, chunkDelayMs: 60 });
+    const response = await ask(plain, { stream: true });
+    const arrived: string[] = [];
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body as ReadableStream<Uint8Array>)
+      arrived.push(decoder.decode(chunk));
+    expect(arrived).toEqual(EVENTS);
+  });
+
+  test("a body that is no event stream too", async () => {
+    one.behave({ bigStream: { bytes: 5000, chunkBytes: 1000 }, stallAfterChunks: 2 });
+    const client = await askRaw(plain, { stream: false });
+    await client.until((received) => unchunk(received).length === 2000);
+    client.leave();
+  });
+
+  test("a stream that is translated too", async () => {
+    one.behave({ text: "alpha beta gamma", chunkDelayMs: 100 });
+    const client = await askRaw(translated, { stream: true });
+    await client.until((received) => received.includes("alpha"));
+    expect(client.received()).not.toContain("gamma");
+    expect(one.requests[0]!.finished).toBe(false);
+    await client.until((received) => received.includes("[DONE]"));
+    client.leave();
+  });
+
+  test("a compressed stream stays compressed and comes in its pieces", async () => {
+    one.behave({ body: EVENTS.map((event) => event.repeat(50)), gzip: true, chunkDelayMs: 20 });
+    const client = await askRaw(plain, { stream: true, fake: { headers: [["X-Own", "yes"]] } });
+    await client.until((received) => unchunk(received).length > 0);
+    expect(one.requests[0]!.finished).toBe(false);
+    const received = await client.until(endedCleanly);
+    client.leave();
+    expect(headOf(received)).toMatch(/^content-encoding: gzip\r?$/im);
+    const bytes = Buffer.from(unchunk(received), "latin1");
+    expect(Buffer.from(Bun.gunzipSync(bytes)).toString()).toBe(
+      EVENTS.map((event) => event.repeat(50)).join(""),
+    );
+  });
+
+  test("X-Accel-Buffering: no is on streams, and only there", async () => {
+    const whole = await ask(plain);
+    const stream = await ask(plain, { stream: true });
+    const inOtherWords = await ask(translated, { stream: true });
+    expect(whole.headers.get("x-accel-buffering")).toBeNull();
+    expect(stream.headers.get("x-accel-buffering")).toBe("no");
+    expect(inOtherWords.headers.get("x-accel-buffering")).toBe("no");
+    await Promise.all([whole.text(), stream.text(), inOtherWords.text()]);
+  });
+
+  test("a stream comes byte for byte, and is logged complete", async () => {
+    const odd = [
+      "data: caf",
+      "\u00e9 \u{1f600}\n",
+      "\n\n\ndata:x\r",
+      "\n\r\n",
+      "data: \0\n\n",
+      "no newline at its end",
+    ];
+    one.behave({ body: odd.map((piece) => Buffer.from(piece)) });
+    const requestId = crypto.randomUUID();
+    const response = await ask(plain, { stream: true, headers: { "X-Request-Id": requestId } });
+    expect(await response.text()).toBe(odd.join(""));
+    expect((await accessLine(gatehouse, requestId)).outcome).toBe("complete");
+  });
+
+  test("no [DONE] is added to a stream whose provider sends none", async () => {
+    one.behave({ body: EVENTS });
+    expect(await (await ask(plain, { stream: true })).text()).toBe(EVENTS.join(""));
+  });
+});
+
+describe("a client that does not read", () => {
+  const SIZE = 300 * MB;
+  const shapes: [string, () => Route, boolean][] = [
+    ["a body", () => plain, false],
+    ["a stream", () => plain, true],
+    ["a translated stream", () => translated, true],
+  ];
+  test.each(shapes)(
+    "of %s holds the provider back, and costs bounded memory",
+    async (_, route, stream) => {
+      one.behave({ bigStream: { bytes: SIZE, chunkBytes: 1 << 16 } });
+      const before = residentBytes(gatehouse);
+      const client = await askRaw(route(), { stream });
+      await client.until((received) => received.length > 0);
+      client.pause();
+      let sent = -1;
+      await waitFor(async () => {
+        const was = sent;
+        await Bun.sleep(250);
+        sent = one.requests[0]!.bytesSent;
+        return sent === was ? true : null;
+      }, 8000);
+      expect(one.requests[0]!.finished).toBe(false);
+      // What two loopback connections may hold in the kernel, and some.
+      expect(sent).toBeLessThan(40 * MB);
+      expect(residentBytes(gatehouse) - before).toBeLessThan(64 * MB);
+      client.resume();
+      client.leave(true);
+      await one.until(() => one.requests[0]?.aborted === true);
+    },
+    15_000,
+  );
+
+  test("and then reads gets every byte", async () => {
+    const bytes = 30 * MB;
+    one.behave({ bigStream: { bytes, chunkBytes: 1 << 16 } });
+    const client = await askRaw(plain, { stream: false });
+    await client.until((received) => received.length > 0);
+    client.pause();
+    await Bun.sleep(300);
+    client.resume();
+    await one.until(() => one.requests[0]?.finished === true);
+    await waitFor(() => (client.received().endsWith("\r\n0\r\n\r\n") ? true : null), 4000);
+    expect(unchunk(client.received()).length).toBe(bytes);
+    client.leave();
+  });
+});
+
+describe("the client leaves: the provider's request is aborted", () => {
+  const latencies: string[] = [];
+  afterAll(() => {
+    if (process.env["GATEHOUSE_REPORT"] !== undefined) process.stdout.write(`${latencies.join("\n")}\n`);
+  });
+
+  const stalledBody: Behaviour = {
+    headers: [["Content-Length", "5000"]],
+    body: ["{"],
+    stallAfterChunks: 1,
+  };
+  const begun = (client: RawClient) => client.until((received) => received.includes("\r\n\r\n"));
+  const arrived = () => one.until(() => one.requestCount === 1);
+  const midBody = () => one.until(() => (one.requests[0]?.bytesSent ?? 0) > 0);
+
+  type Phase = [string, () => Route, boolean, Behaviour, (client: RawClient) => Promise<unknown>];
+  const PHASES: Phase[] = [
+    ["while it waits", () => plain, true, { delayMs: 60_000 }, arrived],
+    ["while the headers come", () => plain, true, { headerDelayMs: 60_000 }, midBody],
+    ["in a stream that flows", () => plain, true, { chunks: 5000, chunkDelayMs: 10 }, begun],
+    ["in a stream that is silent", () => plain, true, { stallAfterChunks: 1 }, begun],
+    ["in a stream that has not begun", () => plain, true, { stallAfterChunks: 0 }, midBody],
+    ["in a translated stream that flows", () => translated, true, { chunks: 5000, chunkDelayMs: 10 }, begun],
+    ["in a translated stream that is silent", () => translated, true, { stallAfterChunks: 4 }, begun],
+    ["in a whole answer that is on its way", () => plain, false, stalledBody, midBody],
+    ["in a whole answer to be translated", () => translated, false, stalledBody, midBody],
+    [
+      "in a big body that is silent",
+      () => plain,
+      false,
+      { bigStream: { bytes: MB, chunkBytes: 1 << 16 }, stallAfterChunks: 3 },
+      begun,
+    ],
+    [
+      "in a big body that flows",
+      () => plain,
+      false,
+      { bigStream: { bytes: 4000 * MB, chunkBytes: 1 << 16 } },
+      begun,
+    ],
+  ];
+  const WAYS: [string, boolean][] = [
+    ["orderly", false],
+    ["with a reset", true],
+  ];
+  const CASES = PHASES.flatMap(([name, ...phase]) =>
+    WAYS.map(([way, reset]) => [`${name}, ${way}`, reset, ...phase] as const),
+  );
+
+  test.each(CASES)("%s", async (name, reset, route, stream, behaviour, until) => {
+    one.behave(behaviour);
+    const requestId = crypto.randomUUID();
+    const client = await askRaw(route(), { stream, requestId });
+    await until(client);
+    expect(one.requests[0]!.aborted).toBe(false);
+    const leftAt = performance.now();
+    client.leave(reset);
+    await one.until(() => one.requests[0]?.aborted === true, ABORT_DEADLINE_MS);
+    latencies.push(`${(one.requests[0]!.abortedAt! - leftAt).toFixed(1)} ms  ${name}`);
+    expect((await accessLine(gatehouse, requestId)).outcome).toBe("client_left");
+    expect(one.requestCount).toBe(1);
+  });
+
+  test("while it uploads: nobody is asked, and it is logged", async () => {
+    const requestId = crypto.randomUUID();
+    const client = await connectRaw(Number(new URL(plain.url).port));
+    client.send(
+      `POST ${plain.path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n` +
+        `X-Request-Id: ${requestId}\r\nContent-Length: 5000\r\n\r\n{"messages":[`,
+    );
+    await Bun.sleep(100);
+    client.leave();
+    expect((await accessLine(gatehouse, requestId)).outcome).toBe("client_left");
+    expect(one.requestCount).toBe(0);
+  });
+
+  test("while its body goes to a provider that is slow to take it", async () => {
+    const size = 48 * MB;
+    const seen = { bytes: 0, isClosed: false };
+    const taking: { socket: Bun.Socket | null } = { socket: null };
+    const listener = Bun.listen({
+      hostname: "127.0.0.1",
+      port: 0,
+      socket: {
+        data(socket, bytes) {
+          seen.bytes += bytes.length;
+          taking.socket = socket;
+          socket.pause();
+        },
+        close() {
+          seen.isClosed = true;
+        },
+      },
+    });
+    const target = { provider: "slow", base_url: `http://127.0.0.1:${listener.port}`, path: "/v1" };
+    const route = await seedUpstream(gatehouse, [target]);
+    const leaving = new AbortController();
+    const asked = fetch(route.url, { method: "POST", body: new Uint8Array(size), signal: leaving.signal });
+    await waitFor(() => taking.socket, 4000);
+    leaving.abort();
+    await asked.catch(() => null);
+    await Bun.sleep(250);
+    // Only what the kernel had taken by then is left to read, and then the end.
+    await waitFor(() => {
+      if (!seen.isClosed) taking.socket!.resume();
+      return seen.isClosed ? true : null;
+    }, 4000);
+    expect(seen.bytes).toBeLessThan(size);
+    listener.stop(true);
+  });
+
+  test("during a further attempt", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two, { priority: 2 })]);
+    one.behave({ status: 503 });
+    two.behave({ delayMs: 60_000 });
+    const client = await askRaw(route, { stream: true });
+    await two.until(() => two.requestCount === 1);
+    client.leave();
+    await two.until(() => two.requests[0]?.aborted === true, ABORT_DEADLINE_MS);
+    expect([one.requestCount, two.requestCount]).toEqual([1, 1]);
+  });
+
+  test("while it does not read", async () => {
+    one.behave({ bigStream: { bytes: 300 * MB, chunkBytes: 1 << 16 } });
+    const requestId = crypto.randomUUID();
+    const client = await askRaw(plain, { stream: false, requestId });
+    await begun(client);
+    client.pause();
+    await Bun.sleep(500);
+    client.leave(true);
+    await one.until(() => one.requests[0]?.aborted === true, ABORT_DEADLINE_MS);
+    expect((await accessLine(gatehouse, requestId)).outcome).toBe("client_left");
+  });
+});
+
+describe("the provider cuts a stream: the client's ends broken, never with an invented end", () => {
+  const CUTS: [string, Behaviour][] = [
+    ["an orderly close", { cutAfterChunks: 3 }],
+    ["a reset", { cutAfterChunks: 3, reset: true }],
+    ["a close within an event", { cutAfterBytes: 42 }],
+    ["a close before the last chunk", { malformedChunk: "unfinished" }],
+    ["a chunk without a size", { malformedChunk: "size" }],
+    ["a chunk longer than its size", { malformedChunk: "overrun" }],
+  ];
+  test.each(CUTS)("by %s", async (_, behaviour) => {
+    one.behave({ body: EVENTS, chunkDelayMs: 20, ...behaviour });
+    const requestId = crypto.randomUUID();
+    const client = await askRaw(plain, { stream: true, requestId });
+    const { received } = await client.ended;
+    const payload = unchunk(received);
+    expect(endedCleanly(received)).toBe(false);
+    expect(received).toStartWith("HTTP/1.1 200");
+    expect(payload).toStartWith("data: one");
+    expect(EVENTS.join("")).toStartWith(payload);
+    expect((await accessLine(gatehouse, requestId)).outcome).toBe("incomplete");
+  });
+
+  // "unfinished" has its message_stop: that stream is whole in its own format, whatever its framing says.
+  const TRANSLATED: [string, Behaviour][] = CUTS.filter(
+    ([, { malformedChunk }]) => malformedChunk !== "unfinished",
+  );
+  test.each(TRANSLATED)("by %s, in a translated stream", async (_, behaviour) => {
+    one.behave({ chunkDelayMs: 20, ...behaviour, ...(behaviour.cutAfterBytes && { cutAfterBytes: 700 }) });
+    const requestId = crypto.randomUUID();
+    const client = await askRaw(translated, { stream: true, requestId });
+    const { received } = await client.ended;
+    expect(endedCleanly(received)).toBe(false);
+    expect(received).not.toContain("[DONE]");
+    expect(received).not.toContain('"finish_reason":"');
+    expect((await accessLine(gatehouse, requestId)).outcome).toBe("incomplete");
+  });
+
+  test("a translated stream that ends in order but before its end, all that came being passed on", async () => {
+    const start =
+      'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"c","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}\n\n';
+    const block =
+      'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n';
+    const delta =
+      'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"alpha"}}\n\n';
+    one.behave({ body: [start, block, delta], chunkDelayMs: 20 });
+    const requestId = crypto.randomUUID();
+    const { received } = await (await askRaw(translated, { stream: true, requestId })).ended;
+    expect(received).toContain("alpha");
+    expect(received).not.toContain("[DONE]");
+    expect(endedCleanly(received)).toBe(false);
+    expect((await accessLine(gatehouse, requestId)).outcome).toBe("incomplete");
+  });
+
+  const BODIES: [string, Behaviour][] = [
+    ["of a known length, closed", { body: "x".repeat(600_000), wrongContentLength: "longer" }],
+    ["of a known length, reset", { body: "x".repeat(600_000), cutAfterBytes: 400_000, reset: true }],
+    ["in chunks, closed", { bigStream: { bytes: MB, chunkBytes: 50_000 }, cutAfterChunks: 6 }],
+    ["in chunks, reset", { bigStream: { bytes: MB, chunkBytes: 50_000 }, cutAfterChunks: 6, reset: true }],
+    [
+      "in chunks, malformed",
+      { bigStream: { bytes: MB, chunkBytes: 50_000 }, malformedChunk: true, chunkDelayMs: 20 },
+    ],
+  ];
+  test.each(BODIES)("a big body %s", async (_, behaviour) => {
+    one.behave(behaviour);
+    const requestId = crypto.randomUUID();
+    const { received } = await (await askRaw(plain, { stream: false, requestId })).ended;
+    expect(received).toStartWith("HTTP/1.1 200");
+    expect(endedCleanly(received)).toBe(false);
+    expect((await accessLine(gatehouse, requestId)).outcome).toBe("incomplete");
+  });
+
+  test("an HTTP client sees an error, not an end", async () => {
+    one.behave({ body: EVENTS, chunkDelayMs: 20, cutAfterChunks: 2 });
+    const response = await ask(plain, { stream: true });
+    const reading = response.text().then(
+      () => "an end",
+      () => "an error",
+    );
+    expect(await reading).toBe("an error");
+  });
+
+  test("bytes beyond the announced length go to nobody, least of all to the next client", async () => {
+    one.behave({ wrongContentLength: "shorter" });
+    await outcomeOf(await ask(plain));
+    one.behave({});
+    for (let times = 0; times < 4; times++) {
+      const outcome = await outcomeOf(await ask(plain));
+      expect(outcome.status).toBe(200);
+      expect(JSON.parse(outcome.text)).toHaveProperty("choices");
+    }
+  });
+
+  test("the next request is served as ever", async () => {
+    one.behave({ body: EVENTS, chunkDelayMs: 20, cutAfterChunks: 2 });
+    await (
+      await askRaw(plain, { stream: true })
+    ).ended;
+    one.behave({});
+    expect(await servedBy(plain)).toBe("one");
+  });
+});
+
+test("nothing but log lines was printed, whatever clients and providers did", () => {
+  expect(strayOutput(gatehouse)).toEqual([]);
+});

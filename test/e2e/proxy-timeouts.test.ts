@@ -1,0 +1,336 @@
+// The four deadlines of an upstream: connect, first byte, idle and total (the contract's section 6).
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { FakeProvider } from "../fake-provider/server.ts";
+import {
+  accessLine,
+  anthropicTargetOf,
+  ask,
+  askRaw,
+  connectionsTo,
+  endedCleanly,
+  expectFailure,
+  outcomeOf,
+  seedUpstream,
+  servedBy,
+  startProviders,
+  strayOutput,
+  targetOf,
+} from "../support/balancing-fixtures.ts";
+import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+
+/** No deadline here is longer than half a second, so an answer that takes longer than this missed it. */
+const IN_TIME_MS = 3000;
+
+/** A busy machine takes its time to start a process. */
+const START_MS = 20_000;
+
+let gatehouse: GatehouseProcess;
+let one: FakeProvider;
+let two: FakeProvider;
+
+beforeAll(async () => {
+  gatehouse = await startGatehouseProcess();
+  [one, two] = await startProviders("one", "two");
+}, START_MS);
+afterAll(async () => {
+  await gatehouse.stop();
+  await Promise.all([one.stop(), two.stop()]);
+});
+beforeEach(() => {
+  one.reset();
+  two.reset();
+});
+
+async function inTime<T>(work: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now();
+  const result = await work();
+  expect(performance.now() - startedAt).toBeLessThan(IN_TIME_MS);
+  return result;
+}
+
+test("connect 5000, first_byte 120000, idle 120000 and no total by default", async () => {
+  const route = await seedUpstream(gatehouse, [targetOf(one)]);
+  const { body } = await gatehouse.api("GET", route.upstream);
+  expect(body.timeouts).toEqual({ connect: 5000, first_byte: 120_000, idle: 120_000, total: null });
+});
+
+// Listens with the shortest queue, accepts nobody, and says where.
+const NEVER_ACCEPTS = `use Socket; $| = 1;
+socket(S, PF_INET, SOCK_STREAM, 0); bind(S, sockaddr_in(0, INADDR_LOOPBACK)) or die; listen(S, 0) or die;
+print((sockaddr_in(getsockname(S)))[0], "\\n"); sleep 600;`;
+
+interface FullListener {
+  readonly url: string;
+  stop(): void;
+}
+
+/** A port whose queue of connections is full: the kernel drops every further SYN, as a dead host would. */
+async function startFullListener(): Promise<FullListener> {
+  const child = Bun.spawn(["perl", "-e", NEVER_ACCEPTS], { stdout: "pipe" });
+  const printed = await child.stdout.getReader().read();
+  const port = Number(new TextDecoder().decode(printed.value));
+  const sockets: { terminate(): unknown }[] = [];
+  for (let isFull = false; !isFull;) {
+    const connecting = Bun.connect({ hostname: "127.0.0.1", port, socket: { data: () => undefined } });
+    void connecting.then((socket) => sockets.push(socket)).catch(() => undefined);
+    isFull = await Promise.race([connecting.then(() => false), Bun.sleep(200).then(() => true)]);
+  }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stop() {
+      child.kill("SIGKILL");
+      for (const socket of sockets) socket.terminate();
+    },
+  };
+}
+
+describe("connect", () => {
+  let full: FullListener;
+  beforeAll(async () => {
+    full = await startFullListener();
+  });
+  afterAll(() => full.stop());
+  const unreachable = () => ({ provider: "full", base_url: full.url, path: "/v1/chat/completions" });
+
+  test("no connection in time: 504 upstream_timeout, long before the first-byte timeout", async () => {
+    const route = await seedUpstream(gatehouse, [unreachable()], { timeouts: { connect: 300 } });
+    const headers = await inTime(async () => expectFailure(await ask(route), 504, "upstream_timeout"));
+    expect(headers.get("x-gw-attempts")).toBe("1");
+  });
+
+  test("it leads to another target", async () => {
+    const targets = [unreachable(), targetOf(two, { priority: 2 })];
+    const route = await seedUpstream(gatehouse, targets, { timeouts: { connect: 300 } });
+    expect(await inTime(async () => outcomeOf(await ask(route)))).toMatchObject({
+      status: 200,
+      provider: "two",
+      attempts: "2",
+    });
+  });
+
+  test("it counts as a failure of the target", async () => {
+    const targets = [unreachable(), targetOf(two, { priority: 2 })];
+    const route = await seedUpstream(gatehouse, targets, {
+      timeouts: { connect: 200 },
+      health_checks: { passive: true, threshold: 1, interval: 30 },
+    });
+    await servedBy(route);
+    expect(await outcomeOf(await ask(route))).toMatchObject({ provider: "two", attempts: "1" });
+  });
+
+  test("many at once time out as one does", async () => {
+    const route = await seedUpstream(gatehouse, [unreachable()], { timeouts: { connect: 300 } });
+    const statuses = await inTime(() =>
+      Promise.all(Array.from({ length: 20 }, async () => (await ask(route)).status)),
+    );
+    expect(new Set(statuses)).toEqual(new Set([504]));
+  });
+
+  test("what was begun to find out is given up with the request", async () => {
+    const port = Number(new URL(full.url).port);
+    const before = connectionsTo(port);
+    const route = await seedUpstream(gatehouse, [unreachable()], { timeouts: { connect: 100 } });
+    for (let times = 0; times < 5; times++) expect((await ask(route)).status).toBe(504);
+    await Bun.sleep(500);
+    expect(connectionsTo(port)).toBeLessThanOrEqual(before);
+  });
+
+  test("a provider that is connected may take longer than this to answer", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { connect: 100 } });
+    one.behave({ delayMs: 500 });
+    expect((await ask(route)).status).toBe(200);
+    expect(one.requestCount).toBe(1);
+  });
+});
+
+describe("first_byte", () => {
+  test("no answer in time: 504 upstream_timeout, and the provider's request is given up", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { first_byte: 200 } });
+    one.behave({ delayMs: 60_000 });
+    await inTime(async () => expectFailure(await ask(route), 504, "upstream_timeout"));
+    await one.until(() => one.requests[0]?.aborted === true);
+  });
+
+  test("a status line alone does not do", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { first_byte: 200 } });
+    one.behave({ headerDelayMs: 60_000 });
+    await inTime(async () => expectFailure(await ask(route), 504, "upstream_timeout"));
+  });
+
+  test("headers that drip in do not put it off", async () => {
+    const dripping = Bun.listen({
+      hostname: "127.0.0.1",
+      port: 0,
+      socket: {
+        async data(socket) {
+          socket.write("HTTP/1.1 200 OK\r\n");
+          for (let serial = 0; socket.readyState > 0; serial++) {
+            socket.write(`X-Drip-${serial}: still here\r\n`);
+            await Bun.sleep(40);
+          }
+        },
+      },
+    });
+    const target = { provider: "drip", base_url: `http://127.0.0.1:${dripping.port}`, path: "/v1" };
+    const route = await seedUpstream(gatehouse, [target], { timeouts: { first_byte: 300 } });
+    await inTime(async () => expectFailure(await ask(route), 504, "upstream_timeout"));
+    dripping.stop(true);
+  });
+
+  test("interim answers do not put it off", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { first_byte: 200 } });
+    one.behave({ informational: [102, 103], headerDelayMs: 60_000 });
+    await inTime(async () => expectFailure(await ask(route), 504, "upstream_timeout"));
+  });
+
+  test("it ends with the headers: the body may come later", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { first_byte: 150 } });
+    one.behave({ chunks: 6, chunkDelayMs: 60 });
+    expect(await (await ask(route, { stream: true })).text()).toEndWith("data: [DONE]\n\n");
+  });
+
+  test("each attempt has its own", async () => {
+    const targets = [targetOf(one), targetOf(two, { priority: 2 })];
+    const route = await seedUpstream(gatehouse, targets, { timeouts: { first_byte: 300 } });
+    one.behave({ delayMs: 60_000 });
+    two.behave({ delayMs: 200 });
+    expect(await outcomeOf(await ask(route))).toMatchObject({ status: 200, provider: "two" });
+  });
+});
+
+describe("idle", () => {
+  const idle = { timeouts: { idle: 200 } };
+
+  test("silence between chunks ends the client's stream broken, and the provider's request", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)], idle);
+    one.behave({ stallAfterChunks: 2 });
+    const requestId = crypto.randomUUID();
+    const client = await askRaw(route, { stream: true, requestId });
+    const { received } = await inTime(() => client.ended);
+    expect(received).toContain("data: {");
+    expect(received).not.toContain("[DONE]");
+    expect(endedCleanly(received)).toBe(false);
+    await one.until(() => one.requests[0]?.aborted === true);
+    expect((await accessLine(gatehouse, requestId)).outcome).toBe("incomplete");
+  });
+
+  test("in a stream that is translated too", async () => {
+    const route = await seedUpstream(gatehouse, [anthropicTargetOf(one)], idle, {
+      response_format: "openai",
+    });
+    one.behave({ stallAfterChunks: 4 });
+    const { received } = await inTime(async () => (await askRaw(route, { stream: true })).ended);
+    expect(received).toContain("data: {");
+    expect(received).not.toContain("[DONE]");
+    expect(endedCleanly(received)).toBe(false);
+  });
+
+  test("silence before the first chunk is no end either", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)], idle);
+    one.behave({ stallAfterChunks: 0 });
+    const outcome = await inTime(async () => {
+      try {
+        const response = await ask(route, { stream: true });
+        await response.text();
+        return response.status;
+      } catch {
+        return "broken";
+      }
+    });
+    // Nothing has gone to the client yet, so it may still be told.
+    expect(outcome).toBeOneOf([504, "broken"]);
+    await one.until(() => one.requests[0]?.aborted === true);
+  });
+
+  test("silence within a whole answer: 504 upstream_timeout", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)], idle);
+    one.behave({ headers: [["Content-Length", "5000"]], body: ["{"], stallAfterChunks: 1 });
+    await inTime(async () => expectFailure(await ask(route), 504, "upstream_timeout"));
+  });
+
+  test("a stream that keeps coming may take longer than this", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)], idle);
+    one.behave({ chunks: 10, chunkDelayMs: 60 });
+    expect(await (await ask(route, { stream: true })).text()).toEndWith("data: [DONE]\n\n");
+  });
+
+  test("a client that does not read is not the provider's silence, and does not put it off later", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)], idle);
+    const bytes = 24 << 20;
+    one.behave({ bigStream: { bytes, chunkBytes: 1 << 16 }, stallAfterChunks: bytes >> 16 });
+    const client = await askRaw(route, { stream: false });
+    await client.until((received) => received.length > 0);
+    client.pause();
+    await Bun.sleep(700);
+    client.resume();
+    const { received } = await inTime(() => client.ended);
+    expect(received.length).toBeGreaterThan(bytes);
+    expect(endedCleanly(received)).toBe(false);
+  });
+});
+
+describe("total", () => {
+  test("while the answer is waited for: 504 upstream_timeout", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { total: 200 } });
+    one.behave({ delayMs: 60_000 });
+    await inTime(async () => expectFailure(await ask(route), 504, "upstream_timeout"));
+    await one.until(() => one.requests[0]?.aborted === true);
+  });
+
+  test("in a stream that keeps coming: it ends broken", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { total: 400 } });
+    one.behave({ chunks: 2000, chunkDelayMs: 20 });
+    const requestId = crypto.randomUUID();
+    const { received } = await inTime(async () => (await askRaw(route, { stream: true, requestId })).ended);
+    expect(received).toContain("data: {");
+    expect(received).not.toContain("[DONE]");
+    expect(endedCleanly(received)).toBe(false);
+    await one.until(() => one.requests[0]?.aborted === true);
+    expect((await accessLine(gatehouse, requestId)).outcome).toBe("incomplete");
+  });
+
+  test("over all attempts together", async () => {
+    const targets = [targetOf(one), targetOf(two, { priority: 2 })];
+    const route = await seedUpstream(gatehouse, targets, { timeouts: { first_byte: 400, total: 600 } });
+    one.behave({ delayMs: 60_000 });
+    two.behave({ delayMs: 60_000 });
+    const startedAt = performance.now();
+    const headers = await inTime(async () => expectFailure(await ask(route), 504, "upstream_timeout"));
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(590);
+    expect(headers.get("x-gw-attempts")).toBe("2");
+    await two.until(() => two.requests[0]?.aborted === true);
+    expect(two.requests[0]!.abortedAt! - two.requests[0]!.startedAt).toBeLessThan(395);
+  });
+
+  test("while the client uploads: 504 upstream_timeout, and nobody is asked", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { total: 200 } });
+    const slowBody = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        controller.enqueue(new TextEncoder().encode('{"messages":['));
+        await Bun.sleep(600);
+        controller.enqueue(new TextEncoder().encode("]}"));
+        controller.close();
+      },
+    });
+    const response = await fetch(route.url, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: slowBody,
+    });
+    await expectFailure(response, 504, "upstream_timeout");
+    expect(one.requestCount).toBe(0);
+  });
+
+  test("an answer within it is whole, and no timer ends the next one", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { total: 500 } });
+    one.behave({ chunks: 4, chunkDelayMs: 60 });
+    for (let times = 0; times < 3; times++) {
+      expect(await (await ask(route, { stream: true })).text()).toEndWith("data: [DONE]\n\n");
+    }
+  });
+});
+
+test("the process is still there, and printed nothing but log lines", async () => {
+  await waitFor(async () => ((await fetch(`${gatehouse.proxyUrl}/healthz`)).ok ? true : null));
+  expect(strayOutput(gatehouse)).toEqual([]);
+});

@@ -1,0 +1,239 @@
+// What the tests of balancing, failover and streams share: routes over fake providers, clients that watch how an
+// answer ends, the access log, and the memory of the process.
+import { expect } from "bun:test";
+import { readFileSync } from "node:fs";
+import { connectRaw, type RawClient } from "../fake-provider/raw-client.ts";
+import { startFakeProvider, type Behaviour, type FakeProvider } from "../fake-provider/server.ts";
+import { waitFor, type ApiAnswer, type GatehouseProcess } from "./gatehouse-process.ts";
+
+export type Fields = Record<string, unknown>;
+
+/** A rule of its own over an upstream of its own. */
+export interface Route {
+  readonly url: string;
+  readonly path: string;
+  /** The upstream's place in the Admin API. */
+  readonly upstream: string;
+}
+
+let routes = 0;
+
+/** One gateway for each route would be slower and prove nothing more. */
+const gateways = new WeakMap<GatehouseProcess, Promise<string>>();
+
+async function create(gatehouse: GatehouseProcess, path: string, body: Fields): Promise<string> {
+  const answer = await gatehouse.api("POST", path, body);
+  expect(answer.body).not.toHaveProperty("error");
+  return (answer.body as { id: string }).id;
+}
+
+export async function seedUpstream(
+  gatehouse: GatehouseProcess,
+  targets: readonly Fields[],
+  upstreamFields: Fields = {},
+  ruleFields: Fields = {},
+): Promise<Route> {
+  const path = `/route-${++routes}`;
+  if (!gateways.has(gatehouse)) gateways.set(gatehouse, create(gatehouse, "/gateways", { name: "balanced" }));
+  const gateway = `/gateways/${await gateways.get(gatehouse)}`;
+  const upstream = await create(gatehouse, `${gateway}/upstreams`, {
+    name: path,
+    targets,
+    ...upstreamFields,
+  });
+  const service = await create(gatehouse, `${gateway}/services`, { name: path, upstream_id: upstream });
+  await create(gatehouse, `${gateway}/rules`, {
+    service_id: service,
+    path,
+    methods: ["GET", "HEAD", "POST"],
+    ...ruleFields,
+  });
+  return { url: gatehouse.proxyUrl + path, path, upstream: `${gateway}/upstreams/${upstream}` };
+}
+
+export async function patchUpstream(
+  gatehouse: GatehouseProcess,
+  route: Route,
+  fields: Fields,
+): Promise<ApiAnswer["body"]> {
+  const answer = await gatehouse.api("PATCH", route.upstream, fields);
+  expect(answer.status).toBe(200);
+  return answer.body;
+}
+
+/** A target whose provider name, as in X-GW-Provider, is the name of the fake. */
+export function targetOf({ name, url }: FakeProvider, fields: Fields = {}): Fields {
+  return { provider: name, base_url: url, path: "/v1/chat/completions", ...fields };
+}
+
+export function anthropicTargetOf({ name, url }: FakeProvider, fields: Fields = {}): Fields {
+  return { provider: name, base_url: url, path: "/v1/messages", format: "anthropic", ...fields };
+}
+
+export function startProviders<Names extends readonly string[]>(
+  ...names: Names
+): Promise<{ [Index in keyof Names]: FakeProvider }> {
+  const starting = names.map((name) => startFakeProvider({ name }));
+  return Promise.all(starting) as Promise<{ [Index in keyof Names]: FakeProvider }>;
+}
+
+export const QUESTION = { model: "gpt-fake", messages: [{ role: "user", content: "hello there" }] };
+
+export interface AskOptions {
+  readonly stream?: boolean;
+  readonly fake?: Behaviour;
+  readonly headers?: Record<string, string>;
+  readonly signal?: AbortSignal;
+}
+
+export function ask(route: Route, { stream, fake, headers, signal }: AskOptions = {}): Promise<Response> {
+  return fetch(route.url, {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      ...(fake !== undefined && { "x-fake": JSON.stringify(fake) }),
+      ...headers,
+    },
+    body: JSON.stringify(stream === true ? { ...QUESTION, stream } : QUESTION),
+    ...(signal !== undefined && { signal }),
+  });
+}
+
+/** Asks, reads all of the answer, and tells which provider gave it. */
+export async function servedBy(route: Route, options: AskOptions = {}): Promise<string> {
+  const response = await ask(route, options);
+  await response.arrayBuffer();
+  return response.headers.get("x-gw-provider") ?? `nobody (${response.status})`;
+}
+
+/** Asks one after the other; the providers in order. */
+export async function servedInTurn(route: Route, times: number, options: AskOptions = {}): Promise<string[]> {
+  const names: string[] = [];
+  for (let asked = 0; asked < times; asked++) names.push(await servedBy(route, options));
+  return names;
+}
+
+export function countOf(names: readonly string[], wanted: string): number {
+  return names.filter((name) => name === wanted).length;
+}
+
+/** Status, who answered, after how many attempts, and the body as text. */
+export async function outcomeOf(
+  response: Response,
+): Promise<{ status: number; provider: string | null; attempts: string | null; text: string }> {
+  return {
+    status: response.status,
+    provider: response.headers.get("x-gw-provider"),
+    attempts: response.headers.get("x-gw-attempts"),
+    text: await response.text(),
+  };
+}
+
+/** The one error shape with this status and code; its headers are returned for more. */
+export async function expectFailure(response: Response, status: number, code: string): Promise<Headers> {
+  const body: ApiAnswer["body"] = await response.json();
+  expect({ status: response.status, code: body.code }).toEqual({ status, code });
+  expect(body.error).toBeString();
+  expect(body.request_id).toBe(response.headers.get("x-request-id"));
+  return response.headers;
+}
+
+/** A client on a bare connection, for this question only, with an id to find its access line by. */
+export async function askRaw(
+  route: Route,
+  {
+    stream,
+    fake,
+    requestId = crypto.randomUUID(),
+  }: { stream: boolean; fake?: Behaviour; requestId?: string },
+): Promise<RawClient> {
+  const client = await connectRaw(Number(new URL(route.url).port));
+  const body = JSON.stringify({ ...QUESTION, stream });
+  client.send(
+    `POST ${route.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/json\r\n` +
+      `X-Request-Id: ${requestId}\r\n` +
+      (fake === undefined ? "" : `x-fake: ${JSON.stringify(fake)}\r\n`) +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+  return client;
+}
+
+/** Whether an answer, as its raw bytes, came to the end that its framing promised. */
+export function endedCleanly(received: string): boolean {
+  const headEnd = received.indexOf("\r\n\r\n");
+  if (headEnd < 0) return false;
+  const head = received.slice(0, headEnd);
+  const length = /^content-length: *(\d+)/im.exec(head)?.[1];
+  if (length !== undefined) return received.length - headEnd - 4 >= Number(length);
+  return received.endsWith("\r\n0\r\n\r\n");
+}
+
+/** The payload of a raw answer in chunks, as far as it came. */
+export function unchunk(received: string): string {
+  let at = received.indexOf("\r\n\r\n") + 4;
+  let payload = "";
+  for (;;) {
+    const lineEnd = received.indexOf("\r\n", at);
+    const size = lineEnd < 0 ? 0 : Number.parseInt(received.slice(at, lineEnd), 16);
+    if (!(size > 0)) return payload;
+    payload += received.slice(lineEnd + 2, lineEnd + 2 + size);
+    at = lineEnd + 2 + size + 2;
+  }
+}
+
+/** The access line of a request, once it is there. */
+export function accessLine(gatehouse: GatehouseProcess, requestId: string): Promise<ApiAnswer["body"]> {
+  return waitFor(() => accessLines(gatehouse).find((line) => line.request_id === requestId) ?? null, 4000);
+}
+
+export function accessLines(gatehouse: GatehouseProcess): ApiAnswer["body"][] {
+  return logLines(gatehouse).filter((line) => line?.plane === "proxy" && line.msg === "request");
+}
+
+function logLines(gatehouse: GatehouseProcess): ApiAnswer["body"][] {
+  const whole = gatehouse.output().slice(0, gatehouse.output().lastIndexOf("\n") + 1);
+  return whole
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => {
+      try {
+        return JSON.parse(line);
+      } catch {
+        return null;
+      }
+    });
+}
+
+const PINO_WARN = 40;
+
+/** What was printed besides log lines up to `info`: nothing, whatever providers and clients did. */
+export function strayOutput(gatehouse: GatehouseProcess): string[] {
+  return gatehouse
+    .output()
+    .split("\n")
+    .filter((line) => {
+      if (line === "") return false;
+      try {
+        return (JSON.parse(line) as { level: number }).level >= PINO_WARN;
+      } catch {
+        return true;
+      }
+    });
+}
+
+/** Resident memory of the process, in bytes. */
+export function residentBytes({ pid }: GatehouseProcess): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Number(kilobytes) * 1024;
+}
+
+/** How many TCP connections the process has to a port, in any state but the last waits. */
+export function connectionsTo(port: number): number {
+  const remote = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const rows = readFileSync("/proc/net/tcp", "utf8").trim().split("\n").slice(1);
+  const TIME_WAIT = "06";
+  return rows.filter((row) => {
+    const [, , to, state] = row.trim().split(/\s+/);
+    return to?.endsWith(remote) === true && state !== TIME_WAIT;
+  }).length;
+}
