@@ -1,6 +1,6 @@
 // A provider's answer whose headers have come: its body is in memory, or still to be read.
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
-import { AnswerReader, readWhole } from "../upstream/read-answer.ts";
+import { AnswerReader, readDeclared, readWhole } from "../upstream/read-answer.ts";
 import type { AttemptReport, Verdict } from "./attempt-report.ts";
 
 export interface Answer {
@@ -38,14 +38,15 @@ export async function openAnswer(
   const { response, isTranslated } = head;
   // The answer to a HEAD speaks of a body and has none.
   if (response.body === null || method === "HEAD") return { ...head, body: null, reader: null };
-  const reader = new AnswerReader(response.body as ReadableStream<Uint8Array>, idleMs, abort);
   const isStream = isEventStream(response);
   const length = Number(response.headers.get("content-length") ?? Infinity);
-  if (!isStream && (isTranslated || length <= SMALL_ANSWER_BYTES)) {
-    // Undoing an encoding can make it much larger than its declared length, but not larger than this.
-    const body = await readWhole(reader, isTranslated ? MAX_READ_BYTES : SMALL_ANSWER_BYTES);
-    return { ...head, body, reader: null };
+  if (!isStream && !isTranslated && length <= SMALL_ANSWER_BYTES) {
+    return { ...head, body: await readDeclared(response, idleMs, abort), reader: null };
   }
+  const reader = new AnswerReader(response.body as ReadableStream<Uint8Array>, idleMs, abort);
+  // Undoing an encoding can make it much larger than its declared length, but not larger than this.
+  if (!isStream && isTranslated)
+    return { ...head, body: await readWhole(reader, MAX_READ_BYTES), reader: null };
   await reader.peek();
   return { ...head, body: null, reader };
 }

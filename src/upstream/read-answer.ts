@@ -57,6 +57,22 @@ export class AnswerReader {
   }
 }
 
+/** Reads an answer whose declared length is small, at half the cost of its chunks. */
+export async function readDeclared(
+  response: Response,
+  idleMs: number,
+  abort: AbortController,
+): Promise<Uint8Array> {
+  const idle = setTimeout(() => abort.abort(new UpstreamFault("idle_timeout")), idleMs);
+  try {
+    return await response.bytes();
+  } catch (cause) {
+    throw abort.signal.aborted ? abortReason(abort) : new UpstreamFault("cut", cause);
+  } finally {
+    clearTimeout(idle);
+  }
+}
+
 /** Reads a whole answer. More than `maxBytes` is a fault: what must be read must be bounded. */
 export async function readWhole(reader: AnswerReader, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
