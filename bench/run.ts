@@ -1,7 +1,11 @@
 // `npm run bench [name…]`: runs the benchmarks, or those named, and prints what they measure.
 import { benchAdmin } from "./admin.bench.ts";
+import { benchCounters } from "./counters.bench.ts";
 
-const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = { admin: benchAdmin };
+const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
+  admin: benchAdmin,
+  counters: benchCounters,
+};
 
 const names = process.argv.slice(2);
 const unknown = names.filter((name) => BENCHMARKS[name] === undefined);

@@ -1,0 +1,128 @@
+// What the counters cost: a request with three limits in memory, bytes a key and a counted request, decisions a second
+// in Redis, and how long a request waits at most when Redis falls silent.
+import type { Limit } from "../src/counters/counters.ts";
+import { MemoryCounters } from "../src/counters/memory.ts";
+import { RedisCounters } from "../src/counters/redis.ts";
+import { hasRedis, startRedis } from "../test/support/redis.ts";
+import { median, printTable, quantile, type Measured } from "./report.ts";
+
+const REQUESTS = 200_000;
+const ROUNDS = 7;
+const KEYS = 150_000;
+const LOG_LENGTH = 1_000_000;
+const PARALLEL = 64;
+const REDIS_REQUESTS = 40_000;
+
+export async function benchCounters(): Promise<void> {
+  printTable("Counters in memory", [memoryCost("admitted", 1e9), memoryCost("refused", 1), ...memoryBytes()]);
+  if (hasRedis) printTable("Counters in Redis, on this machine", await redisRows());
+}
+
+const GATEWAY = "0198c2f1-7a54-7c3e-9d1b-2f6e8a4c5b70:rate_limiter:0";
+
+/** Keys as long as real ones; made before the clock runs, as the plugin makes them. */
+function threeLimits(request: number, limit: number): Limit[] {
+  return [
+    { key: `${GATEWAY}:per_ip:203.0.113.${request % 250}`, limit, windowMs: 10 },
+    { key: `${GATEWAY}:per_user:user-${request % 5000}`, limit, windowMs: 10 },
+    { key: `${GATEWAY}:global:`, limit, windowMs: 10 },
+  ];
+}
+
+function memoryCost(what: string, limit: number): Measured {
+  const requests = Array.from({ length: REQUESTS }, (_, request) => threeLimits(request, limit));
+  const counters = new MemoryCounters();
+  const rounds = Array.from({ length: ROUNDS }, () => {
+    const started = performance.now();
+    for (const limits of requests) counters.admit(limits);
+    return ((performance.now() - started) / REQUESTS) * 1000;
+  });
+  return { what: `three limits, ${what}`, value: median(rounds), unit: "µs a request", note: "bound 2" };
+}
+
+function usedBytes(): number {
+  Bun.gc(true);
+  Bun.gc(true);
+  return process.memoryUsage().heapUsed;
+}
+
+function memoryBytes(): Measured[] {
+  const before = usedBytes();
+  const many = new MemoryCounters();
+  for (let key = 0; key < KEYS; key++)
+    many.admit([{ key: `${GATEWAY}:per_ip:${key}`, limit: 100, windowMs: 1e9 }]);
+  const between = usedBytes();
+  const one = new MemoryCounters();
+  const busy = [{ key: "busy", limit: LOG_LENGTH, windowMs: 1e9 }];
+  for (let request = 0; request < LOG_LENGTH; request++) one.admit(busy);
+  const after = usedBytes();
+  if (many.size !== KEYS || one.size !== 1) throw new Error("keys were dropped while they were measured");
+  const perKey = (between - before) / KEYS;
+  return [
+    { what: "an idle key with one request", value: perKey, unit: "bytes", note: "bound 208" },
+    { what: "a counted request", value: (after - between) / LOG_LENGTH, unit: "bytes", note: "bound 8" },
+  ];
+}
+
+async function redisRows(): Promise<Measured[]> {
+  const redis = await startRedis(["--appendonly", "no"]);
+  const counters = new RedisCounters(redis.url, { silentMs: 1000 });
+  const hurried = new RedisCounters(redis.url);
+  await Promise.all([counters.settled, hurried.settled]);
+  try {
+    const times: number[] = [];
+    let next = 0;
+    const started = performance.now();
+    const callers = Array.from({ length: PARALLEL }, async () => {
+      while (next < REDIS_REQUESTS) {
+        const limits = threeLimits(next++, 1000).map((limit) => ({ ...limit, windowMs: 1000 }));
+        const asked = performance.now();
+        await counters.admit(limits, "closed");
+        times.push(performance.now() - asked);
+      }
+    });
+    await Promise.all(callers);
+    const rate = (REDIS_REQUESTS / (performance.now() - started)) * 1000;
+    return [
+      { what: `three limits, ${PARALLEL} at a time`, value: rate, unit: "decisions a second" },
+      { what: "p50 of those", value: quantile(times, 0.5), unit: "ms" },
+      { what: "p99 of those", value: quantile(times, 0.99), unit: "ms" },
+      ...(await silence(hurried, redis)),
+    ];
+  } finally {
+    await Promise.all([counters.close(), hurried.close()]);
+    redis.resume();
+    await redis.stop();
+  }
+}
+
+/** Redis stops again and again under one request: how long until it is decided without it, and until Redis is back. */
+async function silence(
+  counters: RedisCounters,
+  redis: { pause(): void; resume(): void },
+): Promise<Measured[]> {
+  const [waits, returns]: [number[], number[]] = [[], []];
+  for (let round = 0; round < 20; round++) {
+    while (counters.state.state !== "ok") await Bun.sleep(5);
+    redis.pause();
+    await Bun.sleep(20);
+    const asked = performance.now();
+    await counters.admit(threeLimits(round, 10), "local");
+    waits.push(performance.now() - asked);
+    await Bun.sleep(300);
+    redis.resume();
+    const resumed = performance.now();
+    while (counters.state.state !== "ok") await Bun.sleep(1);
+    returns.push(performance.now() - resumed);
+  }
+  return [
+    { what: "Redis paused: a request waits, median", value: median(waits), unit: "ms" },
+    { what: "  longest of 20", value: Math.max(...waits), unit: "ms", note: "bound 25, loop lag apart" },
+    {
+      what: "Redis resumed: found after, longest",
+      value: Math.max(...returns),
+      unit: "ms",
+      note: "bound 1000",
+    },
+  ];
+}

@@ -1,0 +1,138 @@
+// Owns the counters of one process: an exact sliding-window log in memory, decided synchronously.
+import type { Counters, CountersState, Decision, Limit, LimitState } from "./counters.ts";
+import { KeyDigests } from "./key-digest.ts";
+import { WindowLogs } from "./window-logs.ts";
+
+export interface Clock {
+  /** Milliseconds that only ever go forward, whatever is done to the wall clock. Windows are measured in them. */
+  monotonic(): number;
+  /** Unix milliseconds; used for nothing but telling a client when to come back. */
+  wall(): number;
+}
+
+export const systemClock: Clock = { monotonic: () => performance.now(), wall: () => Date.now() };
+
+export interface MemoryOptions {
+  readonly clock?: Clock;
+  /** Bound on the keys kept; see WindowLogs for what happens there. */
+  readonly maxKeys?: number;
+}
+
+const MAX_KEYS = 1_000_000;
+const SWEEP_EVERY = 64;
+
+export class MemoryCounters implements Counters {
+  readonly state: CountersState = { state: "none", detail: "in memory" };
+  readonly #clock: Clock;
+  readonly #logs: WindowLogs;
+  readonly #digests = new KeyDigests();
+  /** Of each limit of the call at hand: its log's slot or -1, counted in its window, the oldest of those, milliseconds until there is room. */
+  #slots: number[] = [];
+  #counted: number[] = [];
+  #oldest: number[] = [];
+  #waits: number[] = [];
+  #calls = 0;
+
+  constructor(options: MemoryOptions = {}) {
+    this.#clock = options.clock ?? systemClock;
+    this.#logs = new WindowLogs(options.maxKeys ?? MAX_KEYS);
+  }
+
+  /** Keys that are kept now. */
+  get size(): number {
+    return this.#logs.size;
+  }
+
+  admit(limits: readonly Limit[]): Decision {
+    return this.#decide(limits, true);
+  }
+
+  /** Where the limits stand, nothing being counted. */
+  look(limits: readonly Limit[]): Decision {
+    return this.#decide(limits, false);
+  }
+
+  /** Counts a request that somebody else has admitted. */
+  record(limits: readonly Limit[]): void {
+    const now = this.#clock.monotonic();
+    for (let at = 0; at < limits.length; at++)
+      this.#slots[at] = this.#logs.find(this.#digests.put(at, (limits[at] as Limit).key));
+    this.#append(limits, now);
+    this.#sweepNowAndThen(now);
+  }
+
+  clear(key: string): void {
+    const slot = this.#logs.find(this.#digests.put(0, key));
+    if (slot !== -1) this.#logs.remove(slot);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #decide(limits: readonly Limit[], counts: boolean): Decision {
+    const now = this.#clock.monotonic();
+    let refusedBy = -1;
+    for (let at = 0; at < limits.length; at++) {
+      const hasRoom = this.#measure(at, limits[at] as Limit, now);
+      if (!hasRoom && refusedBy === -1) refusedBy = at;
+    }
+    const admitted = refusedBy === -1;
+    // Only now is anything written, keys included: refused requests leave no trace.
+    if (admitted && counts) this.#append(limits, now);
+    this.#sweepNowAndThen(now);
+    const states = this.#states(limits, now, admitted && counts);
+    return { admitted, refusedBy, states, source: "memory" };
+  }
+
+  /** Notes where limit `at` stands and tells whether it has room. */
+  #measure(at: number, { key, limit, windowMs }: Limit, now: number): boolean {
+    const logs = this.#logs;
+    const slot = logs.find(this.#digests.put(at, key));
+    this.#slots[at] = slot;
+    const total = slot === -1 ? 0 : logs.count(slot);
+    const past = total === 0 ? 0 : logs.countUntil(slot, now - Math.min(windowMs, logs.keptMs(slot)));
+    const counted = total - past;
+    this.#counted[at] = counted;
+    this.#oldest[at] = counted === 0 ? now : logs.entry(slot, past);
+    if (counted < limit) {
+      this.#waits[at] = 0;
+      return true;
+    }
+    // A lowered limit can be exceeded by several: room comes when all but `limit` - 1 of them have left.
+    const leaving = limit > 0 ? logs.entry(slot, total - limit) : now;
+    this.#waits[at] = Math.max(1, Math.ceil(leaving + windowMs - now));
+    return false;
+  }
+
+  #append(limits: readonly Limit[], now: number): void {
+    let isMoved = false;
+    for (let at = 0; at < limits.length; at++) {
+      const { limit, windowMs } = limits[at] as Limit;
+      let slot = this.#slots[at] as number;
+      if (slot === -1) isMoved = true;
+      // A new key may move the slots of all others.
+      if (isMoved) slot = this.#logs.open(this.#digests.get(at));
+      this.#logs.append(slot, now, limit, windowMs);
+    }
+  }
+
+  #states(limits: readonly Limit[], now: number, admitted: boolean): LimitState[] {
+    const wall = this.#clock.wall();
+    const states: LimitState[] = [];
+    for (let at = 0; at < limits.length; at++) {
+      const { limit, windowMs } = limits[at] as Limit;
+      const counted = (this.#counted[at] as number) + (admitted ? 1 : 0);
+      states.push({
+        remaining: Math.max(0, limit - counted),
+        resetAt: Math.ceil((wall + ((this.#oldest[at] as number) + windowMs - now)) / 1000),
+        waitMs: this.#waits[at] as number,
+      });
+    }
+    return states;
+  }
+
+  #sweepNowAndThen(now: number): void {
+    if (++this.#calls % SWEEP_EVERY === 0) this.#logs.sweep(now);
+  }
+}

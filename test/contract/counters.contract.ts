@@ -1,0 +1,199 @@
+// The contract of the counters, for every implementation: time is driven by the test, the code is production's.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Counters, Decision, Limit } from "../../src/counters/counters.ts";
+import { NaiveCounters, randomTrace, type TraceStep } from "./counters-oracle.ts";
+
+/** Where time starts: a Unix time in milliseconds, on a whole second. */
+export const START_MS = 1_750_000_000_000;
+
+export interface CountersMaker {
+  readonly name: string;
+  readonly source: Decision["source"];
+  /** Random traces to compare; a trip to a server costs more than a call. */
+  readonly traces: number;
+  /** Factor on the windows of traces: Redis drops idle keys by its own clock, which driven time overtakes. */
+  readonly scale: number;
+  /** Counters whose time is what `time` tells. */
+  create(time: () => number): Promise<Counters>;
+}
+
+let keys = 0;
+const freshKey = () => `contract key ${++keys}`;
+
+export function describeCounters(maker: CountersMaker): void {
+  let nowMs = START_MS;
+  let counters: Counters;
+  beforeAll(async () => {
+    counters = await maker.create(() => nowMs);
+  });
+  afterAll(() => counters.close());
+
+  const admit = async (...limits: Limit[]) => counters.admit(limits, "closed");
+  const minute = (limit: number, key = freshKey()): Limit => ({ key, limit, windowMs: 60_000 });
+  const fill = async (limit: Limit, times: number) => {
+    for (let done = 0; done < times; done++) expect((await admit(limit)).admitted).toBe(true);
+  };
+  const seconds = (ms: number) => Math.ceil(ms / 1000);
+
+  describe("one limit", () => {
+    test("admits as many as it allows, tells what is left, and refuses the next", async () => {
+      nowMs = START_MS;
+      const limit = minute(2);
+      const resetAt = seconds(START_MS + 60_000);
+      const states = (remaining: number, waitMs: number) => [{ remaining, resetAt, waitMs }];
+      const { source } = maker;
+      expect(await admit(limit)).toEqual({ admitted: true, refusedBy: -1, states: states(1, 0), source });
+      nowMs += 10_000;
+      expect(await admit(limit)).toEqual({ admitted: true, refusedBy: -1, states: states(0, 0), source });
+      nowMs += 10_000;
+      expect(await admit(limit)).toEqual({
+        admitted: false,
+        refusedBy: 0,
+        states: states(0, 40_000),
+        source,
+      });
+    });
+
+    test("has room again at the very end of the window, and not a millisecond sooner", async () => {
+      const limit = minute(1);
+      await fill(limit, 1);
+      nowMs += 59_999;
+      expect(await admit(limit)).toMatchObject({ admitted: false, states: [{ waitMs: 1 }] });
+      nowMs += 1;
+      expect((await admit(limit)).admitted).toBe(true);
+    });
+
+    test("slides: a full window's worth at its end leaves no room at the start of the next", async () => {
+      const limit = minute(3);
+      await fill(limit, 1);
+      nowMs += 59_000;
+      await fill(limit, 2);
+      nowMs += 1_000;
+      await fill(limit, 1);
+      expect(await admit(limit)).toMatchObject({ admitted: false, states: [{ waitMs: 59_000 }] });
+    });
+
+    test("rounds the reset up to whole seconds", async () => {
+      nowMs = START_MS + 1;
+      expect((await admit(minute(1))).states[0]?.resetAt).toBe(START_MS / 1000 + 61);
+    });
+
+    test("counts requests of one instant one by one", async () => {
+      const limit = minute(5);
+      await fill(limit, 5);
+      expect((await admit(limit)).admitted).toBe(false);
+    });
+
+    test("tells keys apart, however long and however alike", async () => {
+      const long = freshKey() + "x".repeat(10_000);
+      await fill(minute(1, `${long}1`), 1);
+      await fill(minute(1, `${long}2`), 1);
+      await fill(minute(1, `${long} é`), 1);
+      expect((await admit(minute(1, `${long}1`))).admitted).toBe(false);
+    });
+
+    test("lets exactly 100 of 10,000 concurrent requests pass", async () => {
+      const limit = minute(100);
+      const decisions = await Promise.all(Array.from({ length: 10_000 }, () => admit(limit)));
+      expect(decisions.filter(({ admitted }) => admitted)).toHaveLength(100);
+      expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set([maker.source]));
+    }, 30_000);
+  });
+
+  describe("several limits", () => {
+    test("a refused request is counted in none of them", async () => {
+      const [wide, narrow] = [minute(5), minute(1)];
+      await fill(narrow, 1);
+      for (let tries = 0; tries < 20; tries++)
+        expect(await admit(wide, narrow)).toMatchObject({
+          admitted: false,
+          refusedBy: 1,
+          states: [
+            { remaining: 5, resetAt: seconds(nowMs + 60_000), waitMs: 0 },
+            { remaining: 0, waitMs: 60_000 },
+          ],
+        });
+      await fill(wide, 5);
+    });
+
+    test("the first without room is named, and each tells its own wait", async () => {
+      const [first, second] = [minute(1), { key: freshKey(), limit: 1, windowMs: 5000 }];
+      await fill(first, 1);
+      await fill(second, 1);
+      const refused = await admit(minute(1), second, first);
+      expect(refused.refusedBy).toBe(1);
+      expect(refused.states.map(({ waitMs }) => waitMs)).toEqual([0, 5000, 60_000]);
+    });
+
+    test("no limits: admitted", async () => {
+      expect(await admit()).toEqual({ admitted: true, refusedBy: -1, states: [], source: maker.source });
+    });
+  });
+
+  describe("an operator's edits", () => {
+    test("a lowered limit applies to what was counted; the wait is until it really has room", async () => {
+      const limit = minute(4);
+      for (let at = 0; at < 4; at++) {
+        await fill(limit, 1);
+        nowMs += 1000;
+      }
+      expect(await admit({ ...limit, limit: 2 })).toMatchObject({
+        admitted: false,
+        states: [{ remaining: 0, waitMs: 58_000 }],
+      });
+      await fill({ ...limit, limit: 5 }, 1);
+    });
+
+    test("a narrowed window applies at once, and widening it again finds the count it had", async () => {
+      const limit = { key: freshKey(), limit: 3, windowMs: 3_600_000 };
+      await fill(limit, 2);
+      nowMs += 120_000;
+      const narrow = { ...limit, windowMs: 1000 };
+      expect((await admit(narrow)).states[0]?.remaining).toBe(2);
+      expect((await admit(limit)).admitted).toBe(false);
+    });
+
+    test("a log stays bounded by its highest limit while a narrow window lets many pass", async () => {
+      const limit = { key: freshKey(), limit: 3, windowMs: 3_600_000 };
+      await fill(limit, 3);
+      for (let at = 0; at < 50; at++) {
+        nowMs += 1000;
+        await fill({ ...limit, windowMs: 1000 }, 1);
+      }
+      // Nobody asked for more than the newest three until now.
+      expect((await admit({ ...limit, limit: 100 })).states[0]?.remaining).toBe(100 - 3 - 1);
+    });
+  });
+
+  test("clear forgets one key and no other", async () => {
+    const [one, other] = [minute(1), minute(1)];
+    await fill(one, 1);
+    await fill(other, 1);
+    await counters.clear(one.key);
+    await counters.clear("never seen");
+    expect((await admit(other)).admitted).toBe(false);
+    await fill(one, 1);
+  });
+
+  test(`${maker.traces} random traces are decided as a naive list would`, async () => {
+    for (let seed = 1; seed <= maker.traces; seed++) {
+      const oracle = new NaiveCounters();
+      for (const [at, step] of randomTrace(seed, 30, maker.scale).entries()) {
+        const compared = await compare(oracle, step);
+        if (!Bun.deepEquals(compared.got, compared.wanted))
+          expect({ seed, at, step, ...compared.got }).toEqual({ seed, at, step, ...compared.wanted });
+      }
+    }
+  }, 120_000);
+
+  async function compare(oracle: NaiveCounters, step: TraceStep) {
+    if (step.kind === "clear") {
+      oracle.clear(step.key);
+      await counters.clear(step.key);
+      return { got: {}, wanted: {} };
+    }
+    nowMs += step.afterMs;
+    const { admitted, refusedBy, states } = await counters.admit(step.limits, "closed");
+    return { got: { admitted, refusedBy, states }, wanted: oracle.admit(step.limits, nowMs) };
+  }
+}

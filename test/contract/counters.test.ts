@@ -1,0 +1,125 @@
+// Runs the contract of the counters over memory and over Redis, and over several processes that share one Redis.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { MemoryCounters } from "../../src/counters/memory.ts";
+import { RedisCounters } from "../../src/counters/redis.ts";
+import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
+import { describeCounters } from "./counters.contract.ts";
+
+/** Here it is asked what Redis decides; a busy machine must not turn that into what is decided without it. */
+const PATIENT_MS = 5000;
+
+describe("the counters in memory", () => {
+  describeCounters({
+    name: "memory",
+    source: "memory",
+    traces: 20_000,
+    scale: 1,
+    // The monotonic clock starts anywhere: windows must not care.
+    create: (time) =>
+      Promise.resolve(
+        new MemoryCounters({ clock: { monotonic: () => time() - 1_749_999_000_000, wall: time } }),
+      ),
+  });
+
+  test("the wall clock jumping five minutes, either way, changes no decision", () => {
+    let [nowMs, wallMs] = [0, 1_750_000_000_000];
+    const counters = new MemoryCounters({ clock: { monotonic: () => nowMs, wall: () => wallMs } });
+    const limits = [{ key: "jump", limit: 2, windowMs: 60_000 }];
+    const admitAfter = (ms: number, jumpMs: number) => {
+      nowMs += ms;
+      wallMs += ms + jumpMs;
+      const { admitted, states } = counters.admit(limits);
+      return { admitted, waitMs: states[0]?.waitMs, resetIn: (states[0]?.resetAt ?? 0) - wallMs / 1000 };
+    };
+    expect(admitAfter(0, 0)).toEqual({ admitted: true, waitMs: 0, resetIn: 60 });
+    expect(admitAfter(1000, 300_000)).toEqual({ admitted: true, waitMs: 0, resetIn: 59 });
+    expect(admitAfter(1000, 0)).toEqual({ admitted: false, waitMs: 58_000, resetIn: 58 });
+    expect(admitAfter(1000, -600_000)).toEqual({ admitted: false, waitMs: 57_000, resetIn: 57 });
+    expect(admitAfter(57_000, 0)).toEqual({ admitted: true, waitMs: 0, resetIn: 1 });
+  });
+});
+
+describe.skipIf(!hasRedis)("the counters in Redis", () => {
+  let redis: RedisServer;
+  beforeAll(async () => {
+    redis = await startRedis(["--appendonly", "no"]);
+  });
+  afterAll(() => redis.stop());
+
+  describeCounters({
+    name: "Redis",
+    source: "redis",
+    traces: 500,
+    scale: 10_000,
+    create: async (time) => {
+      const counters = new RedisCounters(redis.url, { time, silentMs: PATIENT_MS });
+      while (counters.state.state !== "ok") await Bun.sleep(5);
+      return counters;
+    },
+  });
+
+  /** Passed requests of each process, all of which start at once. */
+  async function race(
+    key: string,
+    count: number,
+    settings: readonly { skewMs?: number; silentMs?: number }[],
+  ) {
+    const nodes = settings.map((setting) => {
+      const node = `${import.meta.dir}/counters-node.ts`;
+      const words = [redis.url, key, String(count), JSON.stringify(setting)];
+      return Bun.spawn([process.execPath, node, ...words], { stdio: ["pipe", "pipe", "inherit"] });
+    });
+    const outputs = nodes.map((node) => node.stdout.pipeThrough(new TextDecoderStream()).getReader());
+    for (const output of outputs) expect((await output.read()).value).toBe("ready\n");
+    for (const node of nodes) {
+      await node.stdin.write("go\n");
+      await node.stdin.flush();
+    }
+    const results = await Promise.all(outputs.map(async (output) => (await output.read()).value ?? "{}"));
+    await Promise.all(nodes.map((node) => node.exited));
+    return results.map((line) => JSON.parse(line) as { passed: number; resetAt: number });
+  }
+
+  test("exactly 100 of 10,000 concurrent requests over three processes pass", async () => {
+    const results = await race("three processes", 3334, [{}, {}, {}]);
+    expect(results.reduce((sum, { passed }) => sum + passed, 0)).toBe(100);
+  }, 60_000);
+
+  test("processes whose clocks are five minutes wrong share the limit and agree on the reset", async () => {
+    const skews = [300_000, 0, -300_000];
+    const settings = skews.map((skewMs) => ({ skewMs, silentMs: PATIENT_MS }));
+    const results = await race("wrong clocks", 80, settings);
+    expect(results.reduce((sum, { passed }) => sum + passed, 0)).toBe(100);
+    expect(new Set(results.map(({ resetAt }) => resetAt)).size).toBe(1);
+  }, 60_000);
+
+  test("an idle key vanishes from Redis, and a refused request makes none", async () => {
+    const counters = new RedisCounters(redis.url, { silentMs: PATIENT_MS });
+    while (counters.state.state !== "ok") await Bun.sleep(5);
+    await redis.command("FLUSHALL");
+    const short = { key: "vanishing", limit: 1, windowMs: 200 };
+    expect((await counters.admit([short], "closed")).admitted).toBe(true);
+    const other = { key: "never made", limit: 5, windowMs: 60_000 };
+    expect((await counters.admit([other, short], "closed")).admitted).toBe(false);
+    expect(await redis.command("DBSIZE")).toBe(1);
+    while ((await redis.command("DBSIZE")) !== 0) await Bun.sleep(20);
+    await counters.close();
+  });
+
+  test("a clock of Redis that is set back does not lock anybody out", async () => {
+    let nowMs = 1_750_000_000_000;
+    const counters = new RedisCounters(redis.url, { time: () => nowMs, silentMs: PATIENT_MS });
+    while (counters.state.state !== "ok") await Bun.sleep(5);
+    const limits = [{ key: "set back", limit: 1, windowMs: 60_000 }];
+    expect((await counters.admit(limits, "closed")).admitted).toBe(true);
+    nowMs -= 500;
+    expect(await counters.admit(limits, "closed")).toMatchObject({ admitted: false });
+    nowMs -= 3_600_000;
+    expect(await counters.admit(limits, "closed")).toMatchObject({ admitted: true });
+    expect(await counters.admit(limits, "closed")).toMatchObject({
+      admitted: false,
+      states: [{ waitMs: 60_000 }],
+    });
+    await counters.close();
+  });
+});

@@ -1,0 +1,294 @@
+// The counters while a real Redis is killed, paused, restarted, read-only, full, loading or closed to us: every request
+// is decided, as its policy says, nothing throws, and the limits are exact again once Redis is back.
+import { afterEach, describe, expect, test } from "bun:test";
+import type { AwayPolicy, CountersState, Decision } from "../../src/counters/counters.ts";
+import { RedisCounters } from "../../src/counters/redis.ts";
+import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function server(...words: string[]): Promise<RedisServer> {
+  const redis = await startRedis(words);
+  cleanups.push(() => redis.stop());
+  return redis;
+}
+
+async function connect(url: string, silentMs?: number) {
+  const states: CountersState[] = [];
+  const counters = new RedisCounters(url, {
+    onStateChange: (state) => states.push(state),
+    ...(silentMs !== undefined && { silentMs }),
+  });
+  cleanups.push(() => counters.close());
+  await counters.settled;
+  return { counters, states };
+}
+
+async function connectUp(url: string, silentMs?: number) {
+  const connected = await connect(url, silentMs);
+  await reaches(connected.counters, "ok");
+  return connected;
+}
+
+async function reaches(counters: RedisCounters, state: CountersState["state"]): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (counters.state.state !== state) {
+    if (Date.now() > deadline) throw new Error(`still ${JSON.stringify(counters.state)}, not ${state}`);
+    await Bun.sleep(5);
+  }
+}
+
+let keys = 0;
+const minute = (limit: number, key = `fault key ${++keys}`) => ({ key, limit, windowMs: 60_000 });
+
+/** A machine under load can make Redis silent for a moment: a burst in which it was is no measure, and is repeated. */
+async function expectExact(counters: RedisCounters): Promise<void> {
+  for (let tries = 0; tries < 20; tries++) {
+    await reaches(counters, "ok");
+    const limits = [minute(100)];
+    const burst = Array.from({ length: 2000 }, async () => counters.admit(limits, "closed"));
+    const decisions = await Promise.all(burst);
+    if (decisions.some(({ source }) => source !== "redis")) continue;
+    expect(decisions.filter(({ admitted }) => admitted)).toHaveLength(100);
+    return;
+  }
+  throw new Error("Redis was silent in every burst");
+}
+
+async function expectPolicies(counters: RedisCounters): Promise<void> {
+  const limit = minute(2);
+  const admit = async (policy: AwayPolicy) => counters.admit([limit], policy);
+  for (const admitted of [true, true, false, false])
+    expect(await admit("local")).toMatchObject({ admitted, refusedBy: admitted ? -1 : 0, source: "local" });
+  for (let tries = 0; tries < 5; tries++) {
+    expect(await admit("open")).toMatchObject({ admitted: true, states: [{ remaining: 2 }], source: "open" });
+    expect(await admit("closed")).toMatchObject({ admitted: false, refusedBy: -1, source: "closed" });
+  }
+}
+
+/** Requests without end from several callers; stopped, it tells all decisions. An exception fails the test. */
+function load(counters: RedisCounters, policy: AwayPolicy) {
+  let isRunning = true;
+  const decisions: Decision[] = [];
+  const limit = minute(1_000_000);
+  const callers = Array.from({ length: 16 }, async () => {
+    while (isRunning) {
+      decisions.push(await counters.admit([limit], policy));
+      await Bun.sleep(1);
+    }
+  });
+  return async () => {
+    isRunning = false;
+    await Promise.all(callers);
+    return decisions;
+  };
+}
+
+describe.skipIf(!hasRedis)("Redis away", () => {
+  test("killed: each policy as written; back with its data, the count goes on", async () => {
+    const redis = await server();
+    const { counters, states } = await connectUp(redis.url);
+    expect(counters.state).toEqual({ state: "ok" });
+    const limit = minute(3);
+    await counters.admit([limit], "open");
+    await redis.kill();
+    await reaches(counters, "away");
+    await expectPolicies(counters);
+    await redis.start();
+    await reaches(counters, "ok");
+    expect(await counters.admit([limit], "closed")).toMatchObject({
+      source: "redis",
+      states: [{ remaining: 1 }],
+    });
+    await expectExact(counters);
+    expect(states.some(({ state }) => state === "ok")).toBe(true);
+    expect(states.some(({ detail }) => detail?.includes(`Redis at 127.0.0.1:${redis.port}`))).toBe(true);
+  }, 60_000);
+
+  test("killed and back empty: scripts and data gone, exact again", async () => {
+    const redis = await server();
+    const { counters } = await connectUp(redis.url);
+    await redis.kill();
+    await reaches(counters, "away");
+    await redis.start({ empty: true });
+    await expectExact(counters);
+  }, 60_000);
+
+  for (const policy of ["local", "open", "closed"] as const)
+    test(`paused and killed under load, on_store_failure ${policy}: every request is decided`, async () => {
+      const redis = await server();
+      const { counters, states } = await connectUp(redis.url);
+      const stop = load(counters, policy);
+      await Bun.sleep(100);
+      redis.pause();
+      await reaches(counters, "away");
+      expect(states.at(-1)?.detail).toMatch(/is silent|does not answer/);
+      expect(states.filter(({ detail }) => detail?.includes("behind"))).toEqual([]);
+      await expectPolicies(counters);
+      redis.resume();
+      await reaches(counters, "ok");
+      await Bun.sleep(100);
+      await redis.kill();
+      await reaches(counters, "away");
+      await redis.start();
+      await expectExact(counters);
+      const decisions = await stop();
+      expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(["redis", policy]));
+      expect(decisions.every(({ admitted, source }) => admitted === (source !== "closed"))).toBe(true);
+    }, 60_000);
+
+  test("the node's own log goes on from what this node had counted", async () => {
+    const redis = await server();
+    const { counters } = await connectUp(redis.url, 5000);
+    const limit = minute(3);
+    for (let done = 0; done < 2; done++) await counters.admit([limit], "local");
+    await redis.kill();
+    await reaches(counters, "away");
+    expect(await counters.admit([limit], "local")).toMatchObject({
+      admitted: true,
+      states: [{ remaining: 0 }],
+    });
+    expect(await counters.admit([limit], "local")).toMatchObject({ admitted: false, refusedBy: 0 });
+  }, 60_000);
+
+  test("a limit that others have used up stays so until the moment Redis named", async () => {
+    const redis = await server();
+    const [{ counters: one }, { counters: other }] = [
+      await connectUp(redis.url, 5000),
+      await connectUp(redis.url, 5000),
+    ];
+    const limit = minute(1);
+    await other.admit([limit], "local");
+    const refused = await one.admit([limit], "local");
+    expect(refused.admitted).toBe(false);
+    await redis.kill();
+    await reaches(one, "away");
+    const alone = await one.admit([minute(5), limit], "local");
+    expect(alone).toMatchObject({ admitted: false, refusedBy: 1, source: "local" });
+    expect(alone.states[1]?.resetAt).toBe(refused.states[0]!.resetAt);
+    expect(await one.admit([{ ...limit, limit: 2 }], "local")).toMatchObject({ admitted: true });
+  }, 60_000);
+
+  test("a clear that Redis could not hear is done at its return", async () => {
+    const redis = await server();
+    const { counters } = await connectUp(redis.url, 5000);
+    const limit = minute(1);
+    await counters.admit([limit], "local");
+    await redis.kill();
+    await reaches(counters, "away");
+    await counters.clear(limit.key);
+    expect(await counters.admit([limit], "local")).toMatchObject({ admitted: true, source: "local" });
+    await redis.start();
+    await reaches(counters, "ok");
+    expect(await counters.admit([limit], "local")).toMatchObject({ admitted: true, source: "redis" });
+  }, 60_000);
+});
+
+describe.skipIf(!hasRedis)("Redis in trouble", () => {
+  test("nobody there: decided without it from the first request on", async () => {
+    const redis = await server();
+    await redis.kill();
+    const { counters } = await connect(redis.url);
+    expect(counters.state.detail).toMatch(/^Redis at 127\.0\.0\.1:\d+ cannot be reached$/);
+    await expectPolicies(counters);
+    await redis.start();
+    await expectExact(counters);
+  }, 60_000);
+
+  test("credentials it refuses are named, without showing them", async () => {
+    const redis = await server("--requirepass", "the right one");
+    for (const credentials of [":sesame@", ""]) {
+      const { counters } = await connect(`redis://${credentials}127.0.0.1:${redis.port}`);
+      expect(counters.state.detail).toMatch(/refuses the credentials in REDIS_URL: (WRONGPASS|NOAUTH)/);
+      expect(counters.state.detail).not.toContain("sesame");
+      await expectPolicies(counters);
+    }
+  }, 60_000);
+
+  test("become a read-only replica: away, and back when it is a master again", async () => {
+    const redis = await server();
+    const { counters, states } = await connectUp(redis.url);
+    await redis.command("REPLICAOF", "127.0.0.1", "1");
+    expect(await counters.admit([minute(1)], "closed")).toMatchObject({ source: "closed" });
+    await Bun.sleep(500);
+    expect(counters.state).toMatchObject({ state: "away", detail: expect.stringContaining("READONLY") });
+    await expectPolicies(counters);
+    expect(states.filter(({ state }) => state === "ok")).toHaveLength(1);
+    await redis.command("REPLICAOF", "NO", "ONE");
+    await expectExact(counters);
+  }, 60_000);
+
+  test("out of memory: away with the reason, nothing half counted", async () => {
+    const redis = await server();
+    const { counters } = await connectUp(redis.url);
+    await redis.command("FLUSHALL");
+    await redis.command("CONFIG", "SET", "maxmemory", "1");
+    expect(await counters.admit([minute(1), minute(1)], "closed")).toMatchObject({ source: "closed" });
+    await Bun.sleep(300);
+    expect(counters.state.detail).toContain("OOM");
+    expect(await redis.command("DBSIZE")).toBe(0);
+    await redis.command("CONFIG", "SET", "maxmemory", "0");
+    await expectExact(counters);
+  }, 60_000);
+
+  test("loading its data: away until it is done", async () => {
+    const redis = await server();
+    const { counters } = await connectUp(redis.url);
+    const fill = "for i = 1, 3000 do redis.call('SET', 'filler' .. i, i) end";
+    await redis.command("EVAL", fill, "0");
+    await redis.command("SAVE");
+    await redis.kill();
+    const slowly = ["--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024"];
+    await redis.start({ words: ["--appendonly", "no", ...slowly], awaitReady: false });
+    const deadline = Date.now() + 10_000;
+    while (!counters.state.detail?.includes("LOADING") && Date.now() < deadline) await Bun.sleep(5);
+    expect(counters.state.detail).toContain("LOADING");
+    await expectPolicies(counters);
+    await expectExact(counters);
+  }, 60_000);
+
+  test("scripts flushed: the request that finds out is counted all the same", async () => {
+    const redis = await server();
+    const { counters } = await connectUp(redis.url, 5000);
+    await redis.command("SCRIPT", "FLUSH");
+    expect(await counters.admit([minute(2)], "closed")).toMatchObject({
+      source: "redis",
+      states: [{ remaining: 1 }],
+    });
+  }, 60_000);
+});
+
+describe.skipIf(!hasRedis)("this process too busy to hear Redis", () => {
+  const block = (ms: number) => {
+    for (const until = performance.now() + ms; performance.now() < until;);
+  };
+
+  test("a blocked event loop does not make Redis silent", async () => {
+    const redis = await server();
+    const { counters, states } = await connectUp(redis.url, 100);
+    for (let round = 0; round < 5; round++) {
+      const pending = counters.admit([minute(1)], "closed");
+      block(250);
+      expect((await pending).source).toBe("redis");
+      const late = Promise.resolve(counters.admit([minute(1)], "closed"));
+      setTimeout(() => block(250), 1);
+      setTimeout(() => block(250), 2);
+      expect((await late).source).toBe("redis");
+    }
+    expect(states.at(-1)).toEqual({ state: "ok" });
+  }, 60_000);
+
+  test("a burst of our own with the loop blocked in between is decided by Redis, exactly", async () => {
+    const redis = await server("--appendonly", "no");
+    const { counters } = await connectUp(redis.url);
+    const limits = [minute(100)];
+    const burst = Array.from({ length: 10_000 }, async () => counters.admit(limits, "local"));
+    const blocks = setInterval(() => block(40), 5);
+    const decisions = await Promise.all(burst);
+    clearInterval(blocks);
+    expect(decisions.filter(({ admitted }) => admitted)).toHaveLength(100);
+  }, 60_000);
+});
