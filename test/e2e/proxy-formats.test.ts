@@ -549,6 +549,12 @@ writeFileSync(
 );
 afterAll(() => rmSync(folder, { recursive: true }));
 const canUnshare = Bun.spawnSync(inPrivateHosts(hostsFile, ["true"])).exitCode === 0;
+if (!canUnshare) {
+  const sentence =
+    "A private mount is not permitted here, so tests of resolving names are SKIPPED (run as root)";
+  if (process.env["CI"] === "true") throw new Error(`${sentence}; in CI that is a failure`);
+  process.stderr.write(`\n!!! ${sentence}\n\n`);
+}
 
 describe.skipIf(!canUnshare)("a name that resolves to a link-local or metadata address", () => {
   let proxy: ReturnType<typeof startProxy>;
