@@ -56,21 +56,37 @@ function fillFold(): void {
   }
 }
 
+/** Units that open an escape, a comment or other syntax that a further reading of the text may take out. */
+const MARKED = "%&\\/*'\"`$<>^";
+export const PLAIN_UNIT = 0;
+export const MARKED_UNIT = 1;
+export const FOLDED_UNIT = 2;
+/** How a unit is read: as it stands, as it stands but remembered, or as FOLD says. */
+export const KIND = new Uint8Array(0x10000);
+
+function fillKind(): void {
+  for (let code = 0; code < 0x10000; code++) {
+    if (code <= SPACE || FOLD[code] !== code) KIND[code] = FOLDED_UNIT;
+    else KIND[code] = code < 0x80 && MARKED.includes(String.fromCharCode(code)) ? MARKED_UNIT : PLAIN_UNIT;
+  }
+}
+
 function fillLower(): void {
   for (let code = 0; code < 0x10000; code++) LOWER[code] = code >= 0x41 && code <= 0x5a ? code | 0x20 : code;
 }
 
 fillClasses();
 fillFold();
+fillKind();
 fillLower();
 
 export function isOf(code: number, classBits: number): boolean {
-  return ((CLASSES[code] ?? 0) & classBits) !== 0;
+  return ((CLASSES[code] as number) & classBits) !== 0;
 }
 
 /** ASCII lower case; other units stay. */
 export function lower(code: number): number {
-  return LOWER[code] ?? 0;
+  return LOWER[code] as number;
 }
 
 /** The value of a hexadecimal digit, or -1. */

@@ -1,59 +1,128 @@
 // Grammars without backtracking: a rule reads forward from a position and answers where it ended, or -1. Every
 // repetition has a bound, so that a rule's work is bounded however hostile the text is.
 import { BLANK, DIGIT, isOf, lower, QUOTE, WORD } from "./char-classes.ts";
+import { edge, edgeAllows, edgeOf, edgeOfLetters, EDGE_SIZE, joinEdges, type Edge } from "./edge.ts";
 import { unitAt, type View } from "./view.ts";
 
-export type Rule = (view: View, at: number) => number;
+/** Reads forward. `starts` says which units it can start with, so that others need not ask it; absent, it can with any. */
+export interface Rule {
+  (view: View, at: number): number;
+  readonly starts?: Starts;
+}
+interface Starts {
+  readonly units: Edge;
+  /** It may match without reading anything. */
+  readonly mayBeEmpty: boolean;
+}
+
+export function startingWith(
+  units: Edge,
+  rule: (view: View, at: number) => number,
+  mayBeEmpty = false,
+): Rule {
+  return Object.assign(rule, { starts: { units, mayBeEmpty } });
+}
+
+const NOTHING: Edge = edge(0);
+const BLANK_OR_END: Edge = edgeOf((code) => code === 0 || isOf(code, BLANK));
+
+/** What a sequence can start with: its first rule, and those behind it as long as the ones before may be empty. */
+function startsOfSequence(rules: readonly Rule[]): Starts | undefined {
+  let units = NOTHING;
+  for (const { starts } of rules) {
+    if (starts === undefined) return undefined;
+    units = joinEdges(units, starts.units);
+    if (!starts.mayBeEmpty) return { units, mayBeEmpty: false };
+  }
+  return { units, mayBeEmpty: true };
+}
+
+/** The rules to ask when this unit is at hand. */
+function rulesFor(rules: readonly Rule[], code: number): Rule[] {
+  return rules.filter(({ starts }) => starts === undefined || starts.mayBeEmpty || starts.units[code] === 1);
+}
+
 /** Looks back from the start of a trigger: answers where the match starts, or -1. */
 export type Before = (view: View, at: number) => number;
 
 export const NO_MATCH = -1;
 const LONGEST_WORD = 40;
 
+/** Marks of the characters named, both cases of letters. Units beyond the table are none of them. */
+export function tableOf(characters: string): Uint8Array {
+  const table = new Uint8Array(0x80);
+  for (const character of characters.toLowerCase() + characters.toUpperCase())
+    table[character.charCodeAt(0)] = 1;
+  return table;
+}
+
 /** Literal text, ASCII case aside. */
 export function lit(text: string): Rule {
-  const wanted = [...text.toLowerCase()].map((character) => character.charCodeAt(0));
-  return (view, at) => {
+  const wanted = Array.from(text.toLowerCase(), (character) => character.charCodeAt(0));
+  const first = wanted[0];
+  return startingWith(edgeOfLetters(text[0] ?? ""), (view, at) => {
     view.work.steps++;
-    for (let index = 0; index < wanted.length; index++) {
+    if (lower(unitAt(view, at)) !== first) return NO_MATCH;
+    for (let index = 1; index < wanted.length; index++) {
       if (lower(unitAt(view, at + index)) !== wanted[index]) return NO_MATCH;
     }
     return at + wanted.length;
-  };
+  });
 }
 
 export function seq(...rules: readonly Rule[]): Rule {
-  return (view, at) => {
+  const starts = startsOfSequence(rules);
+  const units = starts === undefined || starts.mayBeEmpty ? null : starts.units;
+  const count = rules.length;
+  const rule = (view: View, at: number): number => {
+    if (units !== null && !edgeAllows(units, unitAt(view, at))) return NO_MATCH;
     let end = at;
-    for (const rule of rules) {
-      end = rule(view, end);
+    for (let index = 0; index < count; index++) {
+      end = (rules[index] as Rule)(view, end);
       if (end < 0) return NO_MATCH;
     }
     return end;
   };
+  return starts === undefined ? rule : startingWith(starts.units, rule, starts.mayBeEmpty);
 }
 
 /** The first rule that matches. */
 export function any(...rules: readonly Rule[]): Rule {
-  return (view, at) => {
-    for (const rule of rules) {
-      const end = rule(view, at);
+  // By unit, filled as units come: most of the choices that could be prepared are never asked for.
+  const byUnit: (Rule[] | undefined)[] = new Array<Rule[] | undefined>(EDGE_SIZE).fill(undefined);
+  const rule = (view: View, at: number): number => {
+    const code = Math.min(unitAt(view, at), EDGE_SIZE - 1);
+    const candidates = (byUnit[code] ??= rulesFor(rules, code));
+    for (let index = 0; index < candidates.length; index++) {
+      const end = (candidates[index] as Rule)(view, at);
       if (end >= 0) return end;
     }
     return NO_MATCH;
   };
+  const starts = rules.map((alternative) => alternative.starts).filter((one) => one !== undefined);
+  if (starts.length < rules.length) return rule;
+  const mayBeEmpty = starts.some((one) => one.mayBeEmpty);
+  return startingWith(joinEdges(...starts.map((one) => one.units)), rule, mayBeEmpty);
 }
 
 export function opt(rule: Rule): Rule {
-  return (view, at) => {
+  return like(rule, true, (view, at) => {
     const end = rule(view, at);
     return end < 0 ? at : end;
-  };
+  });
+}
+
+/** A rule that starts as another does. */
+function like(rule: Rule, mayBeEmpty: boolean, own: (view: View, at: number) => number): Rule {
+  const { starts } = rule;
+  return starts === undefined ? own : startingWith(starts.units, own, mayBeEmpty || starts.mayBeEmpty);
 }
 
 /** As often as it matches, from `least` to `most` times. */
 export function times(least: number, most: number, rule: Rule): Rule {
-  return (view, at) => {
+  const units = rule.starts === undefined || rule.starts.mayBeEmpty ? null : rule.starts.units;
+  return like(rule, least === 0, (view, at) => {
+    if (least === 0 && units !== null && !edgeAllows(units, unitAt(view, at))) return at;
     let end = at;
     for (let count = 0; count < most; count++) {
       const next = rule(view, end);
@@ -61,44 +130,45 @@ export function times(least: number, most: number, rule: Rule): Rule {
       end = next;
     }
     return end;
-  };
+  });
 }
 
 /** Matches nothing, where the rule does not match. */
 export function not(rule: Rule): Rule {
-  return (view, at) => (rule(view, at) < 0 ? at : NO_MATCH);
+  return startingWith(NOTHING, (view, at) => (rule(view, at) < 0 ? at : NO_MATCH), true);
 }
 
 /** Matches nothing, where the rule matches. */
 export function peek(rule: Rule): Rule {
-  return (view, at) => (rule(view, at) < 0 ? NO_MATCH : at);
+  return like(rule, false, (view, at) => (rule(view, at) < 0 ? NO_MATCH : at));
 }
 
 /** One unit of the characters named. */
 export function oneOf(characters: string): Rule {
-  const wanted = new Set([...characters].map((character) => lower(character.charCodeAt(0))));
-  return (view, at) => {
+  const wanted = tableOf(characters);
+  return startingWith(edgeOfLetters(characters), (view, at) => {
     view.work.steps++;
-    return at < view.length && wanted.has(lower(unitAt(view, at))) ? at + 1 : NO_MATCH;
-  };
+    return at < view.length && wanted[unitAt(view, at)] === 1 ? at + 1 : NO_MATCH;
+  });
 }
 
 /** A run of units of a class, `least` to `most` of them. */
 export function run(classBits: number, least: number, most: number): Rule {
-  return (view, at) => {
+  const read = (view: View, at: number): number => {
     let end = at;
     while (end - at < most && end < view.length && isOf(unitAt(view, end), classBits)) end++;
     view.work.steps += end - at + 1;
     return end - at < least ? NO_MATCH : end;
   };
+  return startingWith(edge(classBits), read, least === 0);
 }
 
 /** Any units but the characters named, `least` to `most` of them. */
 export function except(characters: string, least: number, most: number): Rule {
-  const stops = new Set([...characters].map((character) => character.charCodeAt(0)));
+  const stops = tableOf(characters);
   return (view, at) => {
     let end = at;
-    while (end - at < most && end < view.length && !stops.has(unitAt(view, end))) end++;
+    while (end - at < most && end < view.length && stops[unitAt(view, end)] !== 1) end++;
     view.work.steps += end - at + 1;
     return end - at < least ? NO_MATCH : end;
   };
@@ -106,13 +176,13 @@ export function except(characters: string, least: number, most: number): Rule {
 
 /** Goes forward at most `most` units to where the rule matches, not past any of the characters named. */
 export function upTo(rule: Rule, most: number, stops = ""): Rule {
-  const stopping = new Set([...stops].map((character) => character.charCodeAt(0)));
+  const stopping = tableOf(stops);
   return (view, at) => {
     for (let from = at; from <= at + most && from <= view.length; from++) {
       view.work.steps++;
       const end = rule(view, from);
       if (end >= 0) return end;
-      if (stopping.has(unitAt(view, from))) return NO_MATCH;
+      if (stopping[unitAt(view, from)] === 1) return NO_MATCH;
     }
     return NO_MATCH;
   };
@@ -120,11 +190,35 @@ export function upTo(rule: Rule, most: number, stops = ""): Rule {
 
 /** A whole word, ASCII case aside, that is one of those listed. */
 export function word(words: readonly string[] | ReadonlySet<string>): Rule {
-  const known = words instanceof Set ? words : new Set(words);
-  return (view, at) => {
+  const known = new WordSet(words);
+  const letters = [...words].map((name) => name[0] ?? "").join("");
+  return startingWith(edgeOfLetters(letters), (view, at) => {
     const end = wordRun(view, at);
-    return end > at && end - at < LONGEST_WORD && known.has(lowerText(view, at, end)) ? end : NO_MATCH;
-  };
+    return end > at && end - at < LONGEST_WORD && known.has(view, at, end) ? end : NO_MATCH;
+  });
+}
+
+/** A set of words that is asked about stretches of a view; most answers need no string, only a hash. */
+export class WordSet {
+  readonly #words: ReadonlySet<string>;
+  readonly #hashes: ReadonlySet<number>;
+
+  constructor(words: Iterable<string>) {
+    this.#words = new Set(words);
+    this.#hashes = new Set([...this.#words].map(hashOf));
+  }
+
+  has(view: View, from: number, to: number): boolean {
+    let hash = 0;
+    for (let index = from; index < to; index++) hash = (Math.imul(hash, 31) + lower(unitAt(view, index))) | 0;
+    return this.#hashes.has(hash) && this.#words.has(lowerText(view, from, to));
+  }
+}
+
+function hashOf(text: string): number {
+  let hash = 0;
+  for (let index = 0; index < text.length; index++) hash = (Math.imul(hash, 31) + text.charCodeAt(index)) | 0;
+  return hash;
 }
 
 export function wordRun(view: View, at: number): number {
@@ -142,18 +236,24 @@ export function lowerText(view: View, from: number, to: number): string {
 
 /** Text as it stands, case included; the view keeps it. */
 export function exact(text: string): Rule {
-  return (view, at) => {
+  return startingWith(edge(0, text[0] ?? ""), (view, at) => {
     view.work.steps++;
     for (let index = 0; index < text.length; index++) {
       if (unitAt(view, at + index) !== text.charCodeAt(index)) return NO_MATCH;
     }
     return at + text.length;
-  };
+  });
 }
 
 /** The end of the text, blanks aside. */
-export const end: Rule = (view, at) => (blanks(view, at) >= view.length ? at : NO_MATCH);
-export const wordEnd: Rule = (view, at) => (isOf(unitAt(view, at), WORD) ? NO_MATCH : at);
+export const end: Rule = startingWith(BLANK_OR_END, (view, at) =>
+  blanks(view, at) >= view.length ? at : NO_MATCH,
+);
+export const wordEnd: Rule = startingWith(
+  NOTHING,
+  (view, at) => (isOf(unitAt(view, at), WORD) ? NO_MATCH : at),
+  true,
+);
 /** Blanks, or none. A view holds one for a run of them, a removed comment may leave another. */
 export const blanks: Rule = run(BLANK, 0, 4);
 export const gap: Rule = run(BLANK, 1, 4);
@@ -163,7 +263,7 @@ export const quote: Rule = run(QUOTE, 1, 1);
 
 /** A string in quotes, the closing one of the same kind, at most `most` units inside. */
 export function quoted(most: number): Rule {
-  return (view, at) => {
+  return startingWith(edge(QUOTE), (view, at) => {
     const opening = unitAt(view, at);
     if (!isOf(opening, QUOTE)) return NO_MATCH;
     for (let index = at + 1; index <= at + most + 1 && index < view.length; index++) {
@@ -171,13 +271,25 @@ export function quoted(most: number): Rule {
       if (unitAt(view, index) === opening) return index + 1;
     }
     return NO_MATCH;
-  };
+  });
+}
+
+/** A rule for gaps, with the way out that nearly every gap takes: one blank, and then none of the characters named. */
+export function gapRule(rule: Rule, goesOn: string): Rule {
+  const slow = tableOf(` \n${goesOn}`);
+  return like(rule, false, (view, at) => {
+    const isOneBlank = isOf(unitAt(view, at), BLANK) && slow[unitAt(view, at + 1)] !== 1;
+    return isOneBlank ? at + 1 : rule(view, at);
+  });
 }
 
 /** Blanks and comments, as they may stand between a function's name and its parenthesis. */
 const lineComment = seq(any(lit("//"), lit("#")), except("\n", 0, 80), lit("\n"));
 const blockComment = seq(lit("/*"), upTo(lit("*/"), 80));
-export const blanksAndComments: Rule = times(0, 6, any(run(BLANK, 1, 4), lineComment, blockComment));
+export const blanksAndComments: Rule = gapRule(
+  times(0, 6, any(run(BLANK, 1, 4), lineComment, blockComment)),
+  "/#",
+);
 
 export const atWordStart: Before = (view, at) => (isOf(unitAt(view, at - 1), WORD) ? NO_MATCH : at);
 
@@ -197,12 +309,7 @@ export function wordBack(view: View, at: number): string {
   return lowerText(view, from, at);
 }
 
-/** The trigger stands as a word of its own, behind one of the characters named (blanks aside). */
-export function after(characters: string): Before {
-  const wanted = new Set([...characters].map((character) => character.charCodeAt(0)));
-  return (view, at) => {
-    if (isOf(unitAt(view, at - 1), WORD)) return NO_MATCH;
-    const position = blanksBack(view, at);
-    return wanted.has(unitAt(view, position - 1)) ? position - 1 : NO_MATCH;
-  };
+/** The words of a text: lists of names read better as lines than as one quoted string each. */
+export function words(text: string): string[] {
+  return text.split(/\s+/).filter((name) => name !== "");
 }

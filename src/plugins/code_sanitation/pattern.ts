@@ -1,21 +1,31 @@
 // A pattern: literal triggers that the prefilter finds, and the grammar that must stand around one of them.
-import type { Before, Rule } from "./grammar.ts";
+import { NOT_WORD, type Edge } from "./edge.ts";
+import { atWordStart, type Before, type Rule } from "./grammar.ts";
 
 export interface Pattern {
   /** Stable and short, such as `sql.union-select`. */
   readonly id: string;
   /** ASCII text, case aside; one of them is in every match. */
   readonly triggers: readonly string[];
-  /** Looks back from the trigger and may take in what stands before it. */
-  readonly before?: Before;
+  /** What may stand directly before and behind the trigger. */
+  readonly prev: Edge | null;
+  readonly next: Edge | null;
+  /** Asked before the rest, where looking back is the cheaper of the two. */
+  readonly guard: Before | null;
   /** Reads on behind the trigger. */
-  readonly after?: Rule;
+  readonly after: Rule | null;
+  /** Looks back from the trigger and may take in what stands before it. */
+  readonly before: Before | null;
 }
 
-export function pattern(
-  id: string,
-  triggers: readonly string[],
-  grammar: Omit<Pattern, "id" | "triggers"> = {},
-): Pattern {
-  return { id, triggers, ...grammar };
+export type Grammar = Partial<{
+  [Part in "prev" | "next" | "guard" | "after" | "before"]: NonNullable<Pattern[Part]>;
+}>;
+
+export function pattern(id: string, triggers: readonly string[], grammar: Grammar = {}): Pattern {
+  const { before = null, after = null, guard = null } = grammar;
+  const starts = after?.starts;
+  const next = grammar.next ?? (starts === undefined || starts.mayBeEmpty ? null : starts.units);
+  if (before === atWordStart) return { id, triggers, prev: NOT_WORD, next, guard, after, before: null };
+  return { id, triggers, prev: grammar.prev ?? null, next, guard, after, before };
 }

@@ -5,25 +5,29 @@ import { lower } from "./char-classes.ts";
 /** Units beyond ASCII occur in no trigger and lead back to the root. */
 const ASCII = 0x80;
 
-/** A trigger of a pattern, by the pattern's index. */
-export interface Hit {
-  readonly pattern: number;
-  readonly length: number;
+/** States are numbers of this many bits at most; one bit more marks those with hits. */
+const MOST_STATES = 0x7fff;
+
+/** A trigger, and what it is a trigger of. */
+export interface Trigger<Subject> {
+  readonly text: string;
+  readonly subject: Subject;
 }
 
-export class Prefilter {
-  /** Row of a state: its successor for each class of unit. States are stored as row offsets. */
-  readonly rows: Int32Array;
-  readonly classes: Uint8Array;
-  /** By row offset divided by `width`. */
-  readonly hits: readonly (readonly Hit[] | null)[];
-  readonly width: number;
+export class Prefilter<Subject> {
+  /** A state's row starts at the state times 2^`shift`: its successor for each class, as its complement if it has hits. */
+  readonly rows: Int16Array;
+  readonly shift: number;
+  readonly classes = new Uint8Array(0x10000);
+  /** By state: the triggers that end there, longest first. */
+  readonly hits: readonly (readonly Trigger<Subject>[])[];
 
-  constructor(triggers: readonly { readonly text: string; readonly pattern: number }[]) {
-    this.classes = new Uint8Array(0x10000);
-    this.width = this.#numberClasses(triggers.map(({ text }) => text));
+  constructor(triggers: readonly Trigger<Subject>[]) {
+    const width = this.#numberClasses(triggers.map(({ text }) => text));
+    this.shift = Math.ceil(Math.log2(Math.max(2, width)));
     const { next, own } = this.#buildTrie(triggers);
-    this.rows = new Int32Array(next.length * this.width);
+    if (next.length > MOST_STATES) throw new Error("too many triggers");
+    this.rows = new Int16Array(next.length << this.shift);
     this.hits = this.#link(next, own);
   }
 
@@ -40,45 +44,50 @@ export class Prefilter {
     return count;
   }
 
-  #buildTrie(triggers: readonly { readonly text: string; readonly pattern: number }[]) {
-    const next: Map<number, number>[] = [new Map()];
-    const own: Hit[][] = [[]];
-    for (const { text, pattern } of triggers) {
-      let state = 0;
-      for (const character of text.toLowerCase()) {
-        const symbol = this.classes[character.charCodeAt(0)] ?? 0;
-        let following = next[state]?.get(symbol);
+  /** Level by level, so that the states near the root, where prose stays, lie together in memory. */
+  #buildTrie(triggers: readonly Trigger<Subject>[]) {
+    const next = [new Map<number, number>()];
+    const own: Trigger<Subject>[][] = [[]];
+    let level = triggers.map((trigger) => ({ trigger, text: trigger.text.toLowerCase(), state: 0 }));
+    for (let depth = 0; level.length > 0; depth++) {
+      for (const one of level) {
+        const symbol = this.classes[one.text.charCodeAt(depth)] ?? 0;
+        let following = next[one.state]?.get(symbol);
         if (following === undefined) {
           following = next.length;
-          next.push(new Map());
+          next.push(new Map<number, number>());
           own.push([]);
-          next[state]?.set(symbol, following);
+          next[one.state]?.set(symbol, following);
         }
-        state = following;
+        one.state = following;
+        if (depth === one.text.length - 1) own[following]?.push(one.trigger);
       }
-      own[state]?.push({ pattern, length: text.length });
+      level = level.filter(({ text }) => text.length > depth + 1);
     }
     return { next, own };
   }
 
-  /** Breadth first: a state's missing successors are those of its longest proper suffix, and it inherits its hits. */
-  #link(next: readonly Map<number, number>[], own: readonly Hit[][]): (readonly Hit[] | null)[] {
-    const suffixes = new Int32Array(next.length);
-    const hits: (readonly Hit[] | null)[] = own.map((list) => (list.length > 0 ? list : null));
-    const queue = [0];
-    for (let head = 0; head < queue.length; head++) {
-      const state = queue[head] ?? 0;
+  /** A state's missing successors are those of its longest proper suffix, and it inherits its hits. */
+  #link(next: readonly Map<number, number>[], own: readonly Trigger<Subject>[][]): Trigger<Subject>[][] {
+    const suffixes = new Int16Array(next.length);
+    const hits = own.map((list) => [...list]);
+    const { rows, shift } = this;
+    // States are numbered level by level, so a state's suffix comes before it.
+    for (let state = 0; state < next.length; state++) {
+      const row = state << shift;
       const suffix = suffixes[state] ?? 0;
-      const inherited = state === 0 ? null : (hits[suffix] ?? null);
-      if (inherited !== null) hits[state] = [...(hits[state] ?? []), ...inherited];
-      for (let symbol = 0; symbol < this.width; symbol++) {
-        const child = next[state]?.get(symbol);
-        const fallback = state === 0 ? 0 : (this.rows[suffix * this.width + symbol] ?? 0);
-        this.rows[state * this.width + symbol] = child === undefined ? fallback : child * this.width;
-        if (child === undefined) continue;
-        suffixes[child] = fallback / this.width;
-        queue.push(child);
+      if (state !== 0) {
+        hits[state]?.push(...(hits[suffix] ?? []));
+        rows.copyWithin(row, suffix << shift, (suffix + 1) << shift);
       }
+      for (const [symbol, child] of next[state] ?? []) {
+        suffixes[child] = state === 0 ? 0 : (rows[row | symbol] ?? 0);
+        rows[row | symbol] = child;
+      }
+    }
+    for (let index = 0; index < this.rows.length; index++) {
+      const state = this.rows[index] ?? 0;
+      if ((hits[state] ?? []).length > 0) this.rows[index] = ~state;
     }
     return hits;
   }

@@ -1,5 +1,5 @@
 // A view: one reading of a text as code units, and the way back from each unit to the characters it was read from.
-import { BLANK, DROPPED, FOLD, isOf, NEWLINE, SPACE } from "./char-classes.ts";
+import { DROPPED, FOLD, KIND, MARKED_UNIT, NEWLINE, PLAIN_UNIT, SPACE } from "./char-classes.ts";
 
 /** Zeroes behind the last unit, so that a grammar may look a few units past the end. */
 const PADDING = 8;
@@ -18,11 +18,28 @@ export interface View {
   /** The view this one was read from; null for the first, which was read from the text itself. */
   readonly parent: View | null;
   readonly origins: Origins;
+  /** Where the units stand that a further reading may take out; it need not look at the others. */
+  readonly marks: Marks;
+}
+
+/** Positions in ascending order. */
+export class Marks {
+  positions = new Int32Array(64);
+  count = 0;
+
+  add(position: number): void {
+    if (this.count === this.positions.length) {
+      const larger = new Int32Array(this.count * 2);
+      larger.set(this.positions);
+      this.positions = larger;
+    }
+    this.positions[this.count++] = position;
+  }
 }
 
 /** The unit at a position, 0 outside the view. */
 export function unitAt(view: View, index: number): number {
-  return index < 0 || index >= view.length ? 0 : (view.codes[index] ?? 0);
+  return index < 0 || index >= view.length ? 0 : (view.codes[index] as number);
 }
 
 /** Where the units from `first` up to `end` of a view stand in the text. */
@@ -96,50 +113,66 @@ export function bufferFor(units: number, depth: number): Uint16Array {
   return (scratch[depth] ??= new Uint16Array(SCRATCH_UNITS + PADDING));
 }
 
-export function finishView(
-  codes: Uint16Array,
-  length: number,
-  origins: Origins,
-  work: WorkCounter,
-  parent: View | null,
-): View {
+/** A view of units that were read from another one. */
+export function finishView(codes: Uint16Array, length: number, origins: Origins, parent: View): View {
+  const marks = new Marks();
+  for (let index = 0; index < length; index++) {
+    if (KIND[codes[index] as number] === MARKED_UNIT) marks.add(index);
+  }
   codes.fill(0, length, Math.min(codes.length, length + PADDING));
-  return { codes, length, work, parent, origins };
+  return { codes, length, work: parent.work, parent, origins, marks };
 }
 
 /** The first view: wide forms as ASCII, what cannot be seen left out, a run of blanks as one. */
 export function readText(text: string, work: WorkCounter): View {
   const codes = bufferFor(text.length, 0);
   const origins = new Origins();
+  const marks = new Marks();
+  const end = text.length;
   let length = 0;
-  for (let index = 0; index < text.length; index++) {
-    const folded = FOLD[text.charCodeAt(index)] ?? 0;
+  for (let index = 0; index < end; index++) {
+    const code = text.charCodeAt(index);
+    const kind = KIND[code] as number;
+    if (kind === PLAIN_UNIT) {
+      codes[length++] = code;
+      continue;
+    }
+    const folded = FOLD[code] as number;
     if (folded > SPACE) {
+      if (KIND[folded] === MARKED_UNIT) marks.add(length);
       codes[length++] = folded;
       continue;
     }
-    let next = index + 1;
-    let merged = folded;
-    while (next < text.length) {
-      const following = FOLD[text.charCodeAt(next)] ?? 0;
-      if (following > SPACE) break;
-      merged = mergeBlanks(merged, following);
-      next++;
-    }
+    const next = endOfGap(text, index + 1);
+    const merged = next === index + 1 ? folded : mergeBlanks(text, index, next);
     if (merged !== DROPPED) {
       codes[length] = merged;
       if (next > index + 1) origins.add(length, index, next);
       length++;
-    } else if (next < text.length) {
+    } else if (next < end) {
       // What was dropped belongs to nobody; the unit after it starts a new stretch.
       origins.add(length, next, next + 1);
     }
     index = next - 1;
   }
-  return finishView(codes, length, origins, work, null);
+  codes.fill(0, length, Math.min(codes.length, length + PADDING));
+  return { codes, length, work, parent: null, origins, marks };
 }
 
-function mergeBlanks(one: number, other: number): number {
-  if (one === NEWLINE || other === NEWLINE) return NEWLINE;
-  return isOf(one, BLANK) || isOf(other, BLANK) ? SPACE : DROPPED;
+/** Where blanks and what cannot be seen end. */
+function endOfGap(text: string, from: number): number {
+  let next = from;
+  while (next < text.length && (FOLD[text.charCodeAt(next)] as number) <= SPACE) next++;
+  return next;
+}
+
+/** What a gap is read as: a newline if one is in it, else a blank if one is, else nothing. */
+function mergeBlanks(text: string, from: number, to: number): number {
+  let merged = DROPPED;
+  for (let index = from; index < to; index++) {
+    const folded = FOLD[text.charCodeAt(index)] as number;
+    if (folded === NEWLINE) return NEWLINE;
+    if (folded === SPACE) merged = SPACE;
+  }
+  return merged;
 }

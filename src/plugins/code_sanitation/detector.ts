@@ -1,0 +1,172 @@
+// The detector: which code of which language stands where in a text. Compiled once per set of languages.
+import { NO_MATCH } from "./grammar.ts";
+import { patternsOf } from "./languages/by-language.ts";
+import { edgeAllows, joinEdges, type Edge } from "./edge.ts";
+import type { Pattern } from "./pattern.ts";
+import { Prefilter, type Trigger } from "./prefilter.ts";
+import { LANGUAGES } from "./settings.ts";
+import { originalSpan, unitAt, type View, type WorkCounter } from "./view.ts";
+import { visitViews } from "./views.ts";
+
+export type Language = (typeof LANGUAGES)[number];
+
+/** A match, in UTF-16 code units of the text as it came. */
+export interface Finding {
+  readonly start: number;
+  readonly end: number;
+  readonly language: Language;
+  /** Stable and short, such as `sql.union-select`. */
+  readonly pattern: string;
+}
+
+export interface Detector {
+  /** Some finding, the cheapest to come by; null for clean text. */
+  first(text: string): Finding | null;
+  /** All findings by position. They may overlap; one that another of the same reading covers is left out. */
+  findAll(text: string): Finding[];
+}
+
+/** A pattern as a scan needs it. */
+interface Entry {
+  readonly language: Language;
+  readonly pattern: Pattern;
+}
+type Hit = Trigger<Entry>;
+
+/** What may stand behind and before for any of a state's hits to come to something; null for anything. */
+interface Gate {
+  readonly next: Edge | null;
+  readonly prev: Edge | null;
+  /** Of the triggers, where they have the same. */
+  readonly length: number;
+}
+
+const compiled = new Map<string, Detector>();
+
+/** The detector of these languages; the same one for the same set. `work` counts what its scans do. */
+export function compileDetector(languages: readonly Language[], work?: WorkCounter): Detector {
+  const wanted = LANGUAGES.filter((language) => languages.includes(language));
+  if (work !== undefined) return new PatternDetector(wanted, work);
+  const key = wanted.join();
+  let detector = compiled.get(key);
+  if (detector === undefined) {
+    detector = new PatternDetector(wanted, { steps: 0 });
+    compiled.set(key, detector);
+  }
+  return detector;
+}
+
+class PatternDetector implements Detector {
+  readonly #prefilter: Prefilter<Entry>;
+  /** By state of the prefilter: what its hits have in common, so that most are turned away at once. */
+  readonly #gates: readonly Gate[];
+  readonly #work: WorkCounter;
+
+  constructor(languages: readonly Language[], work: WorkCounter) {
+    const entries = languages.flatMap((language) =>
+      patternsOf(language).map((pattern): Entry => ({ language, pattern })),
+    );
+    this.#prefilter = new Prefilter(
+      withoutTwins(entries).flatMap((subject) => subject.pattern.triggers.map((text) => ({ text, subject }))),
+    );
+    this.#gates = this.#prefilter.hits.map(gateOf);
+    this.#work = work;
+  }
+
+  first(text: string): Finding | null {
+    const found: Finding[] = [];
+    visitViews(text, this.#work, (view, windows) => this.#scan(view, windows, found, true));
+    return found[0] ?? null;
+  }
+
+  findAll(text: string): Finding[] {
+    const found: Finding[] = [];
+    visitViews(text, this.#work, (view, windows) => this.#scan(view, windows, found, false));
+    return found.sort((one, other) => one.start - other.start || other.end - one.end);
+  }
+
+  #scan(view: View, windows: readonly number[] | null, found: Finding[], onlyFirst: boolean): boolean {
+    if (windows === null) return this.#scanStretch(view, 0, view.length, found, onlyFirst);
+    for (let index = 0; index + 1 < windows.length; index += 2) {
+      const end = Math.min(windows[index + 1] ?? 0, view.length);
+      if (this.#scanStretch(view, windows[index] ?? 0, end, found, onlyFirst)) return true;
+    }
+    return false;
+  }
+
+  #scanStretch(view: View, from: number, to: number, found: Finding[], onlyFirst: boolean): boolean {
+    const { rows, classes, hits, shift } = this.#prefilter;
+    const gates = this.#gates;
+    const { codes } = view;
+    view.work.steps += to - from;
+    let state = 0;
+    let covered = 0;
+    for (let index = from; index < to; index++) {
+      state = rows[(state << shift) | (classes[codes[index] as number] as number)] as number;
+      if (state >= 0) continue;
+      state = ~state;
+      const { next, prev, length } = gates[state] as Gate;
+      if (index < covered || (next !== null && !edgeAllows(next, codes[index + 1] as number))) continue;
+      if (prev !== null && !edgeAllows(prev, unitAt(view, index - length))) continue;
+      covered = this.#matchAll(view, hits[state] ?? [], index + 1, found, covered);
+      if (onlyFirst && found.length > 0) return true;
+    }
+    return false;
+  }
+
+  /** Tries the grammars of all triggers that end here; answers how far findings cover the view now. */
+  #matchAll(view: View, here: readonly Hit[], end: number, found: Finding[], covered: number): number {
+    let farthest = covered;
+    const nextUnit = unitAt(view, end);
+    view.work.steps += here.length;
+    for (let index = 0; index < here.length; index++) {
+      const { text, subject } = here[index] as Hit;
+      const { prev, next, guard, before, after } = subject.pattern;
+      if (next !== null && !edgeAllows(next, nextUnit)) continue;
+      const trigger = end - text.length;
+      if (prev !== null && !edgeAllows(prev, unitAt(view, trigger - 1))) continue;
+      if (guard !== null && guard(view, trigger) === NO_MATCH) continue;
+      const stop = after === null ? end : after(view, end);
+      if (stop === NO_MATCH) continue;
+      const start = before === null ? trigger : before(view, trigger);
+      if (start === NO_MATCH) continue;
+      const span = originalSpan(view, start, stop);
+      found.push({ ...span, language: subject.language, pattern: subject.pattern.id });
+      farthest = Math.max(farthest, stop);
+    }
+    return farthest;
+  }
+}
+
+function gateOf(hits: readonly Hit[]): Gate {
+  const lengths = new Set(hits.map(({ text }) => text.length));
+  const [length = 0] = lengths;
+  const next = joinUnlessOpen(hits.map(({ subject }) => subject.pattern.next));
+  // Triggers of different lengths start at different places, where one edge cannot speak for all.
+  const prev = lengths.size === 1 ? joinUnlessOpen(hits.map(({ subject }) => subject.pattern.prev)) : null;
+  return { next, prev, length };
+}
+
+function joinUnlessOpen(edges: readonly (Edge | null)[]): Edge | null {
+  const different = new Set(edges);
+  return different.has(null) ? null : joinEdges(...[...different].filter((one) => one !== null));
+}
+
+/** JavaScript and HTML share patterns; where both are on, one of each pair is enough. */
+function withoutTwins(entries: readonly Entry[]): Entry[] {
+  const kept: Entry[] = [];
+  for (const entry of entries) {
+    const { triggers, prev, next, guard, before, after } = entry.pattern;
+    const isTwin = kept.some(
+      ({ pattern }) =>
+        pattern.after === after &&
+        pattern.before === before &&
+        pattern.guard === guard &&
+        pattern.prev === prev &&
+        pattern.next === next &&
+        pattern.triggers.join() === triggers.join(),
+    );
+    if (!isTwin) kept.push(entry);
+  }
+  return kept;
+}

@@ -1,0 +1,117 @@
+// Linear work, counted and not timed: however hostile a text is, ten times as much of it costs ten times as many steps.
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { compileDetector } from "./detector.ts";
+import { maskText } from "./mask.ts";
+import { LANGUAGES } from "./settings.ts";
+
+const work = { steps: 0 };
+const detector = compileDetector(LANGUAGES, work);
+const SMALL = 4_000;
+const FACTOR = 10;
+/** Steps a unit in the worst text known, with room above it. */
+const MOST_STEPS_PER_UNIT = 600;
+
+const HOSTILE = [
+  " ",
+  "'",
+  '"',
+  "`",
+  "<",
+  "SELECT ",
+  "select a,",
+  "union ",
+  "union(",
+  "or 1 ",
+  "' or ",
+  "%25",
+  "%",
+  "&#",
+  "&lt;",
+  "\\",
+  "\\u0061",
+  "/*",
+  "*/",
+  "/*!",
+  "<!--",
+  "eval(",
+  "eval ",
+  "$(",
+  "${",
+  ";",
+  "; ",
+  "|",
+  "| ",
+  "&",
+  "=",
+  " on=",
+  "<a b=c ",
+  ":",
+  "javascript:",
+  "(",
+  "[][",
+  "{{",
+  "--",
+  "@@",
+  "0x",
+  "for %a in (",
+  "if /i a==",
+  "cat /",
+  "cd ",
+  "'a'.",
+  "''",
+  'filename="',
+  "<?php ",
+  "$a[",
+  "\n",
+  "\n|",
+  "| a ",
+  "a",
+  "ａ",
+  "\u200b",
+  "😀",
+  "constructor.constructor",
+  "while (a-b<",
+  "echo a",
+  "curl http://a",
+  "<script ",
+  "alert(",
+  "o:1:",
+];
+
+function stepsFor(text: string): number {
+  work.steps = 0;
+  detector.findAll(text);
+  return work.steps;
+}
+
+function repeatTo(pattern: string, length: number): string {
+  return pattern.repeat(Math.ceil(length / pattern.length)).slice(0, length);
+}
+
+test.each(HOSTILE.map((pattern) => [pattern]))("a text of %p", (pattern) => {
+  const few = stepsFor(repeatTo(pattern, SMALL));
+  const many = stepsFor(repeatTo(pattern, SMALL * FACTOR));
+  expect(many).toBeLessThan(few * FACTOR * 1.2 + 1000);
+  expect(many / (SMALL * FACTOR)).toBeLessThan(MOST_STEPS_PER_UNIT);
+});
+
+test("any mixture of hostile pieces", () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...HOSTILE), { minLength: 1, maxLength: 6 }), (pieces) => {
+      const text = repeatTo(pieces.join(""), SMALL);
+      expect(stepsFor(text) / SMALL).toBeLessThan(MOST_STEPS_PER_UNIT);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test("masking takes a bounded number of passes", () => {
+  for (const char of [";", "<", "'", "|", "X"]) {
+    const text = repeatTo("eval(x)id;ls -la eval(y)whoami;", SMALL);
+    const once = stepsFor(text);
+    work.steps = 0;
+    maskText(text, detector, char);
+    expect(work.steps).toBeLessThan(once * 8);
+  }
+});

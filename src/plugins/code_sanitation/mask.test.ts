@@ -1,0 +1,98 @@
+// Masking keeps the length, touches only what matched, and changes nothing the second time, whatever the mask is.
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { compileDetector } from "./detector.ts";
+import { maskFindings, maskText } from "./mask.ts";
+import { LANGUAGES } from "./settings.ts";
+
+const detector = compileDetector(LANGUAGES);
+const PRINTABLE = Array.from({ length: 0x5f }, (_, index) => String.fromCharCode(0x20 + index));
+
+test("every matched character is replaced in place", () => {
+  expect(maskText("before <script> after", compileDetector(["html"]), "X")).toBe("before XXXXXXXX after");
+  expect(maskText("%3Cscript%3E!", compileDetector(["html"]), "*")).toBe("************!");
+});
+
+test("clean text stays the same string", () => {
+  const text = "please select a union rep and drop by the table";
+  expect(maskText(text, detector, "X")).toBe(text);
+});
+
+test("overlapping findings are masked once", () => {
+  const finding = { language: "sql", pattern: "sql.x" } as const;
+  const findings = [
+    { ...finding, start: 1, end: 4 },
+    { ...finding, start: 2, end: 3 },
+    { ...finding, start: 3, end: 6 },
+  ];
+  expect(maskFindings("abcdefgh", findings, "X")).toBe("aXXXXXgh");
+});
+
+test("a surrogate pair is never cut", () => {
+  const finding = { language: "sql", pattern: "sql.x" } as const;
+  expect(maskFindings("a😀b😀c", [{ ...finding, start: 2, end: 5 }], "X")).toBe("aXXXXXc");
+});
+
+const piece = fc.oneof(
+  fc.constantFrom(
+    "eval(x)",
+    "id",
+    "whoami",
+    "<script>",
+    "or 1=1",
+    "' or 'a'='a",
+    "UNION SELECT 1",
+    "cat /etc/passwd",
+    "ls -la",
+    "onerror=go()",
+    "script>",
+    "img src=x onload=x",
+    "select 1,2",
+    "$(id)",
+    "`id`",
+    "system('x')",
+    "%3Cscript%3E",
+    "UN/**/ION SELECT 2",
+    "DROP TABLE x",
+    "admin",
+    "1",
+    "'",
+    '"',
+    "(",
+    "<",
+    ";",
+    "|",
+    "&",
+    "=",
+    " ",
+    "\n",
+    "/*",
+    "--",
+    "exec(",
+    "php",
+    "x",
+  ),
+  fc.string({ maxLength: 4 }),
+);
+const text = fc.array(piece, { maxLength: 14 }).map((pieces) => pieces.join(""));
+
+test("masking is idempotent for every printable mask, and keeps the length", () => {
+  fc.assert(
+    fc.property(text, fc.constantFrom(...PRINTABLE), (original, char) => {
+      const masked = maskText(original, detector, char);
+      expect(masked.length).toBe(original.length);
+      expect(detector.first(masked)).toBeNull();
+      expect(maskText(masked, detector, char)).toBe(masked);
+      for (let index = 0; index < masked.length; index++) {
+        expect(masked[index] === original[index] || masked[index] === char).toBe(true);
+      }
+    }),
+    { numRuns: 1500 },
+  );
+});
+
+test("a text of nothing but the mask is clean, so that masking always ends", () => {
+  for (const char of PRINTABLE) {
+    for (const length of [1, 2, 3, 7, 40, 1000]) expect(detector.first(char.repeat(length))).toBeNull();
+  }
+});

@@ -1,0 +1,159 @@
+// Encodings do not hide a match, and every finding leads back to the characters it was read from.
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { compileDetector } from "./detector.ts";
+import { LANGUAGES } from "./settings.ts";
+import { readText, originalSpan } from "./view.ts";
+
+const detector = compileDetector(LANGUAGES);
+const units = (text: string, write: (code: number) => string): string =>
+  Array.from({ length: text.length }, (_, index) => write(text.charCodeAt(index))).join("");
+const hex = (code: number, width: number): string => code.toString(16).padStart(width, "0");
+
+const ENCODINGS: Readonly<Record<string, (text: string) => string>> = {
+  percent: (text) => units(text, (code) => `%${hex(code, 2)}`),
+  "percent twice": (text) => units(text, (code) => `%25${hex(code, 2)}`),
+  "percent u": (text) => units(text, (code) => `%u${hex(code, 4)}`),
+  "decimal entities": (text) => units(text, (code) => `&#${code};`),
+  "decimal entities without semicolon, with zeroes": (text) => units(text, (code) => `&#00${code};`),
+  "hex entities": (text) => units(text, (code) => `&#x${hex(code, 1)};`),
+  "unicode escapes": (text) => units(text, (code) => `\\u${hex(code, 4)}`),
+  "unicode escapes in braces": (text) => units(text, (code) => `\\u{${hex(code, 1)}}`),
+  "hex escapes": (text) => units(text, (code) => `\\x${hex(code, 2)}`),
+  "full width": (text) => units(text, (code) => String.fromCharCode(code > 0x20 ? code + 0xfee0 : code)),
+  "full width in percent": (text) =>
+    encodeURIComponent(units(text, (code) => String.fromCharCode(code > 0x20 ? code + 0xfee0 : code))),
+  "zero width": (text) => units(text, (code) => `${String.fromCharCode(code)}\u200b`),
+  "soft hyphens": (text) => units(text, (code) => `\u00ad${String.fromCharCode(code)}`),
+  "entities in percent": (text) => encodeURIComponent(units(text, (code) => `&#${code};`)),
+  "JSON in JSON": (text) => JSON.stringify(JSON.stringify(text)),
+  mixed: (text) =>
+    Array.from(text, (character, index) => {
+      const code = character.charCodeAt(0);
+      return [character, `%${hex(code, 2)}`, `&#${code};`, `\\x${hex(code, 2)}`][index % 4];
+    }).join(""),
+};
+const PAYLOADS = [
+  "1 UNION SELECT password FROM users",
+  "<script>go()</script>",
+  "; cat /etc/passwd",
+  "eval('x')",
+  "' or 1=1 --",
+  "Runtime.getRuntime().exec('id')",
+  "<img src=x onerror=go()>",
+];
+
+for (const [name, encode] of Object.entries(ENCODINGS)) {
+  test.each(PAYLOADS.map((text) => [text]))(`${name} does not hide %s`, (text) => {
+    expect(detector.first(encode(text))).not.toBeNull();
+    expect(detector.first(`some words before ${encode(text)}`)).not.toBeNull();
+  });
+}
+
+describe("comments and hollow syntax", () => {
+  test.each([
+    ["UN/**/ION SEL/*x*/ECT 1,2"],
+    ["UNION/**/SELECT/**/password/**/FROM/**/users"],
+    ["UNI%2f%2a%2a%2fON SELECT 1"],
+    ["/*!50000union*/ /*!select*/ 1"],
+    ["union -- x\nselect 1"],
+    ["union%23x%0Aselect 1"],
+    ["DR/**/OP TABLE users"],
+    ["<scr<!-- -->ipt>"],
+    ["ev/**/al(x)"],
+    ["eval/* x */(x)"],
+    ["; c''at /etc/hosts"],
+    ['; c""at /etc/hosts'],
+    ["; c$@at /etc/hosts"],
+    ["; w^h^o^a^m^i"],
+    ["'sys'.'tem'('id')"],
+    ["union                                                       select 1"],
+    ["union\u00a0\u3000\t\nselect 1"],
+    ["UnIoN sElEcT 1"],
+  ])("do not hide %s", (text) => expect(detector.first(text)).not.toBeNull());
+});
+
+test("a finding in an encoded text covers the encoded characters", () => {
+  const text = "q=%3Cscript%3E now";
+  const [finding] = compileDetector(["html"]).findAll(text);
+  expect(text.slice(finding!.start, finding!.end)).toBe("%3Cscript%3E");
+});
+
+test("what one match needs may be far apart in the text", () => {
+  const text = `union${"\u200b".repeat(5000)}${" ".repeat(5000)}select/*${"x".repeat(5000)}*/1`;
+  expect(compileDetector(["sql"]).first(text)).not.toBeNull();
+});
+
+const piece = fc.oneof(
+  fc.string({ maxLength: 6, unit: "binary" }),
+  fc.constantFrom(
+    ...PAYLOADS,
+    "%",
+    "&#",
+    "\\",
+    "\\u00",
+    "/*",
+    "*/",
+    "''",
+    "\u200b",
+    "ａ",
+    "😀",
+    "  \n",
+    "%e2%82%ac",
+    "&lt;",
+    "%25",
+  ),
+  fc
+    .constantFrom(...PAYLOADS)
+    .chain((text) => fc.constantFrom(...Object.values(ENCODINGS)).map((encode) => encode(text))),
+);
+const hostile = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(""));
+
+test("findings lie inside the text, sorted, and hold something", () => {
+  fc.assert(
+    fc.property(hostile, (text) => {
+      let last = 0;
+      for (const { start, end } of detector.findAll(text)) {
+        expect(start).toBeGreaterThanOrEqual(last);
+        expect(end).toBeGreaterThan(start);
+        expect(end).toBeLessThanOrEqual(text.length);
+        last = start;
+      }
+      expect(detector.first(text) === null).toBe(detector.findAll(text).length === 0);
+    }),
+    { numRuns: 600 },
+  );
+});
+
+test("each unit of the first view comes from its own characters", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", maxLength: 60 }), (text) => {
+      const view = readText(text, { steps: 0 });
+      let last = 0;
+      for (let index = 0; index < view.length; index++) {
+        const span = originalSpan(view, index, index + 1);
+        expect(span.start).toBeGreaterThanOrEqual(last);
+        expect(span.end).toBeGreaterThan(span.start);
+        last = span.end;
+      }
+      expect(last).toBeLessThanOrEqual(text.length);
+    }),
+  );
+});
+
+test("wrapping a payload in prose finds the payload, not the prose", () => {
+  const words = fc.array(fc.constantFrom("the", "weather", "is", "fine,", "and", "we", "walk."), {
+    maxLength: 30,
+  });
+  fc.assert(
+    fc.property(words, words, fc.constantFrom(...PAYLOADS), (before, after, payload) => {
+      const text = `${before.join(" ")} ${payload} ${after.join(" ")}`;
+      const from = before.join(" ").length;
+      for (const { start, end } of detector.findAll(text)) {
+        expect(end).toBeGreaterThan(from);
+        expect(start).toBeLessThanOrEqual(from + payload.length + 1);
+      }
+      expect(detector.first(text)).not.toBeNull();
+    }),
+  );
+});
