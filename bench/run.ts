@@ -1,10 +1,12 @@
 // `npm run bench [name…]`: runs the benchmarks, or those named, and prints what they measure.
 import { benchAdmin } from "./admin.bench.ts";
+import { benchCodeSanitation } from "./code-sanitation.bench.ts";
 import { benchCounters } from "./counters.bench.ts";
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   admin: benchAdmin,
   counters: benchCounters,
+  sanitation: benchCodeSanitation,
 };
 
 const names = process.argv.slice(2);

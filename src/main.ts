@@ -7,12 +7,18 @@ import { listenAdmin } from "./admin/server.ts";
 import { BalanceRegistry } from "./balance/balance-registry.ts";
 import { resolveServerSecret } from "./base/server-secret.ts";
 import { SettingsError, type Settings } from "./base/settings.ts";
-import { builtinPlugins } from "./plugins/registry.ts";
+import type { Counters } from "./counters/counters.ts";
+import { MemoryCounters } from "./counters/memory.ts";
+import { RedisCounters } from "./counters/redis.ts";
+import { CustomPlugins } from "./plugins/custom-plugins.ts";
+import { PluginRegistry } from "./plugins/registry.ts";
 import { createDataPlane } from "./proxy/handle.ts";
 import { listenProxy } from "./proxy/server.ts";
+import { Blocks } from "./snapshot/blocks.ts";
 import { CurrentConfiguration } from "./snapshot/current.ts";
 import { followStore } from "./snapshot/follow.ts";
 import { KeyUsage } from "./snapshot/key-usage.ts";
+import { PluginHosts } from "./snapshot/plugin-hosts.ts";
 import { CredentialCipher } from "./store/credential-cipher.ts";
 import { openStore } from "./store/sql-store.ts";
 import { StoreRefused } from "./store/store.ts";
@@ -41,17 +47,20 @@ export async function startGatehouse(settings: Settings, role: Role, log: Log): 
     log.warn({ workers: settings.WORKERS }, "WORKERS is not in force yet: this is one process");
 
   const health = new Health();
-  const registry = builtinPlugins();
+  const registry = new PluginRegistry();
   const cipher = new CredentialCipher(settings.ENCRYPTION_KEY ?? secret.value);
   const embedded = `sqlite://${join(settings.DATA_DIR, "gatehouse.db")}`;
   const databaseUrl = settings.DATABASE_URL ?? embedded;
   const store = openStore(databaseUrl, cipher);
-  const current = new CurrentConfiguration(
-    store,
-    { plugins: registry, balance: new BalanceRegistry() },
-    health,
-    log,
+  const counters = await openCounters(settings, health, log);
+  const blocks: Blocks = new Blocks(() => current, log);
+  const hosts = new PluginHosts(counters, blocks, log);
+  const compile = { plugins: registry, balance: new BalanceRegistry(), hosts };
+  const current: CurrentConfiguration = new CurrentConfiguration(store, compile, health, log);
+  const customPlugins = new CustomPlugins(settings.PLUGINS_DIR, registry, log, (name) =>
+    current.recompilePlugin(name),
   );
+  await customPlugins.start();
 
   // An embedded database that cannot be opened is a mistake to be told at once; a server may yet come up.
   if (databaseUrl.startsWith("sqlite:"))
@@ -79,7 +88,10 @@ export async function startGatehouse(settings: Settings, role: Role, log: Log): 
     await Promise.all(servers.map((server) => server.stop(true)));
     stopFollowing.abort();
     await following.catch(() => undefined);
+    customPlugins.stop();
+    blocks.stop();
     await keyUsage.stop();
+    await counters.close();
     await store.close();
   };
 
@@ -91,6 +103,7 @@ export async function startGatehouse(settings: Settings, role: Role, log: Log): 
       const api = createAdminApi({
         current,
         registry,
+        counters,
         secret: secret.value,
         maxBodyBytes: settings.MAX_BODY_BYTES,
         version: packageJson.version,
@@ -116,6 +129,22 @@ export async function startGatehouse(settings: Settings, role: Role, log: Log): 
   health.phase = "serving";
   const beginDrain = () => void (health.phase = "draining");
   return { adminUrl, proxyUrl, health, failed, beginDrain, stop };
+}
+
+/** Shared counters where there is a Redis, this process's own where there is none. */
+async function openCounters({ REDIS_URL }: Settings, health: Health, log: Log): Promise<Counters> {
+  if (REDIS_URL === null) return new MemoryCounters();
+  const redis = new RedisCounters(REDIS_URL, {
+    onStateChange: (state) => {
+      health.counters = state;
+      if (state.state === "away") log.warn({ detail: state.detail }, "the shared counters are away");
+      else log.info("the shared counters are there");
+    },
+  });
+  // A node that counted for itself at first would let too many through.
+  await redis.settled;
+  health.counters = redis.state;
+  return redis;
 }
 
 function refuseEmbedded(fault: unknown, { DATABASE_URL, DATA_DIR }: Settings): never {

@@ -25,6 +25,12 @@ const RESOURCES = [
   ["Rule", ruleSchema, ruleSchema.extend(childFields), "rules"],
   ["ApiKey", apiKeySchema, apiKeySchema.extend(keyFields), "api_keys"],
   [
+    "Block",
+    null,
+    z.object({ id: z.uuid(), type: z.string(), subject: z.string(), created_at: time }),
+    "blocks",
+  ],
+  [
     "Plugin",
     null,
     z.object({

@@ -16,6 +16,14 @@ export const ERRORS = {
   unauthorized: { status: 401, meaning: "The admin token is missing or was not accepted." },
   api_key_required: { status: 401, meaning: "The rule asks for an API key and none was sent." },
   invalid_api_key: { status: 401, meaning: "The API key is unknown, expired or revoked." },
+  rate_limit_blocked: {
+    status: 403,
+    meaning: "A rate limit of this subject was exceeded, and it is blocked for good.",
+  },
+  code_injection_detected: {
+    status: 400,
+    meaning: "code_sanitation found code; its settings choose the status.",
+  },
   rule_not_allowed: { status: 403, meaning: "The API key is valid, but not for this rule." },
   not_found: { status: 404, meaning: "There is nothing at this path or under this id." },
   rule_not_found: { status: 404, meaning: "No rule matches the request." },
@@ -33,6 +41,11 @@ export const ERRORS = {
     status: 415,
     meaning: "The body is not of a type or encoding that can be read here.",
   },
+  rate_limit_exceeded: { status: 429, meaning: "A rate limit is full; see `retry_after`." },
+  plugin_failed: {
+    status: 500,
+    meaning: "A plugin threw, took longer than 5 seconds or gave something unusable.",
+  },
   internal_error: {
     status: 500,
     meaning: "A fault of the gateway; its log has the cause under the request id.",
@@ -48,6 +61,10 @@ export const ERRORS = {
   },
   not_ready: { status: 503, meaning: "The gateway has not loaded a configuration yet." },
   no_healthy_target: { status: 503, meaning: "Every target is out for now; see `Retry-After`." },
+  counters_unavailable: {
+    status: 503,
+    meaning: "The shared counters are away, and a limit may not go unchecked.",
+  },
   store_unavailable: {
     status: 503,
     meaning: "The database cannot be used right now; the sentence says why.",

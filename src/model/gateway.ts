@@ -1,7 +1,7 @@
 // Gateway: the root of a configuration, selected by API key, subdomain or a rule of its own.
 import { z } from "zod";
 import { nameField } from "./fields.ts";
-import { pluginConfigSchema } from "./plugin-config.ts";
+import { pluginConfigSchema, type PluginConfig, type StoredPluginConfig } from "./plugin-config.ts";
 import type { RecordFields } from "./record.ts";
 
 export const gatewaySchema = z
@@ -27,4 +27,16 @@ export const gatewaySchema = z
   .meta({ id: "Gateway" });
 
 export type GatewayFields = z.output<typeof gatewaySchema>;
-export type Gateway = GatewayFields & RecordFields;
+export type Gateway = Omit<GatewayFields, "required_plugins"> & {
+  readonly required_plugins: readonly StoredPluginConfig[];
+} & RecordFields;
+
+/** As a gateway is shown: the ids of its plugins are ours alone. */
+export function showGateway(gateway: Gateway): GatewayFields & RecordFields {
+  const required_plugins = gateway.required_plugins.map((config) => {
+    const shown: Partial<StoredPluginConfig> = { ...config };
+    Reflect.deleteProperty(shown, "id");
+    return shown as PluginConfig;
+  });
+  return { ...gateway, required_plugins };
+}

@@ -23,3 +23,30 @@ export const pluginConfigSchema = z
   .meta({ id: "PluginConfig" });
 
 export type PluginConfig = z.output<typeof pluginConfigSchema>;
+
+/** As it is kept: its counters, blocks and memory hang on an id that it keeps through every change of the list. */
+export type StoredPluginConfig = PluginConfig & { readonly id: string };
+
+/**
+ * Gives each entry the id of the one it continues: first the entry with the same name, stage and settings, then the next
+ * of its name. The list may be reordered, and entries added or taken out, without any of them losing what it counted.
+ */
+export function withPluginIds(
+  next: readonly PluginConfig[],
+  before: readonly StoredPluginConfig[],
+  newId: () => string,
+): StoredPluginConfig[] {
+  const free = new Set(before);
+  const take = (isSame: (entry: StoredPluginConfig) => boolean): string | undefined => {
+    const found = [...free].find(isSame);
+    if (found !== undefined) free.delete(found);
+    return found?.id;
+  };
+  const exact = next.map(({ name, stage, settings }) =>
+    take((entry) => entry.name === name && entry.stage === stage && Bun.deepEquals(entry.settings, settings)),
+  );
+  return next.map((config, index) => ({
+    id: exact[index] ?? take((entry) => entry.name === config.name) ?? newId(),
+    ...config,
+  }));
+}

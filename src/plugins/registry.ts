@@ -1,4 +1,4 @@
-// The plugins a configuration may name.
+// The plugins a configuration may name: the built-in ones, and those that were loaded from PLUGINS_DIR.
 import type { PluginDefinition } from "../sdk/index.ts";
 import { codeSanitation } from "./code_sanitation/plugin.ts";
 import { rateLimiter } from "./rate_limiter/plugin.ts";
@@ -8,10 +8,38 @@ export interface RegisteredPlugin {
   readonly builtin: boolean;
 }
 
-/** By name, in the order they are listed. */
-export type PluginRegistry = ReadonlyMap<string, RegisteredPlugin>;
+const BUILT_IN: readonly PluginDefinition[] = [rateLimiter, codeSanitation];
 
-export function builtinPlugins(): PluginRegistry {
-  const definitions: readonly PluginDefinition[] = [rateLimiter, codeSanitation];
-  return new Map(definitions.map((definition) => [definition.name, { definition, builtin: true }]));
+export class PluginRegistry {
+  readonly #plugins = new Map<string, RegisteredPlugin>(
+    BUILT_IN.map((definition) => [definition.name, { definition, builtin: true }]),
+  );
+
+  get(name: string): PluginDefinition | undefined {
+    return this.#plugins.get(name)?.definition;
+  }
+
+  names(): IterableIterator<string> {
+    return this.#plugins.keys();
+  }
+
+  /** Built-in ones first, then as they were loaded. */
+  all(): RegisteredPlugin[] {
+    return [...this.#plugins.values()];
+  }
+
+  isBuiltin(name: string): boolean {
+    return this.#plugins.get(name)?.builtin === true;
+  }
+
+  /** Registers a custom plugin, or a new version of it. */
+  register(definition: PluginDefinition): void {
+    if (this.isBuiltin(definition.name))
+      throw new Error(`"${definition.name}" is the name of a built-in plugin`);
+    this.#plugins.set(definition.name, { definition, builtin: false });
+  }
+
+  unregister(name: string): void {
+    if (!this.isBuiltin(name)) this.#plugins.delete(name);
+  }
 }

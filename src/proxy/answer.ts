@@ -16,6 +16,8 @@ export interface Answer {
   readonly report: AttemptReport;
   /** The answer is to be put into another wire format. */
   readonly isTranslated: boolean;
+  /** Its encoding was undone, because something here reads it. */
+  readonly isDecoded: boolean;
 }
 
 /** An answer before its body is looked at. */
@@ -35,18 +37,20 @@ export async function openAnswer(
   idleMs: number,
   abort: AbortController,
 ): Promise<Answer> {
-  const { response, isTranslated } = head;
+  const { response, isTranslated, isDecoded } = head;
   // The answer to a HEAD speaks of a body and has none.
   if (response.body === null || method === "HEAD") return { ...head, body: null, reader: null };
   const isStream = isEventStream(response);
   const length = Number(response.headers.get("content-length") ?? Infinity);
-  if (!isStream && !isTranslated && length <= SMALL_ANSWER_BYTES) {
+  const isSmall = length <= SMALL_ANSWER_BYTES;
+  if (!isStream && !isDecoded && isSmall) {
     return { ...head, body: await readDeclared(response, idleMs, abort), reader: null };
   }
   const reader = new AnswerReader(response.body as ReadableStream<Uint8Array>, idleMs, abort);
   // Undoing an encoding can make it much larger than its declared length, but not larger than this.
-  if (!isStream && isTranslated)
+  if (!isStream && (isTranslated || isSmall)) {
     return { ...head, body: await readWhole(reader, MAX_READ_BYTES), reader: null };
+  }
   await reader.peek();
   return { ...head, body: null, reader };
 }

@@ -1,6 +1,5 @@
 // Asks a target and, while no byte has gone to the client, another: pick → encode → send → classify → report. The only
 // retry loop there is.
-import type { BlockList } from "node:net";
 import { hashText } from "../balance/text-hash.ts";
 import { GatehouseError } from "../base/errors.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
@@ -9,7 +8,6 @@ import { send } from "../upstream/send.ts";
 import { UpstreamFault } from "../upstream/upstream-fault.ts";
 import { openAnswer, verdictOf, type Answer } from "./answer.ts";
 import { AttemptReport } from "./attempt-report.ts";
-import { clientAddress } from "./client-address.ts";
 import type { ClientCredentials } from "./client-credential.ts";
 import { encodeRequest, type EncodedRequest } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
@@ -19,7 +17,7 @@ const FAILOVER = new Set([429, 500, 502, 503, 504, 529]);
 
 export interface AttemptParts {
   readonly clientCredentials: ClientCredentials;
-  readonly trustedProxies: BlockList;
+  readonly clientAddress: (exchange: Exchange) => string;
 }
 
 export async function attempt(exchange: Exchange, rule: CompiledRule, parts: AttemptParts): Promise<Answer> {
@@ -30,9 +28,7 @@ export async function attempt(exchange: Exchange, rule: CompiledRule, parts: Att
     throw new GatehouseError("model_not_found", `No target serves the model "${exchange.model ?? ""}".`);
   }
   const { first, then } = candidates;
-  const client = upstream.usesClientAddress
-    ? clientAddress(exchange.request, exchange.server, parts.trustedProxies)
-    : "";
+  const client = upstream.usesClientAddress ? parts.clientAddress(exchange) : "";
   const clientHash = hashText(client);
   plan.retries.recordRequest(performance.now());
   const tried: number[] = [];
@@ -85,7 +81,7 @@ async function ask(
     throw fault;
   }
   const abort = exchange.beginAttempt();
-  const { url, headers, body, readsAnswer } = encoded;
+  const { url, headers, body, isTranslated, readsAnswer } = encoded;
   try {
     const outgoing = { url, method: exchange.method, headers, body, decompress: readsAnswer };
     const response = await send(outgoing, rule.upstream.timeouts, abort);
@@ -93,7 +89,15 @@ async function ask(
     const firstByteMs = now - startedAt;
     if (response.ok) report.answered(firstByteMs, now);
     if (response.status === 429) restAsAsked(report, response, now);
-    const head = { target, model: encoded.model, firstByteMs, response, report, isTranslated: readsAnswer };
+    const head = {
+      target,
+      model: encoded.model,
+      firstByteMs,
+      response,
+      report,
+      isTranslated,
+      isDecoded: readsAnswer,
+    };
     const answer = await openAnswer(head, exchange.method, rule.upstream.timeouts.idle, abort);
     if (FAILOVER.has(response.status)) report.end(verdictOf(response.status));
     return answer;

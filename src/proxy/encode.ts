@@ -18,6 +18,8 @@ export interface EncodedRequest {
   readonly body: Uint8Array | string | null;
   /** The model as it was sent, if any. */
   readonly model: string | null;
+  /** The answer is to be put into another wire format. */
+  readonly isTranslated: boolean;
   /** The answer must be read here, so it must come in an encoding that can be. */
   readonly readsAnswer: boolean;
 }
@@ -28,18 +30,24 @@ export function encodeRequest(
   target: CompiledTarget,
   clientCredentials: ClientCredentials,
 ): EncodedRequest {
-  const readsAnswer = rule.rule.response_format !== null && target.format === ANTHROPIC_FORMAT;
+  const isTranslated = rule.rule.response_format !== null && target.format === ANTHROPIC_FORMAT;
+  const readsAnswer = isTranslated || (exchange.gateway?.chain?.pre_response ?? null) !== null;
   const { body, model } = encodeBody(exchange, target);
   return {
-    url: target.baseUrl + pathFor(exchange, rule, target) + exchange.query,
+    url: target.baseUrl + pathFor(exchange, rule, target) + exchange.sentQuery,
     headers: headersFor(exchange, rule, target, clientCredentials, readsAnswer),
     body,
     model,
+    isTranslated,
     readsAnswer,
   };
 }
 
-function pathFor({ path }: Exchange, { rule, pathKind }: CompiledRule, target: CompiledTarget): string {
+function pathFor(
+  { sentPath: path }: Exchange,
+  { rule, pathKind }: CompiledRule,
+  target: CompiledTarget,
+): string {
   if (!rule.strip_path) return target.path ?? path;
   const remainder = pathKind === "prefix" ? path.slice(prefixLength(path, rule.path)) : "";
   return (target.path ?? "") + remainder;
@@ -57,13 +65,13 @@ function prefixLength(path: string, pattern: string): number {
 }
 
 function headersFor(
-  { request }: Exchange,
+  { request, sentHeaders }: Exchange,
   { rule }: CompiledRule,
   target: CompiledTarget,
   clientCredentials: ClientCredentials,
   readsAnswer: boolean,
 ): Record<string, string> {
-  const headers = forwardedHeaders(request.headers);
+  const headers = sentHeaders === null ? forwardedHeaders(request.headers) : { ...sentHeaders };
   // fetch would ask for encodings that this client never said it can read.
   if (readsAnswer || headers["accept-encoding"] === undefined) headers["accept-encoding"] = "identity";
   headers["user-agent"] ??= "gatehouse";

@@ -8,9 +8,12 @@ import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { UpstreamFault } from "../upstream/upstream-fault.ts";
 import type { Answer } from "./answer.ts";
+import type { Usage } from "./usage.ts";
 
 /** How the answer ended, as the access line tells it. */
 export type Outcome = "complete" | "incomplete" | "client_left" | "failed";
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
 
 export class Exchange {
   readonly request: Request;
@@ -29,15 +32,26 @@ export class Exchange {
   rule: CompiledRule | null = null;
 
   body: Uint8Array | null = null;
-  /** The body as text and as an object, where it is a JSON object. */
+  isJson = false;
+  /** The body as text, where it is JSON; see `text()` for any other. */
   bodyText: string | null = null;
+  /** Where it is a JSON object. */
   json: JsonObject | null = null;
   /** What the client asked for. */
   model: string | null = null;
 
+  /** What goes to the provider; the client's own unless a plugin changed it. Null headers: nobody has looked yet. */
+  sentPath: string;
+  sentQuery: string;
+  sentHeaders: Record<string, string> | null = null;
+  #answerHeaders: Map<string, string> | null = null;
+  #notes: Map<string, Map<string, unknown>> | null = null;
+
   attempts = 0;
   /** The one that goes to the client. */
   answer: Answer | null = null;
+  /** Tokens that the provider told of, where a plugin asks for them. */
+  usage: Usage | null = null;
   /** Ends the attempt under way. */
   #abort: AbortController | null = null;
   #totalTimer: Timer | null = null;
@@ -61,6 +75,38 @@ export class Exchange {
     this.method = request.method;
     this.path = target.path;
     this.query = target.query;
+    this.sentPath = target.path;
+    this.sentQuery = target.query;
+  }
+
+  /** The body as text, where it is valid UTF-8. */
+  text(): string | null {
+    if (this.bodyText === null && this.body !== null) {
+      try {
+        this.bodyText = decoder.decode(this.body);
+      } catch {
+        return null;
+      }
+    }
+    return this.bodyText;
+  }
+
+  /** A header for the client's answer, whoever gives it. */
+  setAnswerHeader(name: string, value: string): void {
+    (this.#answerHeaders ??= new Map<string, string>()).set(name, value);
+  }
+
+  addAnswerHeaders(headers: Headers): void {
+    if (this.#answerHeaders !== null)
+      for (const [name, value] of this.#answerHeaders) headers.set(name, value);
+  }
+
+  /** What a plugin noted on this request, kept from stage to stage. */
+  notesOf(instanceId: string): Map<string, unknown> {
+    const all = (this.#notes ??= new Map<string, Map<string, unknown>>());
+    let own = all.get(instanceId);
+    if (own === undefined) all.set(instanceId, (own = new Map<string, unknown>()));
+    return own;
   }
 
   beginAttempt(): AbortController {

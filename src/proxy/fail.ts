@@ -7,8 +7,10 @@ import type { Log } from "../telemetry/log.ts";
 /** Nobody reads this: the client has left. The access line says so with the status that nginx made known for it. */
 export const CLIENT_LEFT_STATUS = 499;
 
-export function fail(fault: unknown, { requestId, attempts }: Exchange, log: Log): Response {
+export function fail(fault: unknown, exchange: Exchange, log: Log): Response {
+  const { requestId, attempts } = exchange;
   const response = errorResponse(describe(fault, requestId, log), requestId);
+  exchange.addAnswerHeaders(response.headers);
   if (attempts > 0) response.headers.set("X-GW-Attempts", String(attempts));
   return response;
 }

@@ -1,18 +1,15 @@
 // The end of every request, exactly once: its access line, and the use of its key.
 import type { Log } from "../telemetry/log.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
+import { runPostResponse, type PluginParts } from "./run-plugins.ts";
 
-export interface FinishParts {
+export interface FinishParts extends PluginParts {
   readonly log: Log;
   readonly recordKeyUse: (apiKeyId: string) => void;
 }
 
-export function finish(
-  exchange: Exchange,
-  outcome: Outcome,
-  status: number,
-  { log, recordKeyUse }: FinishParts,
-): void {
+export function finish(exchange: Exchange, outcome: Outcome, status: number, parts: FinishParts): void {
+  const { log, recordKeyUse } = parts;
   if (exchange.finished) return;
   exchange.finished = true;
   exchange.release();
@@ -37,6 +34,9 @@ export function finish(
     },
     "request",
   );
+  const chain = gateway?.chain ?? null;
+  if (chain !== null && chain.post_response !== null && rule !== null)
+    runPostResponse(exchange, chain, parts, outcome, status);
 }
 
 function round(milliseconds: number): number {

@@ -8,6 +8,7 @@ import type { CurrentConfiguration } from "../snapshot/current.ts";
 import type { Log } from "../telemetry/log.ts";
 import { attempt } from "./attempt.ts";
 import { authenticate } from "./authenticate.ts";
+import { clientAddress } from "./client-address.ts";
 import { createClientCredentials } from "./client-credential.ts";
 import { Exchange } from "./exchange.ts";
 import { CLIENT_LEFT_STATUS, fail } from "./fail.ts";
@@ -16,6 +17,7 @@ import { listModels, MODELS_PATH } from "./list-models.ts";
 import { matchRule } from "./match-rule.ts";
 import { readRequestBody } from "./read-body.ts";
 import { relay } from "./relay.ts";
+import { runPreRequest } from "./run-plugins.ts";
 import { refuseDoubtfulHost, resolveGateway } from "./resolve-gateway.ts";
 
 export interface DataPlaneParts {
@@ -37,9 +39,13 @@ export type DataPlane = (
 
 export function createDataPlane(parts: DataPlaneParts): DataPlane {
   const { current, log } = parts;
-  const attemptParts = {
+  const stepParts = {
+    log,
+    recordKeyUse: parts.recordKeyUse,
+    maxBodyBytes: parts.maxBodyBytes,
     clientCredentials: createClientCredentials(parts.secret),
-    trustedProxies: parts.trustedProxies,
+    clientAddress: (exchange: Exchange) =>
+      clientAddress(exchange.request, exchange.server, parts.trustedProxies),
   };
 
   return async (request, server, target) => {
@@ -54,7 +60,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
       const response = hasLeft
         ? new Response(null, { status: CLIENT_LEFT_STATUS })
         : fail(fault, exchange, log);
-      finish(exchange, hasLeft ? "client_left" : "failed", response.status, parts);
+      finish(exchange, hasLeft ? "client_left" : "failed", response.status, stepParts);
       return response;
     }
   };
@@ -68,7 +74,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
       exchange.path === MODELS_PATH && exchange.method === "GET" && !claimsModels(exchange, named);
     if (answersModels) {
       const response = listModels(exchange, named, parts.requireApiKey);
-      finish(exchange, "complete", response.status, parts);
+      finish(exchange, "complete", response.status, stepParts);
       return response;
     }
     const { gateway, rule } = matchRule(exchange, named);
@@ -76,11 +82,22 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     exchange.rule = rule;
     authenticate(exchange.apiKey, rule, parts.requireApiKey);
     request.signal.addEventListener("abort", () => exchange.clientLeft());
+    const { chain } = gateway;
+    const needs = { json: rule.upstream.readsBody, any: chain?.needsRequestBody === true };
     const { total } = rule.upstream.timeouts;
-    const reading = readRequestBody(exchange, parts.maxBodyBytes, rule.upstream.readsBody);
+    const reading = readRequestBody(exchange, parts.maxBodyBytes, needs);
     await (total === null ? reading : Promise.race([reading, exchange.limitTotal(total)]));
-    const answer = await attempt(exchange, rule, attemptParts);
-    return relay(exchange, answer, (outcome, status) => finish(exchange, outcome, status, parts));
+    if (chain !== null && chain.pre_request !== null) {
+      const answered = await runPreRequest(exchange, chain, stepParts);
+      if (answered !== null) {
+        finish(exchange, "complete", answered.status, stepParts);
+        return answered;
+      }
+    }
+    const answer = await attempt(exchange, rule, stepParts);
+    return relay(exchange, answer, stepParts, (outcome, status) =>
+      finish(exchange, outcome, status, stepParts),
+    );
   }
 }
 

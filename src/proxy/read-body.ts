@@ -7,12 +7,14 @@ import type { Exchange } from "./exchange.ts";
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** `mustRead`: the model routing or a translation needs to look into it. */
-export async function readRequestBody(
-  exchange: Exchange,
-  maxBytes: number,
-  mustRead: boolean,
-): Promise<void> {
+export interface BodyNeeds {
+  /** The model routing or a translation looks into JSON. */
+  readonly json: boolean;
+  /** A plugin looks into whatever it is. */
+  readonly any: boolean;
+}
+
+export async function readRequestBody(exchange: Exchange, maxBytes: number, needs: BodyNeeds): Promise<void> {
   const { request } = exchange;
   const { method } = exchange;
   // The runtime hides the body of these, so it is their headers that tell.
@@ -23,33 +25,36 @@ export async function readRequestBody(
   const body = await readBody(request, maxBytes);
   if (body.byteLength === 0) return;
   exchange.body = body;
-  if (!JSON_TYPE.test(request.headers.get("content-type") ?? "")) return;
+  const isJson = JSON_TYPE.test(request.headers.get("content-type") ?? "");
   const encoding = request.headers.get("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
-    if (!mustRead) return;
-    throw new GatehouseError(
-      "unsupported_media_type",
-      `A body in ${encoding} cannot be read here; send it plain.`,
-    );
+    if (!needs.any && !(needs.json && isJson)) return;
+    const sentence = `A body in ${encoding} cannot be read here; send it plain.`;
+    throw new GatehouseError("unsupported_media_type", sentence);
   }
-  parseBody(exchange, body);
+  exchange.isJson = isJson;
+  setBody(exchange, body);
 }
 
 function announcesBody(headers: Headers): boolean {
   return headers.has("transfer-encoding") || Number(headers.get("content-length") ?? 0) > 0;
 }
 
-function parseBody(exchange: Exchange, body: Uint8Array): void {
-  let text: string;
+/** Takes a body, parsed anew where it is JSON. */
+export function setBody(exchange: Exchange, body: Uint8Array): void {
+  exchange.body = body;
+  exchange.bodyText = null;
+  exchange.json = null;
+  exchange.model = null;
+  if (!exchange.isJson) return;
   let value: unknown;
   try {
-    text = decoder.decode(body);
-    value = JSON.parse(text);
+    exchange.bodyText = decoder.decode(body);
+    value = JSON.parse(exchange.bodyText);
   } catch (cause) {
     throw new GatehouseError("invalid_json", "The body is not valid JSON in UTF-8.", { cause });
   }
   if (!isJsonObject(value)) return;
-  exchange.bodyText = text;
   exchange.json = value;
   const { model } = value;
   if (typeof model === "string" && model !== "") exchange.model = model;

@@ -1,54 +1,123 @@
-// Hands a provider's answer to the client: bytes as they came, or put into another wire format, at the client's pace.
+// Hands a provider's answer to the client: bytes as they came, or put into another wire format or through plugins, at
+// the client's pace.
+import type { PluginChain } from "../snapshot/plugin-chain.ts";
+import { readWhole, type AnswerReader } from "../upstream/read-answer.ts";
+import { UpstreamFault } from "../upstream/upstream-fault.ts";
 import { isEventStream, verdictOf, type Answer } from "./answer.ts";
+import type { Verdict } from "./attempt-report.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 import { answeredHeaders } from "./header-filter.ts";
-import { translateWhole, translateStream, type StreamTranslation } from "./translate-answer.ts";
+import { runPostRequest, runPreResponse, type PluginParts } from "./run-plugins.ts";
+import { UsageTap } from "./usage.ts";
+import { translateStream, translateWhole, type StreamTranslation } from "./translate-answer.ts";
 
+/** What a whole answer may hold where something here must read it. */
+const MAX_WHOLE_BYTES = 32 * 1024 * 1024;
 const RESET_DELAY_MS = 25;
+const NO_BODY = new Set([204, 205, 304]);
 
 /** `onEnd` is called exactly once, when the last byte is on its way or none will come. */
-export function relay(
+export async function relay(
   exchange: Exchange,
   answer: Answer,
+  parts: PluginParts,
   onEnd: (outcome: Outcome, status: number) => void,
-): Response {
-  const { response, report } = answer;
+): Promise<Response> {
   exchange.answer = answer;
-  const { status } = response;
+  const chain = exchange.gateway?.chain ?? null;
   const headers = headersFor(exchange, answer);
-  const end = (outcome: Outcome) => {
-    const verdict =
-      outcome === "complete" ? verdictOf(status) : outcome === "client_left" ? "neutral" : "failed";
-    report.end(verdict);
-    onEnd(outcome, status);
-  };
-  if (answer.isTranslated && hasBody(answer) && !isEventStream(response)) {
-    const body = translateOrEnd(answer, end);
-    return new Response(body, { status, headers });
-  }
-  if (answer.reader === null) {
-    end("complete");
-    return new Response(asBody(answer.body, headers), { status, headers });
-  }
-  const translation = answer.isTranslated ? translateStream(exchange) : null;
-  return new Response(relayStream(answer.reader, translation, end), { status, headers });
-}
-
-function translateOrEnd(answer: Answer, end: (outcome: Outcome) => void): string {
   try {
-    const body = translateWhole(answer);
+    const status =
+      chain === null || chain.post_request === null
+        ? answer.response.status
+        : await runPostRequest(exchange, chain, parts, answer, headers);
+    const tap =
+      chain === null || chain.post_response === null ? null : new UsageTap(isEventStream(answer.response));
+    const end = (outcome: Outcome) => {
+      exchange.usage = tap?.result() ?? null;
+      answer.report.end(verdictFor(outcome, answer.response.status));
+      onEnd(outcome, status);
+    };
+    const through =
+      chain === null || chain.pre_response === null
+        ? null
+        : new PluginPass(exchange, chain, parts, answer, status);
+    if (answer.reader !== null && isStreamed(answer, through)) {
+      const translation = answer.isTranslated ? translateStream(exchange) : null;
+      return new Response(relayStream(answer.reader, translation, through, tap, end), { status, headers });
+    }
+    const body = await wholeBody(exchange, answer, through, tap);
     end("complete");
-    return body;
+    return new Response(NO_BODY.has(status) ? null : asBody(body, headers), { status, headers });
   } catch (fault) {
     // Nothing has gone to the client yet: the fault is told as an error, and logged with it.
-    answer.report.end("failed");
+    answer.reader?.cancel();
+    const isProvidersFault = fault instanceof UpstreamFault && fault.kind !== "client_left";
+    answer.report.end(isProvidersFault ? "failed" : "neutral");
     throw fault;
   }
 }
 
+function verdictFor(outcome: Outcome, status: number): Verdict {
+  if (outcome === "complete") return verdictOf(status);
+  return outcome === "client_left" ? "neutral" : "failed";
+}
+
+/** The pre_response plugins, for one answer. */
+class PluginPass {
+  readonly isWhole: boolean;
+  readonly #run: (chunk: Uint8Array, isLast: boolean) => Promise<Uint8Array>;
+
+  constructor(exchange: Exchange, chain: PluginChain, parts: PluginParts, answer: Answer, status: number) {
+    this.isWhole = chain.needsWholeAnswer;
+    this.#run = (chunk, isLast) => runPreResponse(exchange, chain, parts, answer, status, chunk, isLast);
+  }
+
+  push(chunk: Uint8Array): Promise<Uint8Array> {
+    return this.#run(chunk, false);
+  }
+
+  /** The last word: of a stream nothing but what a plugin has held back, of a whole body all of it. */
+  last(chunk: Uint8Array): Promise<Uint8Array> {
+    return this.#run(chunk, true);
+  }
+}
+
+/** An answer is handed on as it comes, unless a plugin or a translation needs all of it first. */
+function isStreamed({ response, isTranslated }: Answer, through: PluginPass | null): boolean {
+  if (through?.isWhole === true) return false;
+  return isEventStream(response) || !isTranslated;
+}
+
+async function wholeBody(
+  exchange: Exchange,
+  answer: Answer,
+  through: PluginPass | null,
+  tap: UsageTap | null,
+): Promise<Uint8Array | string | null> {
+  if (!hasBody(answer)) return null;
+  const bytes = answer.reader === null ? answer.body : await readWhole(answer.reader, MAX_WHOLE_BYTES);
+  let body: Uint8Array | string = bytes ?? new Uint8Array(0);
+  tap?.push(body);
+  if (answer.isTranslated)
+    body = isEventStream(answer.response)
+      ? translateAtOnce(exchange, body)
+      : translateWhole(answer.response.status, body);
+  return through === null ? body : through.last(typeof body === "string" ? Buffer.from(body) : body);
+}
+
+function translateAtOnce(exchange: Exchange, stream: Uint8Array): Uint8Array {
+  const translation = translateStream(exchange);
+  const translated = translation.push(stream) ?? new Uint8Array(0);
+  if (translation.ending() === "broken") throw new UpstreamFault("cut");
+  return translated;
+}
+
 function relayStream(
-  reader: NonNullable<Answer["reader"]>,
+  reader: AnswerReader,
   translation: StreamTranslation | null,
+  through: PluginPass | null,
+  tap: UsageTap | null,
   end: (outcome: Outcome) => void,
 ): ReadableStream {
   return new ReadableStream(
@@ -60,13 +129,17 @@ function relayStream(
             if (chunk === null) {
               const ending = translation?.ending() ?? "complete";
               if (ending === "broken") throw new Error("the stream ended before its end");
+              const held = through === null ? null : await through.last(new Uint8Array(0));
+              if (held !== null && held.byteLength > 0) controller.enqueue(held);
               // An error that the provider told in its stream has been passed on, and is an end of its own.
               end(ending === "error" ? "incomplete" : "complete");
               controller.close();
               return;
             }
-            const bytes = translation === null ? chunk : translation.push(chunk);
-            if (bytes === null) continue;
+            tap?.push(chunk);
+            let bytes = translation === null ? chunk : translation.push(chunk);
+            if (bytes !== null && through !== null) bytes = await through.push(bytes);
+            if (bytes === null || bytes.byteLength === 0) continue;
             controller.enqueue(bytes);
             return;
           }
@@ -90,18 +163,21 @@ function relayStream(
 }
 
 /** Bytes without a type would get one from the runtime; as a stream they stay without. */
-function asBody(bytes: Uint8Array | null, headers: Headers): Uint8Array | ReadableStream | null {
-  if (bytes === null || headers.has("content-type")) return bytes;
+function asBody(
+  body: Uint8Array | string | null,
+  headers: Headers,
+): Uint8Array | string | ReadableStream | null {
+  if (typeof body === "string" || body === null || headers.has("content-type")) return body;
   return new ReadableStream({
     start(controller) {
-      controller.enqueue(bytes);
+      controller.enqueue(body);
       controller.close();
     },
   });
 }
 
 function headersFor(exchange: Exchange, answer: Answer): Headers {
-  const { response, target, model, firstByteMs, isTranslated } = answer;
+  const { response, target, model, firstByteMs, isTranslated, isDecoded } = answer;
   const headers = answeredHeaders(response.headers);
   const providerId = headers.get("x-request-id");
   if (providerId !== null) headers.set("X-GW-Provider-Request-Id", providerId);
@@ -115,7 +191,8 @@ function headersFor(exchange: Exchange, answer: Answer): Headers {
   if (exchange.method !== "HEAD") headers.delete("content-length");
   if (isEventStream(response)) headers.set("X-Accel-Buffering", "no");
   else if (isTranslated && hasBody(answer)) headers.set("Content-Type", "application/json");
-  if (isTranslated) headers.delete("content-encoding");
+  if (isDecoded) headers.delete("content-encoding");
+  exchange.addAnswerHeaders(headers);
   return headers;
 }
 

@@ -4,12 +4,11 @@ import { isJsonObject } from "../base/json.ts";
 import { translateError, translateMessage } from "../providers/anthropic-messages-to-openai-chat.ts";
 import { MessageStreamTranslator } from "../providers/anthropic-stream-to-openai-chat.ts";
 import { isAnthropicMessage } from "../wire/anthropic-messages.ts";
-import type { Answer } from "./answer.ts";
 import type { Exchange } from "./exchange.ts";
 
-export function translateWhole({ response, body }: Answer): string {
+export function translateWhole(status: number, body: Uint8Array): string {
   const value = parse(body);
-  if (response.status >= 400) return JSON.stringify(translateError(value, response.status));
+  if (status >= 400) return JSON.stringify(translateError(value, status));
   if (!isAnthropicMessage(value)) {
     throw new GatehouseError(
       "upstream_bad_answer",
@@ -19,9 +18,9 @@ export function translateWhole({ response, body }: Answer): string {
   return JSON.stringify(translateMessage(value, Math.floor(Date.now() / 1000)));
 }
 
-function parse(bytes: Uint8Array | null): unknown {
+function parse(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder().decode(bytes ?? new Uint8Array(0)));
+    return JSON.parse(new TextDecoder().decode(bytes));
   } catch {
     return null;
   }

@@ -1,20 +1,16 @@
-// The public plugin contract: what a plugin, built-in or custom, declares about itself.
-import { z } from "zod";
-import type { PluginStage } from "../model/plugin-config.ts";
-
-export { z };
-export type { PluginStage };
-
-export interface PluginDefinition<Settings = unknown> {
-  /** 1 to 64 letters, digits, `.`, `_` or `-`: the name that `required_plugins` uses. */
-  readonly name: string;
-  readonly description: string;
-  readonly stages: readonly PluginStage[];
-  /** Judges the `settings` of a plugin configuration; refuses what it does not know. */
-  readonly settings: z.ZodType<Settings>;
-}
-
-/** Gives a definition its type from its settings schema. */
-export function definePlugin<Settings>(definition: PluginDefinition<Settings>): PluginDefinition<Settings> {
-  return definition;
-}
+// The public plugin contract: `import { definePlugin, z } from "gatehouse/sdk"`.
+export { z } from "zod";
+export { definePlugin } from "./plugin.ts";
+export type { PluginDefinition, PluginHooks } from "./plugin.ts";
+export type { PluginHost } from "./host.ts";
+export type { Counters, Decision, Limit, LimitState } from "../counters/counters.ts";
+export type { PluginStage } from "../model/plugin-config.ts";
+export type {
+  AnswerContext,
+  BodyContext,
+  EndContext,
+  PluginAnswer,
+  PluginContext,
+  ReadonlyHeaders,
+  RequestContext,
+} from "./contexts.ts";

@@ -6,8 +6,9 @@ import type { PluginRegistry } from "../plugins/registry.ts";
 import type { GatewayParts, StoredApiKey } from "../store/store.ts";
 import { CompileError } from "./compile-error.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import { pluginFaults } from "./compile-plugins.ts";
 import { compileUpstream, type CompiledUpstream } from "./compile-upstream.ts";
+import { compileChain, type PluginChain } from "./plugin-chain.ts";
+import type { PluginHosts } from "./plugin-hosts.ts";
 import { RouteTable } from "./route-table.ts";
 
 export interface CompiledGateway {
@@ -17,6 +18,10 @@ export interface CompiledGateway {
   /** The active ones, by precedence. */
   readonly rules: readonly CompiledRule[];
   readonly upstreams: readonly CompiledUpstream[];
+  /** Null: no plugin is enabled. */
+  readonly chain: PluginChain | null;
+  /** What it was compiled from, to compile it anew when a plugin changes. */
+  readonly parts: GatewayParts;
 }
 
 export interface CompiledApiKey {
@@ -34,12 +39,12 @@ export interface CompiledApiKey {
 export interface CompileContext {
   readonly plugins: PluginRegistry;
   readonly balance: BalanceRegistry;
+  readonly hosts: PluginHosts;
 }
 
 export function compileGateway(parts: GatewayParts, context: CompileContext): CompiledGateway {
   const { gateway } = parts;
-  const faults = pluginFaults(gateway.required_plugins, context.plugins);
-  if (faults.length > 0) throw new CompileError("gateways", gateway.id, faults);
+  const chain = compileChain(gateway.id, gateway.required_plugins, context.plugins, context.hosts);
   const upstreams = new Map(parts.upstreams.map((each) => [each.id, compileUpstream(each, context.balance)]));
   const services = new Map(parts.services.map((service) => [service.id, service]));
   const active = parts.rules.filter((rule) => rule.active).sort(byPrecedence);
@@ -60,13 +65,8 @@ export function compileGateway(parts: GatewayParts, context: CompileContext): Co
       upstream,
     };
   });
-  return {
-    id: gateway.id,
-    gateway,
-    routes: new RouteTable(rules),
-    rules,
-    upstreams: [...upstreams.values()],
-  };
+  const routes = new RouteTable(rules);
+  return { id: gateway.id, gateway, routes, rules, upstreams: [...upstreams.values()], chain, parts };
 }
 
 function byPrecedence(a: Rule, b: Rule): number {

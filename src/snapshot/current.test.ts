@@ -12,10 +12,9 @@ import {
   upstreamRecord,
   withSql,
 } from "../../test/contract/store-records.ts";
+import { compileContext } from "../../test/support/compile-context.ts";
 import { hasPostgres, sharedPostgres } from "../../test/support/postgres.ts";
-import { BalanceRegistry } from "../balance/balance-registry.ts";
 import type { Gateway } from "../model/gateway.ts";
-import { builtinPlugins } from "../plugins/registry.ts";
 import { CredentialCipher } from "../store/credential-cipher.ts";
 import { KEPT_REVISIONS } from "../store/revisions.ts";
 import { openStore } from "../store/sql-store.ts";
@@ -43,7 +42,7 @@ function node(url: string, wrap: (store: Store) => Store = (store) => store): No
   const health = new Health();
   const logged: string[] = [];
   const log = createLog({ level: "info", format: "json" }, { write: (line) => void logged.push(line) });
-  const context = { plugins: builtinPlugins(), balance: new BalanceRegistry() };
+  const context = compileContext();
   return { current: new CurrentConfiguration(wrap(store), context, health, log), health, store, logged };
 }
 
@@ -58,6 +57,7 @@ const insertGateway = (gateway: Gateway) => (transaction: Transaction) =>
 const names = ({ current }: Node) =>
   [...current.snapshot.gateways.values()].map((each) => each.gateway.name).sort();
 const UNKNOWN_PLUGIN = {
+  id: "entry",
   name: "no_such_plugin",
   stage: "pre_request",
   enabled: true,

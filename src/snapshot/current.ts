@@ -1,10 +1,24 @@
 // The configuration in force: writes go through here, so that what is acknowledged is durable, compiled and in force.
-import type { Change, ConsistentView, GatewayParts, Reader, Store, Transaction } from "../store/store.ts";
+import type {
+  Change,
+  ConsistentView,
+  GatewayParts,
+  Reader,
+  Store,
+  Transaction,
+  StoredBlock,
+} from "../store/store.ts";
 import type { Health } from "../telemetry/health.ts";
 import type { Log } from "../telemetry/log.ts";
 import { compileApiKey, compileGateway } from "./compile.ts";
 import type { CompileContext, CompiledApiKey, CompiledGateway } from "./compile.ts";
-import { changeSnapshot, EMPTY_SNAPSHOT, type Snapshot, type SnapshotChanges } from "./snapshot.ts";
+import {
+  changeSnapshot,
+  EMPTY_SNAPSHOT,
+  NO_CHANGES,
+  type Snapshot,
+  type SnapshotChanges,
+} from "./snapshot.ts";
 
 export class CurrentConfiguration {
   snapshot: Snapshot = EMPTY_SNAPSHOT;
@@ -29,6 +43,9 @@ export class CurrentConfiguration {
       if (transaction.change !== null) changes = await this.#compileChange(transaction, transaction.change);
       return value;
     });
+    // Only now: an undone write mends nothing.
+    if (written.change.apiKeyId === null && written.change.blockId === null)
+      this.#setFault(written.change.gatewayId, null);
     if (changes !== undefined && written.revision === this.snapshot.revision + 1) {
       this.#swap(changeSnapshot(this.snapshot, written.revision, changes), changes);
     } else {
@@ -70,24 +87,25 @@ export class CurrentConfiguration {
       const compiled = this.#compileOrKeep(parts);
       if (compiled !== null) gateways.set(parts.gateway.id, compiled);
     }
-    const keys = await view.allApiKeys();
-    return { gateways, apiKeys: new Map(keys.map((key) => [key.id, compileApiKey(key)])) };
+    const apiKeys = new Map((await view.allApiKeys()).map((key) => [key.id, compileApiKey(key)]));
+    const blocks = new Map((await view.allBlocks()).map((block) => [block.id, block]));
+    return { gateways, apiKeys, blocks };
   }
 
   async #loadChanged(view: ConsistentView, changed: readonly Change[]): Promise<SnapshotChanges> {
     const gateways = new Map<string, CompiledGateway | null>();
     const apiKeys = new Map<string, CompiledApiKey | null>();
-    for (const { gatewayId, apiKeyId } of changed) {
-      if (apiKeyId !== null) {
-        const key = await view.get("api_keys", apiKeyId);
-        apiKeys.set(apiKeyId, key === null ? null : compileApiKey(key));
-      } else {
+    const blocks = new Map<string, StoredBlock | null>();
+    for (const { gatewayId, apiKeyId, blockId } of changed) {
+      if (apiKeyId !== null) apiKeys.set(apiKeyId, await loadApiKey(view, apiKeyId));
+      else if (blockId !== null) blocks.set(blockId, await view.get("blocks", blockId));
+      else {
         const parts = await view.gatewayParts(gatewayId);
         if (parts === null) this.#setFault(gatewayId, null);
         gateways.set(gatewayId, parts === null ? null : this.#compileOrKeep(parts));
       }
     }
-    return { gateways, apiKeys };
+    return { gateways, apiKeys, blocks };
   }
 
   /** A gateway of another node's making that does not compile here: the last good one stays in force. */
@@ -116,24 +134,39 @@ export class CurrentConfiguration {
     }
   }
 
-  async #compileChange(reader: Reader, { gatewayId, apiKeyId }: Change): Promise<SnapshotChanges> {
-    if (apiKeyId !== null) {
-      const key = await reader.get("api_keys", apiKeyId);
-      return {
-        gateways: new Map(),
-        apiKeys: new Map([[apiKeyId, key === null ? null : compileApiKey(key)]]),
-      };
-    }
+  async #compileChange(reader: Reader, { gatewayId, apiKeyId, blockId }: Change): Promise<SnapshotChanges> {
+    if (apiKeyId !== null)
+      return { ...NO_CHANGES, apiKeys: new Map([[apiKeyId, await loadApiKey(reader, apiKeyId)]]) };
+    if (blockId !== null)
+      return { ...NO_CHANGES, blocks: new Map([[blockId, await reader.get("blocks", blockId)]]) };
     const parts = await reader.gatewayParts(gatewayId);
     const compiled = parts === null ? null : compileGateway(parts, this.#context);
-    this.#setFault(gatewayId, null);
-    return { gateways: new Map([[gatewayId, compiled]]), apiKeys: new Map() };
+    return { ...NO_CHANGES, gateways: new Map([[gatewayId, compiled]]) };
   }
 
-  #swap(snapshot: Snapshot, { gateways }: SnapshotChanges): void {
+  /** Compiles the gateways that use a plugin anew. One that its new version refuses keeps the version it has. */
+  recompilePlugin(name: string): void {
+    const gateways = new Map<string, CompiledGateway | null>();
+    for (const { id, gateway, parts } of this.snapshot.gateways.values()) {
+      if (gateway.required_plugins.some((plugin) => plugin.name === name))
+        gateways.set(id, this.#compileOrKeep(parts));
+    }
+    const changes = { ...NO_CHANGES, gateways };
+    if (gateways.size > 0)
+      this.#swap(changeSnapshot(this.snapshot, this.snapshot.revision, changes), changes);
+  }
+
+  #swap(snapshot: Snapshot, { gateways, blocks }: SnapshotChanges): void {
     const before = this.snapshot;
     this.snapshot = snapshot;
-    for (const [id, gateway] of gateways) this.#settleBalance(before.gateways.get(id), gateway);
+    for (const [id, block] of blocks) {
+      const lifted = block === null ? before.blocks.get(id) : undefined;
+      if (lifted !== undefined) this.#context.hosts.forgetCount(lifted.counter_key);
+    }
+    for (const [id, gateway] of gateways) {
+      this.#settleBalance(before.gateways.get(id), gateway);
+      if (gateway === null) this.#context.hosts.forgetGateway(id);
+    }
     this.#health.revision = snapshot.revision;
   }
 
@@ -144,4 +177,9 @@ export class CurrentConfiguration {
     for (const upstream of after?.upstreams ?? []) balance.putInForce(upstream.plan);
     for (const { id } of before?.upstreams ?? []) if (!kept.has(id)) balance.forget(id);
   }
+}
+
+async function loadApiKey(reader: Reader, id: string): Promise<CompiledApiKey | null> {
+  const key = await reader.get("api_keys", id);
+  return key === null ? null : compileApiKey(key);
 }

@@ -7,9 +7,8 @@ import {
   serviceRecord,
   upstreamRecord,
 } from "../../test/contract/store-records.ts";
-import { BalanceRegistry } from "../balance/balance-registry.ts";
+import { compileContext } from "../../test/support/compile-context.ts";
 import { pathPatternFault, type Rule } from "../model/rule.ts";
-import { builtinPlugins } from "../plugins/registry.ts";
 import { compileGateway } from "./compile.ts";
 import { routeKeyOf, routeKeysOf, type RouteTable } from "./route-table.ts";
 
@@ -26,7 +25,7 @@ function tableOf(sketches: readonly RuleSketch[]): RouteTable {
   // In no particular order, as a store may hand them out.
   rules.sort((a, b) => (Bun.hash(a.id) < Bun.hash(b.id) ? -1 : 1));
   const parts = { gateway, upstreams: [upstream], services: [service], rules };
-  return compileGateway(parts, { plugins: builtinPlugins(), balance: new BalanceRegistry() }).routes;
+  return compileGateway(parts, compileContext()).routes;
 }
 
 const idOf = (age: number) => String(age).padStart(4, "0");

@@ -1,14 +1,13 @@
 // How a snapshot follows changes: every index agrees with the records, whatever changed together or in between.
 import { describe, expect, test } from "bun:test";
 import { gatewayRecord } from "../../test/contract/store-records.ts";
-import { BalanceRegistry } from "../balance/balance-registry.ts";
-import { builtinPlugins } from "../plugins/registry.ts";
+import { compileContext } from "../../test/support/compile-context.ts";
 import { compileGateway, type CompiledApiKey, type CompiledGateway } from "./compile.ts";
 import { changeSnapshot, EMPTY_SNAPSHOT, type Snapshot, type SnapshotChanges } from "./snapshot.ts";
 
 function gateway(id: string, subdomain: string | null): CompiledGateway {
   const parts = { gateway: gatewayRecord({ id, subdomain }), upstreams: [], services: [], rules: [] };
-  return compileGateway(parts, { plugins: builtinPlugins(), balance: new BalanceRegistry() });
+  return compileGateway(parts, compileContext());
 }
 
 function apiKey(id: string, hash: string, gatewayId = "one"): CompiledApiKey {
@@ -20,7 +19,11 @@ function change(
   gateways: [string, CompiledGateway | null][],
   apiKeys: [string, CompiledApiKey | null][] = [],
 ): Snapshot {
-  const changes: SnapshotChanges = { gateways: new Map(gateways), apiKeys: new Map(apiKeys) };
+  const changes: SnapshotChanges = {
+    gateways: new Map(gateways),
+    apiKeys: new Map(apiKeys),
+    blocks: new Map(),
+  };
   return changeSnapshot(old, old.revision + 1, changes);
 }
 

@@ -1,5 +1,6 @@
 // The Snapshot: all that requests look up, immutable, one per revision. Changing a gateway costs what that gateway
 // costs, however many others there are.
+import type { StoredBlock } from "../store/store.ts";
 import type { CompiledApiKey, CompiledGateway } from "./compile.ts";
 import { ShardedMap } from "./sharded-map.ts";
 
@@ -11,6 +12,8 @@ export interface Snapshot {
   readonly gatewaysByRoute: ShardedMap<readonly CompiledGateway[]>;
   readonly apiKeysByHash: ShardedMap<CompiledApiKey>;
   readonly apiKeysById: ShardedMap<CompiledApiKey>;
+  readonly blocks: ShardedMap<StoredBlock>;
+  readonly blocksByName: ShardedMap<StoredBlock>;
 }
 
 export const EMPTY_SNAPSHOT: Snapshot = Object.freeze({
@@ -20,17 +23,23 @@ export const EMPTY_SNAPSHOT: Snapshot = Object.freeze({
   gatewaysByRoute: ShardedMap.empty<readonly CompiledGateway[]>(),
   apiKeysByHash: ShardedMap.empty<CompiledApiKey>(),
   apiKeysById: ShardedMap.empty<CompiledApiKey>(),
+  blocks: ShardedMap.empty<StoredBlock>(),
+  blocksByName: ShardedMap.empty<StoredBlock>(),
 });
 
 /** By id; null for what is no longer there. */
 export interface SnapshotChanges {
   readonly gateways: ReadonlyMap<string, CompiledGateway | null>;
   readonly apiKeys: ReadonlyMap<string, CompiledApiKey | null>;
+  readonly blocks: ReadonlyMap<string, StoredBlock | null>;
 }
+
+export const NO_CHANGES: SnapshotChanges = { gateways: new Map(), apiKeys: new Map(), blocks: new Map() };
 
 export function changeSnapshot(old: Snapshot, revision: number, changes: SnapshotChanges): Snapshot {
   const subdomains = new Map<string, CompiledGateway | null>();
   const apiKeys = new Map(changes.apiKeys);
+  const blocks = new Map(changes.blocks);
   for (const id of changes.gateways.keys()) {
     const before = old.gateways.get(id)?.gateway.subdomain ?? null;
     if (before !== null) subdomains.set(before, null);
@@ -39,7 +48,10 @@ export function changeSnapshot(old: Snapshot, revision: number, changes: Snapsho
   for (const [id, gateway] of changes.gateways) {
     const after = gateway?.gateway.subdomain ?? null;
     if (after !== null) subdomains.set(after, gateway);
-    if (gateway === null) dropApiKeysOf(id, old, apiKeys);
+    if (gateway === null) {
+      for (const key of old.apiKeysById.values()) if (key.gatewayId === id) apiKeys.set(key.id, null);
+      for (const block of old.blocks.values()) if (block.gateway_id === id) blocks.set(block.id, null);
+    }
   }
   const hashes = new Map<string, CompiledApiKey | null>();
   for (const [id, key] of apiKeys) {
@@ -54,6 +66,8 @@ export function changeSnapshot(old: Snapshot, revision: number, changes: Snapsho
     gatewaysByRoute: old.gatewaysByRoute.with(changedRoutes(old, changes)),
     apiKeysByHash: old.apiKeysByHash.with(hashes),
     apiKeysById: old.apiKeysById.with(apiKeys),
+    blocks: old.blocks.with(blocks),
+    blocksByName: old.blocksByName.with(changedNames(old, blocks)),
   });
 }
 
@@ -77,6 +91,15 @@ function changedRoutes(
   return changed;
 }
 
-function dropApiKeysOf(gatewayId: string, old: Snapshot, apiKeys: Map<string, CompiledApiKey | null>): void {
-  for (const key of old.apiKeysById.values()) if (key.gatewayId === gatewayId) apiKeys.set(key.id, null);
+function changedNames(
+  old: Snapshot,
+  blocks: ReadonlyMap<string, StoredBlock | null>,
+): Map<string, StoredBlock | null> {
+  const names = new Map<string, StoredBlock | null>();
+  for (const id of blocks.keys()) {
+    const before = old.blocks.get(id);
+    if (before !== undefined) names.set(before.name, null);
+  }
+  for (const block of blocks.values()) if (block !== null) names.set(block.name, block);
+  return names;
 }

@@ -1,10 +1,11 @@
 // Brings a database to the schema of this version: forward only, all steps in one transaction, one node at a time.
 import type { Database, Query } from "./database.ts";
 import { initialSchema } from "./migrations/0001-initial.ts";
+import { addBlocks } from "./migrations/0002-blocks.ts";
 import { StoreRefused } from "./store.ts";
 
 /** In order; a step, once released, is never changed: what comes later is a step of its own. */
-const MIGRATIONS: readonly ((idType: string) => string[])[] = [initialSchema];
+const MIGRATIONS: readonly ((idType: string) => string[])[] = [initialSchema, addBlocks];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -16,12 +16,10 @@ export async function readRevision(query: Query): Promise<number> {
 export async function recordRevision(query: Query, change: Change): Promise<number> {
   const [row] = await query("UPDATE configuration SET revision = revision + 1 RETURNING revision");
   const revision = Number(row?.["revision"]);
-  await query("INSERT INTO revisions (number, gateway_id, api_key_id, created_at) VALUES ($1, $2, $3, $4)", [
-    revision,
-    change.gatewayId,
-    change.apiKeyId,
-    new Date().toISOString(),
-  ]);
+  await query(
+    "INSERT INTO revisions (number, gateway_id, api_key_id, block_id, created_at) VALUES ($1, $2, $3, $4, $5)",
+    [revision, change.gatewayId, change.apiKeyId, change.blockId, new Date().toISOString()],
+  );
   if (revision % 100 === 0)
     await query("DELETE FROM revisions WHERE number <= $1", [revision - KEPT_REVISIONS - 100]);
   return revision;

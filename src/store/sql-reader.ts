@@ -12,6 +12,7 @@ import type {
   Reader,
   RecordOf,
   StoredApiKey,
+  StoredBlock,
 } from "./store.ts";
 import { columnsOf, fromRow } from "./tables.ts";
 
@@ -81,12 +82,15 @@ export class SqlView extends SqlReader implements ConsistentView {
 
   async changesAfter(revision: number): Promise<Change[] | null> {
     if (revision < this.revision - KEPT_REVISIONS || revision > this.revision) return null;
-    const rows = await this.query("SELECT DISTINCT gateway_id, api_key_id FROM revisions WHERE number > $1", [
-      revision,
-    ]);
+    const rows = await this.query(
+      "SELECT DISTINCT gateway_id, api_key_id, block_id FROM revisions WHERE number > $1",
+      [revision],
+    );
+    const idOf = (value: Parameter | undefined) => (typeof value === "string" ? value : null);
     return rows.map((row) => ({
       gatewayId: String(row["gateway_id"]),
-      apiKeyId: row["api_key_id"] === null ? null : String(row["api_key_id"]),
+      apiKeyId: idOf(row["api_key_id"]),
+      blockId: idOf(row["block_id"]),
     }));
   }
 
@@ -103,6 +107,10 @@ export class SqlView extends SqlReader implements ConsistentView {
       services: services.get(gateway.id) ?? [],
       rules: rules.get(gateway.id) ?? [],
     }));
+  }
+
+  async allBlocks(): Promise<StoredBlock[]> {
+    return this.select("blocks", "ORDER BY id");
   }
 
   async allApiKeys(): Promise<StoredApiKey[]> {

@@ -35,15 +35,19 @@ export class SqlTransaction extends SqlReader implements Transaction {
 
   async removeGateway(id: string, cascade: boolean): Promise<void> {
     if (!cascade) await refuseWhileUsed(this.query, "gateways", id);
-    for (const kind of ["api_keys", "rules", "services", "upstreams"]) {
+    for (const kind of ["blocks", "api_keys", "rules", "services", "upstreams"]) {
       await this.query(`DELETE FROM ${kind} WHERE gateway_id = $1`, [id]);
     }
     await this.query("DELETE FROM gateways WHERE id = $1", [id]);
-    this.change = { gatewayId: id, apiKeyId: null };
+    this.change = { gatewayId: id, apiKeyId: null, blockId: null };
   }
 
   #changed(kind: Kind, record: { id: string; gateway_id?: string }): void {
     const gatewayId = record.gateway_id ?? record.id;
-    this.change = { gatewayId, apiKeyId: kind === "api_keys" ? record.id : null };
+    this.change = {
+      gatewayId,
+      apiKeyId: kind === "api_keys" ? record.id : null,
+      blockId: kind === "blocks" ? record.id : null,
+    };
   }
 }

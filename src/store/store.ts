@@ -1,6 +1,7 @@
 // The Store: durable records and the revision that counts every change to them.
 import type { ApiKey } from "../model/api-key.ts";
 import type { Gateway } from "../model/gateway.ts";
+import type { ChildFields } from "../model/record.ts";
 import type { Rule } from "../model/rule.ts";
 import type { Service } from "../model/service.ts";
 import type { Upstream } from "../model/upstream.ts";
@@ -8,12 +9,23 @@ import type { Upstream } from "../model/upstream.ts";
 /** An API key as it is kept: the hash stands for the key itself. */
 export type StoredApiKey = ApiKey & { readonly hash: string };
 
+/** A subject that a plugin refuses until an operator lifts the block. */
+export interface StoredBlock extends ChildFields {
+  /** Plugin entry, type and subject in one: a subject is blocked once. */
+  readonly name: string;
+  readonly type: string;
+  readonly subject: string;
+  /** The counter that is cleared when the block is lifted. */
+  readonly counter_key: string;
+}
+
 export interface RecordOf {
   gateways: Gateway;
   upstreams: Upstream;
   services: Service;
   rules: Rule;
   api_keys: StoredApiKey;
+  blocks: StoredBlock;
 }
 
 export type Kind = keyof RecordOf;
@@ -58,10 +70,11 @@ export interface Transaction extends Reader {
   removeGateway(id: string, cascade: boolean): Promise<void>;
 }
 
-/** What a revision changed: one API key, or (null) the rest of a gateway. */
+/** What a revision changed: one API key, one block, or (neither) the rest of a gateway. */
 export interface Change {
   readonly gatewayId: string;
   readonly apiKeyId: string | null;
+  readonly blockId: string | null;
 }
 
 /** A view of the records at one revision. */
@@ -71,6 +84,7 @@ export interface ConsistentView extends Reader {
   changesAfter(revision: number): Promise<Change[] | null>;
   allGatewayParts(): Promise<GatewayParts[]>;
   allApiKeys(): Promise<StoredApiKey[]>;
+  allBlocks(): Promise<StoredBlock[]>;
 }
 
 export interface Written<T> {

@@ -11,6 +11,7 @@ const COLUMNS: Record<Kind, readonly string[]> = {
   services: ["name", "upstream_id"],
   rules: ["name", "service_id"],
   api_keys: ["name", "hash", "prefix", "active", "last_used_at"],
+  blocks: ["name"],
 };
 
 /** Fields that have a column only, and so are left out of the body. */

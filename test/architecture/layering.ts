@@ -75,15 +75,19 @@ function importFault(file: string, specifier: string): string | null {
 /** A built-in plugin has no privilege that a custom one lacks. */
 function bareImportFault(file: string, specifier: string): string | null {
   const builtin = specifier.startsWith("node:") || specifier === "bun" || specifier.startsWith("bun:");
-  if (folderOf(file) !== "plugins" || file === "plugins/registry.ts" || builtin) return null;
+  if (!isPlugin(file) || builtin) return null;
   return `imports ${specifier}: a plugin imports only sdk/ and what sdk/ hands out`;
+}
+
+/** The folders below plugins/; the files beside them register and load plugins, and are none. */
+function isPlugin(file: string): boolean {
+  return folderOf(file) === "plugins" && file.split("/").length > 2;
 }
 
 function wallFault(file: string, target: string): string | null {
   if (folderOf(file) === "proxy" && folderOf(target) === "store")
     return `imports ${target}: proxy/ never imports store/`;
-  if (folderOf(file) !== "plugins" || file === "plugins/registry.ts" || folderOf(target) === "sdk")
-    return null;
+  if (!isPlugin(file) || folderOf(target) === "sdk") return null;
   const [, ownFolder] = file.split("/");
   return target.startsWith(`plugins/${ownFolder ?? ""}/`)
     ? null

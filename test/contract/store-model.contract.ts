@@ -3,11 +3,18 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { GatehouseError } from "../../src/base/errors.ts";
 import type { Change, Kind, RecordOf, Store, StoredApiKey, Transaction } from "../../src/store/store.ts";
-import { apiKeyRecord, gatewayRecord, ruleRecord, serviceRecord, upstreamRecord } from "./store-records.ts";
+import {
+  apiKeyRecord,
+  blockRecord,
+  gatewayRecord,
+  ruleRecord,
+  serviceRecord,
+  upstreamRecord,
+} from "./store-records.ts";
 import { openForTest, type StoreMaker } from "./store-fixture.ts";
 
 type Child = Exclude<Kind, "gateways">;
-const KINDS: readonly Kind[] = ["gateways", "upstreams", "services", "rules", "api_keys"];
+const KINDS: readonly Kind[] = ["gateways", "upstreams", "services", "rules", "api_keys", "blocks"];
 const THROWN = new Error("thrown on purpose");
 
 interface AnyRecord {
@@ -23,6 +30,7 @@ class Oracle {
     services: new Map(),
     rules: new Map(),
     api_keys: new Map(),
+    blocks: new Map(),
   };
 
   constructor(revision: number) {
@@ -78,7 +86,9 @@ class Oracle {
     const parts = KINDS.slice(1).flatMap((kind) =>
       this.all(kind).filter((each) => "gateway_id" in each && each.gateway_id === id),
     );
-    if (!cascade && parts.some((part) => !("hash" in part) || part.active)) return 409;
+    const holds = (part: object) =>
+      !("counter_key" in part) && (!("active" in part && "hash" in part) || part.active);
+    if (!cascade && parts.some(holds)) return 409;
     for (const kind of KINDS) for (const part of parts) this.records[kind].delete(part.id);
     this.records.gateways.delete(id);
     return 0;
@@ -156,10 +166,15 @@ async function compare(oracle: Oracle, store: Store): Promise<void> {
       expect(count).toBe(records.length);
     }
     expect(await view.allApiKeys()).toEqual(oracle.all("api_keys"));
+    expect(await view.allBlocks()).toEqual(oracle.all("blocks"));
     expect((await view.allGatewayParts()).flatMap(({ rules }) => [...rules])).toHaveLength(
       oracle.all("rules").length,
     );
   });
+}
+
+function changeOf(gatewayId: string, kind: Kind, id: string): Change {
+  return { gatewayId, apiKeyId: kind === "api_keys" ? id : null, blockId: kind === "blocks" ? id : null };
 }
 
 function put<K extends Kind>(oracle: Oracle, verb: "insert" | "update", kind: K, record: RecordOf[K]): Step {
@@ -167,7 +182,7 @@ function put<K extends Kind>(oracle: Oracle, verb: "insert" | "update", kind: K,
   return {
     ask: (transaction) => transaction[verb](kind, record),
     verdict: () => oracle.put(kind, record),
-    change: { gatewayId: owner, apiKeyId: kind === "api_keys" ? record.id : null },
+    change: changeOf(owner, kind, record.id),
   };
 }
 
@@ -179,6 +194,7 @@ function newChild(oracle: Oracle, kind: Child, gateway: number, parent: number):
   const gatewayId = oracle.pick("gateways", gateway)?.id;
   if (gatewayId === undefined) return null;
   if (kind === "upstreams") return put(oracle, "insert", kind, upstreamRecord(gatewayId));
+  if (kind === "blocks") return put(oracle, "insert", kind, blockRecord(gatewayId));
   if (kind === "services") {
     const upstream = oracle.pick("upstreams", parent)?.id ?? "none";
     return put(oracle, "insert", kind, serviceRecord(gatewayId, upstream));
@@ -191,7 +207,7 @@ function newChild(oracle: Oracle, kind: Child, gateway: number, parent: number):
   return put(oracle, "insert", kind, apiKeyRecord(gatewayId, { policies: policies.map(({ id }) => id) }));
 }
 
-const childKind = fc.constantFrom<Child>("upstreams", "services", "rules", "api_keys");
+const childKind = fc.constantFrom<Child>("upstreams", "services", "rules", "api_keys", "blocks");
 const makeChild = fc
   .tuple(childKind, number, number)
   .map(
@@ -241,7 +257,7 @@ const commands: fc.Arbitrary<fc.AsyncCommand<Oracle, Store>>[] = [
         return {
           ask: (transaction) => transaction.remove(kind, record.id),
           verdict: () => oracle.remove(kind, record.id),
-          change: { gatewayId: record.gateway_id, apiKeyId: kind === "api_keys" ? record.id : null },
+          change: changeOf(record.gateway_id, kind, record.id),
         };
       }),
   ),
@@ -253,7 +269,7 @@ const commands: fc.Arbitrary<fc.AsyncCommand<Oracle, Store>>[] = [
         return {
           ask: (transaction) => transaction.removeGateway(gateway.id, cascade),
           verdict: () => oracle.removeGateway(gateway.id, cascade),
-          change: { gatewayId: gateway.id, apiKeyId: null },
+          change: { gatewayId: gateway.id, apiKeyId: null, blockId: null },
         };
       }),
   ),

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { newId } from "../../base/ids.ts";
 import { mergePatch, type JsonObject } from "../../base/json.ts";
-import { gatewaySchema, type Gateway } from "../../model/gateway.ts";
+import { gatewaySchema, showGateway, type Gateway } from "../../model/gateway.ts";
+import { withPluginIds } from "../../model/plugin-config.ts";
 import { READ_ONLY_FIELDS } from "../../model/record.ts";
 import { refuseUnknownFields, validate } from "../../model/validate.ts";
 import type { CurrentConfiguration } from "../../snapshot/current.ts";
@@ -44,7 +45,7 @@ export function addGatewayRoutes(table: RouteTable, current: CurrentConfiguratio
     answer: { status: 200, schema: "GatewayList", description: "Oldest first." },
     handle: async ({ query }) => {
       const { records, count } = await current.store.list("gateways", query);
-      return listResponse("gateways", records, count, query);
+      return listResponse("gateways", records.map(showGateway), count, query);
     },
   });
 
@@ -59,17 +60,17 @@ export function addGatewayRoutes(table: RouteTable, current: CurrentConfiguratio
     handle: async ({ body }) => {
       refuseReadOnly(body, READ_ONLY_FIELDS);
       const now = new Date().toISOString();
-      const gateway: Gateway = {
-        id: newId(),
-        ...validate(gatewaySchema, body),
-        created_at: now,
-        updated_at: now,
-      };
+      const fields = validate(gatewaySchema, body);
+      const required_plugins = withPluginIds(fields.required_plugins, [], newId);
+      const gateway: Gateway = { id: newId(), ...fields, required_plugins, created_at: now, updated_at: now };
       await writeRecord(current, async (transaction) => {
         await transaction.insert("gateways", gateway);
         return gateway;
       });
-      return Response.json(gateway, { status: 201, headers: { Location: `/api/v1/gateways/${gateway.id}` } });
+      return Response.json(showGateway(gateway), {
+        status: 201,
+        headers: { Location: `/api/v1/gateways/${gateway.id}` },
+      });
     },
   });
 
@@ -79,14 +80,15 @@ export function addGatewayRoutes(table: RouteTable, current: CurrentConfiguratio
     tag,
     summary: "Get a gateway",
     answer: { status: 200, schema: "Gateway", description: "The record." },
-    handle: async ({ params }) => Response.json(await requireGateway(current.store, idOf(params))),
+    handle: async ({ params }) =>
+      Response.json(showGateway(await requireGateway(current.store, idOf(params)))),
   });
 
   const addChange = (
     method: Method,
     summary: string,
     schema: string,
-    next: (before: Gateway, body: JsonObject) => unknown,
+    next: (before: unknown, body: JsonObject) => unknown,
   ) =>
     addOperation(table, {
       method,
@@ -102,14 +104,16 @@ export function addGatewayRoutes(table: RouteTable, current: CurrentConfiguratio
           refuseUnknownFields(gatewaySchema, withoutFields(body, READ_ONLY_FIELDS));
           const fields = validate(
             gatewaySchema,
-            withoutFields(next(before, body) as JsonObject, READ_ONLY_FIELDS),
+            withoutFields(next(showGateway(before), body) as JsonObject, READ_ONLY_FIELDS),
           );
           const { id, created_at } = before;
-          const gateway: Gateway = { id, ...fields, created_at, updated_at: new Date().toISOString() };
+          const required_plugins = withPluginIds(fields.required_plugins, before.required_plugins, newId);
+          const updated_at = new Date().toISOString();
+          const gateway: Gateway = { id, ...fields, required_plugins, created_at, updated_at };
           await transaction.update("gateways", gateway);
           return gateway;
         });
-        return Response.json(changed);
+        return Response.json(showGateway(changed));
       },
     });
   addChange("post", "Change a gateway: the fields present change", "GatewayPatch", mergePatch);

@@ -13,7 +13,7 @@ export function addPluginRoutes(table: RouteTable, registry: PluginRegistry): vo
     query: pageQuery,
     answer: { status: 200, schema: "PluginList", description: "Built-in and custom plugins." },
     handle: ({ query }) => {
-      const plugins = [...registry.values()].map(({ definition, builtin }) => ({
+      const plugins = registry.all().map(({ definition, builtin }) => ({
         name: definition.name,
         description: definition.description,
         stages: definition.stages,

@@ -1,10 +1,120 @@
 // rate_limiter: exact sliding-window limits per gateway, address, user and fingerprint.
-import { definePlugin } from "../../sdk/index.ts";
-import { rateLimiterSettings } from "./settings.ts";
+import {
+  definePlugin,
+  type Decision,
+  type Limit,
+  type PluginHost,
+  type RequestContext,
+} from "../../sdk/index.ts";
+import { subjectOf, type LimitType } from "./identity.ts";
+import { rateLimiterSettings, windowSeconds, type RateLimiterSettings } from "./settings.ts";
+
+/** The order of checking: the first without room names the error; global is the last line of defence. */
+const ORDER: readonly LimitType[] = ["per_fingerprint", "per_ip", "per_user", "global"];
+
+interface CompiledLimit {
+  readonly type: LimitType;
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly headerPrefix: string;
+  readonly keyPrefix: string;
+}
 
 export const rateLimiter = definePlugin({
   name: "rate_limiter",
   description: "Limits requests in a trailing window: all together, by address, by user, by fingerprint.",
   stages: ["pre_request"],
   settings: rateLimiterSettings,
+  create(settings, host) {
+    const limits = compileLimits(settings, host.instanceId);
+    return { pre_request: (context) => limitRequest(context, settings, limits, host) };
+  },
 });
+
+function limitRequest(
+  context: RequestContext,
+  settings: RateLimiterSettings,
+  limits: readonly CompiledLimit[],
+  host: PluginHost,
+): Promise<void> | undefined {
+  const subjects = limits.map(({ type }) => subjectOf(type, context));
+  const wanted: Limit[] = limits.map(({ keyPrefix, limit, windowMs }, index) => ({
+    key: keyPrefix + (subjects[index] ?? ""),
+    limit,
+    windowMs,
+  }));
+  const blocked = limits.find(({ type }, index) => host.blocks.has(type, subjects[index] ?? ""));
+  // A limit that never has room: the others tell where they stand, and nothing is counted.
+  if (blocked !== undefined) wanted.push({ key: `${host.instanceId}:blocked`, limit: 0, windowMs: 1000 });
+  const judge = (decision: Decision): void => {
+    tellLimits(context, limits, decision);
+    if (blocked !== undefined) refuseForGood(context, blocked.type);
+    else if (decision.source === "closed") refuseWithoutCounters(context);
+    else if (!decision.admitted) {
+      const full = limits[decision.refusedBy] as CompiledLimit;
+      if (settings.actions.type === "reject") reject(context, full.type, settings, decision);
+      else block(context, full, subjects[decision.refusedBy] ?? "", host);
+    }
+  };
+  const decision = host.counters.admit(wanted, settings.on_store_failure);
+  if (decision instanceof Promise) return decision.then(judge);
+  judge(decision);
+  return undefined;
+}
+
+function tellLimits(context: RequestContext, limits: readonly CompiledLimit[], { states }: Decision): void {
+  for (const [index, { limit, headerPrefix }] of limits.entries()) {
+    const state = states[index];
+    if (state === undefined) continue;
+    context.setAnswerHeader(`${headerPrefix}Limit`, String(limit));
+    context.setAnswerHeader(`${headerPrefix}Remaining`, String(state.remaining));
+    context.setAnswerHeader(`${headerPrefix}Reset`, String(state.resetAt));
+  }
+}
+
+function compileLimits({ limits }: RateLimiterSettings, instanceId: string): CompiledLimit[] {
+  return ORDER.flatMap((type) => {
+    const configured = limits[type];
+    if (configured === undefined) return [];
+    const windowMs = (windowSeconds(configured.window) ?? 0) * 1000;
+    const headerPrefix = `X-RateLimit-${type}-`;
+    return [{ type, limit: configured.limit, windowMs, headerPrefix, keyPrefix: `${instanceId}:${type}:` }];
+  });
+}
+
+function reject(
+  context: RequestContext,
+  type: LimitType,
+  { actions }: RateLimiterSettings,
+  { states }: Decision,
+): void {
+  const waitMs = Math.max(...states.map((state) => state.waitMs));
+  const retryAfter = actions.retry_after ?? String(Math.max(1, Math.ceil(waitMs / 1000)));
+  context.answer({
+    status: 429,
+    headers: { "Retry-After": retryAfter },
+    body: { error: `${type} rate limit exceeded`, code: "rate_limit_exceeded", retry_after: retryAfter },
+  });
+}
+
+function block(
+  context: RequestContext,
+  { type, keyPrefix }: CompiledLimit,
+  subject: string,
+  { blocks }: PluginHost,
+): void {
+  blocks.add({ type, subject }, keyPrefix + subject);
+  refuseForGood(context, type);
+}
+
+function refuseForGood(context: RequestContext, type: LimitType): void {
+  context.answer({ status: 403, body: { error: `${type} rate limit exceeded`, code: "rate_limit_blocked" } });
+}
+
+function refuseWithoutCounters(context: RequestContext): void {
+  context.answer({
+    status: 503,
+    headers: { "Retry-After": "1" },
+    body: { error: "The rate limits cannot be checked right now.", code: "counters_unavailable" },
+  });
+}

@@ -1,0 +1,70 @@
+// Looks at the parts of a request for code of the chosen languages, and finds or masks it.
+import type { RequestContext } from "../../sdk/index.ts";
+import { compileDetector, type Detector, type Finding } from "./detector.ts";
+import { firstInJson, maskJson } from "./json-text.ts";
+import { maskText } from "./mask.ts";
+import { firstInPathAndQuery, maskPathAndQuery } from "./path-and-query.ts";
+import type { CodeSanitationSettings } from "./settings.ts";
+
+type Part = CodeSanitationSettings["content_to_check"][number];
+
+/** What a gateway's settings come to: run for each of its requests. */
+export function compileInspection(settings: CodeSanitationSettings): (context: RequestContext) => void {
+  const languages = settings.languages.filter((entry) => entry.enabled).map((entry) => entry.language);
+  const detector = compileDetector(languages);
+  const looksAt = (part: Part) =>
+    settings.content_to_check.includes(part) || settings.content_to_check.includes("all");
+  const parts = { headers: looksAt("headers"), path: looksAt("path_and_query"), body: looksAt("body") };
+  return (context) => {
+    if (settings.action === "sanitize") sanitize(context, detector, parts, settings.sanitize_char);
+    else if (findFirst(context, detector, parts) !== null) block(context, settings);
+  };
+}
+
+interface Parts {
+  readonly headers: boolean;
+  readonly path: boolean;
+  readonly body: boolean;
+}
+
+function findFirst(context: RequestContext, detector: Detector, parts: Parts): Finding | null {
+  if (parts.path) {
+    const finding = firstInPathAndQuery(context.path + context.query, detector);
+    if (finding !== null) return finding;
+  }
+  if (parts.headers) {
+    for (const [, value] of context.forwardedHeaders.entries()) {
+      const finding = detector.first(value);
+      if (finding !== null) return finding;
+    }
+  }
+  if (!parts.body || context.bodyText === null) return null;
+  return context.isJson ? firstInJson(context.bodyText, detector) : detector.first(context.bodyText);
+}
+
+function block(context: RequestContext, { status_code, error_message }: CodeSanitationSettings): void {
+  context.answer({ status: status_code, body: { error: error_message, code: "code_injection_detected" } });
+}
+
+function sanitize(context: RequestContext, detector: Detector, parts: Parts, char: string): void {
+  if (parts.path) sanitizePath(context, detector, char);
+  if (parts.headers) {
+    for (const [name, value] of [...context.forwardedHeaders.entries()]) {
+      const masked = maskText(value, detector, char);
+      if (masked !== value) context.setHeader(name, masked);
+    }
+  }
+  const { bodyText, isJson } = context;
+  if (!parts.body || bodyText === null) return;
+  const masked = isJson ? maskJson(bodyText, detector, char) : maskText(bodyText, detector, char);
+  if (masked !== bodyText) context.replaceBody(masked);
+}
+
+function sanitizePath(context: RequestContext, detector: Detector, char: string): void {
+  const before = context.path + context.query;
+  const after = maskPathAndQuery(before, detector, char);
+  if (after === before) return;
+  const question = after.indexOf("?");
+  context.setPath(question < 0 ? after : after.slice(0, question));
+  context.setQuery(question < 0 ? "" : after.slice(question));
+}

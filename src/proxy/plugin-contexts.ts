@@ -1,0 +1,351 @@
+// The contexts that plugins are given, over the Exchange: what they may read, and the few ways to change it.
+import type {
+  AnswerContext,
+  BodyContext,
+  EndContext,
+  PluginAnswer,
+  PluginContext,
+  ReadonlyHeaders,
+  RequestContext,
+} from "../sdk/index.ts";
+import type { Answer } from "./answer.ts";
+import type { Exchange, Outcome } from "./exchange.ts";
+import { forwardedHeaders } from "./header-filter.ts";
+import { setBody } from "./read-body.ts";
+
+/** What a plugin context needs besides the Exchange. */
+export interface ContextParts {
+  readonly maxBodyBytes: number;
+  readonly clientAddress: (exchange: Exchange) => string;
+}
+
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const LINE_BREAK = /[\r\n\0]/;
+
+/** Whatever could be changed is private to the language, not only to the types: plugins may be plain JavaScript. */
+class ExchangeContext implements PluginContext {
+  readonly #exchange: Exchange;
+  readonly #parts: ContextParts;
+  readonly #notes: Map<string, unknown>;
+
+  constructor(exchange: Exchange, notesKey: string, parts: ContextParts) {
+    this.#exchange = exchange;
+    this.#parts = parts;
+    this.#notes = exchange.notesOf(notesKey);
+  }
+
+  get notes(): Map<string, unknown> {
+    return this.#notes;
+  }
+  get requestId(): string {
+    return this.#exchange.requestId;
+  }
+  get gateway(): PluginContext["gateway"] {
+    const { id = "", gateway } = this.#exchange.gateway ?? {};
+    return { id, name: gateway?.name ?? "" };
+  }
+  get rule(): PluginContext["rule"] {
+    const { id = "", name = null, path = "" } = this.#exchange.rule?.rule ?? {};
+    return { id, name, path };
+  }
+  get apiKey(): PluginContext["apiKey"] {
+    const { apiKey } = this.#exchange;
+    return apiKey === null ? null : { id: apiKey.id, name: apiKey.name };
+  }
+  get method(): string {
+    return this.#exchange.method;
+  }
+  get clientAddress(): string {
+    return this.#parts.clientAddress(this.#exchange);
+  }
+}
+
+export class ExchangeRequestContext extends ExchangeContext implements RequestContext {
+  readonly #exchange: Exchange;
+  readonly #maxBodyBytes: number;
+  #answered: PluginAnswer | null = null;
+
+  constructor(exchange: Exchange, notesKey: string, parts: ContextParts) {
+    super(exchange, notesKey, parts);
+    this.#exchange = exchange;
+    this.#maxBodyBytes = parts.maxBodyBytes;
+  }
+
+  /** What the plugin answered instead of a provider, as a response; null where it did not. */
+  response(): Response | null {
+    return this.#answered === null
+      ? null
+      : pluginResponse(this.#answered, this.#exchange, this.#maxBodyBytes);
+  }
+  get path(): string {
+    return this.#exchange.sentPath;
+  }
+  get query(): string {
+    return this.#exchange.sentQuery;
+  }
+  get headers(): ReadonlyHeaders {
+    return new HeadersView(this.#exchange.request.headers);
+  }
+  get forwardedHeaders(): ReadonlyHeaders {
+    return new RecordHeaders(this.#forwarded());
+  }
+  /** A copy: what goes on is changed by replaceBody alone. */
+  get body(): Uint8Array | null {
+    return this.#exchange.body?.slice() ?? null;
+  }
+  get bodyText(): string | null {
+    return this.#exchange.text();
+  }
+  get isJson(): boolean {
+    return this.#exchange.isJson;
+  }
+  get json(): Readonly<Record<string, unknown>> | null {
+    return this.#exchange.json;
+  }
+
+  setHeader(name: string, value: string): void {
+    this.#forwarded()[checkName(name)] = checkValue(value);
+  }
+  removeHeader(name: string): void {
+    Reflect.deleteProperty(this.#forwarded(), checkName(name));
+  }
+  setPath(path: string): void {
+    if (!path.startsWith("/") || /[?#\s]/.test(path))
+      throw new Error('a path starts with "/" and holds no blank, ? or #');
+    this.#exchange.sentPath = path;
+  }
+  setQuery(query: string): void {
+    if (/[#\s]/.test(query)) throw new Error("a query holds no blank and no #");
+    this.#exchange.sentQuery = query === "" || query.startsWith("?") ? query : `?${query}`;
+  }
+  replaceBody(body: string | Uint8Array): void {
+    const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    if (!(bytes instanceof Uint8Array)) throw new Error("a body is a string or bytes");
+    if (bytes.byteLength > this.#maxBodyBytes)
+      throw new Error(`a body has at most ${this.#maxBodyBytes} bytes`);
+    const before = this.#exchange.body;
+    try {
+      setBody(this.#exchange, bytes);
+    } catch (fault) {
+      // What cannot be sent must not stay: the request may go on without this plugin.
+      if (before !== null) setBody(this.#exchange, before);
+      throw fault;
+    }
+  }
+  setAnswerHeader(name: string, value: string): void {
+    checkName(name);
+    this.#exchange.setAnswerHeader(name, checkValue(value));
+  }
+  answer(answer: PluginAnswer): void {
+    if (!Number.isInteger(answer.status) || answer.status < 200 || answer.status > 599) {
+      throw new Error("an answer needs a status from 200 to 599");
+    }
+    this.#answered = answer;
+  }
+
+  #forwarded(): Record<string, string> {
+    return (this.#exchange.sentHeaders ??= forwardedHeaders(this.#exchange.request.headers));
+  }
+}
+
+export class ExchangeAnswerContext extends ExchangeContext implements AnswerContext {
+  #status: number;
+  readonly #answer: Answer;
+  readonly #headers: Headers;
+
+  constructor(
+    exchange: Exchange,
+    notesKey: string,
+    parts: ContextParts,
+    answer: Answer,
+    status: number,
+    headers: Headers,
+  ) {
+    super(exchange, notesKey, parts);
+    this.#answer = answer;
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  get status(): number {
+    return this.#status;
+  }
+  get provider(): string {
+    return this.#answer.target.provider;
+  }
+  get model(): string | null {
+    return this.#answer.model;
+  }
+  get headers(): ReadonlyHeaders {
+    return new HeadersView(this.#headers);
+  }
+  setStatus(status: number): void {
+    if (!Number.isInteger(status) || status < 200 || status > 599)
+      throw new Error("a status is from 200 to 599");
+    this.#status = status;
+  }
+  setHeader(name: string, value: string): void {
+    this.#headers.set(checkName(name), checkValue(value));
+  }
+  removeHeader(name: string): void {
+    this.#headers.delete(checkName(name));
+  }
+}
+
+const decoder = new TextDecoder();
+
+export class ExchangeBodyContext extends ExchangeContext implements BodyContext {
+  #chunk: Uint8Array;
+  readonly #maxBodyBytes: number;
+  readonly isLast: boolean;
+  readonly status: number;
+  readonly #answer: Answer;
+
+  constructor(
+    exchange: Exchange,
+    notesKey: string,
+    parts: ContextParts,
+    answer: Answer,
+    status: number,
+    chunk: Uint8Array,
+    isLast: boolean,
+  ) {
+    super(exchange, notesKey, parts);
+    this.#maxBodyBytes = parts.maxBodyBytes;
+    this.#answer = answer;
+    this.status = status;
+    this.#chunk = chunk;
+    this.isLast = isLast;
+  }
+
+  get chunk(): Uint8Array {
+    return this.#chunk;
+  }
+  get provider(): string {
+    return this.#answer.target.provider;
+  }
+  get model(): string | null {
+    return this.#answer.model;
+  }
+  get text(): string {
+    return decoder.decode(this.#chunk);
+  }
+  replaceChunk(chunk: string | Uint8Array): void {
+    const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+    if (!(bytes instanceof Uint8Array)) throw new Error("a chunk is a string or bytes");
+    if (bytes.byteLength > this.#maxBodyBytes)
+      throw new Error(`a chunk has at most ${this.#maxBodyBytes} bytes`);
+    this.#chunk = bytes;
+  }
+}
+
+export class ExchangeEndContext extends ExchangeContext implements EndContext {
+  readonly #exchange: Exchange;
+  readonly #clientAddress: string;
+  readonly status: number;
+  readonly outcome: Outcome;
+  readonly durationMs: number;
+
+  constructor(exchange: Exchange, notesKey: string, parts: ContextParts, outcome: Outcome, status: number) {
+    super(exchange, notesKey, parts);
+    this.#exchange = exchange;
+    // Asked now: when the hook gets to it, the connection may be gone.
+    this.#clientAddress = parts.clientAddress(exchange);
+    this.status = status;
+    this.outcome = outcome;
+    this.durationMs = performance.now() - exchange.startedAt;
+  }
+
+  override get clientAddress(): string {
+    return this.#clientAddress;
+  }
+  get provider(): string | null {
+    return this.#exchange.answer?.target.provider ?? null;
+  }
+  get model(): string | null {
+    return this.#exchange.answer?.model ?? null;
+  }
+  get attempts(): number {
+    return this.#exchange.attempts;
+  }
+  get usage(): EndContext["usage"] {
+    return this.#exchange.usage;
+  }
+  get firstByteMs(): number | null {
+    return this.#exchange.answer?.firstByteMs ?? null;
+  }
+}
+
+/** Headers without the methods that would change them. */
+class HeadersView implements ReadonlyHeaders {
+  readonly #headers: Headers;
+
+  constructor(headers: Headers) {
+    this.#headers = headers;
+  }
+  get(name: string): string | null {
+    return this.#headers.get(name);
+  }
+  has(name: string): boolean {
+    return this.#headers.has(name);
+  }
+  entries(): IterableIterator<[string, string]> {
+    return this.#headers.entries();
+  }
+}
+
+class RecordHeaders implements ReadonlyHeaders {
+  readonly #record: Record<string, string>;
+
+  constructor(record: Record<string, string>) {
+    this.#record = record;
+  }
+  get(name: string): string | null {
+    return this.#record[name.toLowerCase()] ?? null;
+  }
+  has(name: string): boolean {
+    return this.get(name) !== null;
+  }
+  entries(): IterableIterator<[string, string]> {
+    return Object.entries(this.#record)[Symbol.iterator]();
+  }
+}
+
+function checkName(name: string): string {
+  if (!NAME.test(name)) throw new Error(`"${name}" is not a header name`);
+  return name.toLowerCase();
+}
+
+function checkValue(value: string): string {
+  if (typeof value !== "string" || LINE_BREAK.test(value))
+    throw new Error("a header value is a string in one line");
+  return value;
+}
+
+/** What a plugin answered, as a response. An error of its own gets the request id like any other. */
+function pluginResponse(
+  { status, headers = {}, body }: PluginAnswer,
+  exchange: Exchange,
+  maxBytes: number,
+): Response {
+  const answered = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    checkName(name);
+    answered.set(name, checkValue(value));
+  }
+  exchange.addAnswerHeaders(answered);
+  answered.set("X-Request-Id", exchange.requestId);
+  if (body === undefined) return new Response(null, { status, headers: answered });
+  const isPlain = typeof body === "string" || body instanceof Uint8Array;
+  const sent = isPlain ? body : asJson(body, exchange.requestId);
+  if (Buffer.byteLength(sent) > maxBytes) throw new Error(`an answer has at most ${maxBytes} bytes`);
+  if (!isPlain && !answered.has("content-type")) answered.set("Content-Type", "application/json");
+  return new Response(sent, { status, headers: answered });
+}
+
+function asJson(body: unknown, requestId: string): string {
+  const isError = typeof body === "object" && body !== null && "error" in body && !("request_id" in body);
+  const text = JSON.stringify(isError ? { ...body, request_id: requestId } : body) as string | undefined;
+  if (text === undefined) throw new Error("an answer's body is a string, bytes or JSON");
+  return text;
+}

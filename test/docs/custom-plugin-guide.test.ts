@@ -1,0 +1,115 @@
+// The guide to custom plugins works as written: its plugin is saved while the gateway runs, its commands are pasted in
+// order into one shell, and its test is run.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import {
+  startGatehouseProcess,
+  temporaryDirectory,
+  TEST_SECRET,
+  waitFor,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+import { onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+
+const ROOT = join(import.meta.dir, "../..");
+const GUIDE = readFileSync(join(ROOT, "docs/guides/custom-plugin.md"), "utf8");
+const START_MS = 20_000;
+
+function blocksIn(language: string): string[] {
+  return [...GUIDE.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))].map(
+    ([, code = ""]) => code,
+  );
+}
+
+/** A checkout as the guide assumes one: with plugins/ and the SDK under its name. */
+const folder = temporaryDirectory();
+const [, pluginFile = ""] = /Save it as `(plugins\/[\w.-]+\.ts)`/.exec(GUIDE) ?? [];
+const [pluginSource = "", testSource = ""] = blocksIn("ts");
+let gatehouse: GatehouseProcess;
+let provider: FakeProvider;
+
+beforeAll(async () => {
+  for (const part of ["src", "node_modules", "scripts", "package.json", "tsconfig.json"])
+    symlinkSync(join(ROOT, part), join(folder, part));
+  mkdirSync(join(folder, "plugins"));
+  const env = { PLUGINS_DIR: join(folder, "plugins") };
+  [gatehouse, provider] = await Promise.all([startGatehouseProcess({ env }), startFakeProvider()]);
+}, START_MS);
+afterAll(async () => {
+  await gatehouse.stop();
+  await provider.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function run(command: readonly string[], env: Record<string, string> = {}): { code: number; output: string } {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...command], {
+    cwd: folder,
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
+  });
+  return { code: exitCode, output: stdout.toString() + stderr.toString() };
+}
+
+async function runShell(script: string, gateway: string): Promise<string> {
+  const shell = Bun.spawn(["bash", "-c", `set -eu\n${script}`], {
+    cwd: folder,
+    env: { PATH: process.env["PATH"], SERVER_SECRET_KEY: TEST_SECRET, GATEWAY: gateway },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [output, errors] = await Promise.all([
+    new Response(shell.stdout).text(),
+    new Response(shell.stderr).text(),
+  ]);
+  expect(errors).toBe("");
+  expect(await shell.exited).toBe(0);
+  return output;
+}
+
+test("from an empty file to a running plugin", async () => {
+  expect(pluginFile).not.toBe("");
+  const route = await seedRoute(gatehouse, {
+    upstream: { targets: [targetAt(provider)] },
+    rule: { path: "/v1/chat/completions" },
+  });
+  writeFileSync(join(folder, pluginFile), pluginSource);
+  const name = /name: "(\w+)"/.exec(pluginSource)?.[1] ?? "";
+  await waitFor(async () => {
+    const { body } = await gatehouse.api("GET", "/plugins");
+    return body.plugins.some((plugin: { name: string }) => plugin.name === name) ? true : null;
+  }, 5000);
+
+  const replaced = blocksIn("sh")
+    .join("\n")
+    .replaceAll("http://127.0.0.1:8080", gatehouse.adminUrl)
+    .replaceAll("http://127.0.0.1:8081", gatehouse.proxyUrl);
+  expect(replaced).not.toMatch(/:808[01]\b/);
+  const output = await runShell(replaced, route.gateway);
+
+  expect(output).toContain(`"name":"${name}"`);
+  expect(output).toContain("HTTP/1.1 200 OK");
+  const [, header = "", value = ""] = /The answer has the header `([\w-]+): (\d+)`/.exec(GUIDE) ?? [];
+  expect(header).not.toBe("");
+  expect(output.toLowerCase()).toContain(`\r\n${header}: ${value}\r\n`);
+  expect(JSON.stringify(onlyRequest(provider).json())).not.toContain("please");
+}, 15_000);
+
+test("its test passes, and fails where the plugin is wrong", () => {
+  const testFile = pluginFile.replace(/\.ts$/, ".test.ts");
+  writeFileSync(join(folder, pluginFile), pluginSource);
+  writeFileSync(join(folder, testFile), testSource);
+  const right = run([process.execPath, "test", `./${testFile}`]);
+  expect(right.output).toContain("1 pass");
+  expect(right.code).toBe(0);
+  writeFileSync(join(folder, pluginFile), pluginSource.replace('parts.join("")', "text"));
+  expect(run([process.execPath, "test", `./${testFile}`]).code).not.toBe(0);
+}, 15_000);
+
+test("the full example that it names passes too, without a server", () => {
+  const [, example = ""] = /`(plugins\/[\w-]+\.test\.ts)` is a full example/.exec(GUIDE) ?? [];
+  for (const file of [example, example.replace(".test", "")]) cpSync(join(ROOT, file), join(folder, file));
+  const { code, output } = run([process.execPath, "test", `./${example}`]);
+  expect(output).toContain("0 fail");
+  expect(code).toBe(0);
+}, 15_000);

@@ -1,0 +1,14 @@
+// What compiling a gateway needs, for tests without a server: real parts, in memory.
+import { BalanceRegistry } from "../../src/balance/balance-registry.ts";
+import { MemoryCounters } from "../../src/counters/memory.ts";
+import { PluginRegistry } from "../../src/plugins/registry.ts";
+import type { CompileContext } from "../../src/snapshot/compile.ts";
+import { PluginHosts } from "../../src/snapshot/plugin-hosts.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+
+export function compileContext(): CompileContext {
+  const log = createLog({ level: "silent", format: "json" }, { write: () => undefined });
+  const blocks = { has: () => false, add: () => undefined };
+  const hosts = new PluginHosts(new MemoryCounters(), blocks, log);
+  return { plugins: new PluginRegistry(), balance: new BalanceRegistry(), hosts };
+}

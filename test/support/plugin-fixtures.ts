@@ -1,0 +1,144 @@
+// What the tests of plugins share: a directory of custom plugins, one of which runs code that a test writes into its
+// settings; gateways with plugins; and what plugins said in the log.
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { FakeProvider } from "../fake-provider/server.ts";
+import type { ApiAnswer, GatehouseProcess } from "./gatehouse-process.ts";
+import { waitFor } from "./gatehouse-process.ts";
+import { CHAT, seedRoute, targetAt, type SeededRoute } from "./proxy-fixtures.ts";
+
+export type Fields = Record<string, unknown>;
+export type Stage = "pre_request" | "post_request" | "pre_response" | "post_response";
+
+/** A directory outside of the repository, with these files in it. */
+export function pluginsDirectory(files: Readonly<Record<string, string>> = {}): string {
+  const directory = mkdtempSync(join(tmpdir(), "gatehouse-plugins-"));
+  for (const [name, source] of Object.entries(files)) writePlugin(directory, name, source);
+  return directory;
+}
+
+export function writePlugin(directory: string, name: string, source: string): void {
+  const file = join(directory, name);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, source);
+}
+
+/** Runs the code of its settings as its hook, with `context` and `host` in reach. */
+export const SCRIPTED_PLUGINS = {
+  "scripted.ts": scriptedSource("scripted", ""),
+  "scripted_whole.ts": scriptedSource("scripted_whole", 'needs: ["body"],'),
+};
+
+function scriptedSource(name: string, needs: string): string {
+  return `
+    import { definePlugin, z } from "gatehouse/sdk";
+    const stages = ["pre_request", "post_request", "pre_response", "post_response"] as const;
+    export default definePlugin({
+      name: "${name}",
+      description: "Runs the code in its settings.",
+      stages,
+      ${needs}
+      settings: z.strictObject({ code: z.string() }),
+      create({ code }, host) {
+        const hook = new Function("context", "host", code) as (context: unknown, host: unknown) => void;
+        return Object.fromEntries(stages.map((stage) => [stage, (context: unknown) => hook(context, host)]));
+      },
+    });`;
+}
+
+/** An entry of \`required_plugins\` that runs this code at a stage. */
+export function scripted(stage: Stage, code: string, fields: Fields = {}): Fields {
+  return { name: "scripted", stage, settings: { code }, ...fields };
+}
+
+/** The same, of a plugin that must have the whole body. */
+export function scriptedWhole(stage: Stage, code: string, fields: Fields = {}): Fields {
+  return { ...scripted(stage, code, fields), name: "scripted_whole" };
+}
+
+/** Code that waits for what it awaits. */
+export function asynchronous(code: string): string {
+  return `return (async () => { ${code} })()`;
+}
+
+/** A gateway with these plugins and one route to the provider. */
+export function seedPlugins(
+  gatehouse: GatehouseProcess,
+  provider: FakeProvider,
+  plugins: readonly Fields[],
+  { target = {}, rule = {}, upstream = {} }: { target?: Fields; rule?: Fields; upstream?: Fields } = {},
+): Promise<SeededRoute> {
+  return seedRoute(gatehouse, {
+    gateway: { required_plugins: plugins },
+    upstream: { targets: [targetAt(provider, target)], ...upstream },
+    rule,
+  });
+}
+
+export interface ChatCall {
+  readonly headers?: Record<string, string>;
+  readonly body?: unknown;
+  readonly query?: string;
+}
+
+/** Posts a chat, or the body given: a text as it is, anything else as JSON. */
+export function postChat(
+  { proxyUrl }: GatehouseProcess,
+  { path }: SeededRoute,
+  { headers = {}, body = CHAT, query = "" }: ChatCall = {},
+): Promise<Response> {
+  return fetch(proxyUrl + path + query, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+}
+
+export const STREAMED_CHAT = { ...CHAT, stream: true };
+
+/** Every line of the log so far, as records. */
+export function logRecords({ output }: GatehouseProcess): ApiAnswer["body"][] {
+  return output()
+    .split("\n")
+    .filter((line) => line.startsWith("{") && line.endsWith("}"))
+    .map((line) => JSON.parse(line));
+}
+
+/** The first line of the log with this message (and fields), once it is there. */
+export function logged(
+  gatehouse: GatehouseProcess,
+  message: string,
+  fields: Fields = {},
+): Promise<ApiAnswer["body"]> {
+  return waitFor(
+    () =>
+      logRecords(gatehouse).find(
+        (line) =>
+          line.msg === message && Object.entries(fields).every(([name, value]) => line[name] === value),
+      ) ?? null,
+    5000,
+  );
+}
+
+/** A rate_limiter entry with these limits: \`{ per_ip: [2, "1m"] }\`. */
+export function limiter(
+  limits: Readonly<Record<string, readonly [limit: number, window: string]>>,
+  settings: Fields = {},
+  fields: Fields = {},
+): Fields {
+  const configured = Object.entries(limits).map(([type, [limit, window]]) => [type, { limit, window }]);
+  return {
+    name: "rate_limiter",
+    stage: "pre_request",
+    settings: { limits: Object.fromEntries(configured), ...settings },
+    ...fields,
+  };
+}
+
+/** How many answers had which status. */
+export function countStatuses(statuses: readonly number[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const status of statuses) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
