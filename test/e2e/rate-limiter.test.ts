@@ -687,14 +687,22 @@ test(
   "lifting a block clears the count in every process, though they share no Redis",
   async () => {
     const other = await startGatehouseProcess({ dataDir: gatehouse.dataDir, keepData: true });
+    const revision = async (at: GatehouseProcess) =>
+      ((await (await fetch(`${at.adminUrl}/readyz`)).json()) as { revision: number }).revision;
+    const caughtUp = () =>
+      waitFor(async () => ((await revision(other)) >= (await revision(gatehouse)) ? true : null));
     try {
       const route = await seedLimits({ per_ip: [1, "1h"] }, { actions: { type: "block" } });
       const ask = async (at: GatehouseProcess) => (await postChat(at, route, {})).status;
-      await waitFor(async () => ((await ask(other)) === 404 ? null : true));
-      expect([await ask(gatehouse), await ask(gatehouse)]).toEqual([200, 403]);
-      await waitFor(async () => ((await ask(other)) === 403 ? true : null));
-      expect((await gatehouse.api("DELETE", `/gateways/${route.gateway}/blocks`)).status).toBe(204);
-      await waitFor(async () => ((await ask(other)) === 200 ? true : null));
+      const blocks = `/gateways/${route.gateway}/blocks`;
+      await caughtUp();
+      expect([await ask(other), await ask(gatehouse), await ask(gatehouse)]).toEqual([200, 200, 403]);
+      await waitFor(async () => ((await gatehouse.api("GET", blocks)).body.count === 1 ? true : null));
+      await caughtUp();
+      expect(await ask(other)).toBe(403);
+      expect((await gatehouse.api("DELETE", blocks)).status).toBe(204);
+      await caughtUp();
+      expect([await ask(other), await ask(gatehouse)]).toEqual([200, 200]);
     } finally {
       await other.stop();
     }
