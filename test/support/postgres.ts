@@ -64,11 +64,11 @@ function run(program: string, words: readonly string[]): string {
 function stopWithThisProcess(directory: string, data: string): void {
   const wait = 'while kill -0 "$1" 2>/dev/null; do sleep 1; done; rest=$2; shift 2; "$@"; rm -rf "$rest"';
   const stop = commandLine("pg_ctl", ["-D", data, "-m", "immediate", "stop"]);
-  Bun.spawn(["sh", "-c", wait, "sh", String(process.pid), directory, ...stop], {
+  // In a session of its own: a test worker takes the processes of its own along when it ends.
+  Bun.spawnSync(["setsid", "--fork", "sh", "-c", wait, "sh", String(process.pid), directory, ...stop], {
     cwd: "/",
     stdio: ["ignore", "ignore", "ignore"],
-    detached: true,
-  }).unref();
+  });
 }
 
 let shared: Promise<PostgresCluster> | null = null;

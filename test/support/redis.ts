@@ -37,11 +37,11 @@ function killWithThisProcess(pid: number, directory: string): void {
   const wait =
     'while kill -0 "$1" 2>/dev/null && kill -0 "$2" 2>/dev/null; do sleep 1; done; ' +
     'kill -0 "$1" 2>/dev/null || { kill -9 "$2" 2>/dev/null; rm -rf "$3"; }';
-  Bun.spawn(["sh", "-c", wait, "sh", String(process.pid), String(pid), directory], {
+  // In a session of its own: a test worker takes the processes of its own along when it ends.
+  Bun.spawnSync(["setsid", "--fork", "sh", "-c", wait, "sh", String(process.pid), String(pid), directory], {
     cwd: "/",
     stdio: ["ignore", "ignore", "ignore"],
-    detached: true,
-  }).unref();
+  });
 }
 
 /** Every write goes to disk at once, so that a killed server comes back with it. */
