@@ -137,8 +137,10 @@ async function openCounters({ REDIS_URL }: Settings, health: Health, log: Log): 
   const redis = new RedisCounters(REDIS_URL, {
     onStateChange: (state) => {
       health.counters = state;
-      if (state.state === "away") log.warn({ detail: state.detail }, "the shared counters are away");
-      else log.info("the shared counters are there");
+      if (state.state === "away") {
+        health.countersLost++;
+        log.warn({ detail: state.detail }, "the shared counters are away");
+      } else log.info("the shared counters are there");
     },
   });
   // A node that counted for itself at first would let too many through.

@@ -1,10 +1,11 @@
-// The admin listener: health, the Admin API with its documents, and (for one-address setups) the data plane.
+// The admin listener: health, metrics, the Admin API with its documents, and (for one-address setups) the data plane.
 import type { Server } from "bun";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
 import { requestTargetOf, type RequestTarget } from "../base/request-target.ts";
 import { reservedPrefixOf } from "../model/rule.ts";
 import type { Health } from "../telemetry/health.ts";
+import { renderMetrics } from "../telemetry/metrics.ts";
 import type { AdminApi } from "./api.ts";
 
 /** The data plane, for whatever is not of this listener. */
@@ -45,6 +46,11 @@ export function listenAdmin({
       if (reserved === "/api") {
         server.timeout(request, 0);
         return api(request);
+      }
+      if (path === "/metrics" && request.method === "GET") {
+        return new Response(renderMetrics(health), {
+          headers: { "Content-Type": "text/plain; version=0.0.4" },
+        });
       }
       const missing = new GatehouseError("not_found", `There is nothing at ${path.slice(0, 200)}.`);
       return errorResponse(missing, requestIdFrom(request.headers.get("x-request-id")));

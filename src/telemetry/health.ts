@@ -13,6 +13,8 @@ export class Health {
   /** Revision of the configuration in force; null until one is loaded. */
   revision: number | null = null;
   store: Dependency = { state: "away", detail: "not connected yet" };
+  /** How often a configured Redis went away. */
+  countersLost = 0;
   counters: Dependency = { state: "none", detail: "in memory" };
   /** Gateways whose stored configuration does not compile here, with the reason. */
   faultyGateways: ReadonlyMap<string, string> = new Map();

@@ -98,6 +98,26 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
     for (const node of nodes) expect((await readiness(node)).counters).toEqual({ state: "ok" });
   });
 
+  test("a metric and a log line tell that Redis is away, and that it is back", async () => {
+    const [node] = nodes as [GatehouseProcess];
+    const metric = async (name: string) => {
+      const text = await (await fetch(`${node.adminUrl}/metrics`)).text();
+      return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+    };
+    const lost = await metric("gatehouse_counters_lost_total");
+    expect(await metric("gatehouse_counters_up")).toBe(1);
+    redis.pause();
+    const route = await seedPlugins(node, provider, [limiter({ global: [9, "1m"] })]);
+    expect(await statusOf(node, route)).toBe(200);
+    await untilCounters(node, "away");
+    expect(await metric("gatehouse_counters_up")).toBe(0);
+    expect(await metric("gatehouse_counters_lost_total")).toBeGreaterThan(lost);
+    expect(node.output()).toContain("the shared counters are away");
+    redis.resume();
+    await untilCounters(node, "ok");
+    expect(await metric("gatehouse_counters_up")).toBe(1);
+  });
+
   test("1,000 requests at once over three processes against a limit of 100: exactly 100 pass", async () => {
     const route = await seedEverywhere({ per_user: [100, "1m"], global: [900, "1m"] });
     const statuses = await Promise.all(
