@@ -1,17 +1,12 @@
 // Identifiers: record ids, request ids, API keys and their hashes.
 import { randomBytes } from "node:crypto";
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/;
 const API_KEY = /^gw_[A-Za-z0-9_-]{43}$/;
 
 /** A time-ordered UUIDv7: within a process later ids sort after earlier ones, so "oldest first" is `ORDER BY id`. */
 export function newId(): string {
   return Bun.randomUUIDv7();
-}
-
-export function isId(text: string): boolean {
-  return UUID.test(text);
 }
 
 /** The client's request id where it is harmless in a log line and a header, else a new one. */

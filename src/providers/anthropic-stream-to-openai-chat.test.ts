@@ -1,10 +1,12 @@
 // What golden files cannot show: that OpenAI's own SDK understands the translated stream, and how a bad one fails.
 import { describe, expect, test } from "bun:test";
 import OpenAI from "openai";
-import { encodeSse, SseTooLargeError } from "../wire/sse.ts";
+import { formatSse, SseTooLargeError } from "../wire/sse.ts";
 import { translateError, translateMessage } from "./anthropic-messages-to-openai-chat.ts";
 import { MessageStreamTranslator } from "./anthropic-stream-to-openai-chat.ts";
 import { TranslationError } from "./translation-error.ts";
+
+const encoded = (event: { data: string }) => new TextEncoder().encode(formatSse(event));
 
 const START = {
   type: "message_start",
@@ -22,7 +24,7 @@ const STOP = [
 
 function answer(events: object[]): OpenAI {
   const translator = new MessageStreamTranslator({ created: 1, includeUsage: true });
-  const chunks = events.map((event) => translator.push(encodeSse({ data: JSON.stringify(event) })));
+  const chunks = events.map((event) => translator.push(encoded({ data: JSON.stringify(event) })));
   const body = Buffer.concat(chunks.filter((chunk) => chunk !== null));
   return clientFor(new Response(body, { headers: { "content-type": "text/event-stream" } }));
 }
@@ -111,12 +113,12 @@ describe("a bad stream", () => {
     ["the wrong format", "[DONE]"],
   ])("%s is refused", (_, data) => {
     const translator = new MessageStreamTranslator({ created: 1, includeUsage: false });
-    expect(() => translator.push(encodeSse({ data }))).toThrow(TranslationError);
+    expect(() => translator.push(encoded({ data }))).toThrow(TranslationError);
     expect(translator.end().complete).toBe(false);
   });
 
   test("an event above the bound is refused", () => {
     const translator = new MessageStreamTranslator({ created: 1, includeUsage: false, maxEventBytes: 50 });
-    expect(() => translator.push(encodeSse({ data: JSON.stringify(START) }))).toThrow(SseTooLargeError);
+    expect(() => translator.push(encoded({ data: JSON.stringify(START) }))).toThrow(SseTooLargeError);
   });
 });

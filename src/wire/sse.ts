@@ -19,8 +19,6 @@ const KEPT_LINE_CAPACITY = 64 * 1024;
 // Lines are decoded whole: CR and LF bytes never stand inside a UTF-8 sequence, so no decoder state crosses lines.
 // Only a BOM at the very start of the stream is dropped, and that is done by hand; hence ignoreBOM.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-const encoder = new TextEncoder();
-
 export class SseTooLargeError extends Error {
   override readonly name = "SseTooLargeError";
 
@@ -144,8 +142,4 @@ export function formatSse(event: { readonly event?: string | null; readonly data
   let text = name === "" ? "" : `event: ${name}\n`;
   for (const line of event.data.split(/\r\n|\r|\n/)) text += `data: ${line}\n`;
   return text + "\n";
-}
-
-export function encodeSse(event: { readonly event?: string | null; readonly data: string }): Uint8Array {
-  return encoder.encode(formatSse(event));
 }
