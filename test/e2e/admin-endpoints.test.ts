@@ -17,6 +17,7 @@ import {
 } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
+  untilPrinted,
   type ApiAnswer,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
@@ -1007,6 +1008,7 @@ describe("the Admin API", () => {
 
     test("the access log has one line a request with it", async () => {
       await api("GET", "/gateways", undefined, { "X-Request-Id": "find-me-in-the-log" });
+      await untilPrinted(gatehouse, "find-me-in-the-log");
       const lines = gatehouse.output().split("\n");
       const mine = lines.filter((line) => line.includes("find-me-in-the-log"));
       expect(mine).toHaveLength(1);

@@ -7,6 +7,7 @@ import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts
 import {
   startGatehouseProcess,
   temporaryDirectory,
+  untilPrinted,
   waitFor,
   type ApiAnswer,
   type GatehouseProcess,
@@ -112,7 +113,7 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
     await untilCounters(node, "away");
     expect(await metric("gatehouse_counters_up")).toBe(0);
     expect(await metric("gatehouse_counters_lost_total")).toBeGreaterThan(lost);
-    expect(node.output()).toContain("the shared counters are away");
+    await untilPrinted(node, "the shared counters are away");
     redis.resume();
     await untilCounters(node, "ok");
     expect(await metric("gatehouse_counters_up")).toBe(1);

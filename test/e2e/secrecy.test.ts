@@ -6,8 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { withSql } from "../contract/store-records.ts";
 import {
-  startGatehouseProcess,
   TEST_SECRET,
+  startGatehouseProcess,
+  untilPrinted,
   type ApiAnswer,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
@@ -300,7 +301,7 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
       ...place.secrets,
     ]);
     for (const answer of answers) expect([answer, found(answer, forms)]).toEqual([answer, []]);
-    expect(gatehouse.output()).toContain('"status":500');
+    await untilPrinted(gatehouse, '"status":500');
     expect(found(gatehouse.output(), forms)).toEqual([]);
     const files = await place.files(gatehouse.dataDir);
     expect(filesWith(files, [upstream]).length).toBeGreaterThan(0);

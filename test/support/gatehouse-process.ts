@@ -141,6 +141,11 @@ export async function waitFor<T>(
   }
 }
 
+/** Waits until the process has printed this: its log comes through a pipe, a moment after the answer. */
+export async function untilPrinted(gatehouse: Pick<GatehouseProcess, "output">, text: string): Promise<void> {
+  await waitFor(() => (gatehouse.output().includes(text) ? true : null));
+}
+
 function listenUrls(output: string): Map<string, string> {
   const urls = new Map<string, string>();
   for (const [, url, message] of output.matchAll(/"url":"([^"]+)","msg":"([^"]+)"/g)) {
