@@ -6,6 +6,7 @@ import { createAdminApi } from "./admin/api.ts";
 import { listenAdmin } from "./admin/server.ts";
 import { BalanceRegistry } from "./balance/balance-registry.ts";
 import { resolveServerSecret } from "./base/server-secret.ts";
+import { listen } from "./base/listen.ts";
 import { SettingsError, type Settings } from "./base/settings.ts";
 import type { Counters } from "./counters/counters.ts";
 import { MemoryCounters } from "./counters/memory.ts";
@@ -13,6 +14,7 @@ import { RedisCounters } from "./counters/redis.ts";
 import { CustomPlugins } from "./plugins/custom-plugins.ts";
 import { PluginRegistry } from "./plugins/registry.ts";
 import { createDataPlane } from "./proxy/handle.ts";
+import { InFlight } from "./proxy/in-flight.ts";
 import { listenProxy } from "./proxy/server.ts";
 import { Blocks } from "./snapshot/blocks.ts";
 import { CurrentConfiguration } from "./snapshot/current.ts";
@@ -27,9 +29,21 @@ import type { Log } from "./telemetry/log.ts";
 
 export type Role = "admin" | "proxy" | "all";
 
+/** The ports in use; null where the role has no such listener. */
+export interface Listening {
+  readonly adminPort: number | null;
+  readonly proxyPort: number | null;
+}
+
+export interface StartOptions {
+  /** Other processes listen on the same ports: the system spreads connections over them. */
+  readonly sharesPorts?: boolean;
+}
+
 export interface Gatehouse {
   readonly adminUrl: string | null;
   readonly proxyUrl: string | null;
+  readonly listening: Listening;
   readonly health: Health;
   /** Rejects when the store refuses this process for good; never resolves. */
   readonly failed: Promise<never>;
@@ -39,12 +53,14 @@ export interface Gatehouse {
   stop(seconds: number): Promise<void>;
 }
 
-export async function startGatehouse(settings: Settings, role: Role, log: Log): Promise<Gatehouse> {
+export async function startGatehouse(
+  settings: Settings,
+  role: Role,
+  log: Log,
+  { sharesPorts = false }: StartOptions = {},
+): Promise<Gatehouse> {
   const secret = resolveServerSecret(settings);
   if (secret.notice !== null) log[secret.notice.level](secret.notice.sentence);
-
-  if (settings.WORKERS > 1)
-    log.warn({ workers: settings.WORKERS }, "WORKERS is not in force yet: this is one process");
 
   const health = new Health();
   const registry = new PluginRegistry();
@@ -79,6 +95,8 @@ export async function startGatehouse(settings: Settings, role: Role, log: Log): 
     maxBodyBytes: settings.MAX_BODY_BYTES,
     trustedProxies: settings.TRUSTED_PROXIES,
     recordKeyUse: keyUsage.record,
+    inFlight: new InFlight(settings.MAX_IN_FLIGHT, log),
+    isDraining: () => health.phase === "draining",
   });
   const servers: Server<undefined>[] = [];
   const stop = async (seconds: number) => {
@@ -95,9 +113,9 @@ export async function startGatehouse(settings: Settings, role: Role, log: Log): 
     await store.close();
   };
 
-  const address = { hostname: settings.HOST, health };
-  let adminUrl: string | null = null;
-  let proxyUrl: string | null = null;
+  const address = { hostname: settings.HOST, health, reusePort: sharesPorts };
+  let admin: Server<undefined> | null = null;
+  let proxy: Server<undefined> | null = null;
   try {
     if (role !== "proxy") {
       const api = createAdminApi({
@@ -109,18 +127,16 @@ export async function startGatehouse(settings: Settings, role: Role, log: Log): 
         version: packageJson.version,
         log,
       });
-      const server = listen("ADMIN_PORT", settings, (port) =>
+      admin = listen("ADMIN_PORT", settings, (port) =>
         listenAdmin({ ...address, port, api, fallThrough: dataPlane }),
       );
-      servers.push(server);
-      adminUrl = server.url.origin;
-      log.info({ url: adminUrl }, "the Admin API listens");
+      servers.push(admin);
+      log.info({ url: admin.url.origin }, "the Admin API listens");
     }
     if (role !== "admin") {
-      const server = listen("PROXY_PORT", settings, (port) => listenProxy({ ...address, port, dataPlane }));
-      servers.push(server);
-      proxyUrl = server.url.origin;
-      log.info({ url: proxyUrl }, "the proxy listens");
+      proxy = listen("PROXY_PORT", settings, (port) => listenProxy({ ...address, port, dataPlane }));
+      servers.push(proxy);
+      log.info({ url: proxy.url.origin }, "the proxy listens");
     }
   } catch (fault) {
     await stop(0);
@@ -128,7 +144,15 @@ export async function startGatehouse(settings: Settings, role: Role, log: Log): 
   }
   health.phase = "serving";
   const beginDrain = () => void (health.phase = "draining");
-  return { adminUrl, proxyUrl, health, failed, beginDrain, stop };
+  return {
+    adminUrl: admin?.url.origin ?? null,
+    proxyUrl: proxy?.url.origin ?? null,
+    listening: { adminPort: admin?.port ?? null, proxyPort: proxy?.port ?? null },
+    health,
+    failed,
+    beginDrain,
+    stop,
+  };
 }
 
 /** Shared counters where there is a Redis, this process's own where there is none. */
@@ -156,21 +180,4 @@ function refuseEmbedded(fault: unknown, { DATABASE_URL, DATA_DIR }: Settings): n
   throw new SettingsError(
     `${place} cannot hold the database: ${reason} Make it writable, or choose another.`,
   );
-}
-
-function listen<T>(setting: "ADMIN_PORT" | "PROXY_PORT", settings: Settings, start: (port: number) => T): T {
-  const port = settings[setting];
-  try {
-    return start(port);
-  } catch (fault) {
-    const { code } = fault as { code?: unknown };
-    if (code === "EADDRINUSE") {
-      throw new SettingsError(
-        `${setting} ${port} is in use on ${settings.HOST}: stop what listens there or choose another`,
-      );
-    }
-    if (code === "EACCES")
-      throw new SettingsError(`${setting} ${port} needs privileges: choose one above 1023`);
-    throw new SettingsError(`HOST ${settings.HOST} cannot be listened on: give an address of this machine`);
-  }
 }

@@ -18,6 +18,7 @@ export type FallThrough = (
 export interface AdminListenerParts {
   readonly hostname: string;
   readonly port: number;
+  readonly reusePort: boolean;
   readonly api: AdminApi;
   readonly health: Health;
   readonly fallThrough: FallThrough;
@@ -26,6 +27,7 @@ export interface AdminListenerParts {
 export function listenAdmin({
   hostname,
   port,
+  reusePort,
   api,
   health,
   fallThrough,
@@ -33,6 +35,7 @@ export function listenAdmin({
   return Bun.serve({
     hostname,
     port,
+    reusePort,
     idleTimeout: 10,
     // Ours is the limit that answers in the error shape; see readBody.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,

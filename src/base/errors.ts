@@ -60,6 +60,10 @@ export const ERRORS = {
     meaning: "The provider's answer is not what its wire format promises.",
   },
   not_ready: { status: 503, meaning: "The gateway has not loaded a configuration yet." },
+  overloaded: {
+    status: 503,
+    meaning: "The process has MAX_IN_FLIGHT requests under way; another one, or a moment later, will do.",
+  },
   no_healthy_target: { status: 503, meaning: "Every target is out for now; see `Retry-After`." },
   counters_unavailable: {
     status: 503,

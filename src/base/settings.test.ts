@@ -20,6 +20,7 @@ describe("readSettings", () => {
       BASE_DOMAIN: null,
       REQUIRE_API_KEY: false,
       MAX_BODY_BYTES: 10_485_760,
+      MAX_IN_FLIGHT: 20_000,
       ENCRYPTION_KEY: null,
       LOG_LEVEL: "info",
       LOG_FORMAT: null,

@@ -53,6 +53,11 @@ export const SETTINGS = {
   ),
   REQUIRE_API_KEY: setting("false", "`true`: every rule asks for an API key", boolean(false)),
   MAX_BODY_BYTES: setting("10485760", "larger bodies get 413", integer(10_485_760, 1, 2 ** 31 - 1)),
+  MAX_IN_FLIGHT: setting(
+    "20000",
+    "requests that one process works on at once; further ones get 503",
+    integer(20_000, 1, 65_000),
+  ),
   ENCRYPTION_KEY: setting(
     "derived from SERVER_SECRET_KEY",
     "encrypts provider credentials at rest",

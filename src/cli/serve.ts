@@ -1,9 +1,11 @@
 // gatehouse serve: runs the gateway until a signal ends it.
 import { readSettings, type Settings } from "../base/settings.ts";
-import { startGatehouse, type Role } from "../main.ts";
+import type { Role } from "../main.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { readFlags, UsageError, type Command } from "./command.ts";
+import { refuseTakenPorts } from "./free-ports.ts";
 import { awaitSignal, runUntil } from "./run-until-signal.ts";
+import { reportToSupervisor, supervise, workerNumber } from "./supervise.ts";
 
 const ROLES: readonly Role[] = ["admin", "proxy", "all"];
 
@@ -11,21 +13,35 @@ export const serve: Command = {
   summary: "start the gateway (what npm start runs)",
   help: `Usage: gatehouse serve [--role admin|proxy|all]
 
-Starts the Admin API and the data plane, or one of them. Settings come from the environment or a .env file;
+Starts the Admin API and the data plane, or one of them, in as many processes as WORKERS says. Settings come from the environment or a .env file;
 docs/settings.md lists them.`,
   run: async (words) => {
     const role = roleFrom(readFlags(words, ["--role"]).get("--role") ?? "all");
     const settings = readSettings(process.env);
-    const log = logFor(settings);
+    const worker = workerNumber();
+    const log = logFor(settings, worker);
+    if (settings.WORKERS > 1 && worker === null) {
+      refuseTakenPorts(settings, role);
+      if (settings.REDIS_URL === null)
+        log.warn(
+          `WORKERS is ${settings.WORKERS} without REDIS_URL: each process counts its rate limits for itself`,
+        );
+      return supervise(settings, words, log);
+    }
     const signal = awaitSignal();
-    await runUntil(signal, await startGatehouse(settings, role, log), settings, log);
+    // Loaded here: a process that only supervises does not carry the gateway.
+    const { startGatehouse } = await import("../main.ts");
+    const gatehouse = await startGatehouse(settings, role, log, { sharesPorts: worker !== null });
+    if (worker !== null) reportToSupervisor(gatehouse.listening);
+    await runUntil(signal, gatehouse, settings, log);
     return 0;
   },
 };
 
-export function logFor({ LOG_FORMAT, LOG_LEVEL }: Settings): Log {
+export function logFor({ LOG_FORMAT, LOG_LEVEL }: Settings, worker: number | null = null): Log {
   const format = LOG_FORMAT ?? (process.stdout.isTTY ? "pretty" : "json");
-  return createLog({ level: LOG_LEVEL, format }, process.stdout);
+  const log = createLog({ level: LOG_LEVEL, format }, process.stdout);
+  return worker === null ? log : log.child({ worker });
 }
 
 function roleFrom(text: string): Role {

@@ -1,11 +1,13 @@
 // The end of every request, exactly once: its access line, and the use of its key.
 import type { Log } from "../telemetry/log.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
+import type { InFlight } from "./in-flight.ts";
 import { runPostResponse, type PluginParts } from "./run-plugins.ts";
 
 export interface FinishParts extends PluginParts {
   readonly log: Log;
   readonly recordKeyUse: (apiKeyId: string) => void;
+  readonly inFlight: InFlight;
 }
 
 export function finish(exchange: Exchange, outcome: Outcome, status: number, parts: FinishParts): void {
@@ -13,6 +15,7 @@ export function finish(exchange: Exchange, outcome: Outcome, status: number, par
   if (exchange.finished) return;
   exchange.finished = true;
   exchange.release();
+  parts.inFlight.leave();
   const { apiKey, gateway, rule, answer } = exchange;
   if (apiKey !== null) recordKeyUse(apiKey.id);
   log.info(

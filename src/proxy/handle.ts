@@ -1,7 +1,7 @@
 // The data plane's table of contents: every step that a request walks, in order, and the one try/catch around them.
 import type { Server } from "bun";
 import type { BlockList } from "node:net";
-import { GatehouseError } from "../base/errors.ts";
+import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
 import type { RequestTarget } from "../base/request-target.ts";
 import type { CurrentConfiguration } from "../snapshot/current.ts";
@@ -13,6 +13,7 @@ import { createClientCredentials } from "./client-credential.ts";
 import { Exchange } from "./exchange.ts";
 import { CLIENT_LEFT_STATUS, fail } from "./fail.ts";
 import { finish } from "./finish.ts";
+import type { InFlight } from "./in-flight.ts";
 import { listModels, MODELS_PATH } from "./list-models.ts";
 import { matchRule } from "./match-rule.ts";
 import { readRequestBody } from "./read-body.ts";
@@ -29,7 +30,18 @@ export interface DataPlaneParts {
   readonly maxBodyBytes: number;
   readonly trustedProxies: BlockList;
   readonly recordKeyUse: (apiKeyId: string) => void;
+  readonly inFlight: InFlight;
+  readonly isDraining: () => boolean;
 }
+
+/** Made once: a refusal must cost next to nothing when they come by the thousand. */
+const OVERLOADED = new GatehouseError(
+  "overloaded",
+  "This process has more requests in flight than it takes.",
+  {
+    headers: { "Retry-After": "1" },
+  },
+);
 
 export type DataPlane = (
   request: Request,
@@ -38,10 +50,11 @@ export type DataPlane = (
 ) => Promise<Response>;
 
 export function createDataPlane(parts: DataPlaneParts): DataPlane {
-  const { current, log } = parts;
+  const { current, log, inFlight } = parts;
   const stepParts = {
     log,
     recordKeyUse: parts.recordKeyUse,
+    inFlight,
     maxBodyBytes: parts.maxBodyBytes,
     clientCredentials: createClientCredentials(parts.secret),
     clientAddress: (exchange: Exchange) =>
@@ -52,18 +65,26 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     // From here on the deadlines are ours: a model may think for longer than the runtime waits.
     server.timeout(request, 0);
     const requestId = requestIdFrom(request.headers.get("x-request-id"));
+    if (!inFlight.enter()) return errorResponse(OVERLOADED, requestId);
     const exchange = new Exchange(request, server, current.snapshot, requestId, target);
+    const response = await answer(exchange);
+    // Who keeps the connection would meet a closed one with its next request.
+    if (parts.isDraining()) response.headers.set("Connection", "close");
+    return response;
+  };
+
+  async function answer(exchange: Exchange): Promise<Response> {
     try {
       return await walk(exchange);
     } catch (fault) {
-      const hasLeft = request.signal.aborted;
+      const hasLeft = exchange.request.signal.aborted;
       const response = hasLeft
         ? new Response(null, { status: CLIENT_LEFT_STATUS })
         : fail(fault, exchange, log);
       finish(exchange, hasLeft ? "client_left" : "failed", response.status, stepParts);
       return response;
     }
-  };
+  }
 
   async function walk(exchange: Exchange): Promise<Response> {
     const { request, snapshot } = exchange;

@@ -10,14 +10,22 @@ import type { DataPlane } from "./handle.ts";
 export interface ProxyListenerParts {
   readonly hostname: string;
   readonly port: number;
+  readonly reusePort: boolean;
   readonly health: Health;
   readonly dataPlane: DataPlane;
 }
 
-export function listenProxy({ hostname, port, health, dataPlane }: ProxyListenerParts): Server<undefined> {
+export function listenProxy({
+  hostname,
+  port,
+  reusePort,
+  health,
+  dataPlane,
+}: ProxyListenerParts): Server<undefined> {
   return Bun.serve({
     hostname,
     port,
+    reusePort,
     idleTimeout: 10,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch(request, server) {

@@ -6,14 +6,17 @@ import type { CurrentConfiguration } from "./current.ts";
 
 const POLL_MS = 400;
 
-/** Polls until `signal` aborts. Only a store that refuses this process for good ends it with an error. */
+/** Polls, and looks at once when the store announces something, until `signal` aborts. Only a store that refuses this process for good ends it with an error. */
 export async function followStore(
   current: CurrentConfiguration,
   health: Health,
   log: Log,
   signal: AbortSignal,
 ): Promise<void> {
+  const wake = new Wake(signal);
+  current.store.onAnnouncement(() => wake.call());
   while (!signal.aborted) {
+    wake.reset();
     try {
       await current.refresh();
       if (health.store.state !== "ok") log.info({ revision: health.revision }, "the store is there");
@@ -25,18 +28,32 @@ export async function followStore(
       health.store = { state: "away", detail };
     }
     // Jitter keeps many nodes from asking at the same moment.
-    await pause(POLL_MS * (0.75 + Math.random() / 2), signal);
+    await wake.within(POLL_MS * (0.75 + Math.random() / 2));
   }
 }
 
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, milliseconds);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    }
-    signal.addEventListener("abort", done);
-  });
+/** A pause that a call, or the end of it all, cuts short; one that came since the reset counts too. */
+class Wake {
+  #called = Promise.withResolvers<undefined>();
+  readonly #signal: AbortSignal;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    signal.addEventListener("abort", () => this.call());
+  }
+
+  call(): void {
+    this.#called.resolve(undefined);
+  }
+
+  reset(): void {
+    this.#called = Promise.withResolvers<undefined>();
+    if (this.#signal.aborted) this.call();
+  }
+
+  async within(milliseconds: number): Promise<void> {
+    const timer = setTimeout(() => this.call(), milliseconds);
+    await this.#called.promise;
+    clearTimeout(timer);
+  }
 }

@@ -16,6 +16,10 @@ export interface Database {
   /** One writer at a time; `lock` is held until the end of the transaction. */
   writeTransaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
   readTransaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
+  /** Tells the other nodes, at the commit of this transaction, that there is a new revision. */
+  announce(query: Query): Promise<void>;
+  /** Calls `hear` on what other nodes announce, as far as the database can tell; polling is the floor. */
+  listen(hear: () => void): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -23,6 +27,7 @@ const BUSY_DEADLINE_MS = 2000;
 const CONNECT_SECONDS = 2;
 /** Any constant: all nodes of one database must queue for the same lock. */
 const WRITE_LOCK = 4_283_715_911;
+const CHANNEL = "gatehouse_revision";
 
 export function openDatabase(url: string): Database {
   return url.startsWith("sqlite:")
@@ -98,6 +103,10 @@ class SqliteDatabase implements Database {
     return this.#viewer.begin("DEFERRED", (transaction) => work(queryOn(transaction)));
   }
 
+  /** A file calls nobody. */
+  async announce(): Promise<void> {}
+  async listen(): Promise<void> {}
+
   async close(): Promise<void> {
     await this.#viewer.close();
     await this.#reader.close();
@@ -134,6 +143,15 @@ class PostgresDatabase implements Database {
     return this.#sql.begin("ISOLATION LEVEL REPEATABLE READ READ ONLY", (transaction) =>
       work(queryOn(transaction)),
     );
+  }
+
+  async announce(query: Query): Promise<void> {
+    await query(`NOTIFY ${CHANNEL}`);
+  }
+
+  /** The subscription outlives lost connections; what was announced meanwhile is caught up with at its return. */
+  async listen(hear: () => void): Promise<void> {
+    await this.#sql.listen(CHANNEL, hear, hear);
   }
 
   async close(): Promise<void> {

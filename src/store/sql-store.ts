@@ -46,6 +46,7 @@ class SqlStore implements Store {
   readonly #url: string;
   readonly #cipher: CredentialCipher;
   #opening: Promise<Database> | null = null;
+  #hear: () => void = () => undefined;
   /** The write under way: those of one process go one after the other, and so their revisions come in order. */
   #lastWrite: Promise<unknown> = Promise.resolve();
 
@@ -106,6 +107,7 @@ class SqlStore implements Store {
         const value = await work(transaction);
         if (transaction.change === null) throw new Error("a write must change something");
         const revision = await recordRevision(timelyQuery, transaction.change);
+        await database.announce(timelyQuery);
         refuseLate();
         committing = true;
         return { value, revision, change: transaction.change };
@@ -135,6 +137,10 @@ class SqlStore implements Store {
     });
   }
 
+  onAnnouncement(hear: () => void): void {
+    this.#hear = hear;
+  }
+
   async close(): Promise<void> {
     await this.#lastWrite;
     const database = await this.#opening?.catch(() => null);
@@ -154,11 +160,18 @@ class SqlStore implements Store {
 
   /** One attempt at a time, shared by all who wait for it; a failed one is forgotten, so that the next use tries again. */
   #open(): Promise<Database> {
-    this.#opening ??= openAndCheck(this.#url, this.#cipher).catch((fault: unknown) => {
+    this.#opening ??= this.#openNow().catch((fault: unknown) => {
       this.#opening = null;
       throw fault;
     });
     return this.#opening;
+  }
+
+  async #openNow(): Promise<Database> {
+    const database = await openAndCheck(this.#url, this.#cipher);
+    // A pooler between may not pass announcements on: then polling has to do.
+    database.listen(() => this.#hear()).catch(() => undefined);
+    return database;
   }
 }
 

@@ -99,6 +99,8 @@ export interface Store extends Reader {
   /** Reads at one revision, whatever is written meanwhile. */
   view<T>(work: (view: ConsistentView) => Promise<T>): Promise<T>;
   revision(): Promise<number>;
+  /** Calls `hear` soon after another node wrote, where the database can tell. */
+  onAnnouncement(hear: () => void): void;
   /** Notes when API keys were last used, by id. That is no change of the configuration. */
   recordKeyUses(uses: ReadonlyMap<string, string>): Promise<void>;
   close(): Promise<void>;

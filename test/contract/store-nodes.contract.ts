@@ -3,6 +3,7 @@ import { SCHEMA_VERSION } from "../../src/store/migrate.ts";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { StoreRefused, type Store } from "../../src/store/store.ts";
+import { waitFor } from "../support/gatehouse-process.ts";
 import { gatewayRecord, targetRecord, upstreamRecord, withSql } from "./store-records.ts";
 import { ALL, openForTest, type StoreMaker } from "./store-fixture.ts";
 
@@ -69,6 +70,21 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
       expect(records.map(({ id }) => id)).toEqual(written.map(({ id }) => id).sort());
     }, 30_000);
   });
+
+  // A file calls nobody: on SQLite polling is all there is.
+  if (database === "PostgreSQL")
+    test("PostgreSQL: a node hears at once that another one wrote", async () => {
+      const url = await createEmpty();
+      const [writer, listener] = [openForTest(url), openForTest(url)];
+      let heard = 0;
+      listener.onAnnouncement(() => heard++);
+      await listener.revision();
+      // The subscription itself is heard of once it stands.
+      await waitFor(() => (heard > 0 ? true : null));
+      const before = heard;
+      await insertGateways(writer, 1);
+      await waitFor(() => (heard > before ? true : null));
+    });
 
   describe(`${database}: refusals`, () => {
     test("a schema of a newer version is refused, and left as it was", async () => {
