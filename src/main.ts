@@ -78,9 +78,11 @@ export async function startGatehouse(
   );
   await customPlugins.start();
 
-  // An embedded database that cannot be opened is a mistake to be told at once; a server may yet come up.
-  if (databaseUrl.startsWith("sqlite:"))
-    await current.refresh().catch((fault: unknown) => refuseEmbedded(fault, settings));
+  // An embedded database that cannot be opened is a mistake to be told at once; a server may yet come up. Either way
+  // whoever connects soon after the start should not find an empty gateway.
+  await current.refresh().catch((fault: unknown) => {
+    if (databaseUrl.startsWith("sqlite:")) refuseEmbedded(fault, settings);
+  });
   const stopFollowing = new AbortController();
   const following = followStore(current, health, log, stopFollowing.signal);
   const failed = following.then(() => new Promise<never>(() => undefined));

@@ -12,6 +12,7 @@ import {
   type ApiAnswer,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
+import { untilCounters, whileHeard } from "../support/heard-counters.ts";
 import {
   countStatuses,
   limiter,
@@ -66,9 +67,6 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
     return response.json();
   }
 
-  const untilCounters = (node: GatehouseProcess, state: string) =>
-    waitFor(async () => ((await readiness(node)).counters.state === state ? true : null), RETURN_MS);
-
   /** Seeds on the first process and waits until every one knows the route. */
   async function seedEverywhere(
     limits: Parameters<typeof limiter>[0],
@@ -99,28 +97,6 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
   const everywhere = async (route: SeededRoute, times: number, user: string): Promise<number[]> =>
     (await Promise.all(nodes.map((node) => statusesOf(node, route, times, user)))).flat();
 
-  const lostSoFar = async (): Promise<string[]> =>
-    Promise.all(
-      nodes.map(async (node) => {
-        const text = await (await fetch(`${node.adminUrl}/metrics`)).text();
-        return /^gatehouse_counters_lost_total (\S+)$/m.exec(text)![1]!;
-      }),
-    );
-
-  /**
-   * What the requests of `act` came to while every process heard Redis. A machine with too much other work can keep
-   * Redis from running for 25 ms; then processes decide alone, as the contract says, and exactness has to be asked for
-   * again. `attempt` tells the tries apart, so that none counts for another.
-   */
-  async function whileHeard<T>(act: (attempt: number) => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      const before = await lostSoFar();
-      const outcome = await act(attempt);
-      if (attempt === 5 || Bun.deepEquals(before, await lostSoFar())) return outcome;
-      await Promise.all(nodes.map((node) => untilCounters(node, "ok")));
-    }
-  }
-
   test("/readyz names the counters and their state", async () => {
     for (const node of nodes) expect((await readiness(node)).counters).toEqual({ state: "ok" });
   });
@@ -146,7 +122,7 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
   });
 
   test("1,000 requests at once over three processes against a limit of 100: exactly 100 pass", async () => {
-    const { route, statuses } = await whileHeard(async () => {
+    const { route, statuses } = await whileHeard(nodes, async () => {
       const route = await seedEverywhere({ per_user: [100, "1m"], global: [900, "1m"] });
       provider.reset();
       const requests = Array.from({ length: 1000 }, (_, index) => statusOf(nodes[index % 3]!, route));
@@ -246,7 +222,7 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
           .some((line) => line.msg === "the shared counters are there"),
       ).toBe(true);
       for (const [policy, route] of routes) {
-        const statuses = await whileHeard((attempt) => everywhere(route, 10, `new ${attempt}`));
+        const statuses = await whileHeard(nodes, (attempt) => everywhere(route, 10, `new ${attempt}`));
         expect([policy, countStatuses(statuses)]).toEqual([policy, { "200": 4, "429": 26 }]);
       }
     }, 25_000);
@@ -276,7 +252,7 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
       await Promise.all(load);
       expect(Object.keys(countStatuses(statuses)).filter((status) => status !== "429")).toEqual(["200"]);
       expect(slowest).toBeLessThan(SOON_MS);
-      const after = await whileHeard((attempt) => everywhere(route, 40, `fresh ${attempt}`));
+      const after = await whileHeard(nodes, (attempt) => everywhere(route, 40, `fresh ${attempt}`));
       expect(countStatuses(after)).toEqual({ "200": 50, "429": 70 });
     }, 25_000);
   });

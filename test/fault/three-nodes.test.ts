@@ -1,0 +1,180 @@
+// Three equal nodes on one PostgreSQL and one Redis behind nginx: restarted one after the other under load without a
+// failed request or a cut stream, and every write, a revocation too, soon in force on all of them.
+// GATEHOUSE_RESTARTS and GATEHOUSE_WRITES make it long; GATEHOUSE_REPORT prints what was measured.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { hasNginx, startLoadBalancer, type LoadBalancer } from "../support/nginx.ts";
+import { countStatuses, limiter } from "../support/plugin-fixtures.ts";
+import { freePort, hasPostgres, sharedPostgres } from "../support/postgres.ts";
+import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
+
+const RESTARTS = Number(process.env["GATEHOUSE_RESTARTS"] ?? 3);
+const WRITES = Number(process.env["GATEHOUSE_WRITES"] ?? 20);
+const START_MS = 60_000;
+const report = (...words: string[]) => {
+  if (process.env["GATEHOUSE_REPORT"] !== undefined) process.stdout.write(`${words.join(" ")}\n`);
+};
+
+describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind nginx", () => {
+  let redis: RedisServer;
+  let provider: FakeProvider;
+  let balancer: LoadBalancer;
+  let databaseUrl = "";
+  const nodes: GatehouseProcess[] = [];
+
+  const startNode = (ports: { admin: number; proxy: number }) =>
+    startGatehouseProcess({
+      env: {
+        DATABASE_URL: databaseUrl,
+        REDIS_URL: redis.url,
+        WORKERS: "1",
+        ADMIN_PORT: String(ports.admin),
+        PROXY_PORT: String(ports.proxy),
+        DRAIN_DELAY_MS: "500",
+      },
+    });
+
+  beforeAll(async () => {
+    const postgres = await sharedPostgres();
+    [redis, provider, databaseUrl] = await Promise.all([
+      startRedis(),
+      startFakeProvider({ record: false }),
+      postgres.createDatabase(),
+    ]);
+    for (let node = 0; node < 3; node++)
+      nodes.push(await startNode({ admin: await freePort(), proxy: await freePort() }));
+    balancer = await startLoadBalancer(nodes.map(({ proxyUrl }) => Number(new URL(proxyUrl).port)));
+  }, START_MS);
+  afterAll(async () => {
+    await balancer.stop();
+    await Promise.all(nodes.map((node) => node.stop()));
+    await provider.stop();
+    await redis.stop();
+  });
+
+  const portsOf = ({ adminUrl, proxyUrl }: GatehouseProcess) => ({
+    admin: Number(new URL(adminUrl).port),
+    proxy: Number(new URL(proxyUrl).port),
+  });
+
+  /** Until this process has in force what the first one has now. */
+  async function untilAllFollow(): Promise<void> {
+    const revisionOf = async (node: GatehouseProcess) =>
+      ((await (await fetch(`${node.proxyUrl}/readyz`)).json()) as { revision: number }).revision;
+    const wanted = await revisionOf(nodes[0]!);
+    for (const node of nodes) await waitFor(async () => ((await revisionOf(node)) >= wanted ? true : null));
+  }
+
+  /** Chats, every third one streamed over longer than a drain's delay, until `isOver`; tells of each that went wrong. */
+  async function chatUntil(isOver: () => boolean, { path }: SeededRoute, clients: number): Promise<string[]> {
+    const faults: string[] = [];
+    let done = 0;
+    const chat = async (stream: boolean) => {
+      const fake = stream ? { chunks: 8, chunkDelayMs: 100 } : {};
+      const response = await fetch(`${balancer.url}${path}`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "x-fake": JSON.stringify(fake) },
+        body: JSON.stringify({ ...CHAT, stream }),
+      });
+      const text = await response.text();
+      const isWhole = stream ? text.endsWith("data: [DONE]\n\n") : text.endsWith("}");
+      if (response.status !== 200 || !isWhole) faults.push(`${response.status} ${text.slice(-200)}`);
+      done++;
+    };
+    await Promise.all(
+      Array.from({ length: clients }, async (_, client) => {
+        while (!isOver()) {
+          await chat(client % 3 === 0).catch((fault: unknown) => faults.push(String(fault)));
+          await Bun.sleep(2);
+        }
+      }),
+    );
+    report(`${done} chats, ${faults.length} failed`);
+    expect(done).toBeGreaterThan(clients);
+    return faults;
+  }
+
+  test(
+    "restarted one after the other under load: no request fails and no stream is cut",
+    async () => {
+      const route = await seedRoute(nodes[0]!, { upstream: { targets: [targetAt(provider)] } });
+      await untilAllFollow();
+      let isOver = false;
+      const load = chatUntil(() => isOver, route, 12);
+      for (let restart = 0; restart < RESTARTS; restart++) {
+        const node = nodes[restart % nodes.length]!;
+        node.signal("SIGTERM");
+        expect(await node.exited).toBe(0);
+        nodes[restart % nodes.length] = await startNode(portsOf(node));
+      }
+      isOver = true;
+      expect(await load).toEqual([]);
+    },
+    START_MS + RESTARTS * 5000,
+  );
+
+  test(
+    "a write on one node is in force on all of them soon, and so is a revocation",
+    async () => {
+      const route = await seedRoute(nodes[0]!, {
+        gateway: { require_api_key: true },
+        upstream: { targets: [targetAt(provider)] },
+      });
+      const statusOn = async (node: GatehouseProcess, key: string) => {
+        const response = await fetch(`${node.proxyUrl}${route.path}`, {
+          method: "POST",
+          headers: { "Content-Type": "application/json", "X-GW-API-Key": key },
+          body: JSON.stringify(CHAT),
+        });
+        await response.arrayBuffer();
+        return response.status;
+      };
+      const delays: number[] = [];
+      const untilEverywhere = async (key: string, status: number) => {
+        const startedAt = performance.now();
+        await Promise.all(
+          nodes.map((node) => waitFor(async () => ((await statusOn(node, key)) === status ? true : null))),
+        );
+        delays.push(performance.now() - startedAt);
+      };
+      for (let write = 0; write < WRITES / 2; write++) {
+        const { id, key } = await seedKey(nodes[write % 3]!, route.gateway);
+        await untilEverywhere(key, 200);
+        expect((await nodes[(write + 1) % 3]!.api("DELETE", `/iam/api-keys/${id}`)).status).toBe(204);
+        await untilEverywhere(key, 401);
+      }
+      delays.sort((a, b) => a - b);
+      const at = (share: number) => delays[Math.ceil(delays.length * share) - 1]!.toFixed(1);
+      report(
+        `${delays.length} writes in force everywhere: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, longest ${at(1)} ms`,
+      );
+    },
+    START_MS + WRITES * 1000,
+  );
+
+  test(
+    "the limiter is exact to the request over the three, through nginx",
+    async () => {
+      const route = await seedRoute(nodes[0]!, {
+        gateway: { required_plugins: [limiter({ global: [100, "1h"] })] },
+        upstream: { targets: [targetAt(provider)] },
+      });
+      await untilAllFollow();
+      const statuses = await Promise.all(
+        Array.from({ length: 400 }, async () => {
+          const response = await fetch(`${balancer.url}${route.path}`, {
+            method: "POST",
+            headers: { "Content-Type": "application/json" },
+            body: JSON.stringify(CHAT),
+          });
+          await response.arrayBuffer();
+          return response.status;
+        }),
+      );
+      expect(countStatuses(statuses)).toEqual({ "200": 100, "429": 300 });
+    },
+    START_MS,
+  );
+});

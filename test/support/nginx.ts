@@ -1,0 +1,70 @@
+// A real nginx for tests: a load balancer over several nodes, with connections kept, as operators run one.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { waitFor } from "./gatehouse-process.ts";
+import { freePort } from "./postgres.ts";
+
+const program = Bun.which("nginx", { PATH: `${process.env["PATH"] ?? ""}:/usr/sbin` });
+const INSTALL = "apt-get install nginx-light";
+
+/** Whether tests behind nginx can run. In CI they must; elsewhere a missing one is said loudly. */
+export const hasNginx = program !== null;
+if (!hasNginx) {
+  const sentence = `nginx is not installed, so its tests are SKIPPED (${INSTALL})`;
+  if (process.env["CI"] === "true") throw new Error(`${sentence}; in CI that is a failure`);
+  process.stderr.write(`\n!!! ${sentence}\n\n`);
+}
+
+export interface LoadBalancer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export async function startLoadBalancer(nodePorts: readonly number[]): Promise<LoadBalancer> {
+  const directory = mkdtempSync(join(tmpdir(), "gatehouse-nginx-"));
+  mkdirSync(join(directory, "temp"));
+  const port = await freePort();
+  const servers = nodePorts.map((each) => `server 127.0.0.1:${each} max_fails=0;`).join(" ");
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+    .map((name) => `${name}_temp_path ${directory}/temp/${name};`)
+    .join(" ");
+  writeFileSync(
+    join(directory, "nginx.conf"),
+    `daemon off; pid ${directory}/pid; error_log ${directory}/error.log; worker_processes 1;
+events { worker_connections 1024; }
+http {
+  access_log off; ${temporary}
+  upstream nodes { ${servers} keepalive 32; }
+  server {
+    listen 127.0.0.1:${port};
+    location / {
+      proxy_pass http://nodes;
+      proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;
+      proxy_buffering off;
+      # A node that goes may close a connection that nobody has read from yet: then another node is asked.
+      proxy_next_upstream error non_idempotent;
+    }
+  }
+}
+`,
+  );
+  const child = Bun.spawn([program ?? "nginx", "-p", directory, "-c", join(directory, "nginx.conf")], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await waitFor(() =>
+    fetch(`${url}/healthz`).then(
+      () => true,
+      () => null,
+    ),
+  );
+  return {
+    url,
+    async stop() {
+      child.kill();
+      await child.exited;
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
