@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { whileHeard } from "../support/heard-counters.ts";
 import { hasNginx, startLoadBalancer, type LoadBalancer } from "../support/nginx.ts";
 import { countStatuses, limiter } from "../support/plugin-fixtures.ts";
 import { freePort, hasPostgres, sharedPostgres } from "../support/postgres.ts";
@@ -157,13 +158,13 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
   test(
     "the limiter is exact to the request over the three, through nginx",
     async () => {
-      const route = await seedRoute(nodes[0]!, {
-        gateway: { required_plugins: [limiter({ global: [100, "1h"] })] },
-        upstream: { targets: [targetAt(provider)] },
-      });
-      await untilAllFollow();
-      const statuses = await Promise.all(
-        Array.from({ length: 400 }, async () => {
+      const statuses = await whileHeard(nodes, async () => {
+        const route = await seedRoute(nodes[0]!, {
+          gateway: { required_plugins: [limiter({ global: [100, "1h"] })] },
+          upstream: { targets: [targetAt(provider)] },
+        });
+        await untilAllFollow();
+        const chat = async () => {
           const response = await fetch(`${balancer.url}${route.path}`, {
             method: "POST",
             headers: { "Content-Type": "application/json" },
@@ -171,8 +172,9 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
           });
           await response.arrayBuffer();
           return response.status;
-        }),
-      );
+        };
+        return Promise.all(Array.from({ length: 400 }, chat));
+      });
       expect(countStatuses(statuses)).toEqual({ "200": 100, "429": 300 });
     },
     START_MS,
