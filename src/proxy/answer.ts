@@ -1,6 +1,7 @@
 // A provider's answer whose headers have come: its body is in memory, or still to be read.
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
-import { AnswerReader, readDeclared, readWhole } from "../upstream/read-answer.ts";
+import type { BodyReader, IncomingAnswer } from "../upstream/incoming-answer.ts";
+import { decodedReader, readWhole } from "../upstream/read-answer.ts";
 import type { AttemptReport, Verdict } from "./attempt-report.ts";
 
 export interface Answer {
@@ -9,10 +10,10 @@ export interface Answer {
   readonly model: string | null;
   /** Milliseconds until the headers had come. */
   readonly firstByteMs: number;
-  readonly response: Response;
+  readonly response: IncomingAnswer;
   /** The whole body where it was small enough to wait for; null where `reader` has it, or there is none. */
   readonly body: Uint8Array | null;
-  readonly reader: AnswerReader | null;
+  readonly reader: BodyReader | null;
   readonly report: AttemptReport;
   /** The answer is to be put into another wire format. */
   readonly isTranslated: boolean;
@@ -31,31 +32,26 @@ const MAX_READ_BYTES = 32 * 1024 * 1024;
  * Takes an answer as far as it can be taken before the client sees a byte: small ones and those that must be read here
  * whole, others until their first chunk. What breaks until then can be asked of another target.
  */
-export async function openAnswer(
-  head: AnswerHead,
-  method: string,
-  idleMs: number,
-  abort: AbortController,
-): Promise<Answer> {
+export async function openAnswer(head: AnswerHead, idleMs: number): Promise<Answer> {
   const { response, isTranslated, isDecoded } = head;
-  // The answer to a HEAD speaks of a body and has none.
-  if (response.body === null || method === "HEAD") return { ...head, body: null, reader: null };
+  if (!response.hasBody) return { ...head, body: null, reader: null };
+  response.idleMs = idleMs;
   const isStream = isEventStream(response);
+  const encoding = isDecoded ? response.headers.get("content-encoding") : null;
+  // What came along with its head is all there without any waiting.
+  const whole = isStream || encoding !== null ? null : response.takeWhole();
+  if (whole !== null) return { ...head, body: whole, reader: null };
+  const reader = decodedReader(response, encoding);
   const length = Number(response.headers.get("content-length") ?? Infinity);
-  const isSmall = length <= SMALL_ANSWER_BYTES;
-  if (!isStream && !isDecoded && isSmall) {
-    return { ...head, body: await readDeclared(response, idleMs, abort), reader: null };
-  }
-  const reader = new AnswerReader(response.body as ReadableStream<Uint8Array>, idleMs, abort);
   // Undoing an encoding can make it much larger than its declared length, but not larger than this.
-  if (!isStream && (isTranslated || isSmall)) {
+  if (!isStream && (isTranslated || length <= SMALL_ANSWER_BYTES)) {
     return { ...head, body: await readWhole(reader, MAX_READ_BYTES), reader: null };
   }
   await reader.peek();
   return { ...head, body: null, reader };
 }
 
-export function isEventStream(response: Response): boolean {
+export function isEventStream(response: IncomingAnswer): boolean {
   return response.headers.get("content-type")?.startsWith("text/event-stream") === true;
 }
 

@@ -4,6 +4,7 @@ import { hashText } from "../balance/text-hash.ts";
 import { GatehouseError } from "../base/errors.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
+import type { IncomingAnswer } from "../upstream/incoming-answer.ts";
 import { send } from "../upstream/send.ts";
 import { UpstreamFault } from "../upstream/upstream-fault.ts";
 import { openAnswer, verdictOf, type Answer } from "./answer.ts";
@@ -80,11 +81,12 @@ async function ask(
     if (fault instanceof GatehouseError && fault.code === "untranslatable") return fault;
     throw fault;
   }
-  const abort = exchange.beginAttempt();
-  const { url, headers, body, isTranslated, readsAnswer } = encoded;
+  const { timeouts } = rule.upstream;
+  const { isTranslated, readsAnswer } = encoded;
+  const response = send(encoded, timeouts);
+  exchange.beginAttempt(response);
   try {
-    const outgoing = { url, method: exchange.method, headers, body, decompress: readsAnswer };
-    const response = await send(outgoing, rule.upstream.timeouts, abort);
+    await response.arrival;
     const now = performance.now();
     const firstByteMs = now - startedAt;
     if (response.ok) report.answered(firstByteMs, now);
@@ -98,7 +100,7 @@ async function ask(
       isTranslated,
       isDecoded: readsAnswer,
     };
-    const answer = await openAnswer(head, exchange.method, rule.upstream.timeouts.idle, abort);
+    const answer = await openAnswer(head, timeouts.idle);
     if (FAILOVER.has(response.status)) report.end(verdictOf(response.status));
     return answer;
   } catch (cause) {
@@ -108,7 +110,7 @@ async function ask(
   }
 }
 
-function restAsAsked(report: AttemptReport, response: Response, now: number): void {
+function restAsAsked(report: AttemptReport, response: IncomingAnswer, now: number): void {
   const asked = response.headers.get("retry-after");
   if (asked === null) return;
   const seconds = /^\d+$/.test(asked) ? Number(asked) : (Date.parse(asked) - Date.now()) / 1000;

@@ -7,15 +7,13 @@ import { translateChatRequest } from "../providers/openai-chat-to-anthropic-mess
 import { TranslationError } from "../providers/translation-error.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
+import type { OutgoingRequest } from "../upstream/outgoing-request.ts";
 import { DEFAULT_VERSION, VERSION_HEADER } from "../wire/anthropic-messages.ts";
 import type { ClientCredentials } from "./client-credential.ts";
 import type { Exchange } from "./exchange.ts";
 import { forwardedHeaders } from "./header-filter.ts";
 
-export interface EncodedRequest {
-  readonly url: string;
-  readonly headers: Record<string, string>;
-  readonly body: Uint8Array | string | null;
+export interface EncodedRequest extends OutgoingRequest {
   /** The model as it was sent, if any. */
   readonly model: string | null;
   /** The answer is to be put into another wire format. */
@@ -34,7 +32,9 @@ export function encodeRequest(
   const readsAnswer = isTranslated || (exchange.gateway?.chain?.pre_response ?? null) !== null;
   const { body, model } = encodeBody(exchange, target);
   return {
-    url: target.baseUrl + pathFor(exchange, rule, target) + exchange.sentQuery,
+    baseUrl: target.baseUrl,
+    path: pathFor(exchange, rule, target) + exchange.sentQuery,
+    method: exchange.method,
     headers: headersFor(exchange, rule, target, clientCredentials, readsAnswer),
     body,
     model,
@@ -72,7 +72,7 @@ function headersFor(
   readsAnswer: boolean,
 ): Record<string, string> {
   const headers = sentHeaders === null ? forwardedHeaders(request.headers) : { ...sentHeaders };
-  // fetch would ask for encodings that this client never said it can read.
+  // Without a word on it any encoding would do, and this client never said which it can read.
   if (readsAnswer || headers["accept-encoding"] === undefined) headers["accept-encoding"] = "identity";
   headers["user-agent"] ??= "gatehouse";
   if (!target.hasCredential)
@@ -89,10 +89,10 @@ function encodeBody(exchange: Exchange, target: CompiledTarget): Pick<EncodedReq
   if (json === null || bodyText === null) return { body, model: null };
   const model = modelFor(exchange.model, target);
   if (target.format === ANTHROPIC_FORMAT && Array.isArray(json["messages"]) && !isAnthropicBody(json)) {
-    return { body: translate(model === null ? json : { ...json, model }), model };
+    return { body: Buffer.from(translate(model === null ? json : { ...json, model })), model };
   }
   if (model === null || model === exchange.model) return { body, model };
-  return { body: spliceTopLevelString(bodyText, "model", model), model };
+  return { body: Buffer.from(spliceTopLevelString(bodyText, "model", model)), model };
 }
 
 /** What the client asked for where the target serves it, else the target's own default. */

@@ -6,6 +6,7 @@ import type { RequestTarget } from "../base/request-target.ts";
 import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
+import type { IncomingAnswer } from "../upstream/incoming-answer.ts";
 import { UpstreamFault } from "../upstream/upstream-fault.ts";
 import type { Answer } from "./answer.ts";
 import type { Usage } from "./usage.ts";
@@ -52,8 +53,8 @@ export class Exchange {
   answer: Answer | null = null;
   /** Tokens that the provider told of, where a plugin asks for them. */
   usage: Usage | null = null;
-  /** Ends the attempt under way. */
-  #abort: AbortController | null = null;
+  /** The attempt under way, or the last one. */
+  #attempt: IncomingAnswer | null = null;
   #totalTimer: Timer | null = null;
   /** The client has left or the total time is up: nothing more is tried. */
   isOver = false;
@@ -109,12 +110,10 @@ export class Exchange {
     return own;
   }
 
-  beginAttempt(): AbortController {
-    const abort = new AbortController();
+  beginAttempt(attempt: IncomingAnswer): void {
     this.attempts++;
-    this.#abort = abort;
-    if (this.isOver) abort.abort();
-    return abort;
+    this.#attempt = attempt;
+    if (this.isOver) attempt.cancel();
   }
 
   /** The time for all of it. Resolves never, and rejects when it is up. */
@@ -124,7 +123,7 @@ export class Exchange {
     this.#totalTimer = setTimeout(() => {
       const fault = new UpstreamFault("total_timeout");
       this.isOver = true;
-      this.#abort?.abort(fault);
+      this.#attempt?.abort(fault);
       reject(fault);
     }, milliseconds);
     return promise;
@@ -133,7 +132,7 @@ export class Exchange {
   clientLeft(): void {
     this.isOver = true;
     this.hasClientLeft = true;
-    this.#abort?.abort();
+    this.#attempt?.cancel();
   }
 
   release(): void {

@@ -1,4 +1,5 @@
 // Which headers pass through, in both directions.
+import type { AnswerHeaders } from "../upstream/answer-head.ts";
 
 /** RFC 9110, section 7.6.1, and their relatives: they speak of one connection only. */
 const HOP_BY_HOP = [
@@ -49,6 +50,8 @@ const NOT_FORWARDED = new Set([
   "wl-proxy-client-ip",
 ]);
 
+const NOT_ANSWERED = new Set(HOP_BY_HOP);
+
 const OUR_PREFIX = "x-gw-";
 const FORWARDING_PREFIX = "x-forwarded-";
 
@@ -72,18 +75,21 @@ function isForwarded(name: string): boolean {
 }
 
 /** The headers of a provider's answer that go to the client. */
-export function answeredHeaders(headers: Headers): Headers {
+export function answeredHeaders(headers: AnswerHeaders): Headers {
   const named = connectionNames(headers);
-  const answered = new Headers(headers);
-  for (const name of HOP_BY_HOP) answered.delete(name);
-  for (const name of named ?? []) answered.delete(name);
-  // These are our words to the client; a provider's own would be taken for them.
-  for (const name of [...answered.keys()]) if (name.startsWith(OUR_PREFIX)) answered.delete(name);
+  const answered = new Headers();
+  const { names, values } = headers;
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index] ?? "";
+    if (NOT_ANSWERED.has(name) || named?.has(name) === true) continue;
+    // These are our words to the client; a provider's own would be taken for them.
+    if (!name.startsWith(OUR_PREFIX)) answered.append(name, values[index] ?? "");
+  }
   return answered;
 }
 
 /** What `Connection` names is of this hop too, whatever it is. */
-function connectionNames(headers: Headers): Set<string> | null {
+function connectionNames(headers: Pick<Headers, "get">): Set<string> | null {
   const connection = headers.get("connection");
   if (connection === null || connection === "keep-alive" || connection === "close") return null;
   return new Set(

@@ -1,7 +1,8 @@
 // Hands a provider's answer to the client: bytes as they came, or put into another wire format or through plugins, at
 // the client's pace.
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
-import { readWhole, type AnswerReader } from "../upstream/read-answer.ts";
+import type { BodyReader } from "../upstream/incoming-answer.ts";
+import { readWhole } from "../upstream/read-answer.ts";
 import { UpstreamFault } from "../upstream/upstream-fault.ts";
 import { isEventStream, verdictOf, type Answer } from "./answer.ts";
 import type { Verdict } from "./attempt-report.ts";
@@ -114,7 +115,7 @@ function translateAtOnce(exchange: Exchange, stream: Uint8Array): Uint8Array {
 }
 
 function relayStream(
-  reader: AnswerReader,
+  reader: BodyReader,
   translation: StreamTranslation | null,
   through: PluginPass | null,
   tap: UsageTap | null,

@@ -1,39 +1,37 @@
-// Keeps requests away from link-local and metadata addresses that a provider's name may resolve to.
+// The addresses of a provider's name, kept away from link-local and metadata ones. What is checked here is what is
+// connected to: a name that resolves differently a moment later changes nothing.
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { isForbiddenAddress, isForbiddenHost } from "../base/forbidden-address.ts";
+import { UpstreamFault } from "./upstream-fault.ts";
 
-/** As long as the runtime itself keeps a resolved name. */
 const KEPT_MS = 30_000;
 const MAX_NAMES = 1000;
 
-interface Verdict {
-  readonly isForbidden: boolean;
+interface Resolved {
+  readonly addresses: readonly string[];
   readonly until: number;
 }
 
-const verdicts = new Map<string, Verdict>();
+const names = new Map<string, Resolved>();
 
-/** Answers at once for addresses and for names it has looked up lately. */
-export function isForbiddenUpstream(host: string): boolean | Promise<boolean> {
-  const bare = host.startsWith("[") ? host.slice(1, -1) : host;
-  if (isIP(bare) !== 0) return isForbiddenAddress(bare);
-  const verdict = verdicts.get(bare);
-  if (verdict !== undefined && verdict.until > performance.now()) return verdict.isForbidden;
-  return lookUp(bare);
+/** In the order in which they should be tried. Rejects with an UpstreamFault. */
+export async function addressesOf(name: string): Promise<readonly string[]> {
+  const known = names.get(name);
+  if (known !== undefined && known.until > performance.now()) return known.addresses;
+  const addresses = isIP(name) === 0 ? await resolve(name) : [name];
+  if (addresses.some(isForbiddenAddress)) throw new UpstreamFault("forbidden");
+  if (names.size >= MAX_NAMES) names.clear();
+  names.set(name, { addresses, until: performance.now() + KEPT_MS });
+  return addresses;
 }
 
-async function lookUp(name: string): Promise<boolean> {
-  if (isForbiddenHost(name)) return true;
-  let isForbidden = false;
+async function resolve(name: string): Promise<string[]> {
+  if (isForbiddenHost(name)) throw new UpstreamFault("forbidden");
   try {
     const found = await lookup(name, { all: true });
-    isForbidden = found.some(({ address }) => isForbiddenAddress(address));
-  } catch {
-    // A name that does not resolve is the connection's fault to report, and may resolve next time.
-    return false;
+    return found.map(({ address }) => address);
+  } catch (cause) {
+    throw new UpstreamFault("unreachable", cause);
   }
-  if (verdicts.size >= MAX_NAMES) verdicts.clear();
-  verdicts.set(name, { isForbidden, until: performance.now() + KEPT_MS });
-  return isForbidden;
 }

@@ -1,80 +1,10 @@
-// Reads an answer under its idle deadline: chunk by chunk, or whole and bounded.
-import { abortReason } from "./send.ts";
+// Reads an answer whole and bounded, or with its encoding undone, where something here must look into it.
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
+import type { BodyReader } from "./incoming-answer.ts";
 import { UpstreamFault } from "./upstream-fault.ts";
 
-interface ChunkReader {
-  read(): Promise<{ done: boolean; value?: Uint8Array }>;
-}
-
-/** The chunks of an answer. Every wait is bounded by the idle deadline; whatever ends it early is an UpstreamFault. */
-export class AnswerReader {
-  readonly #reader: ChunkReader;
-  readonly #abort: AbortController;
-  readonly #idle: Timer;
-  // The clock counts only while the provider is waited for: a client that reads slowly is not the provider's fault.
-  #isWaiting = false;
-  #peeked: Uint8Array | null | undefined;
-
-  constructor(body: ReadableStream<Uint8Array>, idleMs: number, abort: AbortController) {
-    this.#reader = body.getReader() as unknown as ChunkReader;
-    this.#abort = abort;
-    this.#idle = setTimeout(() => {
-      if (this.#isWaiting) abort.abort(new UpstreamFault("idle_timeout"));
-    }, idleMs);
-  }
-
-  /** Waits for the first chunk without taking it: until it is there, another provider can still be asked. */
-  async peek(): Promise<void> {
-    this.#peeked = await this.next();
-  }
-
-  /** The next chunk, or null at the end. */
-  async next(): Promise<Uint8Array | null> {
-    const peeked = this.#peeked;
-    if (peeked !== undefined) {
-      this.#peeked = undefined;
-      return peeked;
-    }
-    this.#idle.refresh();
-    this.#isWaiting = true;
-    try {
-      const { done, value } = await this.#reader.read();
-      this.#isWaiting = false;
-      if (!done && value !== undefined) return value;
-      clearTimeout(this.#idle);
-      return null;
-    } catch (cause) {
-      clearTimeout(this.#idle);
-      if (this.#abort.signal.aborted) throw abortReason(this.#abort);
-      throw new UpstreamFault("cut", cause);
-    }
-  }
-
-  /** Ends the provider's work. */
-  cancel(): void {
-    clearTimeout(this.#idle);
-    this.#abort.abort();
-  }
-}
-
-/** Reads an answer whose declared length is small, at half the cost of its chunks. */
-export async function readDeclared(
-  response: Response,
-  idleMs: number,
-  abort: AbortController,
-): Promise<Uint8Array> {
-  const idle = setTimeout(() => abort.abort(new UpstreamFault("idle_timeout")), idleMs);
-  try {
-    return await response.bytes();
-  } catch (cause) {
-    throw abort.signal.aborted ? abortReason(abort) : new UpstreamFault("cut", cause);
-  } finally {
-    clearTimeout(idle);
-  }
-}
-
 /** Reads a whole answer. More than `maxBytes` is a fault: what must be read must be bounded. */
-export async function readWhole(reader: AnswerReader, maxBytes: number): Promise<Uint8Array> {
+export async function readWhole(reader: BodyReader, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for (;;) {
@@ -88,4 +18,88 @@ export async function readWhole(reader: AnswerReader, maxBytes: number): Promise
     }
     chunks.push(chunk);
   }
+}
+
+const DECODERS = {
+  gzip: createGunzip,
+  "x-gzip": createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress,
+} as const;
+
+/** The body without its encoding, at the reader's pace; the reader itself where it has none. */
+export function decodedReader(reader: BodyReader, encoding: string | null): BodyReader {
+  const coding = encoding?.trim().toLowerCase() ?? "identity";
+  if (coding === "identity" || coding === "") return reader;
+  if (!Object.hasOwn(DECODERS, coding)) {
+    reader.cancel();
+    throw new UpstreamFault("invalid", new Error(`the encoding ${coding} cannot be read here`));
+  }
+  return new DecodedReader(reader, DECODERS[coding as keyof typeof DECODERS]());
+}
+
+class DecodedReader implements BodyReader {
+  readonly #reader: BodyReader;
+  readonly #decoder: ReturnType<typeof createGunzip>;
+  readonly #decoded: AsyncIterator<Buffer, undefined>;
+  #fault: unknown = null;
+  #peeked: Uint8Array | null | undefined;
+
+  constructor(reader: BodyReader, decoder: ReturnType<typeof createGunzip>) {
+    this.#reader = reader;
+    this.#decoder = decoder;
+    this.#decoded = decoder[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
+    void this.#pump();
+  }
+
+  async next(): Promise<Uint8Array | null> {
+    const peeked = this.#peeked;
+    if (peeked !== undefined) {
+      this.#peeked = undefined;
+      return peeked;
+    }
+    try {
+      const { done, value } = await this.#decoded.next();
+      return done === true ? null : value;
+    } catch (cause) {
+      this.#reader.cancel();
+      if (this.#fault instanceof UpstreamFault) throw this.#fault;
+      throw new UpstreamFault("cut", cause);
+    }
+  }
+
+  async peek(): Promise<void> {
+    this.#peeked = await this.next();
+  }
+
+  cancel(): void {
+    this.#reader.cancel();
+    this.#decoder.destroy();
+  }
+
+  async #pump(): Promise<void> {
+    try {
+      for (;;) {
+        const chunk = await this.#reader.next();
+        if (chunk === null) break;
+        if (!this.#decoder.write(chunk)) await drained(this.#decoder);
+        if (this.#decoder.destroyed) return;
+      }
+      this.#decoder.end();
+    } catch (fault) {
+      this.#fault = fault;
+      this.#decoder.destroy(fault as Error);
+    }
+  }
+}
+
+function drained(decoder: ReturnType<typeof createGunzip>): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      decoder.off("drain", done).off("close", done);
+      resolve();
+    };
+    decoder.on("drain", done).on("close", done);
+  });
 }

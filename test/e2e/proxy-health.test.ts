@@ -321,7 +321,9 @@ describe("a 429 with Retry-After rests the target", () => {
     const route = await seedTiers();
     await patchUpstream(gatehouse, route, { timeouts: { first_byte: 5000 } });
     one.behave(({ serial }) =>
-      serial === 1 ? { rateLimited: { retryAfter: 30 } } : { rateLimited: { retryAfter: 1 }, delayMs: 150 },
+      serial === 1
+        ? { rateLimited: { retryAfter: 30 }, delayMs: 150 }
+        : { rateLimited: { retryAfter: 1 }, delayMs: 300 },
     );
     await Promise.all([servedBy(route), servedBy(route)]);
     expect(one.requestCount).toBe(2);

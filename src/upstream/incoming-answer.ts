@@ -1,0 +1,176 @@
+// A provider's answer while it comes in: its head first, then its body at the pace of whoever reads it, all of it under
+// deadlines.
+import type { AnswerHead, AnswerHeaders } from "./answer-head.ts";
+import { unwatchDeadline, watchDeadline, type Deadline } from "./coarse-deadlines.ts";
+import { UpstreamFault } from "./upstream-fault.ts";
+
+/** What is held for a reader that is slower than the provider; beyond it the provider has to wait. */
+const MAX_HELD_BYTES = 64 * 1024;
+
+/** Whoever reads a body: bytes as they come, null at the end, an UpstreamFault where it breaks off. */
+export interface BodyReader {
+  next(): Promise<Uint8Array | null>;
+  /** Waits for the first bytes without taking them: until they are there, another provider can still be asked. */
+  peek(): Promise<void>;
+  /** Ends the provider's work. */
+  cancel(): void;
+}
+
+/** Where the answer comes from. */
+export interface AnswerSource {
+  pause(): void;
+  resume(): void;
+  /** Ends the provider's work: nobody wants the rest. */
+  abandon(): void;
+}
+
+export class IncomingAnswer implements Deadline, BodyReader {
+  dueAt: number;
+  status = 0;
+  headers!: AnswerHeaders;
+  hasBody = false;
+  #head: PromiseWithResolvers<this> | null = Promise.withResolvers<this>();
+  readonly #firstByteAt: number;
+  #idleMs = Infinity;
+  #expiresWith: "connect_timeout" | "first_byte_timeout" | "idle_timeout" = "connect_timeout";
+  #source: AnswerSource | null = null;
+  #held: Uint8Array[] = [];
+  #heldBytes = 0;
+  #isPaused = false;
+  #reading: PromiseWithResolvers<Uint8Array | null> | null = null;
+  #isEnded = false;
+  #fault: UpstreamFault | null = null;
+
+  constructor(connectMs: number, firstByteMs: number) {
+    const now = performance.now();
+    this.#firstByteAt = now + firstByteMs;
+    this.dueAt = Math.min(now + connectMs, this.#firstByteAt);
+    watchDeadline(this);
+  }
+
+  /** Resolves when the head is there; rejects with the UpstreamFault that kept it from coming. */
+  get arrival(): Promise<this> {
+    return this.#head?.promise ?? Promise.resolve(this);
+  }
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  /** All of the body, where all of it is there already; null where some is still to come. */
+  takeWhole(): Uint8Array | null {
+    return this.#isEnded ? this.#takeHeld() : null;
+  }
+
+  /** How long the provider may be silent from now on while it is waited for. */
+  set idleMs(milliseconds: number) {
+    this.#idleMs = milliseconds;
+  }
+
+  /** The next bytes, or null at the end. */
+  next(): Promise<Uint8Array | null> {
+    if (this.#heldBytes > 0) return Promise.resolve(this.#takeHeld());
+    if (this.#fault !== null) return Promise.reject(this.#fault);
+    if (this.#isEnded) return Promise.resolve(null);
+    this.#reading = Promise.withResolvers<Uint8Array | null>();
+    // The clock counts only while the provider is waited for: a client that reads slowly is not its fault.
+    this.dueAt = performance.now() + this.#idleMs;
+    return this.#reading.promise;
+  }
+
+  async peek(): Promise<void> {
+    if (this.#heldBytes > 0) return;
+    const bytes = await this.next();
+    if (bytes === null) return;
+    this.#held.unshift(bytes);
+    this.#heldBytes += bytes.byteLength;
+  }
+
+  cancel(): void {
+    this.abort(new UpstreamFault("client_left"));
+  }
+
+  /** Ends it from this side. Whoever waits gets the fault. */
+  abort(fault: UpstreamFault): void {
+    if (this.#isEnded || this.#fault !== null) return;
+    this.#fail(fault);
+    this.#source?.abandon();
+  }
+
+  expire(): void {
+    this.abort(new UpstreamFault(this.#expiresWith));
+  }
+
+  // What follows is for the connection.
+
+  /** There is no connection yet; `source` is who waits for one. */
+  onWaiting(source: AnswerSource): void {
+    this.#source = source;
+  }
+
+  /** A connection stands, and the request is on its way. */
+  onSent(source: AnswerSource): void {
+    this.#source = source;
+    this.#expiresWith = "first_byte_timeout";
+    this.dueAt = this.#firstByteAt;
+  }
+
+  onHead({ status, headers, framing }: AnswerHead): void {
+    this.status = status;
+    this.headers = headers;
+    this.hasBody = framing !== 0;
+    this.dueAt = Infinity;
+    this.#expiresWith = "idle_timeout";
+    this.#head?.resolve(this);
+    this.#head = null;
+  }
+
+  onBody(bytes: Uint8Array): void {
+    if (this.#reading !== null) {
+      this.dueAt = Infinity;
+      const reading = this.#reading;
+      this.#reading = null;
+      reading.resolve(bytes);
+      return;
+    }
+    this.#held.push(bytes);
+    this.#heldBytes += bytes.byteLength;
+    if (this.#heldBytes < MAX_HELD_BYTES || this.#isPaused) return;
+    this.#isPaused = true;
+    this.#source?.pause();
+  }
+
+  onEnd(): void {
+    this.#isEnded = true;
+    // The connection is another's from now on.
+    this.#source = null;
+    unwatchDeadline(this);
+    this.#reading?.resolve(null);
+    this.#reading = null;
+  }
+
+  onFault(fault: UpstreamFault): void {
+    if (!this.#isEnded && this.#fault === null) this.#fail(fault);
+  }
+
+  #fail(fault: UpstreamFault): void {
+    this.#fault = fault;
+    unwatchDeadline(this);
+    this.#head?.reject(fault);
+    this.#reading?.reject(fault);
+    this.#head = this.#reading = null;
+  }
+
+  #takeHeld(): Uint8Array {
+    const [first] = this.#held;
+    const all =
+      this.#held.length === 1 && first !== undefined ? first : Buffer.concat(this.#held, this.#heldBytes);
+    this.#held = [];
+    this.#heldBytes = 0;
+    if (this.#isPaused) {
+      this.#isPaused = false;
+      this.#source?.resume();
+    }
+    return all;
+  }
+}

@@ -1,0 +1,74 @@
+// HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the environment: where they ask for it, the runtime's own fetch sends the request
+// through that proxy. It knows how to tunnel; its connections are its own.
+import { addressesOf } from "./address-guard.ts";
+import { AnswerHeaders } from "./answer-head.ts";
+import type { IncomingAnswer } from "./incoming-answer.ts";
+import type { OutgoingRequest } from "./outgoing-request.ts";
+import { UpstreamFault } from "./upstream-fault.ts";
+
+const setting = (name: string) => process.env[name] ?? process.env[name.toLowerCase()] ?? "";
+const proxies = { "http:": setting("HTTP_PROXY"), "https:": setting("HTTPS_PROXY") };
+const exceptions = setting("NO_PROXY")
+  .split(",")
+  .map((each) =>
+    each
+      .trim()
+      .replace(/^\*?\./, "")
+      .toLowerCase(),
+  )
+  .filter((each) => each !== "");
+const usesAny = proxies["http:"] !== "" || proxies["https:"] !== "";
+
+export function usesProxyFor(baseUrl: string): boolean {
+  if (!usesAny) return false;
+  const { protocol, hostname, host } = new URL(baseUrl);
+  if (proxies[protocol === "https:" ? "https:" : "http:"] === "") return false;
+  return !exceptions.some(
+    (each) => each === "*" || hostname === each || host === each || hostname.endsWith(`.${each}`),
+  );
+}
+
+export async function sendThroughProxy(request: OutgoingRequest, answer: IncomingAnswer): Promise<void> {
+  const abort = new AbortController();
+  let pause = Promise.withResolvers<undefined>();
+  pause.resolve(undefined);
+  answer.onSent({
+    pause: () => void (pause = Promise.withResolvers<undefined>()),
+    resume: () => pause.resolve(undefined),
+    abandon: () => {
+      abort.abort();
+      pause.resolve(undefined);
+    },
+  });
+  let hasBegun = false;
+  try {
+    await refuseForbidden(request.baseUrl);
+    const { headers, method, body } = request;
+    const init = { method, headers, body, redirect: "manual", decompress: false, timeout: false };
+    const response = await fetch(request.baseUrl + request.path, {
+      ...init,
+      signal: abort.signal,
+    } as BunFetchRequestInit);
+    hasBegun = true;
+    const answered = new AnswerHeaders();
+    response.headers.forEach((value, name) => answered.add(name, value));
+    const framing = response.body === null ? 0 : "until_close";
+    answer.onHead({ status: response.status, headers: answered, framing, keepsAlive: false });
+    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+      answer.onBody(chunk);
+      await pause.promise;
+    }
+    answer.onEnd();
+  } catch (fault) {
+    const isTold = fault instanceof UpstreamFault;
+    answer.onFault(isTold ? fault : new UpstreamFault(hasBegun ? "cut" : "unreachable", fault));
+  }
+}
+
+/** A name that only the proxy can resolve is the proxy's to judge. */
+async function refuseForbidden(baseUrl: string): Promise<void> {
+  const hostname = new URL(baseUrl).hostname.replace(/^\[|\]$/g, "");
+  await addressesOf(hostname).catch((fault: unknown) => {
+    if (fault instanceof UpstreamFault && fault.kind === "forbidden") throw fault;
+  });
+}
