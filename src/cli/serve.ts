@@ -1,6 +1,7 @@
 // gatehouse serve: runs the gateway until a signal ends it.
 import { readSettings, type Settings } from "../base/settings.ts";
 import type { Role } from "../main.ts";
+import { BatchedSink } from "../telemetry/batched-sink.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { readFlags, UsageError, type Command } from "./command.ts";
 import { refuseTakenPorts } from "./free-ports.ts";
@@ -40,7 +41,9 @@ docs/settings.md lists them.`,
 
 export function logFor({ LOG_FORMAT, LOG_LEVEL }: Settings, worker: number | null = null): Log {
   const format = LOG_FORMAT ?? (process.stdout.isTTY ? "pretty" : "json");
-  const log = createLog({ level: LOG_LEVEL, format }, process.stdout);
+  const sink = new BatchedSink(process.stdout);
+  process.on("exit", () => sink.flush());
+  const log = createLog({ level: LOG_LEVEL, format }, sink);
   return worker === null ? log : log.child({ worker });
 }
 
