@@ -58,15 +58,18 @@ function fillFold(): void {
 
 /** Units that open an escape, a comment or other syntax that a further reading of the text may take out. */
 const MARKED = "%&\\/*'\"`$<>^";
+/** As bits, so that one test tells all units that are written as they stand from the others. */
 export const PLAIN_UNIT = 0;
 export const MARKED_UNIT = 1;
 export const FOLDED_UNIT = 2;
-/** How a unit is read: as it stands, as it stands but remembered, or as FOLD says. */
+export const BLANK_UNIT = 4;
+/** How a unit is read: as it stands, as it stands but remembered, as FOLD says, or as a blank of its own. */
 export const KIND = new Uint8Array(0x10000);
 
 function fillKind(): void {
   for (let code = 0; code < 0x10000; code++) {
-    if (code <= SPACE || FOLD[code] !== code) KIND[code] = FOLDED_UNIT;
+    if (code === SPACE || code === NEWLINE) KIND[code] = BLANK_UNIT;
+    else if (code < SPACE || FOLD[code] !== code) KIND[code] = FOLDED_UNIT;
     else KIND[code] = code < 0x80 && MARKED.includes(String.fromCharCode(code)) ? MARKED_UNIT : PLAIN_UNIT;
   }
 }

@@ -82,7 +82,7 @@ interface Escape {
 
 /** The view with each escape replaced by what it stands for, or null when it holds none. */
 export function decodeRound(view: View, depth: number): Rewritten | null {
-  const written = new Rewriter(view, depth);
+  let written: Rewriter | null = null;
   const { positions, count } = view.marks;
   let done = 0;
   for (let mark = 0; mark < count; mark++) {
@@ -91,11 +91,11 @@ export function decodeRound(view: View, depth: number): Rewritten | null {
     if (index < done || (code !== PERCENT && code !== AMPERSAND && code !== BACKSLASH)) continue;
     const escape = readEscape(view, index, code);
     if (escape === null) continue;
-    written.replace(escape.code, index, escape.end);
+    (written ??= new Rewriter(view, depth)).replace(escape.code, index, escape.end);
     done = escape.end;
   }
   view.work.steps += count;
-  return written.finish();
+  return written?.finish() ?? null;
 }
 
 function readEscape(view: View, at: number, opening: number): Escape | null {

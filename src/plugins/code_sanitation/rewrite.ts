@@ -1,7 +1,7 @@
 // Writes a view from another one: units are copied or replaced, where they came from is kept, and so is what changed,
 // because only there can a grammar match what it did not match before.
-import { BLANK, DROPPED, FOLD, isOf, NEWLINE } from "./char-classes.ts";
-import { bufferFor, finishView, Origins, type View } from "./view.ts";
+import { BLANK, DROPPED, FOLD, isOf, KIND, MARKED_UNIT, NEWLINE } from "./char-classes.ts";
+import { sheetFor, viewOf, type Sheet, type View } from "./view.ts";
 
 /** No grammar looks farther than this from its trigger, so a change cannot matter beyond it. */
 export const REACH = 256;
@@ -16,16 +16,19 @@ export interface Rewritten {
 
 export class Rewriter {
   readonly #parent: View;
+  readonly #sheet: Sheet;
   readonly #codes: Uint16Array;
-  readonly #origins = new Origins();
   readonly #windows: number[] = [];
   #length = 0;
   /** Up to where the parent was copied, replaced or left out. */
   #done = 0;
+  /** How many of the parent's marks are done with. */
+  #marksDone = 0;
 
   constructor(parent: View, depth: number) {
     this.#parent = parent;
-    this.#codes = bufferFor(parent.length, depth);
+    this.#sheet = sheetFor(parent.length, depth);
+    this.#codes = this.#sheet.codes;
   }
 
   /** Writes what `from` up to `to` of the parent stands for; blanks merge, what cannot be seen is left out. */
@@ -37,7 +40,8 @@ export class Rewriter {
       if (folded === NEWLINE) this.#codes[this.#length - 1] = NEWLINE;
       return;
     }
-    this.#origins.add(this.#length, from, to);
+    this.#sheet.origins.add(this.#length, from, to);
+    if (KIND[folded] === MARKED_UNIT) this.#sheet.marks.add(this.#length);
     this.#codes[this.#length++] = folded;
   }
 
@@ -46,11 +50,9 @@ export class Rewriter {
     this.#change(from, to);
   }
 
-  /** Null when nothing was changed. */
-  finish(): Rewritten | null {
-    if (this.#windows.length === 0) return null;
+  finish(): Rewritten {
     this.#copyUpTo(this.#parent.length);
-    const view = finishView(this.#codes, this.#length, this.#origins, this.#parent);
+    const view = viewOf(this.#sheet, this.#length, this.#parent, this.#parent.work);
     return { view, windows: this.#windows };
   }
 
@@ -67,7 +69,8 @@ export class Rewriter {
   #copyUpTo(end: number): void {
     const from = this.#done;
     if (end <= from) return;
-    if (this.#windows.length > 0) this.#origins.add(this.#length, from, from + 1);
+    if (this.#windows.length > 0) this.#sheet.origins.add(this.#length, from, from + 1);
+    this.#copyMarks(from, end);
     if (end - from < SHORT_PIECE) {
       for (let index = from; index < end; index++)
         this.#codes[this.#length++] = this.#parent.codes[index] ?? 0;
@@ -76,5 +79,17 @@ export class Rewriter {
       this.#length += end - from;
     }
     this.#done = end;
+  }
+
+  /** The units that were marked in the parent are marked here too. */
+  #copyMarks(from: number, end: number): void {
+    const { positions, count } = this.#parent.marks;
+    const shift = this.#length - from;
+    let mark = this.#marksDone;
+    while (mark < count && (positions[mark] as number) < end) {
+      const position = positions[mark++] as number;
+      if (position >= from) this.#sheet.marks.add(position + shift);
+    }
+    this.#marksDone = mark;
   }
 }

@@ -17,7 +17,7 @@ const BACKTICK = 0x60;
 
 // A database reads a comment between two words as a blank, and runs the inside of MySQL's conditional ones.
 export function readCommentsAsBlanks(view: View, depth: number): Rewritten | null {
-  const written = new Rewriter(view, depth);
+  let written: Rewriter | null = null;
   const closing = commentEnds(view);
   const { positions, count } = view.marks;
   let done = 0;
@@ -35,11 +35,11 @@ export function readCommentsAsBlanks(view: View, depth: number): Rewritten | nul
       end = index + 2;
     }
     if (end <= index) continue;
-    written.replace(SPACE, index, end);
+    (written ??= new Rewriter(view, depth)).replace(SPACE, index, end);
     done = end;
   }
   view.work.steps += count;
-  return written.finish();
+  return written?.finish() ?? null;
 }
 
 /** `/*!50000`: the version number belongs to the opening. */
@@ -64,7 +64,7 @@ function commentEnds(view: View): { after(at: number): number } {
 
 /** `c''at`, `c$@at`, `'sys'.'tem'`, a comment in a keyword: the word that is left without what means nothing. */
 export function readWordsJoined(view: View, depth: number): Rewritten | null {
-  const written = new Rewriter(view, depth);
+  let written: Rewriter | null = null;
   const closing = commentEnds(view);
   const { positions, count } = view.marks;
   let done = 0;
@@ -74,11 +74,11 @@ export function readWordsJoined(view: View, depth: number): Rewritten | null {
     const code = view.codes[index] as number;
     const end = hollowEnd(view, index, code, closing);
     if (end <= index) continue;
-    written.drop(index, end);
+    (written ??= new Rewriter(view, depth)).drop(index, end);
     done = end;
   }
   view.work.steps += count;
-  return written.finish();
+  return written?.finish() ?? null;
 }
 
 function hollowEnd(view: View, at: number, code: number, closing: { after(at: number): number }): number {

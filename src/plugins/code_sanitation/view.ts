@@ -1,10 +1,20 @@
 // A view: one reading of a text as code units, and the way back from each unit to the characters it was read from.
-import { DROPPED, FOLD, KIND, MARKED_UNIT, NEWLINE, PLAIN_UNIT, SPACE } from "./char-classes.ts";
+import {
+  BLANK_UNIT,
+  DROPPED,
+  FOLD,
+  FOLDED_UNIT,
+  KIND,
+  MARKED_UNIT,
+  NEWLINE,
+  PLAIN_UNIT,
+  SPACE,
+} from "./char-classes.ts";
 
 /** Zeroes behind the last unit, so that a grammar may look a few units past the end. */
 const PADDING = 8;
-/** Up to this many units views live in buffers that are used again; a scan is synchronous and keeps none of them. */
-const SCRATCH_UNITS = 1 << 16;
+/** Up to this many units views are written on sheets that are used again; a scan is synchronous and keeps none of them. */
+const SCRATCH_UNITS = 1 << 18;
 
 /** Counts what a scan does, so that a test can prove that the work grows with the text and with nothing else. */
 export interface WorkCounter {
@@ -63,6 +73,10 @@ export class Origins {
   #entries: Int32Array = new Int32Array(0);
   #count = 0;
 
+  clear(): void {
+    this.#count = 0;
+  }
+
   /** The unit at `index` was read from `from` up to `to`; those after it follow one by one. */
   add(index: number, from: number, to: number): void {
     if (this.#count + 3 > this.#entries.length) {
@@ -105,72 +119,98 @@ export class Origins {
   }
 }
 
-const scratch: Uint16Array[] = [];
-
-/** A buffer for a view of at most `units`; `depth` tells apart the views that live at the same time. */
-export function bufferFor(units: number, depth: number): Uint16Array {
-  if (units > SCRATCH_UNITS) return new Uint16Array(units + PADDING);
-  return (scratch[depth] ??= new Uint16Array(SCRATCH_UNITS + PADDING));
+/** What a view is written on. */
+export interface Sheet {
+  readonly codes: Uint16Array;
+  /** The same memory as bytes: a string is copied into it natively. */
+  readonly bytes: Buffer;
+  readonly origins: Origins;
+  readonly marks: Marks;
 }
 
-/** A view of units that were read from another one. */
-export function finishView(codes: Uint16Array, length: number, origins: Origins, parent: View): View {
-  const marks = new Marks();
-  for (let index = 0; index < length; index++) {
-    if (KIND[codes[index] as number] === MARKED_UNIT) marks.add(index);
-  }
+const scratch: Sheet[] = [];
+
+/** A sheet for a view of at most `units`; `depth` tells apart the views that live at the same time. */
+export function sheetFor(units: number, depth: number): Sheet {
+  if (units > SCRATCH_UNITS) return newSheet(units);
+  const sheet = (scratch[depth] ??= newSheet(SCRATCH_UNITS));
+  sheet.origins.clear();
+  sheet.marks.count = 0;
+  return sheet;
+}
+
+function newSheet(units: number): Sheet {
+  const codes = new Uint16Array(units + PADDING);
+  return { codes, bytes: Buffer.from(codes.buffer), origins: new Origins(), marks: new Marks() };
+}
+
+/** The view that a sheet's first `length` units are. */
+export function viewOf(
+  { codes, origins, marks }: Sheet,
+  length: number,
+  parent: View | null,
+  work: WorkCounter,
+): View {
   codes.fill(0, length, Math.min(codes.length, length + PADDING));
-  return { codes, length, work: parent.work, parent, origins, marks };
+  return { codes, length, work, parent, origins, marks };
 }
 
 /** The first view: wide forms as ASCII, what cannot be seen left out, a run of blanks as one. */
 export function readText(text: string, work: WorkCounter): View {
-  const codes = bufferFor(text.length, 0);
-  const origins = new Origins();
-  const marks = new Marks();
+  const sheet = sheetFor(text.length, 0);
+  const { codes, origins, marks } = sheet;
+  // The text is copied as it is and then folded in place: what is written never overtakes what is read.
+  sheet.bytes.write(text, "utf16le");
   const end = text.length;
   let length = 0;
+  let last = PLAIN_UNIT;
   for (let index = 0; index < end; index++) {
-    const code = text.charCodeAt(index);
+    const code = codes[index] as number;
     const kind = KIND[code] as number;
-    if (kind === PLAIN_UNIT) {
+    // Nearly all units stand for themselves: a blank too, unless it follows another one.
+    if ((kind & (last | MARKED_UNIT | FOLDED_UNIT)) === 0) {
       codes[length++] = code;
+      last = kind;
       continue;
     }
     const folded = FOLD[code] as number;
     if (folded > SPACE) {
       if (KIND[folded] === MARKED_UNIT) marks.add(length);
       codes[length++] = folded;
+      last = PLAIN_UNIT;
       continue;
     }
-    const next = endOfGap(text, index + 1);
-    const merged = next === index + 1 ? folded : mergeBlanks(text, index, next);
+    // A gap; the blank it opens with may be written already.
+    const from = last === BLANK_UNIT ? index - 1 : index;
+    if (from < index) length--;
+    const next = endOfGap(codes, index + 1, end);
+    const merged = mergeBlanks(codes, from, next);
     if (merged !== DROPPED) {
       codes[length] = merged;
-      if (next > index + 1) origins.add(length, index, next);
+      if (next > from + 1) origins.add(length, from, next);
       length++;
     } else if (next < end) {
       // What was dropped belongs to nobody; the unit after it starts a new stretch.
       origins.add(length, next, next + 1);
     }
+    last = PLAIN_UNIT;
     index = next - 1;
   }
-  codes.fill(0, length, Math.min(codes.length, length + PADDING));
-  return { codes, length, work, parent: null, origins, marks };
+  return viewOf(sheet, length, null, work);
 }
 
 /** Where blanks and what cannot be seen end. */
-function endOfGap(text: string, from: number): number {
+function endOfGap(codes: Uint16Array, from: number, end: number): number {
   let next = from;
-  while (next < text.length && (FOLD[text.charCodeAt(next)] as number) <= SPACE) next++;
+  while (next < end && (FOLD[codes[next] as number] as number) <= SPACE) next++;
   return next;
 }
 
 /** What a gap is read as: a newline if one is in it, else a blank if one is, else nothing. */
-function mergeBlanks(text: string, from: number, to: number): number {
+function mergeBlanks(codes: Uint16Array, from: number, to: number): number {
   let merged = DROPPED;
   for (let index = from; index < to; index++) {
-    const folded = FOLD[text.charCodeAt(index)] as number;
+    const folded = FOLD[codes[index] as number] as number;
     if (folded === NEWLINE) return NEWLINE;
     if (folded === SPACE) merged = SPACE;
   }
