@@ -33,9 +33,8 @@ interface Entry {
 }
 type Hit = Trigger<Entry>;
 
-/** What may stand behind and before for any of a state's hits to come to something; null for anything. */
+/** What may stand before any of a state's hits for it to come to something; null for anything. */
 interface Gate {
-  readonly next: Edge | null;
   readonly prev: Edge | null;
   /** Of the triggers, where they have the same. */
   readonly length: number;
@@ -67,7 +66,9 @@ class PatternDetector implements Detector {
       patternsOf(language).map((pattern): Entry => ({ language, pattern })),
     );
     this.#prefilter = new Prefilter(
-      withoutTwins(entries).flatMap((subject) => subject.pattern.triggers.map((text) => ({ text, subject }))),
+      withoutTwins(entries).flatMap((subject) =>
+        subject.pattern.triggers.map((text) => ({ text, subject, next: subject.pattern.next })),
+      ),
     );
     this.#gates = this.#prefilter.hits.map(gateOf);
     this.#work = work;
@@ -101,14 +102,16 @@ class PatternDetector implements Detector {
     view.work.steps += to - from;
     let state = 0;
     let covered = 0;
-    for (let index = from; index < to; index++) {
-      state = rows[(state << shift) | (classes[codes[index] as number] as number)] as number;
+    // A trigger is told by the unit behind it, the last one by the unit behind the stretch.
+    for (let index = from; index <= to; index++) {
+      const left = state;
+      state = rows[(left << shift) | (classes[codes[index] as number] as number)] as number;
       if (state >= 0) continue;
       state = ~state;
-      const { next, prev, length } = gates[state] as Gate;
-      if (index < covered || (next !== null && !edgeAllows(next, codes[index + 1] as number))) continue;
-      if (prev !== null && !edgeAllows(prev, unitAt(view, index - length))) continue;
-      covered = this.#matchAll(view, hits[state] ?? [], index + 1, found, covered);
+      if (index <= covered) continue;
+      const { prev, length } = gates[left] as Gate;
+      if (prev !== null && !edgeAllows(prev, unitAt(view, index - length - 1))) continue;
+      covered = this.#matchAll(view, hits[left] ?? [], index, found, covered);
       if (onlyFirst && found.length > 0) return true;
     }
     return false;
@@ -141,10 +144,9 @@ class PatternDetector implements Detector {
 function gateOf(hits: readonly Hit[]): Gate {
   const lengths = new Set(hits.map(({ text }) => text.length));
   const [length = 0] = lengths;
-  const next = joinUnlessOpen(hits.map(({ subject }) => subject.pattern.next));
   // Triggers of different lengths start at different places, where one edge cannot speak for all.
   const prev = lengths.size === 1 ? joinUnlessOpen(hits.map(({ subject }) => subject.pattern.prev)) : null;
-  return { next, prev, length };
+  return { prev, length };
 }
 
 function joinUnlessOpen(edges: readonly (Edge | null)[]): Edge | null {

@@ -1,21 +1,26 @@
 // The prefilter: one Aho–Corasick automaton over the triggers of all patterns, so that a text is read once, one table
 // look-up a unit, however many patterns there are.
 import { lower } from "./char-classes.ts";
+import { edgeAllows, EDGE_SIZE, type Edge } from "./edge.ts";
 
 /** Units beyond ASCII occur in no trigger and lead back to the root. */
 const ASCII = 0x80;
 
-/** States are numbers of this many bits at most; one bit more marks those with hits. */
+/** States are numbers of this many bits at most; one bit more says that the state left has hits. */
 const MOST_STATES = 0x7fff;
 
-/** A trigger, and what it is a trigger of. */
+/** A trigger, what it is a trigger of, and what may stand behind it; null for anything. */
 export interface Trigger<Subject> {
   readonly text: string;
   readonly subject: Subject;
+  readonly next: Edge | null;
 }
 
 export class Prefilter<Subject> {
-  /** A state's row starts at the state times 2^`shift`: its successor for each class, as its complement if it has hits. */
+  /**
+   * A state's row starts at the state times 2^`shift`: its successor for each class of units. It is the complement of the
+   * successor where the state has hits and the unit may stand behind one of them: most triggers are turned away by that.
+   */
   readonly rows: Int16Array;
   readonly shift: number;
   readonly classes = new Uint8Array(0x10000);
@@ -85,10 +90,20 @@ export class Prefilter<Subject> {
         rows[row | symbol] = child;
       }
     }
-    for (let index = 0; index < this.rows.length; index++) {
-      const state = this.rows[index] ?? 0;
-      if ((hits[state] ?? []).length > 0) this.rows[index] = ~state;
-    }
+    for (let state = 0; state < hits.length; state++) this.#markNext(state, hits[state] ?? []);
     return hits;
+  }
+
+  #markNext(state: number, hits: readonly Trigger<Subject>[]): void {
+    if (hits.length === 0) return;
+    const mayFollow = new Set<number>();
+    for (let code = 0; code < EDGE_SIZE; code++) {
+      if (hits.some(({ next }) => next === null || edgeAllows(next, code)))
+        mayFollow.add(this.classes[code] ?? 0);
+    }
+    for (const symbol of mayFollow) {
+      const index = (state << this.shift) | symbol;
+      this.rows[index] = ~(this.rows[index] ?? 0);
+    }
   }
 }
