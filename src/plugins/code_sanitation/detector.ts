@@ -1,7 +1,8 @@
 // The detector: which code of which language stands where in a text. Compiled once per set of languages.
+import { BLANK, isOf } from "./char-classes.ts";
 import { NO_MATCH } from "./grammar.ts";
 import { patternsOf } from "./languages/by-language.ts";
-import { edgeAllows, joinEdges, type Edge } from "./edge.ts";
+import { edgeAllows, joinUnlessOpen, type Edge } from "./edge.ts";
 import type { Pattern } from "./pattern.ts";
 import { Prefilter, type Trigger } from "./prefilter.ts";
 import { LANGUAGES } from "./settings.ts";
@@ -121,11 +122,13 @@ class PatternDetector implements Detector {
   #matchAll(view: View, here: readonly Hit[], end: number, found: Finding[], covered: number): number {
     let farthest = covered;
     const nextUnit = unitAt(view, end);
+    const isBlank = isOf(nextUnit, BLANK);
     view.work.steps += here.length;
     for (let index = 0; index < here.length; index++) {
       const { text, subject } = here[index] as Hit;
-      const { prev, next, guard, before, after } = subject.pattern;
+      const { prev, next, behindBlank, guard, before, after } = subject.pattern;
       if (next !== null && !edgeAllows(next, nextUnit)) continue;
+      if (behindBlank !== null && isBlank && !edgeAllows(behindBlank, unitAt(view, end + 1))) continue;
       const trigger = end - text.length;
       if (prev !== null && !edgeAllows(prev, unitAt(view, trigger - 1))) continue;
       if (guard !== null && guard(view, trigger) === NO_MATCH) continue;
@@ -147,11 +150,6 @@ function gateOf(hits: readonly Hit[]): Gate {
   // Triggers of different lengths start at different places, where one edge cannot speak for all.
   const prev = lengths.size === 1 ? joinUnlessOpen(hits.map(({ subject }) => subject.pattern.prev)) : null;
   return { prev, length };
-}
-
-function joinUnlessOpen(edges: readonly (Edge | null)[]): Edge | null {
-  const different = new Set(edges);
-  return different.has(null) ? null : joinEdges(...[...different].filter((one) => one !== null));
 }
 
 /** JavaScript and HTML share patterns; where both are on, one of each pair is enough. */

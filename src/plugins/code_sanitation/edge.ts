@@ -46,5 +46,11 @@ export function joinEdges(...edges: readonly Edge[]): Edge {
   return joined;
 }
 
+/** The same for edges of which null allows anything. */
+export function joinUnlessOpen(edges: readonly (Edge | null)[]): Edge | null {
+  const different = new Set(edges);
+  return different.has(null) ? null : joinEdges(...[...different].filter((one) => one !== null));
+}
+
 /** Nothing that would make a trigger part of a longer word. */
 export const NOT_WORD: Edge = edgeWithout(WORD);

@@ -1,18 +1,31 @@
 // Grammars without backtracking: a rule reads forward from a position and answers where it ended, or -1. Every
 // repetition has a bound, so that a rule's work is bounded however hostile the text is.
-import { BLANK, DIGIT, isOf, lower, QUOTE, WORD } from "./char-classes.ts";
-import { edge, edgeAllows, edgeOf, edgeOfLetters, EDGE_SIZE, joinEdges, type Edge } from "./edge.ts";
+import { BLANK, DIGIT, isOf, lower, NEWLINE, QUOTE, SPACE, WORD } from "./char-classes.ts";
+import {
+  edge,
+  edgeAllows,
+  edgeOf,
+  edgeOfLetters,
+  EDGE_SIZE,
+  joinEdges,
+  joinUnlessOpen,
+  type Edge,
+} from "./edge.ts";
 import { unitAt, type View } from "./view.ts";
 
-/** Reads forward. `starts` says which units it can start with, so that others need not ask it; absent, it can with any. */
+/** Reads forward. `starts` says what it can start with, so that others need not ask it; absent, it can with anything. */
 export interface Rule {
   (view: View, at: number): number;
   readonly starts?: Starts;
+  /** It reads a blank wherever one stands, and behind that goes on with nothing but these. */
+  readonly skips?: Edge;
 }
 interface Starts {
   readonly units: Edge;
   /** It may match without reading anything. */
   readonly mayBeEmpty: boolean;
+  /** What may stand behind a blank that it starts with; null for anything. */
+  readonly behindBlank: Edge | null;
 }
 
 export function startingWith(
@@ -20,7 +33,8 @@ export function startingWith(
   rule: (view: View, at: number) => number,
   mayBeEmpty = false,
 ): Rule {
-  return Object.assign(rule, { starts: { units, mayBeEmpty } });
+  const withBlank = edgeAllows(units, SPACE) || edgeAllows(units, NEWLINE);
+  return Object.assign(rule, { starts: { units, mayBeEmpty, behindBlank: withBlank ? null : NOTHING } });
 }
 
 const NOTHING: Edge = edge(0);
@@ -32,9 +46,33 @@ function startsOfSequence(rules: readonly Rule[]): Starts | undefined {
   for (const { starts } of rules) {
     if (starts === undefined) return undefined;
     units = joinEdges(units, starts.units);
-    if (!starts.mayBeEmpty) return { units, mayBeEmpty: false };
+    if (!starts.mayBeEmpty) return { units, mayBeEmpty: false, behindBlank: behindBlankOf(rules) };
   }
-  return { units, mayBeEmpty: true };
+  return { units, mayBeEmpty: true, behindBlank: behindBlankOf(rules) };
+}
+
+/** Where a sequence starts with a blank: what may stand behind that. */
+function behindBlankOf(rules: readonly Rule[]): Edge | null {
+  let units = NOTHING;
+  for (const [index, { starts, skips }] of rules.entries()) {
+    if (skips !== undefined) {
+      const rest = startsOfSequence(rules.slice(index + 1));
+      return rest === undefined || rest.mayBeEmpty ? null : joinEdges(units, skips, rest.units);
+    }
+    if (starts === undefined || starts.behindBlank === null) return null;
+    units = joinEdges(units, starts.behindBlank);
+    if (!starts.mayBeEmpty) return units;
+  }
+  return units;
+}
+
+/** What must be at hand for a rule to match; null where it may be anything. */
+function neededUnits({ starts }: Rule): Edge | null {
+  return starts === undefined || starts.mayBeEmpty ? null : starts.units;
+}
+
+function startsAt(needed: Edge | null, view: View, at: number): boolean {
+  return needed === null || edgeAllows(needed, unitAt(view, at));
 }
 
 /** The rules to ask when this unit is at hand. */
@@ -72,10 +110,10 @@ export function lit(text: string): Rule {
 
 export function seq(...rules: readonly Rule[]): Rule {
   const starts = startsOfSequence(rules);
-  const units = starts === undefined || starts.mayBeEmpty ? null : starts.units;
+  const needed = starts === undefined || starts.mayBeEmpty ? null : starts.units;
   const count = rules.length;
   const rule = (view: View, at: number): number => {
-    if (units !== null && !edgeAllows(units, unitAt(view, at))) return NO_MATCH;
+    if (!startsAt(needed, view, at)) return NO_MATCH;
     let end = at;
     for (let index = 0; index < count; index++) {
       end = (rules[index] as Rule)(view, end);
@@ -83,7 +121,7 @@ export function seq(...rules: readonly Rule[]): Rule {
     }
     return end;
   };
-  return starts === undefined ? rule : startingWith(starts.units, rule, starts.mayBeEmpty);
+  return starts === undefined ? rule : Object.assign(rule, { starts });
 }
 
 /** The first rule that matches. */
@@ -101,31 +139,39 @@ export function any(...rules: readonly Rule[]): Rule {
   };
   const starts = rules.map((alternative) => alternative.starts).filter((one) => one !== undefined);
   if (starts.length < rules.length) return rule;
-  const mayBeEmpty = starts.some((one) => one.mayBeEmpty);
-  return startingWith(joinEdges(...starts.map((one) => one.units)), rule, mayBeEmpty);
+  const behind = starts.map((one) => one.behindBlank);
+  return Object.assign(rule, {
+    starts: {
+      units: joinEdges(...starts.map((one) => one.units)),
+      mayBeEmpty: starts.some((one) => one.mayBeEmpty),
+      behindBlank: joinUnlessOpen(behind),
+    },
+  });
 }
 
 export function opt(rule: Rule): Rule {
+  const needed = neededUnits(rule);
   return like(rule, true, (view, at) => {
+    if (!startsAt(needed, view, at)) return at;
     const end = rule(view, at);
     return end < 0 ? at : end;
   });
 }
 
 /** A rule that starts as another does. */
-function like(rule: Rule, mayBeEmpty: boolean, own: (view: View, at: number) => number): Rule {
+export function like(rule: Rule, mayBeEmpty: boolean, own: (view: View, at: number) => number): Rule {
   const { starts } = rule;
-  return starts === undefined ? own : startingWith(starts.units, own, mayBeEmpty || starts.mayBeEmpty);
+  if (starts === undefined) return own;
+  return Object.assign(own, { starts: { ...starts, mayBeEmpty: mayBeEmpty || starts.mayBeEmpty } });
 }
 
 /** As often as it matches, from `least` to `most` times. */
 export function times(least: number, most: number, rule: Rule): Rule {
-  const units = rule.starts === undefined || rule.starts.mayBeEmpty ? null : rule.starts.units;
+  const needed = neededUnits(rule);
   return like(rule, least === 0, (view, at) => {
-    if (least === 0 && units !== null && !edgeAllows(units, unitAt(view, at))) return at;
     let end = at;
     for (let count = 0; count < most; count++) {
-      const next = rule(view, end);
+      const next = startsAt(needed, view, end) ? rule(view, end) : NO_MATCH;
       if (next < 0 || next === end) return count < least ? NO_MATCH : end;
       end = next;
     }
@@ -135,7 +181,15 @@ export function times(least: number, most: number, rule: Rule): Rule {
 
 /** Matches nothing, where the rule does not match. */
 export function not(rule: Rule): Rule {
-  return startingWith(NOTHING, (view, at) => (rule(view, at) < 0 ? at : NO_MATCH), true);
+  const needed = neededUnits(rule);
+  const read = (view: View, at: number) =>
+    startsAt(needed, view, at) && rule(view, at) >= 0 ? NO_MATCH : at;
+  return readingNothing(read);
+}
+
+/** A rule that looks at what is at hand and reads none of it. */
+export function readingNothing(rule: (view: View, at: number) => number): Rule {
+  return startingWith(NOTHING, rule, true);
 }
 
 /** Matches nothing, where the rule matches. */
@@ -160,7 +214,8 @@ export function run(classBits: number, least: number, most: number): Rule {
     view.work.steps += end - at + 1;
     return end - at < least ? NO_MATCH : end;
   };
-  return startingWith(edge(classBits), read, least === 0);
+  const rule = startingWith(edge(classBits), read, least === 0);
+  return classBits === BLANK && least <= 1 ? Object.assign(rule, { skips: edge(BLANK) }) : rule;
 }
 
 /** Any units but the characters named, `least` to `most` of them. */
@@ -177,10 +232,11 @@ export function except(characters: string, least: number, most: number): Rule {
 /** Goes forward at most `most` units to where the rule matches, not past any of the characters named. */
 export function upTo(rule: Rule, most: number, stops = ""): Rule {
   const stopping = tableOf(stops);
+  const needed = neededUnits(rule);
   return (view, at) => {
     for (let from = at; from <= at + most && from <= view.length; from++) {
       view.work.steps++;
-      const end = rule(view, from);
+      const end = startsAt(needed, view, from) ? rule(view, from) : NO_MATCH;
       if (end >= 0) return end;
       if (stopping[unitAt(view, from)] === 1) return NO_MATCH;
     }
@@ -198,17 +254,25 @@ export function word(words: readonly string[] | ReadonlySet<string>): Rule {
   });
 }
 
-/** A set of words that is asked about stretches of a view; most answers need no string, only a hash. */
+/** A set of words that is asked about stretches of a view; most answers need only the first letter and the length. */
 export class WordSet {
   readonly #words: ReadonlySet<string>;
   readonly #hashes: ReadonlySet<number>;
+  /** By first letter: a bit for each length that its words have. */
+  readonly #lengths = new Int32Array(0x80);
 
   constructor(words: Iterable<string>) {
     this.#words = new Set(words);
     this.#hashes = new Set([...this.#words].map(hashOf));
+    for (const name of this.#words) {
+      const first = name.charCodeAt(0);
+      this.#lengths[first] = (this.#lengths[first] ?? 0) | (1 << name.length);
+    }
   }
 
   has(view: View, from: number, to: number): boolean {
+    const lengths = this.#lengths[lower(unitAt(view, from))] ?? 0;
+    if ((lengths & (1 << (to - from))) === 0) return false;
     let hash = 0;
     for (let index = from; index < to; index++) hash = (Math.imul(hash, 31) + lower(unitAt(view, index))) | 0;
     return this.#hashes.has(hash) && this.#words.has(lowerText(view, from, to));
@@ -246,14 +310,11 @@ export function exact(text: string): Rule {
 }
 
 /** The end of the text, blanks aside. */
-export const end: Rule = startingWith(BLANK_OR_END, (view, at) =>
-  blanks(view, at) >= view.length ? at : NO_MATCH,
+export const end: Rule = Object.assign(
+  (view: View, at: number) => (blanks(view, at) >= view.length ? at : NO_MATCH),
+  { starts: { units: BLANK_OR_END, mayBeEmpty: false, behindBlank: BLANK_OR_END } },
 );
-export const wordEnd: Rule = startingWith(
-  NOTHING,
-  (view, at) => (isOf(unitAt(view, at), WORD) ? NO_MATCH : at),
-  true,
-);
+export const wordEnd: Rule = readingNothing((view, at) => (isOf(unitAt(view, at), WORD) ? NO_MATCH : at));
 /** Blanks, or none. A view holds one for a run of them, a removed comment may leave another. */
 export const blanks: Rule = run(BLANK, 0, 4);
 export const gap: Rule = run(BLANK, 1, 4);
@@ -277,10 +338,11 @@ export function quoted(most: number): Rule {
 /** A rule for gaps, with the way out that nearly every gap takes: one blank, and then none of the characters named. */
 export function gapRule(rule: Rule, goesOn: string): Rule {
   const slow = tableOf(` \n${goesOn}`);
-  return like(rule, false, (view, at) => {
+  const read = like(rule, false, (view, at) => {
     const isOneBlank = isOf(unitAt(view, at), BLANK) && slow[unitAt(view, at + 1)] !== 1;
     return isOneBlank ? at + 1 : rule(view, at);
   });
+  return Object.assign(read, { skips: edge(BLANK, goesOn) });
 }
 
 /** Blanks and comments, as they may stand between a function's name and its parenthesis. */

@@ -10,6 +10,8 @@ export interface Pattern {
   /** What may stand directly before and behind the trigger. */
   readonly prev: Edge | null;
   readonly next: Edge | null;
+  /** What may stand behind a blank that is directly behind the trigger. */
+  readonly behindBlank: Edge | null;
   /** Asked before the rest, where looking back is the cheaper of the two. */
   readonly guard: Before | null;
   /** Reads on behind the trigger. */
@@ -23,9 +25,19 @@ export type Grammar = Partial<{
 }>;
 
 export function pattern(id: string, triggers: readonly string[], grammar: Grammar = {}): Pattern {
-  const { before = null, after = null, guard = null } = grammar;
-  const starts = after?.starts;
-  const next = grammar.next ?? (starts === undefined || starts.mayBeEmpty ? null : starts.units);
-  if (before === atWordStart) return { id, triggers, prev: NOT_WORD, next, guard, after, before: null };
-  return { id, triggers, prev: grammar.prev ?? null, next, guard, after, before };
+  const { before = null, after = null, guard = null, prev = null } = grammar;
+  const starts = after?.starts?.mayBeEmpty === false ? after.starts : null;
+  const next = grammar.next ?? starts?.units ?? null;
+  const behindBlank = starts?.behindBlank ?? null;
+  const isWordStart = before === atWordStart;
+  return {
+    id,
+    triggers,
+    prev: isWordStart ? NOT_WORD : prev,
+    next,
+    behindBlank,
+    guard,
+    after,
+    before: isWordStart ? null : before,
+  };
 }

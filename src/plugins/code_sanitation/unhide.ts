@@ -14,6 +14,8 @@ const CARET = 0x5e;
 const OPEN = 0x28;
 const CLOSE = 0x29;
 const BACKTICK = 0x60;
+const DOT = 0x2e;
+const PLUS = 0x2b;
 
 // A database reads a comment between two words as a blank, and runs the inside of MySQL's conditional ones.
 export function readCommentsAsBlanks(view: View, depth: number): Rewritten | null {
@@ -123,9 +125,8 @@ function hollowQuotes(view: View, at: number, code: number): number {
 function concatenationEnd(view: View, at: number, code: number): number {
   let end = at + 1;
   if (isOf(unitAt(view, end), BLANK)) end++;
-  const operator = String.fromCharCode(unitAt(view, end));
-  const joins = operator === "." || operator === "+";
-  if (joins) end++;
+  const operator = unitAt(view, end);
+  if (operator === DOT || operator === PLUS) end++;
   if (isOf(unitAt(view, end), BLANK)) end++;
   const follows = unitAt(view, end) === code && end > at + 1 && isOf(unitAt(view, end + 1), WORD);
   return follows && isOf(unitAt(view, at - 1), WORD) ? end + 1 : at;

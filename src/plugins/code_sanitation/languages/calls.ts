@@ -7,6 +7,7 @@ import {
   blanksBack,
   digits,
   identifier,
+  like,
   lit,
   NO_MATCH,
   oneOf,
@@ -95,7 +96,7 @@ const literalArgument: Rule = any(quote, oneOf("$@&*[{"), digits, seq(identifier
 
 /** A call's parenthesis behind a name of `length` units, and an argument list that prose would not have. */
 export function callArguments(length: number): Rule {
-  return (view, at) => {
+  return like(open, false, (view, at) => {
     const inside = open(view, at);
     if (inside < 0) return NO_MATCH;
     const start = at - length;
@@ -107,7 +108,7 @@ export function callArguments(length: number): Rule {
     if (!prose && !spaced) return inside;
     if (prose && spaced) return NO_MATCH;
     return literalArgument(view, inside) < 0 ? NO_MATCH : inside;
-  };
+  });
 }
 
 /** `what does eval() do`, `` `eval()` ``: a call of nothing that a sentence speaks about. */

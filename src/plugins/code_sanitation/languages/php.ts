@@ -138,7 +138,14 @@ export const PHP: readonly Pattern[] = [
   pattern("php.variable-function", ["$"], {
     after: any(
       seq(times(1, 3, lit("$")), identifier, callsIt),
-      seq(identifier, times(1, 3, subscript), callsIt),
+      seq(
+        identifier,
+        any(
+          seq(times(1, 3, subscript), callsIt),
+          seq(lit("("), digits, lit(")"), lit("."), lit("$"), identifier, lit("(")),
+          seq(lit("=@$"), identifier, lit("(")),
+        ),
+      ),
       seq(
         lit("{"),
         blanks,
@@ -147,8 +154,6 @@ export const PHP: readonly Pattern[] = [
         callsIt,
       ),
       seq(run(8, 1, 1), lit("{"), blanks, any(lit("$"), quote, seq(identifier, run(8, 1, 1), lit("}")))),
-      seq(identifier, lit("("), digits, lit(")"), lit("."), lit("$"), identifier, lit("(")),
-      seq(identifier, lit("=@$"), identifier, lit("(")),
       seq(word(["function", "func", "f_", "s_func"]), blanks, lit("("), digits, lit(")")),
     ),
   }),

@@ -17,6 +17,7 @@ import {
   opt,
   peek,
   quote,
+  readingNothing,
   run,
   seq,
   startingWith,
@@ -56,7 +57,7 @@ export function exactly(view: View, at: number, text: string): boolean {
 
 export const plainCommand = commandOf(PLAIN_COMMANDS);
 export const wordCommand = commandOf(WORD_COMMANDS);
-const anyCommand = commandOf(COMMANDS);
+export const anyCommand = commandOf(COMMANDS);
 export const binaryPath: Rule = seq(
   lit("/"),
   any(lit("bin/"), lit("sbin/"), lit("usr/bin/"), lit("usr/sbin/"), lit("usr/local/bin/")),
@@ -125,12 +126,7 @@ export const commandLine: Rule = any(
     wordCommand,
     any(seq(gap, shellArgument), seq(peek(oneOf("$<>/+")), opt(lit("+")), any(variable, redirection, path))),
   ),
-  seq(
-    variable,
-    times(0, 12, any(variable, identifier)),
-    gap,
-    any(plainCommand, wordCommand, path, address, identifier),
-  ),
+  seq(variable, times(0, 12, any(variable, identifier)), gap, any(anyCommand, path, address, identifier)),
 );
 /** Behind `;` prose goes on too, with words that are commands: more than the name must follow. */
 export const needsMore = commandOf(
@@ -146,12 +142,12 @@ export const moreFollows: Rule = any(
   seq(gap, any(shellArgument, stops, seq(identifier, any(end, peek(oneOf("|<>")))))),
   end,
 );
-export const notProse: Rule = (view, at) => {
+export const notProse: Rule = readingNothing((view, at) => {
   if (isOf(unitAt(view, at), LETTER) && anyCommand(view, at) < 0) return NO_MATCH;
   const command = needsMore(view, at);
   if (command < 0) return at;
   return moreFollows(view, command) < 0 || isProseBehind(view, command) ? NO_MATCH : at;
-};
+});
 export const PROSE_WORDS = new Set(
   words(`
   is are was and or the a an of to in for with can will has have should must code script scripts commands

@@ -27,13 +27,13 @@ import { type View, unitAt } from "../view.ts";
 import { asValue, calledValue } from "./calls.ts";
 import { COMMANDS, PLAIN_COMMANDS } from "./shell-commands.ts";
 import {
+  anyCommand,
   COMMAND_START,
   option,
   path,
   PATH_START,
   plainCommand,
   rootDirectory,
-  wordCommand,
 } from "./shell-grammar.ts";
 
 const pieceOfWord: Rule = run(LETTER, 1, 5);
@@ -111,11 +111,11 @@ export const SHELL_HIDDEN: readonly Pattern[] = [
   }),
   pattern("shell.here-string", ["<<<"], {
     before: (view, at) => (isOf(unitAt(view, at - 1), WORD | BLANK) ? at : NO_MATCH),
-    after: seq(blanks, any(quote, lit("$("), plainCommand, wordCommand)),
+    after: seq(blanks, any(quote, lit("$("), anyCommand)),
   }),
   pattern("shell.brace-expansion", ["{,", ",-", "{ls,", "{cat,", "{wget,", "{curl,", "{nc,", "{n$"], {
     after: any(
-      seq(times(0, 2, oneOf("$'\"")), any(plainCommand, wordCommand), times(0, 2, oneOf("'\"")), oneOf(",}")),
+      seq(times(0, 2, oneOf("$'\"")), anyCommand, times(0, 2, oneOf("'\"")), oneOf(",}")),
       seq(lit("/?")),
       seq(lit("/"), rootDirectory),
       seq(lit("nlvp"), lit(",")),
@@ -139,7 +139,7 @@ export const SHELL_HIDDEN: readonly Pattern[] = [
     prev: NOT_WORD,
     next: edge(LETTER),
     after: seq(
-      any(plainCommand, wordCommand),
+      anyCommand,
       quote,
       gap,
       any(

@@ -1,5 +1,5 @@
 // The Windows side of the shell: batch files, PowerShell, and the tools that attackers bring nothing along for.
-import { LETTER, WORD } from "../char-classes.ts";
+import { isOf, LETTER, WORD } from "../char-classes.ts";
 import {
   any,
   atWordStart,
@@ -10,6 +10,7 @@ import {
   gap,
   identifier,
   lit,
+  NO_MATCH,
   oneOf,
   opt,
   quote,
@@ -24,7 +25,10 @@ import {
   words,
 } from "../grammar.ts";
 import { pattern, type Pattern } from "../pattern.ts";
+import { unitAt } from "../view.ts";
 import { address } from "./shell-grammar.ts";
+
+const COLON = 0x3a;
 
 const BATCH_COMMANDS = words(`
   echo goto call set exit cd cmd del copy start type md rd ren if for powershell
@@ -56,6 +60,8 @@ const batchBody = seq(blanks, opt(oneOf("(@")), blanks, any(word(BATCH_COMMANDS)
 export const SHELL_WINDOWS: readonly Pattern[] = [
   pattern("shell.batch-for", ["for "], {
     before: atWordStart,
+    guard: (view, at) =>
+      isOf(unitAt(view, at + 4), LETTER) && unitAt(view, at + 5) !== COLON ? NO_MATCH : at,
     after: seq(
       times(0, 2, seq(lit("/"), oneOf("dflr"), gap)),
       opt(

@@ -1,5 +1,5 @@
 // Shell: commands behind a separator or with a path, substitution, redirection, changes of directory and permission.
-import { DIGIT, isOf, LETTER, NEWLINE, WORD } from "../char-classes.ts";
+import { BLANK, DIGIT, isOf, LETTER, NEWLINE, WORD } from "../char-classes.ts";
 import { edge, edgeWithout } from "../edge.ts";
 import {
   any,
@@ -30,6 +30,7 @@ import { callPatterns } from "./calls.ts";
 import { FILE_COMMANDS, PLAIN_COMMANDS, PREFIX_COMMANDS } from "./shell-commands.ts";
 import {
   address,
+  anyCommand,
   attachedBacktick,
   binaryPath,
   COMMAND_EDGE,
@@ -61,7 +62,7 @@ export const SHELL: readonly Pattern[] = [
   pattern("shell.separator", [";", "&&", "||", "&"], {
     next: COMMAND_EDGE,
     before: (view, at) => (entityEnd(view, at) ? NO_MATCH : at),
-    after: seq(times(0, 2, any(blanks, oneOf("({!@"))), blanks, notProse, commandLine),
+    after: seq(run(BLANK, 0, 12), notProse, commandLine),
   }),
   pattern("shell.pipe", ["|"], {
     next: COMMAND_EDGE,
@@ -73,10 +74,10 @@ export const SHELL: readonly Pattern[] = [
     after: seq(
       any(
         seq(
-          any(
-            ...words(`
+          word(
+            words(`
     cat ls rm wget curl chmod nc
-  `).map(lit),
+  `),
           ),
           gap,
           seq(opt(seq(option, gap)), any(seq(lit("/"), rootDirectory), lit("/ "))),
@@ -104,7 +105,7 @@ export const SHELL: readonly Pattern[] = [
     after: seq(blanks, any(plainCommand, word(["cat", "echo", "head", "tail", "sort"])), gap),
   }),
   pattern("shell.backtick", ["`"], {
-    before: attachedBacktick,
+    guard: attachedBacktick,
     after: seq(
       blanks,
       any(
@@ -118,10 +119,7 @@ export const SHELL: readonly Pattern[] = [
   pattern("shell.backtick", ["`"], {
     after: seq(
       blanks,
-      any(
-        binaryPath,
-        seq(any(plainCommand, wordCommand), any(seq(gap, path), lit("<<<"), seq(lit("$"), oneOf("{i")))),
-      ),
+      any(binaryPath, seq(anyCommand, any(seq(gap, path), lit("<<<"), seq(lit("$"), oneOf("{i"))))),
       upTo(lit("`"), 80, "\n"),
     ),
   }),
@@ -191,11 +189,7 @@ export const SHELL: readonly Pattern[] = [
       seq(not(workingDirectory), lit(".."), any(oneOf("/;&|"), seq(blanks, oneOf(";&|")), end)),
       seq(not(workingDirectory), lit("~/")),
       seq(lit("-"), any(end, oneOf(";&"))),
-      seq(
-        except(" \n;&|", 1, 60),
-        blanks,
-        any(lit("&&"), seq(lit(";"), blanks, any(plainCommand, wordCommand))),
-      ),
+      seq(except(" \n;&|", 1, 60), blanks, any(lit("&&"), seq(lit(";"), blanks, anyCommand))),
     ),
   }),
   pattern("shell.permission-change", ["chmod ", "chown ", "chgrp ", "setfacl ", "umask "], {
@@ -266,7 +260,7 @@ export const SHELL: readonly Pattern[] = [
         seq(
           any(seq(lit("-"), times(0, 3, oneOf("ilx")), oneOf("cer")), lit("/c"), lit("/k")),
           gap,
-          any(quote, any(plainCommand, wordCommand), seq(lit("$"), any(lit("("), quote))),
+          any(quote, anyCommand, seq(lit("$"), any(lit("("), quote))),
         ),
       ),
     },
@@ -290,7 +284,7 @@ export const SHELL: readonly Pattern[] = [
             wordEnd,
           ),
           seq(lit("-o"), blanks, opt(quote), any(path, fileName)),
-          seq(any(lit(";"), lit("&&")), blanks, any(plainCommand, wordCommand, lit("./"))),
+          seq(any(lit(";"), lit("&&")), blanks, any(anyCommand, lit("./"))),
         ),
         40,
         "\n",

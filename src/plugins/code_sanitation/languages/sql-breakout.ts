@@ -6,6 +6,7 @@ import {
   any,
   digits,
   end,
+  gapRule,
   identifier,
   lit,
   NO_MATCH,
@@ -166,7 +167,7 @@ const JOINING = words(`
 `);
 /** Behind a quote: closing parentheses, a word or sign that joins conditions, and a condition. */
 export const joinedCondition: Rule = seq(
-  times(0, 8, oneOf(") \n+")),
+  gapRule(times(0, 8, oneOf(") \n+")), ")+"),
   any(word(JOINING), lit("||"), lit("&&")),
   space,
   quotedCondition,

@@ -123,6 +123,7 @@ export const SQL_INJECTED: readonly Pattern[] = [
     {
       prev: edge(BLANK | DIGIT, ")+"),
       next: NOT_LETTER,
+      guard: behindNumber,
       before: behindNumber,
       after: seq(space, numberCondition),
     },
