@@ -1,10 +1,10 @@
 // The detector: which code of which language stands where in a text. Compiled once per set of languages.
-import { BLANK, isOf } from "./char-classes.ts";
 import { NO_MATCH } from "./grammar.ts";
 import { patternsOf } from "./languages/by-language.ts";
 import { edgeAllows, joinUnlessOpen, type Edge } from "./edge.ts";
 import type { Pattern } from "./pattern.ts";
 import { Prefilter, type Trigger } from "./prefilter.ts";
+import { isAtHand } from "./rule.ts";
 import { LANGUAGES } from "./settings.ts";
 import { originalSpan, unitAt, type View, type WorkCounter } from "./view.ts";
 import { visitViews } from "./views.ts";
@@ -122,13 +122,12 @@ class PatternDetector implements Detector {
   #matchAll(view: View, here: readonly Hit[], end: number, found: Finding[], covered: number): number {
     let farthest = covered;
     const nextUnit = unitAt(view, end);
-    const isBlank = isOf(nextUnit, BLANK);
     view.work.steps += here.length;
     for (let index = 0; index < here.length; index++) {
       const { text, subject } = here[index] as Hit;
-      const { prev, next, behindBlank, guard, before, after } = subject.pattern;
+      const { prev, next, needed, guard, before, after } = subject.pattern;
       if (next !== null && !edgeAllows(next, nextUnit)) continue;
-      if (behindBlank !== null && isBlank && !edgeAllows(behindBlank, unitAt(view, end + 1))) continue;
+      if (!isAtHand(needed, view, end)) continue;
       const trigger = end - text.length;
       if (prev !== null && !edgeAllows(prev, unitAt(view, trigger - 1))) continue;
       if (guard !== null && guard(view, trigger) === NO_MATCH) continue;
@@ -163,7 +162,7 @@ function withoutTwins(entries: readonly Entry[]): Entry[] {
         pattern.before === before &&
         pattern.guard === guard &&
         pattern.prev === prev &&
-        pattern.next === next &&
+        String(pattern.next) === String(next) &&
         pattern.triggers.join() === triggers.join(),
     );
     if (!isTwin) kept.push(entry);

@@ -4,7 +4,7 @@ import { isOf, WORD } from "./char-classes.ts";
 /** By unit, 1 where it is allowed. Unit 0 is the text's own edge, all units beyond ASCII share the last place. */
 export type Edge = Uint8Array;
 
-const BEYOND_ASCII = 0x80;
+export const BEYOND_ASCII = 0x80;
 export const EDGE_SIZE = BEYOND_ASCII + 1;
 
 export function edgeAllows(edge: Edge, code: number): boolean {

@@ -1,84 +1,19 @@
 // Grammars without backtracking: a rule reads forward from a position and answers where it ended, or -1. Every
 // repetition has a bound, so that a rule's work is bounded however hostile the text is.
-import { BLANK, DIGIT, isOf, lower, NEWLINE, QUOTE, SPACE, WORD } from "./char-classes.ts";
+import { BLANK, DIGIT, isOf, lower, QUOTE, WORD } from "./char-classes.ts";
+import { edge, edgeOf, edgeOfLetters, EDGE_SIZE } from "./edge.ts";
+import { openingOf, openingOfTexts, opens } from "./opening.ts";
 import {
-  edge,
-  edgeAllows,
-  edgeOf,
-  edgeOfLetters,
-  EDGE_SIZE,
-  joinEdges,
-  joinUnlessOpen,
-  type Edge,
-} from "./edge.ts";
+  isAtHand,
+  like,
+  neededBy,
+  readingNothing,
+  startingWith,
+  startsOfChoice,
+  startsOfSequence,
+  type Rule,
+} from "./rule.ts";
 import { unitAt, type View } from "./view.ts";
-
-/** Reads forward. `starts` says what it can start with, so that others need not ask it; absent, it can with anything. */
-export interface Rule {
-  (view: View, at: number): number;
-  readonly starts?: Starts;
-  /** It reads a blank wherever one stands, and behind that goes on with nothing but these. */
-  readonly skips?: Edge;
-}
-interface Starts {
-  readonly units: Edge;
-  /** It may match without reading anything. */
-  readonly mayBeEmpty: boolean;
-  /** What may stand behind a blank that it starts with; null for anything. */
-  readonly behindBlank: Edge | null;
-}
-
-export function startingWith(
-  units: Edge,
-  rule: (view: View, at: number) => number,
-  mayBeEmpty = false,
-): Rule {
-  const withBlank = edgeAllows(units, SPACE) || edgeAllows(units, NEWLINE);
-  return Object.assign(rule, { starts: { units, mayBeEmpty, behindBlank: withBlank ? null : NOTHING } });
-}
-
-const NOTHING: Edge = edge(0);
-const BLANK_OR_END: Edge = edgeOf((code) => code === 0 || isOf(code, BLANK));
-
-/** What a sequence can start with: its first rule, and those behind it as long as the ones before may be empty. */
-function startsOfSequence(rules: readonly Rule[]): Starts | undefined {
-  let units = NOTHING;
-  for (const { starts } of rules) {
-    if (starts === undefined) return undefined;
-    units = joinEdges(units, starts.units);
-    if (!starts.mayBeEmpty) return { units, mayBeEmpty: false, behindBlank: behindBlankOf(rules) };
-  }
-  return { units, mayBeEmpty: true, behindBlank: behindBlankOf(rules) };
-}
-
-/** Where a sequence starts with a blank: what may stand behind that. */
-function behindBlankOf(rules: readonly Rule[]): Edge | null {
-  let units = NOTHING;
-  for (const [index, { starts, skips }] of rules.entries()) {
-    if (skips !== undefined) {
-      const rest = startsOfSequence(rules.slice(index + 1));
-      return rest === undefined || rest.mayBeEmpty ? null : joinEdges(units, skips, rest.units);
-    }
-    if (starts === undefined || starts.behindBlank === null) return null;
-    units = joinEdges(units, starts.behindBlank);
-    if (!starts.mayBeEmpty) return units;
-  }
-  return units;
-}
-
-/** What must be at hand for a rule to match; null where it may be anything. */
-function neededUnits({ starts }: Rule): Edge | null {
-  return starts === undefined || starts.mayBeEmpty ? null : starts.units;
-}
-
-function startsAt(needed: Edge | null, view: View, at: number): boolean {
-  return needed === null || edgeAllows(needed, unitAt(view, at));
-}
-
-/** The rules to ask when this unit is at hand. */
-function rulesFor(rules: readonly Rule[], code: number): Rule[] {
-  return rules.filter(({ starts }) => starts === undefined || starts.mayBeEmpty || starts.units[code] === 1);
-}
 
 /** Looks back from the start of a trigger: answers where the match starts, or -1. */
 export type Before = (view: View, at: number) => number;
@@ -98,7 +33,7 @@ export function tableOf(characters: string): Uint8Array {
 export function lit(text: string): Rule {
   const wanted = Array.from(text.toLowerCase(), (character) => character.charCodeAt(0));
   const first = wanted[0];
-  return startingWith(edgeOfLetters(text[0] ?? ""), (view, at) => {
+  return startingWith(openingOfTexts([text]), (view, at) => {
     view.work.steps++;
     if (lower(unitAt(view, at)) !== first) return NO_MATCH;
     for (let index = 1; index < wanted.length; index++) {
@@ -110,10 +45,10 @@ export function lit(text: string): Rule {
 
 export function seq(...rules: readonly Rule[]): Rule {
   const starts = startsOfSequence(rules);
-  const needed = starts === undefined || starts.mayBeEmpty ? null : starts.units;
+  const needed = neededBy({ starts });
   const count = rules.length;
-  const rule = (view: View, at: number): number => {
-    if (!startsAt(needed, view, at)) return NO_MATCH;
+  const read = (view: View, at: number): number => {
+    if (!isAtHand(needed, view, at)) return NO_MATCH;
     let end = at;
     for (let index = 0; index < count; index++) {
       end = (rules[index] as Rule)(view, end);
@@ -121,14 +56,14 @@ export function seq(...rules: readonly Rule[]): Rule {
     }
     return end;
   };
-  return starts === undefined ? rule : Object.assign(rule, { starts });
+  return starts === undefined ? read : Object.assign(read, { starts });
 }
 
 /** The first rule that matches. */
 export function any(...rules: readonly Rule[]): Rule {
   // By unit, filled as units come: most of the choices that could be prepared are never asked for.
   const byUnit: (Rule[] | undefined)[] = new Array<Rule[] | undefined>(EDGE_SIZE).fill(undefined);
-  const rule = (view: View, at: number): number => {
+  const read = (view: View, at: number): number => {
     const code = Math.min(unitAt(view, at), EDGE_SIZE - 1);
     const candidates = (byUnit[code] ??= rulesFor(rules, code));
     for (let index = 0; index < candidates.length; index++) {
@@ -137,41 +72,34 @@ export function any(...rules: readonly Rule[]): Rule {
     }
     return NO_MATCH;
   };
-  const starts = rules.map((alternative) => alternative.starts).filter((one) => one !== undefined);
-  if (starts.length < rules.length) return rule;
-  const behind = starts.map((one) => one.behindBlank);
-  return Object.assign(rule, {
-    starts: {
-      units: joinEdges(...starts.map((one) => one.units)),
-      mayBeEmpty: starts.some((one) => one.mayBeEmpty),
-      behindBlank: joinUnlessOpen(behind),
-    },
+  const starts = startsOfChoice(rules);
+  return starts === undefined ? read : Object.assign(read, { starts });
+}
+
+/** The rules to ask when this unit is at hand. */
+function rulesFor(rules: readonly Rule[], code: number): Rule[] {
+  return rules.filter((rule) => {
+    const needed = neededBy(rule);
+    return needed === null || needed.opening[code] !== 0;
   });
 }
 
 export function opt(rule: Rule): Rule {
-  const needed = neededUnits(rule);
+  const needed = neededBy(rule);
   return like(rule, true, (view, at) => {
-    if (!startsAt(needed, view, at)) return at;
+    if (!isAtHand(needed, view, at)) return at;
     const end = rule(view, at);
     return end < 0 ? at : end;
   });
 }
 
-/** A rule that starts as another does. */
-export function like(rule: Rule, mayBeEmpty: boolean, own: (view: View, at: number) => number): Rule {
-  const { starts } = rule;
-  if (starts === undefined) return own;
-  return Object.assign(own, { starts: { ...starts, mayBeEmpty: mayBeEmpty || starts.mayBeEmpty } });
-}
-
 /** As often as it matches, from `least` to `most` times. */
 export function times(least: number, most: number, rule: Rule): Rule {
-  const needed = neededUnits(rule);
+  const needed = neededBy(rule);
   return like(rule, least === 0, (view, at) => {
     let end = at;
     for (let count = 0; count < most; count++) {
-      const next = startsAt(needed, view, end) ? rule(view, end) : NO_MATCH;
+      const next = isAtHand(needed, view, end) ? rule(view, end) : NO_MATCH;
       if (next < 0 || next === end) return count < least ? NO_MATCH : end;
       end = next;
     }
@@ -181,15 +109,10 @@ export function times(least: number, most: number, rule: Rule): Rule {
 
 /** Matches nothing, where the rule does not match. */
 export function not(rule: Rule): Rule {
-  const needed = neededUnits(rule);
+  const needed = neededBy(rule);
   const read = (view: View, at: number) =>
-    startsAt(needed, view, at) && rule(view, at) >= 0 ? NO_MATCH : at;
+    isAtHand(needed, view, at) && rule(view, at) >= 0 ? NO_MATCH : at;
   return readingNothing(read);
-}
-
-/** A rule that looks at what is at hand and reads none of it. */
-export function readingNothing(rule: (view: View, at: number) => number): Rule {
-  return startingWith(NOTHING, rule, true);
 }
 
 /** Matches nothing, where the rule matches. */
@@ -200,7 +123,7 @@ export function peek(rule: Rule): Rule {
 /** One unit of the characters named. */
 export function oneOf(characters: string): Rule {
   const wanted = tableOf(characters);
-  return startingWith(edgeOfLetters(characters), (view, at) => {
+  return startingWith(openingOf(edgeOfLetters(characters)), (view, at) => {
     view.work.steps++;
     return at < view.length && wanted[unitAt(view, at)] === 1 ? at + 1 : NO_MATCH;
   });
@@ -214,7 +137,7 @@ export function run(classBits: number, least: number, most: number): Rule {
     view.work.steps += end - at + 1;
     return end - at < least ? NO_MATCH : end;
   };
-  const rule = startingWith(edge(classBits), read, least === 0);
+  const rule = startingWith(openingOf(edge(classBits)), read, least === 0);
   return classBits === BLANK && least <= 1 ? Object.assign(rule, { skips: edge(BLANK) }) : rule;
 }
 
@@ -232,11 +155,11 @@ export function except(characters: string, least: number, most: number): Rule {
 /** Goes forward at most `most` units to where the rule matches, not past any of the characters named. */
 export function upTo(rule: Rule, most: number, stops = ""): Rule {
   const stopping = tableOf(stops);
-  const needed = neededUnits(rule);
+  const needed = neededBy(rule);
   return (view, at) => {
     for (let from = at; from <= at + most && from <= view.length; from++) {
       view.work.steps++;
-      const end = startsAt(needed, view, from) ? rule(view, from) : NO_MATCH;
+      const end = isAtHand(needed, view, from) ? rule(view, from) : NO_MATCH;
       if (end >= 0) return end;
       if (stopping[unitAt(view, from)] === 1) return NO_MATCH;
     }
@@ -247,8 +170,9 @@ export function upTo(rule: Rule, most: number, stops = ""): Rule {
 /** A whole word, ASCII case aside, that is one of those listed. */
 export function word(words: readonly string[] | ReadonlySet<string>): Rule {
   const known = new WordSet(words);
-  const letters = [...words].map((name) => name[0] ?? "").join("");
-  return startingWith(edgeOfLetters(letters), (view, at) => {
+  const opening = openingOfTexts(words);
+  return startingWith(opening, (view, at) => {
+    if (!opens(opening, unitAt(view, at), unitAt(view, at + 1))) return NO_MATCH;
     const end = wordRun(view, at);
     return end > at && end - at < LONGEST_WORD && known.has(view, at, end) ? end : NO_MATCH;
   });
@@ -300,7 +224,7 @@ export function lowerText(view: View, from: number, to: number): string {
 
 /** Text as it stands, case included; the view keeps it. */
 export function exact(text: string): Rule {
-  return startingWith(edge(0, text[0] ?? ""), (view, at) => {
+  return startingWith(openingOfTexts([text]), (view, at) => {
     view.work.steps++;
     for (let index = 0; index < text.length; index++) {
       if (unitAt(view, at + index) !== text.charCodeAt(index)) return NO_MATCH;
@@ -309,10 +233,11 @@ export function exact(text: string): Rule {
   });
 }
 
+const BLANK_OR_END = openingOf(edgeOf((code) => code === 0 || isOf(code, BLANK)));
 /** The end of the text, blanks aside. */
 export const end: Rule = Object.assign(
   (view: View, at: number) => (blanks(view, at) >= view.length ? at : NO_MATCH),
-  { starts: { units: BLANK_OR_END, mayBeEmpty: false, behindBlank: BLANK_OR_END } },
+  { starts: { opening: BLANK_OR_END, mayBeEmpty: false, behindBlank: BLANK_OR_END } },
 );
 export const wordEnd: Rule = readingNothing((view, at) => (isOf(unitAt(view, at), WORD) ? NO_MATCH : at));
 /** Blanks, or none. A view holds one for a run of them, a removed comment may leave another. */
@@ -324,7 +249,7 @@ export const quote: Rule = run(QUOTE, 1, 1);
 
 /** A string in quotes, the closing one of the same kind, at most `most` units inside. */
 export function quoted(most: number): Rule {
-  return startingWith(edge(QUOTE), (view, at) => {
+  return startingWith(openingOf(edge(QUOTE)), (view, at) => {
     const opening = unitAt(view, at);
     if (!isOf(opening, QUOTE)) return NO_MATCH;
     for (let index = at + 1; index <= at + most + 1 && index < view.length; index++) {

@@ -1,6 +1,8 @@
 // A pattern: literal triggers that the prefilter finds, and the grammar that must stand around one of them.
 import { NOT_WORD, type Edge } from "./edge.ts";
-import { atWordStart, type Before, type Rule } from "./grammar.ts";
+import { atWordStart, type Before } from "./grammar.ts";
+import { firstUnits } from "./opening.ts";
+import { neededBy, type Rule, type Starts } from "./rule.ts";
 
 export interface Pattern {
   /** Stable and short, such as `sql.union-select`. */
@@ -10,8 +12,8 @@ export interface Pattern {
   /** What may stand directly before and behind the trigger. */
   readonly prev: Edge | null;
   readonly next: Edge | null;
-  /** What may stand behind a blank that is directly behind the trigger. */
-  readonly behindBlank: Edge | null;
+  /** What `after` needs at hand, so that it is asked only where it can match. */
+  readonly needed: Starts | null;
   /** Asked before the rest, where looking back is the cheaper of the two. */
   readonly guard: Before | null;
   /** Reads on behind the trigger. */
@@ -26,16 +28,15 @@ export type Grammar = Partial<{
 
 export function pattern(id: string, triggers: readonly string[], grammar: Grammar = {}): Pattern {
   const { before = null, after = null, guard = null, prev = null } = grammar;
-  const starts = after?.starts?.mayBeEmpty === false ? after.starts : null;
-  const next = grammar.next ?? starts?.units ?? null;
-  const behindBlank = starts?.behindBlank ?? null;
+  const needed = after === null ? null : neededBy(after);
+  const next = grammar.next ?? (needed === null ? null : firstUnits(needed.opening));
   const isWordStart = before === atWordStart;
   return {
     id,
     triggers,
     prev: isWordStart ? NOT_WORD : prev,
     next,
-    behindBlank,
+    needed,
     guard,
     after,
     before: isWordStart ? null : before,

@@ -7,7 +7,6 @@ import {
   blanksBack,
   digits,
   identifier,
-  like,
   lit,
   NO_MATCH,
   oneOf,
@@ -18,11 +17,11 @@ import {
   wordBack,
   wordEnd,
   type Before,
-  type Rule,
   words,
 } from "../grammar.ts";
 import { edge, edgeWithout, NOT_WORD } from "../edge.ts";
 import { pattern, type Pattern } from "../pattern.ts";
+import { like, type Rule } from "../rule.ts";
 import { unitAt, type View } from "../view.ts";
 
 /** Words before a name that declare it instead of calling it. */

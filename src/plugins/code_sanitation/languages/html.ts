@@ -20,10 +20,10 @@ import {
   word,
   wordEnd,
   type Before,
-  type Rule,
   words,
 } from "../grammar.ts";
 import { pattern, type Pattern } from "../pattern.ts";
+import type { Rule } from "../rule.ts";
 import { unitAt } from "../view.ts";
 import { eventHandlers, isInTag, scriptAddresses, tagEnd } from "./markup.ts";
 

@@ -23,10 +23,10 @@ import {
   wordBack,
   wordEnd,
   type Before,
-  type Rule,
   words,
 } from "../grammar.ts";
 import { pattern, type Pattern } from "../pattern.ts";
+import type { Rule } from "../rule.ts";
 import { unitAt } from "../view.ts";
 
 /** Classes of deserialisation gadgets; nobody calls a method of theirs by hand. */

@@ -22,10 +22,10 @@ import {
   wordBack,
   words,
   type Before,
-  type Rule,
 } from "../grammar.ts";
 import { edge } from "../edge.ts";
 import { pattern, type Grammar, type Pattern } from "../pattern.ts";
+import type { Rule } from "../rule.ts";
 import { unitAt, type View } from "../view.ts";
 
 /** How far back a tag may have been opened. */

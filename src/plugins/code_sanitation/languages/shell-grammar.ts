@@ -1,6 +1,6 @@
 // What shell patterns are made of: command names, arguments that prose does not have, and where a command may stand.
 import { BLANK, isOf, LETTER, NEWLINE, QUOTE, SPACE, WORD } from "../char-classes.ts";
-import { edge, edgeWithout, edgeOfLetters } from "../edge.ts";
+import { edge, edgeWithout } from "../edge.ts";
 import {
   any,
   blanks,
@@ -17,18 +17,17 @@ import {
   opt,
   peek,
   quote,
-  readingNothing,
   run,
   seq,
-  startingWith,
   times,
   type Before,
-  type Rule,
   word,
   wordEnd,
   words,
   WordSet,
 } from "../grammar.ts";
+import { readingNothing, startingWith, type Rule } from "../rule.ts";
+import { joinOpenings, openingOf, openingOfTexts, opens } from "../opening.ts";
 import { type View, unitAt } from "../view.ts";
 import { COMMANDS, PLAIN_COMMANDS, WORD_COMMANDS } from "./shell-commands.ts";
 
@@ -37,8 +36,9 @@ export const DASH = 0x2d;
 /** A command's name: a word that may hold dashes and dots, perhaps behind a path and in quotes. */
 export function commandOf(names: Iterable<string>): Rule {
   const known = new WordSet(names);
-  const letters = Array.from(names, (name) => name[0] ?? "").join("");
-  return startingWith(edgeOfLetters(`${letters}'"\``), (view, at) => {
+  const opening = joinOpenings(openingOfTexts(names), openingOf(edge(QUOTE)));
+  return startingWith(opening, (view, at) => {
+    if (!opens(opening, unitAt(view, at), unitAt(view, at + 1))) return NO_MATCH;
     let from = at;
     const quoted = isOf(unitAt(view, from), QUOTE);
     if (quoted) from++;

@@ -17,12 +17,12 @@ import {
   run,
   seq,
   times,
-  type Rule,
   word,
   wordEnd,
   words,
 } from "../grammar.ts";
 import { pattern, type Pattern } from "../pattern.ts";
+import type { Rule } from "../rule.ts";
 import { type View, unitAt } from "../view.ts";
 import { asValue, calledValue } from "./calls.ts";
 import { COMMANDS, PLAIN_COMMANDS } from "./shell-commands.ts";

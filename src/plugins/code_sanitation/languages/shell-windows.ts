@@ -18,13 +18,13 @@ import {
   run,
   seq,
   times,
-  type Rule,
   upTo,
   word,
   wordEnd,
   words,
 } from "../grammar.ts";
 import { pattern, type Pattern } from "../pattern.ts";
+import type { Rule } from "../rule.ts";
 import { unitAt } from "../view.ts";
 import { address } from "./shell-grammar.ts";
 

@@ -21,9 +21,9 @@ import {
   word,
   wordEnd,
   type Before,
-  type Rule,
   words,
 } from "../grammar.ts";
+import type { Rule } from "../rule.ts";
 import { unitAt, type View } from "../view.ts";
 import { apart, behindNumber, behindQuote, literal, operand, space, spaced } from "./sql-grammar.ts";
 

@@ -23,9 +23,9 @@ import {
   word,
   wordEnd,
   type Before,
-  type Rule,
   words,
 } from "../grammar.ts";
+import type { Rule } from "../rule.ts";
 import { unitAt, type View } from "../view.ts";
 
 const comment = any(

@@ -1,0 +1,64 @@
+// Openings: what a text may start with, two units deep, as a table. They spare most rules their work: words that share a
+// first letter are many, words that share the first two are few.
+import { BLANK, DIGIT, isOf, LETTER, lower, QUOTE } from "./char-classes.ts";
+import { BEYOND_ASCII, EDGE_SIZE, edgeOf, type Edge } from "./edge.ts";
+
+/** By first unit, as in an edge: a bit for each kind of second unit; none where the text cannot start so. */
+export type Opening = Int32Array;
+
+const ANY_KIND = -1;
+const OTHER = 0;
+const FIRST_LETTER = 1;
+const BLANKS = 27;
+const DIGITS = 28;
+const QUOTES = 29;
+const END = 30;
+
+/** What kind a second unit is: each letter its own, the rest by class. */
+const KIND_OF_SECOND = new Uint8Array(0x10000);
+for (let code = 0; code < BEYOND_ASCII; code++) KIND_OF_SECOND[code] = kindOf(code);
+
+function kindOf(code: number): number {
+  if (isOf(code, LETTER)) return lower(code) - 0x61 + FIRST_LETTER;
+  if (isOf(code, BLANK)) return BLANKS;
+  if (isOf(code, DIGIT)) return DIGITS;
+  if (isOf(code, QUOTE)) return QUOTES;
+  return code === 0 ? END : OTHER;
+}
+
+/** May a text start with these two? */
+export function opens(opening: Opening, first: number, second: number): boolean {
+  const seconds = opening[first < BEYOND_ASCII ? first : BEYOND_ASCII] as number;
+  return (seconds & (1 << (KIND_OF_SECOND[second] as number))) !== 0;
+}
+
+/** One of these, and anything behind it. */
+export function openingOf(units: Edge): Opening {
+  return Int32Array.from(units, (allowed) => (allowed === 1 ? ANY_KIND : 0));
+}
+
+/** One of these ASCII texts, case aside; anything behind a single character. */
+export function openingOfTexts(texts: Iterable<string>): Opening {
+  const opening = new Int32Array(EDGE_SIZE);
+  for (const text of texts) {
+    const seconds = text.length < 2 ? ANY_KIND : 1 << kindOf(text.charCodeAt(1));
+    for (const first of [text.charAt(0).toLowerCase(), text.charAt(0).toUpperCase()])
+      opening[first.charCodeAt(0)] = (opening[first.charCodeAt(0)] ?? 0) | seconds;
+  }
+  return opening;
+}
+
+export function joinOpenings(...openings: readonly Opening[]): Opening {
+  const joined = new Int32Array(EDGE_SIZE);
+  for (const one of openings) {
+    for (let first = 0; first < EDGE_SIZE; first++) joined[first] = (joined[first] ?? 0) | (one[first] ?? 0);
+  }
+  return joined;
+}
+
+/** The first units alone. */
+export function firstUnits(opening: Opening): Edge {
+  return edgeOf((code) => opening[code] !== 0);
+}
+
+export const OPENS_NOTHING: Opening = new Int32Array(EDGE_SIZE);
