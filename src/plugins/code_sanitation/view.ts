@@ -14,7 +14,7 @@ import {
 /** Zeroes behind the last unit, so that a grammar may look a few units past the end. */
 const PADDING = 8;
 /** Up to this many units views are written on sheets that are used again; a scan is synchronous and keeps none of them. */
-const SCRATCH_UNITS = 1 << 18;
+const SCRATCH_UNITS = 1 << 20;
 
 /** Counts what a scan does, so that a test can prove that the work grows with the text and with nothing else. */
 export interface WorkCounter {
