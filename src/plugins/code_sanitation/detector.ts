@@ -41,6 +41,12 @@ interface Gate {
   readonly length: number;
 }
 
+/** So many units are read before grammars look at what was noted in them. */
+const BLOCK = 4096;
+/** What the automaton notes in a block: the unit behind each trigger, and the state that stands for those that end there. */
+const notedEnds = new Int32Array(BLOCK);
+const notedStates = new Int16Array(BLOCK);
+
 const compiled = new Map<string, Detector>();
 
 /** The detector of these languages; the same one for the same set. `work` counts what its scans do. */
@@ -96,26 +102,45 @@ class PatternDetector implements Detector {
     return false;
   }
 
+  /** Block by block: first the automaton notes where triggers end, in a loop that does nothing else, then grammars look. */
   #scanStretch(view: View, from: number, to: number, found: Finding[], onlyFirst: boolean): boolean {
-    const { rows, classes, hits, shift } = this.#prefilter;
-    const gates = this.#gates;
+    const { rows, classes, shift } = this.#prefilter;
     const { codes } = view;
     view.work.steps += to - from;
     let state = 0;
     let covered = 0;
+    let index = from;
     // A trigger is told by the unit behind it, the last one by the unit behind the stretch.
-    for (let index = from; index <= to; index++) {
-      const left = state;
-      state = rows[(left << shift) | (classes[codes[index] as number] as number)] as number;
-      if (state >= 0) continue;
-      state = ~state;
-      if (index <= covered) continue;
-      const { prev, length } = gates[left] as Gate;
-      if (prev !== null && !edgeAllows(prev, unitAt(view, index - length - 1))) continue;
-      covered = this.#matchAll(view, hits[left] ?? [], index, found, covered);
+    while (index <= to) {
+      const stop = Math.min(index + BLOCK, to + 1);
+      let count = 0;
+      for (; index < stop; index++) {
+        const left = state;
+        state = rows[(left << shift) | (classes[codes[index] as number] as number)] as number;
+        if (state >= 0) continue;
+        state = ~state;
+        notedStates[count] = left;
+        notedEnds[count++] = index;
+      }
+      covered = this.#matchNoted(view, count, found, covered);
       if (onlyFirst && found.length > 0) return true;
     }
     return false;
+  }
+
+  /** Answers how far findings cover the view now. */
+  #matchNoted(view: View, count: number, found: Finding[], covered: number): number {
+    const { hits } = this.#prefilter;
+    const gates = this.#gates;
+    let farthest = covered;
+    for (let noted = 0; noted < count; noted++) {
+      const end = notedEnds[noted] as number;
+      const state = notedStates[noted] as number;
+      const { prev, length } = gates[state] as Gate;
+      if (end <= farthest || (prev !== null && !edgeAllows(prev, unitAt(view, end - length - 1)))) continue;
+      farthest = this.#matchAll(view, hits[state] ?? [], end, found, farthest);
+    }
+    return farthest;
   }
 
   /** Tries the grammars of all triggers that end here; answers how far findings cover the view now. */
