@@ -1,0 +1,102 @@
+// Gatehouse as the benchmarks start it: pinned, on free ports, its records kept from start to start.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { LAUNCHER, mintToken, TEST_SECRET, type ApiAnswer } from "../test/support/gatehouse-process.ts";
+import { GATEWAY_CORE } from "./cores.ts";
+import { freePort, startPinned, untilAnswered, type PinnedProcess } from "./pinned-process.ts";
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "gatehouse-bench-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export interface Gatehouse extends PinnedProcess {
+  readonly adminUrl: string;
+  readonly proxyUrl: string;
+  readonly readyMs: number;
+  create(path: string, body: unknown): Promise<ApiAnswer["body"]>;
+}
+
+export interface GatehouseOptions {
+  readonly dataDir: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cores?: string;
+  /** A file for the log; without one nothing is logged but faults, and nothing kept. */
+  readonly logTo?: string;
+}
+
+export async function startGatehouse({ dataDir, env, cores, logTo }: GatehouseOptions): Promise<Gatehouse> {
+  const [adminPort, proxyPort] = [freePort(), freePort()];
+  const [adminUrl, proxyUrl] = [`http://127.0.0.1:${adminPort}`, `http://127.0.0.1:${proxyPort}`];
+  const child = startPinned([LAUNCHER, "serve"], {
+    cores: cores ?? GATEWAY_CORE,
+    cwd: dataDir,
+    env: {
+      ADMIN_PORT: String(adminPort),
+      PROXY_PORT: String(proxyPort),
+      DATA_DIR: dataDir,
+      SERVER_SECRET_KEY: TEST_SECRET,
+      LOG_LEVEL: logTo === undefined ? "warn" : "info",
+      LOG_FORMAT: "json",
+      DRAIN_DELAY_MS: "0",
+      DRAIN_SECONDS: "1",
+      ...env,
+    },
+    ...(logTo !== undefined && { outputTo: logTo }),
+  });
+  const readyMs = await untilAnswered(child.startedAt, `${proxyUrl}/readyz`);
+  const token = mintToken({ SERVER_SECRET_KEY: TEST_SECRET });
+  const create = async (path: string, body: unknown) => {
+    const answer = await fetch(`${adminUrl}/api/v1${path}`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    const record = (await answer.json()) as ApiAnswer["body"];
+    if (answer.status !== 201) throw new Error(`${path}: ${answer.status} ${JSON.stringify(record)}`);
+    return record;
+  };
+  return { ...child, adminUrl, proxyUrl, readyMs, create };
+}
+
+/** What a route is made of, where it differs from one rule to one target. */
+export interface RouteOptions {
+  readonly gateway?: Readonly<Record<string, unknown>>;
+  readonly targets: readonly Readonly<Record<string, unknown>>[];
+  readonly rule?: Readonly<Record<string, unknown>>;
+  readonly path?: string;
+}
+
+export interface Route {
+  readonly gateway: string;
+  readonly service: string;
+  readonly rule: string;
+}
+
+export async function createRoute(gatehouse: Gatehouse, options: RouteOptions): Promise<Route> {
+  const { id: gateway } = await gatehouse.create("/gateways", { name: "bench", ...options.gateway });
+  const at = `/gateways/${gateway}`;
+  const { id: upstream } = await gatehouse.create(`${at}/upstreams`, {
+    name: "models",
+    targets: options.targets,
+  });
+  const { id: service } = await gatehouse.create(`${at}/services`, { name: "chat", upstream_id: upstream });
+  const { id: rule } = await gatehouse.create(`${at}/rules`, {
+    service_id: service,
+    path: options.path ?? "/v1/chat/completions",
+    methods: ["POST"],
+    ...options.rule,
+  });
+  return { gateway, service, rule };
+}
+
+/** A target that is the provider of the benchmark, with a credential as real ones have. */
+export function targetAt(url: string): Record<string, unknown> {
+  return {
+    provider: "bench",
+    base_url: url,
+    credentials: { header_name: "Authorization", header_value: "Bearer sk-bench-0123456789" },
+  };
+}

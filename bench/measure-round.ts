@@ -1,0 +1,73 @@
+// One round of one subject: started anew, warmed, put under load, and what it used meanwhile.
+import { usageOf } from "./process-usage.ts";
+import { untilAnswered } from "./pinned-process.ts";
+import type { Subject } from "./subjects.ts";
+import { runWrk } from "./wrk.ts";
+
+export interface Round {
+  readonly requestsPerSecond: number;
+  readonly cpuMicroseconds: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly idleMiB: number;
+  readonly steadyMiB: number;
+  readonly readyMs: number;
+  /** Requests that got no good answer; a round with any says nothing. */
+  readonly failed: number;
+}
+
+export interface RoundOptions {
+  readonly body: string;
+  readonly bodyFile: string;
+  readonly connections: number;
+  readonly seconds: number;
+}
+
+/** Long enough for a process to have done what it does after its start. */
+const SETTLE_MS = 500;
+const MEBIBYTE = 1024 * 1024;
+
+export async function measureRound(subject: Subject, options: RoundOptions): Promise<Round> {
+  const { body, bodyFile, connections, seconds } = options;
+  const started = await subject.start();
+  try {
+    const headers = { "Content-Type": "application/json", ...subject.headers };
+    // Ready is who answers the real request.
+    const readyMs = await untilAnswered(started.startedAt, started.url, { method: "POST", headers, body });
+    await Bun.sleep(SETTLE_MS);
+    const idle = usageOf(started.pid);
+    const load = { url: started.url, bodyFile, headers: subject.headers, connections };
+    await runWrk({ ...load, seconds: Math.max(1, seconds / 2) });
+    const scraping = scrape(started.metricsUrl);
+    const before = usageOf(started.pid);
+    const result = await runWrk({ ...load, seconds });
+    const after = usageOf(started.pid);
+    scraping.stop();
+    return {
+      requestsPerSecond: result.requestsPerSecond,
+      cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / result.requests,
+      p50Ms: result.p50Ms,
+      p99Ms: result.p99Ms,
+      idleMiB: idle.residentBytes / MEBIBYTE,
+      steadyMiB: after.residentBytes / MEBIBYTE,
+      readyMs,
+      failed: result.refused + result.broken,
+    };
+  } finally {
+    await started.stop();
+  }
+}
+
+/** Asks for the metrics once a second, more often than Prometheus does. */
+function scrape(url: string | undefined): { stop(): void } {
+  if (url === undefined) return { stop: () => undefined };
+  const timer = setInterval(
+    () =>
+      void fetch(url).then(
+        (answer) => answer.text(),
+        () => undefined,
+      ),
+    1000,
+  );
+  return { stop: () => clearInterval(timer) };
+}

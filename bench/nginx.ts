@@ -1,0 +1,67 @@
+// nginx twice: the provider that answers everything with one chat completion, and the proxy that is the limit.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { CHAT_ANSWER } from "./chat-payload.ts";
+import { startPinned, type PinnedProcess } from "./pinned-process.ts";
+
+const SEARCHED = `${process.env["PATH"] ?? ""}:/usr/sbin:/usr/local/sbin`;
+export const nginx = Bun.which("nginx", { PATH: SEARCHED });
+export const INSTALL_NGINX = "apt-get install nginx-light";
+
+export function startNginxProvider(folder: string, port: number, cores: string): PinnedProcess {
+  return start(folder, "provider", cores, [
+    "server {",
+    `  listen 127.0.0.1:${port} backlog=4096;`,
+    "  default_type application/json;",
+    `  location / { return 200 '${CHAT_ANSWER}'; }`,
+    "}",
+  ]);
+}
+
+/** As little as a reverse proxy can do: connections kept on both sides, no log. */
+export function startNginxProxy(
+  folder: string,
+  port: number,
+  provider: number,
+  cores: string,
+): PinnedProcess {
+  return start(folder, "proxy", cores, [
+    `upstream provider { server 127.0.0.1:${provider}; keepalive 256; keepalive_requests 100000000; }`,
+    "server {",
+    `  listen 127.0.0.1:${port} backlog=4096;`,
+    "  location / {",
+    "    proxy_pass http://provider;",
+    "    proxy_http_version 1.1;",
+    '    proxy_set_header Connection "";',
+    "  }",
+    "}",
+  ]);
+}
+
+function start(folder: string, name: string, cores: string, server: readonly string[]): PinnedProcess {
+  const home = join(folder, `nginx-${name}`);
+  mkdirSync(home, { recursive: true });
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+    (kind) => `  ${kind}_temp_path ${join(home, kind)};`,
+  );
+  const configuration = [
+    ...(process.getuid?.() === 0 ? ["user root;"] : []),
+    "worker_processes 1;",
+    `pid ${join(home, "pid")};`,
+    "error_log stderr error;",
+    "events { worker_connections 16384; }",
+    "http {",
+    "  access_log off;",
+    "  keepalive_requests 100000000;",
+    "  keepalive_timeout 600s;",
+    "  client_max_body_size 16m;",
+    "  client_body_buffer_size 2m;",
+    ...temporary,
+    ...server.map((line) => `  ${line}`),
+    "}",
+  ];
+  const file = join(home, "nginx.conf");
+  writeFileSync(file, configuration.join("\n"));
+  const command = [nginx ?? "nginx", "-p", home, "-e", "stderr", "-c", file, "-g", "daemon off;"];
+  return startPinned(command, { cores });
+}

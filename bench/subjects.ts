@@ -1,0 +1,98 @@
+// What stands side by side in `bench:peers`: how each is set up once, started anew every round, and asked.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { CHAT_PATH } from "./chat-payload.ts";
+import { GATEWAY_CORE } from "./cores.ts";
+import { seedBare, seedFull } from "./full-gatehouse.ts";
+import { startGatehouse } from "./gatehouse.ts";
+import { nginx, startNginxProxy } from "./nginx.ts";
+import { freePort, type PinnedProcess } from "./pinned-process.ts";
+import { installPortkey, portkeyHeaders, startPortkey } from "./portkey.ts";
+
+export interface StartedSubject extends PinnedProcess {
+  /** Where the chat completion is asked for. */
+  readonly url: string;
+  /** Where Prometheus would look, if it has such a place. */
+  readonly metricsUrl?: string;
+}
+
+export interface Subject {
+  readonly id: string;
+  readonly title: string;
+  readonly headers: Readonly<Record<string, string>>;
+  start(): Promise<StartedSubject>;
+}
+
+/** A subject, or why it is left out. */
+export type Prepared = Subject | string;
+
+export const PREPARE: Readonly<Record<string, (folder: string, providerPort: number) => Promise<Prepared>>> =
+  {
+    nginx: (folder, provider) =>
+      Promise.resolve(
+        nginx === null
+          ? "nginx is not installed"
+          : {
+              id: "nginx",
+              title: "nginx proxy_pass",
+              headers: {},
+              start: () => {
+                const port = freePort();
+                const child = startNginxProxy(folder, port, provider, GATEWAY_CORE);
+                return Promise.resolve({ ...child, url: `http://127.0.0.1:${port}${CHAT_PATH}` });
+              },
+            },
+      ),
+
+    bare: async (folder, provider) => {
+      const dataDir = newFolder(folder, "bare");
+      await seedBare(dataDir, `http://127.0.0.1:${provider}`);
+      return {
+        id: "bare",
+        title: "Gatehouse, bare",
+        headers: {},
+        start: async () => {
+          const gatehouse = await startGatehouse({ dataDir });
+          return { ...gatehouse, url: gatehouse.proxyUrl + CHAT_PATH };
+        },
+      };
+    },
+
+    full: async (folder, provider) => {
+      const dataDir = newFolder(folder, "full");
+      const key = await seedFull(dataDir, `http://127.0.0.1:${provider}`);
+      const logTo = join(folder, "access.log");
+      return {
+        id: "full",
+        title: "Gatehouse, full",
+        headers: { "X-GW-API-Key": key },
+        start: async () => {
+          writeFileSync(logTo, "");
+          const gatehouse = await startGatehouse({ dataDir, logTo });
+          const metricsUrl = `${gatehouse.adminUrl}/metrics`;
+          return { ...gatehouse, url: gatehouse.proxyUrl + CHAT_PATH, metricsUrl };
+        },
+      };
+    },
+
+    portkey: (_folder, provider) => {
+      const missing = installPortkey();
+      if (missing !== null) return Promise.resolve(missing);
+      return Promise.resolve({
+        id: "portkey",
+        title: "Portkey gateway",
+        headers: portkeyHeaders(`http://127.0.0.1:${provider}`),
+        start: () => {
+          const port = freePort();
+          const child = startPortkey(port, GATEWAY_CORE);
+          return Promise.resolve({ ...child, url: `http://127.0.0.1:${port}${CHAT_PATH}` });
+        },
+      });
+    },
+  };
+
+function newFolder(parent: string, name: string): string {
+  const folder = join(parent, name);
+  mkdirSync(folder);
+  return folder;
+}

@@ -1,0 +1,61 @@
+// Runs wrk, the load generator, and reads what it measured.
+import { join } from "node:path";
+import { onCores, OTHER_CORES } from "./cores.ts";
+
+export const wrk = Bun.which("wrk");
+export const INSTALL_WRK = "apt-get install wrk";
+
+const SCRIPT = join(import.meta.dir, "load/chat.lua");
+
+export interface Load {
+  readonly url: string;
+  readonly bodyFile: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly connections: number;
+  readonly seconds: number;
+  readonly cores?: string;
+}
+
+export interface LoadResult {
+  readonly requests: number;
+  readonly requestsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Answers that were not 2xx or 3xx. */
+  readonly refused: number;
+  /** Connections that broke, and answers that did not come. */
+  readonly broken: number;
+}
+
+interface Printed {
+  readonly requests: number;
+  readonly microseconds: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly refused: number;
+  readonly broken: number;
+}
+
+export async function runWrk(load: Load): Promise<LoadResult> {
+  const headers = Object.entries(load.headers ?? {}).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
+  const seconds = `${Math.max(1, Math.round(load.seconds))}s`;
+  const words = ["wrk", "-t1", `-c${load.connections}`, "-d", seconds, "--timeout", "10s", "-s", SCRIPT];
+  const child = Bun.spawn(onCores(load.cores ?? OTHER_CORES, [...words, ...headers, load.url]), {
+    env: { PATH: process.env["PATH"], BENCH_BODY: load.bodyFile },
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const printed = await new Response(child.stdout).text();
+  await child.exited;
+  const [, result] = /^RESULT (.*)$/m.exec(printed) ?? [];
+  if (result === undefined) throw new Error(`wrk gave no result:\n${printed}`);
+  const { requests, microseconds, p50, p99, refused, broken } = JSON.parse(result) as Printed;
+  return {
+    requests,
+    requestsPerSecond: requests / (microseconds / 1e6),
+    p50Ms: p50 / 1000,
+    p99Ms: p99 / 1000,
+    refused,
+    broken,
+  };
+}
