@@ -18,7 +18,8 @@ export interface PinnedOptions {
 
 const STOP_MS = 5000;
 const running = new Set<Bun.Subprocess>();
-process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
+// Not by force: a killed nginx leaves its workers behind.
+process.on("exit", () => running.forEach((child) => child.kill("SIGTERM")));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
 
 export function startPinned(command: readonly string[], options: PinnedOptions): PinnedProcess {

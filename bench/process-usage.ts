@@ -1,5 +1,5 @@
 // What a process and all that it started have used so far, read from /proc.
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 /** Linux tells user space of time in these, whatever the kernel counts in. */
 const TICKS_A_SECOND = 100;
@@ -11,18 +11,34 @@ export interface Usage {
 }
 
 export function usageOf(pid: number): Usage {
-  let [ticks, residentBytes, processes] = [0, 0, 0];
+  let [cpuMicroseconds, residentBytes, processes] = [0, 0, 0];
   for (const each of withDescendants(pid)) {
     const stat = read(`/proc/${each}/stat`);
     if (stat === null) continue;
-    // The name in brackets may hold anything; the fields behind it start with the state, the third of all.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    ticks += Number(fields[11]) + Number(fields[12]);
+    cpuMicroseconds += cpuIn(stat);
     const [, kilobytes = "0"] = /^VmRSS:\s+(\d+) kB/m.exec(read(`/proc/${each}/status`) ?? "") ?? [];
     residentBytes += Number(kilobytes) * 1024;
     processes++;
   }
-  return { cpuMicroseconds: (ticks / TICKS_A_SECOND) * 1e6, residentBytes, processes };
+  return { cpuMicroseconds, residentBytes, processes };
+}
+
+/** CPU of each thread of one process, by its name. */
+export function threadsOf(pid: number): Map<string, number> {
+  const threads = new Map<string, number>();
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const stat = read(`/proc/${pid}/task/${thread}/stat`);
+    if (stat === null) continue;
+    const name = Number(thread) === pid ? "main" : stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")"));
+    threads.set(name, (threads.get(name) ?? 0) + cpuIn(stat));
+  }
+  return threads;
+}
+
+/** The name in brackets may hold anything; the fields behind it start with the state, the third of all. */
+function cpuIn(stat: string): number {
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return ((Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND) * 1e6;
 }
 
 function withDescendants(pid: number): number[] {

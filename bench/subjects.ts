@@ -20,7 +20,8 @@ export interface Subject {
   readonly id: string;
   readonly title: string;
   readonly headers: Readonly<Record<string, string>>;
-  start(): Promise<StartedSubject>;
+  /** `env` reaches the process, where it reads any. */
+  start(env?: Readonly<Record<string, string>>): Promise<StartedSubject>;
 }
 
 /** A subject, or why it is left out. */
@@ -51,8 +52,8 @@ export const PREPARE: Readonly<Record<string, (folder: string, providerPort: num
         id: "bare",
         title: "Gatehouse, bare",
         headers: {},
-        start: async () => {
-          const gatehouse = await startGatehouse({ dataDir });
+        start: async (env = {}) => {
+          const gatehouse = await startGatehouse({ dataDir, env });
           return { ...gatehouse, url: gatehouse.proxyUrl + CHAT_PATH };
         },
       };
@@ -66,9 +67,9 @@ export const PREPARE: Readonly<Record<string, (folder: string, providerPort: num
         id: "full",
         title: "Gatehouse, full",
         headers: { "X-GW-API-Key": key },
-        start: async () => {
+        start: async (env = {}) => {
           writeFileSync(logTo, "");
-          const gatehouse = await startGatehouse({ dataDir, logTo });
+          const gatehouse = await startGatehouse({ dataDir, env, logTo });
           const metricsUrl = `${gatehouse.adminUrl}/metrics`;
           return { ...gatehouse, url: gatehouse.proxyUrl + CHAT_PATH, metricsUrl };
         },
