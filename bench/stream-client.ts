@@ -1,0 +1,122 @@
+// Many streams at once over raw sockets, as cheap as can be: it only looks for the times in what arrives.
+import { DONE, STAMP_DIGITS, STAMP_MARK, wallMicroseconds } from "./stream-events.ts";
+
+const MARK = STAMP_MARK.charCodeAt(0);
+const ZERO = 0x30;
+/** Streams that are being opened at a time. */
+const OPENING = 16;
+const OPEN_DEADLINE_MS = 60_000;
+const END_DEADLINE_MS = 15_000;
+
+interface StreamState {
+  askedAt: number;
+  isOpen: boolean;
+  isComplete: boolean;
+  isClosed: boolean;
+  /** The end of what came before, while the last event is looked for. */
+  tail: string;
+}
+
+export class StreamClient {
+  /** Milliseconds from the request to the first event, a stream each. */
+  readonly firstEvents: number[] = [];
+  /** Milliseconds from the provider's sending to here, an event each, while `isMeasuring`. */
+  delays: number[] = [];
+  isMeasuring = false;
+  events = 0;
+  broken = 0;
+  complete = 0;
+  readonly #sockets: Bun.Socket<StreamState>[] = [];
+  #isEnding = false;
+  #opening = 0;
+
+  constructor(
+    readonly host: string,
+    readonly port: number,
+    readonly request: string,
+  ) {}
+
+  async open(streams: number): Promise<void> {
+    const deadline = performance.now() + OPEN_DEADLINE_MS;
+    for (let index = 0; index < streams; index++) {
+      while (this.#opening >= OPENING && performance.now() < deadline) await Bun.sleep(1);
+      this.#opening++;
+      this.#connect().catch(() => this.#lose());
+    }
+    while (this.#opening > 0 && performance.now() < deadline) await Bun.sleep(5);
+  }
+
+  /** Waits until every stream has come to its end, good or bad. */
+  async ended(finish: () => Promise<unknown>): Promise<void> {
+    this.#isEnding = true;
+    await finish();
+    const deadline = performance.now() + END_DEADLINE_MS;
+    const isOver = () => this.#sockets.every(({ data }) => data.isComplete || data.isClosed);
+    while (!isOver() && performance.now() < deadline) await Bun.sleep(20);
+    for (const socket of this.#sockets) socket.terminate();
+  }
+
+  async #connect(): Promise<void> {
+    const data: StreamState = { askedAt: 0, isOpen: false, isComplete: false, isClosed: false, tail: "" };
+    const socket = await Bun.connect<StreamState>({
+      hostname: this.host,
+      port: this.port,
+      data,
+      socket: this.#events,
+    });
+    this.#sockets.push(socket);
+  }
+
+  #lose(): void {
+    this.broken++;
+    this.#opening--;
+  }
+
+  readonly #events: Bun.SocketHandler<StreamState> = {
+    open: (socket) => {
+      socket.data.askedAt = wallMicroseconds();
+      socket.write(this.request);
+    },
+    data: (socket, bytes) => this.#received(socket, bytes),
+    close: ({ data }) => {
+      data.isClosed = true;
+      if (data.isComplete) return;
+      this.broken++;
+      if (!data.isOpen) this.#opening--;
+    },
+    error: () => undefined,
+  };
+
+  #received({ data }: Bun.Socket<StreamState>, bytes: Buffer): void {
+    const now = wallMicroseconds();
+    for (let at = bytes.indexOf(MARK); at >= 0; at = bytes.indexOf(MARK, at + 1)) {
+      this.events++;
+      if (!data.isOpen) {
+        data.isOpen = true;
+        this.#opening--;
+        this.firstEvents.push((now - data.askedAt) / 1000);
+      } else if (this.isMeasuring) {
+        const sentAt = digitsAt(bytes, at + 1);
+        if (sentAt > 0) this.delays.push((now - sentAt) / 1000);
+      }
+    }
+    if (this.#isEnding && !data.isComplete) {
+      const text = data.tail + bytes.toString("latin1");
+      data.isComplete = text.includes(DONE);
+      data.tail = text.slice(-DONE.length);
+      if (data.isComplete) this.complete++;
+    }
+  }
+}
+
+/** The number there; 0 where it is cut in two, which is rare enough to be left out. */
+function digitsAt(bytes: Buffer, at: number): number {
+  if (at + STAMP_DIGITS > bytes.length) return 0;
+  let value = 0;
+  for (let index = at; index < at + STAMP_DIGITS; index++) {
+    const digit = (bytes[index] as number) - ZERO;
+    if (digit < 0 || digit > 9) return 0;
+    value = value * 10 + digit;
+  }
+  return value;
+}

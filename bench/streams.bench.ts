@@ -1,0 +1,174 @@
+// `npm run bench:streams`: what many concurrent event streams through one process cost, against the direct connection
+// in the same run: time to first event and delay of each event, streams lost, memory a stream, CPU an event.
+// Flags: --streams 100,1000,5000,10000 --seconds 5 --rate 20 (events a second on each) --out file.json
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { CHAT_PATH } from "./chat-payload.ts";
+import { leaveGatewayCore, OTHER_CORES } from "./cores.ts";
+import { numbersIn, readFlags } from "./flags.ts";
+import { createRoute, startGatehouse, targetAt, temporaryFolder } from "./gatehouse.ts";
+import { keepResults, printGrid, shown, type GridRow } from "./grid.ts";
+import { freePort, startPinned } from "./pinned-process.ts";
+import { usageOf } from "./process-usage.ts";
+import { quantile } from "./report.ts";
+import { StreamClient } from "./stream-client.ts";
+
+const flags = readFlags("bench:streams", { streams: "100,1000,5000,10000", seconds: 5, rate: 20, out: "" });
+const SETTLE_MS = 1000;
+/** What a process has open besides its streams. */
+const SPARE_FILES = 200;
+const WARM_ROUNDS = 10;
+const WARM_STREAMS = 50;
+const KIBIBYTE = 1024;
+
+leaveGatewayCore();
+const folder = temporaryFolder();
+const providerPort = freePort();
+const provider = startPinned(
+  [
+    process.execPath,
+    join(import.meta.dir, "stream-provider.ts"),
+    String(providerPort),
+    String(1000 / flags.rate),
+  ],
+  { cores: OTHER_CORES },
+);
+const providerUrl = `http://127.0.0.1:${providerPort}`;
+while (!(await fetch(`${providerUrl}/finish`).catch(() => null))?.ok) await Bun.sleep(5);
+{
+  const gatehouse = await startGatehouse({ dataDir: folder });
+  await createRoute(gatehouse, { targets: [targetAt(providerUrl)] });
+  await gatehouse.stop();
+}
+
+interface Measured {
+  readonly streams: number;
+  readonly lost: number;
+  readonly firstP50: number;
+  readonly firstP99: number;
+  readonly delayP50: number;
+  readonly delayP99: number;
+  /** Events that arrived, as a share of those due. */
+  readonly arrived: number;
+  readonly gatewayBusy: number;
+  readonly toolBusy: number;
+  readonly cpuAnEvent: number;
+  readonly kibAStream: number;
+}
+
+const results: { direct: Measured; gateway: Measured }[] = [];
+for (const asked of numbersIn(flags.streams)) {
+  const streams = Math.min(asked, Math.floor((openFilesAllowed() - SPARE_FILES) / 2));
+  if (streams < asked)
+    console.log(
+      `${asked} streams need ${2 * asked + SPARE_FILES} open files in the gateway and ${openFilesAllowed()} are ` +
+        `allowed (ulimit -n): ${streams} instead`,
+    );
+  const direct = await measure(streams, providerPort, null);
+  const gatehouse = await startGatehouse({ dataDir: folder });
+  const port = Number(new URL(gatehouse.proxyUrl).port);
+  for (let round = 0; round < WARM_ROUNDS; round++) await warm(port);
+  const gateway = await measure(streams, port, gatehouse.pid);
+  await gatehouse.stop();
+  results.push({ direct, gateway });
+  console.log(`${streams} streams measured`);
+}
+print();
+keepResults("streams", flags.out, { flags, results });
+process.exit(0);
+
+/** The first streams of a process pay for its compiler. */
+async function warm(port: number): Promise<void> {
+  const client = new StreamClient("127.0.0.1", port, requestTo(port));
+  await client.open(WARM_STREAMS);
+  await client.ended(() => fetch(`${providerUrl}/finish`));
+}
+
+function requestTo(port: number): string {
+  const body =
+    '{"model":"gpt-4o-mini","stream":true,"messages":[{"role":"user","content":"When does it open?"}]}';
+  const head = `POST ${CHAT_PATH} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\n`;
+  return `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+async function measure(streams: number, port: number, gatewayPid: number | null): Promise<Measured> {
+  const client = new StreamClient("127.0.0.1", port, requestTo(port));
+  const gatewayUsage = () => (gatewayPid === null ? null : usageOf(gatewayPid));
+  const toolCpu = () =>
+    usageOf(provider.pid).cpuMicroseconds + process.cpuUsage().user + process.cpuUsage().system;
+  await Bun.sleep(SETTLE_MS / 2);
+  const idle = gatewayUsage();
+  await client.open(streams);
+  await Bun.sleep(SETTLE_MS);
+  const [gatewayBefore, toolBefore, eventsBefore] = [gatewayUsage(), toolCpu(), client.events];
+  const startedAt = performance.now();
+  client.isMeasuring = true;
+  await Bun.sleep(flags.seconds * 1000);
+  client.isMeasuring = false;
+  const seconds = (performance.now() - startedAt) / 1000;
+  const [gatewayAfter, toolAfter, events] = [gatewayUsage(), toolCpu(), client.events - eventsBefore];
+  await client.ended(() => fetch(`${providerUrl}/finish`));
+  const gatewayCpu = (gatewayAfter?.cpuMicroseconds ?? 0) - (gatewayBefore?.cpuMicroseconds ?? 0);
+  return {
+    streams,
+    lost: streams - client.complete,
+    firstP50: quantile(client.firstEvents, 0.5),
+    firstP99: quantile(client.firstEvents, 0.99),
+    delayP50: quantile(client.delays, 0.5),
+    delayP99: quantile(client.delays, 0.99),
+    arrived: events / (streams * flags.rate * seconds),
+    gatewayBusy: gatewayCpu / 1e6 / seconds,
+    toolBusy: (toolAfter - toolBefore) / 1e6 / seconds,
+    cpuAnEvent: gatewayCpu / events,
+    kibAStream: ((gatewayAfter?.residentBytes ?? 0) - (idle?.residentBytes ?? 0)) / streams / KIBIBYTE,
+  };
+}
+
+function openFilesAllowed(): number {
+  const [, allowed = "1024"] =
+    /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
+  return Number(allowed);
+}
+
+function print(): void {
+  const percent = (share: number) => `${shown(share * 100)} %`;
+  const timing = ({ firstP50, firstP99, delayP50, delayP99 }: Measured) => [
+    firstP50,
+    firstP99,
+    delayP50,
+    delayP99,
+  ];
+  const rows = results.flatMap(({ direct, gateway }): GridRow[] => [
+    {
+      name: `${direct.streams.toLocaleString("en")} direct`,
+      cells: [
+        ...timing(direct).map(shown),
+        String(direct.lost),
+        percent(direct.arrived),
+        percent(direct.toolBusy),
+      ],
+    },
+    {
+      name: "  through Gatehouse",
+      cells: [
+        ...timing(gateway).map(shown),
+        String(gateway.lost),
+        percent(gateway.arrived),
+        percent(gateway.toolBusy),
+        percent(gateway.gatewayBusy),
+        shown(gateway.cpuAnEvent),
+        shown(gateway.kibAStream),
+      ],
+    },
+    {
+      name: "  added",
+      cells: timing(gateway).map((value, index) => shown(value - (timing(direct)[index] ?? 0))),
+    },
+  ]);
+  const names = ["first p50", "first p99", "event p50", "event p99", "lost", "arrived"];
+  printGrid(
+    `Streams of ${flags.rate} events a second, measured for ${flags.seconds} s; times in ms`,
+    [...names, "tool busy", "gateway busy", "CPU µs/event", "KiB/stream"],
+    rows,
+  );
+}
