@@ -10,6 +10,8 @@ const SCRIPT = join(import.meta.dir, "load/chat.lua");
 export interface Load {
   readonly url: string;
   readonly bodyFile: string;
+  /** Lines of a path, or a path and a header's name and value, taken in turn instead of the URL's path. */
+  readonly variantsFile?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly connections: number;
   readonly seconds: number;
@@ -41,7 +43,11 @@ export async function runWrk(load: Load): Promise<LoadResult> {
   const seconds = `${Math.max(1, Math.round(load.seconds))}s`;
   const words = ["wrk", "-t1", `-c${load.connections}`, "-d", seconds, "--timeout", "10s", "-s", SCRIPT];
   const child = Bun.spawn(onCores(load.cores ?? OTHER_CORES, [...words, ...headers, load.url]), {
-    env: { PATH: process.env["PATH"], BENCH_BODY: load.bodyFile },
+    env: {
+      PATH: process.env["PATH"],
+      BENCH_BODY: load.bodyFile,
+      ...(load.variantsFile !== undefined && { BENCH_VARIANTS: load.variantsFile }),
+    },
     stdout: "pipe",
     stderr: "inherit",
   });

@@ -1,9 +1,25 @@
--- A POST of the file BENCH_BODY by every connection; the result as one line of JSON.
+-- A POST of the file BENCH_BODY, again and again; the result as one line of JSON.
+-- BENCH_VARIANTS: a file with a path and a header's name and value on each line, taken in turn.
 local file = assert(io.open(os.getenv("BENCH_BODY"), "rb"))
 wrk.method = "POST"
 wrk.body = file:read("*a")
 wrk.headers["Content-Type"] = "application/json"
 file:close()
+
+if os.getenv("BENCH_VARIANTS") then
+  local requests, last = {}, 0
+  function init()
+    for line in io.lines(os.getenv("BENCH_VARIANTS")) do
+      local path, name, value = line:match("^(%S+) ?(%S*) ?(%S*)$")
+      if name ~= "" then wrk.headers[name] = value end
+      requests[#requests + 1] = wrk.format(nil, path)
+    end
+  end
+  function request()
+    last = last % #requests + 1
+    return requests[last]
+  end
+end
 
 function done(summary, latency)
   local errors = summary.errors
