@@ -18,6 +18,40 @@ export function startNginxProvider(folder: string, port: number, cores: string):
   ]);
 }
 
+export interface TlsProvider {
+  readonly port: number;
+  readonly http2: boolean;
+  /** Null: plain HTTP. */
+  readonly certificate: { readonly certFile: string; readonly keyFile: string } | null;
+  /** Where the answers come from. */
+  readonly backend: number;
+  /** Gets a line of "protocol, number of this request on its connection" for each request. */
+  readonly accessLog: string;
+}
+
+/** A provider's front as most are: TLS ends here, connections are kept. */
+export function startNginxFront(folder: string, options: TlsProvider, cores: string): PinnedProcess {
+  const { port, http2, certificate, backend, accessLog } = options;
+  const words = certificate === null ? "" : http2 ? " ssl http2" : " ssl";
+  return start(folder, `front-${port}`, cores, [
+    "log_format reuse '$server_protocol $connection_requests';",
+    `upstream backend { server 127.0.0.1:${backend}; keepalive 1024; keepalive_requests 100000000; }`,
+    "server {",
+    `  listen 127.0.0.1:${port}${words} backlog=4096;`,
+    ...(certificate === null
+      ? []
+      : [`  ssl_certificate ${certificate.certFile};`, `  ssl_certificate_key ${certificate.keyFile};`]),
+    "  http2_max_concurrent_streams 1024;",
+    `  access_log ${accessLog} reuse buffer=64k flush=1s;`,
+    "  location / {",
+    "    proxy_pass http://backend;",
+    "    proxy_http_version 1.1;",
+    '    proxy_set_header Connection "";',
+    "  }",
+    "}",
+  ]);
+}
+
 /** As little as a reverse proxy can do: connections kept on both sides, no log. */
 export function startNginxProxy(
   folder: string,
