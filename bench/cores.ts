@@ -1,5 +1,5 @@
 // Which core the gateway runs on and which are left to everything else, so that what is measured has a core to itself.
-import { availableParallelism } from "node:os";
+import { availableParallelism, loadavg } from "node:os";
 
 const count = availableParallelism();
 const taskset = Bun.which("taskset");
@@ -14,8 +14,14 @@ export function onCores(cores: string, command: readonly string[]): string[] {
   return isPinned ? ["taskset", "-c", cores, ...command] : [...command];
 }
 
-/** The benchmark itself makes way for the gateway; what it starts inherits that. */
+/** Says how busy the machine is, and makes way for the gateway; what is started from here inherits that. */
 export function leaveGatewayCore(): void {
+  const [load = 0] = loadavg();
+  if (load > 1)
+    console.log(
+      `The machine is busy (load ${load.toFixed(1)} on ${count} cores): times and throughput are indicative only; ` +
+        "judge by the CPU a request.",
+    );
   if (!isPinned) {
     console.log(
       "Not pinned: this needs taskset (apt-get install util-linux) and two cores. The figures are rough.",

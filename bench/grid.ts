@@ -1,6 +1,6 @@
 // Prints a table whose first column names the row, and keeps results as JSON.
 import { mkdirSync, writeFileSync } from "node:fs";
-import { cpus } from "node:os";
+import { cpus, loadavg } from "node:os";
 import { dirname, join } from "node:path";
 
 export interface GridRow {
@@ -37,7 +37,13 @@ export function keepResults(bench: string, out: string, results: unknown): void 
   const file = out === "" ? join(import.meta.dir, "results", `${bench}-${stamp}.json`) : out;
   mkdirSync(dirname(file), { recursive: true });
   const cpu = cpus();
-  const machine = { cpu: cpu[0]?.model, cores: cpu.length, kernel: process.platform, bun: Bun.version };
+  const machine = {
+    cpu: cpu[0]?.model,
+    cores: cpu.length,
+    kernel: process.platform,
+    bun: Bun.version,
+    load: loadavg(),
+  };
   writeFileSync(
     file,
     `${JSON.stringify({ bench, at: new Date().toISOString(), machine, results }, null, 2)}\n`,

@@ -1,0 +1,136 @@
+// `npm run bench:workers`: throughput and CPU a request of one worker process against two, counters in a Redis.
+// Flags: --rounds 3 --seconds 5 --connections 128 --workers 1,2 --only bare,full --out file.json
+// With four cores or more the workers have as many as they are and the load the rest; with fewer all share all.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { hasRedis, startRedis } from "../test/support/redis.ts";
+import { CHAT_PATH, chatBody } from "./chat-payload.ts";
+import { ALL_CORES } from "./cores.ts";
+import { numbersIn, readFlags } from "./flags.ts";
+import { seedBare, seedFull } from "./full-gatehouse.ts";
+import { startGatehouse, temporaryFolder } from "./gatehouse.ts";
+import { keepResults, printGrid, ratio, shown } from "./grid.ts";
+import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
+import { freePort } from "./pinned-process.ts";
+import { usageOf } from "./process-usage.ts";
+import { median } from "./report.ts";
+import { INSTALL_WRK, runWrk, wrk } from "./wrk.ts";
+
+const flags = readFlags("bench:workers", {
+  rounds: 3,
+  seconds: 5,
+  connections: 128,
+  workers: "1,2",
+  only: "bare,full",
+  out: "",
+});
+if (wrk === null || nginx === null || !hasRedis) {
+  console.log(
+    `SKIPPED: this needs wrk (${INSTALL_WRK}), nginx (${INSTALL_NGINX}) and Redis (apt-get install redis-server).`,
+  );
+  process.exit(0);
+}
+const counts = numbersIn(flags.workers);
+const most = Math.max(...counts);
+const cores = availableParallelism();
+const isApart = cores >= most + 2;
+const gatewayCores = isApart ? `0-${most - 1}` : ALL_CORES;
+const loadCores = isApart ? `${most}-${cores - 1}` : ALL_CORES;
+if (!isApart)
+  console.log(
+    `${cores} cores for ${most} workers and the load: judge by the CPU a request, not the throughput.`,
+  );
+
+const folder = temporaryFolder();
+const providerPort = freePort();
+startNginxProvider(folder, providerPort, loadCores);
+const bodyFile = join(folder, "body.json");
+writeFileSync(bodyFile, chatBody());
+const redis = await startRedis(["--appendonly", "no"]);
+
+interface Sample {
+  readonly requestsPerSecond: number;
+  readonly cpuMicroseconds: number;
+  readonly processes: number;
+  readonly failed: number;
+}
+
+interface Setup {
+  readonly kind: string;
+  readonly workers: number;
+  readonly dataDir: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly samples: Sample[];
+}
+
+const setups: Setup[] = [];
+for (const kind of flags.only.split(",")) {
+  const dataDir = join(folder, kind);
+  mkdirSync(dataDir);
+  const headers = await seed(kind, dataDir);
+  for (const workers of counts) setups.push({ kind, workers, dataDir, headers, samples: [] });
+}
+for (let round = 0; round < flags.rounds; round++) {
+  for (const setup of setups) setup.samples.push(await sample(setup));
+}
+await redis.stop();
+if (setups.some(({ workers, samples }) => samples.some(({ processes }) => processes < workers)))
+  console.log("Fewer processes than WORKERS asked for: the setting is not in force here.");
+
+const middle = ({ samples }: Setup, field: keyof Sample) => median(samples.map((each) => each[field]));
+printGrid(
+  `Workers: ${flags.connections} connections, ${flags.rounds} rounds of ${flags.seconds} s, medians`,
+  ["processes", "requests/s", "to the first", "CPU µs/req", "to the first", "failed"],
+  setups.map((setup) => {
+    const first = setups.find(({ kind }) => kind === setup.kind) ?? setup;
+    return {
+      name: `${setup.kind}, WORKERS=${setup.workers}`,
+      cells: [
+        String(middle(setup, "processes")),
+        shown(middle(setup, "requestsPerSecond")),
+        ratio(middle(setup, "requestsPerSecond"), middle(first, "requestsPerSecond")),
+        shown(middle(setup, "cpuMicroseconds")),
+        ratio(middle(setup, "cpuMicroseconds"), middle(first, "cpuMicroseconds")),
+        String(setup.samples.reduce((sum, { failed }) => sum + failed, 0)),
+      ],
+    };
+  }),
+);
+keepResults("workers", flags.out, {
+  flags,
+  setups: setups.map(({ kind, workers, samples }) => ({ kind, workers, samples })),
+});
+process.exit(0);
+
+/** Returns the headers that its requests need. */
+async function seed(kind: string, dataDir: string): Promise<Record<string, string>> {
+  const url = `http://127.0.0.1:${providerPort}`;
+  if (kind === "full") return { "X-GW-API-Key": await seedFull(dataDir, url) };
+  await seedBare(dataDir, url);
+  return {};
+}
+
+async function sample({ kind, workers, dataDir, headers }: Setup): Promise<Sample> {
+  const gatehouse = await startGatehouse({
+    dataDir,
+    cores: gatewayCores,
+    env: { WORKERS: String(workers), REDIS_URL: redis.url },
+    ...(kind === "full" && { logTo: join(folder, "access.log") }),
+  });
+  try {
+    const load = { url: gatehouse.proxyUrl + CHAT_PATH, bodyFile, headers, connections: flags.connections };
+    await runWrk({ ...load, cores: loadCores, seconds: Math.max(1, flags.seconds / 2) });
+    const before = usageOf(gatehouse.pid);
+    const result = await runWrk({ ...load, cores: loadCores, seconds: flags.seconds });
+    const after = usageOf(gatehouse.pid);
+    return {
+      requestsPerSecond: result.requestsPerSecond,
+      cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / result.requests,
+      processes: after.processes,
+      failed: result.refused + result.broken,
+    };
+  } finally {
+    await gatehouse.stop();
+  }
+}
