@@ -2,7 +2,7 @@
 import { usageOf } from "./process-usage.ts";
 import { untilAnswered } from "./pinned-process.ts";
 import type { Subject } from "./subjects.ts";
-import { runWrk } from "./wrk.ts";
+import { runWrk, type Load } from "./wrk.ts";
 
 export interface Round {
   readonly requestsPerSecond: number;
@@ -21,15 +21,21 @@ export interface RoundOptions {
   readonly bodyFile: string;
   readonly connections: number;
   readonly seconds: number;
+  /** For the subject's process. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** Long enough for a process to have done what it does after its start. */
 const SETTLE_MS = 500;
+/** Enough for the compilers of the runtimes to have come to rest. */
+const WARM_REQUESTS = 5000;
+/** Times the length of a round. */
+const WARM_AT_MOST = 5;
 const MEBIBYTE = 1024 * 1024;
 
 export async function measureRound(subject: Subject, options: RoundOptions): Promise<Round> {
-  const { body, bodyFile, connections, seconds } = options;
-  const started = await subject.start();
+  const { body, bodyFile, connections, seconds, env } = options;
+  const started = await subject.start(env);
   try {
     const headers = { "Content-Type": "application/json", ...subject.headers };
     // Ready is who answers the real request.
@@ -37,7 +43,7 @@ export async function measureRound(subject: Subject, options: RoundOptions): Pro
     await Bun.sleep(SETTLE_MS);
     const idle = usageOf(started.pid);
     const load = { url: started.url, bodyFile, headers: subject.headers, connections };
-    await runWrk({ ...load, seconds: Math.max(1, seconds / 2) });
+    await warm(load, seconds);
     const scraping = scrape(started.metricsUrl);
     const before = usageOf(started.pid);
     const result = await runWrk({ ...load, seconds });
@@ -56,6 +62,14 @@ export async function measureRound(subject: Subject, options: RoundOptions): Pro
   } finally {
     await started.stop();
   }
+}
+
+/** A slow gateway gets as many requests to warm up with as a fast one, though not for ever. */
+async function warm(load: Omit<Load, "seconds">, seconds: number): Promise<void> {
+  let requests = 0;
+  const deadline = performance.now() + WARM_AT_MOST * seconds * 1000;
+  while (requests < WARM_REQUESTS && performance.now() < deadline)
+    requests += (await runWrk({ ...load, seconds: Math.max(1, seconds / 2) })).requests;
 }
 
 /** Asks for the metrics once a second, more often than Prometheus does. */

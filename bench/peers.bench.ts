@@ -1,5 +1,6 @@
 // `npm run bench:peers`: nginx, Gatehouse bare and full, and Portkey's gateway, side by side in one run.
 // Flags: --rounds 5 --seconds 5 --connections 64 --only nginx,bare,full,portkey --out file.json
+//        --env 'NAME=value NAME=value' for Gatehouse's processes, to try what a setting or a flag of the runtime does
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chatBody } from "./chat-payload.ts";
@@ -26,7 +27,20 @@ const COLUMNS = {
 type Column = keyof typeof COLUMNS;
 const columns = Object.keys(COLUMNS) as Column[];
 
-const flags = readFlags("bench:peers", { rounds: 5, seconds: 5, connections: 64, only: "", out: "" });
+const flags = readFlags("bench:peers", {
+  rounds: 5,
+  seconds: 5,
+  connections: 64,
+  only: "",
+  env: "",
+  out: "",
+});
+const env = Object.fromEntries(
+  flags.env
+    .split(" ")
+    .filter(Boolean)
+    .map((pair) => pair.split(/=(.*)/s).slice(0, 2)),
+);
 const wanted = flags.only === "" ? Object.keys(PREPARE) : flags.only.split(",");
 const unknown = wanted.filter((id) => PREPARE[id] === undefined);
 if (unknown.length > 0) {
@@ -58,7 +72,7 @@ for (const id of wanted) {
 const rounds = new Map<string, Round[]>(subjects.map(({ id }) => [id, []]));
 for (let round = 1; round <= flags.rounds; round++) {
   for (const subject of subjects) {
-    const measured = await measureRound(subject, { body, bodyFile, ...flags });
+    const measured = await measureRound(subject, { body, bodyFile, ...flags, env });
     rounds.get(subject.id)!.push(measured);
     const failed = measured.failed === 0 ? "" : `, ${measured.failed} FAILED`;
     console.log(
