@@ -6,6 +6,7 @@ import { requestIdFrom } from "../base/ids.ts";
 import type { RequestTarget } from "../base/request-target.ts";
 import type { CurrentConfiguration } from "../snapshot/current.ts";
 import type { Log } from "../telemetry/log.ts";
+import { UpstreamFault } from "../upstream/upstream-fault.ts";
 import { attempt } from "./attempt.ts";
 import { authenticate } from "./authenticate.ts";
 import { clientAddress } from "./client-address.ts";
@@ -16,6 +17,7 @@ import { finish } from "./finish.ts";
 import type { InFlight } from "./in-flight.ts";
 import { listModels, MODELS_PATH } from "./list-models.ts";
 import { matchRule } from "./match-rule.ts";
+import { nextTurn } from "./next-turn.ts";
 import { readRequestBody } from "./read-body.ts";
 import { relay } from "./relay.ts";
 import { runPreRequest } from "./run-plugins.ts";
@@ -108,6 +110,9 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     const { total } = rule.upstream.timeouts;
     const reading = readRequestBody(exchange, parts.maxBodyBytes, needs);
     await (total === null ? reading : Promise.race([reading, exchange.limitTotal(total)]));
+    // Nothing is done for a request whose client is told 400 for what stands behind it.
+    await nextTurn();
+    if (exchange.hasClientLeft) throw new UpstreamFault("client_left");
     if (chain !== null && chain.pre_request !== null) {
       const answered = await runPreRequest(exchange, chain, stepParts);
       if (answered !== null) {

@@ -1,0 +1,148 @@
+// Mutated requests in numbers, over raw sockets: the process lives, every request that a client was answered for became
+// exactly one request of the provider, and the provider got none besides. GATEHOUSE_MUTANTS=200000 is the full run;
+// GATEHOUSE_SEED repeats one.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { seedRoute } from "../support/proxy-fixtures.ts";
+import { mutatedRequest, randomFrom } from "./request-mutations.ts";
+import { startRecordingUpstream, type RecordingUpstream } from "./recording-upstream.ts";
+import { complaints } from "./process-watch.ts";
+
+const MUTANTS = Number(process.env["GATEHOUSE_MUTANTS"] ?? 2000);
+const SEED = Number(process.env["GATEHOUSE_SEED"] ?? Math.floor(Math.random() * 1e9));
+const BATCH = 200;
+const PATH = "/mutants";
+const DEADLINE_MS = 60_000 + MUTANTS * 5;
+
+let gatehouse: GatehouseProcess;
+let upstream: RecordingUpstream;
+beforeAll(async () => {
+  upstream = startRecordingUpstream();
+  gatehouse = await startGatehouseProcess();
+  await seedRoute(gatehouse, {
+    upstream: { targets: [{ provider: "recording", base_url: upstream.url, path: "" }] },
+    rule: { path: `${PATH}/*`, methods: ["GET", "POST", "PUT", "DELETE"] },
+  });
+}, 30_000);
+afterAll(async () => {
+  await gatehouse.stop();
+  upstream.stop();
+});
+
+class Mutant {
+  readonly #pieces: Buffer[] = [];
+  #socket: Bun.Socket<Mutant> | null = null;
+  isClosed = false;
+
+  constructor(readonly sent: string) {}
+
+  async send(port: number): Promise<void> {
+    this.#socket = await Bun.connect<Mutant>({
+      hostname: "127.0.0.1",
+      port,
+      data: this,
+      socket: {
+        // In one write: what stands behind a request must be there when the request is.
+        open: (socket) => void socket.write(Buffer.from(this.sent, "latin1")),
+        data: (_, bytes) => void this.#pieces.push(Buffer.from(bytes)),
+        close: () => void (this.isClosed = true),
+        error: () => undefined,
+      },
+    });
+  }
+
+  get received(): string {
+    return Buffer.concat(this.#pieces).toString("latin1");
+  }
+
+  /** The numbers of the provider's answers that came to this client. */
+  serials(): number[] {
+    return [...this.received.matchAll(/^X-Serial: (\d+)\r$/gim)].map(([, serial]) => Number(serial));
+  }
+
+  leave(): void {
+    this.#socket?.terminate();
+  }
+}
+
+const answered = new Map<number, Mutant>();
+const statuses: Record<string, number> = {};
+
+/** A sound request that goes all the way: once it is answered, what was sent before it has been read. */
+async function probe(): Promise<void> {
+  const response = await fetch(`${gatehouse.proxyUrl}${PATH}/probe`);
+  const serial = Number(response.headers.get("x-serial"));
+  expect(await response.text()).toBe("");
+  answered.set(serial, new Mutant("the probe"));
+}
+
+function collect(batch: readonly Mutant[]): void {
+  for (const mutant of batch) {
+    for (const serial of mutant.serials()) {
+      const other = answered.get(serial);
+      if (other !== undefined && other !== mutant)
+        throw new Error(`two clients got answer ${serial}: ${describe(other)} and ${describe(mutant)}`);
+      answered.set(serial, mutant);
+    }
+  }
+}
+
+const describe = (mutant: Mutant) => JSON.stringify(mutant.sent);
+
+/** What the provider got is what this client sent, and not another's bytes. */
+function expectOwnBytes(mutant: Mutant, serial: number): void {
+  const { head, body } = upstream.requests.get(serial)!;
+  const marker = head.headers.find(([name]) => name.toLowerCase() === "x-marker")?.[1];
+  // Two headers of one name arrive as one.
+  for (const part of marker?.split(", ") ?? []) expect(mutant.sent).toContain(part);
+  if (!/chunked/i.test(mutant.sent)) expect(mutant.sent).toContain(body);
+}
+
+async function runBatch(requests: readonly string[]): Promise<void> {
+  const port = Number(new URL(gatehouse.proxyUrl).port);
+  const batch = requests.map((text) => new Mutant(text));
+  await Promise.all(batch.map((mutant) => mutant.send(port)));
+  await probe();
+  await probe();
+  const unanswered = () => [...upstream.requests.keys()].filter((serial) => !answered.has(serial));
+  await waitFor(() => {
+    collect(batch);
+    return unanswered().length === 0 ? true : null;
+  }, 10_000).catch(() => {
+    const lost = unanswered().map((serial) => JSON.stringify(upstream.requests.get(serial)));
+    throw new Error(`seed ${SEED}: the provider got what no client was answered for:\n${lost.join("\n")}`);
+  });
+  for (const mutant of batch) {
+    const serials = mutant.serials();
+    for (const serial of serials) expectOwnBytes(mutant, serial);
+    const [status = "none"] = /(?<=^HTTP\/1\.1 )\d+/.exec(mutant.received) ?? [];
+    statuses[status] = (statuses[status] ?? 0) + 1;
+    mutant.leave();
+  }
+  expect([...answered.keys()].filter((serial) => !upstream.requests.has(serial))).toEqual([]);
+  answered.clear();
+  upstream.requests.clear();
+}
+
+test(
+  `${MUTANTS} mutated requests: one of the provider's for each that was accepted, and none besides`,
+  async () => {
+    const random = randomFrom(SEED);
+    for (let done = 0; done < MUTANTS; done += BATCH) {
+      const size = Math.min(BATCH, MUTANTS - done);
+      await runBatch(
+        Array.from({ length: size }, (_, at) => mutatedRequest(random, PATH, `m${SEED}-${done + at}-`)),
+      );
+    }
+    // Connections that were left open and then broken must not have led to anything either.
+    await runBatch([]);
+    expect(upstream.faults).toEqual([]);
+    expect((await fetch(`${gatehouse.proxyUrl}/healthz`)).status).toBe(200);
+    expect(complaints(gatehouse)).toEqual([]);
+    // The run is worth nothing if all were accepted, or none.
+    expect(statuses["200"]).toBeGreaterThan(MUTANTS / 50);
+    expect(statuses["400"]).toBeGreaterThan(MUTANTS / 10);
+    if (MUTANTS > 2000) process.stdout.write(`seed ${SEED}: ${JSON.stringify(statuses)}\n`);
+  },
+  DEADLINE_MS,
+);

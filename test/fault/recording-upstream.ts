@@ -1,0 +1,71 @@
+// A provider that reads strictly, numbers every request, and sends back what it got, so that each request it received
+// can be matched with the one client that was answered.
+import { RequestParser, type RequestHead } from "../fake-provider/http-parser.ts";
+
+export interface Recorded {
+  readonly serial: number;
+  readonly head: RequestHead;
+  readonly body: string;
+}
+
+export interface RecordingUpstream {
+  readonly url: string;
+  /** By serial, until forgotten. */
+  readonly requests: Map<number, Recorded>;
+  readonly count: number;
+  /** What was received and is not HTTP: nothing of that may ever come from the gateway. */
+  readonly faults: string[];
+  stop(): void;
+}
+
+interface Connection {
+  readonly parser: RequestParser;
+  head: RequestHead | null;
+}
+
+export function startRecordingUpstream(): RecordingUpstream {
+  const requests = new Map<number, Recorded>();
+  const faults: string[] = [];
+  let count = 0;
+  const listener = Bun.listen<Connection>({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      open: (socket) => void (socket.data = { parser: new RequestParser(), head: null }),
+      data(socket, bytes) {
+        const { data } = socket;
+        data.parser.feed(Buffer.from(bytes));
+        for (let event = data.parser.next(); event !== null; event = data.parser.next()) {
+          if (event.kind === "error") {
+            faults.push(`${event.message} in ${JSON.stringify(bytes.toString("latin1"))}`);
+            socket.terminate();
+            return;
+          }
+          if (event.kind === "head") data.head = event.head;
+          else if (data.head !== null) answer(socket, data.head, event.body);
+        }
+      },
+    },
+  });
+  function answer(socket: Bun.Socket<Connection>, head: RequestHead, bytes: Uint8Array): void {
+    const serial = ++count;
+    const body = Buffer.from(bytes).toString("latin1");
+    requests.set(serial, { serial, head, body });
+    const length = head.method === "HEAD" ? 0 : bytes.length;
+    socket.write(
+      Buffer.from(
+        `HTTP/1.1 200 OK\r\nX-Serial: ${serial}\r\nContent-Type: text/plain\r\nContent-Length: ${length}\r\n\r\n${body}`,
+        "latin1",
+      ),
+    );
+  }
+  return {
+    url: `http://127.0.0.1:${listener.port}`,
+    requests,
+    get count() {
+      return count;
+    },
+    faults,
+    stop: () => listener.stop(true),
+  };
+}
