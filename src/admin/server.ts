@@ -2,6 +2,7 @@
 import type { Server } from "bun";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
+import { KEPT_ALIVE_SECONDS } from "../base/keep-alive.ts";
 import { requestTargetOf, type RequestTarget } from "../base/request-target.ts";
 import { reservedPrefixOf } from "../model/rule.ts";
 import type { Health } from "../telemetry/health.ts";
@@ -48,7 +49,9 @@ export function listenAdmin({
       if (healthAnswer !== null) return healthAnswer;
       if (reserved === "/api") {
         server.timeout(request, 0);
-        return api(request);
+        const answer = await api(request);
+        server.timeout(request, KEPT_ALIVE_SECONDS);
+        return answer;
       }
       if (path === "/metrics" && request.method === "GET") {
         return new Response(renderMetrics(health), {

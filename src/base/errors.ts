@@ -32,7 +32,7 @@ export const ERRORS = {
     meaning: "No target of the upstream serves the model, and `model_routing` is `require`.",
   },
   method_not_allowed: { status: 405, meaning: "The path exists, but not with this method; see `Allow`." },
-  request_timeout: { status: 408, meaning: "The body stopped coming for 60 seconds." },
+  request_timeout: { status: 408, meaning: "Of the body less than 64 KiB came in 60 seconds." },
   duplicate: { status: 409, meaning: "The value must be unique and is taken." },
   in_use: { status: 409, meaning: "Others refer to this record; the answer names them." },
   api_key_revoked: { status: 409, meaning: "A revoked API key cannot be changed or rotated." },

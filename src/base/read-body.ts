@@ -1,23 +1,23 @@
-// Reads a request body into memory, bounded in size and in silence, whether its length was declared or not.
+// Reads a request body into memory, bounded in size and in time, whether its length was declared or not.
 import { GatehouseError } from "./errors.ts";
 
-const SILENCE_MS = 60_000;
+/** Every PACE_BYTES of a body, and its end, must come within PACE_MS of the ones before. */
+const PACE_MS = 60_000;
+const PACE_BYTES = 64 * 1024;
 
-export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+export async function readBody(request: Request, maxBytes: number, paceMs = PACE_MS): Promise<Uint8Array> {
   const declared = request.headers.get("content-length");
   if (declared !== null && Number(declared) > maxBytes) throw tooLarge(maxBytes);
   if (request.body === null) return new Uint8Array(0);
   let timer: Timer | undefined;
-  const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new GatehouseError("request_timeout", "The body stopped coming.")),
-      SILENCE_MS,
-    );
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(tooSlow()), paceMs);
   });
   try {
     // The runtime holds a sender to the length it declared, and reads it at half the cost of a stream.
-    if (declared !== null) return await Promise.race([request.bytes(), silence]);
-    return await readChunks(request.body, maxBytes, silence, () => timer?.refresh());
+    if (declared !== null && Number(declared) <= PACE_BYTES)
+      return await Promise.race([request.bytes(), late]);
+    return await readChunks(request.body, maxBytes, late, () => timer?.refresh());
   } finally {
     clearTimeout(timer);
   }
@@ -26,20 +26,23 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
 async function readChunks(
   body: ReadableStream<Uint8Array>,
   maxBytes: number,
-  silence: Promise<never>,
-  onChunk: () => void,
+  late: Promise<never>,
+  onPace: () => void,
 ): Promise<Uint8Array> {
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
+  let pacedSize = 0;
   try {
     for (;;) {
-      const { done, value } = await Promise.race([reader.read(), silence]);
+      const { done, value } = await Promise.race([reader.read(), late]);
       if (done) break;
       size += value.byteLength;
       if (size > maxBytes) throw tooLarge(maxBytes);
       chunks.push(value);
-      onChunk();
+      if (size - pacedSize < PACE_BYTES) continue;
+      pacedSize = size;
+      onPace();
     }
   } finally {
     reader.cancel().catch(() => undefined);
@@ -49,4 +52,11 @@ async function readChunks(
 
 function tooLarge(maxBytes: number): GatehouseError {
   return new GatehouseError("body_too_large", `The body is larger than ${maxBytes} bytes (MAX_BODY_BYTES).`);
+}
+
+/** What else might come on this connection would be the rest of this body. */
+function tooSlow(): GatehouseError {
+  return new GatehouseError("request_timeout", "The body stopped coming, or came too slowly.", {
+    headers: { Connection: "close" },
+  });
 }

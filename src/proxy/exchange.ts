@@ -2,6 +2,7 @@
 // that all exchanges have one shape; each step fills in what it learned.
 import type { Server } from "bun";
 import type { JsonObject } from "../base/json.ts";
+import { KEPT_ALIVE_SECONDS } from "../base/keep-alive.ts";
 import type { RequestTarget } from "../base/request-target.ts";
 import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -137,5 +138,6 @@ export class Exchange {
 
   release(): void {
     if (this.#totalTimer !== null) clearTimeout(this.#totalTimer);
+    this.server.timeout(this.request, KEPT_ALIVE_SECONDS);
   }
 }

@@ -9,6 +9,7 @@ import type { Verdict } from "./attempt-report.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 import { answeredHeaders } from "./header-filter.ts";
 import { runPostRequest, runPreResponse, type PluginParts } from "./run-plugins.ts";
+import { StallWatch } from "./stall-watch.ts";
 import { UsageTap } from "./usage.ts";
 import { translateStream, translateWhole, type StreamTranslation } from "./translate-answer.ts";
 
@@ -119,11 +120,26 @@ function relayStream(
   translation: StreamTranslation | null,
   through: PluginPass | null,
   tap: UsageTap | null,
-  end: (outcome: Outcome) => void,
+  onEnd: (outcome: Outcome) => void,
 ): ReadableStream {
+  let giveUp: () => void = () => undefined;
+  const watch = new StallWatch(() => giveUp());
+  const end = (outcome: Outcome) => {
+    watch.stop();
+    onEnd(outcome);
+  };
   return new ReadableStream(
     {
+      start(controller) {
+        giveUp = () => {
+          reader.cancel();
+          end("client_left");
+          controller.error(undefined);
+        };
+      },
       async pull(controller) {
+        watch.isProvidersTurn = true;
+        watch.asked++;
         try {
           for (;;) {
             const chunk = await reader.next();
@@ -141,6 +157,7 @@ function relayStream(
             let bytes = translation === null ? chunk : translation.push(chunk);
             if (bytes !== null && through !== null) bytes = await through.push(bytes);
             if (bytes === null || bytes.byteLength === 0) continue;
+            watch.isProvidersTurn = false;
             controller.enqueue(bytes);
             return;
           }

@@ -1,0 +1,300 @@
+// Clients that mean harm, over raw sockets: doubtful framing, oversized heads, pipelining, slow and silent connections,
+// and very many of them. GATEHOUSE_LONG=1 waits for the long deadlines too.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { connectRaw, type RawClient } from "../fake-provider/raw-client.ts";
+import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { complaints, openFiles } from "./process-watch.ts";
+
+const isLong = process.env["GATEHOUSE_LONG"] === "1";
+const CROWD = Number(process.env["GATEHOUSE_CROWD"] ?? 500);
+
+let gatehouse: GatehouseProcess;
+let provider: FakeProvider;
+let proxyPort: number;
+let adminPort: number;
+const slow: SlowClient[] = [];
+
+beforeAll(async () => {
+  gatehouse = await startGatehouseProcess();
+  provider = await startFakeProvider();
+  await seedRoute(gatehouse, {
+    upstream: { targets: [targetAt(provider, { path: "/echo" })] },
+    rule: { path: "/r", methods: ["GET", "POST"] },
+  });
+  proxyPort = Number(new URL(gatehouse.proxyUrl).port);
+  adminPort = Number(new URL(gatehouse.adminUrl).port);
+  // They take their time while the other tests run.
+  slow.push(...(await Promise.all(slowClients())));
+}, 30_000);
+afterAll(async () => {
+  await gatehouse.stop();
+  await provider.stop();
+});
+beforeEach(() => provider.reset());
+
+const HEAD = "POST /r HTTP/1.1\r\nHost: x\r\n";
+const SOUND = `${HEAD}Content-Length: 5\r\n\r\nhello`;
+const chunked = (body: string) => `${HEAD}Transfer-Encoding: chunked\r\n\r\n${body}`;
+
+/** What came back to these bytes until the gateway closed; nothing more is sent. */
+async function untilClosed(port: number, bytes: string): Promise<string> {
+  const client = await connectRaw(port);
+  client.send(bytes);
+  return (await client.ended).received;
+}
+
+const statusesIn = (received: string) =>
+  [...received.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status));
+
+async function expectServed(): Promise<void> {
+  const response = await fetch(`${gatehouse.proxyUrl}/r`, { method: "POST", body: "good" });
+  expect(response.status).toBe(200);
+  await response.arrayBuffer();
+}
+
+describe("doubtful framing is refused, the connection closed, and no provider hears of it", () => {
+  const lines = (...headers: string[]) => `${HEAD}${headers.join("\r\n")}\r\n\r\nhello`;
+  const CASES: [name: string, bytes: string][] = [
+    ["a length and chunks", lines("Content-Length: 5", "Transfer-Encoding: chunked")],
+    ["chunks and a length", lines("Transfer-Encoding: chunked", "Content-Length: 5")],
+    ["two lengths that differ", lines("Content-Length: 5", "Content-Length: 6")],
+    ["a list of lengths", lines("Content-Length: 5, 5")],
+    ["a length with a sign", lines("Content-Length: +5")],
+    ["a negative length", lines("Content-Length: -5")],
+    ["a length in hexadecimal", lines("Content-Length: 0x5")],
+    ["a length beyond all numbers", lines("Content-Length: 99999999999999999999999")],
+    ["a blank before the colon", lines("Content-Length : 5")],
+    ["an unknown transfer encoding", lines("Transfer-Encoding: xchunked")],
+    ["chunked twice", lines("Transfer-Encoding: chunked", "Transfer-Encoding: chunked")],
+    ["chunked not last", lines("Transfer-Encoding: chunked, identity")],
+    ["a vertical tab in the transfer encoding", lines("Transfer-Encoding:\x0bchunked")],
+    ["chunks over HTTP/1.0", chunked("5\r\nhello\r\n0\r\n\r\n").replace("HTTP/1.1", "HTTP/1.0")],
+    ["a chunk size that is none", chunked("zz\r\nhello\r\n0\r\n\r\n")],
+    ["a negative chunk size", chunked("-5\r\nhello\r\n0\r\n\r\n")],
+    ["a chunk size beyond all numbers", chunked("ffffffffffffffffff5\r\nhello\r\n0\r\n\r\n")],
+    ["a chunk longer than its size", chunked("3\r\nhello\r\n0\r\n\r\n")],
+    ["a chunk line that ends in LF", chunked("5\nhello\r\n0\r\n\r\n")],
+    ["a chunk extension that ends in LF", chunked("5;a\nhello\r\n0\r\n\r\n")],
+    ["trailers", chunked("5\r\nhello\r\n0\r\nX-Trailer: 1\r\n\r\n")],
+    ["a folded header", lines("X-A: b\r\n c", "Content-Length: 5")],
+    ["NUL in a value", lines("X-A: b\0c", "Content-Length: 5")],
+    ["NUL in a name", lines("X-\0A: b", "Content-Length: 5")],
+    ["CR in a value", lines("X-A: b\rc", "Content-Length: 5")],
+    ["LF in place of CRLF", lines("X-A: b\nContent-Length: 5")],
+    ["LF everywhere", SOUND.replaceAll("\r\n", "\n")],
+    ["no Host", SOUND.replace("Host: x\r\n", "")],
+    ["a header without a colon", lines("nonsense", "Content-Length: 5")],
+    ["a header without a name", lines(": b", "Content-Length: 5")],
+    ["a blank in a name", lines("X A: b", "Content-Length: 5")],
+    ["a blank in the target", SOUND.replace("/r ", "/r r ")],
+    ["a target without a slash", SOUND.replace("/r ", "r ")],
+    ["another version", SOUND.replace("HTTP/1.1", "HTTP/1.2")],
+    ["no version", "GET /r\r\n\r\n"],
+    ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+    ["a TLS handshake", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"],
+    ["garbage behind a request", `${SOUND}\0\x01garbage\r\n\r\n`],
+    ["garbage behind a request in chunks", chunked("5\r\nhello\r\n0\r\n\r\nBAD BAD BAD\r\n\r\n")],
+    ["garbage behind a GET", "GET /r HTTP/1.1\r\nHost: x\r\n\r\nBAD BAD\r\n\r\n"],
+    ["more than 100 headers", lines(...Array.from({ length: 200 }, (_, at) => `X-${at}: v`))],
+    ["a header of 20 kB", lines(`X-A: ${"a".repeat(20_000)}`)],
+    ["a target of 20 kB", SOUND.replace("/r ", `/r?${"a".repeat(20_000)} `)],
+  ];
+
+  test.each(CASES)("%s", async (_, bytes) => {
+    for (const port of [proxyPort, adminPort]) {
+      const statuses = statusesIn(await untilClosed(port, bytes));
+      expect(statuses).toHaveLength(1);
+      expect([400, 431, 505]).toContain(statuses[0]!);
+    }
+    expect(provider.requestCount).toBe(0);
+  });
+
+  test("the sound request that they were made of is served", async () => {
+    const client = await connectRaw(proxyPort);
+    client.send(SOUND);
+    await client.until((received) => /HTTP\/1\.1 200[^]*\r\n\r\n/.test(received));
+    expect(provider.requestCount).toBe(1);
+    client.leave();
+  });
+
+  test("pipelined requests: the connection is closed, and no provider is asked for a client that gets nothing", async () => {
+    for (const times of [2, 3, 20]) expect(await untilClosed(proxyPort, SOUND.repeat(times))).toBe("");
+    expect(provider.requestCount).toBe(0);
+  });
+});
+
+describe("one host only", () => {
+  const refused = [
+    ["two hosts", SOUND.replace("Host: x", "Host: x\r\nHost: y")],
+    ["one host twice", SOUND.replace("Host: x", "Host: x\r\nHost: x")],
+    ["an empty one", SOUND.replace("Host: x", "Host:")],
+    ["a list", SOUND.replace("Host: x", "Host: x, y")],
+    ["a path in it", SOUND.replace("Host: x", "Host: x/y")],
+    ["a user in it", SOUND.replace("Host: x", "Host: a@x")],
+  ] as const;
+  test.each(refused)("%s: 400", async (_, bytes) => {
+    const client = await connectRaw(proxyPort);
+    client.send(bytes);
+    expect(await client.until((received) => received.includes("\r\n\r\n{"))).toMatch(
+      /^HTTP\/1\.1 400 [^]*"bad_request"/,
+    );
+    client.leave();
+    expect(provider.requestCount).toBe(0);
+  });
+
+  test("an absolute target with another host does not choose the gateway: Host does", async () => {
+    for (const name of ["first", "second"]) {
+      await seedRoute(gatehouse, {
+        gateway: { subdomain: name },
+        upstream: { targets: [targetAt(provider, { path: `/at-${name}` })] },
+        rule: { path: "/hosted" },
+      });
+    }
+    const client = await connectRaw(proxyPort);
+    client.send(
+      "POST http://second.test/hosted HTTP/1.1\r\nHost: first.test\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello",
+    );
+    expect((await client.ended).received).toStartWith("HTTP/1.1 200");
+    expect(provider.requests.map(({ target }) => target)).toEqual(["/at-first"]);
+  });
+});
+
+interface SlowClient {
+  readonly name: string;
+  readonly endedAfterMs: Promise<number>;
+  readonly client: RawClient;
+}
+
+async function slowClient(name: string, port: number, first: string, piece: string): Promise<SlowClient> {
+  const client = await connectRaw(port);
+  const startedAt = performance.now();
+  client.send(first);
+  const drip = setInterval(() => piece !== "" && client.send(piece), 500);
+  const endedAfterMs = client.ended.then(() => {
+    clearInterval(drip);
+    return performance.now() - startedAt;
+  });
+  return { name, endedAfterMs, client };
+}
+
+function slowClients(): Promise<SlowClient>[] {
+  return [proxyPort, adminPort].flatMap((port) => [
+    slowClient("says nothing", port, "", ""),
+    slowClient("drips its first line", port, "P", "O"),
+    slowClient("drips one header", port, `${HEAD}X-A: `, "a"),
+    slowClient("drips header after header", port, HEAD, "X-A: b\r\n"),
+  ]);
+}
+
+describe("very many connections", () => {
+  test(
+    `${CROWD} that stay open and say nothing keep nobody else out, and leave nothing behind`,
+    async () => {
+      await expectServed();
+      const before = openFiles(gatehouse);
+      const crowd = await Promise.all(Array.from({ length: CROWD }, () => connectRaw(proxyPort)));
+      await waitFor(() => (openFiles(gatehouse) >= before + CROWD ? true : null));
+      for (let times = 0; times < 20; times++) await expectServed();
+      for (const client of crowd) client.leave(true);
+      await waitFor(() => (openFiles(gatehouse) <= before + 2 ? true : null));
+    },
+    30_000 + CROWD * 10,
+  );
+
+  test("more than there are files for: some wait, nothing ends, and all are served afterwards", async () => {
+    const small = await startGatehouseProcess();
+    await seedRoute(small, {
+      upstream: { targets: [targetAt(provider, { path: "/echo" })] },
+      rule: { path: "/r" },
+    });
+    const ask = () =>
+      fetch(`${small.proxyUrl}/r`, { method: "POST", body: "x" }).then(({ status }) => status);
+    expect(await ask()).toBe(200);
+    const files = openFiles(small) + 20;
+    const limited = Bun.spawnSync(["prlimit", "--pid", String(small.pid), `--nofile=${files}:${files}`]);
+    expect(limited.exitCode).toBe(0);
+    const port = Number(new URL(small.proxyUrl).port);
+    const crowd = await Promise.all(Array.from({ length: 100 }, () => connectRaw(port)));
+    await waitFor(() => (openFiles(small) >= files ? true : null));
+    for (const client of crowd) client.leave(true);
+    await waitFor(async () => ((await ask()) === 200 ? true : null));
+    expect(complaints(small)).toEqual([]);
+    await small.stop();
+  }, 30_000);
+});
+
+describe("slow clients", () => {
+  const withinMs = 30_000;
+
+  test(
+    "a head that is not complete in time ends its connection, however it drips",
+    async () => {
+      const ended = await Promise.all(
+        slow.map(async ({ name, endedAfterMs, client }) => ({
+          name,
+          seconds: (await endedAfterMs) / 1000,
+          received: client.received(),
+        })),
+      );
+      // Ten seconds, in steps of the runtime's clock; a busy machine may be later, never sooner.
+      for (const { name, seconds, received } of ended) {
+        expect({ name, received }).toEqual({ name, received: "" });
+        expect(seconds).toBeGreaterThan(7);
+        expect(seconds).toBeLessThan(20);
+      }
+      expect(provider.requestCount).toBe(0);
+    },
+    withinMs,
+  );
+
+  test("a body that comes slowly is waited for, and nobody is asked before it is whole", async () => {
+    const client = await connectRaw(proxyPort);
+    client.send(`${HEAD}Content-Length: 5\r\nConnection: close\r\n\r\n`);
+    for (const letter of "hello") {
+      expect(provider.requestCount).toBe(0);
+      client.send(letter);
+      await Bun.sleep(20);
+    }
+    expect((await client.ended).received).toStartWith("HTTP/1.1 200");
+    expect(Buffer.from(provider.requests[0]!.body).toString()).toBe("hello");
+  });
+
+  test.skipIf(!isLong)(
+    "in full: bodies are given 60 seconds, an idle connection 75, and a reader that has stopped five minutes",
+    async () => {
+      const token = `Authorization: Bearer ${gatehouse.token}\r\nContent-Type: application/json\r\n`;
+      const admin = `POST /api/v1/gateways HTTP/1.1\r\nHost: x\r\n${token}Content-Length: 100\r\n\r\n{`;
+      const all = await Promise.all([
+        slowClient("silent body", proxyPort, `${HEAD}Content-Length: 100\r\n\r\nabc`, ""),
+        slowClient("dripping body", proxyPort, `${HEAD}Content-Length: 9000\r\n\r\nabc`, "a"),
+        slowClient("dripping chunks", proxyPort, chunked("3\r\nabc\r\n"), "1\r\na\r\n"),
+        slowClient("silent body to the Admin API", adminPort, admin, ""),
+        slowClient("idle after an answer", proxyPort, SOUND, ""),
+        slowClient("unread body", proxyPort, SOUND.replace("/r", "/nothing").replace(": 5", ": 9000"), "a"),
+      ]);
+      const reader = await connectRaw(proxyPort);
+      const big = JSON.stringify({ bigStream: { bytes: 1 << 30, chunkBytes: 1 << 16 } });
+      reader.send(`GET /r HTTP/1.1\r\nHost: x\r\nx-fake: ${big}\r\n\r\n`);
+      await reader.until((received) => received.length > 1000);
+      reader.pause();
+      const stalled = provider.requests.at(-1)!;
+      for (const { name, endedAfterMs, client } of all) {
+        const seconds = (await endedAfterMs) / 1000;
+        const isBody = /silent|dripping/.test(name);
+        expect(seconds).toBeGreaterThan(isBody ? 59 : 70);
+        expect(seconds).toBeLessThan(isBody ? 65 : 85);
+        if (isBody) expect(client.received()).toMatch(/^HTTP\/1\.1 408 [^]*request_timeout/);
+      }
+      await waitFor(() => (stalled.aborted ? true : null), 320_000);
+      reader.leave(true);
+    },
+    420_000,
+  );
+});
+
+test("whatever they did, the gateway serves and had nothing to complain of", async () => {
+  await expectServed();
+  expect(complaints(gatehouse)).toEqual([]);
+});
