@@ -1,7 +1,8 @@
 // A provider's answer whose headers have come: its body is in memory, or still to be read.
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
+import { decode, encodingOf } from "../upstream/decode-answer.ts";
 import type { BodyReader, IncomingAnswer } from "../upstream/incoming-answer.ts";
-import { decodedReader, readWhole } from "../upstream/read-answer.ts";
+import { readWhole } from "../upstream/read-answer.ts";
 import type { AttemptReport, Verdict } from "./attempt-report.ts";
 
 export interface Answer {
@@ -17,7 +18,7 @@ export interface Answer {
   readonly report: AttemptReport;
   /** The answer is to be put into another wire format. */
   readonly isTranslated: boolean;
-  /** Its encoding was undone, because something here reads it. */
+  /** Its encoding, if it has one, is undone, because something here reads it. */
   readonly isDecoded: boolean;
 }
 
@@ -37,11 +38,11 @@ export async function openAnswer(head: AnswerHead, idleMs: number): Promise<Answ
   if (!response.hasBody) return { ...head, body: null, reader: null };
   response.idleMs = idleMs;
   const isStream = isEventStream(response);
-  const encoding = isDecoded ? response.headers.get("content-encoding") : null;
+  const encoding = isDecoded ? encodingOf(response.headers) : null;
   // What came along with its head is all there without any waiting.
   const whole = isStream || encoding !== null ? null : response.takeWhole();
   if (whole !== null) return { ...head, body: whole, reader: null };
-  const reader = decodedReader(response, encoding);
+  const reader = encoding === null ? response : decode(response, encoding);
   const length = Number(response.headers.get("content-length") ?? Infinity);
   // Undoing an encoding can make it much larger than its declared length, but not larger than this.
   if (!isStream && (isTranslated || length <= SMALL_ANSWER_BYTES)) {

@@ -72,18 +72,19 @@ async function ask(
 ): Promise<Answer | Error> {
   const startedAt = performance.now();
   const report = new AttemptReport(rule.upstream.plan, target.index, startedAt);
+  const { timeouts } = rule.upstream;
   let encoded: EncodedRequest;
+  let response: IncomingAnswer;
   try {
     encoded = encodeRequest(exchange, rule, target, parts.clientCredentials);
+    response = send(encoded, timeouts);
   } catch (fault) {
     report.end("neutral");
     // Another target may speak a format that this request can be put into.
     if (fault instanceof GatehouseError && fault.code === "untranslatable") return fault;
     throw fault;
   }
-  const { timeouts } = rule.upstream;
   const { isTranslated, readsAnswer } = encoded;
-  const response = send(encoded, timeouts);
   exchange.beginAttempt(response);
   try {
     await response.arrival;
