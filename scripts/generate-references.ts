@@ -1,12 +1,15 @@
-// Writes docs/settings.md and docs/errors.md from the tables in the code: `npm run docs`. A test fails when they differ.
+// Writes docs/settings.md, docs/errors.md and docs/metrics.md from the tables in the code: `npm run docs`. A test fails when they differ.
 import { join } from "node:path";
 import { ERRORS } from "../src/base/errors.ts";
 import { SETTINGS } from "../src/base/settings.ts";
+import { MAX_SERIES } from "../src/telemetry/metric-family.ts";
+import { METRICS, type MetricDeclaration } from "../src/telemetry/metric-table.ts";
 
 export function references(): Map<string, string> {
   return new Map([
     ["docs/settings.md", settingsReference()],
     ["docs/errors.md", errorsReference()],
+    ["docs/metrics.md", metricsReference()],
   ]);
 }
 
@@ -45,6 +48,30 @@ finds the request in the log; \`details\` names every fault of a validation, \`r
 
 | status | code | meaning |
 | --- | --- | --- |
+${rows.join("\n")}
+`;
+}
+
+function metricsReference(): string {
+  const rows = Object.entries<MetricDeclaration>(METRICS).map(([name, { type, labels, help }]) => {
+    const shown = labels.map((label) => `\`${label}\``).join(", ");
+    return `| \`${name}\` | ${type} | ${shown} | ${help} |`;
+  });
+  return `# Metrics
+
+\`GET /metrics\` on the admin listener, in Prometheus' text format, without a token. \`deploy/grafana/gatehouse.json\` is a
+dashboard over them.
+
+- \`gateway\` and \`upstream\` are names, \`rule\` is a rule's name, or its path where it has none. Things of the same name
+  are counted together. \`target\` is an id. A label is empty where there was none: no rule matched, no provider was asked.
+- \`model\` is the model that was sent to the provider. One that no target names gets a series of its own once a provider
+  has answered it well, up to 50 a target; until then, and beyond, it is \`other\`.
+- A metric has at most ${MAX_SERIES.toLocaleString("en")} series. When it is full, those unused for an hour give way; else what is new is
+  counted with \`other\` in every label.
+- Figures are those of one process, from its start.
+
+| metric | type | labels | meaning |
+| --- | --- | --- | --- |
 ${rows.join("\n")}
 `;
 }

@@ -21,11 +21,15 @@ import { CurrentConfiguration } from "./snapshot/current.ts";
 import { followStore } from "./snapshot/follow.ts";
 import { KeyUsage } from "./snapshot/key-usage.ts";
 import { PluginHosts } from "./snapshot/plugin-hosts.ts";
+import { collectTargets } from "./snapshot/target-health.ts";
 import { CredentialCipher } from "./store/credential-cipher.ts";
 import { openStore } from "./store/sql-store.ts";
 import { StoreRefused } from "./store/store.ts";
 import { Health } from "./telemetry/health.ts";
 import type { Log } from "./telemetry/log.ts";
+import { collectHealth, Metrics } from "./telemetry/metrics.ts";
+import { Observation } from "./telemetry/observation.ts";
+import { collectProcess } from "./telemetry/process-figures.ts";
 
 export type Role = "admin" | "proxy" | "all";
 
@@ -88,6 +92,11 @@ export async function startGatehouse(
   const failed = following.then(() => new Promise<never>(() => undefined));
 
   const keyUsage = new KeyUsage(store, log);
+  const metrics = new Metrics();
+  const observation = new Observation(metrics, log);
+  collectHealth(metrics, health);
+  collectTargets(metrics, current);
+  const stopProcessFigures = collectProcess(metrics);
   const dataPlane = createDataPlane({
     current,
     log,
@@ -99,6 +108,7 @@ export async function startGatehouse(
     recordKeyUse: keyUsage.record,
     inFlight: new InFlight(settings.MAX_IN_FLIGHT, log),
     isDraining: () => health.phase === "draining",
+    observation,
   });
   const servers: Server<undefined>[] = [];
   const stop = async (seconds: number) => {
@@ -106,6 +116,8 @@ export async function startGatehouse(
     const finished = Promise.all(servers.map((server) => server.stop()));
     await Promise.race([finished, Bun.sleep(seconds * 1000)]);
     await Promise.all(servers.map((server) => server.stop(true)));
+    observation.settle();
+    stopProcessFigures();
     stopFollowing.abort();
     await following.catch(() => undefined);
     customPlugins.stop();
@@ -130,7 +142,7 @@ export async function startGatehouse(
         log,
       });
       admin = listen("ADMIN_PORT", settings, (port) =>
-        listenAdmin({ ...address, port, api, fallThrough: dataPlane }),
+        listenAdmin({ ...address, port, api, metrics, fallThrough: dataPlane }),
       );
       servers.push(admin);
       log.info({ url: admin.url.origin }, "the Admin API listens");

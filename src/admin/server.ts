@@ -6,7 +6,7 @@ import { KEPT_ALIVE_SECONDS } from "../base/keep-alive.ts";
 import { requestTargetOf, type RequestTarget } from "../base/request-target.ts";
 import { reservedPrefixOf } from "../model/rule.ts";
 import type { Health } from "../telemetry/health.ts";
-import { renderMetrics } from "../telemetry/metrics.ts";
+import { METRICS_CONTENT_TYPE, type MetricsSource } from "../telemetry/metrics.ts";
 import type { AdminApi } from "./api.ts";
 
 /** The data plane, for whatever is not of this listener. */
@@ -22,6 +22,7 @@ export interface AdminListenerParts {
   readonly reusePort: boolean;
   readonly api: AdminApi;
   readonly health: Health;
+  readonly metrics: MetricsSource;
   readonly fallThrough: FallThrough;
 }
 
@@ -31,6 +32,7 @@ export function listenAdmin({
   reusePort,
   api,
   health,
+  metrics,
   fallThrough,
 }: AdminListenerParts): Server<undefined> {
   return Bun.serve({
@@ -54,8 +56,8 @@ export function listenAdmin({
         return answer;
       }
       if (path === "/metrics" && request.method === "GET") {
-        return new Response(renderMetrics(health), {
-          headers: { "Content-Type": "text/plain; version=0.0.4" },
+        return new Response(await metrics.metricsText(), {
+          headers: { "Content-Type": METRICS_CONTENT_TYPE },
         });
       }
       const missing = new GatehouseError("not_found", `There is nothing at ${path.slice(0, 200)}.`);

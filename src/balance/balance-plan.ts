@@ -124,7 +124,10 @@ export class BalancePlan {
     if (!this.config.passive) return false;
     const { threshold, intervalMs } = this.config;
     const wasEjected = state.health.failed(ticket, threshold, intervalMs, now);
-    if (wasEjected) state.latency.forget();
+    if (wasEjected) {
+      state.ejections++;
+      state.latency.forget();
+    }
     return wasEjected;
   }
 

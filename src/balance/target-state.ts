@@ -11,6 +11,8 @@ export class TargetState {
   readonly health = new PassiveHealth();
   readonly latency = new LatencyAverage();
   inFlight = 0;
+  /** How often it was taken out. */
+  ejections = 0;
   restUntil = -Infinity;
   /** Smooth round robin: the requests this target is owed (negative: had too many). */
   credit = 0;

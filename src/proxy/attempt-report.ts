@@ -1,5 +1,6 @@
 // What one attempt tells the balancer, and that it tells it exactly once.
 import type { BalancePlan } from "../balance/balance-plan.ts";
+import type { AttemptFacts } from "../telemetry/request-facts.ts";
 
 export type Verdict = "succeeded" | "failed" | "neutral";
 
@@ -7,12 +8,15 @@ export class AttemptReport {
   readonly #plan: BalancePlan;
   readonly #index: number;
   readonly #ticket: number;
+  /** What is remembered of the attempt. */
+  readonly facts: AttemptFacts;
   #isOpen = true;
 
   /** To be made in the same turn of the event loop as the pick: a trial of an ejected target is claimed here. */
-  constructor(plan: BalancePlan, index: number, now: number) {
+  constructor(plan: BalancePlan, index: number, now: number, facts: AttemptFacts) {
     this.#plan = plan;
     this.#index = index;
+    this.facts = facts;
     this.#ticket = plan.started(index, now);
   }
 
@@ -29,8 +33,10 @@ export class AttemptReport {
   end(verdict: Verdict): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    const now = performance.now();
+    this.facts.endedAt = now;
     if (verdict === "succeeded") this.#plan.succeeded(this.#index, this.#ticket);
-    else if (verdict === "failed") this.#plan.failed(this.#index, this.#ticket, performance.now());
+    else if (verdict === "failed") this.#plan.failed(this.#index, this.#ticket, now);
     else this.#plan.neutral(this.#index, this.#ticket);
     this.#plan.ended(this.#index, this.#ticket);
   }

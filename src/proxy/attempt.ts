@@ -5,6 +5,8 @@ import { GatehouseError } from "../base/errors.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { IncomingAnswer } from "../upstream/incoming-answer.ts";
+import type { ObservedRule, ObservedTarget } from "../telemetry/observed-route.ts";
+import { AttemptFacts } from "../telemetry/request-facts.ts";
 import { send } from "../upstream/send.ts";
 import { UpstreamFault } from "../upstream/upstream-fault.ts";
 import { openAnswer, verdictOf, type Answer } from "./answer.ts";
@@ -21,7 +23,12 @@ export interface AttemptParts {
   readonly clientAddress: (exchange: Exchange) => string;
 }
 
-export async function attempt(exchange: Exchange, rule: CompiledRule, parts: AttemptParts): Promise<Answer> {
+export async function attempt(
+  exchange: Exchange,
+  rule: CompiledRule,
+  observed: ObservedRule,
+  parts: AttemptParts,
+): Promise<Answer> {
   const { upstream } = rule;
   const { plan, targets } = upstream;
   const candidates = upstream.candidatesFor(exchange.model);
@@ -39,7 +46,7 @@ export async function attempt(exchange: Exchange, rule: CompiledRule, parts: Att
   let index = plan.pick(first, then, null, clientHash, performance.now());
   while (index >= 0) {
     const target = targets[index] as CompiledTarget;
-    const result = await ask(exchange, rule, target, parts);
+    const result = await ask(exchange, rule, target, observed, parts);
     if (result instanceof Error) lastFault = result;
     else {
       lastAnswer?.reader?.cancel();
@@ -68,11 +75,13 @@ async function ask(
   exchange: Exchange,
   rule: CompiledRule,
   target: CompiledTarget,
+  observed: ObservedRule,
   parts: AttemptParts,
 ): Promise<Answer | Error> {
   const startedAt = performance.now();
-  const report = new AttemptReport(rule.upstream.plan, target.index, startedAt);
   const { timeouts } = rule.upstream;
+  const facts = new AttemptFacts(observed.targets[target.index] as ObservedTarget, startedAt);
+  const report = new AttemptReport(rule.upstream.plan, target.index, startedAt, facts);
   let encoded: EncodedRequest;
   let response: IncomingAnswer;
   try {
@@ -85,11 +94,15 @@ async function ask(
     throw fault;
   }
   const { isTranslated, readsAnswer } = encoded;
+  facts.model = encoded.model;
+  exchange.attemptFacts.push(facts);
   exchange.beginAttempt(response);
   try {
     await response.arrival;
     const now = performance.now();
     const firstByteMs = now - startedAt;
+    facts.status = response.status;
+    facts.firstByteAt = now;
     if (response.ok) report.answered(firstByteMs, now);
     if (response.status === 429) restAsAsked(report, response, now);
     const head = {
@@ -106,6 +119,7 @@ async function ask(
     return answer;
   } catch (cause) {
     const fault = cause instanceof UpstreamFault ? cause : new UpstreamFault("cut", cause);
+    facts.fault = fault.kind;
     report.end(fault.kind === "client_left" ? "neutral" : "failed");
     return fault;
   }

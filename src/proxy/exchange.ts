@@ -8,6 +8,9 @@ import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import type { IncomingAnswer } from "../upstream/incoming-answer.ts";
+import type { PluginRun } from "../telemetry/observed-plugin.ts";
+import type { ObservedRule } from "../telemetry/observed-route.ts";
+import type { AttemptFacts } from "../telemetry/request-facts.ts";
 import { UpstreamFault } from "../upstream/upstream-fault.ts";
 import type { Answer } from "./answer.ts";
 import type { Usage } from "./usage.ts";
@@ -54,6 +57,17 @@ export class Exchange {
   answer: Answer | null = null;
   /** Tokens that the provider told of, where a plugin asks for them. */
   usage: Usage | null = null;
+  /** US dollars, where the price is known. */
+  cost: number | null = null;
+
+  /** For those who observe: what telemetry keeps of the rule, what was tried, how long the body took, who ran. */
+  observed: ObservedRule | null = null;
+  readonly attemptFacts: AttemptFacts[] = [];
+  bodyMs = 0;
+  pluginRuns: PluginRun[] | null = null;
+  /** Of the error that the gateway or a plugin answered. */
+  errorCode: string | null = null;
+
   /** The attempt under way, or the last one. */
   #attempt: IncomingAnswer | null = null;
   #totalTimer: Timer | null = null;

@@ -9,7 +9,9 @@ export const CLIENT_LEFT_STATUS = 499;
 
 export function fail(fault: unknown, exchange: Exchange, log: Log): Response {
   const { requestId, attempts } = exchange;
-  const response = errorResponse(describe(fault, requestId, log), requestId);
+  const error = describe(fault, requestId, log);
+  exchange.errorCode = error.code;
+  const response = errorResponse(error, requestId);
   exchange.addAnswerHeaders(response.headers);
   if (attempts > 0) response.headers.set("X-GW-Attempts", String(attempts));
   return response;

@@ -1,47 +1,94 @@
-// The end of every request, exactly once: its access line, and the use of its key.
-import type { Log } from "../telemetry/log.ts";
+// The end of every request, exactly once: the use of its key, what is remembered of it, and the plugins that look back.
+import type { Observation } from "../telemetry/observation.ts";
+import type { ObservedRule } from "../telemetry/observed-route.ts";
+import type { AttemptFacts, RequestFacts } from "../telemetry/request-facts.ts";
+import type { RequestSeries } from "../telemetry/request-series.ts";
+import { isEventStream } from "./answer.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 import type { InFlight } from "./in-flight.ts";
 import { runPostResponse, type PluginParts } from "./run-plugins.ts";
 
 export interface FinishParts extends PluginParts {
-  readonly log: Log;
+  readonly observation: Observation;
   readonly recordKeyUse: (apiKeyId: string) => void;
   readonly inFlight: InFlight;
 }
 
 export function finish(exchange: Exchange, outcome: Outcome, status: number, parts: FinishParts): void {
-  const { log, recordKeyUse } = parts;
   if (exchange.finished) return;
   exchange.finished = true;
   exchange.release();
   parts.inFlight.leave();
-  const { apiKey, gateway, rule, answer } = exchange;
-  if (apiKey !== null) recordKeyUse(apiKey.id);
-  log.info(
-    {
-      plane: "proxy",
-      request_id: exchange.requestId,
-      method: exchange.method,
-      path: exchange.path,
-      status,
-      outcome,
-      gateway: gateway?.gateway.name,
-      rule: rule?.id,
-      api_key: apiKey?.name,
-      provider: answer?.target.provider,
-      model: answer?.model ?? undefined,
-      attempts: exchange.attempts,
-      ms: round(performance.now() - exchange.startedAt),
-      first_byte_ms: answer === null ? undefined : round(answer.firstByteMs),
-    },
-    "request",
-  );
+  const { apiKey, gateway, rule } = exchange;
+  if (apiKey !== null) parts.recordKeyUse(apiKey.id);
   const chain = gateway?.chain ?? null;
   if (chain !== null && chain.post_response !== null && rule !== null)
     runPostResponse(exchange, chain, parts, outcome, status);
+  parts.observation.finished(factsOf(exchange, outcome, status, parts.observation));
 }
 
-function round(milliseconds: number): number {
-  return Math.round(milliseconds * 100) / 100;
+function factsOf(
+  exchange: Exchange,
+  outcome: Outcome,
+  status: number,
+  { routes }: Observation,
+): RequestFacts {
+  const { apiKey, gateway, answer, usage, observed, attemptFacts } = exchange;
+  const answeredBy = answer?.report.facts ?? null;
+  const endedAt = performance.now();
+  closeAttempts(attemptFacts, answeredBy, outcome, endedAt);
+  const gatewayName = gateway?.gateway.name ?? null;
+  const observedGateway = routes.gateway(gateway, gatewayName ?? "");
+  return {
+    requestId: exchange.requestId,
+    revision: exchange.snapshot.revision,
+    method: exchange.method,
+    path: exchange.path,
+    gatewayId: gateway?.id ?? null,
+    gatewayName,
+    gateway: observedGateway,
+    rule: observed,
+    apiKeyId: apiKey?.id ?? null,
+    apiKeyName: apiKey?.name ?? null,
+    status,
+    outcome,
+    errorCode: exchange.errorCode,
+    requestedModel: exchange.model,
+    isStream: exchange.json?.["stream"] === true || (answer !== null && isEventStream(answer.response)),
+    attempts: attemptFacts,
+    answeredBy,
+    tokens:
+      usage === null
+        ? null
+        : {
+            input: usage.inputTokens,
+            output: usage.outputTokens,
+            isPartial: usage.isPartial ?? outcome !== "complete",
+          },
+    cost: exchange.cost,
+    startedAt: exchange.startedAt,
+    endedAt,
+    endedWallMs: Date.now(),
+    bodyMs: exchange.bodyMs,
+    plugins: exchange.pluginRuns,
+    series: observed === null ? observedGateway.unmatched : seriesFor(exchange, answeredBy),
+  };
+}
+
+/** What is still open ends with the request; an answer that broke off says so. */
+function closeAttempts(
+  attempts: readonly AttemptFacts[],
+  answeredBy: AttemptFacts | null,
+  outcome: Outcome,
+  now: number,
+): void {
+  for (const attempt of attempts) attempt.endedAt ??= now;
+  if (answeredBy !== null && outcome === "incomplete") answeredBy.fault ??= "cut";
+}
+
+/** Of the attempt that the client got, else of the last one. */
+function seriesFor({ observed, attemptFacts }: Exchange, answeredBy: AttemptFacts | null): RequestSeries {
+  const attempt = answeredBy ?? attemptFacts.at(-1);
+  if (attempt === undefined) return (observed as ObservedRule).unanswered;
+  return attempt.target.series(attempt.model, attempt.status !== null && attempt.status < 400);
 }

@@ -7,6 +7,7 @@ import type { RequestTarget } from "../base/request-target.ts";
 import type { CurrentConfiguration } from "../snapshot/current.ts";
 import type { Log } from "../telemetry/log.ts";
 import { UpstreamFault } from "../upstream/upstream-fault.ts";
+import type { Observation } from "../telemetry/observation.ts";
 import { attempt } from "./attempt.ts";
 import { authenticate } from "./authenticate.ts";
 import { clientAddress } from "./client-address.ts";
@@ -18,6 +19,7 @@ import type { InFlight } from "./in-flight.ts";
 import { listModels, MODELS_PATH } from "./list-models.ts";
 import { matchRule } from "./match-rule.ts";
 import { nextTurn } from "./next-turn.ts";
+import { observeRule } from "./observe-rule.ts";
 import { readRequestBody } from "./read-body.ts";
 import { relay } from "./relay.ts";
 import { runPreRequest } from "./run-plugins.ts";
@@ -34,6 +36,7 @@ export interface DataPlaneParts {
   readonly recordKeyUse: (apiKeyId: string) => void;
   readonly inFlight: InFlight;
   readonly isDraining: () => boolean;
+  readonly observation: Observation;
 }
 
 /** Made once: a refusal must cost next to nothing when they come by the thousand. */
@@ -52,9 +55,10 @@ export type DataPlane = (
 ) => Promise<Response>;
 
 export function createDataPlane(parts: DataPlaneParts): DataPlane {
-  const { current, log, inFlight } = parts;
+  const { current, log, inFlight, observation } = parts;
   const stepParts = {
     log,
+    observation,
     recordKeyUse: parts.recordKeyUse,
     inFlight,
     maxBodyBytes: parts.maxBodyBytes,
@@ -69,6 +73,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     const requestId = requestIdFrom(request.headers.get("x-request-id"));
     if (!inFlight.enter()) return errorResponse(OVERLOADED, requestId);
     const exchange = new Exchange(request, server, current.snapshot, requestId, target);
+    observation.started();
     const response = await answer(exchange);
     // Who keeps the connection would meet a closed one with its next request.
     if (parts.isDraining()) response.headers.set("Connection", "close");
@@ -93,6 +98,8 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     refuseDoubtfulHost(request.headers.get("host"));
     if (snapshot.revision < 0) throw new GatehouseError("not_ready", "The configuration is not loaded yet.");
     const named = resolveGateway(exchange, parts.baseDomain);
+    // A request that comes to no rule is still one of this gateway's.
+    exchange.gateway = named;
     const answersModels =
       exchange.path === MODELS_PATH && exchange.method === "GET" && !claimsModels(exchange, named);
     if (answersModels) {
@@ -103,6 +110,8 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     const { gateway, rule } = matchRule(exchange, named);
     exchange.gateway = gateway;
     exchange.rule = rule;
+    const observed = observeRule(observation, gateway, rule);
+    exchange.observed = observed;
     authenticate(exchange.apiKey, rule, parts.requireApiKey);
     request.signal.addEventListener("abort", () => exchange.clientLeft());
     const { chain } = gateway;
@@ -113,6 +122,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     // Nothing is done for a request whose client is told 400 for what stands behind it.
     await nextTurn();
     if (exchange.hasClientLeft) throw new UpstreamFault("client_left");
+    exchange.bodyMs = performance.now() - exchange.startedAt;
     if (chain !== null && chain.pre_request !== null) {
       const answered = await runPreRequest(exchange, chain, stepParts);
       if (answered !== null) {
@@ -120,7 +130,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
         return answered;
       }
     }
-    const answer = await attempt(exchange, rule, stepParts);
+    const answer = await attempt(exchange, rule, observed, stepParts);
     return relay(exchange, answer, stepParts, (outcome, status) =>
       finish(exchange, outcome, status, stepParts),
     );

@@ -8,9 +8,11 @@ import type {
   ReadonlyHeaders,
   RequestContext,
 } from "../sdk/index.ts";
+import type { PluginRun } from "../telemetry/observed-plugin.ts";
 import type { Answer } from "./answer.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 import { forwardedHeaders } from "./header-filter.ts";
+import { checkName, checkValue, pluginResponse } from "./plugin-answer.ts";
 import { setBody } from "./read-body.ts";
 
 /** What a plugin context needs besides the Exchange. */
@@ -19,17 +21,16 @@ export interface ContextParts {
   readonly clientAddress: (exchange: Exchange) => string;
 }
 
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const LINE_BREAK = /[\r\n\0]/;
-
 /** Whatever could be changed is private to the language, not only to the types: plugins may be plain JavaScript. */
 class ExchangeContext implements PluginContext {
   readonly #exchange: Exchange;
   readonly #parts: ContextParts;
   readonly #notes: Map<string, unknown>;
+  readonly #run: PluginRun;
 
-  constructor(exchange: Exchange, notesKey: string, parts: ContextParts) {
+  constructor(exchange: Exchange, notesKey: string, run: PluginRun, parts: ContextParts) {
     this.#exchange = exchange;
+    this.#run = run;
     this.#parts = parts;
     this.#notes = exchange.notesOf(notesKey);
   }
@@ -58,16 +59,27 @@ class ExchangeContext implements PluginContext {
   get clientAddress(): string {
     return this.#parts.clientAddress(this.#exchange);
   }
+  count(event: string, kind = ""): void {
+    if (typeof event !== "string" || event === "" || typeof kind !== "string")
+      throw new Error("an event is a text that is not empty, and its kind a text");
+    this.#run.count(event, kind);
+  }
+  remark(detail: string): void {
+    if (typeof detail !== "string") throw new Error("a remark is a text");
+    this.#run.remark(detail);
+  }
 }
 
 export class ExchangeRequestContext extends ExchangeContext implements RequestContext {
   readonly #exchange: Exchange;
   readonly #maxBodyBytes: number;
+  readonly #run: PluginRun;
   #answered: PluginAnswer | null = null;
 
-  constructor(exchange: Exchange, notesKey: string, parts: ContextParts) {
-    super(exchange, notesKey, parts);
+  constructor(exchange: Exchange, notesKey: string, run: PluginRun, parts: ContextParts) {
+    super(exchange, notesKey, run, parts);
     this.#exchange = exchange;
+    this.#run = run;
     this.#maxBodyBytes = parts.maxBodyBytes;
   }
 
@@ -105,18 +117,22 @@ export class ExchangeRequestContext extends ExchangeContext implements RequestCo
 
   setHeader(name: string, value: string): void {
     this.#forwarded()[checkName(name)] = checkValue(value);
+    this.#run.verdict = "changed";
   }
   removeHeader(name: string): void {
     Reflect.deleteProperty(this.#forwarded(), checkName(name));
+    this.#run.verdict = "changed";
   }
   setPath(path: string): void {
     if (!path.startsWith("/") || /[?#\s]/.test(path))
       throw new Error('a path starts with "/" and holds no blank, ? or #');
     this.#exchange.sentPath = path;
+    this.#run.verdict = "changed";
   }
   setQuery(query: string): void {
     if (/[#\s]/.test(query)) throw new Error("a query holds no blank and no #");
     this.#exchange.sentQuery = query === "" || query.startsWith("?") ? query : `?${query}`;
+    this.#run.verdict = "changed";
   }
   replaceBody(body: string | Uint8Array): void {
     const bytes = typeof body === "string" ? Buffer.from(body) : body;
@@ -126,6 +142,7 @@ export class ExchangeRequestContext extends ExchangeContext implements RequestCo
     const before = this.#exchange.body;
     try {
       setBody(this.#exchange, bytes);
+      this.#run.verdict = "changed";
     } catch (fault) {
       // What cannot be sent must not stay: the request may go on without this plugin.
       if (before !== null) setBody(this.#exchange, before);
@@ -150,18 +167,21 @@ export class ExchangeRequestContext extends ExchangeContext implements RequestCo
 
 export class ExchangeAnswerContext extends ExchangeContext implements AnswerContext {
   #status: number;
+  readonly #run: PluginRun;
   readonly #answer: Answer;
   readonly #headers: Headers;
 
   constructor(
     exchange: Exchange,
     notesKey: string,
+    run: PluginRun,
     parts: ContextParts,
     answer: Answer,
     status: number,
     headers: Headers,
   ) {
-    super(exchange, notesKey, parts);
+    super(exchange, notesKey, run, parts);
+    this.#run = run;
     this.#answer = answer;
     this.#status = status;
     this.#headers = headers;
@@ -183,12 +203,15 @@ export class ExchangeAnswerContext extends ExchangeContext implements AnswerCont
     if (!Number.isInteger(status) || status < 200 || status > 599)
       throw new Error("a status is from 200 to 599");
     this.#status = status;
+    this.#run.verdict = "changed";
   }
   setHeader(name: string, value: string): void {
     this.#headers.set(checkName(name), checkValue(value));
+    this.#run.verdict = "changed";
   }
   removeHeader(name: string): void {
     this.#headers.delete(checkName(name));
+    this.#run.verdict = "changed";
   }
 }
 
@@ -199,18 +222,21 @@ export class ExchangeBodyContext extends ExchangeContext implements BodyContext 
   readonly #maxBodyBytes: number;
   readonly isLast: boolean;
   readonly status: number;
+  readonly #run: PluginRun;
   readonly #answer: Answer;
 
   constructor(
     exchange: Exchange,
     notesKey: string,
+    run: PluginRun,
     parts: ContextParts,
     answer: Answer,
     status: number,
     chunk: Uint8Array,
     isLast: boolean,
   ) {
-    super(exchange, notesKey, parts);
+    super(exchange, notesKey, run, parts);
+    this.#run = run;
     this.#maxBodyBytes = parts.maxBodyBytes;
     this.#answer = answer;
     this.status = status;
@@ -236,6 +262,7 @@ export class ExchangeBodyContext extends ExchangeContext implements BodyContext 
     if (bytes.byteLength > this.#maxBodyBytes)
       throw new Error(`a chunk has at most ${this.#maxBodyBytes} bytes`);
     this.#chunk = bytes;
+    this.#run.verdict = "changed";
   }
 }
 
@@ -246,8 +273,15 @@ export class ExchangeEndContext extends ExchangeContext implements EndContext {
   readonly outcome: Outcome;
   readonly durationMs: number;
 
-  constructor(exchange: Exchange, notesKey: string, parts: ContextParts, outcome: Outcome, status: number) {
-    super(exchange, notesKey, parts);
+  constructor(
+    exchange: Exchange,
+    notesKey: string,
+    run: PluginRun,
+    parts: ContextParts,
+    outcome: Outcome,
+    status: number,
+  ) {
+    super(exchange, notesKey, run, parts);
     this.#exchange = exchange;
     // Asked now: when the hook gets to it, the connection may be gone.
     this.#clientAddress = parts.clientAddress(exchange);
@@ -309,43 +343,4 @@ class RecordHeaders implements ReadonlyHeaders {
   entries(): IterableIterator<[string, string]> {
     return Object.entries(this.#record)[Symbol.iterator]();
   }
-}
-
-function checkName(name: string): string {
-  if (!NAME.test(name)) throw new Error(`"${name}" is not a header name`);
-  return name.toLowerCase();
-}
-
-function checkValue(value: string): string {
-  if (typeof value !== "string" || LINE_BREAK.test(value))
-    throw new Error("a header value is a string in one line");
-  return value;
-}
-
-/** What a plugin answered, as a response. An error of its own gets the request id like any other. */
-function pluginResponse(
-  { status, headers = {}, body }: PluginAnswer,
-  exchange: Exchange,
-  maxBytes: number,
-): Response {
-  const answered = new Headers();
-  for (const [name, value] of Object.entries(headers)) {
-    checkName(name);
-    answered.set(name, checkValue(value));
-  }
-  exchange.addAnswerHeaders(answered);
-  answered.set("X-Request-Id", exchange.requestId);
-  if (body === undefined) return new Response(null, { status, headers: answered });
-  const isPlain = typeof body === "string" || body instanceof Uint8Array;
-  const sent = isPlain ? body : asJson(body, exchange.requestId);
-  if (Buffer.byteLength(sent) > maxBytes) throw new Error(`an answer has at most ${maxBytes} bytes`);
-  if (!isPlain && !answered.has("content-type")) answered.set("Content-Type", "application/json");
-  return new Response(sent, { status, headers: answered });
-}
-
-function asJson(body: unknown, requestId: string): string {
-  const isError = typeof body === "object" && body !== null && "error" in body && !("request_id" in body);
-  const text = JSON.stringify(isError ? { ...body, request_id: requestId } : body) as string | undefined;
-  if (text === undefined) throw new Error("an answer's body is a string, bytes or JSON");
-  return text;
 }

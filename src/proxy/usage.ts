@@ -5,6 +5,8 @@ import { SseParser } from "../wire/sse.ts";
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** The answer did not come to its end: there may have been more. */
+  readonly isPartial?: boolean;
 }
 
 /** The usage in an answer or a stream's event, in the words of either wire format; null where there is none. */

@@ -19,6 +19,13 @@ export interface PluginContext {
   readonly clientAddress: string;
   /** Notes of this plugin on this request, kept from stage to stage. */
   readonly notes: Map<string, unknown>;
+  /**
+   * Adds one to the metric `gatehouse_plugin_events_total` with this event and kind, as in `count("refused", "per_ip")`.
+   * Both should come from a short list: beyond a hundred pairs a plugin's events are counted as `other`.
+   */
+  count(event: string, kind?: string): void;
+  /** A few words for the operator on what the plugin did and why; they stand beside its verdict in the request log. */
+  remark(detail: string): void;
 }
 
 /** pre_request: before anything is sent to a provider. */

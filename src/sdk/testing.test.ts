@@ -126,6 +126,22 @@ describe("pre_request", () => {
     ]);
   });
 
+  test("what a plugin counts and remarks is shown, over all calls", async () => {
+    const tested = testPlugin(
+      plugin(({ word }) => ({
+        pre_request(context) {
+          context.count("seen");
+          context.count("seen", word);
+          context.remark(`saw ${context.path}`);
+        },
+      })),
+    );
+    await tested.preRequest({ path: "/a" });
+    await tested.preRequest({ path: "/b" });
+    expect(tested.counted).toEqual({ seen: 2, "seen hello": 2 });
+    expect(tested.remarks).toEqual(["saw /a", "saw /b"]);
+  });
+
   test("a hook that throws or rejects fails the test", async () => {
     const throwing = testPlugin(plugin(() => ({ pre_request: () => Promise.reject(new Error("rejected")) })));
     const fault: unknown = await throwing.preRequest().catch((reason: unknown) => reason);

@@ -41,6 +41,9 @@ export interface TestAnswer {
 }
 
 export interface PluginTest {
+  /** What the plugin has counted so far: `refused per_ip` twice is `{ "refused per_ip": 2 }`. */
+  readonly counted: Readonly<Record<string, number>>;
+  readonly remarks: readonly string[];
   preRequest(request?: TestRequest): Promise<TestedRequest>;
   postRequest(answer?: TestAnswer): Promise<{ status: number; headers: Readonly<Record<string, string>> }>;
   /** The chunks as the client would get them; the last call is made with `isLast`. */
@@ -55,6 +58,8 @@ export function testPlugin<Settings>(
 ): PluginTest {
   const hooks = definition.create(definition.settings.parse(settings), testHost());
   const notes = new Map<string, unknown>();
+  const counted: Record<string, number> = {};
+  const remarks: string[] = [];
   const common = (request: TestRequest = {}): PluginContext => ({
     requestId: "test-request",
     gateway: { id: "test-gateway", name: "test" },
@@ -63,8 +68,15 @@ export function testPlugin<Settings>(
     method: request.method ?? "POST",
     clientAddress: request.clientAddress ?? "127.0.0.1",
     notes,
+    count(event, kind = "") {
+      const name = `${event} ${kind}`.trim();
+      counted[name] = (counted[name] ?? 0) + 1;
+    },
+    remark: (detail) => void remarks.push(detail),
   });
   return {
+    counted,
+    remarks,
     async preRequest(request = {}) {
       const { context, result } = requestContext(common(request), request);
       await hooks.pre_request?.(context);

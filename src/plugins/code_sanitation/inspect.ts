@@ -1,6 +1,6 @@
 // Looks at the parts of a request for code of the chosen languages, and finds or masks it.
 import type { RequestContext } from "../../sdk/index.ts";
-import { compileDetector, type Detector, type Finding } from "./detector.ts";
+import { compileDetector, type Detector, type Finding, type Language } from "./detector.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
 import { maskText } from "./mask.ts";
 import { firstInPathAndQuery, maskPathAndQuery } from "./path-and-query.ts";
@@ -16,9 +16,44 @@ export function compileInspection(settings: CodeSanitationSettings): (context: R
     settings.content_to_check.includes(part) || settings.content_to_check.includes("all");
   const parts = { headers: looksAt("headers"), path: looksAt("path_and_query"), body: looksAt("body") };
   return (context) => {
-    if (settings.action === "sanitize") sanitize(context, detector, parts, settings.sanitize_char);
-    else if (findFirst(context, detector, parts) !== null) block(context, settings);
+    const noting = new NotingDetector(detector);
+    if (settings.action === "sanitize") sanitize(context, noting, parts, settings.sanitize_char);
+    else if (findFirst(context, noting, parts) !== null) block(context, settings);
+    noting.report(context);
   };
+}
+
+/** A detector that remembers which languages it found in one request. */
+class NotingDetector implements Detector {
+  readonly #detector: Detector;
+  #patterns: Map<Language, string> | null = null;
+
+  constructor(detector: Detector) {
+    this.#detector = detector;
+  }
+
+  first(text: string): Finding | null {
+    const finding = this.#detector.first(text);
+    if (finding !== null) this.#note(finding);
+    return finding;
+  }
+
+  findAll(text: string): Finding[] {
+    const findings = this.#detector.findAll(text);
+    for (const finding of findings) this.#note(finding);
+    return findings;
+  }
+
+  report(context: RequestContext): void {
+    if (this.#patterns === null) return;
+    for (const language of this.#patterns.keys()) context.count("found", language);
+    context.remark(`found ${[...this.#patterns.values()].join(", ")}`);
+  }
+
+  #note({ language, pattern }: Finding): void {
+    const patterns = (this.#patterns ??= new Map<Language, string>());
+    if (!patterns.has(language)) patterns.set(language, pattern);
+  }
 }
 
 interface Parts {

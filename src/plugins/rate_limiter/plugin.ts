@@ -48,9 +48,11 @@ function limitRequest(
   if (blocked !== undefined) wanted.push({ key: `${host.instanceId}:blocked`, limit: 0, windowMs: 1000 });
   const judge = (decision: Decision): void => {
     tellLimits(context, limits, decision);
+    context.count("decided", decision.source);
     if (blocked !== undefined) refuseForGood(context, blocked.type);
     else if (decision.source === "closed") refuseWithoutCounters(context);
-    else if (!decision.admitted) {
+    else if (decision.admitted) context.count("admitted");
+    else {
       const full = limits[decision.refusedBy] as CompiledLimit;
       if (settings.actions.type === "reject") reject(context, full.type, settings, decision);
       else block(context, full, subjects[decision.refusedBy] ?? "", host);
@@ -88,6 +90,8 @@ function reject(
   { actions }: RateLimiterSettings,
   { states }: Decision,
 ): void {
+  context.count("refused", type);
+  context.remark(`${type} is full`);
   const waitMs = Math.max(...states.map((state) => state.waitMs));
   const retryAfter = actions.retry_after ?? String(Math.max(1, Math.ceil(waitMs / 1000)));
   context.answer({
@@ -108,10 +112,14 @@ function block(
 }
 
 function refuseForGood(context: RequestContext, type: LimitType): void {
+  context.count("blocked", type);
+  context.remark(`${type} is blocked for good`);
   context.answer({ status: 403, body: { error: `${type} rate limit exceeded`, code: "rate_limit_blocked" } });
 }
 
 function refuseWithoutCounters(context: RequestContext): void {
+  context.count("refused", "counters_away");
+  context.remark("the shared counters are away");
   context.answer({
     status: 503,
     headers: { "Retry-After": "1" },

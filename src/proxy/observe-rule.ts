@@ -1,0 +1,28 @@
+// What telemetry keeps of a rule: found by the compiled rule, and made from its names the first time.
+import type { CompiledGateway } from "../snapshot/compile.ts";
+import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
+import type { CompiledRule } from "../snapshot/compiled-rule.ts";
+import type { Observation } from "../telemetry/observation.ts";
+import type { ObservedRule, RouteNames, TargetNames } from "../telemetry/observed-route.ts";
+
+export function observeRule(
+  { routes }: Observation,
+  { gateway }: CompiledGateway,
+  compiled: CompiledRule,
+): ObservedRule {
+  return routes.rule(compiled, () => {
+    const { rule, upstream } = compiled;
+    const { id, name, path } = rule;
+    const names: RouteNames = { gateway: gateway.name, rule: { id, name, path }, upstream: upstream.name };
+    return [names, upstream.targets.map(namesOf)];
+  });
+}
+
+function namesOf({ id, provider, baseUrl, models, defaultModel }: CompiledTarget): TargetNames {
+  return {
+    id,
+    provider,
+    baseUrl,
+    models: [...(models ?? []), ...(defaultModel === null ? [] : [defaultModel])],
+  };
+}

@@ -1,0 +1,44 @@
+// Where a finished request goes: the access line and every observer, a moment after its answer was handed over.
+import { writeAccessLine } from "./access-line.ts";
+import { countRequest } from "./count-request.ts";
+import type { Log } from "./log.ts";
+import type { NumberSeries } from "./metric-family.ts";
+import type { Metrics } from "./metrics.ts";
+import { ObservedRoutes } from "./observed-route.ts";
+import type { RequestFacts } from "./request-facts.ts";
+
+export class Observation {
+  readonly routes: ObservedRoutes;
+  readonly #log: Log;
+  readonly #inFlight: NumberSeries;
+  #pending: RequestFacts[] = [];
+
+  constructor(metrics: Metrics, log: Log) {
+    this.routes = new ObservedRoutes(metrics);
+    this.#log = log;
+    this.#inFlight = metrics.number("gatehouse_requests_in_flight", {});
+    metrics.onCollect(() => this.settle());
+  }
+
+  started(): void {
+    this.#inFlight.value++;
+  }
+
+  /** Nobody who waits for an answer waits for this: all that finished in one turn of the event loop is told after it. */
+  finished(facts: RequestFacts): void {
+    this.#inFlight.value--;
+    if (this.#pending.push(facts) === 1) setImmediate(this.settle);
+  }
+
+  /** Tells at once what is still to be told. */
+  readonly settle = (): void => {
+    const facts = this.#pending;
+    if (facts.length === 0) return;
+    this.#pending = [];
+    const writesLines = this.#log.isLevelEnabled("info");
+    for (const each of facts) {
+      countRequest(each);
+      if (writesLines) writeAccessLine(this.#log, each);
+    }
+  };
+}

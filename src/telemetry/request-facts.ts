@@ -1,0 +1,63 @@
+// All that is remembered of one request when it is over: the access line, the metrics and whoever else observes take what
+// they need from here. It holds no part of the configuration, no body and no credential.
+import type { PluginRun } from "./observed-plugin.ts";
+import type { ObservedGateway, ObservedRule, ObservedTarget } from "./observed-route.ts";
+import type { RequestSeries } from "./request-series.ts";
+
+/** Times are those of `performance.now()`. */
+export class AttemptFacts {
+  readonly target: ObservedTarget;
+  readonly startedAt: number;
+  /** What was sent to the target. */
+  model: string | null = null;
+  status: number | null = null;
+  /** Why there was no answer, or no whole one. */
+  fault: string | null = null;
+  firstByteAt: number | null = null;
+  endedAt: number | null = null;
+
+  constructor(target: ObservedTarget, startedAt: number) {
+    this.target = target;
+    this.startedAt = startedAt;
+  }
+}
+
+export interface TokenFacts {
+  readonly input: number;
+  readonly output: number;
+  /** The answer broke off or the client left: there may have been more. */
+  readonly isPartial: boolean;
+}
+
+export interface RequestFacts {
+  readonly requestId: string;
+  /** Revision of the configuration that the request saw. */
+  readonly revision: number;
+  readonly method: string;
+  readonly path: string;
+  readonly gatewayId: string | null;
+  readonly gatewayName: string | null;
+  readonly gateway: ObservedGateway;
+  readonly rule: ObservedRule | null;
+  readonly apiKeyId: string | null;
+  readonly apiKeyName: string | null;
+  readonly status: number;
+  readonly outcome: "complete" | "incomplete" | "client_left" | "failed";
+  readonly errorCode: string | null;
+  /** What the client asked for. */
+  readonly requestedModel: string | null;
+  readonly isStream: boolean;
+  readonly attempts: readonly AttemptFacts[];
+  /** The attempt whose answer the client got. */
+  readonly answeredBy: AttemptFacts | null;
+  readonly tokens: TokenFacts | null;
+  /** US dollars. */
+  readonly cost: number | null;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** Milliseconds since the epoch, at `endedAt`. */
+  readonly endedWallMs: number;
+  readonly bodyMs: number;
+  readonly plugins: readonly PluginRun[] | null;
+  readonly series: RequestSeries;
+}
