@@ -93,7 +93,7 @@ export async function startGatehouse(
 
   const keyUsage = new KeyUsage(store, log);
   const metrics = new Metrics();
-  const observation = new Observation(metrics, log);
+  const observation = new Observation(metrics, log, { requestLogSize: settings.REQUEST_LOG_SIZE });
   collectHealth(metrics, health);
   collectTargets(metrics, current);
   const stopProcessFigures = collectProcess(metrics);
@@ -113,6 +113,8 @@ export async function startGatehouse(
   const servers: Server<undefined>[] = [];
   const stop = async (seconds: number) => {
     health.phase = "draining";
+    // Whoever follows the requests would otherwise hold up the end.
+    observation.requests.close();
     const finished = Promise.all(servers.map((server) => server.stop()));
     await Promise.race([finished, Bun.sleep(seconds * 1000)]);
     await Promise.all(servers.map((server) => server.stop(true)));
@@ -140,6 +142,7 @@ export async function startGatehouse(
         maxBodyBytes: settings.MAX_BODY_BYTES,
         version: packageJson.version,
         log,
+        requests: observation.requests,
       });
       admin = listen("ADMIN_PORT", settings, (port) =>
         listenAdmin({ ...address, port, api, metrics, fallThrough: dataPlane }),

@@ -7,6 +7,7 @@ import type { Counters } from "../counters/counters.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
 import type { CurrentConfiguration } from "../snapshot/current.ts";
 import type { Log } from "../telemetry/log.ts";
+import type { RequestSource } from "../telemetry/request-log.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { addChildRoutes } from "./child-routes.ts";
 import { renderDocsPage } from "./docs-page.ts";
@@ -17,6 +18,7 @@ import { addBlockRoutes } from "./routes/blocks.ts";
 import { addGatewayRoutes } from "./routes/gateways.ts";
 import { addPluginRoutes } from "./routes/plugins.ts";
 import { addProviderRoutes } from "./routes/providers.ts";
+import { addRequestRoutes } from "./routes/requests.ts";
 import { rules } from "./routes/rules.ts";
 import { services } from "./routes/services.ts";
 import { upstreams } from "./routes/upstreams.ts";
@@ -29,6 +31,7 @@ export interface AdminApiParts {
   readonly maxBodyBytes: number;
   readonly version: string;
   readonly log: Log;
+  readonly requests: RequestSource;
 }
 
 export type AdminApi = (request: Request) => Promise<Response>;
@@ -53,6 +56,7 @@ export function createAdminApi(parts: AdminApiParts): AdminApi {
   addBlockRoutes(table, current, parts.counters);
   addPluginRoutes(table, parts.registry);
   addProviderRoutes(table);
+  addRequestRoutes(table, current, parts.requests);
   addDocuments(table, parts.version);
   const allowedMethods = compileAllowedMethods(table);
   table.app.notFound((context) => {

@@ -8,6 +8,7 @@ import { PLUGIN_STAGES } from "../model/plugin-config.ts";
 import { ruleSchema } from "../model/rule.ts";
 import { serviceSchema } from "../model/service.ts";
 import { upstreamSchema } from "../model/upstream.ts";
+import { OBSERVATION_SCHEMAS } from "./observation-schemas.ts";
 import type { RouteTable } from "./operation.ts";
 
 type JsonSchema = Record<string, unknown>;
@@ -74,6 +75,7 @@ export function registerComponents({ app }: RouteTable): void {
   }
   collect(components, "ApiKeyWithKey", apiKeySchema.extend({ ...keyFields, key: z.string() }), "output");
   collect(components, "Error", errorSchema, "output");
+  for (const [name, schema] of OBSERVATION_SCHEMAS) collect(components, name, schema, "output");
   for (const [name, schema] of components) app.openAPIRegistry.registerComponent("schemas", name, schema);
   app.openAPIRegistry.registerComponent("securitySchemes", "admin_token", {
     type: "http",

@@ -26,6 +26,7 @@ export const ERRORS = {
   },
   rule_not_allowed: { status: 403, meaning: "The API key is valid, but not for this rule." },
   not_found: { status: 404, meaning: "There is nothing at this path or under this id." },
+  request_log_off: { status: 404, meaning: "REQUEST_LOG_SIZE is 0: no requests are kept." },
   rule_not_found: { status: 404, meaning: "No rule matches the request." },
   model_not_found: {
     status: 404,
@@ -42,6 +43,7 @@ export const ERRORS = {
     meaning: "The body is not of a type or encoding that can be read here.",
   },
   rate_limit_exceeded: { status: 429, meaning: "A rate limit is full; see `retry_after`." },
+  too_many_listeners: { status: 429, meaning: "As many as may do so follow the requests already." },
   plugin_failed: {
     status: 500,
     meaning: "A plugin threw, took longer than 5 seconds or gave something unusable.",

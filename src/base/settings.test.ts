@@ -24,6 +24,7 @@ describe("readSettings", () => {
       ENCRYPTION_KEY: null,
       LOG_LEVEL: "info",
       LOG_FORMAT: null,
+      REQUEST_LOG_SIZE: 1000,
       OTEL_EXPORTER_OTLP_ENDPOINT: null,
       DRAIN_DELAY_MS: 1000,
       DRAIN_SECONDS: 30,

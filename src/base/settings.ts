@@ -65,6 +65,11 @@ export const SETTINGS = {
   ),
   LOG_LEVEL: setting("info", "fatal, error, warn, info, debug, trace or silent", logLevel),
   LOG_FORMAT: setting("pretty on a terminal, json otherwise", "pretty or json", logFormat),
+  REQUEST_LOG_SIZE: setting(
+    "1000",
+    "how many requests each process remembers for the Admin API; 0: none",
+    integer(1000, 0, 100_000),
+  ),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting("none", "traces are on when set", httpUrl),
   DRAIN_DELAY_MS: setting(
     "1000",

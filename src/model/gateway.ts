@@ -23,6 +23,10 @@ export const gatewaySchema = z
       .boolean()
       .default(false)
       .meta({ description: "Rules ask for an API key unless they say otherwise." }),
+    log_bodies: z
+      .boolean()
+      .default(false)
+      .meta({ description: "Whether the request log keeps bodies, cut at 16 KiB." }),
   })
   .meta({ id: "Gateway" });
 

@@ -5,6 +5,7 @@ import { GatehouseError } from "../base/errors.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { IncomingAnswer } from "../upstream/incoming-answer.ts";
+import { cutText } from "../telemetry/cut-text.ts";
 import type { ObservedRule, ObservedTarget } from "../telemetry/observed-route.ts";
 import { AttemptFacts } from "../telemetry/request-facts.ts";
 import { send } from "../upstream/send.ts";
@@ -94,7 +95,7 @@ async function ask(
     throw fault;
   }
   const { isTranslated, readsAnswer } = encoded;
-  facts.model = encoded.model;
+  facts.model = cutText(encoded.model);
   exchange.attemptFacts.push(facts);
   exchange.beginAttempt(response);
   try {

@@ -8,6 +8,7 @@ import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import type { IncomingAnswer } from "../upstream/incoming-answer.ts";
+import type { BodyCapture } from "../telemetry/body-capture.ts";
 import type { PluginRun } from "../telemetry/observed-plugin.ts";
 import type { ObservedRule } from "../telemetry/observed-route.ts";
 import type { AttemptFacts } from "../telemetry/request-facts.ts";
@@ -67,6 +68,8 @@ export class Exchange {
   pluginRuns: PluginRun[] | null = null;
   /** Of the error that the gateway or a plugin answered. */
   errorCode: string | null = null;
+  /** Null: the gateway does not ask for bodies. */
+  bodies: BodyCapture | null = null;
 
   /** The attempt under way, or the last one. */
   #attempt: IncomingAnswer | null = null;

@@ -1,4 +1,5 @@
 // The end of every request, exactly once: the use of its key, what is remembered of it, and the plugins that look back.
+import { cutText } from "../telemetry/cut-text.ts";
 import type { Observation } from "../telemetry/observation.ts";
 import type { ObservedRule } from "../telemetry/observed-route.ts";
 import type { AttemptFacts, RequestFacts } from "../telemetry/request-facts.ts";
@@ -43,7 +44,7 @@ function factsOf(
     requestId: exchange.requestId,
     revision: exchange.snapshot.revision,
     method: exchange.method,
-    path: exchange.path,
+    path: cutText(exchange.path),
     gatewayId: gateway?.id ?? null,
     gatewayName,
     gateway: observedGateway,
@@ -53,7 +54,7 @@ function factsOf(
     status,
     outcome,
     errorCode: exchange.errorCode,
-    requestedModel: exchange.model,
+    requestedModel: cutText(exchange.model),
     isStream: exchange.json?.["stream"] === true || (answer !== null && isEventStream(answer.response)),
     attempts: attemptFacts,
     answeredBy,
@@ -71,6 +72,7 @@ function factsOf(
     endedWallMs: Date.now(),
     bodyMs: exchange.bodyMs,
     plugins: exchange.pluginRuns,
+    bodies: exchange.bodies,
     series: observed === null ? observedGateway.unmatched : seriesFor(exchange, answeredBy),
   };
 }

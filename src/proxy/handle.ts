@@ -11,6 +11,7 @@ import type { Observation } from "../telemetry/observation.ts";
 import { attempt } from "./attempt.ts";
 import { authenticate } from "./authenticate.ts";
 import { clientAddress } from "./client-address.ts";
+import { beginCapture, captureAnswer, captureHead } from "./capture-bodies.ts";
 import { createClientCredentials } from "./client-credential.ts";
 import { Exchange } from "./exchange.ts";
 import { CLIENT_LEFT_STATUS, fail } from "./fail.ts";
@@ -88,6 +89,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
       const response = hasLeft
         ? new Response(null, { status: CLIENT_LEFT_STATUS })
         : fail(fault, exchange, log);
+      if (exchange.bodies !== null) await captureAnswer(exchange.bodies, exchange, response);
       finish(exchange, hasLeft ? "client_left" : "failed", response.status, stepParts);
       return response;
     }
@@ -112,6 +114,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     exchange.rule = rule;
     const observed = observeRule(observation, gateway, rule);
     exchange.observed = observed;
+    if (gateway.gateway.log_bodies && observation.requests.isOn) beginCapture(exchange);
     authenticate(exchange.apiKey, rule, parts.requireApiKey);
     request.signal.addEventListener("abort", () => exchange.clientLeft());
     const { chain } = gateway;
@@ -123,14 +126,17 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     await nextTurn();
     if (exchange.hasClientLeft) throw new UpstreamFault("client_left");
     exchange.bodyMs = performance.now() - exchange.startedAt;
+    exchange.bodies?.takeRequest(exchange.body);
     if (chain !== null && chain.pre_request !== null) {
       const answered = await runPreRequest(exchange, chain, stepParts);
       if (answered !== null) {
+        if (exchange.bodies !== null) await captureAnswer(exchange.bodies, exchange, answered);
         finish(exchange, "complete", answered.status, stepParts);
         return answered;
       }
     }
     const answer = await attempt(exchange, rule, observed, stepParts);
+    if (exchange.bodies !== null) captureHead(exchange.bodies, answer);
     return relay(exchange, answer, stepParts, (outcome, status) =>
       finish(exchange, outcome, status, stepParts),
     );

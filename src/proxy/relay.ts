@@ -3,6 +3,7 @@
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
 import type { BodyReader } from "../upstream/incoming-answer.ts";
 import { readWhole } from "../upstream/read-answer.ts";
+import type { BodyCapture } from "../telemetry/body-capture.ts";
 import { UpstreamFault } from "../upstream/upstream-fault.ts";
 import { isEventStream, verdictOf, type Answer } from "./answer.ts";
 import type { Verdict } from "./attempt-report.ts";
@@ -46,9 +47,13 @@ export async function relay(
         : new PluginPass(exchange, chain, parts, answer, status);
     if (answer.reader !== null && isStreamed(answer, through)) {
       const translation = answer.isTranslated ? translateStream(exchange) : null;
-      return new Response(relayStream(answer.reader, translation, through, tap, end), { status, headers });
+      return new Response(relayStream(answer.reader, translation, through, tap, exchange.bodies, end), {
+        status,
+        headers,
+      });
     }
     const body = await wholeBody(exchange, answer, through, tap);
+    exchange.bodies?.takeResponse(body);
     end("complete");
     return new Response(NO_BODY.has(status) ? null : asBody(body, headers), { status, headers });
   } catch (fault) {
@@ -120,6 +125,7 @@ function relayStream(
   translation: StreamTranslation | null,
   through: PluginPass | null,
   tap: UsageTap | null,
+  bodies: BodyCapture | null,
   onEnd: (outcome: Outcome) => void,
 ): ReadableStream {
   let giveUp: () => void = () => undefined;
@@ -147,6 +153,7 @@ function relayStream(
               const ending = translation?.ending() ?? "complete";
               if (ending === "broken") throw new Error("the stream ended before its end");
               const held = through === null ? null : await through.last(new Uint8Array(0));
+              bodies?.takeResponse(held);
               if (held !== null && held.byteLength > 0) controller.enqueue(held);
               // An error that the provider told in its stream has been passed on, and is an end of its own.
               end(ending === "error" ? "incomplete" : "complete");
@@ -158,6 +165,7 @@ function relayStream(
             if (bytes !== null && through !== null) bytes = await through.push(bytes);
             if (bytes === null || bytes.byteLength === 0) continue;
             watch.isProvidersTurn = false;
+            bodies?.takeResponse(bytes);
             controller.enqueue(bytes);
             return;
           }

@@ -6,14 +6,22 @@ import type { NumberSeries } from "./metric-family.ts";
 import type { Metrics } from "./metrics.ts";
 import { ObservedRoutes } from "./observed-route.ts";
 import type { RequestFacts } from "./request-facts.ts";
+import { RequestLog } from "./request-log.ts";
+
+export interface ObservationOptions {
+  /** How many requests the log keeps; 0: none. */
+  readonly requestLogSize: number;
+}
 
 export class Observation {
   readonly routes: ObservedRoutes;
+  readonly requests: RequestLog;
   readonly #log: Log;
   readonly #inFlight: NumberSeries;
   #pending: RequestFacts[] = [];
 
-  constructor(metrics: Metrics, log: Log) {
+  constructor(metrics: Metrics, log: Log, { requestLogSize }: ObservationOptions) {
+    this.requests = new RequestLog(requestLogSize);
     this.routes = new ObservedRoutes(metrics);
     this.#log = log;
     this.#inFlight = metrics.number("gatehouse_requests_in_flight", {});
@@ -38,6 +46,7 @@ export class Observation {
     const writesLines = this.#log.isLevelEnabled("info");
     for (const each of facts) {
       countRequest(each);
+      this.requests.add(each);
       if (writesLines) writeAccessLine(this.#log, each);
     }
   };

@@ -1,6 +1,7 @@
 // What telemetry keeps of one plugin of a gateway: the time it takes, its faults, and what it counts itself.
 import { OTHER, type HistogramSeries, type NumberSeries } from "./metric-family.ts";
 import type { Metrics } from "./metrics.ts";
+import { cutText } from "./cut-text.ts";
 
 /** A plugin that counts by what clients send must not fill the registry. */
 const MAX_EVENTS = 100;
@@ -47,8 +48,6 @@ export class ObservedPlugin {
 
 export type PluginVerdict = "passed" | "changed" | "answered" | "failed";
 
-const MAX_DETAIL = 500;
-
 /** One plugin at one request: how long it took and what it did. */
 export class PluginRun {
   readonly #plugin: ObservedPlugin;
@@ -73,7 +72,7 @@ export class PluginRun {
 
   /** The plugin's own words for the operator. */
   remark(detail: string): void {
-    this.detail = detail.slice(0, MAX_DETAIL);
+    this.detail = cutText(detail);
   }
 
   isOf(plugin: ObservedPlugin): boolean {

@@ -1,5 +1,6 @@
 // All that is remembered of one request when it is over: the access line, the metrics and whoever else observes take what
-// they need from here. It holds no part of the configuration, no body and no credential.
+// they need from here. It holds no part of the configuration, no credential, and no body unless the gateway asks for it.
+import type { BodyCapture } from "./body-capture.ts";
 import type { PluginRun } from "./observed-plugin.ts";
 import type { ObservedGateway, ObservedRule, ObservedTarget } from "./observed-route.ts";
 import type { RequestSeries } from "./request-series.ts";
@@ -59,5 +60,6 @@ export interface RequestFacts {
   readonly endedWallMs: number;
   readonly bodyMs: number;
   readonly plugins: readonly PluginRun[] | null;
+  readonly bodies: BodyCapture | null;
   readonly series: RequestSeries;
 }

@@ -26,6 +26,7 @@ export function gatewayRecord(fields: Partial<Gateway> = {}): Gateway {
     subdomain: null,
     required_plugins: [],
     require_api_key: false,
+    log_bodies: false,
     ...times(),
     ...fields,
   };

@@ -106,6 +106,7 @@ const gateway: FieldTable = {
       refuses: [...NOT_LIST, null, faultAt(["rate_limiter"], "[0]"), faultAt([null], "[0]")],
     },
     { field: "require_api_key", fallback: false, accepts: [true, false], refuses: [...NOT_BOOLEAN, null] },
+    { field: "log_bodies", fallback: false, accepts: [true, false], refuses: [...NOT_BOOLEAN, null] },
   ],
 };
 

@@ -94,6 +94,15 @@ async function postgresPlace(): Promise<Place> {
   };
 }
 
+/** All of it, or of a stream without end what comes first. */
+async function textOf(answer: Response): Promise<string> {
+  if (answer.headers.get("content-type") !== "text/event-stream") return answer.text();
+  const reader = answer.body?.getReader();
+  const { value } = (await reader?.read()) ?? {};
+  await reader?.cancel();
+  return new TextDecoder().decode(value);
+}
+
 /** Asks every GET of the OpenAPI document, and the paths beside it. */
 async function readEverything(gatehouse: GatehouseProcess, ids: Record<string, string>): Promise<string[]> {
   const { paths } = (await (await fetch(`${gatehouse.adminUrl}/api/openapi.json`)).json()) as {
@@ -115,7 +124,7 @@ async function readEverything(gatehouse: GatehouseProcess, ids: Record<string, s
       headers: { Authorization: `Bearer ${gatehouse.token}` },
     });
     if (apiPaths.includes(path)) expect([path, answer.status]).toEqual([path, 200]);
-    answers.push(`${path} ${JSON.stringify(Object.fromEntries(answer.headers))} ${await answer.text()}`);
+    answers.push(`${path} ${JSON.stringify(Object.fromEntries(answer.headers))} ${await textOf(answer)}`);
   }
   return answers;
 }

@@ -1,0 +1,104 @@
+// The request log of a gateway: the last requests, and those to come as server-sent events.
+import { z } from "zod";
+import { GatehouseError } from "../../base/errors.ts";
+import type { CurrentConfiguration } from "../../snapshot/current.ts";
+import { redact } from "../../telemetry/redact.ts";
+import { MAX_LISTENERS, type RequestFilter, type RequestSource } from "../../telemetry/request-log.ts";
+import { EventStream } from "../event-stream.ts";
+import { pageQuery } from "../list-query.ts";
+import { addOperation, type RouteTable } from "../operation.ts";
+import { requireGateway } from "../write.ts";
+
+const filterQuery = z.strictObject({
+  status: z
+    .string()
+    .regex(/^[1-5](xx|\d\d)$/, "must be a status such as 429, or a hundred of them such as 4xx")
+    .optional(),
+  outcome: z.enum(["complete", "incomplete", "client_left", "failed"]).optional(),
+  rule_id: z.string().optional(),
+  api_key_id: z.string().optional(),
+  provider: z.string().optional(),
+  model: z.string().optional(),
+  request_id: z.string().optional(),
+  since: z.iso.datetime({ offset: true, error: "must be an RFC 3339 time" }).optional(),
+});
+
+const requestsQuery = filterQuery.extend({ limit: pageQuery.shape.limit });
+
+export function addRequestRoutes(
+  table: RouteTable,
+  current: CurrentConfiguration,
+  source: RequestSource,
+): void {
+  const tag = "requests";
+  const collection = "/gateways/{gateway_id}/requests";
+  const requireLog = async (params: Readonly<Record<string, string>>) => {
+    const { id } = await requireGateway(current.store, params["gateway_id"] ?? "");
+    if (!source.isOn)
+      throw new GatehouseError("request_log_off", "The request log is off: REQUEST_LOG_SIZE is 0.");
+    return id;
+  };
+
+  addOperation(table, {
+    method: "get",
+    path: collection,
+    tag,
+    summary: "List the last requests of a gateway",
+    query: requestsQuery,
+    answer: { status: 200, schema: "RequestList", description: "Newest first; kept in memory only." },
+    handle: async ({ params, query }) => {
+      const gatewayId = await requireLog(params);
+      const { limit } = query;
+      const { requests, count } = await source.listRequests(filterFrom(gatewayId, query), limit);
+      // Whatever clients and providers wrote into it passes the door that a log line passes.
+      return new Response(redact(JSON.stringify({ requests, count, limit })), {
+        headers: { "Content-Type": "application/json" },
+      });
+    },
+  });
+
+  addOperation(table, {
+    method: "get",
+    path: `${collection}/stream`,
+    tag,
+    summary: "Follow the requests of a gateway",
+    query: filterQuery,
+    answer: {
+      status: 200,
+      description:
+        "Server-sent events without end: `request` with the record of a request that has just ended; `dropped` with the " +
+        "`count` of those that came faster than they were read.",
+    },
+    handle: async ({ params, query }) => {
+      const filter = filterFrom(await requireLog(params), query);
+      const stream = new EventStream(() => stop?.());
+      const stop = source.followRequests({
+        filter,
+        hear: (record) => stream.send("request", redact(JSON.stringify(record))),
+        end: () => stream.end(),
+      });
+      if (stop === null) {
+        stream.end();
+        throw new GatehouseError(
+          "too_many_listeners",
+          `${MAX_LISTENERS} clients follow the requests already.`,
+        );
+      }
+      return stream.response();
+    },
+  });
+}
+
+function filterFrom(gatewayId: string, query: z.output<typeof filterQuery>): RequestFilter {
+  return {
+    gatewayId,
+    status: query.status,
+    outcome: query.outcome,
+    ruleId: query.rule_id,
+    apiKeyId: query.api_key_id,
+    provider: query.provider,
+    model: query.model,
+    requestId: query.request_id,
+    since: query.since === undefined ? undefined : Date.parse(query.since),
+  };
+}
