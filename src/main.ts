@@ -143,6 +143,7 @@ export async function startGatehouse(
         version: packageJson.version,
         log,
         requests: observation.requests,
+        traffic: observation.traffic,
       });
       admin = listen("ADMIN_PORT", settings, (port) =>
         listenAdmin({ ...address, port, api, metrics, fallThrough: dataPlane }),

@@ -8,6 +8,7 @@ import type { PluginRegistry } from "../plugins/registry.ts";
 import type { CurrentConfiguration } from "../snapshot/current.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RequestSource } from "../telemetry/request-log.ts";
+import type { TrafficSource } from "../telemetry/traffic.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { addChildRoutes } from "./child-routes.ts";
 import { renderDocsPage } from "./docs-page.ts";
@@ -21,6 +22,7 @@ import { addProviderRoutes } from "./routes/providers.ts";
 import { addRequestRoutes } from "./routes/requests.ts";
 import { rules } from "./routes/rules.ts";
 import { services } from "./routes/services.ts";
+import { addTrafficRoutes } from "./routes/traffic.ts";
 import { upstreams } from "./routes/upstreams.ts";
 
 export interface AdminApiParts {
@@ -32,6 +34,7 @@ export interface AdminApiParts {
   readonly version: string;
   readonly log: Log;
   readonly requests: RequestSource;
+  readonly traffic: TrafficSource;
 }
 
 export type AdminApi = (request: Request) => Promise<Response>;
@@ -57,6 +60,7 @@ export function createAdminApi(parts: AdminApiParts): AdminApi {
   addPluginRoutes(table, parts.registry);
   addProviderRoutes(table);
   addRequestRoutes(table, current, parts.requests);
+  addTrafficRoutes(table, current, parts.traffic);
   addDocuments(table, parts.version);
   const allowedMethods = compileAllowedMethods(table);
   table.app.notFound((context) => {

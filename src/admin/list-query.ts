@@ -1,7 +1,8 @@
 // Paging and filtering, the same for every list.
 import { z } from "zod";
 
-const whole = (fallback: number, min: number, max: number) =>
+/** A whole number in a query, with its default and bounds. */
+export const wholeNumber = (fallback: number, min: number, max: number) =>
   z
     .string()
     .regex(/^\d{1,15}$/, "must be a whole number")
@@ -10,8 +11,8 @@ const whole = (fallback: number, min: number, max: number) =>
     .pipe(z.number().min(min).max(max));
 
 export const pageQuery = z.strictObject({
-  limit: whole(100, 1, 1000),
-  offset: whole(0, 0, Number.MAX_SAFE_INTEGER),
+  limit: wholeNumber(100, 1, 1000),
+  offset: wholeNumber(0, 0, Number.MAX_SAFE_INTEGER),
 });
 
 export const listQuery = pageQuery.extend({ name: z.string().optional() });

@@ -62,6 +62,22 @@ const request = z.object({
     .meta({ description: "Only of gateways with `log_bodies`; cut at 16 KiB, known secrets taken out." }),
 });
 
+const point = z.object({
+  time,
+  requests: count,
+  errors: count.meta({ description: "Status 400 and above, and answers that broke off." }),
+  p50_ms: milliseconds.nullable(),
+  p99_ms: milliseconds.nullable(),
+  first_byte_p50_ms: milliseconds.nullable(),
+  input_tokens: count,
+  output_tokens: count,
+  cost: z.number().meta({ description: "US dollars." }),
+  refused: z
+    .record(z.string(), count)
+    .meta({ description: "Requests that no provider was asked for, by the code of their error." }),
+});
+
 export const OBSERVATION_SCHEMAS: readonly (readonly [name: string, schema: z.ZodType])[] = [
   ["RequestList", z.object({ requests: z.array(request), count, limit: count })],
+  ["Traffic", z.object({ points: z.array(point) })],
 ];

@@ -7,6 +7,7 @@ import type { Metrics } from "./metrics.ts";
 import { ObservedRoutes } from "./observed-route.ts";
 import type { RequestFacts } from "./request-facts.ts";
 import { RequestLog } from "./request-log.ts";
+import { Traffic } from "./traffic.ts";
 
 export interface ObservationOptions {
   /** How many requests the log keeps; 0: none. */
@@ -16,6 +17,7 @@ export interface ObservationOptions {
 export class Observation {
   readonly routes: ObservedRoutes;
   readonly requests: RequestLog;
+  readonly traffic = new Traffic();
   readonly #log: Log;
   readonly #inFlight: NumberSeries;
   #pending: RequestFacts[] = [];
@@ -47,6 +49,7 @@ export class Observation {
     for (const each of facts) {
       countRequest(each);
       this.requests.add(each);
+      this.traffic.add(each);
       if (writesLines) writeAccessLine(this.#log, each);
     }
   };

@@ -1,55 +1,8 @@
 // The request log without a server: the ring, its filters, those who follow, and several logs as one.
 import { describe, expect, test } from "bun:test";
-import { Metrics } from "./metrics.ts";
-import { ObservedRoutes, type ObservedRule } from "./observed-route.ts";
-import { AttemptFacts, type RequestFacts } from "./request-facts.ts";
+import { requestFacts as facts, servedBy as attempt } from "./request-facts.fixture.ts";
 import { MAX_LISTENERS, mergeRequests, RequestLog, type RequestFilter } from "./request-log.ts";
 import { recordOf, type RequestRecord } from "./request-record.ts";
-
-const metrics = new Metrics();
-const routes = new ObservedRoutes(metrics);
-const target = { id: "target-1", provider: "one", baseUrl: "http://one", models: [] };
-const rule: ObservedRule = routes.rule({}, () => [
-  { gateway: "g", rule: { id: "rule-1", name: null, path: "/p" }, upstream: "u" },
-  [target, { ...target, id: "target-2", provider: "two" }],
-]);
-
-function facts(fields: Partial<RequestFacts> = {}): RequestFacts {
-  const gateway = routes.gateway(null, "");
-  return {
-    requestId: "id",
-    revision: 7,
-    method: "POST",
-    path: "/p",
-    gatewayId: "gateway-1",
-    gatewayName: "g",
-    gateway,
-    rule,
-    apiKeyId: null,
-    apiKeyName: null,
-    status: 200,
-    outcome: "complete",
-    errorCode: null,
-    requestedModel: "wanted",
-    isStream: false,
-    attempts: [],
-    answeredBy: null,
-    tokens: null,
-    cost: null,
-    startedAt: 1000,
-    endedAt: 1250,
-    endedWallMs: Date.parse("2026-01-01T00:00:01.000Z"),
-    bodyMs: 1,
-    plugins: null,
-    bodies: null,
-    series: gateway.unmatched,
-    ...fields,
-  };
-}
-
-function attempt(index: number, fields: Partial<AttemptFacts> = {}): AttemptFacts {
-  return Object.assign(new AttemptFacts(rule.targets[index]!, 1010), { endedAt: 1020, ...fields });
-}
 
 const OURS: RequestFilter = { gatewayId: "gateway-1" };
 

@@ -1,0 +1,39 @@
+// Traffic of the last minutes for charts, a point a second.
+import { z } from "zod";
+import type { CurrentConfiguration } from "../../snapshot/current.ts";
+import { TRAFFIC_SECONDS } from "../../telemetry/second-ring.ts";
+import { showPoints, type TrafficSource } from "../../telemetry/traffic.ts";
+import { wholeNumber } from "../list-query.ts";
+import { addOperation, type RouteTable } from "../operation.ts";
+import { requireGateway } from "../write.ts";
+
+const trafficQuery = z.strictObject({
+  seconds: wholeNumber(300, 1, TRAFFIC_SECONDS),
+  gateway_id: z.string().optional(),
+});
+
+export function addTrafficRoutes(
+  table: RouteTable,
+  current: CurrentConfiguration,
+  source: TrafficSource,
+): void {
+  addOperation(table, {
+    method: "get",
+    path: "/traffic",
+    tag: "traffic",
+    summary: "Traffic of the last seconds",
+    query: trafficQuery,
+    answer: {
+      status: 200,
+      schema: "Traffic",
+      description: "A point for each second, oldest first; the last one is still running.",
+    },
+    handle: async ({ query: { seconds, gateway_id } }) => {
+      if (gateway_id !== undefined) await requireGateway(current.store, gateway_id);
+      const to = Math.floor(Date.now() / 1000);
+      const from = to - seconds + 1;
+      const points = await source.readTraffic(from, to, gateway_id ?? null);
+      return Response.json({ points: showPoints(points, from, to) });
+    },
+  });
+}

@@ -1,0 +1,76 @@
+// GET /traffic at the door: the last seconds, of everything and of one gateway.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { expectError, expectFaultsAt } from "../support/admin-fixtures.ts";
+import {
+  startGatehouseProcess,
+  waitFor,
+  type ApiAnswer,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+import { limiter, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
+import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+
+let gatehouse: GatehouseProcess;
+let provider: FakeProvider;
+beforeAll(async () => {
+  [gatehouse, provider] = await Promise.all([startGatehouseProcess(), startFakeProvider()]);
+}, 20_000);
+afterAll(async () => {
+  await Promise.all([gatehouse.stop(), provider.stop()]);
+});
+
+async function points(query = ""): Promise<ApiAnswer["body"][]> {
+  const { status, body } = await gatehouse.api("GET", `/traffic${query}`);
+  expect(status).toBe(200);
+  return body.points;
+}
+
+const total = (list: ApiAnswer["body"][], field: string): number =>
+  list.reduce((sum: number, point) => sum + Number(point[field] ?? point.refused[field] ?? 0), 0);
+
+test("requests, errors, times and refusals, together and by gateway", async () => {
+  const limited = await seedPlugins(gatehouse, provider, [limiter({ global: [2, "1h"] })]);
+  const open = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
+  for (let call = 0; call < 3; call++) await (await postChat(gatehouse, limited)).text();
+  await (await postChat(gatehouse, open)).text();
+  await (await fetch(`${gatehouse.proxyUrl}/nowhere`)).text();
+  await waitFor(async () => (total(await points(), "requests") === 5 ? true : null));
+
+  const all = await points();
+  expect(total(all, "errors")).toBe(2);
+  expect(total(all, "rate_limit_exceeded")).toBe(1);
+  expect(total(all, "rule_not_found")).toBe(1);
+  const own = await points(`?gateway_id=${limited.gateway}`);
+  expect([total(own, "requests"), total(own, "errors"), total(own, "rate_limit_exceeded")]).toEqual([
+    3, 1, 1,
+  ]);
+  const others = await points(`?gateway_id=${open.gateway}&seconds=600`);
+  expect([total(others, "requests"), total(others, "errors")]).toEqual([1, 0]);
+  const [busy] = others.filter((point) => point.requests > 0);
+  expect(busy.p50_ms).toBeGreaterThan(0);
+  expect(busy.p99_ms).toBeGreaterThanOrEqual(busy.p50_ms);
+  expect(busy.first_byte_p50_ms).toBeGreaterThan(0);
+});
+
+test("a point for every second that is asked for, up to now", async () => {
+  for (const [query, count] of [
+    ["", 300],
+    ["?seconds=1", 1],
+    ["?seconds=600", 600],
+  ] as const) {
+    const before = Date.now();
+    const list = await points(query);
+    expect(list).toHaveLength(count);
+    const times = list.map((point) => Date.parse(point.time));
+    expect(times.every((time, index) => time === (times[0] ?? 0) + index * 1000)).toBe(true);
+    expect(times.at(-1)).toBeWithin(before - 1000, Date.now() + 1);
+  }
+});
+
+test("what it refuses", async () => {
+  for (const seconds of ["0", "601", "-1", "x"])
+    expectFaultsAt(await gatehouse.api("GET", `/traffic?seconds=${seconds}`), "?seconds");
+  expectError(await gatehouse.api("GET", "/traffic?gateway_id=nothing"), 404, "not_found");
+  expect((await fetch(`${gatehouse.adminUrl}/api/v1/traffic`)).status).toBe(401);
+});
