@@ -22,6 +22,7 @@ import { addProviderRoutes } from "./routes/providers.ts";
 import { addRequestRoutes } from "./routes/requests.ts";
 import { rules } from "./routes/rules.ts";
 import { services } from "./routes/services.ts";
+import { addTargetHealthRoutes } from "./routes/target-health.ts";
 import { addTrafficRoutes } from "./routes/traffic.ts";
 import { upstreams } from "./routes/upstreams.ts";
 
@@ -60,6 +61,7 @@ export function createAdminApi(parts: AdminApiParts): AdminApi {
   addPluginRoutes(table, parts.registry);
   addProviderRoutes(table);
   addRequestRoutes(table, current, parts.requests);
+  addTargetHealthRoutes(table, current);
   addTrafficRoutes(table, current, parts.traffic);
   addDocuments(table, parts.version);
   const allowedMethods = compileAllowedMethods(table);

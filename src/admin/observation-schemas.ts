@@ -77,7 +77,21 @@ const point = z.object({
     .meta({ description: "Requests that no provider was asked for, by the code of their error." }),
 });
 
+const target = z.object({
+  target_id: z.string(),
+  provider: z.string(),
+  state: z.enum(["healthy", "out", "trial", "resting"]).meta({
+    description:
+      "`out`: taken out by passive checks; `trial`: one request may try it; `resting`: it asked for a rest by 429.",
+  }),
+  failures: count.meta({ description: "In a row." }),
+  until: time.nullable().meta({ description: "When it is no longer out, or has rested." }),
+  in_flight: count,
+  latency_ms: milliseconds.nullable().meta({ description: "Moving average of the time to first byte." }),
+});
+
 export const OBSERVATION_SCHEMAS: readonly (readonly [name: string, schema: z.ZodType])[] = [
   ["RequestList", z.object({ requests: z.array(request), count, limit: count })],
+  ["TargetHealthList", z.object({ targets: z.array(target) })],
   ["Traffic", z.object({ points: z.array(point) })],
 ];

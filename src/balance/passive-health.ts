@@ -39,6 +39,15 @@ export class PassiveHealth {
     return now < this.#ejectedUntil ? "ejected" : "probing";
   }
 
+  get failuresInRow(): number {
+    return this.#failuresInRow;
+  }
+
+  /** When an ejection ends; means nothing while the target is in service. */
+  get ejectedUntil(): number {
+    return this.#ejectedUntil;
+  }
+
   /** Time until a request may be sent here. */
   waitMs(now: number): number {
     if (this.canServe(now)) return 0;

@@ -1,0 +1,110 @@
+// GET …/upstreams/{id}/health at the door: what passive checks, rests and trials do is what it tells.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { expectError } from "../support/admin-fixtures.ts";
+import {
+  startGatehouseProcess,
+  waitFor,
+  type ApiAnswer,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+import { postChat } from "../support/plugin-fixtures.ts";
+import { seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+
+let gatehouse: GatehouseProcess;
+let provider: FakeProvider;
+let other: FakeProvider;
+beforeAll(async () => {
+  [gatehouse, provider, other] = await Promise.all([
+    startGatehouseProcess(),
+    startFakeProvider(),
+    startFakeProvider(),
+  ]);
+}, 20_000);
+afterAll(async () => {
+  await Promise.all([gatehouse.stop(), provider.stop(), other.stop()]);
+});
+
+async function health({ gateway, upstream }: SeededRoute): Promise<ApiAnswer["body"][]> {
+  const { status, body } = await gatehouse.api("GET", `/gateways/${gateway}/upstreams/${upstream}/health`);
+  expect(status).toBe(200);
+  return body.targets;
+}
+
+function seedPair(fields: Record<string, unknown> = {}): Promise<SeededRoute> {
+  return seedRoute(gatehouse, {
+    upstream: {
+      targets: [targetAt(provider), targetAt(other, { provider: "second", priority: 2 })],
+      health_checks: { passive: true, threshold: 2, interval: 600 },
+      ...fields,
+    },
+  });
+}
+
+test("a target that fails goes out, for as long as it says", async () => {
+  const route = await seedPair();
+  const { body } = await gatehouse.api("GET", `/gateways/${route.gateway}/upstreams/${route.upstream}`);
+  const ids = body.targets.map((target: { id: string }) => target.id);
+  const fresh = { state: "healthy", failures: 0, until: null, in_flight: 0, latency_ms: null };
+  expect(await health(route)).toEqual([
+    { target_id: ids[0], provider: "openai", ...fresh },
+    { target_id: ids[1], provider: "second", ...fresh },
+  ]);
+  provider.behave({ status: 500 });
+  await (await postChat(gatehouse, route)).text();
+  expect(await health(route)).toMatchObject([
+    { state: "healthy", failures: 1, until: null },
+    { failures: 0 },
+  ]);
+  const before = Date.now();
+  await (await postChat(gatehouse, route)).text();
+  provider.reset();
+  const [out, serving] = await health(route);
+  expect(out).toMatchObject({ state: "out", latency_ms: null });
+  expect(Date.parse(out.until)).toBeWithin(before + 599_000, Date.now() + 601_000);
+  expect(serving).toMatchObject({ state: "healthy" });
+  expect(serving.latency_ms).toBeGreaterThan(0);
+});
+
+test("after its time it is on trial, and a good answer brings it back", async () => {
+  const route = await seedPair({ health_checks: { passive: true, threshold: 1, interval: 1 } });
+  provider.behave({ status: 500 });
+  await (await postChat(gatehouse, route)).text();
+  provider.reset();
+  const trial = await waitFor(async () => {
+    const [first] = await health(route);
+    return first.state === "trial" ? first : null;
+  });
+  expect(trial.until).toBeNull();
+  await (await postChat(gatehouse, route)).text();
+  expect((await health(route))[0]).toMatchObject({ state: "healthy", failures: 0 });
+});
+
+test("a 429 rests a target; what is under way is counted", async () => {
+  const route = await seedPair({ health_checks: {} });
+  provider.behave({ rateLimited: { retryAfter: 30 } });
+  const before = Date.now();
+  await (await postChat(gatehouse, route)).text();
+  provider.reset();
+  const [resting] = await health(route);
+  expect(resting).toMatchObject({ state: "resting", failures: 0 });
+  expect(Date.parse(resting.until)).toBeWithin(before + 29_000, Date.now() + 31_000);
+
+  other.behave({ delayMs: 60_000 });
+  const leave = new AbortController();
+  const call = fetch(gatehouse.proxyUrl + route.path, { method: "POST", body: "x", signal: leave.signal });
+  const ended = call.catch(() => null);
+  await waitFor(async () => ((await health(route))[1].in_flight === 1 ? true : null));
+  other.reset();
+  leave.abort();
+  await ended;
+  await waitFor(async () => ((await health(route))[1].in_flight === 0 ? true : null));
+});
+
+test("what is not there", async () => {
+  const [route, foreign] = [await seedPair(), await seedPair()];
+  const ask = (gateway: string, upstream: string) =>
+    gatehouse.api("GET", `/gateways/${gateway}/upstreams/${upstream}/health`);
+  expectError(await ask(route.gateway, foreign.upstream), 404, "not_found");
+  expectError(await ask("nothing", route.upstream), 404, "not_found");
+});
