@@ -22,6 +22,7 @@ import { followStore } from "./snapshot/follow.ts";
 import { KeyUsage } from "./snapshot/key-usage.ts";
 import { PluginHosts } from "./snapshot/plugin-hosts.ts";
 import { collectTargets } from "./snapshot/target-health.ts";
+import { UsageTotals } from "./snapshot/usage-totals.ts";
 import { CredentialCipher } from "./store/credential-cipher.ts";
 import { openStore } from "./store/sql-store.ts";
 import { StoreRefused } from "./store/store.ts";
@@ -97,6 +98,7 @@ export async function startGatehouse(
   collectHealth(metrics, health);
   collectTargets(metrics, current);
   const stopProcessFigures = collectProcess(metrics);
+  const usageTotals = new UsageTotals(store, log);
   const dataPlane = createDataPlane({
     current,
     log,
@@ -109,6 +111,7 @@ export async function startGatehouse(
     inFlight: new InFlight(settings.MAX_IN_FLIGHT, log),
     isDraining: () => health.phase === "draining",
     observation,
+    usageTotals,
   });
   const servers: Server<undefined>[] = [];
   const stop = async (seconds: number) => {
@@ -125,6 +128,7 @@ export async function startGatehouse(
     customPlugins.stop();
     blocks.stop();
     await keyUsage.stop();
+    await usageTotals.stop();
     await counters.close();
     await store.close();
   };

@@ -1,22 +1,37 @@
-// Changes one top-level string of a JSON text and leaves every other byte as it was: numbers too large for a double,
+// Changes one top-level value of a JSON text and leaves every other byte as it was: numbers too large for a double,
 // key order and spacing included.
 
 /** `text` must be a valid JSON object. Every top-level `key` gets the value; where there is none it is put first. */
 export function spliceTopLevelString(text: string, key: string, value: string): string {
-  const spans = topLevelValueSpans(text, key);
   const json = JSON.stringify(value);
+  return spliceTopLevel(text, key, () => json);
+}
+
+/** The same for any value: `change` is given the JSON that stands there, or null where nothing does. */
+export function spliceTopLevel(text: string, key: string, change: (json: string | null) => string): string {
+  const spans = topLevelValueSpans(text, key);
   if (spans.length === 0) {
     const open = text.indexOf("{") + 1;
     const isEmpty = skipBlanks(text, open) === text.lastIndexOf("}");
-    return `${text.slice(0, open)}${JSON.stringify(key)}:${json}${isEmpty ? "" : ","}${text.slice(open)}`;
+    return `${text.slice(0, open)}${JSON.stringify(key)}:${change(null)}${isEmpty ? "" : ","}${text.slice(open)}`;
   }
   let spliced = "";
   let from = 0;
   for (const [start, end] of spans) {
-    spliced += text.slice(from, start) + json;
+    spliced += text.slice(from, start) + change(text.slice(start, end));
     from = end;
   }
   return spliced + text.slice(from);
+}
+
+/** Puts fields (`"key":value,`) first into the JSON object that `bytes` are. It must not be an empty one. */
+export function insertFirst(bytes: Uint8Array, fields: Uint8Array): Uint8Array {
+  const open = bytes.indexOf(0x7b) + 1;
+  const spliced = new Uint8Array(bytes.byteLength + fields.byteLength);
+  spliced.set(bytes.subarray(0, open));
+  spliced.set(fields, open);
+  spliced.set(bytes.subarray(open), open + fields.byteLength);
+  return spliced;
 }
 
 /** Where the values of `key` stand, start and end, in the order they come. One pass over the text. */

@@ -53,6 +53,11 @@ export function chatPathOf({ format, default_path }: Provider, spoken: WireForma
   return spoken === ANTHROPIC_FORMAT ? "/v1/messages" : "/v1/chat/completions";
 }
 
+/** Whether chat completions of this format live there, at whatever address: every one of the table ends alike. */
+export function isChatPath(path: string, format: WireFormat): boolean {
+  return path.endsWith(format === ANTHROPIC_FORMAT ? "/messages" : "/chat/completions");
+}
+
 export function isKnownProvider(name: string): boolean {
   return byName.has(name);
 }

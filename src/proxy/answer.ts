@@ -20,6 +20,10 @@ export interface Answer {
   readonly isTranslated: boolean;
   /** Its encoding, if it has one, is undone, because something here reads it. */
   readonly isDecoded: boolean;
+  /** It answers a chat completion. */
+  readonly isChat: boolean;
+  /** A stream's usage is told for the gateway only: the client did not ask for it. */
+  readonly hidesUsage: boolean;
 }
 
 /** An answer before its body is looked at. */

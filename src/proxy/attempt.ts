@@ -15,6 +15,7 @@ import { AttemptReport } from "./attempt-report.ts";
 import type { ClientCredentials } from "./client-credential.ts";
 import { encodeRequest, type EncodedRequest } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
+import { refusesUsageOption, rememberRefusal } from "./usage-option.ts";
 
 /** Answers of these are tried elsewhere; any other is the client's to see. */
 const FAILOVER = new Set([429, 500, 502, 503, 504, 529]);
@@ -94,12 +95,21 @@ async function ask(
     if (fault instanceof GatehouseError && fault.code === "untranslatable") return fault;
     throw fault;
   }
-  const { isTranslated, readsAnswer } = encoded;
+  const { plainBody, isChat, isTranslated, readsAnswer } = encoded;
   facts.model = cutText(encoded.model);
   exchange.attemptFacts.push(facts);
   exchange.beginAttempt(response);
   try {
     await response.arrival;
+    let hidesUsage = plainBody !== null;
+    if (hidesUsage && (await refusesUsageOption(response, timeouts.idle))) {
+      response = send({ ...encoded, body: plainBody }, timeouts);
+      exchange.replaceAttempt(response);
+      await response.arrival;
+      hidesUsage = false;
+      // An error that only quoted the request comes again, and says nothing about the option.
+      if (response.ok) rememberRefusal(target);
+    }
     const now = performance.now();
     const firstByteMs = now - startedAt;
     facts.status = response.status;
@@ -114,6 +124,8 @@ async function ask(
       report,
       isTranslated,
       isDecoded: readsAnswer,
+      isChat,
+      hidesUsage,
     };
     const answer = await openAnswer(head, timeouts.idle);
     if (FAILOVER.has(response.status)) report.end(verdictOf(response.status));

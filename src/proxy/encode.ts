@@ -1,9 +1,11 @@
 // Puts a request into the form its target wants: address, headers, model, wire format.
 import { GatehouseError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
 import { spliceTopLevelString } from "../base/json-splice.ts";
-import { ANTHROPIC_FORMAT } from "../base/wire-format.ts";
+import { ANTHROPIC_FORMAT, OPENAI_FORMAT } from "../base/wire-format.ts";
 import { isAnthropicBody } from "../providers/anthropic-body.ts";
 import { translateChatRequest } from "../providers/openai-chat-to-anthropic-messages.ts";
+import { isChatPath } from "../providers/registry.ts";
 import { TranslationError } from "../providers/translation-error.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -12,8 +14,13 @@ import { DEFAULT_VERSION, VERSION_HEADER } from "../wire/anthropic-messages.ts";
 import type { ClientCredentials } from "./client-credential.ts";
 import type { Exchange } from "./exchange.ts";
 import { forwardedHeaders } from "./header-filter.ts";
+import { lacksUsageOption, withUsageOption } from "./usage-option.ts";
 
 export interface EncodedRequest extends OutgoingRequest {
+  /** The same body without the option that the gateway put in for its own count; null where it put in none. */
+  readonly plainBody: Uint8Array | null;
+  /** A chat completion, whose tokens are counted. */
+  readonly isChat: boolean;
   /** The model as it was sent, if any. */
   readonly model: string | null;
   /** The answer is to be put into another wire format. */
@@ -30,17 +37,28 @@ export function encodeRequest(
 ): EncodedRequest {
   const isTranslated = rule.rule.response_format !== null && target.format === ANTHROPIC_FORMAT;
   const readsAnswer = isTranslated || (exchange.gateway?.chain?.pre_response ?? null) !== null;
+  const path = pathFor(exchange, rule, target);
   const { body, model } = encodeBody(exchange, target);
+  const { json } = exchange;
+  const isChat = json !== null && isChatRequest(exchange.method, path, json, target);
+  const lacksOption =
+    isChat && body !== null && target.format === OPENAI_FORMAT && lacksUsageOption(json, target);
   return {
     baseUrl: target.baseUrl,
-    path: pathFor(exchange, rule, target) + exchange.sentQuery,
+    path: path + exchange.sentQuery,
     method: exchange.method,
     headers: headersFor(exchange, rule, target, clientCredentials, readsAnswer),
-    body,
+    body: lacksOption ? withUsageOption(body, json) : body,
+    plainBody: lacksOption ? body : null,
+    isChat,
     model,
     isTranslated,
     readsAnswer,
   };
+}
+
+function isChatRequest(method: string, path: string, body: JsonObject, { format }: CompiledTarget): boolean {
+  return method === "POST" && isChatPath(path, format) && Array.isArray(body["messages"]);
 }
 
 function pathFor(

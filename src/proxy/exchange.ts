@@ -56,7 +56,7 @@ export class Exchange {
   attempts = 0;
   /** The one that goes to the client. */
   answer: Answer | null = null;
-  /** Tokens that the provider told of, where a plugin asks for them. */
+  /** Tokens that the provider told of, once its answer has ended. */
   usage: Usage | null = null;
   /** US dollars, where the price is known. */
   cost: number | null = null;
@@ -130,6 +130,11 @@ export class Exchange {
 
   beginAttempt(attempt: IncomingAnswer): void {
     this.attempts++;
+    this.replaceAttempt(attempt);
+  }
+
+  /** The same attempt once more, for a reason that is none of the provider's health. */
+  replaceAttempt(attempt: IncomingAnswer): void {
     this.#attempt = attempt;
     if (this.isOver) attempt.cancel();
   }

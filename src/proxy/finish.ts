@@ -7,12 +7,15 @@ import type { RequestSeries } from "../telemetry/request-series.ts";
 import { isEventStream } from "./answer.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 import type { InFlight } from "./in-flight.ts";
+import type { UsageTotals } from "../snapshot/usage-totals.ts";
 import { runPostResponse, type PluginParts } from "./run-plugins.ts";
+import { recordUsage } from "./usage-record.ts";
 
 export interface FinishParts extends PluginParts {
   readonly observation: Observation;
   readonly recordKeyUse: (apiKeyId: string) => void;
   readonly inFlight: InFlight;
+  readonly usageTotals: UsageTotals;
 }
 
 export function finish(exchange: Exchange, outcome: Outcome, status: number, parts: FinishParts): void {
@@ -22,6 +25,7 @@ export function finish(exchange: Exchange, outcome: Outcome, status: number, par
   parts.inFlight.leave();
   const { apiKey, gateway, rule } = exchange;
   if (apiKey !== null) parts.recordKeyUse(apiKey.id);
+  recordUsage(exchange, parts.usageTotals);
   const chain = gateway?.chain ?? null;
   if (chain !== null && chain.post_response !== null && rule !== null)
     runPostResponse(exchange, chain, parts, outcome, status);

@@ -5,6 +5,7 @@ import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
 import type { RequestTarget } from "../base/request-target.ts";
 import type { CurrentConfiguration } from "../snapshot/current.ts";
+import type { UsageTotals } from "../snapshot/usage-totals.ts";
 import type { Log } from "../telemetry/log.ts";
 import { UpstreamFault } from "../upstream/upstream-fault.ts";
 import type { Observation } from "../telemetry/observation.ts";
@@ -38,6 +39,7 @@ export interface DataPlaneParts {
   readonly inFlight: InFlight;
   readonly isDraining: () => boolean;
   readonly observation: Observation;
+  readonly usageTotals: UsageTotals;
 }
 
 /** Made once: a refusal must cost next to nothing when they come by the thousand. */
@@ -62,6 +64,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     observation,
     recordKeyUse: parts.recordKeyUse,
     inFlight,
+    usageTotals: parts.usageTotals,
     maxBodyBytes: parts.maxBodyBytes,
     clientCredentials: createClientCredentials(parts.secret),
     clientAddress: (exchange: Exchange) =>

@@ -11,13 +11,15 @@ import type { Exchange, Outcome } from "./exchange.ts";
 import { answeredHeaders } from "./header-filter.ts";
 import { runPostRequest, runPreResponse, type PluginParts } from "./run-plugins.ts";
 import { StallWatch } from "./stall-watch.ts";
-import { UsageTap } from "./usage.ts";
 import { translateStream, translateWhole, type StreamTranslation } from "./translate-answer.ts";
+import { settleUsage } from "./usage-record.ts";
+import { tapAnswer, type UsageTap } from "./usage-tap.ts";
 
 /** What a whole answer may hold where something here must read it. */
 const MAX_WHOLE_BYTES = 32 * 1024 * 1024;
 const RESET_DELAY_MS = 25;
 const NO_BODY = new Set([204, 205, 304]);
+const NOTHING = new Uint8Array(0);
 
 /** `onEnd` is called exactly once, when the last byte is on its way or none will come. */
 export async function relay(
@@ -29,15 +31,17 @@ export async function relay(
   exchange.answer = answer;
   const chain = exchange.gateway?.chain ?? null;
   const headers = headersFor(exchange, answer);
+  const tap = tapAnswer(answer);
   try {
     const status =
       chain === null || chain.post_request === null
         ? answer.response.status
         : await runPostRequest(exchange, chain, parts, answer, headers);
-    const tap =
-      chain === null || chain.post_response === null ? null : new UsageTap(isEventStream(answer.response));
+    let hasEnded = false;
     const end = (outcome: Outcome) => {
-      exchange.usage = tap?.result() ?? null;
+      if (hasEnded) return;
+      hasEnded = true;
+      if (tap !== null) settleUsage(exchange, tap.result(outcome === "complete"));
       answer.report.end(verdictFor(outcome, answer.response.status));
       onEnd(outcome, status);
     };
@@ -58,6 +62,7 @@ export async function relay(
     return new Response(NO_BODY.has(status) ? null : asBody(body, headers), { status, headers });
   } catch (fault) {
     // Nothing has gone to the client yet: the fault is told as an error, and logged with it.
+    if (tap !== null) settleUsage(exchange, tap.result(false));
     answer.reader?.cancel();
     const isProvidersFault = fault instanceof UpstreamFault && fault.kind !== "client_left";
     answer.report.end(isProvidersFault ? "failed" : "neutral");
@@ -105,7 +110,7 @@ async function wholeBody(
   if (!hasBody(answer)) return null;
   const bytes = answer.reader === null ? answer.body : await readWhole(answer.reader, MAX_WHOLE_BYTES);
   let body: Uint8Array | string = bytes ?? new Uint8Array(0);
-  tap?.push(body);
+  if (tap !== null) body = tap.whole(body);
   if (answer.isTranslated)
     body = isEventStream(answer.response)
       ? translateAtOnce(exchange, body)
@@ -152,16 +157,20 @@ function relayStream(
             if (chunk === null) {
               const ending = translation?.ending() ?? "complete";
               if (ending === "broken") throw new Error("the stream ended before its end");
-              const held = through === null ? null : await through.last(new Uint8Array(0));
-              bodies?.takeResponse(held);
-              if (held !== null && held.byteLength > 0) controller.enqueue(held);
+              const rest = tap === null ? NOTHING : await tap.end();
+              for (const held of await lastBytes(rest, through)) {
+                bodies?.takeResponse(held);
+                controller.enqueue(held);
+              }
               // An error that the provider told in its stream has been passed on, and is an end of its own.
               end(ending === "error" ? "incomplete" : "complete");
               controller.close();
               return;
             }
-            tap?.push(chunk);
-            let bytes = translation === null ? chunk : translation.push(chunk);
+            const passing = tap === null ? chunk : tap.push(chunk);
+            const passed = passing instanceof Promise ? await passing : passing;
+            if (passed.byteLength === 0) continue;
+            let bytes = translation === null ? passed : translation.push(passed);
             if (bytes !== null && through !== null) bytes = await through.push(bytes);
             if (bytes === null || bytes.byteLength === 0) continue;
             watch.isProvidersTurn = false;
@@ -171,7 +180,9 @@ function relayStream(
           }
         } catch {
           reader.cancel();
+          const held = tap?.broken() ?? NOTHING;
           end("incomplete");
+          if (held.byteLength > 0) await handOn(controller, held, through);
           // A reset overtakes bytes that the client has not read yet: they get a moment.
           await Bun.sleep(RESET_DELAY_MS);
           // The client's connection breaks off, which is the truth. Without a reason, else the runtime prints it.
@@ -186,6 +197,29 @@ function relayStream(
     // Nothing is read that the client has not asked for.
     { highWaterMark: 0 },
   );
+}
+
+/** What is left at the end of a stream: what the tap held back, then what the plugins did. */
+async function lastBytes(rest: Uint8Array, through: PluginPass | null): Promise<Uint8Array[]> {
+  const pieces = [rest];
+  if (through !== null) {
+    if (rest.byteLength > 0) pieces[0] = await through.push(rest);
+    pieces.push(await through.last(NOTHING));
+  }
+  return pieces.filter((piece) => piece.byteLength > 0);
+}
+
+/** The client gets what came of an event that broke off; where it has left, nobody does. */
+async function handOn(
+  controller: ReadableStreamDefaultController,
+  held: Uint8Array,
+  through: PluginPass | null,
+): Promise<void> {
+  try {
+    controller.enqueue(through === null ? held : await through.push(held));
+  } catch {
+    // The stream breaks off anyway.
+  }
 }
 
 /** Bytes without a type would get one from the runtime; as a stream they stay without. */

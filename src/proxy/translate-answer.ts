@@ -1,10 +1,10 @@
 // Puts the answer of a provider into the OpenAI chat shape, for rules that ask for it: whole, error or stream.
 import { GatehouseError } from "../base/errors.ts";
-import { isJsonObject } from "../base/json.ts";
 import { translateError, translateMessage } from "../providers/anthropic-messages-to-openai-chat.ts";
 import { MessageStreamTranslator } from "../providers/anthropic-stream-to-openai-chat.ts";
 import { isAnthropicMessage } from "../wire/anthropic-messages.ts";
 import type { Exchange } from "./exchange.ts";
+import { asksForUsage } from "./usage-option.ts";
 
 export function translateWhole(status: number, body: Uint8Array): string {
   const value = parse(body);
@@ -34,8 +34,7 @@ export interface StreamTranslation {
 }
 
 export function translateStream({ json }: Exchange): StreamTranslation {
-  const options = json?.["stream_options"];
-  const includeUsage = isJsonObject(options) && options["include_usage"] === true;
+  const includeUsage = json !== null && asksForUsage(json);
   const translator = new MessageStreamTranslator({ created: Math.floor(Date.now() / 1000), includeUsage });
   return {
     push: (chunk) => translator.push(chunk),

@@ -1,70 +1,89 @@
-// Tokens used, as providers tell them: in a whole answer, or somewhere in a stream. Read only where somebody asks.
+// Tokens used, in the words of either wire format: what a provider told, put together into one count.
 import { isJsonObject } from "../base/json.ts";
-import { SseParser } from "../wire/sse.ts";
 
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** The answer did not come to its end: there may have been more. */
-  readonly isPartial?: boolean;
+  /** The answer ended before all of it was told: what is here is what was seen. */
+  readonly isPartial: boolean;
 }
 
-/** The usage in an answer or a stream's event, in the words of either wire format; null where there is none. */
-export function usageOf(value: unknown): Partial<Usage> | null {
-  if (!isJsonObject(value)) return null;
-  // A message stream opens with the usage of its prompt, inside the message.
-  const usage = value["usage"] ?? (isJsonObject(value["message"]) ? value["message"]["usage"] : null);
-  if (!isJsonObject(usage)) return null;
-  const input = tokens(usage["prompt_tokens"] ?? usage["input_tokens"]);
-  const output = tokens(usage["completion_tokens"] ?? usage["output_tokens"]);
-  return { ...(input !== null && { inputTokens: input }), ...(output !== null && { outputTokens: output }) };
+const COUNTS = [
+  "prompt_tokens",
+  "completion_tokens",
+  "total_tokens",
+  "input_tokens",
+  "output_tokens",
+  "cache_read_input_tokens",
+  "cache_creation_input_tokens",
+] as const;
+
+type Counts = Partial<Record<(typeof COUNTS)[number], number>>;
+
+/** No answer is that long: a larger number is a mistake, and would spoil every sum it is added to. */
+const MAX_TOKENS = 1e12;
+
+/** What one answer has told so far. Counts are cumulative: a later word replaces an earlier one. */
+export class ToldUsage {
+  #counts: Counts | null = null;
+  /** The provider has nothing more to say, whatever becomes of the rest of the answer. */
+  #isFinal = false;
+  /** All that was told is how a message begins. */
+  #isOpening = false;
+
+  /** Takes a `usage` object; anything else tells nothing. */
+  add(usage: unknown, isFinal: boolean): void {
+    if (!isJsonObject(usage)) return;
+    for (const name of COUNTS) {
+      const count = usage[name];
+      if (isTokenCount(count)) (this.#counts ??= {})[name] = count;
+    }
+    this.#isFinal ||= isFinal;
+    this.#isOpening = false;
+  }
+
+  /** Takes an event of a stream. True: it holds nothing but the usage, and nobody else misses it. */
+  addEvent(event: unknown): boolean {
+    if (!isJsonObject(event)) return false;
+    const { type, usage, choices } = event;
+    if (isJsonObject(usage)) {
+      const isUsageOnly = Array.isArray(choices) && choices.length === 0;
+      this.add(usage, isUsageOnly || type === "message_delta");
+      return isUsageOnly;
+    }
+    // A message stream opens with the usage of its prompt, and a response's ends with all of it.
+    if (isJsonObject(event["message"])) {
+      const isFirst = this.#counts === null;
+      this.add(event["message"]["usage"], false);
+      this.#isOpening = isFirst;
+    } else if (isJsonObject(event["response"])) {
+      this.add(event["response"]["usage"], type === "response.completed");
+    }
+    return false;
+  }
+
+  /**
+   * What is known now that the answer has ended. Null: nothing was told. Of an answer to a chat that ended early
+   * it is known that something was used, if not how much.
+   */
+  result(isComplete: boolean, isChat: boolean): Usage | null {
+    if (this.#counts === null)
+      return isChat && !isComplete ? { inputTokens: 0, outputTokens: 0, isPartial: true } : null;
+    const isPartial = !this.#isFinal && (!isComplete || this.#isOpening);
+    return { ...sumOf(this.#counts), isPartial };
+  }
 }
 
-/** Looks at the bytes that pass, and changes none. */
-export class UsageTap {
-  readonly #isStream: boolean;
-  readonly #chunks: Uint8Array[] = [];
-  #size = 0;
-  #parser: SseParser | null = new SseParser(MAX_READ_BYTES);
-  #usage: Partial<Usage> | null = null;
-
-  constructor(isStream: boolean) {
-    this.#isStream = isStream;
-  }
-
-  push(chunk: Uint8Array): void {
-    if (!this.#isStream) {
-      this.#size += chunk.byteLength;
-      if (this.#size <= MAX_READ_BYTES) this.#chunks.push(chunk);
-      return;
-    }
-    try {
-      for (const { data } of this.#parser?.push(chunk) ?? []) if (data.includes('"usage"')) this.#merge(data);
-    } catch {
-      // An event beyond all bounds: the stream goes on, what it used is not known.
-      this.#parser = null;
-    }
-  }
-
-  /** What was seen so far; null when nothing was told. */
-  result(): Usage | null {
-    if (!this.#isStream && this.#size <= MAX_READ_BYTES) this.#merge(Buffer.concat(this.#chunks).toString());
-    if (this.#usage === null) return null;
-    return { inputTokens: this.#usage.inputTokens ?? 0, outputTokens: this.#usage.outputTokens ?? 0 };
-  }
-
-  #merge(text: string): void {
-    try {
-      const usage = usageOf(JSON.parse(text));
-      if (usage !== null) this.#usage = { ...this.#usage, ...usage };
-    } catch {
-      // Not JSON, or encoded: then it tells nothing.
-    }
-  }
+function sumOf(counts: Counts): Omit<Usage, "isPartial"> {
+  // One format counts cached input within the prompt, the other apart from it.
+  const { cache_read_input_tokens: read = 0, cache_creation_input_tokens: written = 0 } = counts;
+  const inputTokens = counts.prompt_tokens ?? (counts.input_tokens ?? 0) + read + written;
+  const answered = counts.completion_tokens ?? counts.output_tokens ?? 0;
+  // Some providers leave reasoning out of the completion and count it only into the total.
+  const outputTokens = Math.max(answered, (counts.total_tokens ?? 0) - inputTokens);
+  return { inputTokens, outputTokens };
 }
 
-const MAX_READ_BYTES = 4 * 1024 * 1024;
-
-function tokens(value: unknown): number | null {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null;
+function isTokenCount(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TOKENS;
 }

@@ -95,6 +95,13 @@ export interface EndContext extends PluginContext {
   readonly attempts: number;
   readonly durationMs: number;
   readonly firstByteMs: number | null;
-  /** As the provider told it; of a stream that was cut or left, what was told until then. Null: it told none. */
-  readonly usage: { readonly inputTokens: number; readonly outputTokens: number } | null;
+  /**
+   * As the provider told it; of an answer that was cut or left, what was told until then, and then it is partial.
+   * Null: it told none.
+   */
+  readonly usage: {
+    readonly inputTokens: number;
+    readonly outputTokens: number;
+    readonly isPartial: boolean;
+  } | null;
 }

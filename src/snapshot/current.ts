@@ -1,4 +1,6 @@
 // The configuration in force: writes go through here, so that what is acknowledged is durable, compiled and in force.
+import { PriceTable } from "../model/price.ts";
+import { NO_GATEWAY } from "../store/store.ts";
 import type {
   Change,
   ConsistentView,
@@ -13,6 +15,7 @@ import type { Log } from "../telemetry/log.ts";
 import { compileApiKey, compileGateway } from "./compile.ts";
 import type { CompileContext, CompiledApiKey, CompiledGateway } from "./compile.ts";
 import {
+  BUILTIN_PRICE_TABLE,
   changeSnapshot,
   EMPTY_SNAPSHOT,
   NO_CHANGES,
@@ -89,23 +92,25 @@ export class CurrentConfiguration {
     }
     const apiKeys = new Map((await view.allApiKeys()).map((key) => [key.id, compileApiKey(key)]));
     const blocks = new Map((await view.allBlocks()).map((block) => [block.id, block]));
-    return { gateways, apiKeys, blocks };
+    return { gateways, apiKeys, blocks, prices: await loadPrices(view) };
   }
 
   async #loadChanged(view: ConsistentView, changed: readonly Change[]): Promise<SnapshotChanges> {
     const gateways = new Map<string, CompiledGateway | null>();
     const apiKeys = new Map<string, CompiledApiKey | null>();
     const blocks = new Map<string, StoredBlock | null>();
+    let prices: PriceTable | null = null;
     for (const { gatewayId, apiKeyId, blockId } of changed) {
       if (apiKeyId !== null) apiKeys.set(apiKeyId, await loadApiKey(view, apiKeyId));
       else if (blockId !== null) blocks.set(blockId, await view.get("blocks", blockId));
+      else if (gatewayId === NO_GATEWAY) prices = await loadPrices(view);
       else {
         const parts = await view.gatewayParts(gatewayId);
         if (parts === null) this.#setFault(gatewayId, null);
         gateways.set(gatewayId, parts === null ? null : this.#compileOrKeep(parts));
       }
     }
-    return { gateways, apiKeys, blocks };
+    return { gateways, apiKeys, blocks, ...(prices !== null && { prices }) };
   }
 
   /** A gateway of another node's making that does not compile here: the last good one stays in force. */
@@ -139,6 +144,7 @@ export class CurrentConfiguration {
       return { ...NO_CHANGES, apiKeys: new Map([[apiKeyId, await loadApiKey(reader, apiKeyId)]]) };
     if (blockId !== null)
       return { ...NO_CHANGES, blocks: new Map([[blockId, await reader.get("blocks", blockId)]]) };
+    if (gatewayId === NO_GATEWAY) return { ...NO_CHANGES, prices: await loadPrices(reader) };
     const parts = await reader.gatewayParts(gatewayId);
     const compiled = parts === null ? null : compileGateway(parts, this.#context);
     return { ...NO_CHANGES, gateways: new Map([[gatewayId, compiled]]) };
@@ -182,4 +188,9 @@ export class CurrentConfiguration {
 async function loadApiKey(reader: Reader, id: string): Promise<CompiledApiKey | null> {
   const key = await reader.get("api_keys", id);
   return key === null ? null : compileApiKey(key);
+}
+
+async function loadPrices(reader: Reader): Promise<PriceTable> {
+  const stored = await reader.prices();
+  return stored === null ? BUILTIN_PRICE_TABLE : new PriceTable(stored.prices);
 }

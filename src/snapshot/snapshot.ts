@@ -1,5 +1,7 @@
 // The Snapshot: all that requests look up, immutable, one per revision. Changing a gateway costs what that gateway
 // costs, however many others there are.
+import { PriceTable } from "../model/price.ts";
+import { BUILTIN_PRICES } from "../model/prices.ts";
 import type { StoredBlock } from "../store/store.ts";
 import type { CompiledApiKey, CompiledGateway } from "./compile.ts";
 import { ShardedMap } from "./sharded-map.ts";
@@ -14,7 +16,10 @@ export interface Snapshot {
   readonly apiKeysById: ShardedMap<CompiledApiKey>;
   readonly blocks: ShardedMap<StoredBlock>;
   readonly blocksByName: ShardedMap<StoredBlock>;
+  readonly prices: PriceTable;
 }
+
+export const BUILTIN_PRICE_TABLE = new PriceTable(BUILTIN_PRICES);
 
 export const EMPTY_SNAPSHOT: Snapshot = Object.freeze({
   revision: -1,
@@ -25,6 +30,7 @@ export const EMPTY_SNAPSHOT: Snapshot = Object.freeze({
   apiKeysById: ShardedMap.empty<CompiledApiKey>(),
   blocks: ShardedMap.empty<StoredBlock>(),
   blocksByName: ShardedMap.empty<StoredBlock>(),
+  prices: BUILTIN_PRICE_TABLE,
 });
 
 /** By id; null for what is no longer there. */
@@ -32,6 +38,8 @@ export interface SnapshotChanges {
   readonly gateways: ReadonlyMap<string, CompiledGateway | null>;
   readonly apiKeys: ReadonlyMap<string, CompiledApiKey | null>;
   readonly blocks: ReadonlyMap<string, StoredBlock | null>;
+  /** Absent: they are as they were. */
+  readonly prices?: PriceTable;
 }
 
 export const NO_CHANGES: SnapshotChanges = { gateways: new Map(), apiKeys: new Map(), blocks: new Map() };
@@ -68,6 +76,7 @@ export function changeSnapshot(old: Snapshot, revision: number, changes: Snapsho
     apiKeysById: old.apiKeysById.with(apiKeys),
     blocks: old.blocks.with(blocks),
     blocksByName: old.blocksByName.with(changedNames(old, blocks)),
+    prices: changes.prices ?? old.prices,
   });
 }
 

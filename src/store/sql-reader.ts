@@ -13,6 +13,7 @@ import type {
   RecordOf,
   StoredApiKey,
   StoredBlock,
+  StoredPrices,
 } from "./store.ts";
 import { columnsOf, fromRow } from "./tables.ts";
 
@@ -60,6 +61,13 @@ export class SqlReader implements Reader {
     const services = await children("services");
     const rules = await children("rules");
     return { gateway, upstreams, services, rules };
+  }
+
+  async prices(): Promise<StoredPrices | null> {
+    const [row] = await this.query("SELECT body, updated_at FROM prices");
+    if (row === undefined) return null;
+    const prices = JSON.parse(String(row["body"])) as StoredPrices["prices"];
+    return { prices, updated_at: String(row["updated_at"]) };
   }
 
   protected async select<K extends Kind>(

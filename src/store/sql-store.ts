@@ -8,7 +8,8 @@ import { SqlReader, SqlView } from "./sql-reader.ts";
 import { SqlTransaction } from "./sql-transaction.ts";
 import { storeError, unavailable } from "./store-error.ts";
 import { StoreRefused, type ConsistentView, type GatewayParts, type Kind, type ListQuery } from "./store.ts";
-import type { Page, RecordOf, Store, Transaction, Written } from "./store.ts";
+import type { Page, RecordOf, Store, StoredPrices, Transaction, Written } from "./store.ts";
+import { addUsage, sumUsage, type UsageBatch, type UsageQuery, type UsageSum } from "./usage.ts";
 
 const DEADLINE_MS = 2000;
 /** A view may read every record of a large configuration. */
@@ -65,6 +66,10 @@ class SqlStore implements Store {
 
   gatewayParts(gatewayId: string): Promise<GatewayParts | null> {
     return this.#read((reader) => reader.gatewayParts(gatewayId));
+  }
+
+  prices(): Promise<StoredPrices | null> {
+    return this.#read((reader) => reader.prices());
   }
 
   revision(): Promise<number> {
@@ -139,6 +144,17 @@ class SqlStore implements Store {
 
   onAnnouncement(hear: () => void): void {
     this.#hear = hear;
+  }
+
+  addUsage(batch: UsageBatch): Promise<void> {
+    return guarded(DEADLINE_MS, async () => {
+      const database = await this.#open();
+      await database.writeTransaction((query) => addUsage(query, batch));
+    });
+  }
+
+  sumUsage(asked: UsageQuery): Promise<UsageSum[]> {
+    return guarded(DEADLINE_MS, async () => sumUsage((await this.#open()).query, asked));
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,8 @@
 // Writes over SQL, with the references checked where no other write can come between.
 import { checkReferences, refuseWhileUsed } from "./references.ts";
 import { SqlReader } from "./sql-reader.ts";
-import type { Change, Kind, RecordOf, Transaction } from "./store.ts";
+import { NO_GATEWAY } from "./store.ts";
+import type { Change, Kind, RecordOf, StoredPrices, Transaction } from "./store.ts";
 import { columnsOf, toRow } from "./tables.ts";
 
 export class SqlTransaction extends SqlReader implements Transaction {
@@ -38,8 +39,18 @@ export class SqlTransaction extends SqlReader implements Transaction {
     for (const kind of ["blocks", "api_keys", "rules", "services", "upstreams"]) {
       await this.query(`DELETE FROM ${kind} WHERE gateway_id = $1`, [id]);
     }
+    await this.query("DELETE FROM usage_totals WHERE gateway_id = $1", [id]);
     await this.query("DELETE FROM gateways WHERE id = $1", [id]);
     this.change = { gatewayId: id, apiKeyId: null, blockId: null };
+  }
+
+  async setPrices(prices: StoredPrices | null): Promise<void> {
+    await this.query("DELETE FROM prices");
+    if (prices !== null) {
+      const row = [JSON.stringify(prices.prices), prices.updated_at];
+      await this.query("INSERT INTO prices (one, body, updated_at) VALUES (1, $1, $2)", row);
+    }
+    this.change = { gatewayId: NO_GATEWAY, apiKeyId: null, blockId: null };
   }
 
   #changed(kind: Kind, record: { id: string; gateway_id?: string }): void {

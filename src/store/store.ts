@@ -1,10 +1,12 @@
 // The Store: durable records and the revision that counts every change to them.
 import type { ApiKey } from "../model/api-key.ts";
 import type { Gateway } from "../model/gateway.ts";
+import type { Price } from "../model/price.ts";
 import type { ChildFields } from "../model/record.ts";
 import type { Rule } from "../model/rule.ts";
 import type { Service } from "../model/service.ts";
 import type { Upstream } from "../model/upstream.ts";
+import type { UsageBatch, UsageQuery, UsageSum } from "./usage.ts";
 
 /** An API key as it is kept: the hash stands for the key itself. */
 export type StoredApiKey = ApiKey & { readonly hash: string };
@@ -29,6 +31,12 @@ export interface RecordOf {
 }
 
 export type Kind = keyof RecordOf;
+
+/** The operator's own prices, which replace the built-in ones. */
+export interface StoredPrices {
+  readonly prices: readonly Price[];
+  readonly updated_at: string;
+}
 
 export interface ListQuery {
   /** The gateway whose children are wanted; for API keys, their subject. */
@@ -56,6 +64,8 @@ export interface Reader {
   get<K extends Kind>(kind: K, id: string): Promise<RecordOf[K] | null>;
   list<K extends Kind>(kind: K, query: ListQuery): Promise<Page<RecordOf[K]>>;
   gatewayParts(gatewayId: string): Promise<GatewayParts | null>;
+  /** Null: the built-in ones are in force. */
+  prices(): Promise<StoredPrices | null>;
 }
 
 /** One write, all or nothing. References are checked here, where no other write can come between. */
@@ -68,7 +78,12 @@ export interface Transaction extends Reader {
   remove(kind: Exclude<Kind, "gateways">, id: string): Promise<void>;
   /** A gateway with parts goes only with `cascade`. */
   removeGateway(id: string, cascade: boolean): Promise<void>;
+  /** Null: back to the built-in ones. */
+  setPrices(prices: StoredPrices | null): Promise<void>;
 }
+
+/** In place of a gateway's id: the prices have changed, which belong to none. */
+export const NO_GATEWAY = "";
 
 /** What a revision changed: one API key, one block, or (neither) the rest of a gateway. */
 export interface Change {
@@ -103,6 +118,9 @@ export interface Store extends Reader {
   onAnnouncement(hear: () => void): void;
   /** Notes when API keys were last used, by id. That is no change of the configuration. */
   recordKeyUses(uses: ReadonlyMap<string, string>): Promise<void>;
+  /** Adds to the totals of usage, once however often it is called with this batch. No change of the configuration. */
+  addUsage(batch: UsageBatch): Promise<void>;
+  sumUsage(query: UsageQuery): Promise<UsageSum[]>;
   close(): Promise<void>;
 }
 

@@ -86,6 +86,12 @@ export class IncomingAnswer implements Deadline, BodyReader {
     this.#heldBytes += bytes.byteLength;
   }
 
+  /** Gives back what was read whole, for whoever reads it next. */
+  putBack(body: Uint8Array): void {
+    this.#held = [body];
+    this.#heldBytes = body.byteLength;
+  }
+
   cancel(): void {
     this.abort(new UpstreamFault("client_left"));
   }

@@ -473,8 +473,9 @@ describe("post_response", () => {
 
   test("reads the usage that the provider told, of a whole answer and of a stream", async () => {
     provider.behave({ usage: { input: 11, output: 7 } });
-    const used = { inputTokens: 11, outputTokens: 7 };
+    const used = { inputTokens: 11, outputTokens: 7, isPartial: false };
     expect((await ended([])).used).toEqual(used);
+    expect((await ended([], { body: STREAMED_CHAT })).used).toEqual(used);
     const counted = { ...STREAMED_CHAT, stream_options: { include_usage: true } };
     expect((await ended([], { body: counted })).used).toEqual(used);
     expect((await ended([scripted("pre_request", "context.answer({ status: 418 })")])).used).toBeNull();

@@ -1,0 +1,155 @@
+// Totals of usage: added up in memory by every request, written to the store in batches about once a second.
+import { GatehouseError } from "../base/errors.ts";
+import { newId } from "../base/ids.ts";
+import type { Store } from "../store/store.ts";
+import type { UsageBatch, UsageTotal } from "../store/usage.ts";
+import type { Log } from "../telemetry/log.ts";
+
+const FLUSH_MS = 1000;
+/** One transaction must not hold up the writes of others for long. */
+const MAX_BATCH = 500;
+/** Rows of one day: beyond them, models that are new today are counted together. Clients may send any name. */
+const MAX_ROWS_A_DAY = 10_000;
+const OTHER_MODELS = "(other models)";
+const MAX_MODEL_LENGTH = 255;
+/** While the store is away. What is oldest is then given up first. */
+const MAX_PENDING = 50_000;
+/** A batch that the store refuses, rather than being away, would keep all later ones waiting for ever. */
+const MAX_REFUSALS = 10;
+const MS_A_DAY = 86_400_000;
+/** What PostgreSQL cannot hold in a text. */
+const UNSTORABLE = /\0|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
+
+/** One request, as it is counted. */
+export interface CountedRequest {
+  readonly gatewayId: string;
+  readonly apiKeyId: string | null;
+  readonly apiKeyName: string | null;
+  readonly model: string | null;
+  readonly isPartial: boolean;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cost: number;
+}
+
+export class UsageTotals {
+  readonly #store: Store;
+  readonly #log: Log;
+  readonly #writer = newId();
+  readonly #timer: Timer;
+  #pending = new Map<string, UsageTotal>();
+  /** Under way, or to be tried again just as it is: it may have been written without our knowing. */
+  #batch: UsageBatch | null = null;
+  #batches = 0;
+  #refusals = 0;
+  #flushing: Promise<void> = Promise.resolve();
+  #dayNumber = -1;
+  #day = "";
+  readonly #rowsToday = new Set<string>();
+
+  constructor(store: Store, log: Log) {
+    this.#store = store;
+    this.#log = log;
+    this.#timer = setInterval(() => void this.flush(), FLUSH_MS);
+    this.#timer.unref();
+  }
+
+  add(request: CountedRequest): void {
+    const total = this.#totalFor(request);
+    total.requests++;
+    if (request.isPartial) total.partialRequests++;
+    total.inputTokens += request.inputTokens;
+    total.outputTokens += request.outputTokens;
+    total.cost += request.cost;
+  }
+
+  /** Writes what there is, as far as the store is there. */
+  flush(): Promise<void> {
+    this.#flushing = this.#flushing.then(() => this.#flushNow());
+    return this.#flushing;
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.flush();
+    const lost = this.#pending.size + (this.#batch?.totals.length ?? 0);
+    if (lost > 0) this.#log.error({ rows: lost }, "usage could not be written before the end, and is lost");
+  }
+
+  #totalFor({ gatewayId, apiKeyId, apiKeyName, model }: CountedRequest): UsageTotal {
+    const dayNumber = Math.floor(Date.now() / MS_A_DAY);
+    if (dayNumber !== this.#dayNumber) this.#beginDay(dayNumber);
+    const place = `${this.#day} ${gatewayId} ${apiKeyId ?? ""} `;
+    let name = model ?? "";
+    let key = place + name;
+    const known = this.#pending.get(key);
+    if (known !== undefined) return known;
+    name = name.slice(0, MAX_MODEL_LENGTH).replaceAll(UNSTORABLE, "\uFFFD");
+    if (!this.#rowsToday.has(place + name) && this.#rowsToday.size >= MAX_ROWS_A_DAY) name = OTHER_MODELS;
+    this.#rowsToday.add((key = place + name));
+    let total = this.#pending.get(key);
+    if (total === undefined) {
+      if (this.#pending.size >= MAX_PENDING) this.#dropOldest();
+      total = {
+        gatewayId,
+        day: this.#day,
+        apiKeyId: apiKeyId ?? "",
+        apiKeyName: apiKeyName ?? "",
+        model: name,
+        requests: 0,
+        partialRequests: 0,
+        inputTokens: 0,
+        outputTokens: 0,
+        cost: 0,
+      };
+      this.#pending.set(key, total);
+    }
+    return total;
+  }
+
+  #dropOldest(): void {
+    const [oldest] = this.#pending;
+    if (oldest === undefined) return;
+    this.#pending.delete(oldest[0]);
+    this.#log.error({ total: oldest[1] }, "the store is away for too long: usage is lost");
+  }
+
+  #beginDay(dayNumber: number): void {
+    this.#dayNumber = dayNumber;
+    this.#day = new Date(dayNumber * MS_A_DAY).toISOString().slice(0, 10);
+    this.#rowsToday.clear();
+  }
+
+  async #flushNow(): Promise<void> {
+    while ((this.#batch ??= this.#nextBatch()) !== null) {
+      try {
+        await this.#store.addUsage(this.#batch);
+      } catch (fault) {
+        if (!this.#givesUp(fault)) return;
+      }
+      this.#batch = null;
+      this.#refusals = 0;
+    }
+  }
+
+  #nextBatch(): UsageBatch | null {
+    if (this.#pending.size === 0) return null;
+    const taken = [...this.#pending].slice(0, MAX_BATCH);
+    for (const [key] of taken) this.#pending.delete(key);
+    return { writer: this.#writer, number: ++this.#batches, totals: taken.map(([, total]) => total) };
+  }
+
+  /** A store that is away is waited for, however long. */
+  #givesUp(fault: unknown): boolean {
+    const isAway = fault instanceof GatehouseError && fault.code === "store_unavailable";
+    if (isAway || ++this.#refusals < MAX_REFUSALS) {
+      this.#log.debug({ err: fault }, "usage could not be written yet");
+      return false;
+    }
+    this.#log.error(
+      { err: fault, rows: this.#batch?.totals.length },
+      "usage was refused by the store, and is lost",
+    );
+    return true;
+  }
+}
