@@ -18,6 +18,7 @@ import { addApiKeyRoutes } from "./routes/api-keys.ts";
 import { addBlockRoutes } from "./routes/blocks.ts";
 import { addGatewayRoutes } from "./routes/gateways.ts";
 import { addPluginRoutes } from "./routes/plugins.ts";
+import { addPriceRoutes } from "./routes/prices.ts";
 import { addProviderRoutes } from "./routes/providers.ts";
 import { addRequestRoutes } from "./routes/requests.ts";
 import { rules } from "./routes/rules.ts";
@@ -25,6 +26,7 @@ import { services } from "./routes/services.ts";
 import { addTargetHealthRoutes } from "./routes/target-health.ts";
 import { addTrafficRoutes } from "./routes/traffic.ts";
 import { upstreams } from "./routes/upstreams.ts";
+import { addUsageRoutes } from "./routes/usage.ts";
 
 export interface AdminApiParts {
   readonly current: CurrentConfiguration;
@@ -58,6 +60,8 @@ export function createAdminApi(parts: AdminApiParts): AdminApi {
   addChildRoutes(table, current, rules);
   addApiKeyRoutes(table, current);
   addBlockRoutes(table, current, parts.counters);
+  addUsageRoutes(table, current);
+  addPriceRoutes(table, current);
   addPluginRoutes(table, parts.registry);
   addProviderRoutes(table);
   addRequestRoutes(table, current, parts.requests);

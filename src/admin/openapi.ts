@@ -5,6 +5,7 @@ import { WIRE_FORMATS } from "../base/wire-format.ts";
 import { apiKeySchema } from "../model/api-key.ts";
 import { gatewaySchema } from "../model/gateway.ts";
 import { PLUGIN_STAGES } from "../model/plugin-config.ts";
+import { pricesSchema } from "../model/price.ts";
 import { ruleSchema } from "../model/rule.ts";
 import { serviceSchema } from "../model/service.ts";
 import { upstreamSchema } from "../model/upstream.ts";
@@ -56,6 +57,31 @@ const RESOURCES = [
   ],
 ] as const;
 
+const whole = z.int().min(0);
+const usageSums = {
+  requests: whole.meta({ description: "Chats that were answered, and others that told of tokens." }),
+  partial_requests: whole.meta({ description: "Those of them whose tokens are not known in full." }),
+  input_tokens: whole,
+  output_tokens: whole,
+  cost: z.number().meta({ description: "US dollars, as far as prices were known." }),
+};
+const usageGroups = {
+  day: z.iso.date().optional(),
+  model: z.string().nullable().optional(),
+  api_key_id: z.string().nullable().optional(),
+  api_key: z.string().nullable().optional(),
+};
+const usageSchema = z.object({
+  usage: z.array(z.object({ ...usageGroups, ...usageSums })),
+  from: z.iso.date(),
+  to: z.iso.date(),
+  total: z.object(usageSums),
+});
+const shownPricesSchema = pricesSchema.extend({
+  builtin: z.boolean().meta({ description: "Whether these are the built-in ones." }),
+  updated_at: time,
+});
+
 const errorSchema = z.object({
   error: z.string().meta({ description: "One sentence for a person." }),
   code: z.enum(Object.keys(ERRORS) as [string, ...string[]]).meta({ description: "Stable, for programs." }),
@@ -74,6 +100,9 @@ export function registerComponents({ app }: RouteTable): void {
     components.set(`${name}Patch`, patchOf(components.get(`${name}Input`) ?? {}));
   }
   collect(components, "ApiKeyWithKey", apiKeySchema.extend({ ...keyFields, key: z.string() }), "output");
+  collect(components, "UsageReport", usageSchema, "output");
+  collect(components, "Prices", shownPricesSchema, "output");
+  collect(components, "PricesInput", pricesSchema, "input");
   collect(components, "Error", errorSchema, "output");
   for (const [name, schema] of OBSERVATION_SCHEMAS) collect(components, name, schema, "output");
   for (const [name, schema] of components) app.openAPIRegistry.registerComponent("schemas", name, schema);

@@ -7,6 +7,7 @@ import { describeStoreNodes } from "./store-nodes.contract.ts";
 import { temporarySqliteUrl } from "./store-records.ts";
 import { describeStoreReferences } from "./store-references.contract.ts";
 import { describeStoreRevisions } from "./store-revisions.contract.ts";
+import { describeStoreUsage } from "./store-usage.contract.ts";
 import { describeStoreRecords } from "./store.contract.ts";
 
 const sqlite: StoreMaker = { database: "SQLite", createEmpty: () => Promise.resolve(temporarySqliteUrl()) };
@@ -24,5 +25,6 @@ for (const maker of [sqlite, postgres]) {
     describeStoreRevisions(maker);
     describeStoreNodes(maker);
     describeStoreModel(maker);
+    describeStoreUsage(maker);
   });
 }

@@ -25,6 +25,10 @@ export interface Behaviour {
   bigStream?: { bytes: number; chunkBytes: number };
   /** Compress the body and say so. A compressed stream is compressed whole, then sent in pieces. */
   gzip?: boolean;
+  /** The same in this encoding. */
+  encoding?: "gzip" | "br" | "deflate" | "zstd";
+  /** The status to answer a request with that holds `stream_options`, as providers do that do not know it. */
+  refuseStreamOptions?: number;
   /** 429 in the provider's shape, with its rate limit headers. */
   rateLimited?: { retryAfter: number | string };
   /** After that many chunks the stream carries the provider's error event and ends. */

@@ -22,6 +22,9 @@ export function answerOpenAiChat(
     return openAiError(request, 400, "Missing required parameter: 'messages'.");
   }
   if (body["model"] === "missing-model") return openAiError(request, 404);
+  if (behaviour.refuseStreamOptions !== undefined && body["stream_options"] !== undefined) {
+    return openAiError(request, behaviour.refuseStreamOptions, "Unknown parameter: 'stream_options'.");
+  }
   const question = readQuestion(body);
   const reply = composeReply(question, behaviour, providerName);
   const headers = openAiHeaders(request);

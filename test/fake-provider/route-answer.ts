@@ -1,4 +1,5 @@
 // From a request and a behaviour to the answer to give: routes by path suffix, then lets the behaviour reshape it.
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import {
   anthropicError,
   anthropicErrorEvent,
@@ -29,7 +30,8 @@ export function chooseAnswer(request: ReceivedRequest, behaviour: Behaviour, pro
     const event = isAnthropic(request) ? anthropicErrorEvent() : sseEvent(openAiErrorBody(503));
     answer.body = { kind: "stream", pieces: endWith(answer.body, behaviour.errorAfterChunks, event) };
   }
-  if (behaviour.gzip === true) answer = compressed(answer);
+  const encoding = behaviour.gzip === true ? "gzip" : behaviour.encoding;
+  if (encoding !== undefined) answer = compressed(answer, encoding);
   if (behaviour.headers !== undefined) answer.headers = mergeHeaders(answer.headers, behaviour.headers);
   return answer;
 }
@@ -106,11 +108,13 @@ function* endWith(body: StreamBody, count: number, last: Uint8Array): Generator<
   yield last;
 }
 
-function compressed(answer: Answer): Answer {
+const COMPRESS = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync, zstd: zstdCompressSync };
+
+function compressed(answer: Answer, encoding: keyof typeof COMPRESS): Answer {
   const { body } = answer;
   const bytes = body.kind === "whole" ? body.bytes : Buffer.concat([...body.pieces]);
-  const packed = Bun.gzipSync(Buffer.from(bytes));
-  const headers: HeaderPair[] = [...answer.headers, ["Content-Encoding", "gzip"]];
+  const packed = COMPRESS[encoding](bytes);
+  const headers: HeaderPair[] = [...answer.headers, ["Content-Encoding", encoding]];
   if (body.kind === "whole") return { ...answer, headers, body: { kind: "whole", bytes: packed } };
   return { ...answer, headers, body: { kind: "stream", pieces: slices(packed, COMPRESSED_PIECE_BYTES) } };
 }

@@ -1,0 +1,206 @@
+// What every Store must do with usage and prices: totals that add up, batches that count once, prices with a revision.
+import { describe, expect, test } from "bun:test";
+import type { UsageGroup, UsageTotal } from "../../src/store/usage.ts";
+import { insert, insertWhole, openForTest, type StoreMaker } from "./store-fixture.ts";
+import { apiKeyRecord, AWKWARD_TEXT, gatewayRecord } from "./store-records.ts";
+
+export function describeStoreUsage({ database, createEmpty }: StoreMaker): void {
+  const openEmpty = async () => openForTest(await createEmpty());
+
+  const total = (gatewayId: string, fields: Partial<UsageTotal> = {}): UsageTotal => ({
+    gatewayId,
+    day: "2026-11-10",
+    apiKeyId: "",
+    apiKeyName: "",
+    model: "m",
+    requests: 1,
+    partialRequests: 0,
+    inputTokens: 10,
+    outputTokens: 20,
+    cost: 0.25,
+    ...fields,
+  });
+
+  const asked = (gatewayId: string, ...groupBy: UsageGroup[]) => ({
+    gatewayId,
+    from: "2026-11-01",
+    to: "2026-11-30",
+    groupBy,
+    limit: 1000,
+  });
+
+  describe(`${database}: usage`, () => {
+    test("adds up, batch after batch and process after process", async () => {
+      const store = await openEmpty();
+      const { id } = await insert(store, "gateways", gatewayRecord());
+      await store.addUsage({ writer: "a", number: 1, totals: [total(id), total(id, { model: "n" })] });
+      await store.addUsage({ writer: "a", number: 2, totals: [total(id, { partialRequests: 1 })] });
+      await store.addUsage({ writer: "b", number: 1, totals: [total(id, { inputTokens: 5 })] });
+      expect(await store.sumUsage(asked(id, "model"))).toEqual([
+        { model: "m", requests: 3, partial_requests: 1, input_tokens: 25, output_tokens: 60, cost: 0.75 },
+        { model: "n", requests: 1, partial_requests: 0, input_tokens: 10, output_tokens: 20, cost: 0.25 },
+      ]);
+    });
+
+    test("a batch counts once, however often it is written", async () => {
+      const store = await openEmpty();
+      const { id } = await insert(store, "gateways", gatewayRecord());
+      const batch = { writer: "a", number: 1, totals: [total(id)] };
+      for (let times = 0; times < 3; times++) await store.addUsage(batch);
+      await store.addUsage({ ...batch, number: 2 });
+      await store.addUsage(batch);
+      expect((await store.sumUsage(asked(id, "day")))[0]?.requests).toBe(2);
+    });
+
+    test("two stores at once lose nothing", async () => {
+      const url = await createEmpty();
+      const [one, two] = [openForTest(url), openForTest(url)];
+      const { id } = await insert(one, "gateways", gatewayRecord());
+      const models = Array.from({ length: 150 }, (_, serial) => `m${serial}`);
+      const add = async (store: typeof one, writer: string, order: readonly string[]) => {
+        for (let number = 1; number <= 5; number++)
+          await store.addUsage({ writer, number, totals: order.map((model) => total(id, { model })) });
+      };
+      await Promise.all([add(one, "one", models), add(two, "two", models.toReversed())]);
+      const rows = await one.sumUsage(asked(id, "model"));
+      expect(rows).toHaveLength(150);
+      for (const row of rows)
+        expect(row).toMatchObject({ requests: 10, input_tokens: 100, output_tokens: 200, cost: 2.5 });
+    });
+
+    test("groups by any of day, model and key, in their order, within the days asked for", async () => {
+      const store = await openEmpty();
+      const { gateway, apiKey } = await insertWhole(store);
+      const other = await insert(store, "gateways", gatewayRecord());
+      const keyed = { apiKeyId: apiKey.id, apiKeyName: "as it was called" };
+      const totals = [
+        total(gateway.id, { day: "2026-10-31" }),
+        total(gateway.id, { day: "2026-11-01" }),
+        total(gateway.id, { day: "2026-11-01", ...keyed }),
+        total(gateway.id, { day: "2026-11-30", ...keyed, model: "" }),
+        total(gateway.id, { day: "2026-12-01" }),
+        total(other.id),
+      ];
+      await store.addUsage({ writer: "a", number: 1, totals });
+      const counted = async (...groupBy: UsageGroup[]) => {
+        const rows = await store.sumUsage(asked(gateway.id, ...groupBy));
+        return rows.map((row) => [row.day, row.model, row.api_key_id, row.api_key, row.requests]);
+      };
+      const none = undefined;
+      expect(await counted("day")).toEqual([
+        ["2026-11-01", none, none, none, 2],
+        ["2026-11-30", none, none, none, 1],
+      ]);
+      expect(await counted("model")).toEqual([
+        [none, null, none, none, 1],
+        [none, "m", none, none, 2],
+      ]);
+      expect(await counted("api_key")).toEqual([
+        [none, none, null, null, 1],
+        [none, none, apiKey.id, apiKey.name, 2],
+      ]);
+      expect(await counted("api_key", "day", "model")).toEqual([
+        ["2026-11-01", "m", null, null, 1],
+        ["2026-11-01", "m", apiKey.id, apiKey.name, 1],
+        ["2026-11-30", null, apiKey.id, apiKey.name, 1],
+      ]);
+      expect(await store.sumUsage({ ...asked(gateway.id, "day"), limit: 0 })).toHaveLength(1);
+    });
+
+    test("a key that is gone keeps the name it had last", async () => {
+      const store = await openEmpty();
+      const { id } = await insert(store, "gateways", gatewayRecord());
+      const key = await insert(store, "api_keys", apiKeyRecord(id, { name: "renamed since" }));
+      const of = (apiKeyId: string, apiKeyName: string) => total(id, { apiKeyId, apiKeyName });
+      await store.addUsage({ writer: "a", number: 1, totals: [of(key.id, "before"), of("gone", "first")] });
+      await store.addUsage({ writer: "a", number: 2, totals: [of("gone", AWKWARD_TEXT)] });
+      const rows = await store.sumUsage(asked(id, "api_key"));
+      expect(new Map(rows.map((row) => [row.api_key_id, row.api_key]))).toEqual(
+        new Map([
+          [key.id, "renamed since"],
+          ["gone", AWKWARD_TEXT],
+        ]),
+      );
+    });
+
+    test("holds names of any kind and numbers of any size", async () => {
+      const store = await openEmpty();
+      const { id } = await insert(store, "gateways", gatewayRecord());
+      const large = { inputTokens: 9e15, outputTokens: 1e12, requests: 2 ** 40, cost: 123_456_789.123 };
+      await store.addUsage({
+        writer: "a",
+        number: 1,
+        totals: [total(id, { ...large, model: AWKWARD_TEXT })],
+      });
+      await store.addUsage({
+        writer: "a",
+        number: 2,
+        totals: [total(id, { model: "whole", cost: 3 }), total(id, { model: "none", cost: 0 })],
+      });
+      const rows = await store.sumUsage(asked(id, "model"));
+      expect(rows.find((row) => row.model === AWKWARD_TEXT)).toEqual({
+        model: AWKWARD_TEXT,
+        requests: 2 ** 40,
+        partial_requests: 0,
+        input_tokens: 9e15,
+        output_tokens: 1e12,
+        cost: 123_456_789.123,
+      });
+      expect(rows.map((row) => row.cost).sort((a, b) => a - b)).toEqual([0, 3, 123_456_789.123]);
+    });
+
+    test("goes with its gateway, and what comes late does not bring it back", async () => {
+      const store = await openEmpty();
+      const { gateway } = await insertWhole(store);
+      const other = await insert(store, "gateways", gatewayRecord());
+      await store.addUsage({ writer: "a", number: 1, totals: [total(gateway.id), total(other.id)] });
+      await store.write((transaction) => transaction.removeGateway(gateway.id, true));
+      expect(await store.sumUsage(asked(gateway.id, "day"))).toEqual([]);
+      await store.addUsage({ writer: "a", number: 2, totals: [total(gateway.id), total(other.id)] });
+      expect(await store.sumUsage(asked(gateway.id, "day"))).toEqual([]);
+      expect(await store.sumUsage(asked(other.id, "day"))).toMatchObject([{ requests: 2 }]);
+    });
+
+    test("is no change of the configuration", async () => {
+      const store = await openEmpty();
+      const { id } = await insert(store, "gateways", gatewayRecord());
+      const before = await store.revision();
+      await store.addUsage({ writer: "a", number: 1, totals: [total(id)] });
+      expect(await store.revision()).toBe(before);
+    });
+  });
+
+  describe(`${database}: prices`, () => {
+    const stored = {
+      prices: [
+        { model: AWKWARD_TEXT, input_per_million: 0.0375, output_per_million: 1e6 },
+        { model: "*", input_per_million: 0, output_per_million: 0 },
+      ],
+      updated_at: "2026-11-15T00:00:00.000Z",
+    };
+
+    test("are none at first, come back exactly, are replaced as a whole, and go again", async () => {
+      const store = await openEmpty();
+      expect(await store.prices()).toBeNull();
+      await store.write((transaction) => transaction.setPrices(stored));
+      expect(await store.prices()).toStrictEqual(stored);
+      const fewer = { ...stored, prices: stored.prices.slice(1) };
+      await store.write((transaction) => transaction.setPrices(fewer));
+      expect(await store.prices()).toStrictEqual(fewer);
+      await store.write((transaction) => transaction.setPrices(null));
+      expect(await store.prices()).toBeNull();
+    });
+
+    test("a change of them is a revision, which belongs to no gateway", async () => {
+      const store = await openEmpty();
+      await insertWhole(store);
+      const { revision, change } = await store.write((transaction) => transaction.setPrices(stored));
+      expect(change).toEqual({ gatewayId: "", apiKeyId: null, blockId: null });
+      const seen = await store.view(async (view) => ({
+        changes: await view.changesAfter(revision - 1),
+        prices: await view.prices(),
+      }));
+      expect(seen).toStrictEqual({ changes: [change], prices: stored });
+    });
+  });
+}
