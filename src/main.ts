@@ -142,6 +142,7 @@ export async function startGatehouse(
         current,
         registry,
         counters,
+        usageTotals,
         secret: secret.value,
         maxBodyBytes: settings.MAX_BODY_BYTES,
         version: packageJson.version,

@@ -6,6 +6,7 @@ import { requestTargetOf } from "../base/request-target.ts";
 import type { Counters } from "../counters/counters.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
 import type { CurrentConfiguration } from "../snapshot/current.ts";
+import type { UsageTotals } from "../snapshot/usage-totals.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RequestSource } from "../telemetry/request-log.ts";
 import type { TrafficSource } from "../telemetry/traffic.ts";
@@ -32,6 +33,7 @@ export interface AdminApiParts {
   readonly current: CurrentConfiguration;
   readonly registry: PluginRegistry;
   readonly counters: Counters;
+  readonly usageTotals: UsageTotals;
   readonly secret: string;
   readonly maxBodyBytes: number;
   readonly version: string;
@@ -60,7 +62,7 @@ export function createAdminApi(parts: AdminApiParts): AdminApi {
   addChildRoutes(table, current, rules);
   addApiKeyRoutes(table, current);
   addBlockRoutes(table, current, parts.counters);
-  addUsageRoutes(table, current);
+  addUsageRoutes(table, current, parts.usageTotals);
   addPriceRoutes(table, current);
   addPluginRoutes(table, parts.registry);
   addProviderRoutes(table);

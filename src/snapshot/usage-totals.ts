@@ -42,7 +42,7 @@ export class UsageTotals {
   #batch: UsageBatch | null = null;
   #batches = 0;
   #refusals = 0;
-  #flushing: Promise<void> = Promise.resolve();
+  #flushing: Promise<void> | null = null;
   #dayNumber = -1;
   #day = "";
   readonly #rowsToday = new Set<string>();
@@ -63,14 +63,15 @@ export class UsageTotals {
     total.cost += request.cost;
   }
 
-  /** Writes what there is, as far as the store is there. */
+  /** Writes what there is, as far as the store is there. Calls at once share one attempt. */
   flush(): Promise<void> {
-    this.#flushing = this.#flushing.then(() => this.#flushNow());
+    this.#flushing ??= this.#flushNow().finally(() => (this.#flushing = null));
     return this.#flushing;
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
+    await this.#flushing;
     await this.flush();
     const lost = this.#pending.size + (this.#batch?.totals.length ?? 0);
     if (lost > 0) this.#log.error({ rows: lost }, "usage could not be written before the end, and is lost");

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { validationError } from "../../base/errors.ts";
 import type { CurrentConfiguration } from "../../snapshot/current.ts";
+import type { UsageTotals } from "../../snapshot/usage-totals.ts";
 import { USAGE_GROUPS, type UsageGroup, type UsageSum } from "../../store/usage.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 import { requireGateway } from "../write.ts";
@@ -29,7 +30,11 @@ const usageQuery = z.strictObject({
     .meta({ description: "Any of `day`, `model` and `api_key`, with commas between." }),
 });
 
-export function addUsageRoutes(table: RouteTable, current: CurrentConfiguration): void {
+export function addUsageRoutes(
+  table: RouteTable,
+  current: CurrentConfiguration,
+  usageTotals: UsageTotals,
+): void {
   addOperation(table, {
     method: "get",
     path: "/gateways/{gateway_id}/usage",
@@ -46,6 +51,8 @@ export function addUsageRoutes(table: RouteTable, current: CurrentConfiguration)
       const { from, to } = spanOf(query);
       const groupBy = query.group_by.split(",") as UsageGroup[];
       await requireGateway(current.store, gatewayId);
+      // What this process has counted is in the answer; of others it is as they last wrote.
+      await usageTotals.flush();
       const usage = await current.store.sumUsage({ gatewayId, from, to, groupBy, limit: MAX_ROWS });
       if (usage.length > MAX_ROWS) {
         const message = `leads to more than ${MAX_ROWS} rows; ask for fewer days or group by less`;
