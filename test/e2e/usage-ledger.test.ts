@@ -1,0 +1,211 @@
+// A ledger: the totals equal what the provider sent, to the token, over many mixed requests at once, with failovers, cuts,
+// clients that leave, and refusals. GATEHOUSE_USAGE_REQUESTS says how many.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startFakeProvider, type Behaviour, type FakeProvider } from "../fake-provider/server.ts";
+import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+
+const REQUESTS = Number(process.env["GATEHOUSE_USAGE_REQUESTS"] ?? 300);
+const AT_ONCE = 24;
+const LIMIT_MS = 60_000 + REQUESTS * 20;
+const PRICES = [
+  { model: "gpt-a", input_per_million: 1, output_per_million: 2 },
+  { model: "gpt-b*", input_per_million: 0.25, output_per_million: 40 },
+];
+
+let gatehouse: GatehouseProcess;
+let one: FakeProvider;
+let two: FakeProvider;
+let gateway: string;
+let keys: readonly { readonly id: string; readonly key: string }[];
+
+beforeAll(async () => {
+  [gatehouse, one, two] = await Promise.all([
+    startGatehouseProcess(),
+    startFakeProvider({ name: "one", maxRecords: 10 }),
+    startFakeProvider({ name: "two", maxRecords: 10 }),
+  ]);
+  // The first provider fails where the request says so; the second never does.
+  one.behave((request) => (request.header("x-one-fails") === undefined ? {} : { status: 503 }));
+  const targets = (fields: object) => [
+    targetAt(one, { ...fields }),
+    targetAt(two, { ...fields, priority: 2 }),
+  ];
+  const anthropic = { provider: "anthropic" };
+  const route = (path: string, fields: object, rule: object = {}) =>
+    seedRoute(gatehouse, {
+      gateway: gateway ?? {},
+      upstream: { targets: targets(fields) },
+      rule: { path, ...rule },
+    });
+  ({ gateway } = await route("/chat", {}));
+  await route("/messages", anthropic);
+  await route("/translated", anthropic, { response_format: "openai" });
+  keys = [
+    await seedKey(gatehouse, gateway, { name: "first" }),
+    await seedKey(gatehouse, gateway, { name: "second" }),
+  ];
+  await gatehouse.api("PUT", "/prices", { prices: PRICES });
+}, 30_000);
+afterAll(async () => {
+  await gatehouse.stop();
+  await Promise.all([one.stop(), two.stop()]);
+});
+
+/** The same numbers in every run. */
+function createRandom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+interface Plan {
+  readonly path: "/chat" | "/messages" | "/translated";
+  readonly model: string;
+  readonly keyAt: number;
+  readonly input: number;
+  readonly output: number;
+  readonly ending: "whole" | "cut" | "left" | "refused";
+  readonly isStream: boolean;
+  readonly asks: boolean;
+  readonly failsOver: boolean;
+  readonly encoding: "gzip" | "br" | null;
+}
+
+function planRequest(random: (below: number) => number): Plan {
+  const isStream = random(3) > 0;
+  const ending = (["whole", "whole", "whole", "cut", "left", "refused"] as const)[random(6)] ?? "whole";
+  return {
+    path: (["/chat", "/messages", "/translated"] as const)[random(3)] ?? "/chat",
+    model: ["gpt-a", "gpt-b-1", "gpt-b-2", "unpriced"][random(4)] ?? "",
+    keyAt: random(3),
+    input: random(5000),
+    output: 1 + random(5000),
+    ending: isStream || ending === "refused" ? ending : "whole",
+    isStream,
+    asks: random(3) === 0,
+    failsOver: random(8) === 0,
+    encoding: ending === "whole" ? (([null, null, "gzip", "br"] as const)[random(4)] ?? null) : null,
+  };
+}
+
+function behaviourOf({ input, output, ending, encoding }: Plan): Behaviour {
+  return {
+    usage: { input, output },
+    text: "a few words of an answer",
+    ...(encoding !== null && { encoding }),
+    ...(ending === "cut" && { cutAfterChunks: 3, chunkDelayMs: 1 }),
+    ...(ending === "left" && { stallAfterChunks: 3 }),
+    ...(ending === "refused" && { status: 400 }),
+  };
+}
+
+/** Plays it as a client would; the status that came. */
+async function play(plan: Plan): Promise<number> {
+  const abort = new AbortController();
+  const options = plan.asks ? { stream_options: { include_usage: true } } : {};
+  const body = {
+    ...CHAT,
+    model: plan.model,
+    max_tokens: 100,
+    ...(plan.isStream && { stream: true, ...options }),
+  };
+  const response = await fetch(gatehouse.proxyUrl + plan.path, {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      "x-fake": JSON.stringify(behaviourOf(plan)),
+      "Accept-Encoding": plan.encoding ?? "identity",
+      ...(keys[plan.keyAt] !== undefined && { "X-GW-API-Key": keys[plan.keyAt]?.key ?? "" }),
+      ...(plan.failsOver && { "x-one-fails": "yes" }),
+    },
+    body: JSON.stringify(body),
+    signal: abort.signal,
+  });
+  if (plan.ending === "left" && response.status === 200) {
+    await response.body?.getReader().read();
+    abort.abort();
+    return response.status;
+  }
+  const ended = await response.text().then(
+    (text) => {
+      if (response.status === 200) expectEnd(plan, text);
+      return "whole";
+    },
+    () => "cut",
+  );
+  if (response.status === 200) expect(ended).toBe(plan.ending);
+  return response.status;
+}
+
+/** The client sees the usage of a chat stream where it asked for it, and nowhere else. */
+function expectEnd({ path, isStream, asks }: Plan, text: string): void {
+  if (isStream && path !== "/messages") expect(text.includes('"prompt_tokens"')).toBe(asks);
+}
+
+/** What the provider had told when the answer ended. */
+function toldBy({ path, ending, input, output }: Plan): { input: number; output: number; partial: number } {
+  if (ending === "whole") return { input, output, partial: 0 };
+  // A message begins with its input and one token of output; a chat stream tells nothing before its end.
+  return path === "/chat" ? { input: 0, output: 0, partial: 1 } : { input, output: 1, partial: 1 };
+}
+
+test(
+  `the totals of ${REQUESTS} mixed requests are right to the token`,
+  async () => {
+    const random = createRandom(20_261_115);
+    const plans = Array.from({ length: REQUESTS }, () => planRequest(random));
+    const expected = new Map<string, { requests: number; partial: number; input: number; output: number }>();
+    const statuses = new Map<number, number>();
+    const waiting = [...plans];
+    const work = async () => {
+      for (let plan = waiting.pop(); plan !== undefined; plan = waiting.pop()) {
+        const status = await play(plan);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        if (status !== 200) continue;
+        const row = `${keys[plan.keyAt]?.id ?? "none"} ${plan.model}`;
+        const sum = expected.get(row) ?? { requests: 0, partial: 0, input: 0, output: 0 };
+        const told = toldBy(plan);
+        expected.set(row, {
+          requests: sum.requests + 1,
+          partial: sum.partial + told.partial,
+          input: sum.input + told.input,
+          output: sum.output + told.output,
+        });
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+
+    const answered = statuses.get(200) ?? 0;
+    expect(answered).toBeGreaterThan(REQUESTS / 2);
+    const body = await waitFor(async () => {
+      const report = await gatehouse.api("GET", `/gateways/${gateway}/usage?group_by=api_key,model`);
+      return report.body.total.requests >= answered ? report.body : null;
+    });
+    const counted = new Map<string, unknown>();
+    for (const { api_key_id, model, requests, partial_requests, input_tokens, output_tokens } of body.usage)
+      counted.set(`${api_key_id ?? "none"} ${model}`, {
+        requests,
+        partial: partial_requests,
+        input: input_tokens,
+        output: output_tokens,
+      });
+    expect(counted).toEqual(expected);
+
+    let cost = 0;
+    for (const [row, { input, output }] of expected) {
+      const [, model = ""] = row.split(" ");
+      const price = PRICES.find((each) => model.startsWith(each.model.replace("*", "")));
+      if (price !== undefined)
+        cost += (input * price.input_per_million + output * price.output_per_million) / 1e6;
+    }
+    expect(body.total.cost).toBeCloseTo(cost, 6);
+    if (process.env["GATEHOUSE_USAGE_REQUESTS"] !== undefined)
+      process.stdout.write(
+        `${JSON.stringify({ statuses: Object.fromEntries(statuses), total: body.total })}\n`,
+      );
+  },
+  LIMIT_MS,
+);

@@ -1,0 +1,179 @@
+// Usage lasts: over a restart, over a store that is away for a while, and with several processes on the same rows.
+import { Database } from "bun:sqlite";
+import { afterEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { expectError, expectFaultsAt, STORES } from "../support/admin-fixtures.ts";
+import {
+  startGatehouseProcess,
+  temporaryDirectory,
+  untilPrinted,
+  waitFor,
+  type ApiAnswer,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+import { postChat } from "../support/plugin-fixtures.ts";
+import { seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+
+const LONG_MS = 40_000;
+const PRICE = { model: "gpt-*", input_per_million: 100, output_per_million: 1000 };
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function start(options: Parameters<typeof startGatehouseProcess>[0] = {}): Promise<GatehouseProcess> {
+  const gatehouse = await startGatehouseProcess(options);
+  cleanups.push(() => gatehouse.stop());
+  return gatehouse;
+}
+
+async function startProvider(): Promise<FakeProvider> {
+  const provider = await startFakeProvider();
+  provider.behave({ usage: { input: 11, output: 7 } });
+  cleanups.push(() => provider.stop());
+  return provider;
+}
+
+async function ask(gatehouse: GatehouseProcess, route: SeededRoute, times: number): Promise<void> {
+  for (let asked = 0; asked < times; asked++) {
+    const response = await postChat(gatehouse, route);
+    expect(response.status).toBe(200);
+    await response.text();
+  }
+}
+
+async function totalOf(gatehouse: GatehouseProcess, route: SeededRoute): Promise<ApiAnswer["body"]> {
+  return (await gatehouse.api("GET", `/gateways/${route.gateway}/usage`)).body.total;
+}
+
+/** The total, once so many requests are in it. */
+function totalAfter(
+  gatehouse: GatehouseProcess,
+  route: SeededRoute,
+  requests: number,
+): Promise<ApiAnswer["body"]> {
+  return waitFor(async () => {
+    const total = await totalOf(gatehouse, route);
+    return total?.requests >= requests ? total : null;
+  });
+}
+
+describe.each(STORES)("over %s", (_, environment) => {
+  test(
+    "two processes add to the same rows, prices are in force in both, and all of it survives them",
+    async () => {
+      const provider = await startProvider();
+      const dataDir = temporaryDirectory();
+      const shared = { dataDir, env: await environment(), keepData: true };
+      const [one, two] = await Promise.all([start(shared), start(shared)]);
+      const route = await seedRoute(one, { upstream: { targets: [targetAt(provider)] } });
+      const put = await one.api("PUT", "/prices", { prices: [PRICE] });
+      expect(put.body).toEqual({ prices: [PRICE], builtin: false, updated_at: expect.any(String) });
+      const revision = async ({ adminUrl }: GatehouseProcess) =>
+        ((await (await fetch(`${adminUrl}/readyz`)).json()) as { revision: number }).revision;
+      const wanted = await revision(one);
+      await waitFor(async () => ((await revision(two)) === wanted ? true : null));
+      expect((await two.api("GET", "/prices")).body).toEqual(put.body);
+
+      await Promise.all([ask(one, route, 20), ask(two, route, 20)]);
+      const expected = { requests: 40, partial_requests: 0, input_tokens: 440, output_tokens: 280 };
+      expect(await totalAfter(one, route, 40)).toEqual({ ...expected, cost: 0.324 });
+
+      // What was counted a moment before the end is written at the end.
+      await ask(two, route, 10);
+      for (const gatehouse of [one, two]) {
+        gatehouse.signal("SIGTERM");
+        expect(await gatehouse.exited).toBe(0);
+      }
+      const again = await start({ ...shared, keepData: false });
+      expect(await totalOf(again, route)).toMatchObject({
+        requests: 50,
+        input_tokens: 550,
+        output_tokens: 350,
+      });
+    },
+    LONG_MS,
+  );
+});
+
+test(
+  "what is used while the store is away is kept and written when it is back, once",
+  async () => {
+    const provider = await startProvider();
+    const gatehouse = await start({ env: { LOG_LEVEL: "debug" } });
+    const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
+    const database = new Database(join(gatehouse.dataDir, "gatehouse.db"));
+    cleanups.push(() => Promise.try(() => database.close()));
+    database.run("BEGIN IMMEDIATE");
+    await ask(gatehouse, route, 5);
+    await untilPrinted(gatehouse, "usage could not be written yet");
+    await ask(gatehouse, route, 5);
+    database.run("ROLLBACK");
+    expect(await totalAfter(gatehouse, route, 10)).toMatchObject({ requests: 10, input_tokens: 110 });
+    await ask(gatehouse, route, 1);
+    expect(await totalAfter(gatehouse, route, 11)).toMatchObject({ requests: 11, input_tokens: 121 });
+  },
+  LONG_MS,
+);
+
+describe("prices", () => {
+  test(
+    "built-in at first, replaced, and back again; each request at the price of its time",
+    async () => {
+      const provider = await startProvider();
+      const gatehouse = await start();
+      const route = await seedRoute(gatehouse, {
+        upstream: {
+          targets: [targetAt(provider, { default_model: "gpt-4o-mini", models: ["gpt-4o-mini"] })],
+        },
+      });
+      const builtin = await gatehouse.api("GET", "/prices");
+      expect(builtin.status).toBe(200);
+      expect(builtin.body.builtin).toBe(true);
+      expect(builtin.body.prices.length).toBeGreaterThan(30);
+      const cost = async (requests: number) => (await totalAfter(gatehouse, route, requests)).cost;
+      const listed = (11 * 0.15 + 7 * 0.6) / 1e6;
+      const own = (11 * 100 + 7 * 1000) / 1e6;
+      await ask(gatehouse, route, 1);
+      expect(await cost(1)).toBeCloseTo(listed, 9);
+      const put = await gatehouse.api("PUT", "/prices", { ...builtin.body, prices: [PRICE] });
+      expect([put.status, (await gatehouse.api("GET", "/prices")).body]).toEqual([200, put.body]);
+      await ask(gatehouse, route, 1);
+      expect(await cost(2)).toBeCloseTo(listed + own, 9);
+      await gatehouse.api("PUT", "/prices", { prices: [] });
+      await ask(gatehouse, route, 1);
+      expect(await cost(3)).toBeCloseTo(listed + own, 9);
+      expect((await gatehouse.api("DELETE", "/prices")).status).toBe(204);
+      expect((await gatehouse.api("GET", "/prices")).body).toEqual(builtin.body);
+      await ask(gatehouse, route, 1);
+      expect(await cost(4)).toBeCloseTo(2 * listed + own, 9);
+    },
+    LONG_MS,
+  );
+
+  test(
+    "are checked, every fault with its place",
+    async () => {
+      const gatehouse = await start();
+      const put = (prices: unknown) => gatehouse.api("PUT", "/prices", { prices });
+      expectFaultsAt(await gatehouse.api("PUT", "/prices", {}), "prices");
+      expectFaultsAt(await put([{ ...PRICE, model: "*gpt" }]), "prices[0].model");
+      expectFaultsAt(await put([{ ...PRICE, model: "" }]), "prices[0].model");
+      expectFaultsAt(await put([PRICE, PRICE]), "prices[1].model");
+      expectFaultsAt(await put([{ ...PRICE, input_per_million: -1 }]), "prices[0].input_per_million");
+      expectFaultsAt(await put([{ ...PRICE, output_per_million: "3" }]), "prices[0].output_per_million");
+      expectFaultsAt(await put([{ ...PRICE, output_per_milion: 3 }]), "prices[0].output_per_milion");
+      expectFaultsAt(
+        await put(Array.from({ length: 1001 }, (_, at) => ({ ...PRICE, model: `m${at}` }))),
+        "prices",
+      );
+      expectError(await gatehouse.api("PUT", "/prices", "[]"), 400, "invalid_json");
+      expectError(await gatehouse.api("POST", "/prices", {}), 405, "method_not_allowed");
+      expect((await gatehouse.api("GET", "/prices")).body.builtin).toBe(true);
+      const answer = await fetch(`${gatehouse.adminUrl}/api/v1/prices`);
+      expect(answer.status).toBe(401);
+    },
+    LONG_MS,
+  );
+});
