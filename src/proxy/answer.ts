@@ -12,6 +12,7 @@ export interface Answer {
   /** Milliseconds until the headers had come. */
   readonly firstByteMs: number;
   readonly response: IncomingAnswer;
+  readonly isStream: boolean;
   /** The whole body where it was small enough to wait for; null where `reader` has it, or there is none. */
   readonly body: Uint8Array | null;
   readonly reader: BodyReader | null;
@@ -27,7 +28,7 @@ export interface Answer {
 }
 
 /** An answer before its body is looked at. */
-export type AnswerHead = Omit<Answer, "body" | "reader">;
+export type AnswerHead = Omit<Answer, "isStream" | "body" | "reader">;
 
 /** A body up to this size is waited for: a break then still leads to another target, and the length stays known. */
 const SMALL_ANSWER_BYTES = 256 * 1024;
@@ -39,24 +40,24 @@ const MAX_READ_BYTES = 32 * 1024 * 1024;
  */
 export async function openAnswer(head: AnswerHead, idleMs: number): Promise<Answer> {
   const { response, isTranslated, isDecoded } = head;
-  if (!response.hasBody) return { ...head, body: null, reader: null };
-  response.idleMs = idleMs;
   const isStream = isEventStream(response);
+  if (!response.hasBody) return { ...head, isStream, body: null, reader: null };
+  response.idleMs = idleMs;
   const encoding = isDecoded ? encodingOf(response.headers) : null;
   // What came along with its head is all there without any waiting.
   const whole = isStream || encoding !== null ? null : response.takeWhole();
-  if (whole !== null) return { ...head, body: whole, reader: null };
+  if (whole !== null) return { ...head, isStream, body: whole, reader: null };
   const reader = encoding === null ? response : decode(response, encoding);
   const length = Number(response.headers.get("content-length") ?? Infinity);
   // Undoing an encoding can make it much larger than its declared length, but not larger than this.
   if (!isStream && (isTranslated || length <= SMALL_ANSWER_BYTES)) {
-    return { ...head, body: await readWhole(reader, MAX_READ_BYTES), reader: null };
+    return { ...head, isStream, body: await readWhole(reader, MAX_READ_BYTES), reader: null };
   }
   await reader.peek();
-  return { ...head, body: null, reader };
+  return { ...head, isStream, body: null, reader };
 }
 
-export function isEventStream(response: IncomingAnswer): boolean {
+function isEventStream(response: IncomingAnswer): boolean {
   return response.headers.get("content-type")?.startsWith("text/event-stream") === true;
 }
 

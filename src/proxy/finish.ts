@@ -4,7 +4,6 @@ import type { Observation } from "../telemetry/observation.ts";
 import type { ObservedRule } from "../telemetry/observed-route.ts";
 import type { AttemptFacts, RequestFacts } from "../telemetry/request-facts.ts";
 import type { RequestSeries } from "../telemetry/request-series.ts";
-import { isEventStream } from "./answer.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { UsageTotals } from "../snapshot/usage-totals.ts";
@@ -59,7 +58,7 @@ function factsOf(
     outcome,
     errorCode: exchange.errorCode,
     requestedModel: cutText(exchange.model),
-    isStream: exchange.json?.["stream"] === true || (answer !== null && isEventStream(answer.response)),
+    isStream: exchange.json?.["stream"] === true || answer?.isStream === true,
     attempts: attemptFacts,
     answeredBy,
     tokens:

@@ -5,7 +5,7 @@ import type { BodyReader } from "../upstream/incoming-answer.ts";
 import { readWhole } from "../upstream/read-answer.ts";
 import type { BodyCapture } from "../telemetry/body-capture.ts";
 import { UpstreamFault } from "../upstream/upstream-fault.ts";
-import { isEventStream, verdictOf, type Answer } from "./answer.ts";
+import { verdictOf, type Answer } from "./answer.ts";
 import type { Verdict } from "./attempt-report.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 import { answeredHeaders } from "./header-filter.ts";
@@ -96,9 +96,9 @@ class PluginPass {
 }
 
 /** An answer is handed on as it comes, unless a plugin or a translation needs all of it first. */
-function isStreamed({ response, isTranslated }: Answer, through: PluginPass | null): boolean {
+function isStreamed({ isStream, isTranslated }: Answer, through: PluginPass | null): boolean {
   if (through?.isWhole === true) return false;
-  return isEventStream(response) || !isTranslated;
+  return isStream || !isTranslated;
 }
 
 async function wholeBody(
@@ -112,9 +112,7 @@ async function wholeBody(
   let body: Uint8Array | string = bytes ?? new Uint8Array(0);
   if (tap !== null) body = tap.whole(body);
   if (answer.isTranslated)
-    body = isEventStream(answer.response)
-      ? translateAtOnce(exchange, body)
-      : translateWhole(answer.response.status, body);
+    body = answer.isStream ? translateAtOnce(exchange, body) : translateWhole(answer.response.status, body);
   return through === null ? body : through.last(typeof body === "string" ? Buffer.from(body) : body);
 }
 
@@ -237,7 +235,7 @@ function asBody(
 }
 
 function headersFor(exchange: Exchange, answer: Answer): Headers {
-  const { response, target, model, firstByteMs, isTranslated, isDecoded } = answer;
+  const { response, isStream, target, model, firstByteMs, isTranslated, isDecoded } = answer;
   const headers = answeredHeaders(response.headers);
   const providerId = headers.get("x-request-id");
   if (providerId !== null) headers.set("X-GW-Provider-Request-Id", providerId);
@@ -249,7 +247,7 @@ function headersFor(exchange: Exchange, answer: Answer): Headers {
   headers.append("Server-Timing", `total;dur=${total.toFixed(1)}, upstream;dur=${firstByteMs.toFixed(1)}`);
   // The runtime frames the body; what the provider said of its length is true only where there is none.
   if (exchange.method !== "HEAD") headers.delete("content-length");
-  if (isEventStream(response)) headers.set("X-Accel-Buffering", "no");
+  if (isStream) headers.set("X-Accel-Buffering", "no");
   else if (isTranslated && hasBody(answer)) headers.set("Content-Type", "application/json");
   if (isDecoded) headers.delete("content-encoding");
   exchange.addAnswerHeaders(headers);

@@ -1,6 +1,6 @@
 // The tap on one answer: bytes pass, their usage is read, and the extra chunk of a stream is taken out where the
 // gateway asked for it.
-import { isEventStream, type Answer } from "./answer.ts";
+import type { Answer } from "./answer.ts";
 import { ToldUsage, type Usage } from "./usage.ts";
 import { decodeWhole, encodingOf, StreamRecoder, type Encoding } from "./usage-encoding.ts";
 import { usageInJson } from "./usage-json.ts";
@@ -51,11 +51,11 @@ export class UsageTap {
 
 /** Null where there is no usage to be told: an answer without a body, or not a good one. */
 export function tapAnswer(answer: Answer): UsageTap | null {
-  const { response, isDecoded, isChat, hidesUsage, body, reader } = answer;
+  const { response, isStream, isDecoded, isChat, hidesUsage, body, reader } = answer;
   if (!response.ok || (body === null && reader === null)) return null;
   const encoding = isDecoded ? null : encodingOf(response.headers.get("content-encoding"));
   if (encoding === undefined) return new UsageTap(isChat);
-  if (!isEventStream(response)) return new JsonTap(encoding, isChat);
+  if (!isStream) return new JsonTap(encoding, isChat);
   return encoding === null
     ? new StreamTap(hidesUsage, isChat)
     : new EncodedStreamTap(encoding, hidesUsage, isChat);
