@@ -6,6 +6,8 @@ export interface Limit {
   /** Requests that may be counted in the window; a whole number. */
   readonly limit: number;
   readonly windowMs: number;
+  /** What it is called where limits are explained, as `per_ip`; nothing is decided by it. */
+  readonly type?: string;
 }
 
 export interface LimitState {
@@ -44,6 +46,8 @@ export interface Counters {
    * is counted nowhere. The keys of one call differ. Never throws and never rejects.
    */
   admit(limits: readonly Limit[], policy: AwayPolicy): Decision | Promise<Decision>;
+  /** The decision that `admit` would come to now, word for word, with nothing counted. Never throws and never rejects. */
+  peek(limits: readonly Limit[], policy: AwayPolicy): Decision | Promise<Decision>;
   /** Forgets what a key has counted. */
   clear(key: string): void | Promise<void>;
   readonly state: CountersState;

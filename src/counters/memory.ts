@@ -44,12 +44,16 @@ export class MemoryCounters implements Counters {
   }
 
   admit(limits: readonly Limit[]): Decision {
-    return this.#decide(limits, true);
+    return this.#decide(limits, true, true);
   }
 
-  /** Where the limits stand, nothing being counted. */
+  peek(limits: readonly Limit[]): Decision {
+    return this.#decide(limits, false, true);
+  }
+
+  /** Where the limits stand without this request. */
   look(limits: readonly Limit[]): Decision {
-    return this.#decide(limits, false);
+    return this.#decide(limits, false, false);
   }
 
   /** Counts a request that somebody else has admitted. */
@@ -70,7 +74,8 @@ export class MemoryCounters implements Counters {
     return Promise.resolve();
   }
 
-  #decide(limits: readonly Limit[], counts: boolean): Decision {
+  /** `counts`: an admitted request is written down; `tells`: it is taken off what is left. */
+  #decide(limits: readonly Limit[], counts: boolean, tells: boolean): Decision {
     const now = this.#clock.monotonic();
     let refusedBy = -1;
     for (let at = 0; at < limits.length; at++) {
@@ -81,7 +86,7 @@ export class MemoryCounters implements Counters {
     // Only now is anything written, keys included: refused requests leave no trace.
     if (admitted && counts) this.#append(limits, now);
     this.#sweepNowAndThen(now);
-    const states = this.#states(limits, now, admitted && counts);
+    const states = this.#states(limits, now, admitted && tells);
     return { admitted, refusedBy, states, source: "memory" };
   }
 
@@ -117,12 +122,12 @@ export class MemoryCounters implements Counters {
     }
   }
 
-  #states(limits: readonly Limit[], now: number, admitted: boolean): LimitState[] {
+  #states(limits: readonly Limit[], now: number, takesOff: boolean): LimitState[] {
     const wall = this.#clock.wall();
     const states: LimitState[] = [];
     for (let at = 0; at < limits.length; at++) {
       const { limit, windowMs } = limits[at] as Limit;
-      const counted = (this.#counted[at] as number) + (admitted ? 1 : 0);
+      const counted = (this.#counted[at] as number) + (takesOff ? 1 : 0);
       states.push({
         remaining: Math.max(0, limit - counted),
         resetAt: Math.ceil((wall + ((this.#oldest[at] as number) + windowMs - now)) / 1000),

@@ -14,7 +14,7 @@ import { digestName } from "./key-digest.ts";
  * Then a limit and a window in µs for each key. Replies the number of the first limit without room (0: admitted), then
  * for each limit: counted in the window before this request, time of reset in µs, µs to wait.
  */
-export const ADMIT_SCRIPT = `
+const MEASURE = `
 local HEADER = 2
 local now = tonumber(ARGV[1])
 if now == 0 then
@@ -74,6 +74,14 @@ for i, key in ipairs(KEYS) do
   logs[i] = log
   reply[3 * i - 1], reply[3 * i], reply[3 * i + 1] = counted, first + window, wait
 end
+`;
+
+/** Writes nothing at all: what ADMIT_SCRIPT would reply now. */
+export const PEEK_SCRIPT = `${MEASURE}
+return reply
+`;
+
+export const ADMIT_SCRIPT = `${MEASURE}
 if reply[1] ~= 0 then return reply end
 
 for i, key in ipairs(KEYS) do

@@ -12,7 +12,14 @@ import {
 import { KnownFull } from "./known-full.ts";
 import { MemoryCounters } from "./memory.ts";
 import { RedisAway, RedisLink } from "./redis-link.ts";
-import { ADMIT_SCRIPT, ADMIT_SHA, readReply, redisKey, scriptArguments } from "./redis-script.ts";
+import {
+  ADMIT_SCRIPT,
+  ADMIT_SHA,
+  PEEK_SCRIPT,
+  readReply,
+  redisKey,
+  scriptArguments,
+} from "./redis-script.ts";
 
 export interface RedisOptions {
   /** Called when Redis is lost, found, or in trouble of another kind: a log line and a metric. */
@@ -62,7 +69,21 @@ export class RedisCounters implements Counters {
   }
 
   admit(limits: readonly Limit[], policy: AwayPolicy): Decision | Promise<Decision> {
-    return this.#link.isUp ? this.#ask(limits, policy) : this.#decideAlone(limits, policy);
+    return this.#link.isUp ? this.#ask(limits, policy) : this.#decideAlone(limits, policy, true);
+  }
+
+  async peek(limits: readonly Limit[], policy: AwayPolicy): Promise<Decision> {
+    if (!this.#link.isUp) return this.#decideAlone(limits, policy, false);
+    try {
+      // By its text: it is asked so seldom that a script to be kept in Redis would only be in the way.
+      const words = [PEEK_SCRIPT, ...scriptArguments(limits, this.#time())];
+      const decision = readReply(await this.#link.send("EVAL", words), limits);
+      if (decision === null) throw new Error("an answer that is none of the script's");
+      return decision;
+    } catch (error) {
+      this.#lose(error);
+      return this.#decideAlone(limits, policy, false);
+    }
   }
 
   async clear(key: string): Promise<void> {
@@ -90,7 +111,7 @@ export class RedisCounters implements Counters {
       return decision;
     } catch (error) {
       this.#lose(error);
-      return this.#decideAlone(limits, policy);
+      return this.#decideAlone(limits, policy, true);
     }
   }
 
@@ -119,11 +140,12 @@ export class RedisCounters implements Counters {
       }
   }
 
-  #decideAlone(limits: readonly Limit[], policy: AwayPolicy): Decision {
+  #decideAlone(limits: readonly Limit[], policy: AwayPolicy, counts: boolean): Decision {
     if (policy !== "local") return decideUncounted(limits, policy, Date.now());
     const known = limits.map((limit) => this.#knownFull.look(limit, performance.now()));
     const refused = known.some((state) => state !== null);
-    const { states: own, ...decision } = refused ? this.#local.look(limits) : this.#local.admit(limits);
+    const decide = refused ? "look" : counts ? "admit" : "peek";
+    const { states: own, ...decision } = this.#local[decide](limits);
     const states = own.map((state, at) => known[at] ?? state);
     const refusedBy = refused ? states.findIndex(({ waitMs }) => waitMs > 0) : decision.refusedBy;
     return { admitted: decision.admitted && !refused, refusedBy, states, source: "local" };

@@ -203,6 +203,7 @@ function testHost(): PluginHost {
     instanceId: "test-gateway/test/0",
     counters: {
       admit: () => open,
+      peek: () => open,
       clear: () => undefined,
       state: { state: "none" },
       close: () => Promise.resolve(),

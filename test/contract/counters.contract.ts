@@ -165,6 +165,34 @@ export function describeCounters(maker: CountersMaker): void {
     });
   });
 
+  describe("peek", () => {
+    test("says what admit would, as often as it is asked, and counts nothing", async () => {
+      const [wide, narrow] = [minute(5), minute(1)];
+      const peek = async () => counters.peek([wide, narrow], "closed");
+      const first = await peek();
+      expect(first).toMatchObject({ admitted: true, states: [{ remaining: 4 }, { remaining: 0 }] });
+      for (let tries = 0; tries < 10; tries++) expect(await peek()).toEqual(first);
+      expect(await admit(wide, narrow)).toEqual(first);
+      const refused = await peek();
+      expect(refused).toMatchObject({
+        admitted: false,
+        refusedBy: 1,
+        states: [{ remaining: 4 }, { remaining: 0, waitMs: 60_000 }],
+      });
+      expect(await admit(wide, narrow)).toEqual(refused);
+    });
+
+    test("has room at the very moment that admit has", async () => {
+      const limit = minute(1);
+      await fill(limit, 1);
+      nowMs += 59_999;
+      expect((await counters.peek([limit], "closed")).admitted).toBe(false);
+      nowMs += 1;
+      expect((await counters.peek([limit], "closed")).admitted).toBe(true);
+      await fill(limit, 1);
+    });
+  });
+
   test("clear forgets one key and no other", async () => {
     const [one, other] = [minute(1), minute(1)];
     await fill(one, 1);
@@ -193,7 +221,14 @@ export function describeCounters(maker: CountersMaker): void {
       return { got: {}, wanted: {} };
     }
     nowMs += step.afterMs;
+    // A peek before every admission: it must foretell it, and leave no trace that the oracle does not know of.
+    const foretold = await counters.peek(step.limits, "closed");
     const { admitted, refusedBy, states } = await counters.admit(step.limits, "closed");
-    return { got: { admitted, refusedBy, states }, wanted: oracle.admit(step.limits, nowMs) };
+    const wanted = oracle.admit(step.limits, nowMs);
+    const { source } = maker;
+    return {
+      got: { admitted, refusedBy, states, foretold },
+      wanted: { ...wanted, foretold: { ...wanted, source } },
+    };
   }
 }

@@ -60,7 +60,13 @@ async function expectExact(counters: RedisCounters): Promise<void> {
 
 async function expectPolicies(counters: RedisCounters): Promise<void> {
   const limit = minute(2);
-  const admit = async (policy: AwayPolicy) => counters.admit([limit], policy);
+  const admit = async (policy: AwayPolicy) => {
+    const { states: foretold, ...peeked } = await counters.peek([limit], policy);
+    const { states, ...decision } = await counters.admit([limit], policy);
+    expect(peeked).toEqual(decision);
+    expect(foretold.map((state) => state.remaining)).toEqual(states.map((state) => state.remaining));
+    return { states, ...decision };
+  };
   for (const admitted of [true, true, false, false])
     expect(await admit("local")).toMatchObject({ admitted, refusedBy: admitted ? -1 : 0, source: "local" });
   for (let tries = 0; tries < 5; tries++) {
