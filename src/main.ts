@@ -13,6 +13,7 @@ import { MemoryCounters } from "./counters/memory.ts";
 import { RedisCounters } from "./counters/redis.ts";
 import { CustomPlugins } from "./plugins/custom-plugins.ts";
 import { PluginRegistry } from "./plugins/registry.ts";
+import { createExplain } from "./proxy/explain.ts";
 import { createDataPlane } from "./proxy/handle.ts";
 import { InFlight } from "./proxy/in-flight.ts";
 import { listenProxy } from "./proxy/server.ts";
@@ -99,7 +100,7 @@ export async function startGatehouse(
   collectTargets(metrics, current);
   const stopProcessFigures = collectProcess(metrics);
   const usageTotals = new UsageTotals(store, log);
-  const dataPlane = createDataPlane({
+  const dataPlaneParts = {
     current,
     log,
     secret: secret.value,
@@ -112,7 +113,8 @@ export async function startGatehouse(
     isDraining: () => health.phase === "draining",
     observation,
     usageTotals,
-  });
+  };
+  const dataPlane = createDataPlane(dataPlaneParts);
   const servers: Server<undefined>[] = [];
   const stop = async (seconds: number) => {
     health.phase = "draining";
@@ -143,6 +145,7 @@ export async function startGatehouse(
         registry,
         counters,
         usageTotals,
+        explain: createExplain({ ...dataPlaneParts, health }),
         secret: secret.value,
         maxBodyBytes: settings.MAX_BODY_BYTES,
         version: packageJson.version,

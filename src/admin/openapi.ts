@@ -3,6 +3,7 @@ import { z } from "zod";
 import { ERRORS } from "../base/errors.ts";
 import { WIRE_FORMATS } from "../base/wire-format.ts";
 import { apiKeySchema } from "../model/api-key.ts";
+import { explainRequestSchema, explanationSchema } from "../model/explanation.ts";
 import { gatewaySchema } from "../model/gateway.ts";
 import { PLUGIN_STAGES } from "../model/plugin-config.ts";
 import { pricesSchema } from "../model/price.ts";
@@ -103,6 +104,8 @@ export function registerComponents({ app }: RouteTable): void {
   collect(components, "UsageReport", usageSchema, "output");
   collect(components, "Prices", shownPricesSchema, "output");
   collect(components, "PricesInput", pricesSchema, "input");
+  collect(components, "ExplainInput", explainRequestSchema, "input");
+  collect(components, "Explanation", explanationSchema, "output");
   collect(components, "Error", errorSchema, "output");
   for (const [name, schema] of OBSERVATION_SCHEMAS) collect(components, name, schema, "output");
   for (const [name, schema] of components) app.openAPIRegistry.registerComponent("schemas", name, schema);

@@ -3,7 +3,7 @@
 import { pickLeastBusy } from "./least-connections.ts";
 import { pickFastest, type RefreshPace } from "./lowest-latency.ts";
 import { pickByHash } from "./rendezvous-hash.ts";
-import type { RetryBudget } from "./retry-budget.ts";
+import { RetryBudget } from "./retry-budget.ts";
 import { pickInTurn } from "./smooth-round-robin.ts";
 import type { Contender } from "./target-state.ts";
 import { pickAtRandom, type RandomSource } from "./weighted-random.ts";
@@ -86,11 +86,26 @@ export class BalancePlan {
     clientHash: number,
     now: number,
   ): number {
-    let count = this.#line(first, tried, now);
-    if (count === 0) count = this.#line(then, tried, now);
+    const count = this.#lineUp(first, then, tried, now);
     if (count > 0) return this.#choose(count, clientHash, now);
     const rested = this.#soonestRested(first, tried, now);
     return rested >= 0 ? rested : this.#soonestRested(then, tried, now);
+  }
+
+  /** Those among whom pick() would choose now, lined up as it would. */
+  eligible(first: readonly number[], then: readonly number[], tried: TriedTargets, now: number): number[] {
+    const count = this.#lineUp(first, then, tried, now);
+    if (count > 0) return this.#running.slice(0, count).map(({ index }) => index);
+    const rested = this.pick(first, then, tried, 0, now);
+    return rested < 0 ? [] : [rested];
+  }
+
+  /** The same plan over copies of all state: whatever is picked and reported there, nothing here has moved. */
+  rehearsal(): BalancePlan {
+    const contenders = this.contenders.map((contender) => ({ ...contender, state: contender.state.copy() }));
+    const { pace, random } = this.#shared;
+    const shared = { retries: new RetryBudget(), pace: pace.copy(), random };
+    return new BalancePlan(this.upstreamId, this.config, contenders, shared);
   }
 
   /** The request goes out. The ticket belongs to the reports that follow. */
@@ -162,6 +177,11 @@ export class BalancePlan {
     const { state } = this.#at(index);
     const condition = this.config.passive ? state.health.state(now) : "healthy";
     return condition === "healthy" && now < state.restUntil ? "resting" : condition;
+  }
+
+  #lineUp(first: readonly number[], then: readonly number[], tried: TriedTargets, now: number): number {
+    const count = this.#line(first, tried, now);
+    return count > 0 ? count : this.#line(then, tried, now);
   }
 
   /** Lines up the eligible targets of the lowest tier that has any; their number. */

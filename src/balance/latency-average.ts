@@ -41,6 +41,14 @@ export class LatencyAverage {
     this.#averageMs = Math.min(WORST_MS, Math.max(1, this.#averageMs) * 2);
   }
 
+  copy(): LatencyAverage {
+    const copy = new LatencyAverage();
+    copy.#averageMs = this.#averageMs;
+    copy.#measuredAt = this.#measuredAt;
+    copy.#lastStartAt = this.#lastStartAt;
+    return copy;
+  }
+
   /** What was measured before an ejection says nothing about the target that returns. */
   forget(): void {
     this.#averageMs = Infinity;

@@ -12,6 +12,12 @@ export const REFRESH_EVERY_PICKS = 20;
 /** How long ago, in picks, an upstream last spent a request on measuring again. */
 export class RefreshPace {
   picks = 0;
+
+  copy(): RefreshPace {
+    const copy = new RefreshPace();
+    copy.picks = this.picks;
+    return copy;
+  }
 }
 
 /** Reorders `contenders`: those level with the best are moved to the front. */

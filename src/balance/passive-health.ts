@@ -113,6 +113,18 @@ export class PassiveHealth {
     this.#readmit();
   }
 
+  copy(): PassiveHealth {
+    const copy = new PassiveHealth();
+    copy.#failuresInRow = this.#failuresInRow;
+    copy.#ejected = this.#ejected;
+    copy.#ejectedUntil = this.#ejectedUntil;
+    copy.#generation = this.#generation;
+    copy.#ejectionGeneration = this.#ejectionGeneration;
+    copy.#trialTicket = this.#trialTicket;
+    copy.#trialLostAt = this.#trialLostAt;
+    return copy;
+  }
+
   #trialHeld(now: number): boolean {
     return this.#trialTicket !== NO_TRIAL && now < this.#trialLostAt;
   }

@@ -8,8 +8,8 @@ export class TargetState {
   readonly id: string;
   /** Where the target stands in rendezvous hashing; from the id, so that it survives restarts and is equal on all nodes. */
   readonly hash: number;
-  readonly health = new PassiveHealth();
-  readonly latency = new LatencyAverage();
+  readonly health: PassiveHealth;
+  readonly latency: LatencyAverage;
   inFlight = 0;
   /** How often it was taken out. */
   ejections = 0;
@@ -17,9 +17,19 @@ export class TargetState {
   /** Smooth round robin: the requests this target is owed (negative: had too many). */
   credit = 0;
 
-  constructor(id: string) {
+  constructor(id: string, health = new PassiveHealth(), latency = new LatencyAverage()) {
     this.id = id;
     this.hash = hashText(id);
+    this.health = health;
+    this.latency = latency;
+  }
+
+  copy(): TargetState {
+    const copy = new TargetState(this.id, this.health.copy(), this.latency.copy());
+    copy.inFlight = this.inFlight;
+    copy.restUntil = this.restUntil;
+    copy.credit = this.credit;
+    return copy;
   }
 }
 

@@ -8,12 +8,12 @@ export class AttemptReport {
   readonly #plan: BalancePlan;
   readonly #index: number;
   readonly #ticket: number;
-  /** What is remembered of the attempt. */
-  readonly facts: AttemptFacts;
+  /** What is remembered of the attempt; null where it is only rehearsed. */
+  readonly facts: AttemptFacts | null;
   #isOpen = true;
 
   /** To be made in the same turn of the event loop as the pick: a trial of an ejected target is claimed here. */
-  constructor(plan: BalancePlan, index: number, now: number, facts: AttemptFacts) {
+  constructor(plan: BalancePlan, index: number, now: number, facts: AttemptFacts | null) {
     this.#plan = plan;
     this.#index = index;
     this.facts = facts;
@@ -34,7 +34,7 @@ export class AttemptReport {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     const now = performance.now();
-    this.facts.endedAt = now;
+    if (this.facts !== null) this.facts.endedAt = now;
     if (verdict === "succeeded") this.#plan.succeeded(this.#index, this.#ticket);
     else if (verdict === "failed") this.#plan.failed(this.#index, this.#ticket, now);
     else this.#plan.neutral(this.#index, this.#ticket);

@@ -2,7 +2,7 @@
 // retry loop there is.
 import { hashText } from "../balance/text-hash.ts";
 import { GatehouseError } from "../base/errors.ts";
-import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
+import type { Candidates, CompiledTarget, CompiledUpstream } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { IncomingAnswer } from "../upstream/incoming-answer.ts";
 import { cutText } from "../telemetry/cut-text.ts";
@@ -33,13 +33,8 @@ export async function attempt(
 ): Promise<Answer> {
   const { upstream } = rule;
   const { plan, targets } = upstream;
-  const candidates = upstream.candidatesFor(exchange.model);
-  if (candidates === null) {
-    throw new GatehouseError("model_not_found", `No target serves the model "${exchange.model ?? ""}".`);
-  }
-  const { first, then } = candidates;
-  const client = upstream.usesClientAddress ? parts.clientAddress(exchange) : "";
-  const clientHash = hashText(client);
+  const { first, then } = candidatesFor(exchange, upstream);
+  const clientHash = clientHashFor(exchange, upstream, parts);
   plan.retries.recordRequest(performance.now());
   const tried: number[] = [];
   let lastAnswer: Answer | null = null;
@@ -70,6 +65,18 @@ export async function attempt(
   if (lastAnswer !== null && !exchange.hasClientLeft) return lastAnswer;
   lastAnswer?.reader?.cancel();
   throw lastFault ?? noHealthyTarget(plan.retryAfterMs(first, then, performance.now()));
+}
+
+/** Whom this request may go to. */
+export function candidatesFor({ model }: Exchange, upstream: CompiledUpstream): Candidates {
+  const candidates = upstream.candidatesFor(model);
+  if (candidates === null)
+    throw new GatehouseError("model_not_found", `No target serves the model "${model ?? ""}".`);
+  return candidates;
+}
+
+export function clientHashFor(exchange: Exchange, upstream: CompiledUpstream, parts: AttemptParts): number {
+  return hashText(upstream.usesClientAddress ? parts.clientAddress(exchange) : "");
 }
 
 /** One attempt at one target: its answer, or why there is none. */
@@ -150,7 +157,7 @@ function isBroken(result: Answer | Error): boolean {
   return result instanceof UpstreamFault && (result.kind === "unreachable" || result.kind === "broken");
 }
 
-function noHealthyTarget(retryAfterMs: number): GatehouseError {
+export function noHealthyTarget(retryAfterMs: number): GatehouseError {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
   return new GatehouseError("no_healthy_target", "Every target is out for now; try again later.", {
     headers: { "Retry-After": String(seconds) },

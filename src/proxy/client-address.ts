@@ -1,8 +1,8 @@
 // The address a request comes from: the peer, or what a trusted proxy in front says of its own peer.
-import type { Server } from "bun";
 import { isIP, type BlockList } from "node:net";
+import type { Listener } from "./exchange.ts";
 
-export function clientAddress(request: Request, server: Server<undefined>, trusted: BlockList): string {
+export function clientAddress(request: Request, server: Listener, trusted: BlockList): string {
   const peer = plain(server.requestIP(request)?.address ?? "");
   if (!isTrusted(peer, trusted)) return peer;
   const chain = request.headers.get("x-forwarded-for");

@@ -105,7 +105,7 @@ function headersFor(
 function encodeBody(exchange: Exchange, target: CompiledTarget): Pick<EncodedRequest, "body" | "model"> {
   const { json, bodyText, body } = exchange;
   if (json === null || bodyText === null) return { body, model: null };
-  const model = modelFor(exchange.model, target);
+  const model = modelFor(exchange, target);
   if (target.format === ANTHROPIC_FORMAT && Array.isArray(json["messages"]) && !isAnthropicBody(json)) {
     return { body: Buffer.from(translate(model === null ? json : { ...json, model })), model };
   }
@@ -113,8 +113,12 @@ function encodeBody(exchange: Exchange, target: CompiledTarget): Pick<EncodedReq
   return { body: Buffer.from(spliceTopLevelString(bodyText, "model", model)), model };
 }
 
-/** What the client asked for where the target serves it, else the target's own default. */
-function modelFor(wanted: string | null, { models, defaultModel }: CompiledTarget): string | null {
+/** What the client asked for where the target serves it, else the target's own default; none without a JSON object. */
+export function modelFor(
+  { json, model: wanted }: Pick<Exchange, "json" | "model">,
+  { models, defaultModel }: CompiledTarget,
+): string | null {
+  if (json === null) return null;
   if (wanted !== null && (models === null || models.has(wanted))) return wanted;
   return defaultModel ?? wanted;
 }

@@ -19,11 +19,14 @@ import type { Usage } from "./usage.ts";
 /** How the answer ended, as the access line tells it. */
 export type Outcome = "complete" | "incomplete" | "client_left" | "failed";
 
+/** What of the listener a request still needs once it walks: where it came from, and the clock of its connection. */
+export type Listener = Pick<Server<undefined>, "requestIP" | "timeout">;
+
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 export class Exchange {
   readonly request: Request;
-  readonly server: Server<undefined>;
+  readonly server: Listener;
   /** Taken once: a request sees one configuration from beginning to end. */
   readonly snapshot: Snapshot;
   readonly requestId: string;
@@ -81,7 +84,7 @@ export class Exchange {
 
   constructor(
     request: Request,
-    server: Server<undefined>,
+    server: Listener,
     snapshot: Snapshot,
     requestId: string,
     target: RequestTarget,

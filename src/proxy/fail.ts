@@ -9,7 +9,7 @@ export const CLIENT_LEFT_STATUS = 499;
 
 export function fail(fault: unknown, exchange: Exchange, log: Log): Response {
   const { requestId, attempts } = exchange;
-  const error = describe(fault, requestId, log);
+  const error = describeFault(fault, requestId, log);
   exchange.errorCode = error.code;
   const response = errorResponse(error, requestId);
   exchange.addAnswerHeaders(response.headers);
@@ -17,7 +17,8 @@ export function fail(fault: unknown, exchange: Exchange, log: Log): Response {
   return response;
 }
 
-function describe(fault: unknown, requestId: string, log: Log): GatehouseError {
+/** What the client is told of a fault. One of ours is told in the log only. */
+export function describeFault(fault: unknown, requestId: string, log: Log): GatehouseError {
   if (fault instanceof GatehouseError) return fault;
   if (fault instanceof UpstreamFault) return describeUpstream(fault);
   log.error({ request_id: requestId, err: fault }, "the data plane failed");

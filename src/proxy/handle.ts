@@ -18,11 +18,11 @@ import { Exchange } from "./exchange.ts";
 import { CLIENT_LEFT_STATUS, fail } from "./fail.ts";
 import { finish } from "./finish.ts";
 import type { InFlight } from "./in-flight.ts";
-import { listModels, MODELS_PATH } from "./list-models.ts";
+import { answersModels, listModels } from "./list-models.ts";
 import { matchRule } from "./match-rule.ts";
 import { nextTurn } from "./next-turn.ts";
 import { observeRule } from "./observe-rule.ts";
-import { readRequestBody } from "./read-body.ts";
+import { bodyNeedsOf, readRequestBody } from "./read-body.ts";
 import { relay } from "./relay.ts";
 import { runPreRequest } from "./run-plugins.ts";
 import { refuseDoubtfulHost, resolveGateway } from "./resolve-gateway.ts";
@@ -105,9 +105,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     const named = resolveGateway(exchange, parts.baseDomain);
     // A request that comes to no rule is still one of this gateway's.
     exchange.gateway = named;
-    const answersModels =
-      exchange.path === MODELS_PATH && exchange.method === "GET" && !claimsModels(exchange, named);
-    if (answersModels) {
+    if (answersModels(exchange, named)) {
       const response = listModels(exchange, named, parts.requireApiKey);
       finish(exchange, "complete", response.status, stepParts);
       return response;
@@ -121,9 +119,8 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     authenticate(exchange.apiKey, rule, parts.requireApiKey);
     request.signal.addEventListener("abort", () => exchange.clientLeft());
     const { chain } = gateway;
-    const needs = { json: rule.upstream.readsBody, any: chain?.needsRequestBody === true };
     const { total } = rule.upstream.timeouts;
-    const reading = readRequestBody(exchange, parts.maxBodyBytes, needs);
+    const reading = readRequestBody(exchange, parts.maxBodyBytes, bodyNeedsOf(gateway, rule));
     await (total === null ? reading : Promise.race([reading, exchange.limitTotal(total)]));
     // Nothing is done for a request whose client is told 400 for what stands behind it.
     await nextTurn();
@@ -143,14 +140,5 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     return relay(exchange, answer, stepParts, (outcome, status) =>
       finish(exchange, outcome, status, stepParts),
     );
-  }
-}
-
-function claimsModels(exchange: Exchange, named: Parameters<typeof matchRule>[1]): boolean {
-  try {
-    matchRule(exchange, named);
-    return true;
-  } catch (fault) {
-    return fault instanceof GatehouseError && fault.code === "ambiguous_gateway";
   }
 }

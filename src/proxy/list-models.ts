@@ -3,8 +3,20 @@ import { GatehouseError } from "../base/errors.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import { keyRequired, mayUse } from "./authenticate.ts";
 import type { Exchange } from "./exchange.ts";
+import { matchRule } from "./match-rule.ts";
 
-export const MODELS_PATH = "/v1/models";
+const MODELS_PATH = "/v1/models";
+
+/** Whether the request is for the list: no rule of the gateway, or of all where none is named, claims it. */
+export function answersModels(exchange: Exchange, named: CompiledGateway | null): boolean {
+  if (exchange.path !== MODELS_PATH || exchange.method !== "GET") return false;
+  try {
+    matchRule(exchange, named);
+    return false;
+  } catch (fault) {
+    return !(fault instanceof GatehouseError) || fault.code !== "ambiguous_gateway";
+  }
+}
 
 export function listModels(
   exchange: Exchange,

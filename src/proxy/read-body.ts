@@ -2,6 +2,8 @@
 import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
 import { readBody } from "../base/read-body.ts";
+import type { CompiledGateway } from "../snapshot/compile.ts";
+import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Exchange } from "./exchange.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
@@ -12,6 +14,10 @@ export interface BodyNeeds {
   readonly json: boolean;
   /** A plugin looks into whatever it is. */
   readonly any: boolean;
+}
+
+export function bodyNeedsOf({ chain }: CompiledGateway, { upstream }: CompiledRule): BodyNeeds {
+  return { json: upstream.readsBody, any: chain?.needsRequestBody === true };
 }
 
 export async function readRequestBody(exchange: Exchange, maxBytes: number, needs: BodyNeeds): Promise<void> {

@@ -29,17 +29,25 @@ export async function runPreRequest(
   parts: PluginParts,
 ): Promise<Response | null> {
   for (const link of chain.pre_request ?? []) {
-    const observed = beginRun(exchange, link, "pre_request", parts);
-    const context = new ExchangeRequestContext(exchange, link.notesKey, observed, parts);
-    let response: Response | null = null;
-    // An answer that cannot be sent is a fault of the plugin like any other.
-    const answered = () => (response = context.response());
-    await run(link, exchange, observed, parts, () => link.hooks.pre_request?.(context), answered);
-    if (response === null) continue;
-    observed.verdict = "answered";
-    return response;
+    const response = await runOnePreRequest(exchange, link, parts);
+    if (response !== null) return response;
   }
   return null;
+}
+
+export async function runOnePreRequest(
+  exchange: Exchange,
+  link: ChainLink,
+  parts: PluginParts,
+): Promise<Response | null> {
+  const observed = beginRun(exchange, link, "pre_request", parts);
+  const context = new ExchangeRequestContext(exchange, link.notesKey, observed, parts);
+  let response: Response | null = null;
+  // An answer that cannot be sent is a fault of the plugin like any other.
+  const answered = () => (response = context.response());
+  await run(link, exchange, observed, parts, () => link.hooks.pre_request?.(context), answered);
+  if (response !== null) observed.verdict = "answered";
+  return response;
 }
 
 /** Changes `headers` in place and resolves to the status. */

@@ -30,10 +30,15 @@ export function listenProxy({
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch(request, server) {
       const target = requestTargetOf(request.url);
-      if (reservedPrefixOf(target.path) === null) return dataPlane(request, server, target);
-      return health.answer(target.path) ?? nothingAt(request, target.path);
+      return answerReserved(request, target.path, health) ?? dataPlane(request, server, target);
     },
   });
+}
+
+/** Reserved paths always win: health where it is one of its paths, else nothing is there. Null: the path is not reserved. */
+export function answerReserved(request: Request, path: string, health: Health): Response | null {
+  if (reservedPrefixOf(path) === null) return null;
+  return health.answer(path) ?? nothingAt(request, path);
 }
 
 function nothingAt(request: Request, path: string): Response {

@@ -11,6 +11,8 @@ export interface Block {
 export interface PluginHost {
   /** The same for this entry of `required_plugins` as long as it exists, whatever else changes. */
   readonly instanceId: string;
+  /** These hooks are for one explanation: counters count nothing, blocks are not written, the log keeps silent. */
+  readonly isExplaining: boolean;
   /** Exact counters, shared by all nodes where they share a Redis. */
   readonly counters: Counters;
   /** Blocks of this entry: durable, and shared by all nodes. */

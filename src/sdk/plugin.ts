@@ -26,6 +26,12 @@ export interface PluginDefinition<Settings = unknown> {
    * answer's at pre_response); `chunks`, the answer chunk by chunk. Without a word pre_response gets chunks.
    */
   readonly needs?: readonly ("body" | "chunks")[];
+  /**
+   * True: its pre_request may run for an explanation, where nothing may happen. It promises that the hook changes
+   * nothing but the request and what the host gives: the counters and blocks of an explanation only look. Where it would
+   * do more (call somebody, change what it kept) it looks at `host.isExplaining`.
+   */
+  readonly explainable?: boolean;
   /** Makes the hooks for one configuration. What it throws is told to the operator as it is. */
   create(settings: Settings, host: PluginHost): PluginHooks;
 }

@@ -201,6 +201,7 @@ function testHost(): PluginHost {
   const open: Decision = { admitted: true, refusedBy: -1, states: [], source: "open" };
   return {
     instanceId: "test-gateway/test/0",
+    isExplaining: false,
     counters: {
       admit: () => open,
       peek: () => open,

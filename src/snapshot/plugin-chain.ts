@@ -10,7 +10,7 @@ import { check, unknownNameMessage } from "../model/validate.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
 import type { PluginDefinition, PluginHooks } from "../sdk/index.ts";
 import { CompileError } from "./compile-error.ts";
-import type { PluginHosts } from "./plugin-hosts.ts";
+import type { DecisionWatch, PluginHosts } from "./plugin-hosts.ts";
 
 export interface ChainLink {
   readonly name: string;
@@ -21,6 +21,8 @@ export interface ChainLink {
   readonly hooks: PluginHooks;
   /** Whether the request goes on when the plugin fails. */
   readonly continuesOnError: boolean;
+  /** Makes the hooks for one explanation; null: the plugin does not say that it can run without doing anything. */
+  readonly explaining: ((watch: DecisionWatch) => PluginHooks) | null;
 }
 
 export type PluginChain = { readonly [Stage in PluginStage]: readonly ChainLink[] | null } & {
@@ -105,7 +107,14 @@ function makeHooks(
     if (typeof hooks[config.stage] !== "function")
       throw new Error(`create() returned no function ${config.stage}`);
     const continuesOnError = config.on_error === "continue";
-    return { link: { name: config.name, instanceId, notesKey, hooks, continuesOnError }, definition };
+    const explaining =
+      definition.explainable === true
+        ? (watch: DecisionWatch) => hosts.explaining(instanceId, definition, settings.value, watch)
+        : null;
+    return {
+      link: { name: config.name, instanceId, notesKey, hooks, continuesOnError, explaining },
+      definition,
+    };
   } catch (fault) {
     return [{ path: `${path}.settings`, message: fault instanceof Error ? fault.message : String(fault) }];
   }

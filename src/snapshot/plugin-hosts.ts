@@ -1,5 +1,5 @@
 // Makes plugin instances and keeps them while their settings stay the same; holds what must outlive configurations.
-import type { Counters } from "../counters/counters.ts";
+import type { Counters, Decision, Limit } from "../counters/counters.ts";
 import type { PluginDefinition, PluginHooks, PluginHost } from "../sdk/index.ts";
 import type { Log } from "../telemetry/log.ts";
 
@@ -8,6 +8,9 @@ export interface BlockAccess {
   has(instanceId: string, type: string, subject: string): boolean;
   add(instanceId: string, type: string, subject: string, counterKey: string): void;
 }
+
+/** Is told of every decision that a plugin asked for while it was explained. */
+export type DecisionWatch = (limits: readonly Limit[], decision: Decision) => void;
 
 interface Instance {
   readonly definition: PluginDefinition;
@@ -40,6 +43,25 @@ export class PluginHosts {
     return hooks;
   }
 
+  /** Hooks for one explanation: they see what the real ones see, and whatever they do to it comes to nothing. */
+  explaining(
+    instanceId: string,
+    definition: PluginDefinition,
+    settings: unknown,
+    watch: DecisionWatch,
+  ): PluginHooks {
+    const host = this.#hostFor(instanceId, definition.name);
+    const kept = this.#kept.get(instanceId);
+    return definition.create(settings, {
+      ...host,
+      isExplaining: true,
+      counters: lookingCounters(this.#counters, watch),
+      blocks: { has: (type, subject) => host.blocks.has(type, subject), add: () => undefined },
+      keep: <T>(name: string, make: () => T) => (kept?.has(name) === true ? (kept.get(name) as T) : make()),
+      log: () => undefined,
+    });
+  }
+
   /** A block was lifted, here or elsewhere: counters that are not shared are cleared by each process for itself. */
   forgetCount(counterKey: string): void {
     if (this.#counters.state.state === "none") void this.#counters.clear(counterKey);
@@ -55,6 +77,7 @@ export class PluginHosts {
   #hostFor(instanceId: string, plugin: string): PluginHost {
     return {
       instanceId,
+      isExplaining: false,
       counters: this.#counters,
       blocks: {
         has: (type, subject) => this.#blocks.has(instanceId, type, subject),
@@ -69,4 +92,20 @@ export class PluginHosts {
       log: (level, message, fields = {}) => this.#log[level]({ plugin, ...fields }, message),
     };
   }
+}
+
+/** Counters that foretell instead of counting. */
+function lookingCounters(counters: Counters, watch: DecisionWatch): Counters {
+  const look: Counters["admit"] = async (limits, policy) => {
+    const decision = await counters.peek(limits, policy);
+    watch(limits, decision);
+    return decision;
+  };
+  return {
+    admit: look,
+    peek: look,
+    clear: () => undefined,
+    state: counters.state,
+    close: () => Promise.resolve(),
+  };
 }

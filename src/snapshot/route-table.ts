@@ -45,18 +45,23 @@ export class RouteTable {
     const best = exact === undefined ? undefined : firstMatching(exact, method, headers);
     if (best !== undefined) return { rule: best };
     if (!this.#hasPatterns) return exact === undefined ? NOTHING : refused(exact, headers);
+    const patterns = this.#patternsFor(path);
+    const rule = firstMatching(patterns, method, headers);
+    if (rule !== undefined) return { rule };
+    return refused([...(exact ?? []), ...patterns], headers);
+  }
+
+  /** Every rule whose path fits, in the order in which `match` asks them for method and headers. */
+  candidates(path: string): CompiledRule[] {
+    return [...(this.#exact.get(path) ?? []), ...this.#patternsFor(path)];
+  }
+
+  #patternsFor(path: string): CompiledRule[] {
     const complete: CompiledRule[] = [];
     const prefixes: CompiledRule[][] = [];
     collect(this.#patterns, path.split("/"), 1, complete, prefixes);
-    const rule =
-      firstMatching(complete.sort(byPrecedence), method, headers) ??
-      firstMatching(
-        prefixes.reverse().flatMap((level) => level.sort(byPrecedence)),
-        method,
-        headers,
-      );
-    if (rule !== undefined) return { rule };
-    return refused([...(exact ?? []), ...complete, ...prefixes.flat()], headers);
+    complete.sort(byPrecedence);
+    return complete.concat(prefixes.reverse().flatMap((level) => level.sort(byPrecedence)));
   }
 }
 
@@ -73,11 +78,16 @@ function firstMatching(
 }
 
 function hasHeaders(rule: CompiledRule, headers: Headers): boolean {
+  return missingHeader(rule, headers) === null;
+}
+
+/** The first header that the rule asks for and the request lacks, or has with another value. */
+export function missingHeader(rule: CompiledRule, headers: Headers): string | null {
   for (const [name, value] of rule.headers) {
     const given = headers.get(name);
-    if (given === null || (value !== "*" && given !== value)) return false;
+    if (given === null || (value !== "*" && given !== value)) return name;
   }
-  return true;
+  return null;
 }
 
 function refused(rules: readonly CompiledRule[], headers: Headers): RouteMatch {

@@ -8,6 +8,7 @@ export const codeSanitation = definePlugin({
   stages: ["pre_request"],
   settings: codeSanitationSettings,
   needs: ["body"],
+  explainable: true,
   create(settings) {
     if (!settings.languages.some((entry) => entry.enabled)) return { pre_request: () => undefined };
     // The grammars of nine languages take a tenth of a second to load: only gateways that use them wait for it, once.

@@ -25,6 +25,7 @@ export const rateLimiter = definePlugin({
   description: "Limits requests in a trailing window: all together, by address, by user, by fingerprint.",
   stages: ["pre_request"],
   settings: rateLimiterSettings,
+  explainable: true,
   create(settings, host) {
     const limits = compileLimits(settings, host.instanceId);
     return { pre_request: (context) => limitRequest(context, settings, limits, host) };
@@ -38,7 +39,8 @@ function limitRequest(
   host: PluginHost,
 ): Promise<void> | undefined {
   const subjects = limits.map(({ type }) => subjectOf(type, context));
-  const wanted: Limit[] = limits.map(({ keyPrefix, limit, windowMs }, index) => ({
+  const wanted: Limit[] = limits.map(({ type, keyPrefix, limit, windowMs }, index) => ({
+    type,
     key: keyPrefix + (subjects[index] ?? ""),
     limit,
     windowMs,
