@@ -10,6 +10,7 @@ export default definePlugin({
   description: "Replaces e-mail addresses in the messages of a chat before they are sent.",
   stages: ["pre_request"],
   needs: ["body"],
+  explainable: true,
   settings: z.strictObject({
     replacement: z
       .string()

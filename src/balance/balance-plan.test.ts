@@ -231,3 +231,49 @@ describe("rest after a 429", () => {
     expect([plan.state(0, 1000), pickAny(plan, 1000)]).toEqual(["probing", 0]);
   });
 });
+
+describe("a rehearsal", () => {
+  for (const algorithm of ALGORITHMS) {
+    test(`${algorithm}: foretells the picks and moves nothing`, () => {
+      const targetArb = fc.record({ weight: fc.nat(3), priority: fc.nat(1) });
+      // What happens between two picks: a target fails, answers, is left running, or asks for a rest.
+      const eventArb = fc.record({
+        target: fc.nat(3),
+        kind: fc.constantFrom("failed", "answered", "running", "rest"),
+      });
+      const targets = fc.array(targetArb, { minLength: 1, maxLength: 4 });
+      fc.assert(
+        fc.property(targets, fc.array(eventArb, { maxLength: 25 }), (weights, events) => {
+          const plan = planOf(weights, { algorithm });
+          const others = everyone(plan);
+          for (const [step, { target, kind }] of events.entries()) {
+            const now = step * 300;
+            const before = plan.eligible(others, [], null, now);
+            const rehearsal = plan.rehearsal();
+            const foretold = pickAny(rehearsal, now);
+            // Whatever happens on the stage of a rehearsal stays there.
+            if (foretold >= 0) fail(rehearsal, foretold, now);
+            for (const index of others) rehearsal.rest(index, 5000, now);
+            expect(plan.eligible(others, [], null, now)).toEqual(before);
+            const picked = pickAny(plan, now);
+            // Drawn anew, chance may choose another.
+            if (algorithm !== "random") expect(picked).toBe(foretold);
+            expect(before.includes(picked)).toBe(picked >= 0);
+            act(plan, target % weights.length, kind, now);
+          }
+        }),
+        { numRuns: 200 },
+      );
+    });
+  }
+
+  function act(plan: BalancePlan, index: number, kind: string, now: number): void {
+    if (kind === "failed") fail(plan, index, now);
+    else if (kind === "rest") plan.rest(index, 700, now);
+    else {
+      const ticket = plan.started(index, now);
+      plan.answered(index, ticket, 10 + index, now);
+      if (kind === "answered") plan.ended(index, ticket);
+    }
+  }
+});
