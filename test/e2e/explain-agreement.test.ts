@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { rmSync } from "node:fs";
 import { startFakeProvider, type FakeProvider, type RecordedRequest } from "../fake-provider/server.ts";
-import { accessLine } from "../support/balancing-fixtures.ts";
 import {
   ACTING_PLUGIN,
   removeWorld,
@@ -15,6 +14,7 @@ import {
 } from "../support/explain-worlds.ts";
 import {
   startGatehouseProcess,
+  waitFor,
   type ApiAnswer,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
@@ -103,7 +103,7 @@ async function compare(request: WorldRequest, gateways: readonly SeededGateway[]
   const requestId = crypto.randomUUID();
   const answer = await call(request, gateways, requestId);
   // The balancer has been told of the end when this line is written.
-  const line = await accessLine(gatehouse, requestId);
+  const line = await accessLineOf(requestId);
   expect({ rule: line.rule, key: line.api_key }).toEqual({
     rule: explanation.rule?.id,
     key: explanation.authentication.api_key?.name,
@@ -113,6 +113,18 @@ async function compare(request: WorldRequest, gateways: readonly SeededGateway[]
   if (explanation.answer === null) compareForwarded(explanation);
   else compareAnswered(explanation, answer, request.method);
   if (explanation.plugins.some(({ verdict }: { verdict: string }) => verdict === "changed")) met.changed++;
+}
+
+/** Searched for from the end: the log of a thousand worlds is long. */
+function accessLineOf(requestId: string): Promise<ApiAnswer["body"]> {
+  return waitFor(() => {
+    const output = gatehouse.output();
+    const at = output.lastIndexOf(`"request_id":"${requestId}"`);
+    const end = at < 0 ? -1 : output.indexOf("\n", at);
+    if (end < 0) return null;
+    const line: ApiAnswer["body"] = JSON.parse(output.slice(output.lastIndexOf("\n", at) + 1, end));
+    return line.msg === "request" ? line : null;
+  });
 }
 
 function call(
