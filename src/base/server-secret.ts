@@ -25,7 +25,7 @@ export function resolveServerSecret(settings: Settings): ServerSecret {
         "set it to a random text of at least 32 bytes, for example that of `openssl rand -hex 32`",
     );
   }
-  const file = join(settings.DATA_DIR, "server_secret_key");
+  const file = secretFile(settings.DATA_DIR);
   const found = readSecret(file);
   if (found !== null) return { value: found, notice: null };
   const value = keepNewSecret(settings.DATA_DIR, file);
@@ -33,6 +33,15 @@ export function resolveServerSecret(settings: Settings): ServerSecret {
     value,
     notice: { level: "info", sentence: `SERVER_SECRET_KEY is not set; a random one is kept in ${file}` },
   };
+}
+
+/** The secret that a server with these settings uses, if there is one yet; none is made. */
+export function findServerSecret({ SERVER_SECRET_KEY, DATA_DIR }: Settings): string | null {
+  return SERVER_SECRET_KEY ?? readSecret(secretFile(DATA_DIR));
+}
+
+function secretFile(directory: string): string {
+  return join(directory, "server_secret_key");
 }
 
 function readSecret(file: string): string | null {

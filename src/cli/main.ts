@@ -2,17 +2,28 @@
 import { SettingsError } from "../base/settings.ts";
 import { nearestName } from "../base/nearest-name.ts";
 import { UsageError, type Command } from "./command.ts";
+import { becomeUnbounded } from "./self.ts";
 
 /** Loaded when asked for: the gateway does not wait for the demo's code. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve.ts")).serve,
   demo: async () => (await import("./demo.ts")).demo,
+  status: async () => (await import("./status.ts")).status,
+  token: async () => (await import("./token.ts")).token,
+  explain: async () => (await import("./explain.ts")).explain,
+  keys: async () => (await import("./keys.ts")).keys,
+  doctor: async () => (await import("./doctor.ts")).doctor,
+  bench: async () => (await import("./bench.ts")).bench,
+  "fake-provider": async () => (await import("./fake-provider.ts")).fakeProvider,
 };
+
+/** Those that call providers. */
+const CALLING: ReadonlySet<string> = new Set(["serve", "demo", "bench"]);
 
 async function help(): Promise<string> {
   const lines: string[] = [];
   for (const [name, load] of Object.entries(COMMANDS))
-    lines.push(`  ${name.padEnd(10)} ${(await load()).summary}`);
+    lines.push(`  ${name.padEnd(14)} ${(await load()).summary}`);
   return `gatehouse: an API gateway for AI providers
 
 Usage: gatehouse <command> [flags]
@@ -21,8 +32,8 @@ Commands:
 ${lines.join("\n")}
 
 Flags:
-  --help     show this, or with a command that command's help
-  --version  print the version
+  --help         show this, or with a command that command's help
+  --version      print the version
 `;
 }
 
@@ -52,13 +63,18 @@ async function main(words: readonly string[]): Promise<number> {
   return command.run(rest);
 }
 
-try {
-  process.exit(await main(process.argv.slice(2)));
-} catch (fault) {
-  if (fault instanceof UsageError || fault instanceof SettingsError) {
-    console.error(`gatehouse: ${fault.message}`);
-    process.exit(2);
+/** Resolves to the exit code. */
+export async function runCli(words: readonly string[]): Promise<number> {
+  try {
+    return await main(words);
+  } catch (fault) {
+    console.error(`gatehouse: ${fault instanceof Error ? fault.message : String(fault)}`);
+    return fault instanceof UsageError || fault instanceof SettingsError ? 2 : 1;
   }
-  console.error(`gatehouse: ${fault instanceof Error ? fault.message : String(fault)}`);
-  process.exit(1);
+}
+
+if (import.meta.main) {
+  const words = process.argv.slice(2);
+  if (CALLING.has(words[0] ?? "") && !words.includes("--help")) becomeUnbounded();
+  process.exit(await runCli(words));
 }

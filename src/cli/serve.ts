@@ -7,6 +7,7 @@ import { readFlags, UsageError, type Command } from "./command.ts";
 import { refuseTakenPorts } from "./free-ports.ts";
 import { awaitSignal, runUntil } from "./run-until-signal.ts";
 import { reportToSupervisor, supervise, workerNumber } from "./supervise.ts";
+import { usesColour } from "./terminal.ts";
 
 const ROLES: readonly Role[] = ["admin", "proxy", "all"];
 
@@ -43,7 +44,7 @@ export function logFor({ LOG_FORMAT, LOG_LEVEL }: Settings, worker: number | nul
   const format = LOG_FORMAT ?? (process.stdout.isTTY ? "pretty" : "json");
   const sink = new BatchedSink(process.stdout);
   process.on("exit", () => sink.flush());
-  const log = createLog({ level: LOG_LEVEL, format }, sink);
+  const log = createLog({ level: LOG_LEVEL, format, colour: usesColour(process.stdout) }, sink);
   return worker === null ? log : log.child({ worker });
 }
 

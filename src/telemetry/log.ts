@@ -7,6 +7,8 @@ export type Log = Logger;
 export interface LogOptions {
   readonly level: string;
   readonly format: "pretty" | "json";
+  /** Whether `pretty` lines may be coloured. */
+  readonly colour?: boolean;
 }
 
 export interface LogSink {
@@ -14,7 +16,8 @@ export interface LogSink {
 }
 
 export function createLog(options: LogOptions, sink: LogSink): Log {
-  const show = options.format === "pretty" ? prettyLine : (line: string) => line;
+  const pretty = options.colour === true ? prettyLine : (line: string) => Bun.stripANSI(prettyLine(line));
+  const show = options.format === "pretty" ? pretty : (line: string) => line;
   return pino(
     {
       level: options.level,

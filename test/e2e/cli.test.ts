@@ -1,0 +1,396 @@
+// The command line as an operator meets it: token, status, explain, keys, doctor and bench against started processes;
+// plain text where nobody sees colours, JSON for machines, one line and an exit code for every mistake.
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { runCli } from "../../src/cli/main.ts";
+import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import {
+  LAUNCHER,
+  startGatehouseProcess,
+  temporaryDirectory,
+  TEST_SECRET,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+import { limiter } from "../support/plugin-fixtures.ts";
+import { freePort, hasPostgres, sharedPostgres } from "../support/postgres.ts";
+import { CHAT, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { hasRedis, startRedis } from "../support/redis.ts";
+
+const START_MS = 20_000;
+const COMMANDS = ["serve", "demo", "status", "token", "explain", "keys", "doctor", "bench", "fake-provider"];
+
+let gatehouse: GatehouseProcess;
+let provider: FakeProvider;
+let route: SeededRoute;
+let scratch: string;
+
+beforeAll(async () => {
+  scratch = temporaryDirectory();
+  [gatehouse, provider] = await Promise.all([startGatehouseProcess(), startFakeProvider()]);
+  route = await seedRoute(gatehouse, {
+    gateway: { name: "acme", required_plugins: [limiter({ global: [50, "1m"] })] },
+    upstream: { targets: [targetAt(provider)] },
+    rule: { name: "chat", path: "/v1/chat" },
+  });
+}, START_MS);
+afterAll(async () => {
+  await gatehouse.stop();
+  await provider.stop();
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Runs a command to its end, with the settings of the gateway that is running unless told otherwise. In this process:
+ * starting one for each of so many commands would take longer than all that they do.
+ */
+async function run(words: readonly string[], env: Record<string, string> = settings()): Promise<Ended> {
+  const printed = { stdout: "", stderr: "" };
+  const print = (name: keyof typeof printed) => (text: string) => void (printed[name] += `${text}\n`);
+  const spies = [
+    spyOn(console, "log").mockImplementation(print("stdout")),
+    spyOn(console, "error").mockImplementation(print("stderr")),
+  ];
+  const before = process.env;
+  process.env = { PATH: before["PATH"], BUN_CONFIG_MAX_HTTP_REQUESTS: "65000", ...env };
+  try {
+    return { code: await runCli(words), ...printed };
+  } finally {
+    process.env = before;
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+/** The same, as a process of its own. */
+async function start(words: readonly string[], env = settings(), stdin = ""): Promise<Ended> {
+  const child = Bun.spawn([LAUNCHER, ...words], {
+    cwd: scratch,
+    env: { PATH: process.env["PATH"], ...env },
+    stdin: new Blob([stdin]),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, stdout, stderr };
+}
+
+function settings(): Record<string, string> {
+  return {
+    GATEHOUSE_URL: gatehouse.adminUrl,
+    SERVER_SECRET_KEY: TEST_SECRET,
+    DATA_DIR: gatehouse.dataDir,
+    ADMIN_PORT: new URL(gatehouse.adminUrl).port,
+    PROXY_PORT: new URL(gatehouse.proxyUrl).port,
+  };
+}
+
+/** One line on stderr that names all of these, nothing on stdout, and the code. */
+function expectOneLine(ended: Ended, code: number, ...named: readonly string[]): void {
+  expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code, stdout: "" });
+  expect(ended.stderr.trimEnd().split("\n")).toHaveLength(1);
+  for (const part of named) expect(ended.stderr).toContain(part);
+}
+
+const jsonOf = async (words: readonly string[], env?: Record<string, string>) => {
+  const { code, stdout, stderr } = await run([...words, "--json"], env);
+  return { code, stderr, value: JSON.parse(stdout) };
+};
+
+describe("every command", () => {
+  test("has a help, and is listed in that of all", async () => {
+    const { stdout } = await run(["--help"]);
+    for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command} +\\S`, "m"));
+    for (const command of COMMANDS) {
+      const help = await run([command, "--help"]);
+      expect(help).toMatchObject({ code: 0, stderr: "" });
+      expect(help.stdout).toStartWith(`Usage: gatehouse ${command}`);
+    }
+  });
+
+  test("refuses a flag that it does not know: one line, exit 2", async () => {
+    for (const command of COMMANDS) expectOneLine(await run([command, "--colour"]), 2, "--colour");
+  });
+});
+
+describe("token", () => {
+  test("is accepted by the server, and good for as long as told", async () => {
+    const { code, stdout, stderr } = await run(["token", "--seconds", "90"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const token = stdout.trimEnd();
+    const claims = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
+    expect(claims).toEqual({ sub: "admin", iat: expect.any(Number), exp: expect.any(Number) });
+    expect(claims.exp - claims.iat).toBe(90);
+    const headers = { Authorization: `Bearer ${token}` };
+    expect((await fetch(`${gatehouse.adminUrl}/api/v1/gateways`, { headers })).status).toBe(200);
+  });
+
+  test("is signed with the secret in DATA_DIR where no other is set", async () => {
+    const directory = join(scratch, "kept");
+    mkdirSync(directory);
+    writeFileSync(join(directory, "server_secret_key"), `${TEST_SECRET}\n`);
+    const { stdout } = await run(["token"], { DATA_DIR: directory });
+    const headers = { Authorization: `Bearer ${stdout.trim()}` };
+    expect((await fetch(`${gatehouse.adminUrl}/api/v1/gateways`, { headers })).status).toBe(200);
+  });
+
+  test("without a secret, or with a lifetime that is none: one line, exit 2", async () => {
+    expectOneLine(await run(["token"], { DATA_DIR: scratch }), 2, "SERVER_SECRET_KEY", "DATA_DIR");
+    expectOneLine(await run(["token", "--seconds", "soon"]), 2, "--seconds", "whole number");
+  });
+});
+
+describe("status", () => {
+  test("says that a gateway is ready, and what it runs on", async () => {
+    const { code, stdout, stderr } = await start(["status"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(`at ${gatehouse.adminUrl} is ready`);
+    expect(stdout).toContain("1 gateway");
+    expect(stdout).not.toContain("\x1b");
+    const { value } = await jsonOf(["status"]);
+    expect(value).toMatchObject({ status: "ready", gateways: 1, store: { state: "ok" } });
+  });
+
+  test("tells it without a token too", async () => {
+    const { code, value } = await jsonOf(["status", "--url", gatehouse.adminUrl], { DATA_DIR: scratch });
+    expect(code).toBe(0);
+    expect(value).toMatchObject({ status: "ready", gateways: null });
+  });
+
+  test("nobody there, or somebody else: one line, exit 1", async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    expectOneLine(await run(["status", "--url", url]), 1, url, "--url");
+    expectOneLine(await run(["status", "--url", provider.url]), 1, "no Gatehouse");
+    expectOneLine(await run(["status", "--url", "here"]), 2, "here");
+  });
+});
+
+describe("explain", () => {
+  test("tells every step readably, and sends nothing", async () => {
+    provider.reset();
+    const words = ["explain", "--path", "/v1/chat", "--body", "-", "--header", "X-Team: red"];
+    const { code, stdout, stderr } = await start(words, settings(), JSON.stringify(CHAT));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    for (const part of [
+      "POST /v1/chat at the gateway acme",
+      '✓ /v1/chat "chat"',
+      "✓ no API key is asked for",
+      "✓ rate_limiter passed",
+      "global: 49 of 50 in 1m",
+      "→ openai (priority 1, weight 1, healthy, model gpt-fake)",
+      `POST ${provider.url}/v1/chat/completions`,
+      "x-team: red",
+      JSON.stringify(CHAT),
+    ])
+      expect(stdout).toContain(part);
+    expect(provider.requestCount).toBe(0);
+  });
+
+  test("tells what the gateway itself would answer; the body from a file; JSON for machines", async () => {
+    const file = join(scratch, "body.json");
+    writeFileSync(file, "{ broken");
+    const type = ["--header", "Content-Type:application/json"];
+    const words = ["explain", "--gateway", "acme", "--path", "/v1/chat", "--body", file, ...type];
+    expect((await run(words)).stdout).toContain("400 invalid_json: The body is not valid JSON in UTF-8.");
+    const { value } = await jsonOf([
+      "explain",
+      "--gateway",
+      route.gateway,
+      "--method",
+      "get",
+      "--path",
+      "/x",
+    ]);
+    expect(value).toMatchObject({ rule: null, answer: { status: 404, code: "rule_not_found" } });
+  });
+
+  test("mistakes: one line each", async () => {
+    expectOneLine(await run(["explain"]), 2, "--path");
+    expectOneLine(
+      await run(["explain", "--path", "/x", "--header", "nonsense"]),
+      2,
+      "nonsense",
+      "X-Team: red",
+    );
+    expectOneLine(await run(["explain", "--path", "/x", "--body", "no-such-file"]), 2, "no-such-file");
+    expectOneLine(await run(["explain", "--path", "x"]), 1, "path", "must start with");
+    expectOneLine(await run(["explain", "--path", "/x", "--gateway", "nobody"]), 1, "nobody");
+    expectOneLine(await run(["explain", "--path", "/x", "--token", "a.b.c"]), 1, "SERVER_SECRET_KEY");
+    expectOneLine(
+      await run(["explain", "--path", "/x"], { DATA_DIR: scratch }),
+      2,
+      "--token",
+      "SERVER_SECRET_KEY",
+    );
+  });
+});
+
+describe("keys", () => {
+  test("one is made, used, listed and revoked", async () => {
+    const words = ["keys", "create", "--name", "mobile app", "--rule", "chat", "--expires", "30d"];
+    const made = await run(words);
+    expect({ code: made.code, key: made.stdout }).toEqual({
+      code: 0,
+      key: expect.stringMatching(/^gw_[A-Za-z0-9_-]{43}\n$/),
+    });
+    expect(made.stderr).toContain("shown this once");
+    const call = () =>
+      fetch(`${gatehouse.proxyUrl}${route.path}`, {
+        method: "POST",
+        headers: { "X-GW-API-Key": made.stdout.trim(), "Content-Type": "application/json" },
+        body: JSON.stringify(CHAT),
+      });
+    expect((await call()).status).toBe(200);
+    const listed = await run(["keys", "list", "--gateway", "acme"]);
+    expect(listed.stdout).toMatch(/mobile app +gw_\S+… +active +\d{4}-/);
+    expect(listed.stdout).not.toContain(made.stdout.trim());
+    const { value } = await jsonOf(["keys", "list"]);
+    expect(value).toMatchObject([{ name: "mobile app", policies: [route.rule], active: true }]);
+    expect((await run(["keys", "revoke", "mobile app"])).stdout).toStartWith("revoked");
+    expect((await call()).status).toBe(401);
+    expect((await run(["keys", "list"])).stdout).toContain("revoked");
+  });
+
+  test("mistakes: one line each", async () => {
+    expectOneLine(await run(["keys"]), 2, "create, list, revoke");
+    expectOneLine(await run(["keys", "make"]), 2, '"keys make"');
+    expectOneLine(await run(["keys", "create"]), 2, "--name");
+    expectOneLine(await run(["keys", "create", "--name", "x", "--expires", "soon"]), 2, "soon", "30d");
+    expectOneLine(await run(["keys", "create", "--name", "x", "--rule", "/none"]), 2, "/none");
+    expectOneLine(await run(["keys", "revoke"]), 2, "id or the name");
+    expectOneLine(await run(["keys", "revoke", "nobody"]), 1, "nobody");
+    expectOneLine(await run(["keys", "list", "extra"]), 2, "extra");
+  });
+});
+
+describe("doctor", () => {
+  interface Check {
+    readonly name: string;
+    readonly state: string;
+    readonly detail: string;
+    readonly mend: string | null;
+  }
+  const checksOf = async (env: Record<string, string>) => {
+    const { code, value } = await jsonOf(["doctor"], env);
+    const checks: Check[] = value.checks;
+    for (const { state, mend } of checks) expect(mend === null).toBe(state === "ok");
+    const named = (name: string) => checks.filter((check) => check.name === name);
+    return { code, named, failed: checks.filter(({ state }) => state === "fail") };
+  };
+
+  test("all is well beside a running gateway, whose provider is reached and not called", async () => {
+    provider.reset();
+    const { code, failed, named } = await checksOf(settings());
+    expect({ code, failed }).toEqual({ code: 0, failed: [] });
+    expect(named("ports").map(({ detail }) => detail.replace(/\d+/, "n"))).toEqual([
+      "ADMIN_PORT n: a gateway is running there",
+      "PROXY_PORT n: a gateway is running there",
+    ]);
+    expect(named("providers")[0]?.detail).toContain(provider.url);
+    expect(provider.requestCount).toBe(0);
+    const { stdout } = await start(["doctor"]);
+    expect(stdout).toMatch(/^ok {4}settings {3}all can be read$/m);
+    expect(stdout).not.toContain("\x1b");
+  });
+
+  test("before the first start it changes nothing", async () => {
+    const directory = join(scratch, "not", "yet");
+    const { code, named } = await checksOf({ DATA_DIR: directory, ADMIN_PORT: "0", PROXY_PORT: "0" });
+    expect(code).toBe(0);
+    expect(named("store")[0]?.detail).toContain("will be made");
+    expect(await Bun.file(join(directory, "server_secret_key")).exists()).toBe(false);
+    expect(await Bun.file(join(directory, "gatehouse.db")).exists()).toBe(false);
+  });
+
+  test("bad settings, a missing secret and a taken port fail, each with its mend", async () => {
+    const free = { ADMIN_PORT: "0", PROXY_PORT: "0" };
+    const bad = await checksOf({ LOG_LEVEL: "loud" });
+    expect(bad.code).toBe(1);
+    expect(bad.failed).toMatchObject([{ name: "settings", detail: expect.stringContaining("LOG_LEVEL") }]);
+    const open = await checksOf({ ...free, HOST: "0.0.0.0", DATA_DIR: join(scratch, "open") });
+    expect(open.failed).toMatchObject([{ name: "secret", mend: expect.stringContaining("openssl") }]);
+    const taken = await checksOf({ ...free, PROXY_PORT: String(provider.port) });
+    expect(taken.failed).toMatchObject([
+      { name: "ports", detail: `PROXY_PORT ${provider.port} is taken by another program` },
+    ]);
+    const file = join(scratch, "a-file");
+    writeFileSync(file, "");
+    const unusable = await checksOf({
+      ...free,
+      DATA_DIR: join(file, "data"),
+      SERVER_SECRET_KEY: TEST_SECRET,
+    });
+    expect(unusable.code).toBe(1);
+    const { stdout } = await run(["doctor"], { LOG_LEVEL: "loud" });
+    expect(stdout).toMatch(/^fail  settings +LOG_LEVEL .*: mend it/);
+  });
+
+  test("a database and a Redis that are away, a provider that refuses; no password is shown", async () => {
+    const port = await freePort();
+    const { failed } = await checksOf({
+      ADMIN_PORT: "0",
+      PROXY_PORT: "0",
+      SERVER_SECRET_KEY: TEST_SECRET,
+      DATABASE_URL: `postgres://gatehouse:hunter2@127.0.0.1:${port}/x`,
+      REDIS_URL: `redis://:hunter2@127.0.0.1:${port}`,
+    });
+    expect(failed.map(({ name }) => name)).toEqual(["store", "counters"]);
+    expect(JSON.stringify(failed)).not.toContain("hunter2");
+    const gone = await startFakeProvider();
+    await gone.stop();
+    const place = `/gateways/${route.gateway}/upstreams`;
+    const { body } = await gatehouse.api("POST", place, { name: "gone", targets: [targetAt(gone)] });
+    const unreachable = await checksOf(settings());
+    await gatehouse.api("DELETE", `${place}/${body.id}`);
+    expect(unreachable.failed).toMatchObject([
+      { name: "providers", detail: `${gone.url} cannot be reached (ECONNREFUSED)` },
+    ]);
+    const otherKey = await checksOf({ ...settings(), SERVER_SECRET_KEY: `${TEST_SECRET}-another` });
+    expect(otherKey.failed).toMatchObject([
+      { name: "providers", mend: expect.stringContaining("ENCRYPTION_KEY") },
+    ]);
+  });
+
+  test.skipIf(!hasPostgres || !hasRedis)(
+    "a PostgreSQL and a Redis that are there, with their clocks",
+    async () => {
+      const [cluster, redis] = await Promise.all([sharedPostgres(), startRedis()]);
+      try {
+        const { code, named } = await checksOf({
+          ADMIN_PORT: "0",
+          PROXY_PORT: "0",
+          SERVER_SECRET_KEY: TEST_SECRET,
+          DATABASE_URL: await cluster.createDatabase(),
+          REDIS_URL: redis.url,
+        });
+        expect(code).toBe(0);
+        expect(named("store")[0]?.detail).toContain("schema version 0, which the next start brings to");
+        expect(named("clock").map(({ detail }) => detail)).toEqual([
+          "agrees with that of the database",
+          "agrees with that of Redis",
+        ]);
+      } finally {
+        await redis.stop();
+      }
+    },
+    60_000,
+  );
+});
+
+test("bench measures with nothing set up, and leaves nothing behind", async () => {
+  const { code, stdout } = await start(["bench", "--seconds", "1", "--json"], { TMPDIR: scratch });
+  const value = JSON.parse(stdout);
+  expect({ code, failed: value.failed }).toEqual({ code: 0, failed: 0 });
+  expect(value.requests_per_second).toBeGreaterThan(0);
+  expect(value.gateway_ms.p50).toBeGreaterThan(0);
+  expect([...new Bun.Glob("gatehouse-bench-*").scanSync({ cwd: scratch, onlyFiles: false })]).toEqual([]);
+}, 60_000);
