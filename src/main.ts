@@ -73,7 +73,7 @@ export async function startGatehouse(
   const cipher = new CredentialCipher(settings.ENCRYPTION_KEY ?? secret.value);
   const embedded = `sqlite://${join(settings.DATA_DIR, "gatehouse.db")}`;
   const databaseUrl = settings.DATABASE_URL ?? embedded;
-  const store = openStore(databaseUrl, cipher);
+  const store = openStore(databaseUrl, cipher, settings.REVISIONS_KEPT);
   const counters = await openCounters(settings, health, log);
   const blocks: Blocks = new Blocks(() => current, log);
   const hosts = new PluginHosts(counters, blocks, log);

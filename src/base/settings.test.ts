@@ -22,6 +22,7 @@ describe("readSettings", () => {
       MAX_BODY_BYTES: 10_485_760,
       MAX_IN_FLIGHT: 20_000,
       ENCRYPTION_KEY: null,
+      REVISIONS_KEPT: 10_000,
       LOG_LEVEL: "info",
       LOG_FORMAT: null,
       REQUEST_LOG_SIZE: 1000,

@@ -63,6 +63,11 @@ export const SETTINGS = {
     "encrypts provider credentials at rest",
     optionalText,
   ),
+  REVISIONS_KEPT: setting(
+    "10000",
+    "how many changes the log keeps, to look at and to go back to",
+    integer(10_000, 1, 1_000_000),
+  ),
   LOG_LEVEL: setting("info", "fatal, error, warn, info, debug, trace or silent", logLevel),
   LOG_FORMAT: setting("pretty on a terminal, json otherwise", "pretty or json", logFormat),
   REQUEST_LOG_SIZE: setting(

@@ -7,7 +7,8 @@ import { providerNamed } from "../providers/registry.ts";
 import { CredentialCipher } from "../store/credential-cipher.ts";
 import { SCHEMA_VERSION } from "../store/migrate.ts";
 import { openStore } from "../store/sql-store.ts";
-import { isForbiddenUpstream } from "../upstream/address-guard.ts";
+import { addressesOf } from "../upstream/address-guard.ts";
+import { UpstreamFault } from "../upstream/upstream-fault.ts";
 import { fail, ok, warn, type Check } from "./doctor-check.ts";
 import { databaseUrl, schemaVersion } from "./doctor-stores.ts";
 
@@ -62,9 +63,9 @@ async function storedOrigins(url: string, secret: string): Promise<string[]> {
 
 async function checkOrigin(url: URL): Promise<Check> {
   const name = "providers";
-  if (await isForbiddenUpstream(url.hostname))
-    return fail(name, `${url.origin} leads to a link-local or metadata address`, "give another base_url");
   const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (await isForbidden(host))
+    return fail(name, `${url.origin} leads to a link-local or metadata address`, "give another base_url");
   const isTls = url.protocol === "https:";
   const port = url.port === "" ? (isTls ? 443 : 80) : Number(url.port);
   const startedAt = performance.now();
@@ -79,6 +80,13 @@ async function checkOrigin(url: URL): Promise<Check> {
     const { code = "", message } = fault as { code?: string; message: string };
     return fail(name, `${url.origin} cannot be reached (${code === "" ? message : code})`, mendFor(code));
   }
+}
+
+async function isForbidden(host: string): Promise<boolean> {
+  return addressesOf(host).then(
+    () => false,
+    (fault: unknown) => fault instanceof UpstreamFault && fault.kind === "forbidden",
+  );
 }
 
 function mendFor(code: string): string {

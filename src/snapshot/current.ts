@@ -9,6 +9,8 @@ import type {
   Store,
   Transaction,
   StoredBlock,
+  WriteOptions,
+  Written,
 } from "../store/store.ts";
 import type { Health } from "../telemetry/health.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -22,6 +24,9 @@ import {
   type Snapshot,
   type SnapshotChanges,
 } from "./snapshot.ts";
+
+/** Of a write that changes many records, how many are compiled between two turns of the event loop. */
+const TURN_EVERY = 20;
 
 export class CurrentConfiguration {
   snapshot: Snapshot = EMPTY_SNAPSHOT;
@@ -39,23 +44,65 @@ export class CurrentConfiguration {
   }
 
   /** Runs one write. It resolves when the write is durable and in force here; it throws when it does not compile. */
-  async write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    let changes: SnapshotChanges | undefined;
-    const written = await this.store.write(async (transaction) => {
-      const value = await work(transaction);
-      if (transaction.change !== null) changes = await this.#compileChange(transaction, transaction.change);
-      return value;
-    });
+  async write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<T> {
+    return (await this.commit(work, options)).value;
+  }
+
+  /** The same, telling the revision as well. */
+  async commit<T>(
+    work: (transaction: Transaction) => Promise<T>,
+    options?: WriteOptions,
+  ): Promise<Written<T>> {
+    let changes = NO_CHANGES;
+    const written = await this.#compileWithin(work, options, (compiled) => (changes = compiled));
     // Only now: an undone write mends nothing.
-    if (written.change.apiKeyId === null && written.change.blockId === null)
-      this.#setFault(written.change.gatewayId, null);
-    if (changes !== undefined && written.revision === this.snapshot.revision + 1) {
+    for (const id of changes.gateways.keys()) this.#setFault(id, null);
+    if (written.changes.length > 0 && written.revision === this.snapshot.revision + 1) {
       this.#swap(changeSnapshot(this.snapshot, written.revision, changes), changes);
     } else {
       // Another node wrote in between: take over its changes and ours together.
       while (this.snapshot.revision < written.revision) await this.refresh();
     }
-    return written.value;
+    return written;
+  }
+
+  /** Does all that a write does up to its commit, and then undoes it. */
+  async tryOut<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<T> {
+    const undone = new Error("undone on purpose");
+    let tried: { value: T } | undefined;
+    const worked = async (transaction: Transaction) => void (tried = { value: await work(transaction) });
+    const undo = () => {
+      throw undone;
+    };
+    try {
+      await this.#compileWithin(worked, options, undo);
+    } catch (fault) {
+      if (fault === undone && tried !== undefined) return tried.value;
+      throw fault;
+    }
+    throw undone;
+  }
+
+  /** Compiles what the transaction changed before it commits. */
+  async #compileWithin<T>(
+    work: (transaction: Transaction) => Promise<T>,
+    options: WriteOptions | undefined,
+    onCompiled: (changes: SnapshotChanges) => void,
+  ): Promise<Written<T>> {
+    let touched: readonly Change[] = [];
+    try {
+      return await this.store.write(async (transaction) => {
+        const value = await work(transaction);
+        touched = transaction.changes;
+        onCompiled(await this.#loadChanged(transaction, touched, (_, parts) => this.#compileOrThrow(parts)));
+        return value;
+      }, options);
+    } catch (fault) {
+      // Plugin instances of a gateway that never came to be would be held for good.
+      for (const { gatewayId } of touched)
+        if (this.snapshot.gateways.get(gatewayId) === undefined) this.#context.hosts.forgetGateway(gatewayId);
+      throw fault;
+    }
   }
 
   /** Takes over whatever other nodes have written; loads everything the first time. Calls at once share one refresh. */
@@ -74,7 +121,10 @@ export class CurrentConfiguration {
       const from = this.snapshot;
       if (!putBack && view.revision <= from.revision) return;
       const changed = from.revision < 0 ? null : await view.changesAfter(from.revision);
-      const changes = changed === null ? await this.#loadAll(view) : await this.#loadChanged(view, changed);
+      const changes =
+        changed === null
+          ? await this.#loadAll(view)
+          : await this.#loadChanged(view, changed, (id, parts) => this.#takeOver(id, parts));
       // A write of this process may have come into force meanwhile, and then knows more than this view.
       if (view.revision <= this.snapshot.revision && changed !== null) return;
       this.#swap(
@@ -95,22 +145,34 @@ export class CurrentConfiguration {
     return { gateways, apiKeys, blocks, prices: await loadPrices(view) };
   }
 
-  async #loadChanged(view: ConsistentView, changed: readonly Change[]): Promise<SnapshotChanges> {
+  async #loadChanged(
+    reader: Reader,
+    changed: readonly Change[],
+    compile: (gatewayId: string, parts: GatewayParts | null) => CompiledGateway | null,
+  ): Promise<SnapshotChanges> {
     const gateways = new Map<string, CompiledGateway | null>();
     const apiKeys = new Map<string, CompiledApiKey | null>();
     const blocks = new Map<string, StoredBlock | null>();
     let prices: PriceTable | null = null;
-    for (const { gatewayId, apiKeyId, blockId } of changed) {
-      if (apiKeyId !== null) apiKeys.set(apiKeyId, await loadApiKey(view, apiKeyId));
-      else if (blockId !== null) blocks.set(blockId, await view.get("blocks", blockId));
-      else if (gatewayId === NO_GATEWAY) prices = await loadPrices(view);
-      else {
-        const parts = await view.gatewayParts(gatewayId);
-        if (parts === null) this.#setFault(gatewayId, null);
-        gateways.set(gatewayId, parts === null ? null : this.#compileOrKeep(parts));
-      }
+    for (const [index, { gatewayId, apiKeyId, blockId }] of changed.entries()) {
+      // The embedded database answers without a turn of the event loop: requests must get theirs meanwhile.
+      if (index % TURN_EVERY === TURN_EVERY - 1) await new Promise(setImmediate);
+      if (apiKeyId !== null) apiKeys.set(apiKeyId, await loadApiKey(reader, apiKeyId));
+      else if (blockId !== null) blocks.set(blockId, await reader.get("blocks", blockId));
+      else if (gatewayId === NO_GATEWAY) prices = await loadPrices(reader);
+      else gateways.set(gatewayId, compile(gatewayId, await reader.gatewayParts(gatewayId)));
     }
     return { gateways, apiKeys, blocks, ...(prices !== null && { prices }) };
+  }
+
+  #compileOrThrow(parts: GatewayParts | null): CompiledGateway | null {
+    return parts === null ? null : compileGateway(parts, this.#context);
+  }
+
+  #takeOver(gatewayId: string, parts: GatewayParts | null): CompiledGateway | null {
+    if (parts !== null) return this.#compileOrKeep(parts);
+    this.#setFault(gatewayId, null);
+    return null;
   }
 
   /** A gateway of another node's making that does not compile here: the last good one stays in force. */
@@ -137,17 +199,6 @@ export class CurrentConfiguration {
     else if (faultyGateways.has(gatewayId)) {
       this.#health.faultyGateways = new Map([...faultyGateways].filter(([id]) => id !== gatewayId));
     }
-  }
-
-  async #compileChange(reader: Reader, { gatewayId, apiKeyId, blockId }: Change): Promise<SnapshotChanges> {
-    if (apiKeyId !== null)
-      return { ...NO_CHANGES, apiKeys: new Map([[apiKeyId, await loadApiKey(reader, apiKeyId)]]) };
-    if (blockId !== null)
-      return { ...NO_CHANGES, blocks: new Map([[blockId, await reader.get("blocks", blockId)]]) };
-    if (gatewayId === NO_GATEWAY) return { ...NO_CHANGES, prices: await loadPrices(reader) };
-    const parts = await reader.gatewayParts(gatewayId);
-    const compiled = parts === null ? null : compileGateway(parts, this.#context);
-    return { ...NO_CHANGES, gateways: new Map([[gatewayId, compiled]]) };
   }
 
   /** Compiles the gateways that use a plugin anew. One that its new version refuses keeps the version it has. */

@@ -3,10 +3,16 @@ import type { Database, Query } from "./database.ts";
 import { initialSchema } from "./migrations/0001-initial.ts";
 import { addBlocks } from "./migrations/0002-blocks.ts";
 import { addUsage } from "./migrations/0003-usage.ts";
+import { addRevisionHistory } from "./migrations/0004-revisions.ts";
 import { StoreRefused } from "./store.ts";
 
 /** In order; a step, once released, is never changed: what comes later is a step of its own. */
-const MIGRATIONS: readonly ((idType: string) => string[])[] = [initialSchema, addBlocks, addUsage];
+const MIGRATIONS: readonly ((idType: string) => string[])[] = [
+  initialSchema,
+  addBlocks,
+  addUsage,
+  addRevisionHistory,
+];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -1,10 +1,23 @@
-// The revision: counted in the transaction that changes something, and a bounded log of what each one changed.
+// The revision: counted in the transaction that changes something, and a bounded log of who changed what.
 import { GatehouseError } from "../base/errors.ts";
-import type { Query } from "./database.ts";
-import type { Change } from "./store.ts";
+import type { CredentialCipher } from "./credential-cipher.ts";
+import type { Parameter, Query, Row } from "./database.ts";
+import type { History, HistoryEntry } from "./history.ts";
+import type {
+  Change,
+  Kind,
+  Page,
+  RecordChange,
+  Revision,
+  RevisionAction,
+  RevisionQuery,
+  WriteOptions,
+} from "./store.ts";
+import { fromRow } from "./tables.ts";
 
-/** How many revisions tell what they changed; a node further behind loads everything. */
-export const KEPT_REVISIONS = 10_000;
+/** How often the log is cut to its length; in between it is a little longer than asked for. */
+const PRUNE_EVERY = 100;
+const LISTED = "number, created_at, subject, action, resource, resource_id, gateway_id, name";
 
 export async function readRevision(query: Query): Promise<number> {
   const [row] = await query("SELECT revision FROM configuration");
@@ -13,14 +26,136 @@ export async function readRevision(query: Query): Promise<number> {
   return Number(row["revision"]);
 }
 
-export async function recordRevision(query: Query, change: Change): Promise<number> {
+/** Counts the revision and writes down what it did, in the transaction that does it. */
+export async function recordRevision(
+  query: Query,
+  history: History,
+  options: WriteOptions,
+  kept: number,
+): Promise<number> {
   const [row] = await query("UPDATE configuration SET revision = revision + 1 RETURNING revision");
   const revision = Number(row?.["revision"]);
+  const fields = { number: revision, created_at: new Date().toISOString(), ...describe(history, options) };
+  const places = Object.keys(fields).map((_, index) => `$${index + 1}`);
   await query(
-    "INSERT INTO revisions (number, gateway_id, api_key_id, block_id, created_at) VALUES ($1, $2, $3, $4, $5)",
-    [revision, change.gatewayId, change.apiKeyId, change.blockId, new Date().toISOString()],
+    `INSERT INTO revisions (${Object.keys(fields).join(", ")}) VALUES (${places.join(", ")})`,
+    Object.values(fields),
   );
-  if (revision % 100 === 0)
-    await query("DELETE FROM revisions WHERE number <= $1", [revision - KEPT_REVISIONS - 100]);
+  if (revision % Math.min(PRUNE_EVERY, kept) === 0)
+    await query("DELETE FROM revisions WHERE number <= $1", [revision - kept]);
   return revision;
+}
+
+function describe(history: History, { subject, action, name }: WriteOptions): Record<string, Parameter> {
+  const { entries, changes, main } = history;
+  const [change] = changes;
+  const gateways = new Set(changes.map(({ gatewayId }) => gatewayId));
+  const single = changes.length === 1 && change !== undefined ? change : null;
+  const about = action === undefined || entries.length === 1 ? main : null;
+  const named = (about?.after ?? about?.before)?.["name"] ?? null;
+  return {
+    // The column may not be null: a revision of several gateways names none here, and all of them in `changes`.
+    gateway_id: gateways.size === 1 ? (change?.gatewayId ?? "") : "",
+    api_key_id: single?.apiKeyId ?? null,
+    block_id: single?.blockId ?? null,
+    changes: single === null ? JSON.stringify(changes) : null,
+    subject: subject ?? null,
+    action: action ?? actionOf(main),
+    resource: about?.kind ?? null,
+    resource_id: about?.id ?? null,
+    name: name ?? named,
+    records: JSON.stringify(entries),
+  };
+}
+
+function actionOf(main: HistoryEntry | null): RevisionAction {
+  if (main?.after === null) return "delete";
+  return main?.before === null ? "create" : "update";
+}
+
+/** What changed after a revision; null when the log does not reach back that far. */
+export async function readChanges(query: Query, after: number, latest: number): Promise<Change[] | null> {
+  if (after > latest) return null;
+  if (after === latest) return [];
+  const rows = await query(
+    `SELECT DISTINCT gateway_id, api_key_id, block_id, changes, (SELECT MIN(number) FROM revisions) AS oldest
+       FROM revisions WHERE number > $1`,
+    [after],
+  );
+  // Nodes may be set to keep less than this one: what is there counts. The log has no gaps.
+  const oldest = Number(rows[0]?.["oldest"] ?? Infinity);
+  if (oldest > after + 1) return null;
+  const changes = new Map<string, Change>();
+  for (const change of rows.flatMap(changesOf))
+    changes.set([change.gatewayId, change.apiKeyId, change.blockId].join("/"), change);
+  return [...changes.values()];
+}
+
+function changesOf(row: Row): Change[] {
+  if (row["changes"] !== null) return JSON.parse(String(row["changes"])) as Change[];
+  const gatewayId = String(row["gateway_id"]);
+  return [{ gatewayId, apiKeyId: textOf(row["api_key_id"]), blockId: textOf(row["block_id"]) }];
+}
+
+export async function listRevisions(
+  query: Query,
+  kept: number,
+  { gatewayId, limit, offset }: RevisionQuery,
+): Promise<Page<Revision>> {
+  if (gatewayId?.includes("\0") === true) return { records: [], count: 0 };
+  const parameters: Parameter[] = [kept];
+  let filter = `WHERE action IS NOT NULL AND number > (SELECT revision FROM configuration) - $1`;
+  if (gatewayId !== undefined) {
+    parameters.push(gatewayId, `%"${gatewayId.replaceAll(/[\\%_]/g, "\\$&")}"%`);
+    filter += ` AND (gateway_id = $2 OR (gateway_id = '' AND changes LIKE $3 ESCAPE '\\'))`;
+  }
+  const page = `LIMIT $${parameters.length + 1} OFFSET $${parameters.length + 2}`;
+  const rows = await query(`SELECT ${LISTED} FROM revisions ${filter} ORDER BY number DESC ${page}`, [
+    ...parameters,
+    limit,
+    offset,
+  ]);
+  const [counted] = await query(`SELECT COUNT(*) AS count FROM revisions ${filter}`, parameters);
+  return { records: rows.map(toRevision), count: Number(counted?.["count"]) };
+}
+
+export async function getRevision(
+  query: Query,
+  kept: number,
+  revision: number,
+  cipher: CredentialCipher,
+): Promise<(Revision & { records: RecordChange[] }) | null> {
+  const [row] = await query(
+    `SELECT ${LISTED}, records FROM revisions
+       WHERE number = $1 AND action IS NOT NULL AND number > (SELECT revision FROM configuration) - $2`,
+    [revision, kept],
+  );
+  if (row === undefined) return null;
+  const entries = JSON.parse(String(row["records"])) as HistoryEntry[];
+  const opened = (kind: Kind, stored: Row | null) => (stored === null ? null : fromRow(kind, stored, cipher));
+  const records = entries.map(({ kind, id, before, after }) => ({
+    kind,
+    id,
+    before: opened(kind, before),
+    after: opened(kind, after),
+  }));
+  return { ...toRevision(row), records };
+}
+
+function toRevision(row: Row): Revision {
+  const gatewayId = textOf(row["gateway_id"]);
+  return {
+    revision: Number(row["number"]),
+    created_at: String(row["created_at"]),
+    subject: textOf(row["subject"]),
+    action: row["action"] as RevisionAction,
+    kind: row["resource"] as Kind | null,
+    resource_id: textOf(row["resource_id"]),
+    gateway_id: gatewayId === "" ? null : gatewayId,
+    name: textOf(row["name"]),
+  };
+}
+
+function textOf(value: Parameter | undefined): string | null {
+  return typeof value === "string" ? value : null;
 }

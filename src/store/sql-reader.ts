@@ -1,7 +1,7 @@
 // Reads over SQL: single records, pages, and whole gateways; the view adds what needs one consistent revision.
 import type { CredentialCipher } from "./credential-cipher.ts";
-import type { Parameter, Query } from "./database.ts";
-import { KEPT_REVISIONS } from "./revisions.ts";
+import type { Parameter, Query, Row } from "./database.ts";
+import { readChanges } from "./revisions.ts";
 import type {
   Change,
   ConsistentView,
@@ -27,9 +27,8 @@ export class SqlReader implements Reader {
   }
 
   async get<K extends Kind>(kind: K, id: string): Promise<RecordOf[K] | null> {
-    if (id.includes("\0")) return null; // PostgreSQL refuses such a text even as a parameter
-    const [record] = await this.select(kind, "WHERE id = $1", [id]);
-    return record ?? null;
+    const row = await this.row(kind, id);
+    return row === null ? null : fromRow(kind, row, this.cipher);
   }
 
   async list<K extends Kind>(kind: K, query: ListQuery): Promise<Page<RecordOf[K]>> {
@@ -70,13 +69,22 @@ export class SqlReader implements Reader {
     return { prices, updated_at: String(row["updated_at"]) };
   }
 
+  protected async row(kind: Kind, id: string): Promise<Row | null> {
+    if (id.includes("\0")) return null; // PostgreSQL refuses such a text even as a parameter
+    const [row] = await this.rows(kind, "WHERE id = $1", [id]);
+    return row ?? null;
+  }
+
+  protected async rows(kind: Kind, clause: string, parameters: Parameter[] = []): Promise<Row[]> {
+    return this.query(`SELECT ${columnsOf(kind).join(", ")} FROM ${kind} ${clause}`, parameters);
+  }
+
   protected async select<K extends Kind>(
     kind: K,
     clause: string,
     parameters: Parameter[] = [],
   ): Promise<RecordOf[K][]> {
-    const rows = await this.query(`SELECT ${columnsOf(kind).join(", ")} FROM ${kind} ${clause}`, parameters);
-    return rows.map((row) => fromRow(kind, row, this.cipher));
+    return (await this.rows(kind, clause, parameters)).map((row) => fromRow(kind, row, this.cipher));
   }
 }
 
@@ -88,18 +96,8 @@ export class SqlView extends SqlReader implements ConsistentView {
     this.revision = revision;
   }
 
-  async changesAfter(revision: number): Promise<Change[] | null> {
-    if (revision < this.revision - KEPT_REVISIONS || revision > this.revision) return null;
-    const rows = await this.query(
-      "SELECT DISTINCT gateway_id, api_key_id, block_id FROM revisions WHERE number > $1",
-      [revision],
-    );
-    const idOf = (value: Parameter | undefined) => (typeof value === "string" ? value : null);
-    return rows.map((row) => ({
-      gatewayId: String(row["gateway_id"]),
-      apiKeyId: idOf(row["api_key_id"]),
-      blockId: idOf(row["block_id"]),
-    }));
+  changesAfter(revision: number): Promise<Change[] | null> {
+    return readChanges(this.query, revision, this.revision);
   }
 
   async allGatewayParts(): Promise<GatewayParts[]> {

@@ -3,12 +3,13 @@ import { GatehouseError } from "../base/errors.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import { openDatabase, withinDeadline, type Database, type Query } from "./database.ts";
 import { migrate } from "./migrate.ts";
-import { readRevision, recordRevision } from "./revisions.ts";
+import { getRevision, listRevisions, readRevision, recordRevision } from "./revisions.ts";
 import { SqlReader, SqlView } from "./sql-reader.ts";
 import { SqlTransaction } from "./sql-transaction.ts";
 import { storeError, unavailable } from "./store-error.ts";
 import { StoreRefused, type ConsistentView, type GatewayParts, type Kind, type ListQuery } from "./store.ts";
-import type { Page, RecordOf, Store, StoredPrices, Transaction, Written } from "./store.ts";
+import type { Page, RecordOf, RevisionQuery, Store, StoredPrices } from "./store.ts";
+import type { Transaction, WriteOptions, Written } from "./store.ts";
 import { addUsage, sumUsage, type UsageBatch, type UsageQuery, type UsageSum } from "./usage.ts";
 
 const DEADLINE_MS = 2000;
@@ -17,8 +18,8 @@ const VIEW_DEADLINE_MS = 30_000;
 const KEY_CHECK = "gatehouse";
 
 /** The store at this address. It is opened, and where needed created or migrated, when it is first used. */
-export function openStore(url: string, cipher: CredentialCipher): Store {
-  return new SqlStore(url, cipher);
+export function openStore(url: string, cipher: CredentialCipher, keptRevisions = 10_000): Store {
+  return new SqlStore(url, cipher, keptRevisions);
 }
 
 /** The first node leaves a sealed word; whoever cannot open it has another key and could read no credential. */
@@ -46,14 +47,16 @@ async function checkEncryptionKey(database: Database, cipher: CredentialCipher):
 class SqlStore implements Store {
   readonly #url: string;
   readonly #cipher: CredentialCipher;
+  readonly #keptRevisions: number;
   #opening: Promise<Database> | null = null;
   #hear: () => void = () => undefined;
   /** The write under way: those of one process go one after the other, and so their revisions come in order. */
   #lastWrite: Promise<unknown> = Promise.resolve();
 
-  constructor(url: string, cipher: CredentialCipher) {
+  constructor(url: string, cipher: CredentialCipher, keptRevisions: number) {
     this.#url = url;
     this.#cipher = cipher;
+    this.#keptRevisions = keptRevisions;
   }
 
   get<K extends Kind>(kind: K, id: string): Promise<RecordOf[K] | null> {
@@ -76,6 +79,18 @@ class SqlStore implements Store {
     return guarded(DEADLINE_MS, async () => readRevision((await this.#open()).query));
   }
 
+  listRevisions(query: RevisionQuery) {
+    return guarded(DEADLINE_MS, async () =>
+      listRevisions((await this.#open()).query, this.#keptRevisions, query),
+    );
+  }
+
+  getRevision(revision: number) {
+    return guarded(DEADLINE_MS, async () =>
+      getRevision((await this.#open()).query, this.#keptRevisions, revision, this.#cipher),
+    );
+  }
+
   view<T>(work: (view: ConsistentView) => Promise<T>): Promise<T> {
     return guarded(VIEW_DEADLINE_MS, async () =>
       (await this.#open()).readTransaction(async (query) =>
@@ -84,15 +99,19 @@ class SqlStore implements Store {
     );
   }
 
-  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<Written<T>> {
+  write<T>(work: (transaction: Transaction) => Promise<T>, options: WriteOptions = {}): Promise<Written<T>> {
     // The wait for one's turn counts: behind a database that says nothing a queue must not add up its deadlines.
-    const deadline = performance.now() + DEADLINE_MS;
-    const writing = this.#lastWrite.then(() => this.#writeNow(work, deadline));
+    const deadline = performance.now() + (options.deadlineMs ?? DEADLINE_MS);
+    const writing = this.#lastWrite.then(() => this.#writeNow(work, options, deadline));
     this.#lastWrite = writing.catch(() => undefined);
     return writing;
   }
 
-  async #writeNow<T>(work: (transaction: Transaction) => Promise<T>, deadline: number): Promise<Written<T>> {
+  async #writeNow<T>(
+    work: (transaction: Transaction) => Promise<T>,
+    options: WriteOptions,
+    deadline: number,
+  ): Promise<Written<T>> {
     const left = deadline - performance.now();
     if (left <= 0) throw unavailable("The database did not answer in time; nothing was changed.");
     let expired = false;
@@ -108,14 +127,15 @@ class SqlStore implements Store {
           refuseLate();
           return query(text, parameters);
         };
-        const transaction = new SqlTransaction(timelyQuery, this.#cipher);
+        const transaction = new SqlTransaction(timelyQuery, this.#cipher, this.#keptRevisions);
         const value = await work(transaction);
-        if (transaction.change === null) throw new Error("a write must change something");
-        const revision = await recordRevision(timelyQuery, transaction.change);
+        const { changes, history } = transaction;
+        if (changes.length === 0) return { value, revision: await readRevision(timelyQuery), changes };
+        const revision = await recordRevision(timelyQuery, history, options, this.#keptRevisions);
         await database.announce(timelyQuery);
         refuseLate();
         committing = true;
-        return { value, revision, change: transaction.change };
+        return { value, revision, changes };
       });
     });
     return writing

@@ -20,6 +20,9 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
 export function storeError(fault: unknown): unknown {
   if (!(fault instanceof Error) || fault instanceof GatehouseError) return fault;
   const { code, errno } = fault as { code?: unknown; errno?: unknown };
+  const isTaken = code === "SQLITE_CONSTRAINT_UNIQUE" || errno === "23505";
+  if (isTaken && fault.message.includes("api_keys"))
+    return new GatehouseError("duplicate", "Another API key is the very same key.", { cause: fault });
   for (const [pattern, reason] of REASONS) {
     if ([errno, code].some((each) => typeof each === "string" && pattern.test(each))) {
       return unavailable(`The database ${reason}; nothing was changed.`, fault);

@@ -70,8 +70,8 @@ export interface Reader {
 
 /** One write, all or nothing. References are checked here, where no other write can come between. */
 export interface Transaction extends Reader {
-  /** What this transaction has changed so far. */
-  readonly change: Change | null;
+  /** What this transaction has changed so far, each once. */
+  readonly changes: readonly Change[];
   insert<K extends Kind>(kind: K, record: RecordOf[K]): Promise<void>;
   update<K extends Kind>(kind: K, record: RecordOf[K]): Promise<void>;
   /** Refuses what others use (409). */
@@ -80,12 +80,21 @@ export interface Transaction extends Reader {
   removeGateway(id: string, cascade: boolean): Promise<void>;
   /** Null: back to the built-in ones. */
   setPrices(prices: StoredPrices | null): Promise<void>;
+  /** Puts the configuration back as it was at that revision; tells which API keys keep what ended them since. */
+  restore(revision: number): Promise<readonly KeptKey[]>;
+}
+
+/** An API key that a rollback does not bring back as it was: what was ended for safety's sake stays ended. */
+export interface KeptKey {
+  readonly id: string;
+  readonly name: string;
+  readonly reason: "revoked" | "rotated";
 }
 
 /** In place of a gateway's id: the prices have changed, which belong to none. */
 export const NO_GATEWAY = "";
 
-/** What a revision changed: one API key, one block, or (neither) the rest of a gateway. */
+/** A part of what a revision changed: one API key, one block, or (neither) the rest of a gateway. */
 export interface Change {
   readonly gatewayId: string;
   readonly apiKeyId: string | null;
@@ -102,20 +111,67 @@ export interface ConsistentView extends Reader {
   allBlocks(): Promise<StoredBlock[]>;
 }
 
+export interface WriteOptions {
+  /** Who writes: the subject of the admin token. */
+  readonly subject?: string | null;
+  /** For a write of many records at once; any other is told by what it did to its record. */
+  readonly action?: "rollback" | "apply";
+  /** What the log calls a write of many records. */
+  readonly name?: string;
+  /** For a write of many records: how long it may take. */
+  readonly deadlineMs?: number;
+}
+
 export interface Written<T> {
   readonly value: T;
+  /** The new revision; where nothing changed, the one that stands. */
   readonly revision: number;
-  readonly change: Change;
+  readonly changes: readonly Change[];
+}
+
+export type RevisionAction = "create" | "update" | "delete" | "rollback" | "apply";
+
+/** One entry of the log: who did what to which record. */
+export interface Revision {
+  readonly revision: number;
+  readonly created_at: string;
+  readonly subject: string | null;
+  readonly action: RevisionAction;
+  /** Null: several records. */
+  readonly kind: Kind | null;
+  readonly resource_id: string | null;
+  /** Null: several gateways. */
+  readonly gateway_id: string | null;
+  readonly name: string | null;
+}
+
+/** A record before and after a revision; null where there was none. */
+export interface RecordChange {
+  readonly kind: Kind;
+  readonly id: string;
+  readonly before: RecordOf[Kind] | null;
+  readonly after: RecordOf[Kind] | null;
+}
+
+export interface RevisionQuery {
+  /** Only what changed this gateway. */
+  readonly gatewayId?: string | undefined;
+  readonly limit: number;
+  readonly offset: number;
 }
 
 export interface Store extends Reader {
-  /** Runs one write; when it resolves, the write is durable. */
-  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<Written<T>>;
+  /** Runs one write; when it resolves, the write is durable. One that changes nothing makes no revision. */
+  write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<Written<T>>;
   /** Reads at one revision, whatever is written meanwhile. */
   view<T>(work: (view: ConsistentView) => Promise<T>): Promise<T>;
   revision(): Promise<number>;
   /** Calls `hear` soon after another node wrote, where the database can tell. */
   onAnnouncement(hear: () => void): void;
+  /** Newest first. */
+  listRevisions(query: RevisionQuery): Promise<Page<Revision>>;
+  /** Null for one that never was or is no longer kept. */
+  getRevision(revision: number): Promise<(Revision & { readonly records: readonly RecordChange[] }) | null>;
   /** Notes when API keys were last used, by id. That is no change of the configuration. */
   recordKeyUses(uses: ReadonlyMap<string, string>): Promise<void>;
   /** Adds to the totals of usage, once however often it is called with this batch. No change of the configuration. */

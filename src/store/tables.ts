@@ -23,13 +23,15 @@ export function columnsOf(kind: Kind): string[] {
   return ["id", ...own, ...COLUMNS[kind], "body", "created_at", "updated_at"];
 }
 
-export function toRow<K extends Kind>(kind: K, record: RecordOf[K], cipher: CredentialCipher): Parameter[] {
+export function toRow<K extends Kind>(kind: K, record: RecordOf[K], cipher: CredentialCipher): Row {
   const fields = record as unknown as Record<string, unknown>;
-  return columnsOf(kind).map((column) => {
-    if (column === "body") return JSON.stringify(bodyOf(kind, record, cipher));
+  const row: Row = {};
+  for (const column of columnsOf(kind)) {
     const value = fields[column];
-    return typeof value === "boolean" ? Number(value) : (value as Parameter);
-  });
+    if (column === "body") row[column] = JSON.stringify(bodyOf(kind, record, cipher));
+    else row[column] = typeof value === "boolean" ? Number(value) : (value as Parameter);
+  }
+  return row;
 }
 
 export function fromRow<K extends Kind>(kind: K, row: Row, cipher: CredentialCipher): RecordOf[K] {

@@ -22,8 +22,11 @@ export const ALL = { limit: 1000, offset: 0 };
 const opened: Store[] = [];
 
 /** Opens a store that is closed when the test ends. */
-export function openForTest(url: string, secret = ENCRYPTION_SECRET): Store {
-  const store = openStore(url, new CredentialCipher(secret));
+export function openForTest(
+  url: string,
+  { secret = ENCRYPTION_SECRET, keptRevisions = 10_000 }: { secret?: string; keptRevisions?: number } = {},
+): Store {
+  const store = openStore(url, new CredentialCipher(secret), keptRevisions);
   opened.push(store);
   return store;
 }

@@ -1,4 +1,5 @@
-// Random writes against the store and against a naive oracle in memory: same verdicts, same records, same revisions.
+// Random writes and rollbacks against the store and against a naive oracle in memory: same verdicts, same records,
+// same revisions.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { GatehouseError } from "../../src/base/errors.ts";
@@ -33,8 +34,33 @@ class Oracle {
     blocks: new Map(),
   };
 
+  /** The records at every revision so far, and each API key as it last was. */
+  readonly past = new Map<number, Oracle["records"]>();
+  readonly lastKeys = new Map<string, StoredApiKey>();
+
   constructor(revision: number) {
     this.revision = revision;
+    this.remember();
+  }
+
+  remember(): void {
+    const copies = KINDS.map((kind) => [kind, new Map(this.records[kind])] as const);
+    this.past.set(this.revision, Object.fromEntries(copies) as Oracle["records"]);
+    for (const key of this.all("api_keys")) this.lastKeys.set(key.id, key);
+  }
+
+  /** All as it was, but for blocks and for what ended a key since. */
+  restored(revision: number): Oracle["records"] {
+    const then = this.past.get(revision)!;
+    const keys = [...then.api_keys.values()].map((key) => {
+      const { hash, prefix, active } = this.lastKeys.get(key.id)!;
+      return { ...key, hash, prefix, active };
+    });
+    const blocks = this.all("blocks").filter(({ gateway_id }) => then.gateways.has(gateway_id));
+    const byId = (records: AnyRecord[]) => new Map(records.map((record) => [record.id, record]));
+    const same = KINDS.map((kind) => [kind, new Map(then[kind])] as const);
+    const copies = Object.fromEntries(same) as Oracle["records"];
+    return { ...copies, api_keys: byId(keys), blocks: byId(blocks) };
   }
 
   all<K extends Kind>(kind: K): RecordOf[K][] {
@@ -121,7 +147,8 @@ class Write implements fc.AsyncCommand<Oracle, Store> {
     const expected = step.verdict();
     const outcome = await store.write(step.ask).catch((fault: unknown) => fault);
     if (expected === 0) {
-      expect(outcome).toMatchObject({ revision: ++oracle.revision, change: step.change });
+      expect(outcome).toMatchObject({ revision: ++oracle.revision, changes: [step.change] });
+      oracle.remember();
     } else {
       expect(outcome).toBeInstanceOf(GatehouseError);
       expect((outcome as GatehouseError).status).toBe(expected);
@@ -155,6 +182,48 @@ class FailedWrite implements fc.AsyncCommand<Oracle, Store> {
   toString(): string {
     return "a write that throws";
   }
+}
+
+/** Puts all back as it was at some revision before, be that one of another rollback. */
+class Rollback implements fc.AsyncCommand<Oracle, Store> {
+  readonly #which: number;
+
+  constructor(which: number) {
+    this.#which = which;
+  }
+
+  check(): boolean {
+    return true;
+  }
+
+  async run(oracle: Oracle, store: Store): Promise<void> {
+    const revisions = [...oracle.past.keys()].filter((revision) => revision > 0);
+    const revision = revisions[this.#which % Math.max(1, revisions.length)];
+    if (revision === undefined) return;
+    const expected = oracle.restored(revision);
+    const differs = !Bun.deepEquals(withoutKeyTimes(expected), withoutKeyTimes(oracle.records));
+    const written = await store.write((tx) => tx.restore(revision), { action: "rollback" });
+    expect(written.revision).toBe(differs ? ++oracle.revision : oracle.revision);
+    // A key that is neither as it was then nor as it was just now has a time of its own.
+    for (const key of await store.view((view) => view.allApiKeys())) {
+      const { updated_at } = key;
+      const mixed = !Bun.deepEquals(key, oracle.past.get(revision)?.api_keys.get(key.id));
+      if (mixed)
+        expected.api_keys.set(key.id, { ...expected.api_keys.get(key.id)!, updated_at } as AnyRecord);
+    }
+    oracle.records = expected;
+    if (differs) oracle.remember();
+    await compare(oracle, store);
+  }
+
+  toString(): string {
+    return `rollback ${this.#which}`;
+  }
+}
+
+function withoutKeyTimes(records: Oracle["records"]): unknown {
+  const keys = [...records.api_keys].map(([id, key]) => [id, { ...key, updated_at: "" }] as const);
+  return { ...records, api_keys: new Map(keys) };
 }
 
 async function compare(oracle: Oracle, store: Store): Promise<void> {
@@ -274,6 +343,7 @@ const commands: fc.Arbitrary<fc.AsyncCommand<Oracle, Store>>[] = [
       }),
   ),
   fc.constant(new FailedWrite()),
+  number.map((which) => new Rollback(which)),
 ];
 
 export function describeStoreModel({ database, createEmpty }: StoreMaker): void {

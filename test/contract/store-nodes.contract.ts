@@ -108,7 +108,7 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
     test("another encryption key is refused, and the right one still works", async () => {
       const url = await createEmpty();
       await insertGateways(openForTest(url), 1);
-      const stranger = openForTest(url, "another secret altogether");
+      const stranger = openForTest(url, { secret: "another secret altogether" });
       const fault: unknown = await stranger.revision().catch((reason: unknown) => reason);
       expect(fault).toBeInstanceOf(StoreRefused);
       expect((fault as StoreRefused).message).toContain("ENCRYPTION_KEY");

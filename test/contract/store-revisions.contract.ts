@@ -1,6 +1,5 @@
 // Transactions are all or nothing, revisions count them one by one, and a view stays at one revision.
 import { describe, expect, test } from "bun:test";
-import { KEPT_REVISIONS } from "../../src/store/revisions.ts";
 import type { Transaction } from "../../src/store/store.ts";
 import { ALL, insert, insertWhole, openForTest, type StoreMaker } from "./store-fixture.ts";
 import { apiKeyRecord, blockRecord, gatewayRecord, upstreamRecord, withSql } from "./store-records.ts";
@@ -13,7 +12,7 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       const store = await openEmpty();
       expect(await store.revision()).toBe(0);
       const written = await store.write(async (transaction) => {
-        expect(transaction.change).toBeNull();
+        expect(transaction.changes).toEqual([]);
         await transaction.insert("gateways", gatewayRecord());
         await transaction.insert("gateways", gatewayRecord());
         return "the value";
@@ -30,9 +29,9 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       const store = await openEmpty();
       const { gateway, upstream, service, rule, apiKey } = await insertWhole(store);
       const changeOf = async (work: (transaction: Transaction) => Promise<void>) =>
-        (await store.write(work)).change;
-      const ofGateway = { gatewayId: gateway.id, apiKeyId: null, blockId: null };
-      const ofKey = { gatewayId: gateway.id, apiKeyId: apiKey.id, blockId: null };
+        (await store.write(work)).changes;
+      const ofGateway = [{ gatewayId: gateway.id, apiKeyId: null, blockId: null }];
+      const ofKey = [{ gatewayId: gateway.id, apiKeyId: apiKey.id, blockId: null }];
       expect(await changeOf((tx) => tx.update("gateways", gateway))).toEqual(ofGateway);
       expect(await changeOf((tx) => tx.update("upstreams", upstream))).toEqual(ofGateway);
       expect(await changeOf((tx) => tx.update("services", service))).toEqual(ofGateway);
@@ -40,7 +39,7 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       expect(await changeOf((tx) => tx.update("api_keys", apiKey))).toEqual(ofKey);
       expect(await changeOf((tx) => tx.remove("api_keys", apiKey.id))).toEqual(ofKey);
       const block = blockRecord(gateway.id);
-      const ofBlock = { gatewayId: gateway.id, apiKeyId: null, blockId: block.id };
+      const ofBlock = [{ gatewayId: gateway.id, apiKeyId: null, blockId: block.id }];
       expect(await changeOf((tx) => tx.insert("blocks", block))).toEqual(ofBlock);
       expect(await changeOf((tx) => tx.remove("blocks", block.id))).toEqual(ofBlock);
       expect(await changeOf((tx) => tx.remove("rules", rule.id))).toEqual(ofGateway);
@@ -232,23 +231,51 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       expect(await store.view((view) => view.allBlocks())).toEqual([]);
     });
 
+    test("a write of several records tells each change once, and other nodes hear of all of them", async () => {
+      const store = await openEmpty();
+      const [one, two] = [await insertWhole(store), await insertWhole(store)];
+      const { changes } = await store.write(async (transaction) => {
+        await transaction.update("rules", one.rule);
+        await transaction.update("upstreams", one.upstream);
+        await transaction.update("api_keys", two.apiKey);
+        await transaction.update("gateways", two.gateway);
+      });
+      expect(changes).toEqual([
+        { gatewayId: one.gateway.id, apiKeyId: null, blockId: null },
+        { gatewayId: two.gateway.id, apiKeyId: two.apiKey.id, blockId: null },
+        { gatewayId: two.gateway.id, apiKeyId: null, blockId: null },
+      ]);
+      expect(await store.view((view) => view.changesAfter(2))).toEqual([...changes]);
+      expect(await store.view((view) => view.changesAfter(0))).toHaveLength(4);
+    });
+
+    test("a write that changes nothing makes no revision", async () => {
+      const store = await openEmpty();
+      await insertWhole(store);
+      const written = await store.write(() => Promise.resolve("nothing"));
+      expect(written).toEqual({ value: "nothing", revision: 1, changes: [] });
+      expect(await store.revision()).toBe(1);
+    });
+
     test("what changed too long ago is not told, and its log is pruned", async () => {
       const url = await createEmpty();
-      const store = openForTest(url);
-      for (let made = 0; made < 3; made++) await insert(store, "gateways", gatewayRecord());
-      const far = KEPT_REVISIONS + 199;
-      await withSql(url, (sql) => sql.unsafe(`UPDATE configuration SET revision = ${far}`));
-      const { revision } = await store.write((tx) => tx.insert("gateways", gatewayRecord()));
-      expect(revision).toBe(far + 1);
-      const after = (from: number) => store.view((view) => view.changesAfter(from));
-      expect(await after(far)).toHaveLength(1);
-      expect(await after(revision - KEPT_REVISIONS)).toHaveLength(1);
-      expect(await after(revision - KEPT_REVISIONS - 1)).toBeNull();
-      expect(await after(0)).toBeNull();
-      const rows = (await withSql(url, (sql) => sql.unsafe("SELECT number FROM revisions"))) as {
-        number: number | string;
-      }[];
-      expect(rows.map((row) => Number(row.number))).toEqual([revision]);
+      const store = openForTest(url, { keptRevisions: 5 });
+      for (let made = 0; made < 12; made++) await insert(store, "gateways", gatewayRecord());
+      const numbers = async () =>
+        (
+          (await withSql(url, (sql) => sql.unsafe("SELECT number FROM revisions ORDER BY number"))) as {
+            number: number | string;
+          }[]
+        ).map((row) => Number(row.number));
+      expect(await numbers()).toEqual([6, 7, 8, 9, 10, 11, 12]);
+      // Another node is set to keep more; what the log holds decides.
+      for (const node of [store, openForTest(url)]) {
+        const after = (from: number) => node.view((view) => view.changesAfter(from));
+        expect(await after(11)).toHaveLength(1);
+        expect(await after(5)).toHaveLength(7);
+        expect(await after(4)).toBeNull();
+        expect(await after(0)).toBeNull();
+      }
     });
   });
 }

@@ -2,6 +2,7 @@
 import { afterEach, describe } from "bun:test";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { closeOpened, type StoreMaker } from "./store-fixture.ts";
+import { describeStoreHistory } from "./store-history.contract.ts";
 import { describeStoreModel } from "./store-model.contract.ts";
 import { describeStoreNodes } from "./store-nodes.contract.ts";
 import { temporarySqliteUrl } from "./store-records.ts";
@@ -23,6 +24,7 @@ for (const maker of [sqlite, postgres]) {
     describeStoreRecords(maker);
     describeStoreReferences(maker);
     describeStoreRevisions(maker);
+    describeStoreHistory(maker);
     describeStoreNodes(maker);
     describeStoreModel(maker);
     describeStoreUsage(maker);

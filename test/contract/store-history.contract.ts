@@ -1,0 +1,227 @@
+// The log of revisions tells who did what to which record, and takes the configuration back to any of them.
+import { describe, expect, test } from "bun:test";
+import type { Store } from "../../src/store/store.ts";
+import { ALL, insert, insertWhole, openForTest, refusal, type StoreMaker } from "./store-fixture.ts";
+import {
+  apiKeyRecord,
+  blockRecord,
+  gatewayRecord,
+  serviceRecord,
+  targetRecord,
+  upstreamRecord,
+  withSql,
+} from "./store-records.ts";
+
+const SECRET = "sk-a-credential-that-nobody-may-read";
+const withSecret = (header_value: string) =>
+  targetRecord({ id: "the-target", credentials: { header_name: "Authorization", header_value } });
+
+export function describeStoreHistory({ database, createEmpty }: StoreMaker): void {
+  const openEmpty = async () => openForTest(await createEmpty());
+
+  describe(`${database}: history`, () => {
+    test("every write is told with its time, subject, action and record, newest first", async () => {
+      const store = await openEmpty();
+      const gateway = gatewayRecord({ name: "acme" });
+      await store.write((tx) => tx.insert("gateways", gateway), { subject: "alice" });
+      const upstream = await insert(store, "upstreams", upstreamRecord(gateway.id, { name: "models" }));
+      await store.write((tx) => tx.update("upstreams", { ...upstream, name: "renamed" }), { subject: "bob" });
+      await store.write((tx) => tx.remove("upstreams", upstream.id), { subject: "bob" });
+      const { records, count } = await store.listRevisions(ALL);
+      expect(count).toBe(4);
+      const ofUpstream = { kind: "upstreams", resource_id: upstream.id, gateway_id: gateway.id };
+      const created_at = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
+      expect(records as unknown[]).toEqual([
+        { revision: 4, created_at, subject: "bob", action: "delete", ...ofUpstream, name: "renamed" },
+        { revision: 3, created_at, subject: "bob", action: "update", ...ofUpstream, name: "renamed" },
+        { revision: 2, created_at, subject: null, action: "create", ...ofUpstream, name: "models" },
+        {
+          revision: 1,
+          created_at,
+          subject: "alice",
+          action: "create",
+          kind: "gateways",
+          resource_id: gateway.id,
+          gateway_id: gateway.id,
+          name: "acme",
+        },
+      ]);
+      expect(await store.listRevisions({ limit: 1, offset: 2 })).toEqual({
+        records: [records[2]!],
+        count: 4,
+      });
+    });
+
+    test("a revision holds each record before and after, credentials sealed in the database", async () => {
+      const url = await createEmpty();
+      const store = openForTest(url);
+      const gateway = await insert(store, "gateways", gatewayRecord());
+      const upstream = upstreamRecord(gateway.id, { targets: [withSecret(SECRET)] });
+      await insert(store, "upstreams", upstream);
+      const changed = { ...upstream, targets: [withSecret("sk-another-credential")] };
+      await store.write((tx) => tx.update("upstreams", changed));
+      const entry = { kind: "upstreams" as const, id: upstream.id };
+      expect((await store.getRevision(2))?.records).toEqual([{ ...entry, before: null, after: upstream }]);
+      expect((await store.getRevision(3))?.records).toEqual([{ ...entry, before: upstream, after: changed }]);
+      expect(await store.getRevision(4)).toBeNull();
+      const rows = await withSql(url, (sql) => sql.unsafe("SELECT * FROM revisions"));
+      expect(JSON.stringify(rows)).toContain("header_value");
+      expect(JSON.stringify(rows)).not.toMatch(/sk-|another/);
+    });
+
+    test("several steps on one record in a write are one entry, from the first state to the last", async () => {
+      const store = await openEmpty();
+      const gateway = await insert(store, "gateways", gatewayRecord({ name: "one" }));
+      await store.write(async (tx) => {
+        await tx.update("gateways", { ...gateway, name: "two" });
+        await tx.update("gateways", { ...gateway, name: "three" });
+        const passing = gatewayRecord();
+        await tx.insert("gateways", passing);
+        await tx.removeGateway(passing.id, false);
+      });
+      const after = { ...gateway, name: "three" };
+      expect((await store.getRevision(2))?.records).toEqual([
+        { kind: "gateways", id: gateway.id, before: gateway, after },
+      ]);
+    });
+
+    test("the log of a gateway names what touched it, and no other gateway's", async () => {
+      const store = await openEmpty();
+      const [one, two] = [await insertWhole(store), await insertWhole(store)];
+      await store.write((tx) => tx.update("rules", one.rule));
+      await store.write(
+        async (tx) => {
+          await tx.update("rules", one.rule);
+          await tx.update("rules", two.rule);
+        },
+        { action: "apply", subject: "ci" },
+      );
+      const revisionsOf = async (gatewayId: string) =>
+        (await store.listRevisions({ ...ALL, gatewayId })).records.map(({ revision }) => revision);
+      expect(await revisionsOf(one.gateway.id)).toEqual([4, 3, 1]);
+      expect(await revisionsOf(two.gateway.id)).toEqual([4, 2]);
+      expect(await revisionsOf("%")).toEqual([]);
+      expect(await revisionsOf("no\0where")).toEqual([]);
+      expect((await store.listRevisions({ ...ALL, gatewayId: two.gateway.id })).count).toBe(2);
+      expect((await store.listRevisions(ALL)).records[0]).toMatchObject({
+        action: "apply",
+        subject: "ci",
+        kind: null,
+        resource_id: null,
+        gateway_id: null,
+        name: null,
+      });
+    });
+
+    test("a gateway deleted with all its parts comes back with them, ids, times and keys included", async () => {
+      const store = await openEmpty();
+      const whole = await insertWhole(store);
+      const block = await insert(store, "blocks", blockRecord(whole.gateway.id));
+      await store.write((tx) => tx.removeGateway(whole.gateway.id, true));
+      const { revision, value, changes } = await store.write((tx) => tx.restore(2), { action: "rollback" });
+      expect({ revision, value }).toEqual({ revision: 4, value: [] });
+      expect(changes.map(({ apiKeyId }) => apiKeyId).sort()).toEqual([whole.apiKey.id, null].sort());
+      expect(await store.gatewayParts(whole.gateway.id)).toStrictEqual({
+        gateway: whole.gateway,
+        upstreams: [whole.upstream],
+        services: [whole.service],
+        rules: [whole.rule],
+      });
+      expect(await store.get("api_keys", whole.apiKey.id)).toStrictEqual(whole.apiKey);
+      // Whom a limit refused is no configuration.
+      expect(await store.get("blocks", block.id)).toBeNull();
+      // The rollback is a revision like others, and can be taken back itself.
+      await store.write((tx) => tx.restore(3), { action: "rollback" });
+      expect((await store.list("gateways", ALL)).count).toBe(0);
+    });
+
+    test("what moved between records moves back: subdomains, and the upstream under a service", async () => {
+      const store = await openEmpty();
+      const one = await insert(store, "gateways", gatewayRecord({ subdomain: "acme" }));
+      const two = await insert(store, "gateways", gatewayRecord({ subdomain: "beta" }));
+      const [first, second] = [upstreamRecord(one.id), upstreamRecord(one.id)];
+      await insert(store, "upstreams", first);
+      const service = await insert(store, "services", serviceRecord(one.id, first.id));
+      const then = await store.revision();
+      await insert(store, "upstreams", second);
+      await store.write((tx) => tx.update("services", { ...service, upstream_id: second.id }));
+      await store.write((tx) => tx.remove("upstreams", first.id));
+      await store.write(async (tx) => {
+        await tx.update("gateways", { ...one, subdomain: null });
+        await tx.update("gateways", { ...two, subdomain: "acme" });
+        await tx.update("gateways", { ...one, subdomain: "beta" });
+      });
+      await store.write((tx) => tx.restore(then));
+      expect((await store.list("gateways", ALL)).records).toStrictEqual([one, two]);
+      expect((await store.list("upstreams", ALL)).records).toStrictEqual([first]);
+      expect((await store.list("services", ALL)).records).toStrictEqual([service]);
+    });
+
+    test("what ended a key is not undone: a revoked one stays revoked, of a rotated one the new key stays", async () => {
+      const store = await openEmpty();
+      const { gateway, apiKey } = await insertWhole(store);
+      const other = await insert(store, "api_keys", apiKeyRecord(gateway.id, { name: "other" }));
+      const plain = await insert(store, "api_keys", apiKeyRecord(gateway.id, { name: "plain" }));
+      const then = await store.revision();
+      await store.write((tx) => tx.update("api_keys", { ...apiKey, active: false, name: "gone" }));
+      const rotated = { hash: "new hash", prefix: "gw_newone" };
+      await store.write((tx) => tx.update("api_keys", { ...other, ...rotated, name: "renamed" }));
+      await store.write((tx) => tx.update("api_keys", { ...plain, name: "renamed", policies: [] }));
+      await insert(store, "api_keys", apiKeyRecord(gateway.id, { name: "made since" }));
+      const noon = "2026-01-01T12:00:00.000Z";
+      await store.recordKeyUses(new Map([[plain.id, noon]]));
+      const { value } = await store.write((tx) => tx.restore(then));
+      expect([...value].sort((a, b) => a.name.localeCompare(b.name))).toEqual([
+        { id: apiKey.id, name: apiKey.name, reason: "revoked" },
+        { id: other.id, name: "other", reason: "rotated" },
+      ]);
+      const updated_at = expect.any(String) as string;
+      expect((await store.list("api_keys", ALL)).records).toEqual([
+        { ...apiKey, active: false, updated_at },
+        { ...other, ...rotated, updated_at },
+        { ...plain, last_used_at: noon },
+      ]);
+      // Nothing is left to do, and so nothing is done.
+      expect(await store.write((tx) => tx.restore(then))).toMatchObject({ revision: 8, changes: [] });
+    });
+
+    test("a revision that is pruned, or never was, cannot be gone back to (404), and nothing is changed", async () => {
+      const store = openForTest(await createEmpty(), { keptRevisions: 4 });
+      for (let made = 0; made < 7; made++) await insert(store, "gateways", gatewayRecord());
+      // Whatever of the log has not been cut off yet: only so many are kept.
+      expect((await store.listRevisions(ALL)).records.map(({ revision }) => revision)).toEqual([7, 6, 5, 4]);
+      expect((await store.listRevisions(ALL)).count).toBe(4);
+      expect(await store.getRevision(3)).toBeNull();
+      expect(await store.getRevision(4)).not.toBeNull();
+      for (const revision of [-1, 0, 1, 3, 8, 10_000]) {
+        const fault = await refusal(store.write((tx) => tx.restore(revision)));
+        expect(fault.code).toBe("not_found");
+        expect(fault.message).toContain(`Revision ${revision} is not among the last 4`);
+      }
+      expect(await gateways(store)).toBe(7);
+      await store.write((tx) => tx.restore(4));
+      expect(await gateways(store)).toBe(4);
+    });
+
+    test("revisions of a time before there was history are counted, not told, and not gone back behind", async () => {
+      const url = await createEmpty();
+      const store = openForTest(url);
+      for (let made = 0; made < 3; made++) await insert(store, "gateways", gatewayRecord());
+      await withSql(url, (sql) =>
+        sql.unsafe("UPDATE revisions SET action = NULL, records = NULL, changes = NULL WHERE number <= 2"),
+      );
+      expect((await store.listRevisions(ALL)).records.map(({ revision }) => revision)).toEqual([3]);
+      expect(await store.getRevision(2)).toBeNull();
+      expect(await store.view((view) => view.changesAfter(0))).toHaveLength(3);
+      const fault = await refusal(store.write((tx) => tx.restore(1)));
+      expect(fault.message).toContain("before history was kept");
+      // The last of them is what the first one with history began with.
+      await store.write((tx) => tx.restore(2));
+      expect(await gateways(store)).toBe(2);
+    });
+  });
+}
+
+async function gateways(store: Store): Promise<number> {
+  return (await store.list("gateways", ALL)).count;
+}
