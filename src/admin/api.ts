@@ -15,7 +15,7 @@ import { createAuthenticate } from "./authenticate.ts";
 import { addChildRoutes } from "./child-routes.ts";
 import { renderDocsPage } from "./docs-page.ts";
 import { openApiDocument, registerComponents } from "./openapi.ts";
-import type { RouteTable } from "./operation.ts";
+import type { AdminEnvironment, RouteTable } from "./operation.ts";
 import { addApiKeyRoutes } from "./routes/api-keys.ts";
 import { addBlockRoutes } from "./routes/blocks.ts";
 import { addExplainRoutes } from "./routes/explain.ts";
@@ -24,6 +24,7 @@ import { addPluginRoutes } from "./routes/plugins.ts";
 import { addPriceRoutes } from "./routes/prices.ts";
 import { addProviderRoutes } from "./routes/providers.ts";
 import { addRequestRoutes } from "./routes/requests.ts";
+import { addRevisionRoutes } from "./routes/revisions.ts";
 import { rules } from "./routes/rules.ts";
 import { services } from "./routes/services.ts";
 import { addTargetHealthRoutes } from "./routes/target-health.ts";
@@ -50,13 +51,13 @@ export type AdminApi = (request: Request) => Promise<Response>;
 export function createAdminApi(parts: AdminApiParts): AdminApi {
   const { current, log } = parts;
   const table: RouteTable = {
-    app: new OpenAPIHono({ strict: true }),
+    app: new OpenAPIHono<AdminEnvironment>({ strict: true }),
     maxBodyBytes: parts.maxBodyBytes,
     methodsByPath: new Map(),
   };
   const authenticate = createAuthenticate(parts.secret);
   table.app.use("/api/v1/*", async (context, next) => {
-    await authenticate(context.req.raw.headers.get("authorization"));
+    context.set("subject", await authenticate(context.req.raw.headers.get("authorization")));
     await next();
   });
   addGatewayRoutes(table, current);
@@ -73,6 +74,7 @@ export function createAdminApi(parts: AdminApiParts): AdminApi {
   addRequestRoutes(table, current, parts.requests);
   addTargetHealthRoutes(table, current);
   addTrafficRoutes(table, current, parts.traffic);
+  addRevisionRoutes(table, current);
   addDocuments(table, parts.version);
   const allowedMethods = compileAllowedMethods(table);
   table.app.notFound((context) => {

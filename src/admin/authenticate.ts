@@ -5,7 +5,10 @@ import { GatehouseError } from "../base/errors.ts";
 const MAX_TOKEN_BYTES = 8192;
 const BEARER = /^Bearer +([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)$/i;
 
-export type Authenticate = (authorization: string | null) => Promise<void>;
+const MAX_SUBJECT = 255;
+
+/** Resolves to the subject of the token (`sub`), or null for one that has none. */
+export type Authenticate = (authorization: string | null) => Promise<string | null>;
 
 export function createAuthenticate(secret: string): Authenticate {
   const key = new TextEncoder().encode(secret);
@@ -14,7 +17,8 @@ export function createAuthenticate(secret: string): Authenticate {
     try {
       if (token === null) throw new Error("no usable Authorization header");
       // Only HS256: with `none` or a public-key algorithm the sender would choose how they are checked.
-      await jwtVerify(token, key, { algorithms: ["HS256"] });
+      const { payload } = await jwtVerify(token, key, { algorithms: ["HS256"] });
+      return typeof payload.sub === "string" ? storable(payload.sub) : null;
     } catch (cause) {
       // One sentence whatever the reason: why a token fails is of use to its forger only.
       throw new GatehouseError("unauthorized", "The admin token is missing or was not accepted.", {
@@ -23,6 +27,11 @@ export function createAuthenticate(secret: string): Authenticate {
       });
     }
   };
+}
+
+/** What the log of revisions can hold. PostgreSQL knows no U+0000 and no half of a surrogate pair. */
+function storable(subject: string): string {
+  return subject.slice(0, MAX_SUBJECT).toWellFormed().replaceAll("\0", "\uFFFD");
 }
 
 function tokenFrom(authorization: string | null): string | null {

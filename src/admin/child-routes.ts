@@ -7,8 +7,9 @@ import { refuseUnknownFields, validate } from "../model/validate.ts";
 import type { CurrentConfiguration } from "../snapshot/current.ts";
 import type { RecordOf } from "../store/store.ts";
 import { listQuery, listResponse } from "./list-query.ts";
-import { addOperation, type RouteTable } from "./operation.ts";
-import { refuseReadOnly, withoutFields } from "./record-fields.ts";
+import { readResponse, recordResponse, requireMatch } from "./etag.ts";
+import { addOperation, type Call, type RouteTable } from "./operation.ts";
+import { refuseReadOnly, timeOfChange, withoutFields } from "./record-fields.ts";
 import { requireChild, requireGateway, writeRecord } from "./write.ts";
 
 type ChildKind = "upstreams" | "services" | "rules";
@@ -35,7 +36,6 @@ export function addChildRoutes<K extends ChildKind, Fields>(
   const collection = `/gateways/{gateway_id}/${kind}`;
   const one = `${collection}/{${singular}_id}`;
   const shared = { tag: kind, bodyExample: resource.example };
-  const show = (record: RecordOf[K], init?: ResponseInit) => Response.json(resource.toShown(record), init);
   const ids = (params: Readonly<Record<string, string>>) =>
     [params["gateway_id"] ?? "", params[`${singular}_id`] ?? ""] as const;
 
@@ -61,18 +61,19 @@ export function addChildRoutes<K extends ChildKind, Fields>(
     summary: `Create ${article(singular)}`,
     body: `${schemaName}Input`,
     answer: { status: 201, schema: schemaName, description: "Created; `Location` names it." },
-    handle: async ({ params, body }) => {
+    etag: "created",
+    handle: async ({ params, body, caller }) => {
       const [gateway_id] = ids(params);
       refuseReadOnly(body, READ_ONLY_FIELDS);
       const fields = resource.toStored(validate(resource.schema, body), null);
       const now = new Date().toISOString();
       const record = { id: newId(), gateway_id, ...fields, created_at: now, updated_at: now } as RecordOf[K];
-      await writeRecord(current, async (transaction) => {
+      await writeRecord(current, caller, async (transaction) => {
         await requireGateway(transaction, gateway_id);
         await transaction.insert(kind, record);
         return record;
       });
-      return show(record, {
+      return recordResponse(resource.toShown(record), {
         status: 201,
         headers: { Location: `/api/v1/gateways/${gateway_id}/${kind}/${record.id}` },
       });
@@ -85,15 +86,18 @@ export function addChildRoutes<K extends ChildKind, Fields>(
     path: one,
     summary: `Get ${article(singular)}`,
     answer: { status: 200, schema: schemaName, description: "The record." },
-    handle: async ({ params }) => show(await requireChild(current.store, kind, ...ids(params))),
+    etag: "read",
+    handle: async ({ params, caller }) =>
+      readResponse(caller, resource.toShown(await requireChild(current.store, kind, ...ids(params)))),
   });
 
   const change = async (
-    params: Readonly<Record<string, string>>,
+    { params, caller }: Pick<Call<unknown>, "params" | "caller">,
     next: (before: RecordOf[K]) => JsonObject,
   ) => {
-    const changed = await writeRecord(current, async (transaction) => {
+    const changed = await writeRecord(current, caller, async (transaction) => {
       const before = await requireChild(transaction, kind, ...ids(params));
+      requireMatch(caller, resource.toShown(before));
       const fields = resource.toStored(
         validate(resource.schema, withoutFields(next(before), READ_ONLY_FIELDS)),
         before,
@@ -104,12 +108,12 @@ export function addChildRoutes<K extends ChildKind, Fields>(
         gateway_id,
         ...fields,
         created_at,
-        updated_at: new Date().toISOString(),
+        updated_at: timeOfChange(before),
       } as RecordOf[K];
       await transaction.update(kind, record);
       return record;
     });
-    return show(changed);
+    return recordResponse(resource.toShown(changed));
   };
 
   addOperation(table, {
@@ -119,7 +123,8 @@ export function addChildRoutes<K extends ChildKind, Fields>(
     summary: `Replace ${article(singular)}`,
     body: `${schemaName}Input`,
     answer: { status: 200, schema: schemaName, description: "The record as it is now." },
-    handle: ({ params, body }) => change(params, () => body),
+    etag: "changed",
+    handle: (call) => change(call, () => call.body),
   });
 
   addOperation(table, {
@@ -129,10 +134,11 @@ export function addChildRoutes<K extends ChildKind, Fields>(
     summary: `Change ${article(singular)} (JSON merge patch)`,
     body: `${schemaName}Patch`,
     answer: { status: 200, schema: schemaName, description: "The record as it is now." },
-    handle: ({ params, body }) => {
+    etag: "changed",
+    handle: ({ body, ...call }) => {
       refuseUnknownFields(resource.schema, withoutFields(body, READ_ONLY_FIELDS));
       // Merged into what the client sees, so that a masked credential is kept like any other field.
-      return change(params, (before) => mergePatch(resource.toShown(before), body) as JsonObject);
+      return change(call, (before) => mergePatch(resource.toShown(before), body) as JsonObject);
     },
   });
 
@@ -142,9 +148,11 @@ export function addChildRoutes<K extends ChildKind, Fields>(
     path: one,
     summary: `Delete ${article(singular)}`,
     answer: { status: 204, description: "Gone." },
-    handle: async ({ params }) => {
-      await writeRecord(current, async (transaction) => {
+    etag: "changed",
+    handle: async ({ params, caller }) => {
+      await writeRecord(current, caller, async (transaction) => {
         const record = await requireChild(transaction, kind, ...ids(params));
+        requireMatch(caller, resource.toShown(record));
         await transaction.remove(kind, record.id);
         return record;
       });

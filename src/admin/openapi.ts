@@ -20,6 +20,33 @@ const recordFields = { id: z.uuid(), created_at: time, updated_at: time };
 const childFields = { ...recordFields, gateway_id: z.uuid() };
 const keyFields = { ...childFields, prefix: z.string(), active: z.boolean(), last_used_at: time.nullable() };
 
+const revisionSchema = z.object({
+  revision: z.int(),
+  created_at: time,
+  subject: z.string().nullable().meta({ description: "`sub` of the token that wrote." }),
+  action: z.enum(["create", "update", "delete", "rollback", "apply"]),
+  resource: z.string().meta({ description: "gateway, upstream, …; configuration: several records." }),
+  resource_id: z.string().nullable(),
+  gateway_id: z.string().nullable(),
+  name: z.string().nullable(),
+});
+
+const fieldChanges = z.array(z.object({ path: z.string(), before: z.unknown(), after: z.unknown() }));
+
+/** What is neither a record nor a list of records. */
+const ANSWERS = {
+  RevisionWithDiff: revisionSchema.extend({
+    diff: fieldChanges,
+    diff_left_out: z.int().optional().meta({ description: "Lines that were too many to be told." }),
+  }),
+  Rollback: z.object({
+    revision: z.int(),
+    not_undone: z
+      .array(z.object({ api_key_id: z.string(), name: z.string(), reason: z.enum(["revoked", "rotated"]) }))
+      .meta({ description: "API keys whose end since then stands." }),
+  }),
+};
+
 /** Name, what a client sends (if anything), what it gets, and the key of its list. */
 const RESOURCES = [
   ["Gateway", gatewaySchema, gatewaySchema.extend(recordFields), "gateways"],
@@ -56,6 +83,7 @@ const RESOURCES = [
     }),
     "providers",
   ],
+  ["Revision", null, revisionSchema, "revisions"],
 ] as const;
 
 const whole = z.int().min(0);
@@ -106,6 +134,7 @@ export function registerComponents({ app }: RouteTable): void {
   collect(components, "PricesInput", pricesSchema, "input");
   collect(components, "ExplainInput", explainRequestSchema, "input");
   collect(components, "Explanation", explanationSchema, "output");
+  for (const [name, schema] of Object.entries(ANSWERS)) collect(components, name, schema, "output");
   collect(components, "Error", errorSchema, "output");
   for (const [name, schema] of OBSERVATION_SCHEMAS) collect(components, name, schema, "output");
   for (const [name, schema] of components) app.openAPIRegistry.registerComponent("schemas", name, schema);

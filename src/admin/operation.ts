@@ -8,12 +8,20 @@ import { check } from "../model/validate.ts";
 
 export type Method = "get" | "post" | "put" | "patch" | "delete";
 
+/** Who calls, and under which conditions. */
+export interface Caller {
+  /** The subject of the admin token. */
+  readonly subject: string | null;
+  readonly headers: Headers;
+}
+
 /** What a handler is given: everything already checked but the fields of the body. */
 export interface Call<Query> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   /** The JSON object of the body; an empty one where the operation takes none. */
   readonly body: JsonObject;
+  readonly caller: Caller;
 }
 
 export interface Operation<Query> {
@@ -26,6 +34,8 @@ export interface Operation<Query> {
   /** Name of the component schema the body follows; absent: no body is read. */
   readonly body?: string;
   readonly bodyExample?: unknown;
+  /** The answer has an ETag: it is a record that is read (`If-None-Match`), or one that is changed (`If-Match`). */
+  readonly etag?: "read" | "created" | "changed";
   readonly answer: {
     readonly status: 200 | 201 | 204;
     readonly schema?: string;
@@ -34,8 +44,12 @@ export interface Operation<Query> {
   readonly handle: (call: Call<Query>) => Promise<Response>;
 }
 
+export interface AdminEnvironment {
+  readonly Variables: { readonly subject: string | null };
+}
+
 export interface RouteTable {
-  readonly app: OpenAPIHono;
+  readonly app: OpenAPIHono<AdminEnvironment>;
   readonly maxBodyBytes: number;
   /** Every path template with its methods, for 405 and `Allow`. */
   readonly methodsByPath: Map<string, Method[]>;
@@ -55,7 +69,8 @@ export function addOperation<Query>(table: RouteTable, operation: Operation<Quer
     if (!query.ok)
       throw validationError(query.details.map((detail) => ({ ...detail, path: `?${detail.path}` })));
     const body = operation.body === undefined ? {} : await readJson(context.req.raw, table.maxBodyBytes);
-    return operation.handle({ params: context.req.param(), query: query.value as Query, body });
+    const caller = { subject: context.get("subject"), headers: context.req.raw.headers };
+    return operation.handle({ params: context.req.param(), query: query.value as Query, body, caller });
   });
 }
 
@@ -101,6 +116,7 @@ function describeRoute<Query>(operation: Operation<Query>): RouteConfig & { path
     request: {
       ...(names.length > 0 && { params }),
       ...(operation.query instanceof z.ZodObject && { query: operation.query }),
+      ...preconditionOf(operation),
       ...(operation.body !== undefined && {
         body: { required: true, content: content(operation.body, operation.bodyExample) },
       }),
@@ -109,8 +125,31 @@ function describeRoute<Query>(operation: Operation<Query>): RouteConfig & { path
       [answer.status]: {
         description: answer.description,
         ...(answer.schema !== undefined && { content: content(answer.schema) }),
+        ...(operation.etag !== undefined && answer.status !== 204 && { headers: ETAG_HEADER }),
       },
+      ...(operation.etag === "read" && { 304: { description: "It is still what If-None-Match names." } }),
+      ...(operation.etag === "changed" && {
+        412: { description: "It is no longer what If-Match names.", content: content("Error") },
+      }),
       default: { description: "An error, in the one error shape.", content: content("Error") },
     },
   };
+}
+
+const ETAG_HEADER = {
+  ETag: { description: "The version of the record.", schema: { type: "string" } },
+} as const;
+
+function preconditionOf<Query>({ etag }: Operation<Query>): { headers?: z.ZodObject } {
+  const field = (name: string, description: string) => ({
+    headers: z.object({ [name]: z.string().optional().meta({ description }) }),
+  });
+  if (etag === "read")
+    return field("If-None-Match", "ETags that the caller has: 304 where it is one of them.");
+  if (etag === "changed")
+    return field(
+      "If-Match",
+      "The ETag that the change is meant for, or `*`: 412 where it is another by now.",
+    );
+  return {};
 }

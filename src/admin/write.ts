@@ -3,24 +3,33 @@ import { GatehouseError, validationError } from "../base/errors.ts";
 import { CompileError } from "../snapshot/compile-error.ts";
 import type { CurrentConfiguration } from "../snapshot/current.ts";
 import type { Kind, RecordOf, Transaction } from "../store/store.ts";
+import type { Caller } from "./operation.ts";
 
 export async function writeRecord<T extends { readonly id: string } | null>(
   current: CurrentConfiguration,
+  { subject }: Pick<Caller, "subject">,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
   let writtenId: string | undefined;
   try {
-    return await current.write(async (transaction) => {
-      const record = await work(transaction);
-      writtenId = record?.id;
-      return record;
-    });
+    return await current.write(
+      async (transaction) => {
+        const record = await work(transaction);
+        writtenId = record?.id;
+        return record;
+      },
+      { subject },
+    );
   } catch (fault) {
-    if (!(fault instanceof CompileError)) throw fault;
-    // Another record of the gateway may be what does not compile: then its place is told in full.
-    const prefix = fault.id === writtenId ? "" : `${fault.kind}/${fault.id}.`;
-    throw validationError(fault.details.map(({ path, message }) => ({ path: prefix + path, message })));
+    throw explainCompileFault(fault, ({ kind, id }) => (id === writtenId ? "" : `${kind}/${id}.`));
   }
+}
+
+/** What does not compile is a fault of a field. `placeOf` names the record where that is not the one that was sent. */
+export function explainCompileFault(fault: unknown, placeOf: (fault: CompileError) => string): unknown {
+  if (!(fault instanceof CompileError)) return fault;
+  const place = placeOf(fault);
+  return validationError(fault.details.map(({ path, message }) => ({ path: place + path, message })));
 }
 
 export function notFound(kind: Kind, id: string): GatehouseError {

@@ -37,6 +37,10 @@ export const ERRORS = {
   duplicate: { status: 409, meaning: "The value must be unique and is taken." },
   in_use: { status: 409, meaning: "Others refer to this record; the answer names them." },
   api_key_revoked: { status: 409, meaning: "A revoked API key cannot be changed or rotated." },
+  precondition_failed: {
+    status: 412,
+    meaning: "The record is not the version that If-Match names; read it again.",
+  },
   body_too_large: { status: 413, meaning: "The body is larger than MAX_BODY_BYTES." },
   unsupported_media_type: {
     status: 415,

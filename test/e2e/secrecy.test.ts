@@ -117,6 +117,8 @@ async function readEverything(gatehouse: GatehouseProcess, ids: Record<string, s
       return id;
     }),
   );
+  const { body } = await gatehouse.api("GET", "/revisions");
+  for (const { revision } of body.revisions) apiPaths.push(`/api/v1/revisions/${revision}`);
   const others = ["/api/openapi.json", "/api/docs", "/healthz", "/readyz", "/metrics", "/console"];
   const answers: string[] = [];
   for (const path of [...apiPaths, ...others]) {
@@ -264,6 +266,7 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
       service_id: service,
       rule_id: rule,
       api_key_id: apiKey,
+      revision: "1",
     };
 
     // A masked record sent back, a credential changed, one kept by PATCH, a key rotated: nothing may surface on the way.

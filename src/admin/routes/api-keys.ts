@@ -8,9 +8,10 @@ import { READ_ONLY_FIELDS } from "../../model/record.ts";
 import { unknownNameMessage, validate } from "../../model/validate.ts";
 import type { CurrentConfiguration } from "../../snapshot/current.ts";
 import type { StoredApiKey, Transaction } from "../../store/store.ts";
+import { readResponse, recordResponse, requireMatch } from "../etag.ts";
 import { listQuery, listResponse } from "../list-query.ts";
-import { addOperation, type RouteTable } from "../operation.ts";
-import { refuseReadOnly, withoutFields } from "../record-fields.ts";
+import { addOperation, type Caller, type RouteTable } from "../operation.ts";
+import { refuseReadOnly, timeOfChange, withoutFields } from "../record-fields.ts";
 import { notFound, writeRecord } from "../write.ts";
 
 const KEY_READ_ONLY = [...READ_ONLY_FIELDS, "key", "prefix", "active", "last_used_at"];
@@ -55,7 +56,8 @@ export function addApiKeyRoutes(table: RouteTable, current: CurrentConfiguration
       schema: "ApiKeyWithKey",
       description: "The only answer, with rotation, that holds the key.",
     },
-    handle: async ({ body }) => {
+    etag: "created",
+    handle: async ({ body, caller }) => {
       refuseReadOnly(body, KEY_READ_ONLY);
       const fields = validate(apiKeySchema, body);
       refusePast(fields.expires_at);
@@ -70,7 +72,7 @@ export function addApiKeyRoutes(table: RouteTable, current: CurrentConfiguration
         active: true,
         ...times,
       };
-      await writeRecord(current, async (transaction) => {
+      await writeRecord(current, caller, async (transaction) => {
         if ((await transaction.get("gateways", fields.subject)) === null) {
           throw validationError([{ path: "subject", message: `there is no gateway "${fields.subject}"` }]);
         }
@@ -78,7 +80,7 @@ export function addApiKeyRoutes(table: RouteTable, current: CurrentConfiguration
         return record;
       });
       const headers = { Location: `/api/v1${collection}/${record.id}` };
-      return Response.json({ ...shown(record), key }, { status: 201, headers });
+      return recordResponse(shown(record), { status: 201, headers, extra: { key } });
     },
   });
 
@@ -88,10 +90,11 @@ export function addApiKeyRoutes(table: RouteTable, current: CurrentConfiguration
     tag,
     summary: "Get an API key",
     answer: { status: 200, schema: "ApiKey", description: "The record, without the key itself." },
-    handle: async ({ params }) => {
+    etag: "read",
+    handle: async ({ params, caller }) => {
       const record = await current.store.get("api_keys", idOf(params));
       if (record === null) throw notFound("api_keys", idOf(params));
-      return Response.json(shown(record));
+      return readResponse(caller, shown(record));
     },
   });
 
@@ -102,14 +105,15 @@ export function addApiKeyRoutes(table: RouteTable, current: CurrentConfiguration
     summary: "Change name, policies or expires_at of an API key (JSON merge patch)",
     body: "ApiKeyPatch",
     answer: { status: 200, schema: "ApiKey", description: "The record as it is now." },
-    handle: async ({ params, body }) => {
-      const changed = await writeRecord(current, async (transaction) => {
-        const before = await requireActive(transaction, idOf(params));
-        const record = { ...before, ...patched(before, body), updated_at: new Date().toISOString() };
+    etag: "changed",
+    handle: async ({ params, body, caller }) => {
+      const changed = await writeRecord(current, caller, async (transaction) => {
+        const before = await requireActive(transaction, caller, idOf(params));
+        const record = { ...before, ...patched(before, body), updated_at: timeOfChange(before) };
         await transaction.update("api_keys", record);
         return record;
       });
-      return Response.json(shown(changed));
+      return recordResponse(shown(changed));
     },
   });
 
@@ -119,15 +123,16 @@ export function addApiKeyRoutes(table: RouteTable, current: CurrentConfiguration
     tag,
     summary: "Give an API key a new key; the old one ends at once",
     answer: { status: 200, schema: "ApiKeyWithKey", description: "The record with its new key." },
-    handle: async ({ params }) => {
+    etag: "changed",
+    handle: async ({ params, caller }) => {
       const key = newApiKey();
-      const rotated = await writeRecord(current, async (transaction) => {
-        const before = await requireActive(transaction, idOf(params));
-        const record = { ...before, ...secretOf(key), updated_at: new Date().toISOString() };
+      const rotated = await writeRecord(current, caller, async (transaction) => {
+        const before = await requireActive(transaction, caller, idOf(params));
+        const record = { ...before, ...secretOf(key), updated_at: timeOfChange(before) };
         await transaction.update("api_keys", record);
         return record;
       });
-      return Response.json({ ...shown(rotated), key });
+      return recordResponse(shown(rotated), { extra: { key } });
     },
   });
 
@@ -137,14 +142,15 @@ export function addApiKeyRoutes(table: RouteTable, current: CurrentConfiguration
     tag,
     summary: "Revoke an API key; its record stays",
     answer: { status: 204, description: "Revoked." },
-    handle: async ({ params }) => {
+    etag: "changed",
+    handle: async ({ params, caller }) => {
       const found = await current.store.get("api_keys", idOf(params));
       if (found === null) throw notFound("api_keys", idOf(params));
       // Its rules may be gone by now: what is revoked is not written again.
       if (!found.active) return new Response(null, { status: 204 });
-      await writeRecord(current, async (transaction) => {
-        const before = await requireActive(transaction, found.id);
-        const record = { ...before, active: false, updated_at: new Date().toISOString() };
+      await writeRecord(current, caller, async (transaction) => {
+        const before = await requireActive(transaction, caller, found.id);
+        const record = { ...before, active: false, updated_at: timeOfChange(before) };
         await transaction.update("api_keys", record);
         return record;
       });
@@ -161,9 +167,10 @@ function shown(key: StoredApiKey): ApiKey {
   return withoutFields({ ...key }, ["hash"]) as unknown as ApiKey;
 }
 
-async function requireActive(transaction: Transaction, id: string): Promise<StoredApiKey> {
+async function requireActive(transaction: Transaction, caller: Caller, id: string): Promise<StoredApiKey> {
   const key = await transaction.get("api_keys", id);
   if (key === null) throw notFound("api_keys", id);
+  requireMatch(caller, shown(key));
   if (!key.active) throw new GatehouseError("api_key_revoked", "This API key is revoked; create a new one.");
   return key;
 }

@@ -4,7 +4,7 @@ import type { Counters } from "../../counters/counters.ts";
 import type { CurrentConfiguration } from "../../snapshot/current.ts";
 import type { StoredBlock } from "../../store/store.ts";
 import { listResponse, pageQuery } from "../list-query.ts";
-import { addOperation, type RouteTable } from "../operation.ts";
+import { addOperation, type Caller, type RouteTable } from "../operation.ts";
 import { requireChild, requireGateway, writeRecord } from "../write.ts";
 
 const PAGE = 1000;
@@ -13,8 +13,8 @@ export function addBlockRoutes(table: RouteTable, current: CurrentConfiguration,
   const tag = "blocks";
   const collection = "/gateways/{gateway_id}/blocks";
   const gatewayOf = (params: Readonly<Record<string, string>>) => params["gateway_id"] ?? "";
-  const lift = async (gatewayId: string, blockId: string) => {
-    const block = await writeRecord(current, async (transaction) => {
+  const lift = async (caller: Caller, gatewayId: string, blockId: string) => {
+    const block = await writeRecord(current, caller, async (transaction) => {
       const found = await requireChild(transaction, "blocks", gatewayId, blockId);
       await transaction.remove("blocks", found.id);
       return found;
@@ -42,8 +42,8 @@ export function addBlockRoutes(table: RouteTable, current: CurrentConfiguration,
     tag,
     summary: "Lift a block and clear its count",
     answer: { status: 204, description: "Lifted." },
-    handle: async ({ params }) => {
-      await lift(gatewayOf(params), params["block_id"] ?? "");
+    handle: async ({ params, caller }) => {
+      await lift(caller, gatewayOf(params), params["block_id"] ?? "");
       return new Response(null, { status: 204 });
     },
   });
@@ -54,12 +54,12 @@ export function addBlockRoutes(table: RouteTable, current: CurrentConfiguration,
     tag,
     summary: "Lift every block of a gateway",
     answer: { status: 204, description: "Lifted." },
-    handle: async ({ params }) => {
+    handle: async ({ params, caller }) => {
       const gatewayId = gatewayOf(params);
       await requireGateway(current.store, gatewayId);
       for (;;) {
         const { records } = await current.store.list("blocks", { gatewayId, limit: PAGE, offset: 0 });
-        for (const { id } of records) await lift(gatewayId, id).catch(ignoreGone);
+        for (const { id } of records) await lift(caller, gatewayId, id).catch(ignoreGone);
         if (records.length < PAGE) return new Response(null, { status: 204 });
       }
     },

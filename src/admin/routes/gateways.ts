@@ -7,9 +7,10 @@ import { withPluginIds } from "../../model/plugin-config.ts";
 import { READ_ONLY_FIELDS } from "../../model/record.ts";
 import { refuseUnknownFields, validate } from "../../model/validate.ts";
 import type { CurrentConfiguration } from "../../snapshot/current.ts";
+import { readResponse, recordResponse, requireMatch } from "../etag.ts";
 import { listQuery, listResponse } from "../list-query.ts";
 import { addOperation, type Method, type RouteTable } from "../operation.ts";
-import { refuseReadOnly, withoutFields } from "../record-fields.ts";
+import { refuseReadOnly, timeOfChange, withoutFields } from "../record-fields.ts";
 import { requireGateway, writeRecord } from "../write.ts";
 
 const GATEWAY_EXAMPLE = {
@@ -57,17 +58,18 @@ export function addGatewayRoutes(table: RouteTable, current: CurrentConfiguratio
     body: "GatewayInput",
     bodyExample: GATEWAY_EXAMPLE,
     answer: { status: 201, schema: "Gateway", description: "Created; `Location` names it." },
-    handle: async ({ body }) => {
+    etag: "created",
+    handle: async ({ body, caller }) => {
       refuseReadOnly(body, READ_ONLY_FIELDS);
       const now = new Date().toISOString();
       const fields = validate(gatewaySchema, body);
       const required_plugins = withPluginIds(fields.required_plugins, [], newId);
       const gateway: Gateway = { id: newId(), ...fields, required_plugins, created_at: now, updated_at: now };
-      await writeRecord(current, async (transaction) => {
+      await writeRecord(current, caller, async (transaction) => {
         await transaction.insert("gateways", gateway);
         return gateway;
       });
-      return Response.json(showGateway(gateway), {
+      return recordResponse(showGateway(gateway), {
         status: 201,
         headers: { Location: `/api/v1/gateways/${gateway.id}` },
       });
@@ -80,8 +82,9 @@ export function addGatewayRoutes(table: RouteTable, current: CurrentConfiguratio
     tag,
     summary: "Get a gateway",
     answer: { status: 200, schema: "Gateway", description: "The record." },
-    handle: async ({ params }) =>
-      Response.json(showGateway(await requireGateway(current.store, idOf(params)))),
+    etag: "read",
+    handle: async ({ params, caller }) =>
+      readResponse(caller, showGateway(await requireGateway(current.store, idOf(params)))),
   });
 
   const addChange = (
@@ -98,9 +101,11 @@ export function addGatewayRoutes(table: RouteTable, current: CurrentConfiguratio
       body: schema,
       bodyExample: GATEWAY_EXAMPLE,
       answer: { status: 200, schema: "Gateway", description: "The record as it is now." },
-      handle: async ({ params, body }) => {
-        const changed = await writeRecord(current, async (transaction) => {
+      etag: "changed",
+      handle: async ({ params, body, caller }) => {
+        const changed = await writeRecord(current, caller, async (transaction) => {
           const before = await requireGateway(transaction, idOf(params));
+          requireMatch(caller, showGateway(before));
           refuseUnknownFields(gatewaySchema, withoutFields(body, READ_ONLY_FIELDS));
           const fields = validate(
             gatewaySchema,
@@ -108,12 +113,12 @@ export function addGatewayRoutes(table: RouteTable, current: CurrentConfiguratio
           );
           const { id, created_at } = before;
           const required_plugins = withPluginIds(fields.required_plugins, before.required_plugins, newId);
-          const updated_at = new Date().toISOString();
+          const updated_at = timeOfChange(before);
           const gateway: Gateway = { id, ...fields, required_plugins, created_at, updated_at };
           await transaction.update("gateways", gateway);
           return gateway;
         });
-        return Response.json(showGateway(changed));
+        return recordResponse(showGateway(changed));
       },
     });
   addChange("post", "Change a gateway: the fields present change", "GatewayPatch", mergePatch);
@@ -127,9 +132,11 @@ export function addGatewayRoutes(table: RouteTable, current: CurrentConfiguratio
     summary: "Delete a gateway; with parts only by ?cascade=true",
     query: deleteQuery,
     answer: { status: 204, description: "Gone." },
-    handle: async ({ params, query }) => {
-      await writeRecord(current, async (transaction) => {
+    etag: "changed",
+    handle: async ({ params, query, caller }) => {
+      await writeRecord(current, caller, async (transaction) => {
         const gateway = await requireGateway(transaction, idOf(params));
+        requireMatch(caller, showGateway(gateway));
         await transaction.removeGateway(gateway.id, query.cascade === "true");
         return gateway;
       });

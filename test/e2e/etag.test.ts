@@ -1,0 +1,158 @@
+// ETag and preconditions: a change is made to the version that its sender has seen, or not at all.
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import {
+  create,
+  createChain,
+  expectError,
+  RESOURCES,
+  STORES,
+  type Chain,
+  type ResourceExample,
+} from "../support/admin-fixtures.ts";
+import {
+  startGatehouseProcess,
+  waitFor,
+  type ApiAnswer,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+
+setDefaultTimeout(60_000);
+
+const etagOf = ({ headers }: ApiAnswer) => headers.get("etag") ?? "";
+
+describe.each(STORES)("ETag over %s", (_, environment) => {
+  let gatehouse: GatehouseProcess;
+  let chain: Chain;
+  beforeAll(async () => {
+    gatehouse = await startGatehouseProcess({ env: await environment() });
+    chain = await createChain(gatehouse);
+  });
+  afterAll(() => gatehouse.stop());
+
+  const made = async ({ collection, minimal }: ResourceExample) => {
+    const answer = await gatehouse.api("POST", collection(chain), minimal(chain));
+    expect(answer.status).toBe(201);
+    return { answer, path: `${collection(chain)}/${answer.body.id as string}` };
+  };
+
+  test.each(RESOURCES)(
+    "$singular: every answer with the record has one, and it is the same one",
+    async (resource) => {
+      const { answer, path } = await made(resource);
+      const read = await gatehouse.api("GET", path);
+      expect(etagOf(read)).toMatch(/^"[!#-~]+"$/);
+      expect(etagOf(answer)).toBe(etagOf(read));
+      const changed = await gatehouse.api("PATCH", path, { name: "changed" });
+      expect(etagOf(changed)).not.toBe(etagOf(read));
+      expect(etagOf(await gatehouse.api("GET", path))).toBe(etagOf(changed));
+      // Nothing but the time of the change is new, and yet it is another version.
+      const same = await gatehouse.api("PATCH", path, { name: "changed" });
+      expect(etagOf(same)).not.toBe(etagOf(changed));
+      expect(same.body.updated_at > changed.body.updated_at).toBe(true);
+      const head = await fetch(`${gatehouse.adminUrl}/api/v1${path}`, {
+        method: "HEAD",
+        headers: { Authorization: `Bearer ${gatehouse.token}` },
+      });
+      expect(head.headers.get("etag")).toBe(etagOf(same));
+    },
+  );
+
+  test.each(RESOURCES)("$singular: If-None-Match answers 304 to whoever has it already", async (resource) => {
+    const { answer, path } = await made(resource);
+    const tag = etagOf(answer);
+    const status = async (field: string) =>
+      (await gatehouse.api("GET", path, undefined, { "If-None-Match": field })).status;
+    for (const field of [tag, "*", `W/${tag}`, `"other", ${tag}`, `"a,b",W/${tag} , "c"`])
+      expect({ field, status: await status(field) }).toEqual({ field, status: 304 });
+    for (const field of ['"other"', tag.slice(1, -1), "", `"${tag.slice(1, -1).toUpperCase()}x"`])
+      expect({ field, status: await status(field) }).toEqual({ field, status: 200 });
+    const unchanged = await gatehouse.api("GET", path, undefined, { "If-None-Match": tag });
+    expect(unchanged.body).toBeNull();
+    expect(etagOf(unchanged)).toBe(tag);
+  });
+
+  test.each(RESOURCES)("$singular: If-Match lets a change through to that version only", async (resource) => {
+    const { answer, path } = await made(resource);
+    const stale = etagOf(answer);
+    const { body, ...first } = await gatehouse.api("PATCH", path, { name: "1" }, { "If-Match": stale });
+    expect(first.status).toBe(200);
+    const tag = etagOf({ body, ...first });
+    const writes: [string, string, unknown][] = [["PATCH", path, { name: "2" }]];
+    if (resource.singular === "API key") writes.push(["POST", `${path}/rotate`, undefined]);
+    else writes.push(["PUT", path, body]);
+    if (resource.singular === "gateway") writes.push(["POST", path, { name: "3" }]);
+    writes.push(["DELETE", path, undefined]);
+    for (const [method, place, sent] of writes) {
+      for (const field of [stale, `W/${tag}`, '"other"', "rubbish", ""]) {
+        const refused = await gatehouse.api(method, place, sent, { "If-Match": field });
+        expectError(refused, 412, "precondition_failed");
+        expect(etagOf(refused)).toBe(tag);
+      }
+      expectError(
+        await gatehouse.api(method, place, sent, { "If-None-Match": "*" }),
+        412,
+        "precondition_failed",
+      );
+    }
+    expect((await gatehouse.api("GET", path)).body).toEqual(body);
+    let current = tag;
+    for (const [method, place, sent] of writes) {
+      const done = await gatehouse.api(method, place, sent, { "If-Match": `"other", ${current}` });
+      expect(done.status).toBe(method === "DELETE" ? 204 : 200);
+      current = etagOf(done);
+    }
+  });
+
+  test("If-Match: * lets a change through to whatever is there; what is not there is 404", async () => {
+    const { path } = await made(RESOURCES[0]!);
+    expect((await gatehouse.api("PATCH", path, { name: "any" }, { "If-Match": "*" })).status).toBe(200);
+    expect((await gatehouse.api("DELETE", path, undefined, { "If-Match": " * " })).status).toBe(204);
+    expectError(await gatehouse.api("PATCH", path, { name: "gone" }, { "If-Match": "*" }), 404, "not_found");
+  });
+
+  test("of many changes at once that saw one version, exactly one is made", async () => {
+    const { answer, path } = await made(RESOURCES[0]!);
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        gatehouse.api("PATCH", path, { name: `writer ${index}` }, { "If-Match": etagOf(answer) }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(11).fill(412)]);
+    const winner = answers.find(({ status }) => status === 200);
+    expect((await gatehouse.api("GET", path)).body.name).toBe(winner?.body.name);
+  });
+
+  test("a key in use is another representation, but still the version that a change is meant for", async () => {
+    const key = await create(gatehouse, "/iam/api-keys", { name: "used", subject: chain.gateway });
+    const path = `/iam/api-keys/${key.id}`;
+    const before = etagOf(await gatehouse.api("GET", path));
+    await fetch(`${gatehouse.proxyUrl}/v1/chat/completions`, { headers: { "X-GW-API-Key": key.key } });
+    const used = await waitFor(async () => {
+      const found = await gatehouse.api("GET", path);
+      return found.body.last_used_at === null ? null : found;
+    });
+    expect(etagOf(used)).not.toBe(before);
+    expect((await gatehouse.api("GET", path, undefined, { "If-None-Match": before })).status).toBe(200);
+    expect((await gatehouse.api("PATCH", path, { name: "n" }, { "If-Match": before })).status).toBe(200);
+    const stale = await gatehouse.api("PATCH", path, { name: "m" }, { "If-Match": etagOf(used) });
+    expectError(stale, 412, "precondition_failed");
+  });
+
+  test("the OpenAPI document names the preconditions and their answers", async () => {
+    const document = (await (
+      await fetch(`${gatehouse.adminUrl}/api/openapi.json`)
+    ).json()) as ApiAnswer["body"];
+    const { get, put, delete: remove } = document.paths["/api/v1/gateways/{gateway_id}/rules/{rule_id}"];
+    const headersOf = (operation: ApiAnswer["body"]) =>
+      operation.parameters
+        .filter((each: { in: string }) => each.in === "header")
+        .map((each: { name: string }) => each.name);
+    expect(headersOf(get)).toEqual(["If-None-Match"]);
+    expect(headersOf(put)).toEqual(["If-Match"]);
+    expect(headersOf(remove)).toEqual(["If-Match"]);
+    expect(get.responses["200"].headers.ETag).toBeDefined();
+    expect(get.responses["304"]).toBeDefined();
+    expect(put.responses["412"]).toBeDefined();
+    expect(document.paths["/api/v1/revisions/{revision}/rollback"].post).toBeDefined();
+  });
+});

@@ -1,0 +1,276 @@
+// The time machine at the Admin API: every write is told, and the configuration goes back to any of them.
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { SignJWT } from "jose";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import {
+  create,
+  createChain,
+  expectError,
+  expectFaultsAt,
+  OPENAI_TARGET,
+  STORES,
+} from "../support/admin-fixtures.ts";
+import {
+  startGatehouseProcess,
+  temporaryDirectory,
+  TEST_SECRET,
+  waitFor,
+  type ApiAnswer,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+
+setDefaultTimeout(60_000);
+
+type Diff = { path: string; before: unknown; after: unknown }[];
+
+async function tokenOf(claims: Record<string, unknown>): Promise<Record<string, string>> {
+  const key = new TextEncoder().encode(TEST_SECRET);
+  const token = await new SignJWT(claims).setProtectedHeader({ alg: "HS256" }).sign(key);
+  return { Authorization: `Bearer ${token}` };
+}
+
+async function latest(gatehouse: GatehouseProcess): Promise<ApiAnswer["body"]> {
+  return (await gatehouse.api("GET", "/revisions?limit=1")).body.revisions[0];
+}
+
+async function diffOf(gatehouse: GatehouseProcess, revision: number): Promise<Diff> {
+  return (await gatehouse.api("GET", `/revisions/${revision}`)).body.diff as Diff;
+}
+
+/** Every record there is, as the Admin API shows it. */
+async function everything(gatehouse: GatehouseProcess): Promise<unknown[]> {
+  const { body } = await gatehouse.api("GET", "/gateways?limit=1000");
+  const found: unknown[] = [
+    body.gateways,
+    (await gatehouse.api("GET", "/iam/api-keys?limit=1000")).body.api_keys,
+  ];
+  for (const { id } of body.gateways)
+    for (const kind of ["upstreams", "services", "rules"])
+      found.push((await gatehouse.api("GET", `/gateways/${id}/${kind}?limit=1000`)).body[kind]);
+  return found;
+}
+
+describe.each(STORES)("revisions over %s", (_, environment) => {
+  let gatehouse: GatehouseProcess;
+  beforeAll(async () => {
+    gatehouse = await startGatehouseProcess({ env: await environment() });
+  });
+  afterAll(() => gatehouse.stop());
+
+  test("every write is listed with its subject, action and record, newest first, and by gateway", async () => {
+    const alice = await tokenOf({ sub: "alice" });
+    const { body: gateway } = await gatehouse.api("POST", "/gateways", { name: "told" }, alice);
+    const path = `/gateways/${gateway.id}`;
+    await gatehouse.api("PATCH", path, { require_api_key: true }, await tokenOf({ sub: 7 }));
+    const key = await create(gatehouse, "/iam/api-keys", { name: "k", subject: gateway.id });
+    await gatehouse.api("DELETE", `${path}?cascade=true`, undefined, alice);
+    const { status, body } = await gatehouse.api("GET", `/revisions?gateway_id=${gateway.id}`);
+    expect(status).toBe(200);
+    const first = body.revisions.at(-1).revision as number;
+    const entry = (offset: number, fields: object) => ({
+      revision: first + offset,
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      resource: "gateway",
+      resource_id: gateway.id,
+      gateway_id: gateway.id,
+      name: "told",
+      ...fields,
+    });
+    expect(body).toEqual({
+      revisions: [
+        entry(3, { action: "delete", subject: "alice" }),
+        entry(2, {
+          action: "create",
+          subject: "admin",
+          resource: "api_key",
+          resource_id: key.id,
+          name: "k",
+        }),
+        entry(1, { action: "update", subject: null }),
+        entry(0, { action: "create", subject: "alice" }),
+      ],
+      count: 4,
+      limit: 100,
+      offset: 0,
+    });
+    const paged = await gatehouse.api("GET", `/revisions?gateway_id=${gateway.id}&limit=1&offset=2`);
+    expect(paged.body.revisions).toEqual([body.revisions[2]]);
+    expect(paged.body.count).toBe(4);
+  });
+
+  test("a revision tells its diff by field; credentials are masked, keys never shown", async () => {
+    const chain = await createChain(gatehouse, "diffs");
+    const place = `/gateways/${chain.gateway}/upstreams/${chain.upstream}`;
+    const made = await gatehouse.api("GET", "/revisions?limit=3");
+    const created = await diffOf(gatehouse, made.body.revisions[2].revision);
+    expect(created.find(({ path }) => path === "name")).toEqual({
+      path: "name",
+      before: null,
+      after: "models",
+    });
+    const targets = created.find(({ path }) => path === "targets")?.after as (typeof OPENAI_TARGET)[];
+    expect(targets[0]?.credentials.header_value).toBe("Bea***mnop");
+    const secret = "Bearer sk-another-secret-mnop"; // the mask is the same: a change all the same
+    await gatehouse.api("PATCH", place, {
+      targets: [
+        { ...OPENAI_TARGET, weight: 7, credentials: { header_name: "Authorization", header_value: secret } },
+      ],
+      timeouts: { total: 5000 },
+    });
+    const { body, headers } = await gatehouse.api("GET", `/revisions/${(await latest(gatehouse)).revision}`);
+    expect(body).toMatchObject({ action: "update", resource: "upstream", resource_id: chain.upstream });
+    expect((body.diff as Diff).sort((a, b) => (a.path < b.path ? -1 : 1))).toEqual([
+      { path: "targets[0].credentials.header_value", before: "Bea***mnop", after: "Bea***mnop" },
+      { path: "targets[0].id", before: expect.any(String), after: expect.any(String) },
+      { path: "targets[0].weight", before: 1, after: 7 },
+      { path: "timeouts.total", before: null, after: 5000 },
+    ]);
+    expect(headers.get("etag")).toMatch(/^".+"$/);
+    const key = await create(gatehouse, "/iam/api-keys", { name: "k", subject: chain.gateway });
+    const rotated = await gatehouse.api("POST", `/iam/api-keys/${key.id}/rotate`);
+    expect(await diffOf(gatehouse, (await latest(gatehouse)).revision)).toEqual([
+      { path: "prefix", before: key.prefix, after: rotated.body.prefix },
+    ]);
+    await gatehouse.api("DELETE", `/gateways/${chain.gateway}?cascade=true`);
+    const gone = await gatehouse.api("GET", `/revisions/${(await latest(gatehouse)).revision}`);
+    const paths = (gone.body.diff as Diff).map(({ path }) => path);
+    expect(paths).toContain("name");
+    expect(paths).toContain(`rules/${chain.rule}.path`);
+    expect(paths).toContain(`api_keys/${key.id}.name`);
+    expect(JSON.stringify(gone.body)).not.toMatch(/hash|another-secret/);
+  });
+
+  test("a rollback puts everything back as it was: ids, times, fields; and can be rolled back itself", async () => {
+    const chain = await createChain(gatehouse, "to be put back");
+    const key = await create(gatehouse, "/iam/api-keys", {
+      name: "k",
+      subject: chain.gateway,
+      policies: [chain.rule],
+    });
+    const revision = (await latest(gatehouse)).revision as number;
+    const before = await everything(gatehouse);
+    await gatehouse.api("PATCH", `/gateways/${chain.gateway}`, { name: "changed", subdomain: "changed" });
+    await gatehouse.api("PATCH", `/gateways/${chain.gateway}/rules/${chain.rule}`, { path: "/other" });
+    await create(gatehouse, "/gateways", { name: "new since" });
+    await gatehouse.api("DELETE", `/gateways/${chain.gateway}?cascade=true`);
+    const after = await everything(gatehouse);
+    const back = await gatehouse.api("POST", `/revisions/${revision}/rollback`);
+    expect(back).toMatchObject({ status: 200, body: { revision: revision + 5, not_undone: [] } });
+    expect(await everything(gatehouse)).toEqual(before);
+    expect(await latest(gatehouse)).toMatchObject({
+      revision: revision + 5,
+      action: "rollback",
+      subject: "admin",
+      resource: "configuration",
+      resource_id: null,
+      gateway_id: null,
+      name: `revision ${revision}`,
+    });
+    // In force at once, for requests too.
+    const call = await fetch(`${gatehouse.proxyUrl}/other`, { headers: { "X-GW-API-Key": key.key } });
+    expect(call.status).toBe(404);
+    expect((await call.json()) as object).toMatchObject({ code: "rule_not_found" });
+    const again = await gatehouse.api("POST", `/revisions/${revision}/rollback`);
+    expect(again.body.revision).toBe(revision + 5);
+    const forth = await gatehouse.api("POST", `/revisions/${revision + 4}/rollback`);
+    expect(forth.body.revision).toBe(revision + 6);
+    expect(await everything(gatehouse)).toEqual(after);
+  });
+
+  test("a revoked key stays revoked and a rotated one keeps its new key; the answer says so", async () => {
+    const gateway = await create(gatehouse, "/gateways", { name: "keys" });
+    const make = (name: string) => create(gatehouse, "/iam/api-keys", { name, subject: gateway.id });
+    const [revoked, rotated] = [await make("revoked"), await make("rotated")];
+    const { revision } = await latest(gatehouse);
+    await gatehouse.api("PATCH", `/iam/api-keys/${rotated.id}`, { name: "renamed" });
+    const fresh = await gatehouse.api("POST", `/iam/api-keys/${rotated.id}/rotate`);
+    await gatehouse.api("DELETE", `/iam/api-keys/${revoked.id}`);
+    const { status, body } = await gatehouse.api("POST", `/revisions/${revision}/rollback`);
+    expect(status).toBe(200);
+    expect(body.not_undone).toContainEqual({ api_key_id: revoked.id, name: "revoked", reason: "revoked" });
+    expect(body.not_undone).toContainEqual({ api_key_id: rotated.id, name: "rotated", reason: "rotated" });
+    expect(body.not_undone).toHaveLength(2);
+    expect((await gatehouse.api("GET", `/iam/api-keys/${revoked.id}`)).body.active).toBe(false);
+    const { body: now } = await gatehouse.api("GET", `/iam/api-keys/${rotated.id}`);
+    expect(now).toMatchObject({ name: "rotated", prefix: fresh.body.prefix, active: true });
+    const call = (key: string) =>
+      fetch(`${gatehouse.proxyUrl}/v1/models`, { headers: { "X-GW-API-Key": key } });
+    expect((await call(revoked.key)).status).toBe(401);
+    expect((await call(rotated.key)).status).toBe(401);
+    expect((await call(fresh.body.key)).status).toBe(200);
+  });
+
+  test("a revision that is not there is 404, whatever its number; rollback takes no other method", async () => {
+    for (const number of ["0", "999999", "-1", "x", "1e3", "1234567890123456", "%00"]) {
+      expectError(await gatehouse.api("GET", `/revisions/${number}`), 404, "not_found");
+      expectError(await gatehouse.api("POST", `/revisions/${number}/rollback`), 404, "not_found");
+    }
+    const missing = await gatehouse.api("POST", "/revisions/999999/rollback");
+    expect(missing.body.error).toBe(
+      "Revision 999999 is not among the last 10000 that are kept; nothing was changed.",
+    );
+    expectError(await gatehouse.api("GET", "/revisions/1/rollback"), 405, "method_not_allowed");
+    expectError(await gatehouse.api("GET", "/revisions?limit=0"), 400, "validation_failed");
+  });
+});
+
+describe("a rollback", () => {
+  test("comes into force in every node", async () => {
+    const one = await startGatehouseProcess();
+    const two = await startGatehouseProcess({ dataDir: one.dataDir, keepData: true });
+    try {
+      const chain = await createChain(one, "shared");
+      const { revision } = await latest(one);
+      await one.api("DELETE", `/gateways/${chain.gateway}?cascade=true`);
+      const isServed = async () => (await fetch(`${two.proxyUrl}/v1/chat/completions`)).status === 405;
+      await waitFor(async () => ((await isServed()) ? null : true));
+      await one.api("POST", `/revisions/${revision}/rollback`);
+      await waitFor(async () => ((await isServed()) ? true : null));
+    } finally {
+      await two.stop();
+      await one.stop();
+    }
+  });
+
+  test("that does not compile any more is refused whole, naming the record at fault", async () => {
+    const directory = temporaryDirectory();
+    const plugin = join(directory, "greeter.ts");
+    const source = `import { definePlugin, z } from "gatehouse/sdk";
+      export default definePlugin({ name: "greeter", description: "d", stages: ["pre_request"], settings: z.object({}),
+        create: () => ({ pre_request() {} }) });`;
+    await Bun.write(plugin, source);
+    const gatehouse = await startGatehouseProcess({ env: { PLUGINS_DIR: directory } });
+    try {
+      const required_plugins = [{ name: "greeter", stage: "pre_request" }];
+      const gateway = await create(gatehouse, "/gateways", { name: "greeted", required_plugins });
+      await gatehouse.api("PATCH", `/gateways/${gateway.id}`, { required_plugins: [], name: "plain" });
+      rmSync(directory, { recursive: true });
+      await waitFor(async () => ((await gatehouse.api("GET", "/plugins")).body.count === 2 ? true : null));
+      const refused = await gatehouse.api("POST", "/revisions/1/rollback");
+      expectFaultsAt(refused, `gateways/${gateway.id}.required_plugins[0].name`);
+      expect((await gatehouse.api("GET", `/gateways/${gateway.id}`)).body.name).toBe("plain");
+      expect((await latest(gatehouse)).revision).toBe(2);
+    } finally {
+      await gatehouse.stop();
+    }
+  });
+
+  test("to a revision that REVISIONS_KEPT let go is 404", async () => {
+    const gatehouse = await startGatehouseProcess({ env: { REVISIONS_KEPT: "3" } });
+    try {
+      for (let made = 1; made <= 5; made++) await create(gatehouse, "/gateways", { name: `g${made}` });
+      expect((await gatehouse.api("GET", "/revisions")).body).toMatchObject({
+        count: 3,
+        revisions: [{ revision: 5 }, { revision: 4 }, { revision: 3 }],
+      });
+      const refused = await gatehouse.api("POST", "/revisions/2/rollback");
+      expectError(refused, 404, "not_found");
+      expect(refused.body.error).toContain("not among the last 3");
+      expect((await gatehouse.api("POST", "/revisions/3/rollback")).body.revision).toBe(6);
+      expect((await gatehouse.api("GET", "/gateways")).body.count).toBe(3);
+    } finally {
+      await gatehouse.stop();
+    }
+  });
+});
