@@ -19,6 +19,7 @@ import type { AdminEnvironment, RouteTable } from "./operation.ts";
 import { addApiKeyRoutes } from "./routes/api-keys.ts";
 import { addBlockRoutes } from "./routes/blocks.ts";
 import { addExplainRoutes } from "./routes/explain.ts";
+import { addExportRoutes } from "./routes/export.ts";
 import { addGatewayRoutes } from "./routes/gateways.ts";
 import { addPluginRoutes } from "./routes/plugins.ts";
 import { addPriceRoutes } from "./routes/prices.ts";
@@ -75,6 +76,7 @@ export function createAdminApi(parts: AdminApiParts): AdminApi {
   addTargetHealthRoutes(table, current);
   addTrafficRoutes(table, current, parts.traffic);
   addRevisionRoutes(table, current);
+  addExportRoutes(table, current);
   addDocuments(table, parts.version);
   const allowedMethods = compileAllowedMethods(table);
   table.app.notFound((context) => {

@@ -4,6 +4,7 @@ import { ERRORS } from "../base/errors.ts";
 import { WIRE_FORMATS } from "../base/wire-format.ts";
 import { apiKeySchema } from "../model/api-key.ts";
 import { explainRequestSchema, explanationSchema } from "../model/explanation.ts";
+import { documentSchema } from "../model/document.ts";
 import { gatewaySchema } from "../model/gateway.ts";
 import { PLUGIN_STAGES } from "../model/plugin-config.ts";
 import { pricesSchema } from "../model/price.ts";
@@ -38,6 +39,19 @@ const ANSWERS = {
   RevisionWithDiff: revisionSchema.extend({
     diff: fieldChanges,
     diff_left_out: z.int().optional().meta({ description: "Lines that were too many to be told." }),
+  }),
+  Applied: z.object({
+    changes: z.array(
+      z.object({
+        action: z.enum(["create", "update", "delete", "none"]),
+        resource: z.enum(["gateway", "upstream", "service", "rule", "api_key"]),
+        gateway: z.string(),
+        name: z.string(),
+        diff: fieldChanges,
+        key: z.string().optional().meta({ description: "Of a new API key without key_sha256, this once." }),
+      }),
+    ),
+    revision: z.int(),
   }),
   Rollback: z.object({
     revision: z.int(),
@@ -134,6 +148,7 @@ export function registerComponents({ app }: RouteTable): void {
   collect(components, "PricesInput", pricesSchema, "input");
   collect(components, "ExplainInput", explainRequestSchema, "input");
   collect(components, "Explanation", explanationSchema, "output");
+  collect(components, "DocumentInput", documentSchema, "input");
   for (const [name, schema] of Object.entries(ANSWERS)) collect(components, name, schema, "output");
   collect(components, "Error", errorSchema, "output");
   for (const [name, schema] of OBSERVATION_SCHEMAS) collect(components, name, schema, "output");

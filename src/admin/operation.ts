@@ -4,6 +4,7 @@ import { z } from "zod";
 import { GatehouseError, validationError } from "../base/errors.ts";
 import { parseJsonObject, type JsonObject } from "../base/json.ts";
 import { readBody } from "../base/read-body.ts";
+import { parseYamlObject } from "../base/yaml.ts";
 import { check } from "../model/validate.ts";
 
 export type Method = "get" | "post" | "put" | "patch" | "delete";
@@ -34,6 +35,8 @@ export interface Operation<Query> {
   /** Name of the component schema the body follows; absent: no body is read. */
   readonly body?: string;
   readonly bodyExample?: unknown;
+  /** Body and answer may be YAML as well. */
+  readonly yaml?: true;
   /** The answer has an ETag: it is a record that is read (`If-None-Match`), or one that is changed (`If-Match`). */
   readonly etag?: "read" | "created" | "changed";
   readonly answer: {
@@ -56,6 +59,7 @@ export interface RouteTable {
 }
 
 const noQuery = z.strictObject({});
+const YAML_TYPES = /^(application|text)\/(x-)?yaml\s*(;|$)/i;
 const JSON_TYPES = /^application\/(merge-patch\+)?json\s*(;|$)/i;
 
 export function addOperation<Query>(table: RouteTable, operation: Operation<Query>): void {
@@ -68,7 +72,10 @@ export function addOperation<Query>(table: RouteTable, operation: Operation<Quer
     const query = check<unknown>(operation.query ?? noQuery, context.req.query());
     if (!query.ok)
       throw validationError(query.details.map((detail) => ({ ...detail, path: `?${detail.path}` })));
-    const body = operation.body === undefined ? {} : await readJson(context.req.raw, table.maxBodyBytes);
+    const body =
+      operation.body === undefined
+        ? {}
+        : await readObject(context.req.raw, table.maxBodyBytes, operation.yaml);
     const caller = { subject: context.get("subject"), headers: context.req.raw.headers };
     return operation.handle({ params: context.req.param(), query: query.value as Query, body, caller });
   });
@@ -90,9 +97,12 @@ function refuseUnstorable(
   }
 }
 
-async function readJson(request: Request, maxBytes: number): Promise<JsonObject> {
-  if (!JSON_TYPES.test(request.headers.get("content-type") ?? "")) {
-    throw new GatehouseError("unsupported_media_type", "Send JSON, with Content-Type: application/json.");
+async function readObject(request: Request, maxBytes: number, yaml = false): Promise<JsonObject> {
+  const type = request.headers.get("content-type") ?? "";
+  if (yaml && YAML_TYPES.test(type)) return parseYamlObject(await readBody(request, maxBytes));
+  if (!JSON_TYPES.test(type)) {
+    const what = yaml ? "YAML or JSON, with Content-Type: application/yaml or" : "JSON, with Content-Type:";
+    throw new GatehouseError("unsupported_media_type", `Send ${what} application/json.`);
   }
   return parseJsonObject(await readBody(request, maxBytes));
 }
@@ -100,12 +110,13 @@ async function readJson(request: Request, maxBytes: number): Promise<JsonObject>
 function describeRoute<Query>(operation: Operation<Query>): RouteConfig & { path: string } {
   const { answer } = operation;
   const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
-  const content = (schema: string, example?: unknown) => ({
-    "application/json": {
+  const content = (schema: string, example?: unknown, yaml?: true) => {
+    const media = {
       schema: { $ref: `#/components/schemas/${schema}` },
       ...(example !== undefined && { example }),
-    },
-  });
+    };
+    return { "application/json": media, ...(yaml && { "application/yaml": media }) };
+  };
   const params = z.object(Object.fromEntries(names.map((name) => [name, z.string()])));
   return {
     method: operation.method,
@@ -118,7 +129,7 @@ function describeRoute<Query>(operation: Operation<Query>): RouteConfig & { path
       ...(operation.query instanceof z.ZodObject && { query: operation.query }),
       ...preconditionOf(operation),
       ...(operation.body !== undefined && {
-        body: { required: true, content: content(operation.body, operation.bodyExample) },
+        body: { required: true, content: content(operation.body, operation.bodyExample, operation.yaml) },
       }),
     },
     responses: {

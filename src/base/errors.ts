@@ -4,6 +4,7 @@
 export const ERRORS = {
   bad_request: { status: 400, meaning: "The request is not one that a careful proxy forwards." },
   invalid_json: { status: 400, meaning: "The body is not valid JSON, or not valid UTF-8." },
+  invalid_yaml: { status: 400, meaning: "The document is not valid YAML, or not valid UTF-8." },
   validation_failed: {
     status: 400,
     meaning: "A field, parameter or reference is wrong; `details` names each.",

@@ -3,7 +3,7 @@ import { GatehouseError, validationError } from "./errors.ts";
 
 export type JsonObject = Record<string, unknown>;
 
-const MAX_DEPTH = 32;
+export const MAX_DEPTH = 32;
 const NUL_OR_LONE_SURROGATE = /\0|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -30,7 +30,7 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject {
  * Refuses what would break later, where the error would be less clear: nesting without end, `__proto__`
  * (an assignment would change the prototype instead), and text that PostgreSQL cannot hold.
  */
-function refuseUnstorable(value: unknown, path: string, depth: number): void {
+export function refuseUnstorable(value: unknown, path: string, depth: number): void {
   if (typeof value === "string") {
     if (NUL_OR_LONE_SURROGATE.test(value)) {
       throw validationError([{ path, message: "must not contain U+0000 or half of a surrogate pair" }]);

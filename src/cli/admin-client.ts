@@ -1,4 +1,5 @@
 // The Admin API as the commands use it: the address, the token, and every failure as one line that names the mend.
+import type { ErrorDetail } from "../base/errors.ts";
 import { mintToken, requireServerSecret } from "./mint-token.ts";
 import { UsageError } from "./command.ts";
 
@@ -11,6 +12,8 @@ export interface AdminClient {
   readonly url: string;
   /** Paths are those below /api/v1. What comes back is not checked: it is the server's word. */
   get<T>(path: string): Promise<T>;
+  /** The answer as it is, in the type that is asked for. */
+  getText(path: string, accept: string): Promise<string>;
   post<T>(path: string, body: unknown): Promise<T>;
   delete(path: string): Promise<void>;
 }
@@ -25,6 +28,17 @@ const DEADLINE_MS = 30_000;
 /** Long enough for one command, short enough to be of no use to anybody else. */
 const TOKEN_SECONDS = 300;
 
+/** What the Admin API refuses, in its own words. */
+export class Refused extends Error {
+  readonly details: readonly ErrorDetail[];
+
+  constructor(sentence: string, details: readonly ErrorDetail[]) {
+    super(sentence);
+    this.name = "Refused";
+    this.details = details;
+  }
+}
+
 export async function adminClient(flags: AdminClientFlags): Promise<AdminClient> {
   const url = adminUrl(flags);
   const mend = "give --token or GATEHOUSE_TOKEN, ";
@@ -32,22 +46,28 @@ export async function adminClient(flags: AdminClientFlags): Promise<AdminClient>
     flags.token ??
     nonEmpty(process.env["GATEHOUSE_TOKEN"]) ??
     (await mintToken(requireServerSecret(mend), TOKEN_SECONDS));
-  const call = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+  const send = async (method: string, path: string, accept: string, body?: unknown): Promise<string> => {
     const response = await reach(url, `/api/v1${path}`, {
       method,
       headers: {
+        Accept: accept,
         Authorization: `Bearer ${token}`,
         ...(body !== undefined && { "Content-Type": "application/json" }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(describeRefusal(response.status, text, url));
+    if (!response.ok) throw refusal(response.status, text, url);
+    return text;
+  };
+  const call = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+    const text = await send(method, path, "application/json", body);
     return text === "" ? null : (JSON.parse(text) as unknown);
   };
   return {
     url,
     get: <T>(path: string) => call("GET", path) as Promise<T>,
+    getText: (path, accept) => send("GET", path, accept),
     post: <T>(path: string, body: unknown) => call("POST", path, body) as Promise<T>,
     delete: async (path) => {
       await call("DELETE", path);
@@ -71,17 +91,21 @@ export async function reach(url: string, path: string, init: RequestInit = {}): 
   }
 }
 
-function describeRefusal(status: number, text: string, url: string): string {
+function refusal(status: number, text: string, url: string): Error {
   if (status === 401) {
-    return `${url} did not accept the token; give --token, or the SERVER_SECRET_KEY that the server was started with`;
+    return new Error(
+      `${url} did not accept the token; give --token, or the SERVER_SECRET_KEY that the server was started with`,
+    );
   }
   try {
-    const { error } = JSON.parse(text) as { error?: unknown };
-    if (typeof error === "string") return error;
+    const { error, details = [] } = JSON.parse(text) as { error?: unknown; details?: ErrorDetail[] };
+    if (typeof error === "string") return new Refused(error, details);
   } catch {
     // Not the Admin API, then.
   }
-  return `${url} answered ${status}, which is not the word of a Gatehouse Admin API; give its address with --url`;
+  return new Error(
+    `${url} answered ${status}, which is not the word of a Gatehouse Admin API; give its address with --url`,
+  );
 }
 
 function nonEmpty(text: string | undefined): string | undefined {

@@ -14,18 +14,3 @@ export class UsageError extends Error {
     this.name = "UsageError";
   }
 }
-
-/** Splits `--name value` and `--name=value`; refuses what is not in `known`. */
-export function readFlags(words: readonly string[], known: readonly string[]): ReadonlyMap<string, string> {
-  const flags = new Map<string, string>();
-  for (let index = 0; index < words.length; index++) {
-    const word = words[index] ?? "";
-    const [flag = "", inline] = word.split(/=(.*)/s);
-    if (!known.includes(flag))
-      throw new UsageError(`unknown flag "${word}"; known are ${[...known, "--help"].join(", ")}`);
-    const value = inline ?? words[++index];
-    if (value === undefined) throw new UsageError(`${flag} needs a value`);
-    flags.set(flag, value);
-  }
-  return flags;
-}

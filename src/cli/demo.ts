@@ -11,9 +11,10 @@ import { OPENAI_FORMAT } from "../base/wire-format.ts";
 import { startGatehouse, type Gatehouse } from "../main.ts";
 import { EXAMPLE_UPSTREAM } from "../providers/examples.ts";
 import type { Log } from "../telemetry/log.ts";
-import { readFlags, type Command } from "./command.ts";
+import type { Command } from "./command.ts";
 import { awaitSignal, runUntil } from "./run-until-signal.ts";
 import { logFor } from "./serve.ts";
+import { Words } from "./words.ts";
 
 export const demo: Command = {
   summary: "try it: the gateway with two stand-in providers, no account needed",
@@ -22,7 +23,7 @@ export const demo: Command = {
 Starts two stand-in providers and a gateway in front of them, makes one routed call, and prints commands to go on with.
 Ports are those of ADMIN_PORT and PROXY_PORT, or free ones where these are taken. Nothing is kept.`,
   run: async (words) => {
-    readFlags(words, []);
+    new Words(words, {});
     const directory = mkdtempSync(join(tmpdir(), "gatehouse-demo-"));
     const signal = awaitSignal();
     const providers: FakeProvider[] = [];

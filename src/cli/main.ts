@@ -15,6 +15,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import("./doctor.ts")).doctor,
   bench: async () => (await import("./bench.ts")).bench,
   "fake-provider": async () => (await import("./fake-provider.ts")).fakeProvider,
+  export: async () => (await import("./export.ts")).exportCommand,
+  apply: async () => (await import("./apply.ts")).apply,
+  check: async () => (await import("./check.ts")).checkCommand,
 };
 
 /** Those that call providers. */

@@ -3,11 +3,12 @@ import { readSettings, type Settings } from "../base/settings.ts";
 import type { Role } from "../main.ts";
 import { BatchedSink } from "../telemetry/batched-sink.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
-import { readFlags, UsageError, type Command } from "./command.ts";
+import { UsageError, type Command } from "./command.ts";
 import { refuseTakenPorts } from "./free-ports.ts";
 import { awaitSignal, runUntil } from "./run-until-signal.ts";
 import { reportToSupervisor, supervise, workerNumber } from "./supervise.ts";
 import { usesColour } from "./terminal.ts";
+import { Words } from "./words.ts";
 
 const ROLES: readonly Role[] = ["admin", "proxy", "all"];
 
@@ -18,7 +19,7 @@ export const serve: Command = {
 Starts the Admin API and the data plane, or one of them, in as many processes as WORKERS says. Settings come from the environment or a .env file;
 docs/settings.md lists them.`,
   run: async (words) => {
-    const role = roleFrom(readFlags(words, ["--role"]).get("--role") ?? "all");
+    const role = roleFrom(new Words(words, { values: ["--role"] }).value("--role") ?? "all");
     const settings = readSettings(process.env);
     const worker = workerNumber();
     const log = logFor(settings, worker);

@@ -3,6 +3,7 @@ import type { Subprocess } from "bun";
 import type { Settings } from "../base/settings.ts";
 import type { Listening } from "../main.ts";
 import type { Log } from "../telemetry/log.ts";
+import { selfCommand } from "./self.ts";
 import { awaitSignal, type ReceivedSignal } from "./run-until-signal.ts";
 
 /** That many crashes in that time, and starting yet another one mends nothing. */
@@ -60,7 +61,7 @@ class Workers {
 
   #start(number: number): void {
     const { adminPort = null, proxyPort = null } = this.#listening ?? {};
-    const worker = Bun.spawn([...ownCommand(), "serve", ...this.#words], {
+    const worker = Bun.spawn(selfCommand("serve", ...this.#words), {
       env: {
         ...process.env,
         GATEHOUSE_WORKER: String(number),
@@ -117,10 +118,4 @@ class Workers {
   #signalAll(signal: NodeJS.Signals): void {
     for (const worker of this.#running.values()) worker.kill(signal);
   }
-}
-
-/** How this program was started: by the runtime from its source, or as one executable that holds both. */
-function ownCommand(): string[] {
-  const isExecutable = Bun.main.startsWith("/$bunfs/");
-  return isExecutable ? [process.execPath] : [process.execPath, Bun.main];
 }

@@ -63,6 +63,13 @@ export class Words {
     return this.#places[index];
   }
 
+  /** A word that must be there; `name` is what the usage calls it. */
+  requiredPlace(index: number, name: string): string {
+    const word = this.place(index);
+    if (word === undefined) throw new UsageError(`${name} is missing; see --help`);
+    return word;
+  }
+
   /** A whole number within bounds, or what stands for it when the flag is absent. */
   number(flag: string, fallback: number, min: number, max: number): number {
     const text = this.value(flag);

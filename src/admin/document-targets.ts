@@ -1,0 +1,55 @@
+// Which stored target a target of a document continues: documents have no ids, and health follows the id.
+import type { DocumentUpstream } from "../model/document.ts";
+import { maskSecret, type Target } from "../model/target.ts";
+
+type DocumentTarget = DocumentUpstream["targets"][number];
+
+/** From surely the same to perhaps the same; of several the first that is free. */
+const LIKENESS: readonly ((wanted: DocumentTarget, stored: Target) => boolean)[] = [
+  (wanted, stored) => sameFields(wanted, stored) && sameCredential(wanted, stored),
+  sameFields,
+  (wanted, stored) => sameEndpoint(wanted, stored) && wanted.default_model === stored.default_model,
+  sameEndpoint,
+  (wanted, stored) => wanted.provider === stored.provider,
+];
+
+export function withTargetIds(
+  wanted: readonly DocumentTarget[],
+  stored: readonly Target[],
+): (DocumentTarget & { id?: string })[] {
+  const free = new Set(stored);
+  const matched = new Map<DocumentTarget, Target>();
+  for (const isLike of LIKENESS) {
+    for (const target of wanted) {
+      if (matched.has(target)) continue;
+      const found = [...free].find((each) => isLike(target, each));
+      if (found === undefined) continue;
+      matched.set(target, found);
+      free.delete(found);
+    }
+  }
+  return wanted.map((target) => {
+    const id = matched.get(target)?.id;
+    return id === undefined ? target : { ...target, id };
+  });
+}
+
+function sameFields(wanted: DocumentTarget, stored: Target): boolean {
+  const { id, credentials, ...fields } = stored;
+  return Bun.deepEquals({ ...wanted, id, credentials }, { ...fields, id, credentials });
+}
+
+function sameCredential(wanted: DocumentTarget, stored: Target): boolean {
+  if (wanted.credentials === null || stored.credentials === null)
+    return wanted.credentials === stored.credentials;
+  const { header_name, header_value } = stored.credentials;
+  const given = wanted.credentials.header_value;
+  const isSame = given === header_value || given === maskSecret(header_value);
+  return isSame && wanted.credentials.header_name === header_name;
+}
+
+function sameEndpoint(wanted: DocumentTarget, stored: Target): boolean {
+  return (
+    wanted.provider === stored.provider && wanted.base_url === stored.base_url && wanted.path === stored.path
+  );
+}

@@ -1,0 +1,118 @@
+// Names inside a document: what is called alike, what leads nowhere, and which rule a policy means.
+import { describe, expect, test } from "bun:test";
+import { linkFaults, policyFor, ruleLabel, rulesMeant } from "./document-links.ts";
+import { documentSchema } from "./document.ts";
+import { validate } from "./validate.ts";
+
+const upstream = (name: string) => ({ name, targets: [{ provider: "openai" }] });
+const rule = (fields: object) => ({ service: "s", path: "/a", methods: ["POST"], ...fields });
+const whole = { upstreams: [upstream("u")], services: [{ name: "s", upstream: "u" }] };
+
+function faultsOf(...gateways: object[]): Record<string, string> {
+  const document = validate(documentSchema, { gateways });
+  return Object.fromEntries(linkFaults(document).map(({ path, message }) => [path, message]));
+}
+
+describe("linkFaults", () => {
+  test("a document whose names all differ and lead somewhere has none", () => {
+    const rules = [
+      rule({}),
+      rule({ name: "named" }),
+      rule({ headers: { "X-Team": "a" } }),
+      rule({ methods: ["GET"] }),
+    ];
+    const api_keys = [{ name: "k", policies: ["named", "POST /a", "POST /a [x-team=a]"] }];
+    expect(
+      faultsOf({ name: "a", subdomain: "a", ...whole, rules, api_keys }, { name: "b", ...whole }),
+    ).toEqual({});
+  });
+
+  test("says which names are given twice, and where", () => {
+    const twice = <T>(item: T) => [item, item];
+    const faults = faultsOf(
+      { name: "a", subdomain: "x" },
+      {
+        name: "a",
+        subdomain: "x",
+        upstreams: twice(upstream("u")),
+        services: twice({ name: "s", upstream: "u" }),
+        rules: [
+          ...twice(rule({ name: "r" })),
+          ...twice(rule({ methods: ["GET", "POST"] })),
+          rule({ methods: ["POST", "GET"] }),
+        ],
+        api_keys: twice({ name: "k", key_sha256: "a".repeat(64) }),
+      },
+    );
+    expect(Object.keys(faults)).toEqual([
+      "gateways[1].name",
+      "gateways[1].subdomain",
+      "gateways[1].api_keys[1].key_sha256",
+      "gateways[1].upstreams[1].name",
+      "gateways[1].services[1].name",
+      "gateways[1].rules[1].name",
+      "gateways[1].rules[3].path",
+      "gateways[1].rules[4].path",
+      "gateways[1].api_keys[1].name",
+    ]);
+    expect(faults["gateways[1].name"]).toContain("gateways[0].name");
+    expect(faults["gateways[1].rules[3].path"]).toContain("need names");
+  });
+
+  test("says what is not there, and what may have been meant", () => {
+    const faults = faultsOf({
+      name: "a",
+      upstreams: [upstream("models")],
+      services: [{ name: "chat", upstream: "modells" }],
+      rules: [rule({ service: "zzzzzzz" }), rule({ service: "chat", methods: ["GET"] })],
+      api_keys: [
+        { name: "k", policies: ["/b"] },
+        { name: "l", policies: ["/a"], prefix: "gw_abc" },
+      ],
+    });
+    expect(faults["gateways[0].services[0].upstream"]).toContain('did you mean "models"?');
+    expect(faults["gateways[0].rules[0].service"]).toContain('no service "zzzzzzz"');
+    expect(faults["gateways[0].api_keys[0].policies[0]"]).toContain('no rule "/b"');
+    expect(faults["gateways[0].api_keys[1].policies[0]"]).toContain('give "POST /a" or "GET /a"');
+    expect(faults["gateways[0].api_keys[1].prefix"]).toContain("key_sha256");
+    expect(Object.keys(faults)).toHaveLength(5);
+  });
+
+  test("names of one gateway say nothing about another's", () => {
+    expect(
+      faultsOf({ name: "a", ...whole }, { name: "b", services: [{ name: "s", upstream: "u" }] }),
+    ).toEqual({
+      "gateways[1].services[0].upstream": 'there is no upstream "u" in this gateway of the document',
+    });
+  });
+});
+
+describe("policies", () => {
+  const base = { headers: {}, methods: ["POST"] as "POST"[] };
+  const plain = { ...base, name: null, path: "/a" };
+  const named = { ...base, name: "r", path: "/b" };
+  const trap = { ...base, name: "/a", path: "/c" };
+  const get = { ...base, name: null, path: "/a", methods: ["GET"] as "GET"[] };
+
+  test("mean a name before a label, and a label before a path", () => {
+    expect(rulesMeant([plain, named, trap], "/a")).toEqual([trap]);
+    expect(rulesMeant([plain, named], "/a")).toEqual([plain]);
+    expect(rulesMeant([plain, named], "/b")).toEqual([named]);
+    expect(rulesMeant([plain, get], "/a")).toEqual([plain, get]);
+    expect(rulesMeant([plain, get], "GET /a")).toEqual([get]);
+  });
+
+  test("are written as short as they can be and still mean one rule", () => {
+    expect(policyFor(plain, [plain, named])).toBe("/a");
+    expect(policyFor(named, [plain, named])).toBe("r");
+    expect(policyFor(plain, [plain, get])).toBe("POST /a");
+    expect(policyFor(plain, [plain, trap])).toBe("POST /a");
+    for (const rules of [
+      [plain, get, named, trap],
+      [plain, named],
+      [trap, plain],
+    ])
+      for (const rule of rules) expect(rulesMeant(rules, policyFor(rule, rules))).toEqual([rule]);
+    expect(ruleLabel({ ...get, headers: { "X-B": "2", "X-A": "*" } })).toBe("GET /a [x-a=*, x-b=2]");
+  });
+});
