@@ -140,6 +140,8 @@ async function ask(
   } catch (cause) {
     const fault = cause instanceof UpstreamFault ? cause : new UpstreamFault("cut", cause);
     facts.fault = fault.kind;
+    // An answer that is refused may still be coming.
+    response.cancel();
     report.end(fault.kind === "client_left" ? "neutral" : "failed");
     return fault;
   }

@@ -1,5 +1,7 @@
 // A provider that is nothing but a socket: a script writes whatever bytes it likes, whenever it likes.
 import type { Socket } from "bun";
+import { connectionsTo } from "../support/balancing-fixtures.ts";
+import { waitFor } from "../support/gatehouse-process.ts";
 
 /** One connection, as a script sees it. */
 export interface Wire {
@@ -20,8 +22,8 @@ export type WireScript = (wire: Wire) => Promise<void>;
 export interface RawProvider {
   readonly port: number;
   readonly url: string;
-  /** For connections from now on. */
-  behave(script: WireScript): void;
+  /** From now on. Connections that were open are dropped, and the peer has noticed it. */
+  behave(script: WireScript): Promise<void>;
   readonly connections: number;
   open(): number;
   stop(): void;
@@ -60,7 +62,8 @@ class SocketWire implements Wire {
     let rest = typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes;
     while (rest.length > 0 && !this.isGone) {
       const taken = this.socket.write(rest);
-      if (taken < 0) break;
+      // The peer has gone; the close event, already under way, does the rest.
+      if (taken < 0) return false;
       rest = rest.subarray(taken);
       if (rest.length > 0) {
         const drained = new Promise<void>((resolve) => (this.#drained = resolve));
@@ -119,7 +122,11 @@ export function startRawProvider(): RawProvider {
   return {
     port: listener.port,
     url: `http://127.0.0.1:${listener.port}`,
-    behave: (wanted) => void (script = wanted),
+    async behave(wanted) {
+      script = wanted;
+      for (const wire of open) wire.reset();
+      await waitFor(() => (open.size === 0 && connectionsTo(listener.port) === 0 ? true : null));
+    },
     get connections() {
       return connections;
     },
