@@ -217,3 +217,20 @@ test("a finding names its place", () => {
   const finding = compileDetector(["sql"]).first(text);
   expect(finding).toEqual({ start: 9, end: 23, language: "sql", pattern: "sql.union-select" });
 });
+
+test("a match is found wherever it stands, at the edges of what is read at a time too", () => {
+  const detector = compileDetector(["sql", "html"]);
+  for (let before = 4070; before <= 4110; before++) {
+    const text = `${"a ".repeat(before).slice(0, before)} 1 UNION SELECT 2`;
+    expect(detector.findAll(text)).toEqual([
+      { start: before + 3, end: before + 17, language: "sql", pattern: "sql.union-select" },
+    ]);
+  }
+  expect(detector.first(`${"a".repeat(4090)} <script`)).not.toBeNull();
+});
+
+test("what a longer text left behind is not read again", () => {
+  const long = `${"a ".repeat(600_000)} 1 UNION SELECT 2`;
+  for (const text of [long, long.slice(1_100_000), "1 UNION", " SELECT 2", ""])
+    expect(all.first(text) === null).toBe(!text.includes("UNION SELECT"));
+});

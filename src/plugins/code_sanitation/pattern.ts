@@ -14,7 +14,7 @@ export interface Pattern {
   readonly next: Edge | null;
   /** What `after` needs at hand, so that it is asked only where it can match. */
   readonly needed: Starts | null;
-  /** Asked before the rest, where looking back is the cheaper of the two. */
+  /** Asked before the rest, where it is cheaper than `after` and turns most away. */
   readonly guard: Before | null;
   /** Reads on behind the trigger. */
   readonly after: Rule | null;

@@ -55,6 +55,7 @@ describe("comments and hollow syntax", () => {
     ["UN/**/ION SEL/*x*/ECT 1,2"],
     ["UNION/**/SELECT/**/password/**/FROM/**/users"],
     ["UNI%2f%2a%2a%2fON SELECT 1"],
+    ["UN/**/ION %53ELECT 1"],
     ["/*!50000union*/ /*!select*/ 1"],
     ["union -- x\nselect 1"],
     ["union%23x%0Aselect 1"],

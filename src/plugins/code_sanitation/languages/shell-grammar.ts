@@ -26,8 +26,8 @@ import {
   words,
   WordSet,
 } from "../grammar.ts";
-import { readingNothing, startingWith, type Rule } from "../rule.ts";
 import { joinOpenings, openingOf, openingOfTexts, opens } from "../opening.ts";
+import { readingNothing, startingWith, type Rule } from "../rule.ts";
 import { type View, unitAt } from "../view.ts";
 import { COMMANDS, PLAIN_COMMANDS, WORD_COMMANDS } from "./shell-commands.ts";
 

@@ -21,6 +21,7 @@ import {
   upTo,
   word,
   wordEnd,
+  type Before,
   words,
 } from "../grammar.ts";
 import { pattern, type Pattern } from "../pattern.ts";
@@ -29,6 +30,10 @@ import { unitAt } from "../view.ts";
 import { address } from "./shell-grammar.ts";
 
 const COLON = 0x3a;
+
+/** `for we`: prose. A letter behind `for` can only be a drive's. */
+const noWordBehindFor: Before = (view, at) =>
+  isOf(unitAt(view, at + 4), LETTER) && unitAt(view, at + 5) !== COLON ? NO_MATCH : at;
 
 const BATCH_COMMANDS = words(`
   echo goto call set exit cd cmd del copy start type md rd ren if for powershell
@@ -60,8 +65,7 @@ const batchBody = seq(blanks, opt(oneOf("(@")), blanks, any(word(BATCH_COMMANDS)
 export const SHELL_WINDOWS: readonly Pattern[] = [
   pattern("shell.batch-for", ["for "], {
     before: atWordStart,
-    guard: (view, at) =>
-      isOf(unitAt(view, at + 4), LETTER) && unitAt(view, at + 5) !== COLON ? NO_MATCH : at,
+    guard: noWordBehindFor,
     after: seq(
       times(0, 2, seq(lit("/"), oneOf("dflr"), gap)),
       opt(
