@@ -28,7 +28,9 @@ export function shown(value: number): string {
 }
 
 export function ratio(value: number, to: number): string {
-  return Number.isFinite(value / to) ? `${shown(value / to)}×` : "–";
+  const times = value / to;
+  if (!Number.isFinite(times)) return "–";
+  return `${times < 0.1 ? times.toFixed(4) : shown(times)}×`;
 }
 
 /** Writes what was measured, and where, to `out` or to a file of its own under bench/results. */

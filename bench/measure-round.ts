@@ -30,7 +30,7 @@ const SETTLE_MS = 500;
 /** Enough for the compilers of the runtimes to have come to rest. */
 const WARM_REQUESTS = 5000;
 /** Times the length of a round. */
-const WARM_AT_MOST = 5;
+const WARM_AT_MOST = 10;
 const MEBIBYTE = 1024 * 1024;
 
 export async function measureRound(subject: Subject, options: RoundOptions): Promise<Round> {

@@ -24,10 +24,13 @@ export class StreamClient {
   delays: number[] = [];
   isMeasuring = false;
   events = 0;
-  broken = 0;
-  complete = 0;
+  /** Streams that broke off before their end. */
+  cut = 0;
+  /** Streams whose end had not come when it was no longer waited for. */
+  unfinished = 0;
   readonly #sockets: Bun.Socket<StreamState>[] = [];
   #isEnding = false;
+  #isOver = false;
   #opening = 0;
 
   constructor(
@@ -41,7 +44,7 @@ export class StreamClient {
     for (let index = 0; index < streams; index++) {
       while (this.#opening >= OPENING && performance.now() < deadline) await Bun.sleep(1);
       this.#opening++;
-      this.#connect().catch(() => this.#lose());
+      this.#connect().catch(() => this.#opening--);
     }
     while (this.#opening > 0 && performance.now() < deadline) await Bun.sleep(5);
   }
@@ -53,6 +56,10 @@ export class StreamClient {
     const deadline = performance.now() + END_DEADLINE_MS;
     const isOver = () => this.#sockets.every(({ data }) => data.isComplete || data.isClosed);
     while (!isOver() && performance.now() < deadline) await Bun.sleep(20);
+    this.#isOver = true;
+    this.unfinished = this.#sockets.filter(
+      ({ data }) => data.isOpen && !data.isComplete && !data.isClosed,
+    ).length;
     for (const socket of this.#sockets) socket.terminate();
   }
 
@@ -67,11 +74,6 @@ export class StreamClient {
     this.#sockets.push(socket);
   }
 
-  #lose(): void {
-    this.broken++;
-    this.#opening--;
-  }
-
   readonly #events: Bun.SocketHandler<StreamState> = {
     open: (socket) => {
       socket.data.askedAt = wallMicroseconds();
@@ -80,9 +82,8 @@ export class StreamClient {
     data: (socket, bytes) => this.#received(socket, bytes),
     close: ({ data }) => {
       data.isClosed = true;
-      if (data.isComplete) return;
-      this.broken++;
       if (!data.isOpen) this.#opening--;
+      else if (!data.isComplete && !this.#isOver) this.cut++;
     },
     error: () => undefined,
   };
@@ -104,7 +105,6 @@ export class StreamClient {
       const text = data.tail + bytes.toString("latin1");
       data.isComplete = text.includes(DONE);
       data.tail = text.slice(-DONE.length);
-      if (data.isComplete) this.complete++;
     }
   }
 }

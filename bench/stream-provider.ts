@@ -64,7 +64,9 @@ function finishAll(): string {
   let streams = 0;
   for (const slot of slots) {
     for (const socket of slot) {
-      if (socket.data.pending === null) send(socket, END);
+      const { pending } = socket.data;
+      if (pending === null) send(socket, END);
+      else socket.data.pending = Buffer.concat([pending, END]);
       streams++;
     }
     slot.clear();

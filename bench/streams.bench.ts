@@ -47,8 +47,10 @@ interface Measured {
   readonly streams: number;
   /** Those that had their first event in time. */
   readonly opened: number;
-  /** Of those, the ones that did not come to their end. */
+  /** Of those, the ones that broke off. */
   readonly lost: number;
+  /** And those whose end did not come in time. */
+  readonly late: number;
   readonly firstP50: number;
   readonly firstP99: number;
   readonly delayP50: number;
@@ -121,7 +123,8 @@ async function measure(streams: number, port: number, gatewayPid: number | null)
   return {
     streams,
     opened: client.firstEvents.length,
-    lost: client.firstEvents.length - client.complete,
+    lost: client.cut,
+    late: client.unfinished,
     firstP50: quantile(client.firstEvents, 0.5),
     firstP99: quantile(client.firstEvents, 0.99),
     delayP50: quantile(client.delays, 0.5),
@@ -151,24 +154,21 @@ function print(): void {
     delayP50,
     delayP99,
   ];
+  const counts = ({ opened, lost, late, arrived, toolBusy }: Measured) => [
+    ...[opened, lost, late].map(String),
+    percent(arrived),
+    percent(toolBusy),
+  ];
   const rows = results.flatMap(({ direct, gateway }): GridRow[] => [
     {
       name: `${direct.streams.toLocaleString("en")} direct`,
-      cells: [
-        ...timing(direct).map(shown),
-        String(direct.lost),
-        percent(direct.arrived),
-        percent(direct.toolBusy),
-      ],
+      cells: [...timing(direct).map(shown), ...counts(direct)],
     },
     {
       name: "  through Gatehouse",
       cells: [
         ...timing(gateway).map(shown),
-        String(gateway.opened),
-        String(gateway.lost),
-        percent(gateway.arrived),
-        percent(gateway.toolBusy),
+        ...counts(gateway),
         percent(gateway.gatewayBusy),
         shown(gateway.cpuAnEvent),
         shown(gateway.kibAStream),
@@ -179,7 +179,7 @@ function print(): void {
       cells: timing(gateway).map((value, index) => shown(value - (timing(direct)[index] ?? 0))),
     },
   ]);
-  const names = ["first p50", "first p99", "event p50", "event p99", "opened", "lost", "arrived"];
+  const names = ["first p50", "first p99", "event p50", "event p99", "opened", "lost", "late", "arrived"];
   printGrid(
     `Streams of ${flags.rate} events a second, measured for ${flags.seconds} s; times in ms`,
     [...names, "tool busy", "gateway busy", "CPU µs/event", "KiB/stream"],
