@@ -1,4 +1,5 @@
-// The admin listener: health, metrics, the Admin API with its documents, and (for one-address setups) the data plane.
+// The admin listener: health, metrics, the console, the Admin API with its documents, and (for one-address setups) the
+// data plane.
 import type { Server } from "bun";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
@@ -8,6 +9,7 @@ import { reservedPrefixOf } from "../model/rule.ts";
 import type { Health } from "../telemetry/health.ts";
 import { METRICS_CONTENT_TYPE, type MetricsSource } from "../telemetry/metrics.ts";
 import type { AdminApi } from "./api.ts";
+import { createConsole } from "./console.ts";
 
 /** The data plane, for whatever is not of this listener. */
 export type FallThrough = (
@@ -35,6 +37,7 @@ export function listenAdmin({
   metrics,
   fallThrough,
 }: AdminListenerParts): Server<undefined> {
+  const serveConsole = createConsole();
   return Bun.serve({
     hostname,
     port,
@@ -55,6 +58,7 @@ export function listenAdmin({
         server.timeout(request, KEPT_ALIVE_SECONDS);
         return answer;
       }
+      if (reserved === "/console") return serveConsole(request, path);
       if (path === "/metrics" && request.method === "GET") {
         return new Response(await metrics.metricsText(), {
           headers: { "Content-Type": METRICS_CONTENT_TYPE },

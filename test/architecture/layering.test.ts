@@ -4,20 +4,36 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { knownProviders } from "../../src/providers/registry.ts";
-import { findViolations, RANKS } from "./layering.ts";
+import { findConsoleViolations, findViolations, RANKS } from "./layering.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const providerNames = knownProviders().map((provider) => provider.name);
 
-function sourceTree(): Map<string, string> {
-  const files = [...new Glob("**/*.ts").scanSync(join(ROOT, "src"))].filter(
+function sourceTree(folder = "src"): Map<string, string> {
+  const files = [...new Glob("**/*.{ts,tsx}").scanSync(join(ROOT, folder))].filter(
     (file) => !file.endsWith(".test.ts"),
   );
-  return new Map(files.map((file) => [file, readFileSync(join(ROOT, "src", file), "utf8")]));
+  return new Map(files.map((file) => [file, readFileSync(join(ROOT, folder, file), "utf8")]));
 }
 
 test("the source tree has no violation", () => {
   expect(findViolations(sourceTree(), providerNames)).toEqual([]);
+});
+
+test("the console has no violation", () => {
+  const tree = sourceTree("console");
+  expect([...tree.keys()]).toContain("main.tsx");
+  expect(findConsoleViolations(tree)).toEqual([]);
+});
+
+test.each([
+  ["a way into src", 'import { x } from "../../src/base/ids.ts";', /not the console's/],
+  ["the same, as a type", 'import type { X } from "../../src/model/rule.ts";', /not the console's/],
+  ["a package of the server", 'import { z } from "zod";', /not the console's/],
+  ["a default export", "export default 1;", /default export/],
+])("planted in the console, %s is found", (_, text, expected) => {
+  const tree = new Map([["pages/x.tsx", `// Planted.\n${text}\n`]]);
+  expect(findConsoleViolations(tree).join("\n")).toMatch(expected);
 });
 
 test("the tree was really read: most folders are there, with imports between them", () => {

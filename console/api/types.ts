@@ -1,0 +1,448 @@
+// Generated from the OpenAPI document by npm run docs; do not edit.
+
+export interface Gateway {
+  /** Gateway name. */
+  name: string;
+  /** DNS label, unique: `acme` serves the Host `acme.<BASE_DOMAIN>`. */
+  subdomain: string | null;
+  /** Plugins attached to the gateway. */
+  required_plugins: PluginConfig[];
+  /** Rules ask for an API key unless they say otherwise. */
+  require_api_key: boolean;
+  id: string;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface PluginConfig {
+  /** `rate_limiter`, `code_sanitation`, or the name of a registered custom plugin. */
+  name: string;
+  /** When it runs. */
+  stage: "pre_request" | "post_request" | "pre_response" | "post_response";
+  /** A disabled plugin costs nothing. */
+  enabled: boolean;
+  /** Lower runs first; then as listed. */
+  priority: number;
+  /** Judged by the plugin. */
+  settings: Record<string, unknown>;
+  /** What happens to the request when the plugin throws or takes longer than 5 s. */
+  on_error: "fail" | "continue";
+}
+
+export interface GatewayList {
+  gateways: Gateway[];
+  /** All that match, not only those on this page. */
+  count: number;
+  limit: number;
+  offset: number;
+}
+
+export interface GatewayInput {
+  /** Gateway name. */
+  name: string;
+  /** DNS label, unique: `acme` serves the Host `acme.<BASE_DOMAIN>`. */
+  subdomain?: string | null;
+  /** Plugins attached to the gateway. */
+  required_plugins?: PluginConfigInput[];
+  /** Rules ask for an API key unless they say otherwise. */
+  require_api_key?: boolean;
+}
+
+export interface PluginConfigInput {
+  /** `rate_limiter`, `code_sanitation`, or the name of a registered custom plugin. */
+  name: string;
+  /** When it runs. */
+  stage: "pre_request" | "post_request" | "pre_response" | "post_response";
+  /** A disabled plugin costs nothing. */
+  enabled?: boolean;
+  /** Lower runs first; then as listed. */
+  priority?: number;
+  /** Judged by the plugin. */
+  settings?: Record<string, unknown>;
+  /** What happens to the request when the plugin throws or takes longer than 5 s. */
+  on_error?: "fail" | "continue";
+}
+
+export interface Upstream {
+  /** Upstream name. */
+  name: string;
+  /** Provider endpoints. */
+  targets: Target[];
+  /** Balancing algorithm. */
+  algorithm:
+    "round-robin" | "weighted-round-robin" | "random" | "least-connections" | "lowest-latency" | "ip-hash";
+  health_checks: HealthChecks;
+  /** Whether a target must serve the model that the request names. */
+  model_routing: "prefer" | "any" | "require";
+  timeouts: Timeouts;
+  /** Attempts in all for one request. */
+  max_attempts: number;
+  id: string;
+  created_at: string;
+  updated_at: string;
+  gateway_id: string;
+}
+
+export interface Target {
+  /** Set by the server; send it back to keep the target's health state. */
+  id?: string;
+  /** A known provider (see GET /providers), or any name together with base_url. */
+  provider: string;
+  /** Provider endpoint path. Absent: the provider's chat endpoint; "": keep the request's path. */
+  path: string | null;
+  /** Share of requests; 0 drains the target. */
+  weight: number;
+  /** Tier; the lowest with a healthy target serves. */
+  priority: number;
+  /** Model used when the request names none. */
+  default_model: string | null;
+  /** Models the target serves; none means all. */
+  models: string[];
+  /** Extra headers sent to the provider. */
+  headers: Record<string, string>;
+  credentials: Credentials | null;
+  /** Instead of the provider's own address. */
+  base_url: string | null;
+  /** Instead of the provider's wire format. */
+  format: "openai" | "anthropic" | null;
+}
+
+export interface Credentials {
+  /** The header that carries the credential. */
+  header_name: string;
+  /** The credential. Comes back masked; the masked value sent back unchanged keeps the stored one. */
+  header_value: string;
+}
+
+export interface HealthChecks {
+  /** Watch real requests and take failing targets out. */
+  passive: boolean;
+  /** Failures in a row that take a target out. */
+  threshold: number;
+  /** Seconds until one request tries it again. */
+  interval: number;
+}
+
+export interface Timeouts {
+  connect: number;
+  /** Until the answer's headers are complete. */
+  first_byte: number;
+  /** Between two chunks of the answer. */
+  idle: number;
+  total: number | null;
+}
+
+export interface UpstreamList {
+  upstreams: Upstream[];
+  /** All that match, not only those on this page. */
+  count: number;
+  limit: number;
+  offset: number;
+}
+
+export interface UpstreamInput {
+  /** Upstream name. */
+  name: string;
+  /** Provider endpoints. */
+  targets: TargetInput[];
+  /** Balancing algorithm. */
+  algorithm?:
+    "round-robin" | "weighted-round-robin" | "random" | "least-connections" | "lowest-latency" | "ip-hash";
+  health_checks?: HealthChecksInput;
+  /** Whether a target must serve the model that the request names. */
+  model_routing?: "prefer" | "any" | "require";
+  timeouts?: TimeoutsInput;
+  /** Attempts in all for one request. */
+  max_attempts?: number;
+}
+
+export interface TargetInput {
+  /** Set by the server; send it back to keep the target's health state. */
+  id?: string;
+  /** A known provider (see GET /providers), or any name together with base_url. */
+  provider: string;
+  /** Provider endpoint path. Absent: the provider's chat endpoint; "": keep the request's path. */
+  path?: string | null;
+  /** Share of requests; 0 drains the target. */
+  weight?: number;
+  /** Tier; the lowest with a healthy target serves. */
+  priority?: number;
+  /** Model used when the request names none. */
+  default_model?: string | null;
+  /** Models the target serves; none means all. */
+  models?: string[];
+  /** Extra headers sent to the provider. */
+  headers?: Record<string, string>;
+  credentials?: CredentialsInput | null;
+  /** Instead of the provider's own address. */
+  base_url?: string | null;
+  /** Instead of the provider's wire format. */
+  format?: "openai" | "anthropic" | null;
+}
+
+export interface CredentialsInput {
+  /** The header that carries the credential. */
+  header_name: string;
+  /** The credential. Comes back masked; the masked value sent back unchanged keeps the stored one. */
+  header_value: string;
+}
+
+export interface HealthChecksInput {
+  /** Watch real requests and take failing targets out. */
+  passive?: boolean;
+  /** Failures in a row that take a target out. */
+  threshold?: number;
+  /** Seconds until one request tries it again. */
+  interval?: number;
+}
+
+export interface TimeoutsInput {
+  connect?: number;
+  /** Until the answer's headers are complete. */
+  first_byte?: number;
+  /** Between two chunks of the answer. */
+  idle?: number;
+  total?: number | null;
+}
+
+export interface Service {
+  /** Service name. */
+  name: string;
+  /** An upstream of the same gateway. */
+  upstream_id: string;
+  type: "upstream";
+  /** Free text. */
+  description: string;
+  id: string;
+  created_at: string;
+  updated_at: string;
+  gateway_id: string;
+}
+
+export interface ServiceList {
+  services: Service[];
+  /** All that match, not only those on this page. */
+  count: number;
+  limit: number;
+  offset: number;
+}
+
+export interface ServiceInput {
+  /** Service name. */
+  name: string;
+  /** An upstream of the same gateway. */
+  upstream_id: string;
+  type?: "upstream";
+  /** Free text. */
+  description?: string;
+}
+
+export interface Rule {
+  name: string | null;
+  /** A service of the same gateway. */
+  service_id: string;
+  /** Exact `/v1/chat`, parameters `/teams/{team}/chat`, or prefix `/v1/*`. */
+  path: string;
+  /** HTTP methods matched. */
+  methods: ("GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS")[];
+  /** Remove the matched path before forwarding. */
+  strip_path: boolean;
+  /** Send the client's Host to the target. */
+  preserve_host: boolean;
+  /** Among rules that match equally well, lower comes first. */
+  priority: number;
+  /** Headers a request must have, with this value; `*`: any value. */
+  headers: Record<string, string>;
+  /** Unset: the gateway decides. */
+  require_api_key: boolean | null;
+  /** Turns every answer into this shape, whatever the target speaks. */
+  response_format: "openai" | null;
+  /** An inactive rule matches nothing. */
+  active: boolean;
+  id: string;
+  created_at: string;
+  updated_at: string;
+  gateway_id: string;
+}
+
+export interface RuleList {
+  rules: Rule[];
+  /** All that match, not only those on this page. */
+  count: number;
+  limit: number;
+  offset: number;
+}
+
+export interface RuleInput {
+  name?: string | null;
+  /** A service of the same gateway. */
+  service_id: string;
+  /** Exact `/v1/chat`, parameters `/teams/{team}/chat`, or prefix `/v1/*`. */
+  path: string;
+  /** HTTP methods matched. */
+  methods: string[];
+  /** Remove the matched path before forwarding. */
+  strip_path?: boolean;
+  /** Send the client's Host to the target. */
+  preserve_host?: boolean;
+  /** Among rules that match equally well, lower comes first. */
+  priority?: number;
+  /** Headers a request must have, with this value; `*`: any value. */
+  headers?: Record<string, string>;
+  /** Unset: the gateway decides. */
+  require_api_key?: boolean | null;
+  /** Turns every answer into this shape, whatever the target speaks. */
+  response_format?: "openai" | null;
+  /** An inactive rule matches nothing. */
+  active?: boolean;
+}
+
+export interface ApiKey {
+  /** Key name. */
+  name: string;
+  subject_type: "gateway";
+  /** The gateway that the key belongs to. */
+  subject: string;
+  /** Rules the key is valid for; none means every rule. */
+  policies: string[];
+  /** ISO 8601; unset: never. */
+  expires_at: string | null;
+  id: string;
+  created_at: string;
+  updated_at: string;
+  gateway_id: string;
+  prefix: string;
+  active: boolean;
+  last_used_at: string | null;
+}
+
+export interface ApiKeyList {
+  api_keys: ApiKey[];
+  /** All that match, not only those on this page. */
+  count: number;
+  limit: number;
+  offset: number;
+}
+
+export interface ApiKeyInput {
+  /** Key name. */
+  name: string;
+  subject_type?: "gateway";
+  /** The gateway that the key belongs to. */
+  subject: string;
+  /** Rules the key is valid for; none means every rule. */
+  policies?: string[];
+  /** ISO 8601; unset: never. */
+  expires_at?: string | null;
+}
+
+export interface Block {
+  id: string;
+  type: string;
+  subject: string;
+  created_at: string;
+}
+
+export interface BlockList {
+  blocks: Block[];
+  /** All that match, not only those on this page. */
+  count: number;
+  limit: number;
+  offset: number;
+}
+
+export interface Plugin {
+  name: string;
+  description: string;
+  stages: ("pre_request" | "post_request" | "pre_response" | "post_response")[];
+  settings_schema: Record<string, unknown>;
+  builtin: boolean;
+}
+
+export interface PluginList {
+  plugins: Plugin[];
+  /** All that match, not only those on this page. */
+  count: number;
+  limit: number;
+  offset: number;
+}
+
+export interface Provider {
+  name: string;
+  base_url: string | null;
+  format: "openai" | "anthropic";
+  default_path: string;
+}
+
+export interface ProviderList {
+  providers: Provider[];
+  /** All that match, not only those on this page. */
+  count: number;
+  limit: number;
+  offset: number;
+}
+
+export interface ApiKeyWithKey {
+  /** Key name. */
+  name: string;
+  subject_type: "gateway";
+  /** The gateway that the key belongs to. */
+  subject: string;
+  /** Rules the key is valid for; none means every rule. */
+  policies: string[];
+  /** ISO 8601; unset: never. */
+  expires_at: string | null;
+  id: string;
+  created_at: string;
+  updated_at: string;
+  gateway_id: string;
+  prefix: string;
+  active: boolean;
+  last_used_at: string | null;
+  key: string;
+}
+
+export interface Error {
+  /** One sentence for a person. */
+  error: string;
+  /** Stable, for programs. */
+  code:
+    | "bad_request"
+    | "invalid_json"
+    | "validation_failed"
+    | "ambiguous_gateway"
+    | "untranslatable"
+    | "unauthorized"
+    | "api_key_required"
+    | "invalid_api_key"
+    | "rate_limit_blocked"
+    | "code_injection_detected"
+    | "rule_not_allowed"
+    | "not_found"
+    | "rule_not_found"
+    | "model_not_found"
+    | "method_not_allowed"
+    | "request_timeout"
+    | "duplicate"
+    | "in_use"
+    | "api_key_revoked"
+    | "body_too_large"
+    | "unsupported_media_type"
+    | "rate_limit_exceeded"
+    | "plugin_failed"
+    | "internal_error"
+    | "upstream_unreachable"
+    | "upstream_forbidden"
+    | "upstream_bad_answer"
+    | "not_ready"
+    | "no_healthy_target"
+    | "counters_unavailable"
+    | "store_unavailable"
+    | "upstream_timeout";
+  request_id: string;
+  details?: {
+    path: string;
+    message: string;
+  }[];
+  retry_after?: string;
+}

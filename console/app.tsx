@@ -1,0 +1,88 @@
+// The whole console: sign-in, or the shell with the page that the address names.
+import type { ComponentType, JSX } from "preact";
+import { Banner } from "./components/banner.tsx";
+import { DialogHost } from "./components/dialog-host.tsx";
+import { Navigation } from "./components/navigation.tsx";
+import { BlocksPage } from "./pages/blocks.tsx";
+import { ExplainPage } from "./pages/explain.tsx";
+import { FirstRunPage } from "./pages/first-run.tsx";
+import { GatewayPage } from "./pages/gateway.tsx";
+import { GatewaysPage } from "./pages/gateways.tsx";
+import { HistoryPage } from "./pages/history.tsx";
+import { KeyPage } from "./pages/key.tsx";
+import { KeysPage } from "./pages/keys.tsx";
+import { NotFoundPage } from "./pages/not-found.tsx";
+import { OverviewPage } from "./pages/overview.tsx";
+import { PlaygroundPage } from "./pages/playground.tsx";
+import { PluginPage } from "./pages/plugin.tsx";
+import { PluginsPage } from "./pages/plugins.tsx";
+import { RequestsPage } from "./pages/requests.tsx";
+import { RevisionPage } from "./pages/revision.tsx";
+import { RulePage } from "./pages/rule.tsx";
+import { RulesPage } from "./pages/rules.tsx";
+import { ServicePage } from "./pages/service.tsx";
+import { ServicesPage } from "./pages/services.tsx";
+import { SignInPage, SignInAgain } from "./pages/sign-in.tsx";
+import { UpstreamPage } from "./pages/upstream.tsx";
+import { UpstreamsPage } from "./pages/upstreams.tsx";
+import { UsagePage } from "./pages/usage.tsx";
+import { matchPath, place, type PageParameters } from "./state/router.tsx";
+import { isExpired, token } from "./state/session.ts";
+
+/** The first that fits; `new` comes before `:id`, which it would fit too. */
+const ROUTES: readonly (readonly [pattern: string, page: ComponentType<PageParameters>])[] = [
+  ["/", OverviewPage],
+  ["/start", FirstRunPage],
+  ["/gateways", GatewaysPage],
+  ["/gateways/:gateway", GatewayPage],
+  ["/gateways/:gateway/overview", OverviewPage],
+  ["/gateways/:gateway/upstreams", UpstreamsPage],
+  ["/gateways/:gateway/upstreams/:id", UpstreamPage],
+  ["/gateways/:gateway/services", ServicesPage],
+  ["/gateways/:gateway/services/:id", ServicePage],
+  ["/gateways/:gateway/rules", RulesPage],
+  ["/gateways/:gateway/rules/:id", RulePage],
+  ["/gateways/:gateway/keys", KeysPage],
+  ["/gateways/:gateway/keys/:id", KeyPage],
+  ["/gateways/:gateway/plugins", PluginsPage],
+  ["/gateways/:gateway/plugins/:id", PluginPage],
+  ["/gateways/:gateway/playground", PlaygroundPage],
+  ["/gateways/:gateway/explain", ExplainPage],
+  ["/gateways/:gateway/requests", RequestsPage],
+  ["/gateways/:gateway/usage", UsagePage],
+  ["/gateways/:gateway/blocks", BlocksPage],
+  ["/history", HistoryPage],
+  ["/history/:id", RevisionPage],
+];
+
+export function App(): JSX.Element {
+  if (token.value === null) return <SignInPage />;
+  return (
+    <>
+      <div class="shell">
+        <a class="skip" href="#page">
+          Skip to the page
+        </a>
+        <Navigation />
+        <div class="stage">
+          <Banner />
+          <main id="page">
+            <CurrentPage />
+          </main>
+        </div>
+      </div>
+      <DialogHost />
+      {isExpired.value && <SignInAgain />}
+    </>
+  );
+}
+
+function CurrentPage(): JSX.Element {
+  const { path } = place.value;
+  for (const [pattern, PageOfRoute] of ROUTES) {
+    const parameters = matchPath(pattern, path);
+    // The key: a page of another record starts anew.
+    if (parameters !== null) return <PageOfRoute key={path} parameters={parameters} />;
+  }
+  return <NotFoundPage />;
+}

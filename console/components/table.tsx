@@ -1,0 +1,51 @@
+// Tables that become lists of cards on a phone. The roles are written out because the cards change how rows are drawn,
+// and browsers forget what they were.
+import type { ComponentChildren, JSX } from "preact";
+
+export interface Column<Row> {
+  readonly title: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** `number` aligns right; `main` is the name of the row; `actions` has no title that is seen. */
+  readonly kind?: "text" | "number" | "main" | "actions";
+}
+
+export interface TableProps<Row> {
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  readonly isDimmed?: (row: Row) => boolean;
+}
+
+export function Table<Row>({ label, columns, rows, keyOf, isDimmed }: TableProps<Row>): JSX.Element {
+  return (
+    <table class="table" role="table" aria-label={label}>
+      <thead role="rowgroup">
+        <tr role="row">
+          {columns.map(({ title, kind }) => (
+            <th key={title} role="columnheader" scope="col" class={kind}>
+              {kind === "actions" ? <span class="unseen">{title}</span> : title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {rows.map((row) => (
+          <tr key={keyOf(row)} role="row" class={isDimmed?.(row) === true ? "dimmed" : undefined}>
+            {columns.map(({ title, cell, kind = "text" }) =>
+              kind === "main" ? (
+                <th key={title} role="rowheader" scope="row" class={kind}>
+                  {cell(row)}
+                </th>
+              ) : (
+                <td key={title} role="cell" class={kind} data-title={kind === "actions" ? undefined : title}>
+                  {cell(row)}
+                </td>
+              ),
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

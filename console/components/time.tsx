@@ -1,0 +1,39 @@
+// Times in the viewer's zone, with the zone told on a closer look; durations and amounts in few characters.
+import type { JSX } from "preact";
+
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+const whole = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
+
+export function Time({ at }: { readonly at: string | Date }): JSX.Element {
+  const date = new Date(at);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return (
+    <time dateTime={date.toISOString()} title={full.format(date)}>
+      {(isToday ? clock : day).format(date)}
+    </time>
+  );
+}
+
+export function formatClock(date: Date): string {
+  return clock.format(date);
+}
+
+export function formatMs(milliseconds: number): string {
+  if (milliseconds >= 10_000) return `${(milliseconds / 1000).toFixed(1)} s`;
+  if (milliseconds >= 1000) return `${(milliseconds / 1000).toFixed(2)} s`;
+  if (milliseconds >= 10) return `${whole.format(milliseconds)} ms`;
+  return `${milliseconds.toFixed(milliseconds >= 1 ? 1 : 2)} ms`;
+}
+
+export function formatCount(count: number): string {
+  return count < 10_000 ? whole.format(count) : short.format(count);
+}
+
+/** US dollars, with as many digits as a small amount needs. */
+export function formatCost(dollars: number): string {
+  const digits = dollars === 0 || dollars >= 100 ? 2 : dollars >= 0.01 ? 4 : 6;
+  return `$${dollars.toFixed(digits)}`;
+}

@@ -1,0 +1,204 @@
+// Reads the JSON Schema of a plugin's settings: what kind of control a part of it asks for.
+
+export interface JsonSchema {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, JsonSchema>>;
+  readonly title?: string;
+  readonly description?: string;
+  readonly type?: string | readonly string[];
+  readonly default?: unknown;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: JsonSchema | boolean;
+  readonly items?: JsonSchema;
+  readonly prefixItems?: readonly JsonSchema[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  readonly allOf?: readonly JsonSchema[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+}
+
+export type Kind =
+  | "constant"
+  | "choice"
+  | "boolean"
+  | "number"
+  | "text"
+  | "several"
+  | "list"
+  | "object"
+  | "map"
+  | "variants"
+  /** What no control of ours fits: written as JSON. */
+  | "json";
+
+export interface ReadSchema {
+  readonly kind: Kind;
+  /** The schema itself, references followed and null taken out. */
+  readonly schema: JsonSchema;
+  readonly isNullable: boolean;
+}
+
+const MAX_REFERENCES = 16;
+
+export function readSchema(given: JsonSchema, root: JsonSchema): ReadSchema {
+  const { schema, isNullable } = withoutNull(merged(followed(given, root), root), root);
+  return { kind: kindOf(schema, root), schema, isNullable };
+}
+
+function followed(schema: JsonSchema, root: JsonSchema): JsonSchema {
+  let current = schema;
+  for (let count = 0; current.$ref !== undefined && count < MAX_REFERENCES; count++) {
+    const { $ref, ...beside } = current;
+    const target = $ref === "#" ? root : root.$defs?.[$ref.replace(/^#\/\$defs\//, "")];
+    current = { ...target, ...beside };
+  }
+  return current;
+}
+
+/** Parts that all hold at once, as one object. */
+function merged(schema: JsonSchema, root: JsonSchema): JsonSchema {
+  if (schema.allOf === undefined) return schema;
+  const parts = schema.allOf.map((part) => followed(part, root));
+  return {
+    ...schema,
+    type: "object",
+    properties: Object.assign({}, ...parts.map((part) => part.properties)) as Record<string, JsonSchema>,
+    required: parts.flatMap((part) => part.required ?? []),
+  };
+}
+
+function withoutNull(schema: JsonSchema, root: JsonSchema): { schema: JsonSchema; isNullable: boolean } {
+  if (Array.isArray(schema.type)) {
+    const types = (schema.type as readonly string[]).filter((type) => type !== "null");
+    const [only] = types;
+    const isNullable = types.length < schema.type.length;
+    return {
+      schema: types.length === 1 && only !== undefined ? { ...schema, type: only } : schema,
+      isNullable,
+    };
+  }
+  const variants = schema.anyOf ?? schema.oneOf;
+  if (variants === undefined) return { schema, isNullable: false };
+  const rest = variants.filter((variant) => variant.type !== "null");
+  const [only] = rest;
+  if (rest.length === variants.length) return { schema, isNullable: false };
+  const beside = Object.fromEntries(
+    Object.entries(schema).filter(([name]) => name !== "anyOf" && name !== "oneOf"),
+  ) as JsonSchema;
+  if (rest.length === 1 && only !== undefined)
+    return { schema: { ...followed(only, root), ...beside }, isNullable: true };
+  return { schema: { ...beside, anyOf: rest }, isNullable: true };
+}
+
+function kindOf(schema: JsonSchema, root: JsonSchema): Kind {
+  if (schema.const !== undefined) return "constant";
+  if (schema.enum !== undefined) return "choice";
+  if ((schema.anyOf ?? schema.oneOf) !== undefined) return "variants";
+  switch (schema.type) {
+    case "boolean":
+      return "boolean";
+    case "integer":
+    case "number":
+      return "number";
+    case "string":
+      return "text";
+    case "array":
+      return listKind(schema, root);
+    case "object":
+      return objectKind(schema);
+    default:
+      return "json";
+  }
+}
+
+function listKind({ items, prefixItems }: JsonSchema, root: JsonSchema): Kind {
+  if (items === undefined || prefixItems !== undefined) return "json";
+  const item = followed(items, root);
+  return item.enum?.every((value) => typeof value === "string") === true ? "several" : "list";
+}
+
+function objectKind({ properties, additionalProperties }: JsonSchema): Kind {
+  if (properties !== undefined && Object.keys(properties).length > 0) return "object";
+  return typeof additionalProperties === "object" && additionalProperties.type === "string" ? "map" : "json";
+}
+
+/** What a part starts as when it is added: all that must be there and can be known. */
+export function startOf(given: JsonSchema, root: JsonSchema): unknown {
+  const { kind, schema } = readSchema(given, root);
+  switch (kind) {
+    case "constant":
+      return schema.const;
+    case "object": {
+      const fields = Object.entries(schema.properties ?? {})
+        .filter(([name]) => schema.required?.includes(name) === true)
+        .map(([name, field]) => [name, startOf(field, root)] as const)
+        .filter(([, value]) => value !== undefined);
+      return Object.fromEntries(fields);
+    }
+    case "several":
+    case "list":
+      return [];
+    case "map":
+      return {};
+    case "boolean":
+      return false;
+    case "variants":
+      return startOf((schema.anyOf ?? schema.oneOf)?.[0] ?? {}, root);
+    default:
+      return undefined;
+  }
+}
+
+/** `retry_after` as a label: "Retry after". */
+export function labelOf(name: string, schema: JsonSchema): string {
+  if (schema.title !== undefined) return schema.title;
+  const words = name
+    .replaceAll(/[_-]+/g, " ")
+    .replaceAll(/([a-z])([A-Z])/g, "$1 $2")
+    .toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** How a variant is told from the others: its title, its discriminating constants, or its type. */
+export function nameOfVariant(variant: JsonSchema, index: number): string {
+  if (variant.title !== undefined) return variant.title;
+  const constants = Object.entries(variant.properties ?? {}).filter(([, field]) => field.const !== undefined);
+  if (constants.length > 0)
+    return constants.map(([name, field]) => `${name}: ${String(field.const)}`).join(", ");
+  if (variant.const !== undefined) return JSON.stringify(variant.const);
+  return typeof variant.type === "string" ? variant.type : `variant ${index + 1}`;
+}
+
+/** Whether a value looks like one of this variant, by the type and the constants it must have. */
+export function fitsVariant(value: unknown, given: JsonSchema, root: JsonSchema): boolean {
+  const { kind, schema } = readSchema(given, root);
+  switch (kind) {
+    case "constant":
+      return value === schema.const;
+    case "choice":
+      return schema.enum?.includes(value) === true;
+    case "boolean":
+      return typeof value === "boolean";
+    case "number":
+      return typeof value === "number";
+    case "text":
+      return typeof value === "string";
+    case "list":
+    case "several":
+      return Array.isArray(value);
+    case "object": {
+      if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+      const record = value as Record<string, unknown>;
+      return Object.entries(schema.properties ?? {}).every(
+        ([name, field]) => field.const === undefined || record[name] === field.const,
+      );
+    }
+    default:
+      return typeof value === "object" && value !== null;
+  }
+}

@@ -1,0 +1,93 @@
+// One gateway: made, changed, deleted.
+import type { JSX } from "preact";
+import { call, type Answer } from "../api/client.ts";
+import type { Gateway } from "../api/types.ts";
+import { Button } from "../components/button.tsx";
+import { Page, WhenLoaded } from "../components/page.tsx";
+import { CheckField, TextField } from "../forms/inputs.tsx";
+import { RecordForm } from "../forms/record-form.tsx";
+import { confirmDelete } from "../state/delete.ts";
+import { say } from "../state/dialogs.ts";
+import { useForm } from "../state/form.ts";
+import { loadGateways } from "../state/gateways.ts";
+import { useLoad } from "../state/load.ts";
+import { go, type PageParameters } from "../state/router.tsx";
+
+export function GatewayPage({ parameters }: PageParameters): JSX.Element {
+  const id = parameters["gateway"] ?? "";
+  const isNew = id === "new";
+  const loaded = useLoad(
+    async (signal) => (isNew ? null : call<Gateway>("GET", `/gateways/${id}`, { signal })),
+    [],
+  );
+  return (
+    <Page
+      title={isNew ? "New gateway" : (loaded.data?.data.name ?? "Gateway")}
+      back={{ to: "/gateways", label: "Gateways" }}
+    >
+      <WhenLoaded loaded={loaded} what="the gateway">
+        {(before) => <GatewayForm before={before} />}
+      </WhenLoaded>
+    </Page>
+  );
+}
+
+function GatewayForm({ before }: { readonly before: Answer<Gateway> | null }): JSX.Element {
+  const record = before?.data;
+  const form = useForm({
+    name: record?.name ?? "",
+    subdomain: record?.subdomain ?? null,
+    require_api_key: record?.require_api_key ?? false,
+  });
+  const save = async () => {
+    const isSaved = await form.submit(async (value) => {
+      if (record === undefined) await call("POST", "/gateways", { body: value });
+      else await call("PATCH", `/gateways/${record.id}`, { body: value, etag: before?.etag });
+    });
+    if (!isSaved) return;
+    say(`Saved the gateway “${form.value.name}”.`);
+    await loadGateways();
+    await go("/gateways");
+  };
+  const remove = async () => {
+    if (record === undefined) return;
+    const path = `/gateways/${record.id}`;
+    if (!(await confirmDelete({ what: "gateway", name: record.name, path }))) return;
+    await loadGateways();
+    await go("/gateways");
+  };
+  return (
+    <RecordForm
+      form={form}
+      onSubmit={() => void save()}
+      submit={record === undefined ? "Create gateway" : "Save"}
+      cancel="/gateways"
+      extra={
+        record !== undefined && (
+          <Button kind="danger" icon="remove" onClick={() => void remove()}>
+            Delete
+          </Button>
+        )
+      }
+    >
+      <div class="card fields">
+        <TextField form={form} at="name" label="Name" isRequired placeholder="acme" />
+        <TextField
+          form={form}
+          at="subdomain"
+          label="Subdomain"
+          isMono
+          empty={null}
+          placeholder="acme"
+          hint="Calls whose Host starts with this label belong to this gateway. Leave it empty where keys tell gateways apart, or where there is only one."
+        />
+        <CheckField
+          form={form}
+          at="require_api_key"
+          label="Ask for an API key"
+          hint="Every rule of this gateway asks for one, unless the rule itself says otherwise."
+        />
+      </div>
+    </RecordForm>
+  );
+}

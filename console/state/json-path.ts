@@ -1,0 +1,44 @@
+// Reads and changes a value at a place written as the API writes it: `targets[0].credentials.header_name`.
+
+type Step = string | number;
+
+export function stepsOf(path: string): Step[] {
+  return [...path.matchAll(/([^.[\]]+)|\[(\d+)\]/g)].map(([, name, index]) =>
+    index === undefined ? (name ?? "") : Number(index),
+  );
+}
+
+export function join(path: string, step: Step): string {
+  if (typeof step === "number") return `${path}[${step}]`;
+  return path === "" ? step : `${path}.${step}`;
+}
+
+export function valueAt(root: unknown, steps: readonly Step[]): unknown {
+  let value = root;
+  for (const step of steps) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = (value as Record<Step, unknown>)[step];
+  }
+  return value;
+}
+
+/** A copy in which only the containers on the way are new; `undefined` takes the field out. */
+export function withValueAt(root: unknown, steps: readonly Step[], value: unknown): unknown {
+  const [step, ...rest] = steps;
+  if (step === undefined) return value;
+  const inner = withValueAt(valueAt(root, [step]), rest, value);
+  if (typeof step === "number") {
+    const list = Array.isArray(root) ? [...(root as unknown[])] : [];
+    list[step] = inner;
+    return list;
+  }
+  const record: Record<string, unknown> =
+    typeof root === "object" && root !== null && !Array.isArray(root) ? { ...root } : {};
+  if (inner !== undefined) return { ...record, [step]: inner };
+  return Object.fromEntries(Object.entries(record).filter(([name]) => name !== step));
+}
+
+/** Whether a place is the other one or lies within it. */
+export function isWithin(path: string, outer: string): boolean {
+  return path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
+}

@@ -1,0 +1,108 @@
+// Writes console/api/types.ts and console/api/error-meanings.ts from the OpenAPI document and the error table of the code:
+// part of `npm run docs`. A test fails when they differ.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { ERRORS } from "../src/base/errors.ts";
+import { readSettings } from "../src/base/settings.ts";
+import { startGatehouse } from "../src/main.ts";
+
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+}
+
+export async function consoleTypes(): Promise<Map<string, string>> {
+  const schemas = await readSchemas();
+  const types = Object.entries(schemas)
+    // Patches are the records with everything optional; `Partial` says that.
+    .filter(([name]) => !name.endsWith("Patch"))
+    .map(([name, schema]) => `export interface ${name} ${objectType(schema)}\n`);
+  const meanings = Object.entries(ERRORS).map(
+    ([code, { meaning }]) => `  ${code}: ${JSON.stringify(meaning)},`,
+  );
+  return new Map([
+    [
+      "console/api/types.ts",
+      `// Generated from the OpenAPI document by npm run docs; do not edit.\n\n${types.join("\n")}`,
+    ],
+    [
+      "console/api/error-meanings.ts",
+      `// Generated from the error table by npm run docs; do not edit.
+
+export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
+${meanings.join("\n")}
+};
+`,
+    ],
+  ]);
+}
+
+/** As a started gateway tells them: nothing here can forget a route. */
+async function readSchemas(): Promise<Readonly<Record<string, Schema>>> {
+  const directory = mkdtempSync(join(tmpdir(), "gatehouse-types-"));
+  const settings = readSettings({ DATA_DIR: directory, ADMIN_PORT: "0", PLUGINS_DIR: directory });
+  const gatehouse = await startGatehouse(settings, "admin", pino({ enabled: false }));
+  try {
+    const answer = await fetch(`${gatehouse.adminUrl ?? ""}/api/openapi.json`);
+    const document = (await answer.json()) as { components: { schemas: Record<string, Schema> } };
+    return document.components.schemas;
+  } finally {
+    await gatehouse.stop(0);
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function objectType({ properties = {}, required = [] }: Schema): string {
+  const fields = Object.entries(properties).map(([name, schema]) => {
+    const comment = schema.description === undefined ? "" : `  /** ${schema.description} */\n`;
+    const key = /^\w+$/.test(name) ? name : JSON.stringify(name);
+    return `${comment}  ${key}${required.includes(name) ? "" : "?"}: ${typeOf(schema)};\n`;
+  });
+  return `{\n${fields.join("")}}`;
+}
+
+function typeOf(schema: Schema): string {
+  if (schema.$ref !== undefined) return schema.$ref.split("/").at(-1) ?? "unknown";
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
+  const variants = schema.anyOf ?? schema.oneOf;
+  if (variants !== undefined) return variants.map(typeOf).join(" | ");
+  const { type } = schema;
+  if (Array.isArray(type)) return type.map((each: string) => typeOf({ ...schema, type: each })).join(" | ");
+  switch (type) {
+    case "string":
+    case "boolean":
+    case "null":
+      return type;
+    case "integer":
+    case "number":
+      return "number";
+    case "array":
+      return `(${typeOf(schema.items ?? {})})[]`;
+    case "object":
+      if (schema.properties !== undefined) return objectType(schema);
+      return `Record<string, ${typeof schema.additionalProperties === "object" ? typeOf(schema.additionalProperties) : "unknown"}>`;
+    default:
+      return "unknown";
+  }
+}
+
+if (import.meta.main) {
+  const root = join(import.meta.dir, "..");
+  const files = await consoleTypes();
+  for (const [file, text] of files) await Bun.write(join(root, file), text);
+  Bun.spawnSync([process.execPath, "fmt", ...[...files.keys()].map((file) => join(root, file))]);
+  // The listener's timers may outlive it by a moment.
+  process.exit(0);
+}
