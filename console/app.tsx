@@ -14,6 +14,7 @@ import { KeysPage } from "./pages/keys.tsx";
 import { NotFoundPage } from "./pages/not-found.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
 import { PlaygroundPage } from "./pages/playground.tsx";
+import { PricesPage } from "./pages/prices.tsx";
 import { PluginPage } from "./pages/plugin.tsx";
 import { PluginsPage } from "./pages/plugins.tsx";
 import { RequestsPage } from "./pages/requests.tsx";
@@ -51,6 +52,7 @@ const ROUTES: readonly (readonly [pattern: string, page: ComponentType<PageParam
   ["/gateways/:gateway/requests", RequestsPage],
   ["/gateways/:gateway/usage", UsagePage],
   ["/gateways/:gateway/blocks", BlocksPage],
+  ["/prices", PricesPage],
   ["/history", HistoryPage],
   ["/history/:id", RevisionPage],
 ];

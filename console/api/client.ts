@@ -1,11 +1,17 @@
 // The one way to the Admin API: the token goes along, faults come back as errors in the API's own words.
 import { noticeSilence } from "../state/connection.ts";
 import { isExpired, token } from "../state/session.ts";
-import type { Error as ErrorBody } from "./types.ts";
 
 export interface Detail {
   readonly path: string;
   readonly message: string;
+}
+
+/** The error shape; an answer that is not ours may lack any of it. */
+interface ErrorParts {
+  readonly error?: string;
+  readonly code?: string;
+  readonly details?: readonly Detail[];
 }
 
 /** The API said no. */
@@ -14,7 +20,7 @@ export class ApiError extends Error {
   readonly code: string;
   readonly details: readonly Detail[];
 
-  constructor(status: number, body: Partial<ErrorBody>) {
+  constructor(status: number, body: ErrorParts) {
     super(body.error ?? `The gateway answered ${status}.`);
     this.name = "ApiError";
     this.status = status;
@@ -74,7 +80,7 @@ export async function request(method: Method, path: string, options: CallOptions
   }
   if (response.ok) return response;
   if (response.status === 401) isExpired.value = true;
-  throw new ApiError(response.status, (await response.json().catch(() => ({}))) as Partial<ErrorBody>);
+  throw new ApiError(response.status, (await response.json().catch(() => ({}))) as ErrorParts);
 }
 
 export async function call<T>(method: Method, path: string, options?: CallOptions): Promise<Answer<T>> {

@@ -23,7 +23,8 @@ export function TextField(props: TextFieldProps): JSX.Element {
         type="text"
         autocomplete="off"
         spellcheck={false}
-        data-secret={isSecret}
+        // A masked value that came back hides itself; covering it too would hide that it is one.
+        data-secret={isSecret && !String(value).includes("***")}
         list={listId}
         placeholder={placeholder}
         value={typeof value === "string" ? value : ""}

@@ -161,7 +161,8 @@ export function labelOf(name: string, schema: JsonSchema): string {
     .replaceAll(/[_-]+/g, " ")
     .replaceAll(/([a-z])([A-Z])/g, "$1 $2")
     .toLowerCase();
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  const spelled = words.replaceAll(/\b(ip|id|url|api|http|json)\b/g, (short) => short.toUpperCase());
+  return spelled.charAt(0).toUpperCase() + spelled.slice(1);
 }
 
 /** How a variant is told from the others: its title, its discriminating constants, or its type. */

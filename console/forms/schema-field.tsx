@@ -148,13 +148,20 @@ function ObjectField({ form, at, label, schema, root, isRequired = false }: Sche
       </legend>
       {schema.description !== undefined && <p class="hint">{schema.description}</p>}
       {(isThere || !isOptional) && (
-        <div class="fields">
+        <div class={isFlat(schema, root) ? "fields inline" : "fields"}>
           <SchemaFields form={form} at={at} schema={schema} root={root} />
         </div>
       )}
       <FieldFaults form={form} at={at} isShallow />
     </fieldset>
   );
+}
+
+/** A few plain fields stand side by side. */
+function isFlat({ properties = {} }: JsonSchema, root: JsonSchema): boolean {
+  const fields = Object.values(properties);
+  const plain = ["choice", "boolean", "number", "text", "constant"];
+  return fields.length <= 3 && fields.every((field) => plain.includes(readSchema(field, root).kind));
 }
 
 function ListField({ form, at, label, schema, root, isRequired = false }: SchemaFieldProps): JSX.Element {

@@ -74,7 +74,7 @@ function PluginForm({ answer, index, plugin, list }: PluginFormProps): JSX.Eleme
       settings: (startOf(schema, schema) ?? {}) as Record<string, unknown>,
       on_error: "fail",
     },
-    `required_plugins[${index}]`,
+    { prefix: `required_plugins[${index}]` },
   );
   const save = async () => {
     const isSaved = await form.submit(async (value) => {
@@ -93,7 +93,7 @@ function PluginForm({ answer, index, plugin, list }: PluginFormProps): JSX.Eleme
       submit={existing === undefined ? `Add ${plugin.name}` : "Save"}
       cancel={list}
     >
-      <div class="card fields inline">
+      <div class="card fields inline narrow">
         <CheckField form={form} at="enabled" label="On" fallback />
         <ChoiceField
           form={form}

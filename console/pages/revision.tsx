@@ -1,7 +1,101 @@
-// To come.
+// One revision: what it changed, and the way back to it.
 import type { JSX } from "preact";
-import { Page } from "../components/page.tsx";
+import { call, get } from "../api/client.ts";
+import type { Difference, RevisionWithDifferences } from "../api/observed.ts";
+import { Button } from "../components/button.tsx";
+import { Empty } from "../components/notice.tsx";
+import { Page, Section, WhenLoaded } from "../components/page.tsx";
+import { Time } from "../components/time.tsx";
+import { revision as inForce } from "../state/connection.ts";
+import { ask, say } from "../state/dialogs.ts";
+import { loadGateways } from "../state/gateways.ts";
+import { useLoad } from "../state/load.ts";
+import { go, type PageParameters } from "../state/router.tsx";
+import { describeRevision } from "./history.tsx";
 
-export function RevisionPage(): JSX.Element {
-  return <Page title="Revision">To come.</Page>;
+export function RevisionPage({ parameters }: PageParameters): JSX.Element {
+  const id = parameters["id"] ?? "";
+  const loaded = useLoad((signal) => get<RevisionWithDifferences>(`/revisions/${id}`, signal), []);
+  const rollBack = async () => {
+    let made = 0;
+    const isDone = await ask({
+      title: `Put everything back to revision ${id}?`,
+      text: "The whole configuration becomes what it was then, in one step, for all gateways. It is a new revision, so this can be undone the same way.",
+      confirm: "Roll back",
+      isDangerous: true,
+      action: async () => {
+        made = (await call<{ revision: number }>("POST", `/revisions/${id}/rollback`)).data.revision;
+      },
+    });
+    if (!isDone) return;
+    say(`Rolled back to revision ${id}, as revision ${made}.`);
+    inForce.value = made;
+    await loadGateways();
+    await go("/history");
+  };
+  return (
+    <Page
+      title={`Revision ${id}`}
+      back={{ to: "/history", label: "History" }}
+      about={
+        loaded.data !== undefined && (
+          <>
+            {loaded.data.action}: {describeRevision(loaded.data)}, <Time at={loaded.data.created_at} />
+            {loaded.data.subject !== null && `, by ${loaded.data.subject}`}
+          </>
+        )
+      }
+      actions={
+        String(inForce.value) !== id && (
+          <Button icon="history" onClick={() => void rollBack()}>
+            Roll back to this
+          </Button>
+        )
+      }
+    >
+      <WhenLoaded
+        loaded={loaded}
+        what="the revision"
+        missing="There is no such revision, or it is no longer kept."
+      >
+        {({ diff }) =>
+          diff.length === 0 ? (
+            <Empty title="No field changed" />
+          ) : (
+            <Section title="What changed" about="Credentials are masked.">
+              <Differences of={diff} />
+            </Section>
+          )
+        }
+      </WhenLoaded>
+    </Page>
+  );
+}
+
+export function Differences({ of: differences }: { readonly of: readonly Difference[] }): JSX.Element {
+  return (
+    <ul class="differences">
+      {differences.map(({ path, before, after }) => (
+        <li key={path}>
+          <code>{path === "" ? "the whole record" : path}</code>
+          {before !== undefined && before !== null && (
+            <pre class="before">
+              <span class="unseen">before: </span>
+              {show(before)}
+            </pre>
+          )}
+          {after !== undefined && after !== null && (
+            <pre class="after">
+              <span class="unseen">after: </span>
+              {show(after)}
+            </pre>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function show(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }

@@ -21,8 +21,15 @@ export interface Form<T extends object> {
   submit(write: (value: T) => Promise<void>): Promise<boolean>;
 }
 
-/** `prefix` is where the record stands within what is sent, as in `required_plugins[2]`. */
-export function useForm<T extends object>(initial: T, prefix = ""): Form<T> {
+export interface FormOptions {
+  /** Where the record stands within what is sent, as in `required_plugins[2]`. */
+  readonly prefix?: string;
+  /** False for a form that saves nothing: leaving it loses nothing. */
+  readonly isGuarded?: boolean;
+}
+
+export function useForm<T extends object>(initial: T, options: FormOptions = {}): Form<T> {
+  const { prefix = "", isGuarded = true } = options;
   const [value, setValue] = useState<T>(initial);
   const [details, setDetails] = useState<readonly Detail[]>([]);
   const [fault, setFault] = useState<Error | null>(null);
@@ -30,7 +37,7 @@ export function useForm<T extends object>(initial: T, prefix = ""): Form<T> {
   const [isDone, setDone] = useState(false);
   const start = useRef(JSON.stringify(initial));
   const isDirty = useMemo(() => JSON.stringify(value) !== start.current, [value]) && !isDone;
-  useLeaveGuard(isDirty);
+  useLeaveGuard(isDirty && isGuarded);
 
   return {
     value,

@@ -1,0 +1,36 @@
+// A small field that narrows a list down: a choice, or a text that takes effect when it is left or Enter is pressed.
+import type { JSX } from "preact";
+
+export interface FilterProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly choices?: readonly (readonly [value: string, label: string])[];
+}
+
+export function Filter({ label, value, onChange, choices }: FilterProps): JSX.Element {
+  return (
+    <label class="filter">
+      <span>{label}</span>
+      {choices === undefined ? (
+        <input
+          class="input"
+          value={value}
+          placeholder="any"
+          autocomplete="off"
+          spellcheck={false}
+          onChange={(event) => onChange(event.currentTarget.value.trim())}
+        />
+      ) : (
+        <select class="input" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          <option value="">any</option>
+          {choices.map(([each, name]) => (
+            <option key={each} value={each}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+    </label>
+  );
+}
