@@ -3,6 +3,8 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 
+const minute = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
+
 export interface Series {
   readonly label: string;
   readonly values: readonly (number | null)[];
@@ -95,8 +97,14 @@ function optionsFor(
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    padding: [8, 4, 0, 0],
     axes: [
-      axis,
+      {
+        ...axis,
+        size: 24,
+        space: 70,
+        values: (_: uPlot, ticks: number[]) => ticks.map((tick) => minute.format(tick * 1000)),
+      },
       { ...axis, size: 58, values: (_: uPlot, ticks: number[]) => ticks.map((tick) => format(tick)) },
     ],
     series: [

@@ -5,7 +5,7 @@ import { currentGatewayId, gatewayIdOf, gateways } from "../state/gateways.ts";
 import { go, Link, place } from "../state/router.tsx";
 import { signOut, tokenEnd } from "../state/session.ts";
 import { Icon, type IconName } from "./icon.tsx";
-import { formatClock } from "./time.tsx";
+import { Time } from "./time.tsx";
 
 interface Entry {
   readonly title: string;
@@ -144,7 +144,11 @@ function SessionEnd(): JSX.Element {
       <button type="button" class="button quiet" onClick={() => signOut()}>
         <Icon name="out" /> Sign out
       </button>
-      {end !== null && <p class="hint">The token ends at {formatClock(end)}.</p>}
+      {end !== null && (
+        <p class="hint">
+          Token ends <Time at={end} />
+        </p>
+      )}
       <p class="hint">
         <a href="/api/docs">API reference</a>
       </p>

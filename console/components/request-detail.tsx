@@ -8,6 +8,7 @@ import { CopyButton, LinkButton } from "./button.tsx";
 import { Code, pretty } from "./code.tsx";
 import { Notice } from "./notice.tsx";
 import { Section } from "./page.tsx";
+import { Prose } from "./prose.tsx";
 import { Table } from "./table.tsx";
 import { formatCost, formatCount, formatMs, Time } from "./time.tsx";
 import { Waterfall } from "./waterfall.tsx";
@@ -27,7 +28,7 @@ export function RequestDetail({ record }: { readonly record: RequestRecord }): J
         <Notice kind="warning">
           <p>
             <strong>{error_code}</strong>:{" "}
-            {ERROR_MEANINGS[error_code] ?? "The gateway answered with an error."}
+            <Prose text={ERROR_MEANINGS[error_code] ?? "The gateway answered with an error."} />
           </p>
         </Notice>
       )}

@@ -15,11 +15,20 @@ export interface TableProps<Row> {
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   readonly isDimmed?: (row: Row) => boolean;
+  /** One line a row, for lists that are read by running the eye down. */
+  readonly isDense?: boolean;
 }
 
-export function Table<Row>({ label, columns, rows, keyOf, isDimmed }: TableProps<Row>): JSX.Element {
+export function Table<Row>({
+  label,
+  columns,
+  rows,
+  keyOf,
+  isDimmed,
+  isDense = false,
+}: TableProps<Row>): JSX.Element {
   return (
-    <table class="table" role="table" aria-label={label}>
+    <table class={isDense ? "table dense" : "table"} role="table" aria-label={label}>
       <thead role="rowgroup">
         <tr role="row">
           {columns.map(({ title, kind }) => (
@@ -39,7 +48,7 @@ export function Table<Row>({ label, columns, rows, keyOf, isDimmed }: TableProps
                 </th>
               ) : (
                 <td key={title} role="cell" class={kind} data-title={kind === "actions" ? undefined : title}>
-                  {cell(row)}
+                  <div class="cell">{cell(row)}</div>
                 </td>
               ),
             )}

@@ -34,6 +34,6 @@ export function formatCount(count: number): string {
 
 /** US dollars, with as many digits as a small amount needs. */
 export function formatCost(dollars: number): string {
-  const digits = dollars === 0 || dollars >= 100 ? 2 : dollars >= 0.01 ? 4 : 6;
-  return `$${dollars.toFixed(digits)}`;
+  if (dollars === 0 || dollars >= 1) return `$${dollars.toFixed(2)}`;
+  return `$${String(Number(dollars.toPrecision(2)))}`;
 }

@@ -75,10 +75,17 @@ function merged(schema: JsonSchema, root: JsonSchema): JsonSchema {
 function withoutNull(schema: JsonSchema, root: JsonSchema): { schema: JsonSchema; isNullable: boolean } {
   if (Array.isArray(schema.type)) {
     const types = (schema.type as readonly string[]).filter((type) => type !== "null");
-    const [only] = types;
     const isNullable = types.length < schema.type.length;
+    const [only] = types;
+    if (types.length === 1 && only !== undefined) return { schema: { ...schema, type: only }, isNullable };
+    const { description, title } = schema;
+    const anyOf = types.map((type) => ({ type }));
     return {
-      schema: types.length === 1 && only !== undefined ? { ...schema, type: only } : schema,
+      schema: {
+        anyOf,
+        ...(description !== undefined && { description }),
+        ...(title !== undefined && { title }),
+      },
       isNullable,
     };
   }

@@ -108,17 +108,21 @@ function shown(fallback: unknown): string | undefined {
   return typeof fallback === "string" ? fallback : JSON.stringify(fallback);
 }
 
+function grouped(bound: number | undefined): string {
+  return bound?.toLocaleString() ?? "";
+}
+
 function withRange({ description, minimum, maximum }: JsonSchema): string | undefined {
   // Zod gives every integer the bounds of what a double can hold; they tell nobody anything.
   const isTold = (bound: number | undefined) =>
     bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
   const range =
     isTold(minimum) && isTold(maximum)
-      ? `${minimum ?? ""} to ${maximum ?? ""}.`
+      ? `${grouped(minimum)} to ${grouped(maximum)}.`
       : isTold(minimum)
-        ? `At least ${minimum ?? ""}.`
+        ? `At least ${grouped(minimum)}.`
         : isTold(maximum)
-          ? `At most ${maximum ?? ""}.`
+          ? `At most ${grouped(maximum)}.`
           : undefined;
   return [description, range].filter(Boolean).join(" ") || undefined;
 }

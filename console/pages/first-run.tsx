@@ -106,7 +106,7 @@ function FirstRunForm({ providers, made, onStep }: FirstRunFormProps): JSX.Eleme
       await loadGateways();
     });
   return (
-    <RecordForm form={form} onSubmit={() => void make()} submit="Make it">
+    <RecordForm form={form} onSubmit={() => void make()} submit="Create the route">
       <Section title="1. Who answers?">
         <div class="card fields">
           <div class="switch" role="group" aria-label="Provider account">

@@ -7,6 +7,7 @@ import { Button, LinkButton } from "../components/button.tsx";
 import { Chart } from "../components/chart.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
+import { Prose } from "../components/prose.tsx";
 import { Table } from "../components/table.tsx";
 import { TargetHealthTable } from "../components/target-health.tsx";
 import { formatCost, formatCount, formatMs } from "../components/time.tsx";
@@ -71,6 +72,7 @@ function Overview({ gateway }: { readonly gateway: string | null }): JSX.Element
           gateways={gateway === null ? (gateways.value ?? []).map(({ id }) => id) : [gateway]}
         />
       </Section>
+      {loaded.data !== undefined && <Refused points={loaded.data} />}
     </Page>
   );
 }
@@ -78,7 +80,6 @@ function Overview({ gateway }: { readonly gateway: string | null }): JSX.Element
 function Traffic({ points }: { readonly points: readonly TrafficPoint[] }): JSX.Element {
   const summary = summarize(points, 60);
   const lines = linesOf(points, SECONDS);
-  const refused = Object.entries(summary.refused).sort(([, left], [, right]) => right - left);
   return (
     <>
       <Tiles summary={summary} />
@@ -118,23 +119,30 @@ function Traffic({ points }: { readonly points: readonly TrafficPoint[] }): JSX.
           series={[{ label: "cost", values: lines.cost, colour: "series-5", isFilled: true }]}
         />
       </div>
-      <Section title="Refused" about="What the gateway itself turned away in the last five minutes, and why.">
-        {refused.length === 0 ? (
-          <NothingRefused hadTraffic={summary.all > 0} />
-        ) : (
-          <Table
-            label="Refused requests by reason"
-            rows={refused}
-            keyOf={([code]) => code}
-            columns={[
-              { title: "Code", kind: "main", cell: ([code]) => <code>{code}</code> },
-              { title: "Requests", kind: "number", cell: ([, count]) => formatCount(count) },
-              { title: "Meaning", cell: ([code]) => ERROR_MEANINGS[code] ?? "" },
-            ]}
-          />
-        )}
-      </Section>
     </>
+  );
+}
+
+function Refused({ points }: { readonly points: readonly TrafficPoint[] }): JSX.Element {
+  const { refused: counts, all } = summarize(points, SECONDS);
+  const refused = Object.entries(counts).sort(([, left], [, right]) => right - left);
+  return (
+    <Section title="Refused" about="What the gateway itself turned away in the last five minutes, and why.">
+      {refused.length === 0 ? (
+        <NothingRefused hadTraffic={all > 0} />
+      ) : (
+        <Table
+          label="Refused requests by reason"
+          rows={refused}
+          keyOf={([code]) => code}
+          columns={[
+            { title: "Code", kind: "main", cell: ([code]) => <code>{code}</code> },
+            { title: "Requests", kind: "number", cell: ([, count]) => formatCount(count) },
+            { title: "Meaning", cell: ([code]) => <Prose text={ERROR_MEANINGS[code] ?? ""} /> },
+          ]}
+        />
+      )}
+    </Section>
   );
 }
 
@@ -159,11 +167,11 @@ function Tiles({ summary }: { readonly summary: TrafficSummary }): JSX.Element {
   const { requests, errors } = summary;
   const share = requests === 0 ? 0 : (errors / requests) * 100;
   const tiles: readonly (readonly [label: string, value: string, note: string])[] = [
-    ["Requests a second", (requests / 60).toFixed(requests < 600 ? 2 : 1), `${formatCount(requests)} in all`],
+    ["Requests / s", (requests / 60).toFixed(requests < 600 ? 2 : 1), `${formatCount(requests)} in all`],
     ["Errors", `${share.toFixed(share > 0 && share < 10 ? 1 : 0)} %`, `${formatCount(errors)} requests`],
     ["p50", sayMs(summary.p50), "typical second"],
     ["p99", sayMs(summary.p99), "worst second"],
-    ["First byte", sayMs(summary.firstByte), "typical second, p50"],
+    ["First byte", sayMs(summary.firstByte), "p50, typical second"],
     [
       "Tokens",
       formatCount(summary.inputTokens + summary.outputTokens),

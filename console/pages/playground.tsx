@@ -125,7 +125,7 @@ function Playground({ gateway, around, onKey }: PlaygroundProps): JSX.Element {
         <div class="card fields">
           <RuleAndKey gateway={gateway} form={form} around={around} onKey={onKey} />
           <AreaField form={form} at="message" label="Message" rows={4} />
-          <div class="fields inline">
+          <div class="fields inline narrow">
             <TextField
               form={form}
               at="model"

@@ -184,26 +184,19 @@ function RequestTable({ records }: { readonly records: readonly RequestRecord[] 
       label="Requests"
       rows={records}
       keyOf={({ request_id, time }) => request_id + time}
+      isDense
       columns={[
+        { title: "Time", cell: ({ time }) => <Time at={time} /> },
         {
           title: "Request",
           kind: "main",
           cell: ({ request_id, method, path }) => (
-            <button type="button" class="as-link mono" onClick={() => replaceSearch({ request: request_id })}>
-              {method} {path}
+            <button type="button" class="as-link" onClick={() => replaceSearch({ request: request_id })}>
+              <span class="soft">{method}</span> {path}
             </button>
           ),
         },
-        {
-          title: "Status",
-          cell: ({ status, outcome, error_code }) => (
-            <>
-              <Badge tone={toneOfStatus(status)}>{status}</Badge>{" "}
-              {outcome !== "complete" && <span class="soft">{outcome.replaceAll("_", " ")} </span>}
-              {error_code !== null && <span class="soft">{error_code}</span>}
-            </>
-          ),
-        },
+        { title: "Status", cell: (record) => <Status record={record} /> },
         { title: "Target", cell: (record) => <Targets record={record} /> },
         { title: "Model", cell: ({ model }) => model ?? <span class="soft">–</span> },
         { title: "API key", cell: ({ api_key }) => api_key?.name ?? <span class="soft">none</span> },
@@ -214,9 +207,19 @@ function RequestTable({ records }: { readonly records: readonly RequestRecord[] 
         },
         { title: "Cost", kind: "number", cell: ({ cost }) => (cost === null ? "–" : formatCost(cost)) },
         { title: "Took", kind: "number", cell: ({ timings }) => formatMs(timings.total_ms) },
-        { title: "Time", kind: "number", cell: ({ time }) => <Time at={time} /> },
       ]}
     />
+  );
+}
+
+function Status({ record }: { readonly record: RequestRecord }): JSX.Element {
+  const { status, outcome, error_code } = record;
+  const more = error_code ?? (outcome === "complete" ? null : outcome.replaceAll("_", " "));
+  return (
+    <>
+      <Badge tone={toneOfStatus(status)}>{status}</Badge>
+      {more !== null && <span class="soft"> {more}</span>}
+    </>
   );
 }
 

@@ -97,5 +97,7 @@ export function Differences({ of: differences }: { readonly of: readonly Differe
 }
 
 function show(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  if (typeof value === "string") return value;
+  const line = JSON.stringify(value);
+  return line.length <= 60 ? line : JSON.stringify(value, null, 2);
 }

@@ -55,6 +55,9 @@ function weighted(
   return weight === 0 ? null : total / weight;
 }
 
+/** How late the newest point may be without the line falling to zero. */
+const LATE_SECONDS = 3;
+
 type Line = readonly (number | null)[];
 
 export interface TrafficLines {
@@ -72,7 +75,8 @@ export interface TrafficLines {
 /** A value for every second: a second without a point had no requests, and no times to tell. */
 export function linesOf(points: readonly TrafficPoint[], seconds: number): TrafficLines {
   const bySecond = new Map(points.map((point) => [Math.floor(Date.parse(point.time) / 1000), point]));
-  const last = Math.max(Math.floor(Date.now() / 1000) - 1, ...bySecond.keys());
+  // The running second is not over, and the last one may not be told yet: neither is a fall to nothing.
+  const last = Math.max(Math.floor(Date.now() / 1000) - LATE_SECONDS, ...bySecond.keys());
   const times = Array.from({ length: seconds }, (_, index) => last - seconds + 1 + index);
   const line = (of: (point: TrafficPoint) => number | null, otherwise: number | null): Line =>
     times.map((time) => {

@@ -1,0 +1,26 @@
+// Server-sent events, however the bytes are cut.
+import { expect, test } from "bun:test";
+import { readEvents, type StreamEvent } from "./event-stream.ts";
+
+const STREAM = ': hello\n\nevent: request\ndata: {"a":"ä"}\n\ndata: one\ndata: two\n\r\ndata:[DONE]\n\n';
+
+async function readInPieces(size: number): Promise<StreamEvent[]> {
+  const bytes = new TextEncoder().encode(STREAM);
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.slice(at, at + size));
+      controller.close();
+    },
+  });
+  const events: StreamEvent[] = [];
+  for await (const event of readEvents(body)) events.push(event);
+  return events;
+}
+
+test.each([1, 2, 3, 7, 1000])("in pieces of %d bytes", async (size) => {
+  expect(await readInPieces(size)).toEqual([
+    { event: "request", data: '{"a":"ä"}' },
+    { event: "message", data: "one\ntwo" },
+    { event: "message", data: "[DONE]" },
+  ]);
+});

@@ -1,0 +1,45 @@
+// Traffic summed up and laid out second by second.
+import { expect, test } from "bun:test";
+import type { TrafficPoint } from "../api/observed.ts";
+import { linesOf, summarize } from "./traffic.ts";
+
+function point(secondsAgo: number, fields: Partial<TrafficPoint>): TrafficPoint {
+  const time = new Date(Math.floor(Date.now() / 1000) * 1000 - secondsAgo * 1000).toISOString();
+  return {
+    time,
+    requests: 0,
+    errors: 0,
+    p50_ms: null,
+    p99_ms: null,
+    first_byte_p50_ms: null,
+    input_tokens: 0,
+    output_tokens: 0,
+    cost: 0,
+    refused: {},
+    ...fields,
+  };
+}
+
+test("the last minute is summed, refusals of all points are", () => {
+  const summary = summarize(
+    [
+      point(200, { requests: 50, p50_ms: 999, refused: { invalid_api_key: 1 } }),
+      point(10, { requests: 1, p50_ms: 100, p99_ms: 500, refused: { invalid_api_key: 2 } }),
+      point(5, { requests: 3, errors: 1, p50_ms: 200, p99_ms: 300 }),
+    ],
+    60,
+  );
+  expect(summary).toMatchObject({ requests: 4, errors: 1, p50: 175, p99: 500, all: 54 });
+  expect(summary.refused).toEqual({ invalid_api_key: 3 });
+});
+
+test("nothing is told of times when nothing came", () => {
+  expect(summarize([point(3, {})], 60)).toMatchObject({ requests: 0, p50: null, p99: null, firstByte: null });
+});
+
+test("every second has a place, and ones without a point had no requests", () => {
+  const lines = linesOf([point(7, { requests: 2, p50_ms: 5 }), point(3, { requests: 4, p50_ms: 6 })], 10);
+  expect(lines.times).toHaveLength(10);
+  expect(lines.requests.slice(-5)).toEqual([2, 0, 0, 0, 4]);
+  expect(lines.p50.slice(-5)).toEqual([5, null, null, null, 6]);
+});

@@ -1,0 +1,31 @@
+// Sums of usage, and CSV that neither breaks nor bites.
+import { expect, test } from "bun:test";
+import type { UsageRow } from "../api/observed.ts";
+import { daysBetween, sumOf, toCsv } from "./usage.ts";
+
+function row(fields: Partial<UsageRow>): UsageRow {
+  return { requests: 1, partial_requests: 0, input_tokens: 10, output_tokens: 20, cost: null, ...fields };
+}
+
+test("a cost is unknown only where no row has one", () => {
+  expect(sumOf([row({}), row({})])).toMatchObject({ requests: 2, input: 20, output: 40, cost: null });
+  expect(sumOf([row({}), row({ cost: 0.5 })]).cost).toBe(0.5);
+});
+
+test("days are told one by one, over the end of a month", () => {
+  expect(daysBetween("2026-02-27", "2026-03-02")).toEqual([
+    "2026-02-27",
+    "2026-02-28",
+    "2026-03-01",
+    "2026-03-02",
+  ]);
+});
+
+test("cells with commas, quotes and line breaks stay cells", () => {
+  const [, line] = toCsv([row({ day: "2026-11-01", api_key: 'a "b", c', model: "x\ny" })]).split("\r\n");
+  expect(line).toBe('2026-11-01,"a ""b"", c",,"x\ny",1,0,10,20,');
+});
+
+test("a name that a spreadsheet would run is a text", () => {
+  expect(toCsv([row({ api_key: "=1+1" })])).toContain("'=1+1");
+});
