@@ -72,7 +72,13 @@ export function Navigation(): JSX.Element {
       </div>
       <div class="side-body" id="navigation">
         <GatewayChoice />
-        <nav aria-label="Pages">
+        <nav
+          aria-label="Pages"
+          onClick={(event) => {
+            // Also where the link leads to the page that is open already.
+            if (event.target instanceof Element && event.target.closest("a") !== null) setOpen(false);
+          }}
+        >
           {GROUPS.map(([title, entries]) => (
             <div key={title} class="group">
               <h2>{title}</h2>

@@ -1,11 +1,12 @@
 // What is going on now: traffic of the last minutes, targets with their health, what was refused and why.
 import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
 import { get, query } from "../api/client.ts";
 import { ERROR_MEANINGS } from "../api/error-meanings.ts";
 import type { TrafficPoint } from "../api/observed.ts";
 import { Button, LinkButton } from "../components/button.tsx";
 import { Chart } from "../components/chart.tsx";
-import { Empty } from "../components/notice.tsx";
+import { Empty, Loading } from "../components/notice.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
 import { Prose } from "../components/prose.tsx";
 import { Table } from "../components/table.tsx";
@@ -13,17 +14,20 @@ import { TargetHealthTable } from "../components/target-health.tsx";
 import { formatCost, formatCount, formatMs } from "../components/time.tsx";
 import { currentGatewayId, gateways, nameOfGateway } from "../state/gateways.ts";
 import { usePoll } from "../state/load.ts";
-import { go, type PageParameters } from "../state/router.tsx";
+import { go, redirect, type PageParameters } from "../state/router.tsx";
 import { linesOf, summarize, type TrafficSummary } from "../state/traffic.ts";
-import { FirstRunPage } from "./first-run.tsx";
 
 const SECONDS = 300;
 const EVERY_MS = 2000;
 
 export function OverviewPage({ parameters }: PageParameters): JSX.Element {
   const gateway = parameters["gateway"] ?? null;
-  if (gateways.value?.length === 0) return <FirstRunPage />;
-  return <Overview gateway={gateway} />;
+  const isEmpty = gateways.value?.length === 0;
+  useEffect(() => {
+    // A page of its own: it stays open while the gateways it makes appear.
+    if (isEmpty) redirect("/start");
+  }, [isEmpty]);
+  return isEmpty ? <Loading what="the console" /> : <Overview gateway={gateway} />;
 }
 
 function Overview({ gateway }: { readonly gateway: string | null }): JSX.Element {

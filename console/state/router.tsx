@@ -37,6 +37,12 @@ export async function go(path: string): Promise<void> {
   scrollTo(0, 0);
 }
 
+/** Somewhere else instead: the way back does not lead through here again. */
+export function redirect(path: string): void {
+  history.replaceState(null, "", hrefOf(path));
+  place.value = readPlace();
+}
+
 /** Another view of the same page: no new entry in the browser's history, and nothing to ask. */
 export function replaceSearch(search: Readonly<Record<string, string | null>>): void {
   const next = new URLSearchParams(location.search);
