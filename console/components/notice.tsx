@@ -43,8 +43,14 @@ export interface LoadFaultProps {
 }
 
 export function LoadFault({ error, retry, missing }: LoadFaultProps): JSX.Element {
-  if (missing !== undefined && error instanceof ApiError && error.status === 404)
-    return <Empty title="Not part of this gateway">{missing}</Empty>;
+  if (error instanceof ApiError && error.status === 404 && missing !== undefined) {
+    const isUnknownPath = error.message.startsWith("There is nothing at");
+    return (
+      <Empty title={isUnknownPath ? "Not part of this gateway" : "Not there"}>
+        {isUnknownPath ? missing : error.message}
+      </Empty>
+    );
+  }
   return (
     <Notice kind="fault">
       <p>{error.message}</p>

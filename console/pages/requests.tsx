@@ -7,7 +7,7 @@ import { listChildren, listKeys } from "../api/resources.ts";
 import { Badge, toneOfStatus } from "../components/badge.tsx";
 import { Button, LinkButton } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
-import { Empty, LoadFault } from "../components/notice.tsx";
+import { Empty, LoadFault, Notice } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { RequestDetail } from "../components/request-detail.tsx";
 import { Table } from "../components/table.tsx";
@@ -58,6 +58,13 @@ export function RequestsPage({ parameters }: PageParameters): JSX.Element {
       />
       {live.error !== undefined && (
         <LoadFault error={live.error} retry={() => location.reload()} missing={MISSING} />
+      )}
+      {live.dropped > 0 && (
+        <Notice kind="info">
+          <p>
+            {live.dropped} requests came faster than they could be shown here. They were served all the same.
+          </p>
+        </Notice>
       )}
       {!isMissing &&
         (shown.length === 0 ? (

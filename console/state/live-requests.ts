@@ -19,6 +19,8 @@ export interface LiveRequests {
   /** Came while paused, and are not shown yet. */
   readonly waiting: number;
   readonly isLive: boolean;
+  /** Came faster than they could be shown, since the page was opened. */
+  readonly dropped: number;
   readonly error: Error | undefined;
 }
 
@@ -26,6 +28,7 @@ export function useLiveRequests(gateway: string, filters: Filters, isPaused: boo
   const [records, setRecords] = useState<readonly RequestRecord[]>([]);
   const [waiting, setWaiting] = useState(0);
   const [isLive, setLive] = useState(false);
+  const [dropped, setDropped] = useState(0);
   const [error, setError] = useState<Error>();
   const held = useRef<RequestRecord[]>([]);
   const paused = useRef(isPaused);
@@ -59,6 +62,10 @@ export function useLiveRequests(gateway: string, filters: Filters, isPaused: boo
       setLive(true);
       if (stream.body === null) return;
       for await (const { event, data } of readEvents(stream.body)) {
+        if (event === "dropped") {
+          const { count } = JSON.parse(data) as { count: number };
+          setDropped((before) => before + count);
+        }
         if (event !== "request") continue;
         held.current.push(JSON.parse(data) as RequestRecord);
         if (held.current.length > MAX_ROWS) held.current.shift();
@@ -85,7 +92,7 @@ export function useLiveRequests(gateway: string, filters: Filters, isPaused: boo
     };
   }, [gateway, search, signIns.value]);
 
-  return { records, waiting, isLive, error };
+  return { records, waiting, isLive, dropped, error };
 }
 
 function withoutTwins(records: readonly RequestRecord[]): RequestRecord[] {

@@ -65,8 +65,9 @@ describe.if(hasChromium)("the console", () => {
 
     test("signing in: a wrong token is refused in words, the right one is taken", async () => {
       await ui.isSound();
-      await ui.field("Admin token").fill("not.a.token");
-      await ui.button("Sign in").click();
+      // By keyboard alone: the field has the focus when the page opens.
+      await ui.page.keyboard.type("not.a.token");
+      await ui.page.keyboard.press("Enter");
       await ui.page.getByText("does not accept this token").waitFor();
       await ui.isSound();
       await ui.signIn();
@@ -93,7 +94,7 @@ describe.if(hasChromium)("the console", () => {
       await ui.heading("Playground").waitFor();
       await ui.button("Send").click();
       await page.locator(".answer").getByText("Hello from the stand-in, word by word.").waitFor();
-      await page.locator(".answer").getByText("Done").waitFor();
+      await page.locator(".answer").getByText("Done", { exact: true }).waitFor();
       await page.locator(".figures").getByText("stand-in", { exact: true }).waitFor();
       await ui.isSound();
       for (const language of ["Python", "TypeScript", "curl"]) {
@@ -166,6 +167,8 @@ describe.if(hasChromium)("the console", () => {
       await ui.field("Address", second).fill(good.url);
       await ui.field("Models", second).fill("model-a\nmodel-b");
       await ui.field("Priority", second).fill("2");
+      // The first target stays in, however often it fails: every request shall fail over.
+      await ui.field("After failures in a row").fill("1000");
       await ui.isSound();
       await ui.button("Create upstream").click();
       await first.getByText("must be a number, not a string").waitFor();
@@ -272,6 +275,82 @@ describe.if(hasChromium)("the console", () => {
       await ui.dialog().getByRole("button", { name: "Revoke" }).click();
       await ui.isTold("Revoked the API key “application”");
       await ui.row("application").getByText("revoked").waitFor();
+    });
+
+    test("live requests show a failover as it happens; one opened tells all, and is explained", async () => {
+      const { page } = ui;
+      await ui.visit("Live requests");
+      await page.getByText("live", { exact: true }).waitFor();
+      await page.getByLabel("Only failovers").check();
+      await page.getByText("No request fits the filters").waitFor();
+      expect(await chatAs("bob")).toBe(200);
+      const failover = ui.row("broken → good");
+      await failover.getByText("failover").waitFor();
+      await ui.isSound();
+      await ui.button("Pause").click();
+      await chatAs("bob");
+      await page.getByText("paused, 1 new").waitFor();
+      expect(await failover.count()).toBe(1);
+      await ui.button("Go on").click();
+      await failover.nth(1).waitFor();
+      await failover.first().getByRole("button").click();
+      await ui.dialog().getByText("Attempts: 2").waitFor();
+      await ui
+        .dialog()
+        .getByRole("row", { name: /1\. broken/ })
+        .getByText("503")
+        .waitFor();
+      await ui.dialog().getByRole("list", { name: "Where the time went" }).getByText("Answer sent").waitFor();
+      await ui.isSound();
+      await ui.dialog().getByRole("link", { name: "Explain it" }).click();
+      await ui.heading("Explain").waitFor();
+      expect(await ui.field("Path").inputValue()).toBe("/pair/chat");
+      await ui.button("Explain").click();
+      await page.getByText("It would go to a provider.").waitFor();
+      await ui.row("/pair/chat").getByText("serves").waitFor();
+      await ui.isSound();
+      await ui.field("Path").fill("/nowhere");
+      await ui.button("Explain").click();
+      await page.getByText("rule_not_found").waitFor();
+    });
+
+    test("the overview tells traffic, the health of targets and what was refused", async () => {
+      await fetch(`${gatehouse.proxyUrl}/pair/chat`, { headers: { "X-GW-API-Key": `gw_${"x".repeat(43)}` } });
+      await ui.visit("Overview");
+      await ui.page.getByRole("img", { name: /Requests a second.*highest [1-9]/ }).waitFor();
+      await ui.row("good").getByText("healthy").waitFor();
+      await ui.row("invalid_api_key").waitFor();
+      await ui.isSound();
+    });
+
+    test("usage is told by key and model, in dollars once there is a price, and saved as CSV", async () => {
+      const { page } = ui;
+      await ui.visit("Usage");
+      await ui.link("Prices").click();
+      await ui.button("Add a price").click();
+      await ui.field("Model").last().fill("stand-in*");
+      await ui.field("In").last().fill("1000");
+      await ui.field("Out").last().fill("much");
+      await ui.button("Save").click();
+      await page.getByText("must be a number, not a string").first().waitFor();
+      await ui.isSound();
+      await ui.field("Out").last().fill("2000");
+      await ui.button("Save").click();
+      await ui.isTold("Saved the prices");
+      await ui.visit("Playground");
+      await ui.button("Send").click();
+      await page.locator(".answer").getByText("Done", { exact: true }).waitFor();
+      await page.locator(".figures").getByText("$").waitFor();
+      await ui.visit("Usage");
+      const used = page.getByRole("table", { name: "Usage by model" });
+      await used.getByText("stand-in-1").waitFor();
+      await ui.button("Cost").click();
+      await page.getByText("Cost a day, by model").waitFor();
+      await ui.isSound();
+      const [download] = await Promise.all([page.waitForEvent("download"), ui.button("Save as CSV").click()]);
+      const csv = await new Response((await download.createReadStream()) as unknown as ReadableStream).text();
+      expect(csv).toStartWith("day,api_key,");
+      expect(csv).toContain(",stand-in-1,");
     });
 
     test("a custom plugin is set up by the form that its schema draws, and as JSON", async () => {
@@ -381,7 +460,12 @@ describe.if(hasChromium)("the console", () => {
       await ui.link("/pair/chat").waitFor();
     });
 
+    let revisionBeforeDeletions = 0;
+
     test("rules, services and upstreams are deleted", async () => {
+      revisionBeforeDeletions = (
+        (await (await fetch(`${gatehouse.adminUrl}/readyz`)).json()) as { revision: number }
+      ).revision;
       for (const [kind, name, singular] of [
         ["Rules", "/pair/chat", "rule"],
         ["Services", "paired", "service"],
@@ -395,6 +479,26 @@ describe.if(hasChromium)("the console", () => {
         await ui.heading(kind).waitFor();
         expect(await ui.link(name).count()).toBe(0);
       }
+    });
+
+    test("the history shows what was changed, and rolling back brings it back", async () => {
+      const { page } = ui;
+      await ui.visit("History");
+      await ui.row("in force").getByText("upstream “pair”").waitFor();
+      await ui.isSound();
+      await ui.link(`Revision ${revisionBeforeDeletions + 1}`).click();
+      await page.getByText("/pair/chat").first().waitFor();
+      await ui.isSound();
+      await ui.link("← History").click();
+      await ui.link(`Revision ${revisionBeforeDeletions}`).click();
+      await ui.button("Roll back to this").click();
+      await ui.isSound();
+      await ui.dialog().getByRole("button", { name: "Roll back" }).click();
+      await ui.isTold(`Rolled back to revision ${revisionBeforeDeletions}`);
+      await ui.row("in force").getByText("rollback").waitFor();
+      await ui.visit("Rules");
+      await ui.link("/pair/chat").waitFor();
+      expect(await chatAs("carol")).toBe(200);
     });
 
     test("signing out leaves nothing behind", async () => {
