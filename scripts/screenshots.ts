@@ -1,0 +1,207 @@
+// Takes a picture of every page of the console, with traffic on it: `npm run screenshots`. They go to screenshots/; those
+// that the README shows also to docs/images/. Needs Chromium (apt-get install chromium).
+import { copyFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { launchBrowser, openConsole, SCREENS, type ConsoleSession } from "../test/browser/console-session.ts";
+import { startFakeProvider, type FakeProvider } from "../test/fake-provider/server.ts";
+import { startGatehouseProcess, type GatehouseProcess } from "../test/support/gatehouse-process.ts";
+
+const ROOT = join(import.meta.dir, "..");
+const OUT = join(ROOT, "screenshots");
+const IN_README = ["overview", "request", "playground"];
+
+/** Long enough for the charts to have something to show. */
+const TRAFFIC_SECONDS = Number(process.env["TRAFFIC_SECONDS"] ?? 60);
+const CALLS_A_SECOND = 8;
+
+interface Seeded {
+  readonly gateway: string;
+  readonly upstream: string;
+  readonly rule: string;
+  readonly keys: readonly string[];
+}
+
+async function seed(gatehouse: GatehouseProcess, fast: FakeProvider, shaky: FakeProvider): Promise<Seeded> {
+  const make = async (path: string, body: unknown) => {
+    const answer = await gatehouse.api("POST", path, body);
+    if (answer.status !== 201) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+    return answer.body as { id: string; key: string };
+  };
+  const { id: gateway } = await make("/gateways", {
+    name: "acme",
+    subdomain: "acme",
+    require_api_key: true,
+    required_plugins: [
+      {
+        name: "rate_limiter",
+        stage: "pre_request",
+        settings: {
+          limits: { per_user: { limit: 120, window: "1m" }, global: { limit: 5000, window: "1m" } },
+        },
+      },
+      {
+        name: "code_sanitation",
+        stage: "pre_request",
+        priority: 2,
+        settings: { languages: [{ language: "sql" }], content_to_check: ["body"], action: "block" },
+      },
+    ],
+  });
+  await make("/gateways", { name: "research" });
+  const at = `/gateways/${gateway}`;
+  const { id: upstream } = await make(`${at}/upstreams`, {
+    name: "models",
+    model_routing: "any",
+    health_checks: { passive: true, threshold: 1000, interval: 30 },
+    targets: [
+      {
+        provider: "northwind",
+        base_url: fast.url,
+        weight: 5,
+        default_model: "north-large",
+        models: ["north-large", "north-mini"],
+      },
+      { provider: "eastgate", base_url: shaky.url, weight: 2, default_model: "east-1", models: ["east-1"] },
+    ],
+  });
+  const service = await make(`${at}/services`, {
+    name: "chat",
+    upstream_id: upstream,
+    description: "Chats of all apps",
+  });
+  const rule = await make(`${at}/rules`, {
+    name: "chat",
+    service_id: service.id,
+    path: "/v1/chat/completions",
+    methods: ["POST"],
+  });
+  await make(`${at}/rules`, {
+    service_id: service.id,
+    path: "/teams/{team}/chat",
+    methods: ["POST"],
+    active: false,
+  });
+  const keys: string[] = [];
+  for (const name of ["mobile app", "support desk", "batch jobs"])
+    keys.push((await make("/iam/api-keys", { name, subject: gateway, policies: [rule.id] })).key);
+  await gatehouse.api("PUT", "/prices", {
+    prices: [
+      { model: "north-*", input_per_million: 2.5, output_per_million: 10 },
+      { model: "east-*", input_per_million: 3, output_per_million: 15 },
+    ],
+  });
+  return { gateway, upstream, rule: rule.id, keys };
+}
+
+/** Calls of several applications: streams, failovers, refusals, a client that leaves. */
+async function sendTraffic(gatehouse: GatehouseProcess, { keys }: Seeded, seconds: number): Promise<void> {
+  const calls: Promise<unknown>[] = [];
+  for (let turn = 0; turn < seconds * CALLS_A_SECOND; turn++) {
+    const key =
+      turn % 37 === 0 ? `gw_${"x".repeat(43)}` : (keys[turn % 5 === 0 ? 1 : turn % 11 === 0 ? 2 : 0] ?? "");
+    const content =
+      turn % 53 === 7
+        ? "1' UNION SELECT password FROM users --"
+        : "What is the weather like on the coast today?";
+    const leave = turn % 71 === 0 ? AbortSignal.timeout(60) : null;
+    calls.push(
+      fetch(`${gatehouse.proxyUrl}/v1/chat/completions`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "X-GW-API-Key": key },
+        body: JSON.stringify({
+          model: ["north-large", "north-mini", "east-1"][turn % 3],
+          messages: [{ role: "user", content }],
+          stream: turn % 2 === 0,
+        }),
+        signal: leave,
+      }).then(
+        (answer) => answer.text().catch(() => undefined),
+        () => undefined,
+      ),
+    );
+    const swing = 1 + 0.6 * Math.sin(turn / (CALLS_A_SECOND * 4));
+    await Bun.sleep(1000 / (CALLS_A_SECOND * swing));
+  }
+  await Promise.all(calls);
+}
+
+async function takePictures(ui: ConsoleSession, seeded: Seeded, suffix: string): Promise<void> {
+  const { page } = ui;
+  const take = async (name: string) => {
+    await page.waitForLoadState("networkidle", { timeout: 2000 }).catch(() => undefined);
+    await page.screenshot({ path: join(OUT, `${name}${suffix}.png`) });
+  };
+  const open = async (path: string, name: string) => {
+    await page.goto(`/console${path}`);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.locator(".loading").first().waitFor({ state: "hidden" });
+    await take(name);
+  };
+  const at = `/gateways/${seeded.gateway}`;
+  await open(`${at}/overview`, "overview");
+  await open(`${at}/requests`, "requests");
+  await page.getByRole("row").filter({ hasText: "failover" }).getByRole("button").first().click();
+  await page.getByRole("dialog").getByText("Where the time went").waitFor();
+  await take("request");
+  await open(`${at}/usage`, "usage");
+  await open("/prices", "prices");
+  await open(`${at}/playground`, "playground");
+  await ui.button("Make one for an hour").click();
+  await page.getByLabel("Message").fill("What can a gateway do for me?");
+  await ui.button("Send").click();
+  await page.locator(".answer").getByText("Done", { exact: true }).waitFor();
+  await page.locator(".waterfall").waitFor();
+  await take("playground");
+  await open(`${at}/explain`, "explain");
+  await ui.button("Explain").click();
+  await page.locator(".explained").waitFor();
+  await take("explain");
+  for (const kind of ["upstreams", "services", "rules", "keys", "plugins", "blocks"])
+    await open(`${at}/${kind}`, kind);
+  await open("/gateways", "gateways");
+  await open(`${at}/upstreams/${seeded.upstream}`, "upstream");
+  await open(`${at}/rules/${seeded.rule}`, "rule");
+  await open(`${at}/plugins/0`, "plugin");
+  await open("/history", "history");
+  await open("/history/3", "revision");
+  await open("/start", "start");
+}
+
+const [browser, fast, shaky, gatehouse] = await Promise.all([
+  launchBrowser(),
+  startFakeProvider({ name: "northwind" }),
+  startFakeProvider({ name: "eastgate" }),
+  startGatehouseProcess(),
+]);
+const text =
+  "One address for every model: keys, exact limits, clean prompts, balancing, health and failover, measured and explained.";
+fast.behave({ chunkDelayMs: 12, delayMs: 60, text });
+let turn = 0;
+shaky.behave(() =>
+  ++turn % 4 === 0 ? { status: 503, delayMs: 30 } : { chunkDelayMs: 20, delayMs: 90, text },
+);
+try {
+  const seeded = await seed(gatehouse, fast, shaky);
+  console.log(`Traffic for ${TRAFFIC_SECONDS} s …`);
+  await sendTraffic(gatehouse, seeded, TRAFFIC_SECONDS);
+  mkdirSync(OUT, { recursive: true });
+  mkdirSync(join(ROOT, "docs/images"), { recursive: true });
+  for (const screen of SCREENS) {
+    for (const colorScheme of ["light", "dark"] as const) {
+      const suffix = `${screen.name === "desktop" ? "" : `-${screen.name}`}${colorScheme === "light" ? "" : "-dark"}`;
+      const background = sendTraffic(gatehouse, seeded, 12);
+      const ui = await openConsole(browser, gatehouse, screen, { colorScheme });
+      await ui.page.screenshot({ path: join(OUT, `sign-in${suffix}.png`) });
+      await ui.signIn();
+      await takePictures(ui, seeded, suffix);
+      await ui.close();
+      await background;
+      console.log(`${screen.name}, ${colorScheme}: done`);
+    }
+  }
+  for (const name of IN_README)
+    copyFileSync(join(OUT, `${name}.png`), join(ROOT, "docs/images", `console-${name}.png`));
+} finally {
+  await browser.close();
+  await Promise.all([fast.stop(), shaky.stop(), gatehouse.stop()]);
+}
