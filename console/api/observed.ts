@@ -114,6 +114,8 @@ export interface Difference {
 
 export interface RevisionWithDifferences extends Revision {
   readonly diff: readonly Difference[];
+  /** How many more there are. */
+  readonly diff_left_out?: number;
 }
 
 export interface Explanation {

@@ -13,23 +13,30 @@ import { useLoad } from "../state/load.ts";
 import { go, type PageParameters } from "../state/router.tsx";
 import { describeRevision } from "./history.tsx";
 
+interface RolledBack {
+  readonly revision: number;
+  readonly not_undone?: readonly { readonly name: string; readonly reason: string }[];
+}
+
 export function RevisionPage({ parameters }: PageParameters): JSX.Element {
   const id = parameters["id"] ?? "";
   const loaded = useLoad((signal) => get<RevisionWithDifferences>(`/revisions/${id}`, signal), []);
   const rollBack = async () => {
-    let made = 0;
+    let made: RolledBack = { revision: 0 };
     const isDone = await ask({
       title: `Put everything back to revision ${id}?`,
       text: "The whole configuration becomes what it was then, in one step, for all gateways. It is a new revision, so this can be undone the same way.",
       confirm: "Roll back",
       isDangerous: true,
       action: async () => {
-        made = (await call<{ revision: number }>("POST", `/revisions/${id}/rollback`)).data.revision;
+        made = (await call<RolledBack>("POST", `/revisions/${id}/rollback`)).data;
       },
     });
     if (!isDone) return;
-    say(`Rolled back to revision ${id}, as revision ${made}.`);
-    inForce.value = made;
+    say(`Rolled back to revision ${id}, as revision ${made.revision}.`);
+    // What was ended for safety's sake stays ended; nobody shall wonder why a key does not work again.
+    for (const { name, reason } of made.not_undone ?? []) say(`The API key “${name}” stays ${reason}.`);
+    inForce.value = made.revision;
     await loadGateways();
     await go("/history");
   };
@@ -58,12 +65,13 @@ export function RevisionPage({ parameters }: PageParameters): JSX.Element {
         what="the revision"
         missing="There is no such revision, or it is no longer kept."
       >
-        {({ diff }) =>
+        {({ diff, diff_left_out = 0 }) =>
           diff.length === 0 ? (
             <Empty title="No field changed" />
           ) : (
             <Section title="What changed" about="Credentials are masked.">
               <Differences of={diff} />
+              {diff_left_out > 0 && <p class="soft">… and {diff_left_out} more changes.</p>}
             </Section>
           )
         }

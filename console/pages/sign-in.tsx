@@ -23,7 +23,10 @@ export function SignInPage(): JSX.Element {
         <SignInForm />
         <details>
           <summary>Where do I get a token?</summary>
-          <p>In the folder of the gateway, with the secret it was started with, run:</p>
+          <p>
+            In the folder of the gateway, with the secret it was started with, run{" "}
+            <code>gatehouse token</code> or:
+          </p>
           <Code text={COMMAND} what="the command that prints a token" />
           <p class="hint">
             It prints a token that is good for 24 hours. The token stays in this tab and is forgotten with it.

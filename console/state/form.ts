@@ -18,7 +18,7 @@ export interface Form<T extends object> {
   /** The faults at this place; with `deep` also those of anything within it. */
   faultsAt(path: string, deep?: boolean): readonly string[];
   /** Runs the write; its faults become those of the form. True when it went through. */
-  submit(write: (value: T) => Promise<void>): Promise<boolean>;
+  submit(write: (value: T) => Promise<unknown>): Promise<boolean>;
 }
 
 export interface FormOptions {

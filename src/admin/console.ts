@@ -44,9 +44,11 @@ export function createConsole(): Console {
     try {
       return answer(request, path, await assets, requestId);
     } catch (cause) {
-      // What could not be built once may be built later: a missing file may have come.
+      // What could not be built now may be built later: a package that is missing may have come.
       assets = undefined;
-      throw cause;
+      const sentence =
+        "The console cannot be built from its sources; run npm install in the gateway's folder.";
+      return errorResponse(new GatehouseError("internal_error", sentence, { cause }), requestId);
     }
   };
 }

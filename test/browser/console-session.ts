@@ -144,7 +144,7 @@ export class ConsoleSession {
 
   /** The page as it stands has no serious fault of accessibility, and nothing sticks out of it sideways. */
   async isSound(): Promise<void> {
-    const { violations } = await new AxeBuilder({ page: this.page as never })
+    const { violations } = await new AxeBuilder({ page: this.page })
       // The pages have no frames: the mode without them needs no second page, and takes a third of the time.
       .setLegacyMode(true)
       .options({
