@@ -1,98 +1,12 @@
-// What the API tells about traffic, use and the past: request records, traffic points, health, usage, revisions, explanations.
+// Names for parts of what the API tells about traffic, use and the past.
+import type { RequestList, TargetHealthList, Traffic, UsageReport } from "./types.ts";
 
-export interface RequestAttempt {
-  readonly target_id: string;
-  readonly provider: string;
-  readonly model: string | null;
-  readonly status: number | null;
-  readonly fault: string | null;
-  readonly start_ms: number;
-  readonly first_byte_ms: number | null;
-  readonly ms: number;
-}
-
-export interface PluginRun {
-  readonly name: string;
-  readonly stage: string;
-  readonly ms: number;
-  readonly verdict: "passed" | "changed" | "answered" | "failed";
-  readonly detail: string | null;
-}
-
-export interface RequestRecord {
-  readonly request_id: string;
-  readonly time: string;
-  readonly revision: number;
-  readonly gateway_id: string;
-  readonly gateway: string;
-  readonly method: string;
-  readonly path: string;
-  readonly rule: { readonly id: string; readonly name: string | null; readonly path: string } | null;
-  readonly api_key: { readonly id: string; readonly name: string } | null;
-  readonly status: number;
-  readonly outcome: "complete" | "incomplete" | "client_left" | "failed";
-  readonly error_code: string | null;
-  readonly provider: string | null;
-  readonly target_id: string | null;
-  readonly model: string | null;
-  readonly requested_model: string | null;
-  readonly stream: boolean;
-  readonly attempts: readonly RequestAttempt[];
-  readonly tokens: { readonly input: number; readonly output: number; readonly partial: boolean } | null;
-  /** US dollars. */
-  readonly cost: number | null;
-  readonly timings: {
-    readonly total_ms: number;
-    readonly first_byte_ms: number | null;
-    readonly body_ms: number;
-    readonly plugins_ms: number;
-    readonly upstream_ms: number;
-  };
-  readonly plugins: readonly PluginRun[];
-  readonly bodies?: { readonly request: string; readonly response: string };
-}
-
-export interface TrafficPoint {
-  readonly time: string;
-  readonly requests: number;
-  readonly errors: number;
-  readonly p50_ms: number | null;
-  readonly p99_ms: number | null;
-  readonly first_byte_p50_ms: number | null;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cost: number;
-  readonly refused: Readonly<Record<string, number>>;
-}
-
-export interface TargetHealth {
-  readonly target_id: string;
-  readonly provider: string;
-  readonly state: "healthy" | "out" | "trial" | "resting";
-  readonly failures: number;
-  readonly until: string | null;
-  readonly in_flight: number;
-  readonly latency_ms: number | null;
-}
-
-export interface UsageRow {
-  readonly day?: string;
-  readonly model?: string | null;
-  readonly api_key_id?: string | null;
-  readonly api_key?: string | null;
-  readonly requests: number;
-  readonly partial_requests: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cost: number | null;
-}
-
-export interface Usage {
-  readonly usage: readonly UsageRow[];
-  readonly from: string;
-  readonly to: string;
-  readonly total: UsageRow;
-}
+export type RequestRecord = RequestList["requests"][number];
+export type RequestAttempt = RequestRecord["attempts"][number];
+export type PluginRun = RequestRecord["plugins"][number];
+export type TrafficPoint = Traffic["points"][number];
+export type TargetHealth = TargetHealthList["targets"][number];
+export type UsageRow = UsageReport["usage"][number];
 
 export interface Revision {
   readonly revision: number;

@@ -9,6 +9,8 @@ export interface Gateway {
   required_plugins: PluginConfig[];
   /** Rules ask for an API key unless they say otherwise. */
   require_api_key: boolean;
+  /** Whether the request log keeps bodies, cut at 16 KiB. */
+  log_bodies: boolean;
   id: string;
   created_at: string;
   updated_at: string;
@@ -46,6 +48,8 @@ export interface GatewayInput {
   required_plugins?: PluginConfigInput[];
   /** Rules ask for an API key unless they say otherwise. */
   require_api_key?: boolean;
+  /** Whether the request log keeps bodies, cut at 16 KiB. */
+  log_bodies?: boolean;
 }
 
 export interface PluginConfigInput {
@@ -402,6 +406,66 @@ export interface ApiKeyWithKey {
   key: string;
 }
 
+export interface UsageReport {
+  usage: {
+    day?: string;
+    model?: string | null;
+    api_key_id?: string | null;
+    api_key?: string | null;
+    /** Chats that were answered, and others that told of tokens. */
+    requests: number;
+    /** Those of them whose tokens are not known in full. */
+    partial_requests: number;
+    input_tokens: number;
+    output_tokens: number;
+    /** US dollars, as far as prices were known. */
+    cost: number;
+  }[];
+  from: string;
+  to: string;
+  total: {
+    /** Chats that were answered, and others that told of tokens. */
+    requests: number;
+    /** Those of them whose tokens are not known in full. */
+    partial_requests: number;
+    input_tokens: number;
+    output_tokens: number;
+    /** US dollars, as far as prices were known. */
+    cost: number;
+  };
+}
+
+export interface Prices {
+  /** The first that matches a model is its price. */
+  prices: Price[];
+  /** Whether these are the built-in ones. */
+  builtin: boolean;
+  updated_at: string;
+}
+
+export interface Price {
+  /** The model as it is sent to the provider; a `*` at the end stands for any rest. */
+  model: string;
+  /** US dollars for a million tokens of input. */
+  input_per_million: number;
+  /** US dollars for a million tokens of output. */
+  output_per_million: number;
+}
+
+export interface PricesInput {
+  /** The first that matches a model is its price. */
+  prices: PriceInput[];
+}
+
+export interface PriceInput {
+  /** The model as it is sent to the provider; a `*` at the end stands for any rest. */
+  model: string;
+  /** US dollars for a million tokens of input. */
+  input_per_million: number;
+  /** US dollars for a million tokens of output. */
+  output_per_million: number;
+}
+
 export interface Error {
   /** One sentence for a person. */
   error: string;
@@ -419,6 +483,7 @@ export interface Error {
     | "code_injection_detected"
     | "rule_not_allowed"
     | "not_found"
+    | "request_log_off"
     | "rule_not_found"
     | "model_not_found"
     | "method_not_allowed"
@@ -429,12 +494,14 @@ export interface Error {
     | "body_too_large"
     | "unsupported_media_type"
     | "rate_limit_exceeded"
+    | "too_many_listeners"
     | "plugin_failed"
     | "internal_error"
     | "upstream_unreachable"
     | "upstream_forbidden"
     | "upstream_bad_answer"
     | "not_ready"
+    | "overloaded"
     | "no_healthy_target"
     | "counters_unavailable"
     | "store_unavailable"
@@ -445,4 +512,114 @@ export interface Error {
     message: string;
   }[];
   retry_after?: string;
+}
+
+export interface RequestList {
+  requests: {
+    request_id: string;
+    /** When it came. */
+    time: string;
+    /** Of the configuration that it saw. */
+    revision: number;
+    gateway_id: string | null;
+    gateway: string | null;
+    method: string;
+    path: string;
+    rule: {
+      id: string;
+      name: string | null;
+      path: string;
+    } | null;
+    api_key: {
+      id: string;
+      name: string;
+    } | null;
+    status: number;
+    outcome: "complete" | "incomplete" | "client_left" | "failed";
+    /** Of an error that the gateway or a plugin answered. */
+    error_code: string | null;
+    provider: string | null;
+    target_id: string | null;
+    /** As it was sent to the provider. */
+    model: string | null;
+    requested_model: string | null;
+    stream: boolean;
+    attempts: {
+      target_id: string;
+      provider: string;
+      model: string | null;
+      status: number | null;
+      /** Why there was no whole answer. */
+      fault: string | null;
+      /** Since the request's start. */
+      start_ms: number;
+      /** Since the attempt's start. */
+      first_byte_ms: number | null;
+      ms: number;
+    }[];
+    tokens: {
+      input: number;
+      output: number;
+      partial: boolean;
+    } | null;
+    /** US dollars. */
+    cost: number | null;
+    timings: {
+      total_ms: number;
+      first_byte_ms: number | null;
+      /** Until the request's body was read. */
+      body_ms: number;
+      plugins_ms: number;
+      /** All attempts together, to their last byte. */
+      upstream_ms: number;
+    };
+    plugins: {
+      name: string;
+      stage: string;
+      ms: number;
+      verdict: "passed" | "changed" | "answered" | "failed";
+      detail: string | null;
+    }[];
+    /** Only of gateways with `log_bodies`; cut at 16 KiB, known secrets taken out. */
+    bodies?: {
+      request: string;
+      response: string;
+    };
+  }[];
+  count: number;
+  limit: number;
+}
+
+export interface TargetHealthList {
+  targets: {
+    target_id: string;
+    provider: string;
+    /** `out`: taken out by passive checks; `trial`: one request may try it; `resting`: it asked for a rest by 429. */
+    state: "healthy" | "out" | "trial" | "resting";
+    /** In a row. */
+    failures: number;
+    /** When it is no longer out, or has rested. */
+    until: string | null;
+    in_flight: number;
+    /** Moving average of the time to first byte. */
+    latency_ms: number | null;
+  }[];
+}
+
+export interface Traffic {
+  points: {
+    time: string;
+    requests: number;
+    /** Status 400 and above, and answers that broke off. */
+    errors: number;
+    p50_ms: number | null;
+    p99_ms: number | null;
+    first_byte_p50_ms: number | null;
+    input_tokens: number;
+    output_tokens: number;
+    /** US dollars. */
+    cost: number;
+    /** Requests that no provider was asked for, by the code of their error. */
+    refused: Record<string, number>;
+  }[];
 }

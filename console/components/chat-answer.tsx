@@ -43,7 +43,7 @@ export function ChatAnswer({ progress, record, isRunning }: ChatAnswerProps): JS
           <Waterfall record={record} />
           <div class="actions">
             <LinkButton
-              to={`/gateways/${record.gateway_id}/requests?request=${encodeURIComponent(record.request_id)}`}
+              to={`/gateways/${record.gateway_id ?? ""}/requests?request=${encodeURIComponent(record.request_id)}`}
               icon="requests"
             >
               Open the request

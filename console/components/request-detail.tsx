@@ -60,7 +60,7 @@ export function RequestDetail({ record }: { readonly record: RequestRecord }): J
       )}
       <div class="actions">
         <LinkButton
-          to={`/gateways/${record.gateway_id}/explain?request=${encodeURIComponent(record.request_id)}`}
+          to={`/gateways/${record.gateway_id ?? ""}/explain?request=${encodeURIComponent(record.request_id)}`}
           icon="explain"
         >
           Explain it
@@ -72,7 +72,7 @@ export function RequestDetail({ record }: { readonly record: RequestRecord }): J
 
 function Facts({ record }: { readonly record: RequestRecord }): JSX.Element {
   const { tokens, cost, timings, rule, api_key, model, requested_model } = record;
-  const base = `/gateways/${record.gateway_id}`;
+  const base = `/gateways/${record.gateway_id ?? ""}`;
   return (
     <dl class="facts">
       <dt>Answer</dt>

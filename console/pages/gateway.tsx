@@ -38,6 +38,7 @@ function GatewayForm({ before }: { readonly before: Answer<Gateway> | null }): J
     name: record?.name ?? "",
     subdomain: record?.subdomain ?? null,
     require_api_key: record?.require_api_key ?? false,
+    log_bodies: record?.log_bodies ?? false,
   });
   const save = async () => {
     const isSaved = await form.submit(async (value) => {
@@ -86,6 +87,12 @@ function GatewayForm({ before }: { readonly before: Answer<Gateway> | null }): J
           at="require_api_key"
           label="Ask for an API key"
           hint="Every rule of this gateway asks for one, unless the rule itself says otherwise."
+        />
+        <CheckField
+          form={form}
+          at="log_bodies"
+          label="Keep bodies in the request log"
+          hint="Each cut at 16 KiB, in memory only. Whoever has an admin token can read them."
         />
       </div>
     </RecordForm>

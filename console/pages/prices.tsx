@@ -1,6 +1,7 @@
 // What models cost, so that usage can be told in dollars too.
 import type { JSX } from "preact";
 import { call } from "../api/client.ts";
+import type { Price, Prices } from "../api/types.ts";
 import { Button, IconButton } from "../components/button.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
@@ -12,19 +13,6 @@ import { useForm } from "../state/form.ts";
 import { currentGatewayId } from "../state/gateways.ts";
 import { useLoad } from "../state/load.ts";
 import { go } from "../state/router.tsx";
-
-interface Price {
-  readonly model?: string;
-  readonly input_per_million?: number;
-  readonly output_per_million?: number;
-}
-
-interface Prices {
-  readonly prices: readonly Price[];
-  /** Whether they came with the gateway. */
-  readonly builtin: boolean;
-  readonly updated_at: string;
-}
 
 export function PricesPage(): JSX.Element {
   const loaded = useLoad(async (signal) => (await call<Prices>("GET", "/prices", { signal })).data, []);
@@ -59,7 +47,7 @@ export function PricesPage(): JSX.Element {
 }
 
 function PricesForm({ before, back }: { readonly before: Prices; readonly back: string }): JSX.Element {
-  const form = useForm<{ prices: readonly Price[] }>({ prices: before.prices });
+  const form = useForm<{ prices: readonly Partial<Price>[] }>({ prices: before.prices });
   const { prices } = form.value;
   const save = async () => {
     if (!(await form.submit((value) => call("PUT", "/prices", { body: value })))) return;

@@ -2,7 +2,8 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { get, query } from "../api/client.ts";
-import type { Usage, UsageRow } from "../api/observed.ts";
+import type { UsageRow } from "../api/observed.ts";
+import type { UsageReport } from "../api/types.ts";
 import { Button, LinkButton } from "../components/button.tsx";
 import { DayBars } from "../components/day-bars.tsx";
 import { Empty } from "../components/notice.tsx";
@@ -24,7 +25,7 @@ const METRICS: Readonly<
 > = {
   tokens: { title: "Tokens", of: ({ input, output }) => input + output, format: formatCount },
   requests: { title: "Requests", of: ({ requests }) => requests, format: formatCount },
-  cost: { title: "Cost", of: ({ cost }) => cost ?? 0, format: formatCost },
+  cost: { title: "Cost", of: ({ cost }) => cost, format: formatCost },
 };
 
 export function UsagePage({ parameters }: PageParameters): JSX.Element {
@@ -34,7 +35,10 @@ export function UsagePage({ parameters }: PageParameters): JSX.Element {
   const to = search.get("to") ?? dayAgo(0);
   const loaded = useLoad(
     (signal) =>
-      get<Usage>(`/gateways/${gateway}/usage${query({ from, to, group_by: "day,model,api_key" })}`, signal),
+      get<UsageReport>(
+        `/gateways/${gateway}/usage${query({ from, to, group_by: "day,model,api_key" })}`,
+        signal,
+      ),
     [from, to],
   );
   const save = (rows: readonly UsageRow[]) =>
@@ -163,7 +167,7 @@ function SumTable(props: {
         figure("Cut short", ({ partial }) => formatCount(partial)),
         figure("Tokens in", ({ input }) => formatCount(input)),
         figure("Tokens out", ({ output }) => formatCount(output)),
-        figure("Cost", ({ cost }) => (cost === null ? "no price" : formatCost(cost))),
+        figure("Cost", ({ cost }) => formatCost(cost)),
       ]}
     />
   );

@@ -4,12 +4,16 @@ import type { UsageRow } from "../api/observed.ts";
 import { daysBetween, sumOf, toCsv } from "./usage.ts";
 
 function row(fields: Partial<UsageRow>): UsageRow {
-  return { requests: 1, partial_requests: 0, input_tokens: 10, output_tokens: 20, cost: null, ...fields };
+  return { requests: 1, partial_requests: 0, input_tokens: 10, output_tokens: 20, cost: 0, ...fields };
 }
 
-test("a cost is unknown only where no row has one", () => {
-  expect(sumOf([row({}), row({})])).toMatchObject({ requests: 2, input: 20, output: 40, cost: null });
-  expect(sumOf([row({}), row({ cost: 0.5 })]).cost).toBe(0.5);
+test("rows are added up", () => {
+  expect(sumOf([row({}), row({ cost: 0.5 })])).toMatchObject({
+    requests: 2,
+    input: 20,
+    output: 40,
+    cost: 0.5,
+  });
 });
 
 test("days are told one by one, over the end of a month", () => {
@@ -23,7 +27,7 @@ test("days are told one by one, over the end of a month", () => {
 
 test("cells with commas, quotes and line breaks stay cells", () => {
   const [, line] = toCsv([row({ day: "2026-11-01", api_key: 'a "b", c', model: "x\ny" })]).split("\r\n");
-  expect(line).toBe('2026-11-01,"a ""b"", c",,"x\ny",1,0,10,20,');
+  expect(line).toBe('2026-11-01,"a ""b"", c",,"x\ny",1,0,10,20,0');
 });
 
 test("a name that a spreadsheet would run is a text", () => {

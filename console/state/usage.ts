@@ -6,8 +6,8 @@ export interface Sums {
   readonly partial: number;
   readonly input: number;
   readonly output: number;
-  /** US dollars; null where no row had a price. */
-  readonly cost: number | null;
+  /** US dollars, as far as prices were known. */
+  readonly cost: number;
 }
 
 export function sumOf(rows: readonly UsageRow[]): Sums {
@@ -17,7 +17,7 @@ export function sumOf(rows: readonly UsageRow[]): Sums {
     partial: sum(({ partial_requests }) => partial_requests),
     input: sum(({ input_tokens }) => input_tokens),
     output: sum(({ output_tokens }) => output_tokens),
-    cost: rows.every(({ cost }) => cost === null) ? null : sum(({ cost }) => cost ?? 0),
+    cost: sum(({ cost }) => cost),
   };
 }
 
