@@ -36,7 +36,7 @@ async function seed(gatehouse: GatehouseProcess, fast: FakeProvider, shaky: Fake
         name: "rate_limiter",
         stage: "pre_request",
         settings: {
-          limits: { per_user: { limit: 120, window: "1m" }, global: { limit: 5000, window: "1m" } },
+          limits: { per_user: { limit: 350, window: "1m" }, global: { limit: 5000, window: "1m" } },
         },
       },
       {

@@ -7,6 +7,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   /** `number` aligns right; `main` is the name of the row; `actions` has no title that is seen. */
   readonly kind?: "text" | "number" | "main" | "actions";
+  /** Of a dense table, whose columns do not make room for what is in them. */
+  readonly width?: string;
 }
 
 export interface TableProps<Row> {
@@ -29,6 +31,13 @@ export function Table<Row>({
 }: TableProps<Row>): JSX.Element {
   return (
     <table class={isDense ? "table dense" : "table"} role="table" aria-label={label}>
+      {isDense && (
+        <colgroup>
+          {columns.map(({ title, width }) => (
+            <col key={title} style={width === undefined ? undefined : { width }} />
+          ))}
+        </colgroup>
+      )}
       <thead role="rowgroup">
         <tr role="row">
           {columns.map(({ title, kind }) => (

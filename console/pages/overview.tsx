@@ -104,7 +104,7 @@ function Traffic({ points }: { readonly points: readonly TrafficPoint[] }): JSX.
           series={[
             { label: "p50", values: lines.p50, colour: "series-1" },
             { label: "p99", values: lines.p99, colour: "series-4" },
-            { label: "first byte p50", values: lines.firstByte, colour: "series-3" },
+            { label: "first byte", values: lines.firstByte, colour: "series-3" },
           ]}
         />
         <Chart
@@ -175,7 +175,7 @@ function Tiles({ summary }: { readonly summary: TrafficSummary }): JSX.Element {
     ["Errors", `${share.toFixed(share > 0 && share < 10 ? 1 : 0)} %`, `${formatCount(errors)} requests`],
     ["p50", sayMs(summary.p50), "typical second"],
     ["p99", sayMs(summary.p99), "worst second"],
-    ["First byte", sayMs(summary.firstByte), "p50, typical second"],
+    ["First byte", sayMs(summary.firstByte), "typical second"],
     [
       "Tokens",
       formatCount(summary.inputTokens + summary.outputTokens),

@@ -193,27 +193,34 @@ function RequestTable({ records }: { readonly records: readonly RequestRecord[] 
       keyOf={({ request_id, time }) => request_id + time}
       isDense
       columns={[
-        { title: "Time", cell: ({ time }) => <Time at={time} /> },
+        { title: "Time", width: "92px", cell: ({ time }) => <Time at={time} /> },
         {
           title: "Request",
           kind: "main",
+          width: "21%",
           cell: ({ request_id, method, path }) => (
             <button type="button" class="as-link" onClick={() => replaceSearch({ request: request_id })}>
               <span class="soft">{method}</span> {path}
             </button>
           ),
         },
-        { title: "Status", cell: (record) => <Status record={record} /> },
-        { title: "Target", cell: (record) => <Targets record={record} /> },
+        { title: "Status", width: "20%", cell: (record) => <Status record={record} /> },
+        { title: "Target", width: "20%", cell: (record) => <Targets record={record} /> },
         { title: "Model", cell: ({ model }) => model ?? <span class="soft">–</span> },
         { title: "API key", cell: ({ api_key }) => api_key?.name ?? <span class="soft">none</span> },
         {
           title: "Tokens",
           kind: "number",
+          width: "66px",
           cell: ({ tokens }) => (tokens === null ? "–" : formatCount(tokens.input + tokens.output)),
         },
-        { title: "Cost", kind: "number", cell: ({ cost }) => (cost === null ? "–" : formatCost(cost)) },
-        { title: "Took", kind: "number", cell: ({ timings }) => formatMs(timings.total_ms) },
+        {
+          title: "Cost",
+          kind: "number",
+          width: "82px",
+          cell: ({ cost }) => (cost === null ? "–" : formatCost(cost)),
+        },
+        { title: "Took", kind: "number", width: "78px", cell: ({ timings }) => formatMs(timings.total_ms) },
       ]}
     />
   );
