@@ -21,6 +21,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   duplicate: "The value must be unique and is taken.",
   in_use: "Others refer to this record; the answer names them.",
   api_key_revoked: "A revoked API key cannot be changed or rotated.",
+  precondition_failed: "The record is not the version that If-Match names; read it again.",
   body_too_large: "The body is larger than MAX_BODY_BYTES.",
   unsupported_media_type: "The body is not of a type or encoding that can be read here.",
   rate_limit_exceeded: "A rate limit is full; see `retry_after`.",

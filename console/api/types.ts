@@ -386,6 +386,27 @@ export interface ProviderList {
   offset: number;
 }
 
+export interface Revision {
+  revision: number;
+  created_at: string;
+  /** `sub` of the token that wrote. */
+  subject: string | null;
+  action: "create" | "update" | "delete" | "rollback" | "apply";
+  /** gateway, upstream, …; configuration: several records. */
+  resource: string;
+  resource_id: string | null;
+  gateway_id: string | null;
+  name: string | null;
+}
+
+export interface RevisionList {
+  revisions: Revision[];
+  /** All that match, not only those on this page. */
+  count: number;
+  limit: number;
+  offset: number;
+}
+
 export interface ApiKeyWithKey {
   /** Key name. */
   name: string;
@@ -466,6 +487,117 @@ export interface PriceInput {
   output_per_million: number;
 }
 
+export interface ExplainInput {
+  method?: string;
+  /** With its query, if any. */
+  path: string;
+  /** As the client would send them. Without a Host the request is taken as meant for this gateway. */
+  headers?: Record<string, string>;
+  /** A string as it is; anything else as JSON, with that Content-Type unless `headers` name another. */
+  body?: unknown;
+  /** Where the connection would come from. */
+  client_address?: string;
+}
+
+export interface Explanation {
+  /** The gateway that the request is for. */
+  gateway: {
+    id: string;
+    name: string;
+  } | null;
+  rule: {
+    id: string;
+    name: string | null;
+    path: string;
+  } | null;
+  /** Those that fit best first, 200 at most. */
+  rules: {
+    id: string;
+    path: string;
+    matched: boolean;
+    reason: string;
+  }[];
+  authentication: {
+    required: boolean;
+    api_key: {
+      id: string;
+      name: string;
+    } | null;
+    verdict: "allowed" | "denied";
+    reason: string;
+  };
+  plugins: {
+    name: string;
+    stage: "pre_request" | "post_request" | "pre_response" | "post_response";
+    verdict: "passed" | "changed" | "answered" | "failed" | "not_run";
+    detail: string | null;
+  }[];
+  /** As the answer's headers would tell them: this request is taken off. */
+  limits: {
+    type: string;
+    limit: number;
+    remaining: number;
+    reset: string;
+    window: string;
+  }[];
+  targets: {
+    id: string;
+    provider: string;
+    priority: number;
+    weight: number;
+    state: "healthy" | "out" | "trial" | "resting";
+    eligible: boolean;
+    /** It would be asked now. With chance in play no target says so. */
+    next: boolean;
+    reason: string;
+    model: string | null;
+  }[];
+  /** What would be sent first, with credentials masked. */
+  upstream_request: {
+    target_id: string;
+    method: string;
+    url: string;
+    headers: Record<string, string>;
+    body: string | null;
+  } | null;
+  /** What the gateway itself would answer. */
+  answer: {
+    status: number;
+    code: string | null;
+    error: string | null;
+  } | null;
+}
+
+export interface RevisionWithDiff {
+  revision: number;
+  created_at: string;
+  /** `sub` of the token that wrote. */
+  subject: string | null;
+  action: "create" | "update" | "delete" | "rollback" | "apply";
+  /** gateway, upstream, …; configuration: several records. */
+  resource: string;
+  resource_id: string | null;
+  gateway_id: string | null;
+  name: string | null;
+  diff: {
+    path: string;
+    before: unknown;
+    after: unknown;
+  }[];
+  /** Lines that were too many to be told. */
+  diff_left_out?: number;
+}
+
+export interface Rollback {
+  revision: number;
+  /** API keys whose end since then stands. */
+  not_undone: {
+    api_key_id: string;
+    name: string;
+    reason: "revoked" | "rotated";
+  }[];
+}
+
 export interface Error {
   /** One sentence for a person. */
   error: string;
@@ -491,6 +623,7 @@ export interface Error {
     | "duplicate"
     | "in_use"
     | "api_key_revoked"
+    | "precondition_failed"
     | "body_too_large"
     | "unsupported_media_type"
     | "rate_limit_exceeded"

@@ -2,7 +2,8 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError, call, get } from "../api/client.ts";
-import type { Explanation, RequestRecord } from "../api/observed.ts";
+import type { RequestRecord } from "../api/observed.ts";
+import type { Explanation } from "../api/types.ts";
 import { Badge, toneOfStatus, type Tone } from "../components/badge.tsx";
 import { Code, pretty } from "../components/code.tsx";
 import { LoadFault, Notice } from "../components/notice.tsx";
@@ -132,7 +133,7 @@ function Explained({
         <Notice kind="warning">
           <p>
             The gateway itself would answer <Badge tone={toneOfStatus(answer.status)}>{answer.status}</Badge>{" "}
-            <strong>{answer.code}</strong>: {answer.error}
+            {answer.code !== null && <strong>{answer.code}</strong>} {answer.error}
           </p>
         </Notice>
       )}
@@ -157,14 +158,12 @@ function Explained({
           ]}
         />
       </Section>
-      {authentication !== null && (
-        <Section title="API key">
-          <p>
-            <Badge tone={VERDICTS[authentication.verdict] ?? "neutral"}>{authentication.verdict}</Badge>{" "}
-            {authentication.reason}
-          </p>
-        </Section>
-      )}
+      <Section title="API key">
+        <p>
+          <Badge tone={VERDICTS[authentication.verdict] ?? "neutral"}>{authentication.verdict}</Badge>{" "}
+          {authentication.reason}
+        </p>
+      </Section>
       {plugins.length > 0 && (
         <Section title="Plugins">
           <Table
@@ -209,7 +208,7 @@ function Limits({ limits }: { readonly limits: Explanation["limits"] }): JSX.Ele
           { title: "Limit", kind: "main", cell: ({ type }) => type },
           { title: "Left", kind: "number", cell: ({ remaining, limit }) => `${remaining} of ${limit}` },
           { title: "Window", cell: ({ window }) => window },
-          { title: "Room again", cell: ({ reset }) => <Time at={momentOf(reset)} /> },
+          { title: "Room again", cell: ({ reset }) => <Time at={reset} /> },
         ]}
       />
     </Section>
@@ -231,8 +230,11 @@ function Targets({ targets }: { readonly targets: Explanation["targets"] }): JSX
           { title: "Weight", kind: "number", cell: ({ weight }) => weight },
           {
             title: "Verdict",
-            cell: ({ eligible, state }) => (
-              <Badge tone={eligible ? "good" : "neutral"}>{eligible ? `eligible, ${state}` : state}</Badge>
+            cell: ({ eligible, state, next }) => (
+              <>
+                <Badge tone={state === "healthy" ? "good" : "warning"}>{state}</Badge>{" "}
+                {next ? <Badge tone="accent">next</Badge> : !eligible && <Badge>not eligible</Badge>}
+              </>
             ),
           },
           { title: "Why", cell: ({ reason }) => reason },
@@ -242,13 +244,8 @@ function Targets({ targets }: { readonly targets: Explanation["targets"] }): JSX
   );
 }
 
-/** Unix seconds or RFC 3339. */
-function momentOf(reset: number | string): Date {
-  return typeof reset === "number" ? new Date(reset * 1000) : new Date(reset);
-}
-
 function asText({ method, url, headers, body }: NonNullable<Explanation["upstream_request"]>): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  const content = body === null || body === undefined ? "" : `\n\n${pretty(body)}`;
+  const content = body === null ? "" : `\n\n${pretty(body)}`;
   return `${method} ${url}\n${lines.join("\n")}${content}`;
 }

@@ -24,6 +24,7 @@ const STAND_IN = {
   address: "http://127.0.0.1:9099",
   model: "stand-in-1",
   command: "npm run fake-provider -- --port 9099",
+  executable: "gatehouse fake-provider --port 9099",
 };
 
 const STEP_NAMES: Readonly<Record<Step, string>> = {
@@ -156,6 +157,9 @@ function StandInFields({ form }: { readonly form: Form<Draft> }): JSX.Element {
         and without the internet. Start it in a second terminal, in the folder of the gateway:
       </p>
       <Code text={STAND_IN.command} what="the command that starts the stand-in provider" />
+      <p class="hint">
+        Where the gateway is a single executable: <code>{STAND_IN.executable}</code>
+      </p>
       <More title="It runs elsewhere" form={form} places={["address"]}>
         <TextField form={form} at="address" label="Address" isMono placeholder={STAND_IN.address} />
       </More>

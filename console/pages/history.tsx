@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { get, query } from "../api/client.ts";
-import type { Revision } from "../api/observed.ts";
+import type { Revision, RevisionList } from "../api/types.ts";
 import { Badge, type Tone } from "../components/badge.tsx";
 import { Button, LinkButton } from "../components/button.tsx";
 import { Empty } from "../components/notice.tsx";
@@ -29,11 +29,7 @@ export function HistoryPage(): JSX.Element {
   const [size, setSize] = useState(PAGE_SIZE);
   const gateway = place.value.search.get("gateway") ?? "";
   const loaded = useLoad(
-    (signal) =>
-      get<{ revisions: readonly Revision[]; count: number }>(
-        `/revisions${query({ limit: size, gateway_id: gateway })}`,
-        signal,
-      ),
+    (signal) => get<RevisionList>(`/revisions${query({ limit: size, gateway_id: gateway })}`, signal),
     [size, gateway, revision.value],
   );
   return (

@@ -1,7 +1,8 @@
 // One revision: what it changed, and the way back to it.
 import type { JSX } from "preact";
 import { call, get } from "../api/client.ts";
-import type { Difference, RevisionWithDifferences } from "../api/observed.ts";
+import type { Difference } from "../api/observed.ts";
+import type { RevisionWithDiff, Rollback } from "../api/types.ts";
 import { Button } from "../components/button.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
@@ -13,29 +14,24 @@ import { useLoad } from "../state/load.ts";
 import { go, type PageParameters } from "../state/router.tsx";
 import { describeRevision } from "./history.tsx";
 
-interface RolledBack {
-  readonly revision: number;
-  readonly not_undone?: readonly { readonly name: string; readonly reason: string }[];
-}
-
 export function RevisionPage({ parameters }: PageParameters): JSX.Element {
   const id = parameters["id"] ?? "";
-  const loaded = useLoad((signal) => get<RevisionWithDifferences>(`/revisions/${id}`, signal), []);
+  const loaded = useLoad((signal) => get<RevisionWithDiff>(`/revisions/${id}`, signal), []);
   const rollBack = async () => {
-    let made: RolledBack = { revision: 0 };
+    let made: Rollback = { revision: 0, not_undone: [] };
     const isDone = await ask({
       title: `Put everything back to revision ${id}?`,
       text: "The whole configuration becomes what it was then, in one step, for all gateways. It is a new revision, so this can be undone the same way.",
       confirm: "Roll back",
       isDangerous: true,
       action: async () => {
-        made = (await call<RolledBack>("POST", `/revisions/${id}/rollback`)).data;
+        made = (await call<Rollback>("POST", `/revisions/${id}/rollback`)).data;
       },
     });
     if (!isDone) return;
     say(`Rolled back to revision ${id}, as revision ${made.revision}.`);
     // What was ended for safety's sake stays ended; nobody shall wonder why a key does not work again.
-    for (const { name, reason } of made.not_undone ?? []) say(`The API key “${name}” stays ${reason}.`);
+    for (const { name, reason } of made.not_undone) say(`The API key “${name}” stays ${reason}.`);
     inForce.value = made.revision;
     await loadGateways();
     await go("/history");
