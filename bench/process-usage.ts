@@ -6,27 +6,33 @@ const TICKS_A_SECOND = 100;
 
 export interface Usage {
   readonly cpuMicroseconds: number;
+  /** How long threads that could have run waited for a core, because others had it. */
+  readonly waitedMicroseconds: number;
   readonly residentBytes: number;
   readonly processes: number;
 }
 
 export function usageOf(pid: number): Usage {
-  let [cpuMicroseconds, residentBytes, processes] = [0, 0, 0];
+  let [cpuMicroseconds, waitedMicroseconds, residentBytes, processes] = [0, 0, 0, 0];
   for (const each of withDescendants(pid)) {
     const stat = read(`/proc/${each}/stat`);
     if (stat === null) continue;
     cpuMicroseconds += cpuIn(stat);
+    for (const thread of threadIdsOf(each)) {
+      const [, waited = "0"] = (read(`/proc/${each}/task/${thread}/schedstat`) ?? "").split(" ");
+      waitedMicroseconds += Number(waited) / 1000;
+    }
     const [, kilobytes = "0"] = /^VmRSS:\s+(\d+) kB/m.exec(read(`/proc/${each}/status`) ?? "") ?? [];
     residentBytes += Number(kilobytes) * 1024;
     processes++;
   }
-  return { cpuMicroseconds, residentBytes, processes };
+  return { cpuMicroseconds, waitedMicroseconds, residentBytes, processes };
 }
 
 /** CPU of each thread of one process, by its name. */
 export function threadsOf(pid: number): Map<string, number> {
   const threads = new Map<string, number>();
-  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+  for (const thread of threadIdsOf(pid)) {
     const stat = read(`/proc/${pid}/task/${thread}/stat`);
     if (stat === null) continue;
     const name = Number(thread) === pid ? "main" : stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")"));
@@ -49,6 +55,14 @@ function withDescendants(pid: number): number[] {
     all.push(...children.split(" ").filter(Boolean).map(Number));
   }
   return all;
+}
+
+function threadIdsOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return [];
+  }
 }
 
 /** Null when it has ended meanwhile. */

@@ -59,6 +59,8 @@ interface Measured {
   readonly arrived: number;
   readonly gatewayBusy: number;
   readonly toolBusy: number;
+  /** How long the gateway's threads waited for a core that others had, as a share of the time measured. */
+  readonly gatewayWaited: number;
   readonly cpuAnEvent: number;
   readonly kibAStream: number;
 }
@@ -131,6 +133,8 @@ async function measure(streams: number, port: number, gatewayPid: number | null)
     delayP99: quantile(client.delays, 0.99),
     arrived: events / (client.firstEvents.length * flags.rate * seconds),
     gatewayBusy: gatewayCpu / 1e6 / seconds,
+    gatewayWaited:
+      ((gatewayAfter?.waitedMicroseconds ?? 0) - (gatewayBefore?.waitedMicroseconds ?? 0)) / 1e6 / seconds,
     toolBusy: (toolAfter - toolBefore) / 1e6 / seconds,
     cpuAnEvent: gatewayCpu / events,
     kibAStream:
@@ -170,6 +174,7 @@ function print(): void {
         ...timing(gateway).map(shown),
         ...counts(gateway),
         percent(gateway.gatewayBusy),
+        percent(gateway.gatewayWaited),
         shown(gateway.cpuAnEvent),
         shown(gateway.kibAStream),
       ],
@@ -182,7 +187,7 @@ function print(): void {
   const names = ["first p50", "first p99", "event p50", "event p99", "opened", "lost", "late", "arrived"];
   printGrid(
     `Streams of ${flags.rate} events a second, measured for ${flags.seconds} s; times in ms`,
-    [...names, "tool busy", "gateway busy", "CPU µs/event", "KiB/stream"],
+    [...names, "tool busy", "gateway busy", "waited", "CPU µs/event", "KiB/stream"],
     rows,
   );
 }
