@@ -12,6 +12,10 @@ export interface Round {
   readonly idleMiB: number;
   readonly steadyMiB: number;
   readonly readyMs: number;
+  /** Below `WARM_REQUESTS` the subject was too slow to be warmed in time, and its CPU a request is too high. */
+  readonly warmedWith: number;
+  /** How long its threads waited for a core that others had, as a share of the round. */
+  readonly waited: number;
   /** Requests that got no good answer; a round with any says nothing. */
   readonly failed: number;
 }
@@ -28,7 +32,7 @@ export interface RoundOptions {
 /** Long enough for a process to have done what it does after its start. */
 const SETTLE_MS = 500;
 /** Enough for the compilers of the runtimes to have come to rest. */
-const WARM_REQUESTS = 5000;
+export const WARM_REQUESTS = 5000;
 /** Times the length of a round. */
 const WARM_AT_MOST = 10;
 const MEBIBYTE = 1024 * 1024;
@@ -43,7 +47,7 @@ export async function measureRound(subject: Subject, options: RoundOptions): Pro
     await Bun.sleep(SETTLE_MS);
     const idle = usageOf(started.pid);
     const load = { url: started.url, bodyFile, headers: subject.headers, connections };
-    await warm(load, seconds);
+    const warmedWith = await warm(load, seconds);
     const scraping = scrape(started.metricsUrl);
     const before = usageOf(started.pid);
     const result = await runWrk({ ...load, seconds });
@@ -57,6 +61,8 @@ export async function measureRound(subject: Subject, options: RoundOptions): Pro
       idleMiB: idle.residentBytes / MEBIBYTE,
       steadyMiB: after.residentBytes / MEBIBYTE,
       readyMs,
+      warmedWith,
+      waited: (after.waitedMicroseconds - before.waitedMicroseconds) / 1e6 / seconds,
       failed: result.refused + result.broken,
     };
   } finally {
@@ -65,11 +71,12 @@ export async function measureRound(subject: Subject, options: RoundOptions): Pro
 }
 
 /** A slow gateway gets as many requests to warm up with as a fast one, though not for ever. */
-async function warm(load: Omit<Load, "seconds">, seconds: number): Promise<void> {
+async function warm(load: Omit<Load, "seconds">, seconds: number): Promise<number> {
   let requests = 0;
   const deadline = performance.now() + WARM_AT_MOST * seconds * 1000;
   while (requests < WARM_REQUESTS && performance.now() < deadline)
     requests += (await runWrk({ ...load, seconds: Math.max(1, seconds / 2) })).requests;
+  return requests;
 }
 
 /** Asks for the metrics once a second, more often than Prometheus does. */
