@@ -307,7 +307,7 @@ describe.if(hasChromium)("the console", () => {
       expect(await ui.field("Path").inputValue()).toBe("/pair/chat");
       await ui.button("Explain").click();
       await page.getByText("It would go to a provider.").waitFor();
-      await ui.row("/pair/chat").getByText("serves").waitFor();
+      await ui.row("/pair/chat").getByText("serves", { exact: true }).waitFor();
       await ui.isSound();
       await ui.field("Path").fill("/nowhere");
       await ui.button("Explain").click();
