@@ -1,6 +1,6 @@
 // Which stored target a target of a document continues: documents have no ids, and health follows the id.
 import type { DocumentUpstream } from "../model/document.ts";
-import { maskSecret, type Target } from "../model/target.ts";
+import { HIDDEN, maskSecret, type Target } from "../model/target.ts";
 
 type DocumentTarget = DocumentUpstream["targets"][number];
 
@@ -29,8 +29,16 @@ export function withTargetIds(
     }
   }
   return wanted.map((target) => {
-    const id = matched.get(target)?.id;
-    return id === undefined ? target : { ...target, id };
+    const found = matched.get(target);
+    if (found === undefined) return target;
+    const { id, credentials } = found;
+    // Not even its mask could be written: what is stored is meant all the same.
+    if (credentials === null || target.credentials?.header_value !== HIDDEN) return { ...target, id };
+    return {
+      ...target,
+      id,
+      credentials: { ...target.credentials, header_value: maskSecret(credentials.header_value) },
+    };
   });
 }
 
@@ -44,7 +52,7 @@ function sameCredential(wanted: DocumentTarget, stored: Target): boolean {
     return wanted.credentials === stored.credentials;
   const { header_name, header_value } = stored.credentials;
   const given = wanted.credentials.header_value;
-  const isSame = given === header_value || given === maskSecret(header_value);
+  const isSame = [header_value, maskSecret(header_value), HIDDEN].includes(given);
   return isSame && wanted.credentials.header_name === header_name;
 }
 

@@ -3,7 +3,7 @@ import { BalanceRegistry } from "../balance/balance-registry.ts";
 import type { ErrorDetail } from "../base/errors.ts";
 import { MemoryCounters } from "../counters/memory.ts";
 import { linkFaults } from "../model/document-links.ts";
-import { resolveVariables, settleReferences } from "../model/document-variables.ts";
+import { mapTexts, resolveVariables, settleReferences } from "../model/document-variables.ts";
 import { documentSchema, type ConfigurationDocument, type DocumentGateway } from "../model/document.ts";
 import { check, unknownNameMessage } from "../model/validate.ts";
 import { PluginRegistry } from "../plugins/registry.ts";
@@ -35,7 +35,14 @@ export function judgeDocument(
   }));
   const isOpen = new Set(missing.map(({ path }) => path));
   const ofValues = (faults: readonly ErrorDetail[]) => faults.filter(({ path }) => !isOpen.has(path));
-  const parsed = check(documentSchema, settleReferences(resolved.document).document);
+  const { document } = settleReferences(resolved.document);
+  let parsed = check(documentSchema, document);
+  // Where not just anything serves, a field is judged as if it were not there.
+  if (!parsed.ok && ofValues(parsed.details).length === 0)
+    parsed = check(
+      documentSchema,
+      mapTexts(document, (text, path) => (isOpen.has(path) ? undefined : text)),
+    );
   if (!parsed.ok)
     return { faults: [...resolved.faults, ...ofValues(parsed.details)], warnings, document: null };
   const links = linkFaults(parsed.value);

@@ -9,7 +9,7 @@ import { showGateway, type Gateway } from "./gateway.ts";
 import { READ_ONLY_FIELDS } from "./record.ts";
 import type { Rule } from "./rule.ts";
 import type { Service } from "./service.ts";
-import { maskSecret, type Target } from "./target.ts";
+import { HIDDEN, maskSecret, type Target } from "./target.ts";
 import type { Upstream } from "./upstream.ts";
 
 type KeptApiKey = ApiKey & { readonly hash: string };
@@ -179,7 +179,8 @@ function variableFor(parts: readonly string[], taken: Set<string>): string {
 /** With the mask as its default: where nothing is set, the credential that is stored stays. */
 function reference(name: string, secret: string): string {
   const mask = maskSecret(secret);
-  return /[{}]/.test(mask) ? `\${${name}}` : `\${${name}:-${mask}}`;
+  // A default ends at its first brace.
+  return `\${${name}:-${/[{}]/.test(mask) ? HIDDEN : mask}}`;
 }
 
 /** Leaves out what the schema would put in by itself; the rest in the order of the schema. */

@@ -20,7 +20,7 @@ export function escapeReferences(text: string): string {
 /** Applies a function to every text of a value. */
 export function mapTexts(
   value: unknown,
-  change: (text: string, path: string) => string,
+  change: (text: string, path: string) => unknown,
   path: readonly PropertyKey[] = [],
 ): unknown {
   if (typeof value === "string") return change(value, formatPath(path));

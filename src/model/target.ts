@@ -94,14 +94,17 @@ export type Credentials = z.output<typeof credentialsSchema>;
 export type TargetFields = z.output<typeof targetSchema>;
 export type Target = Omit<TargetFields, "id"> & { readonly id: string };
 
+/** A secret of which nothing is shown. */
+export const HIDDEN = "***";
+
 /** First three and last four characters; nothing at all of a short secret. */
 export function maskSecret(secret: string): string {
-  return secret.length < 12 ? "***" : `${secret.slice(0, 3)}***${secret.slice(-4)}`;
+  return secret.length < 12 ? HIDDEN : `${secret.slice(0, 3)}***${secret.slice(-4)}`;
 }
 
 /** Whether a value has the shape that `maskSecret` gives: storing it would lose the secret it stands for. */
 export function looksMasked(value: string): boolean {
-  return value === "***" || (value.length === 10 && value.slice(3, 6) === "***");
+  return value === HIDDEN || (value.length === 10 && value.slice(3, 6) === "***");
 }
 
 export function maskTarget(target: Target): Target {

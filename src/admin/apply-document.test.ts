@@ -1,0 +1,306 @@
+// Documents against the whole Admin API in this process: whatever was applied comes back from an export, here and on an
+// empty node, and applied again it changes nothing.
+import { afterAll, expect, test } from "bun:test";
+import fc from "fast-check";
+import { SignJWT } from "jose";
+import { ENCRYPTION_SECRET, temporarySqliteUrl } from "../../test/contract/store-records.ts";
+import { compileContext } from "../../test/support/compile-context.ts";
+import { MemoryCounters } from "../counters/memory.ts";
+import { escapeReferences, mapTexts, resolveVariables } from "../model/document-variables.ts";
+import { parseYamlObject } from "../base/yaml.ts";
+import { PluginRegistry } from "../plugins/registry.ts";
+import { CurrentConfiguration } from "../snapshot/current.ts";
+import { CredentialCipher } from "../store/credential-cipher.ts";
+import { openStore } from "../store/sql-store.ts";
+import type { Store } from "../store/store.ts";
+import { Health } from "../telemetry/health.ts";
+import { createLog } from "../telemetry/log.ts";
+import { createAdminApi } from "./api.ts";
+
+const SECRET = "the secret of these tests, which is long enough";
+const opened: Store[] = [];
+afterAll(async () => {
+  await Promise.all(opened.map((store) => store.close()));
+});
+
+interface Node {
+  call(method: string, path: string, body?: string, headers?: Record<string, string>): Promise<Response>;
+  /** Takes everything away. */
+  empty(): Promise<void>;
+}
+
+async function startNode(): Promise<Node> {
+  const store = openStore(temporarySqliteUrl(), new CredentialCipher(ENCRYPTION_SECRET));
+  opened.push(store);
+  const log = createLog({ level: "silent", format: "json" }, { write: () => undefined });
+  const current = new CurrentConfiguration(store, compileContext(), new Health(), log);
+  await current.refresh();
+  const parts = { current, registry: new PluginRegistry(), counters: new MemoryCounters(), log };
+  const api = createAdminApi({ ...parts, secret: SECRET, maxBodyBytes: 10_000_000, version: "0" });
+  const key = new TextEncoder().encode(SECRET);
+  const token = await new SignJWT({}).setProtectedHeader({ alg: "HS256" }).sign(key);
+  const call: Node["call"] = (method, path, body, headers = {}) =>
+    api(
+      new Request(`http://admin/api/v1${path}`, {
+        method,
+        headers: { Authorization: `Bearer ${token}`, ...headers },
+        ...(body !== undefined && { body }),
+      }),
+    );
+  const empty = async () => {
+    const { records } = await store.list("gateways", { limit: 1000, offset: 0 });
+    await current.write(async (transaction) => {
+      for (const { id } of records) await transaction.removeGateway(id, true);
+    });
+  };
+  return { call, empty };
+}
+
+interface Applied {
+  readonly changes: { action: string; resource: string; name: string }[];
+  readonly revision: number;
+}
+
+async function apply(node: Node, document: unknown, query = ""): Promise<Applied> {
+  const headers = { "Content-Type": "application/json" };
+  const answer = await node.call("POST", `/apply${query}`, JSON.stringify(document), headers);
+  const body = (await answer.json()) as Applied & { error?: string };
+  if (answer.status !== 200) throw new Error(`${answer.status} ${body.error ?? ""}`);
+  return body;
+}
+
+async function exported(node: Node, accept: string): Promise<string> {
+  const answer = await node.call("GET", "/export", undefined, { Accept: accept });
+  const text = await answer.text();
+  if (answer.status !== 200) throw new Error(text);
+  return text;
+}
+
+const actions = ({ changes }: Applied) => [...new Set(changes.map(({ action }) => action))];
+
+/** Texts that a careless notation would lose, references among them. */
+const text = fc.oneof(
+  fc.string({
+    minLength: 1,
+    maxLength: 12,
+    unit: fc.constantFrom("a", "B", "7", " ", "$", "{", "}", ":", "-", "#"),
+  }),
+  fc.constantFrom(
+    "no",
+    "~",
+    "1e3",
+    "${HOME}",
+    "$${",
+    "é 日本 🜁",
+    "'\"\\",
+    "- x",
+    "null",
+    "0x1F",
+    "\u2028",
+    "a: b",
+  ),
+);
+const some = <T>(item: fc.Arbitrary<T>, min = 0, max = 3) =>
+  fc.array(item, { minLength: min, maxLength: max });
+const optional = <T>(item: fc.Arbitrary<T>) => fc.option(item, { nil: undefined });
+const named = <T extends { name: string }>(item: fc.Arbitrary<T>, min: number, max: number) =>
+  fc.uniqueArray(item, { minLength: min, maxLength: max, selector: ({ name }) => name });
+const record = <T>(shape: { [K in keyof T]: fc.Arbitrary<T[K]> }) => fc.record(shape);
+
+const secret = fc
+  .string({ minLength: 1, maxLength: 30, unit: fc.constantFrom("s", "k", "-", "1", "$", "{", "}", " ", "*") })
+  .filter((value) => !value.includes("***"));
+const target = record({
+  provider: fc.constantFrom("of-my-own", "another"),
+  base_url: fc.constantFrom("http://127.0.0.1:9", "https://models.example"),
+  path: optional(fc.constantFrom("", "/v1/x")),
+  weight: optional(fc.nat(9)),
+  models: optional(some(text)),
+  headers: optional(fc.constantFrom({ "X-A": "${x}" }, { "X-B": "$$" })),
+  credentials: optional(record({ header_name: fc.constant("Authorization"), header_value: secret })),
+});
+const upstream = record({
+  name: text,
+  targets: some(target, 1, 3),
+  algorithm: optional(fc.constantFrom("random", "ip-hash")),
+  timeouts: optional(fc.constant({ total: 5000 })),
+  max_attempts: optional(fc.integer({ min: 1, max: 10 })),
+});
+const rule = record({
+  name: optional(text),
+  path: fc.constantFrom("/a", "/b/*", "/c/{d}"),
+  methods: fc.constantFrom(["POST"], ["GET", "POST"], ["PUT"]),
+  headers: optional(fc.constantFrom({ "X-Team": "$" }, { "X-Team": "${T}" })),
+  priority: optional(fc.nat(9)),
+  require_api_key: optional(fc.boolean()),
+  active: optional(fc.boolean()),
+});
+const plugin = fc.constantFrom(
+  {
+    name: "rate_limiter",
+    stage: "pre_request",
+    settings: { limits: { global: { limit: 5, window: "1m" } } },
+  },
+  {
+    name: "rate_limiter",
+    stage: "pre_request",
+    enabled: false,
+    settings: { limits: { per_ip: { limit: 1, window: "1s" } } },
+  },
+);
+const hash = fc
+  .uint8Array({ minLength: 32, maxLength: 32 })
+  .map((bytes) => Buffer.from(bytes).toString("base64url"));
+
+const gateway = fc
+  .record({
+    name: text,
+    subdomain: optional(fc.constantFrom("a", "b", "c", "d")),
+    required_plugins: optional(some(plugin)),
+    require_api_key: optional(fc.boolean()),
+    upstreams: named(upstream, 1, 3),
+    services: named(record({ name: text, description: optional(text), of: fc.nat() }), 1, 3),
+    rules: some(fc.tuple(rule, fc.nat()), 0, 4),
+    api_keys: named(
+      record({
+        name: text,
+        expires_at: optional(fc.constantFrom("2099-01-01T00:00:00.000Z", "2001-01-01T00:00:00.000Z")),
+        key_sha256: hash,
+        prefix: fc.constantFrom("gw_abc123", "gw_"),
+        of: some(fc.nat()),
+      }),
+      0,
+      3,
+    ),
+  })
+  .map(({ upstreams, services, rules, api_keys, ...fields }) => {
+    const pick = <T>(list: readonly T[], number: number) => list[number % Math.max(1, list.length)];
+    const labelled = rules.map(([each, of]) => ({ ...each, service: pick(services, of)?.name }));
+    const distinct = [...new Map(labelled.map((each) => [labelOf(each), each])).values()];
+    return {
+      ...fields,
+      upstreams,
+      services: services.map(({ of, ...service }) => ({ ...service, upstream: pick(upstreams, of)?.name })),
+      rules: distinct,
+      api_keys: api_keys.map(({ of, ...key }) => {
+        const policies = of.flatMap((number) => pick(distinct, number) ?? []).map((each) => labelOf(each));
+        return { ...key, policies: [...new Set(policies)] };
+      }),
+    };
+  });
+
+function labelOf({
+  name,
+  path,
+  methods,
+  headers,
+}: {
+  name?: string | undefined;
+  path: string;
+  methods: readonly string[];
+  headers?: { "X-Team": string } | undefined;
+}): string {
+  if (name !== undefined) return name;
+  return `${methods.join(",")} ${path}${headers === undefined ? "" : ` [x-team=${headers["X-Team"]}]`}`;
+}
+
+const documents = fc
+  .uniqueArray(gateway, { minLength: 1, maxLength: 3, selector: ({ name }) => name })
+  .filter((gateways) => {
+    const taken = gateways.flatMap(({ subdomain }) => subdomain ?? []);
+    return new Set(taken).size === taken.length;
+  })
+  .map(
+    (gateways) =>
+      JSON.parse(JSON.stringify({ gateways })) as { gateways: { upstreams: { targets: object[] }[] }[] },
+  );
+
+/** The variables of an export with the secrets that the document was made of. */
+function environmentOf(document: unknown, from: unknown): Record<string, string> {
+  const values = (value: unknown): string[] => {
+    if (typeof value !== "object" || value === null) return [];
+    if ("header_value" in value) return [String(value.header_value)];
+    return Object.values(value).flatMap(values);
+  };
+  const references = values(document);
+  const secrets = values(from);
+  expect(references).toHaveLength(secrets.length);
+  return Object.fromEntries(
+    references.map((reference, index) => [/^\$\{(\w+)/.exec(reference)?.[1] ?? "", secrets[index] ?? ""]),
+  );
+}
+
+test("an export applied to an empty node gives an equal configuration; applied where it came from it changes nothing", async () => {
+  const [one, two] = [await startNode(), await startNode()];
+  await fc.assert(
+    fc.asyncProperty(documents, async (document) => {
+      await one.empty();
+      await two.empty();
+      const first = await apply(one, mapTexts(document, escapeReferences));
+      expect(actions(first)).toEqual(["create"]);
+      const yaml = await exported(one, "application/yaml");
+      const parsed = parseYamlObject(new TextEncoder().encode(yaml));
+      expect(parsed).toEqual(JSON.parse(await exported(one, "application/json")));
+      for (const query of ["", "?prune=true"]) {
+        const again = await apply(one, parsed, query);
+        expect({ actions: actions(again), revision: again.revision }).toEqual({
+          actions: ["none"],
+          revision: first.revision,
+        });
+      }
+      const resolved = resolveVariables(parsed, environmentOf(parsed, document));
+      expect({ unset: resolved.unset, faults: resolved.faults }).toEqual({ unset: [], faults: [] });
+      const tried = await apply(two, resolved.document, "?dry_run=true");
+      expect(await exported(two, "application/json")).toBe(`{\n  "version": 1,\n  "gateways": []\n}\n`);
+      const carried = await apply(two, resolved.document);
+      expect(tried.changes).toEqual(carried.changes);
+      expect(await exported(two, "application/yaml")).toBe(yaml);
+      expect(actions(await apply(two, resolved.document))).toEqual(["none"]);
+      // With the secrets given, the first node has nothing to change either: they are the ones it has.
+      expect(actions(await apply(one, resolved.document))).toEqual(["none"]);
+    }),
+    { numRuns: 12, endOnFailure: true },
+  );
+}, 60_000);
+
+test("whatever a node has, applying a document with prune makes its gateways what the document says", async () => {
+  const [one, two] = [await startNode(), await startNode()];
+  await fc.assert(
+    fc.asyncProperty(documents, documents, async (before, after) => {
+      await one.empty();
+      await two.empty();
+      // The same gateways, so that everything in them is changed, kept or pruned.
+      for (const [index, each] of after.gateways.entries())
+        Object.assign(each, { name: `gateway ${index}`, subdomain: null });
+      for (const [index, each] of before.gateways.entries())
+        Object.assign(each, { name: `gateway ${index}`, subdomain: null });
+      before.gateways.splice(after.gateways.length);
+      await apply(one, mapTexts(before, escapeReferences));
+      const raw = mapTexts(after, escapeReferences);
+      const tried = await apply(one, raw, "?prune=true&dry_run=true");
+      const done = await apply(one, raw, "?prune=true");
+      expect(tried.changes).toEqual(done.changes);
+      await apply(two, raw);
+      // Names of variables that would be alike are numbered in the order of the records.
+      const told = async (node: Node) =>
+        (await exported(node, "application/json")).replaceAll(/(\$\{\w*KEY)_\d+/g, "$1");
+      const byName = async (node: Node) => sorted(JSON.parse(await told(node)));
+      expect(await byName(one)).toEqual(await byName(two));
+      expect(actions(await apply(one, raw, "?prune=true"))).toEqual(["none"]);
+    }),
+    { numRuns: 12, endOnFailure: true },
+  );
+}, 60_000);
+
+/** Lists of records in an order of their own: older records come first, whatever the document's order. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map(sorted);
+    const isRecords = items.every(
+      (item) => typeof item === "object" && item !== null && !("provider" in item),
+    );
+    return isRecords ? items.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : items;
+  }
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, sorted(item)]));
+}

@@ -1,0 +1,216 @@
+// gatehouse export, apply and check, as they are typed.
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { create, createChain } from "../support/admin-fixtures.ts";
+import {
+  LAUNCHER,
+  startGatehouseProcess,
+  temporaryDirectory,
+  TEST_SECRET,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+
+setDefaultTimeout(60_000);
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function run(words: readonly string[], env: Record<string, string> = {}, input = ""): Promise<Ran> {
+  const child = Bun.spawn([LAUNCHER, ...words], {
+    cwd: directory,
+    env: { PATH: process.env["PATH"], ...env },
+    stdin: new Blob([input]),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  return { code, out, err };
+}
+
+const directory = temporaryDirectory();
+const file = join(directory, "gatehouse.yaml");
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+describe("export and apply", () => {
+  let one: GatehouseProcess;
+  let two: GatehouseProcess;
+  beforeAll(async () => {
+    one = await startGatehouseProcess();
+    two = await startGatehouseProcess();
+  });
+  afterAll(async () => {
+    await one.stop();
+    await two.stop();
+  });
+  const at = ({ adminUrl }: GatehouseProcess) => ({
+    GATEHOUSE_URL: adminUrl,
+    SERVER_SECRET_KEY: TEST_SECRET,
+  });
+
+  test("one node's export, applied to an empty one, gives an equal configuration with working keys", async () => {
+    const chain = await createChain(one, "acme");
+    const key = await create(one, "/iam/api-keys", {
+      name: "mobile",
+      subject: chain.gateway,
+      policies: [chain.rule],
+    });
+    const document = await run(["export"], at(one));
+    expect({ code: document.code, err: document.err }).toEqual({ code: 0, err: "" });
+
+    // The credential is not in it, so that without the variable there is nothing to apply.
+    const unset = await run(["apply", "-"], at(two), document.out);
+    expect(unset.code).toBe(1);
+    expect(unset.err).toContain("set ACME_MODELS_OPENAI_KEY");
+    expect((await two.api("GET", "/gateways")).body.count).toBe(0);
+
+    const env = { ...at(two), ACME_MODELS_OPENAI_KEY: "Bearer sk-abcdefghijklmnop" };
+    const tried = await run(["apply", "-", "--dry-run"], env, document.out);
+    expect(tried.code).toBe(0);
+    expect(tried.out).toContain("+ upstream acme / models");
+    expect(tried.out).toContain("nothing was changed");
+    expect(tried.out).not.toContain("\u001B");
+    expect((await two.api("GET", "/gateways")).body.count).toBe(0);
+
+    const applied = await run(["apply", "-"], env, document.out);
+    expect({ code: applied.code, err: applied.err }).toEqual({ code: 0, err: "" });
+    expect(applied.out).toContain("Applied as revision 1.");
+    expect((await run(["export"], at(two))).out).toBe(document.out);
+    const call = await fetch(`${two.proxyUrl}/v1/models`, { headers: { "X-GW-API-Key": key.key } });
+    expect(call.status).toBe(200);
+    const [revision] = (await two.api("GET", "/revisions")).body.revisions;
+    expect(revision).toMatchObject({ action: "apply", subject: expect.stringMatching(/^cli:/) });
+
+    const again = await run(["apply", "-", "--prune"], at(two), document.out);
+    expect(again.out).toBe("Nothing to change: all 5 are as the document says, at revision 1.\n");
+  });
+
+  test("a change is shown as a diff; --json prints the answer; a new key is told once", async () => {
+    await Bun.write(file, "gateways:\n  - name: ${GATEWAY:-diff}\n    api_keys: [{name: k}]\n");
+    const made = await run(["apply", file], at(one));
+    expect(made.out).toMatch(/\+ api key diff \/ k\n {4}its key, told this once: gw_[\w-]{43}\n/);
+    await Bun.write(file, '{"gateways": [{"name": "diff", "require_api_key": true}]}');
+    const words = ["apply", file, "--prune", "--url", `${one.adminUrl}/`, `--token=${one.token}`];
+    const changed = await run(words);
+    expect(changed.out).toStartWith(
+      "~ gateway diff\n    require_api_key: false → true\n1 to change, 0 as they are.",
+    );
+    const json = JSON.parse((await run([...words, "--json"])).out) as { changes: unknown[] };
+    expect(json.changes).toHaveLength(1);
+    const exported = JSON.parse((await run(["export", "--json"], at(one))).out) as {
+      gateways: { name: string }[];
+    };
+    expect(exported.gateways.map(({ name }) => name)).toContain("diff");
+  });
+
+  test("what goes wrong is one line each, with its place and the mend", async () => {
+    await Bun.write(file, "gateways:\n  - name: ${NOT_SET}\n    subdomain: ${NOR_THIS}\n");
+    const missing = await run(["apply", file], at(one));
+    expect(missing.code).toBe(1);
+    expect(missing.err).toBe(
+      `${file}: gateways[0].name: refers to \${NOT_SET}, which is not set\n` +
+        `${file}: gateways[0].subdomain: refers to \${NOR_THIS}, which is not set\n` +
+        "gatehouse: nothing was changed\n",
+    );
+    await Bun.write(file, "gateways:\n  - nam: x\n");
+    const refused = await run(["apply", file], at(one));
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain(`${file}: gateways[0].nam: unknown field; did you mean "name"?`);
+    const stranger = await run(["export"], { ...at(one), SERVER_SECRET_KEY: "another secret" });
+    expect({ code: stranger.code, err: stranger.err }).toEqual({
+      code: 1,
+      err: "gatehouse: The admin token is missing or was not accepted.\n",
+    });
+    const away = await run(["export"], { ...at(one), GATEHOUSE_URL: "http://127.0.0.1:9" });
+    expect(away.code).toBe(1);
+    expect(away.err).toContain("http://127.0.0.1:9 does not answer");
+    for (const words of [
+      ["apply"],
+      ["apply", "a", "b"],
+      ["apply", "nowhere.yaml"],
+      ["export", "--yaml"],
+      ["export", "--url", "x"],
+    ])
+      expect({ words, code: (await run(words, at(one))).code }).toEqual({ words, code: 2 });
+    const noToken = await run(["export"], { GATEHOUSE_URL: one.adminUrl, DATA_DIR: directory });
+    expect(noToken.code).toBe(2);
+    expect(noToken.err).toContain("--token");
+  });
+
+  test("the secret that a server has generated is found in its DATA_DIR", async () => {
+    const own = await startGatehouseProcess({ env: { SERVER_SECRET_KEY: "" } });
+    try {
+      const env = { GATEHOUSE_URL: own.adminUrl, DATA_DIR: own.dataDir };
+      expect((await run(["export"], env)).out).toContain("gateways: []");
+    } finally {
+      await own.stop();
+    }
+  });
+});
+
+describe("check", () => {
+  test("a good document passes; what only a server can tell is a warning", async () => {
+    await Bun.write(
+      file,
+      `gateways:
+  - name: acme
+    required_plugins:
+      - {name: rate_limiter, stage: pre_request, settings: {limits: {global: {limit: 5, window: 1m}}}}
+      - {name: of_my_own, stage: post_response}
+    upstreams:
+      - name: models
+        targets: [{provider: openai, base_url: "\${BASE_URL}", headers: {X-Literal: "$\${x}"}}]
+    services: [{name: chat, upstream: models}]
+    rules: [{service: chat, path: /v1/*, methods: [POST]}]
+    api_keys: [{name: k, policies: [/v1/*]}]
+`,
+    );
+    const { code, out, err } = await run(["check", file]);
+    expect({ code, out }).toEqual({ code: 0, out: `${file}: no faults in 1 gateway\n` });
+    expect(err.split("\n")).toEqual([
+      `${file}: warning: gateways[0].upstreams[0].targets[0].base_url: refers to \${BASE_URL}, which is not set here`,
+      `${file}: warning: gateways[0].required_plugins[1].name: unknown plugin "of_my_own" unless it is custom`,
+      "",
+    ]);
+    const set = await run(["check", file], { BASE_URL: "ftp://x" });
+    expect(set.code).toBe(1);
+    expect(set.err).toContain("base_url: must start with http:// or https://");
+  });
+
+  test("a bad one fails with a line for each fault, or as JSON", async () => {
+    await Bun.write(
+      file,
+      `gateways:
+  - name: acme
+    required_plugins: [{name: rate_limiter, stage: pre_request, settings: {limits: {global: {limit: 5, window: 1x}}}}]
+    upstreams:
+      - {name: models, targets: [{provider: of-my-own}]}
+      - {name: models, targets: [{provider: openai}]}
+    services: [{name: chat, upstream: model}]
+`,
+    );
+    const { code, out, err } = await run(["check", file]);
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err.trimEnd().split("\n")).toEqual([
+      `${file}: gateways[0].upstreams[1].name: is the same as gateways[0].upstreams[0].name; these must differ`,
+      `${file}: gateways[0].services[0].upstream: there is no upstream "model" in this gateway of the document; did you mean "models"?`,
+      `${file}: gateways[0].required_plugins[0].settings.limits.global.window: must be a number and a unit (s, m, h or d), such as 30s or 5m`,
+      `${file}: gateways[0].upstreams[0].targets[0].base_url: the provider "of-my-own" is not known and needs a base_url`,
+    ]);
+    const json = await run(["check", file, "--json"]);
+    expect(json.code).toBe(1);
+    expect(JSON.parse(json.out)).toMatchObject({
+      valid: false,
+      warnings: [],
+      faults: [{ path: "gateways[0].upstreams[1].name" }, {}, {}, {}],
+    });
+    const broken = await run(["check", "-"], {}, "gateways: [\n");
+    expect(broken.code).toBe(1);
+    expect(broken.err).toStartWith("standard input: The document is not valid YAML");
+    const odd = await run(["check", "-"], {}, 'gateways: [{name: x, "a\\e[2J": 1}]');
+    expect(odd.err).not.toContain("\u001B");
+  });
+});

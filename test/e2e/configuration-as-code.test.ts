@@ -1,0 +1,300 @@
+// The configuration as code: export and apply at the Admin API, and the commands around them.
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import {
+  callRaw,
+  create,
+  createChain,
+  expectError,
+  expectFaultsAt,
+  onlyMessage,
+  STORES,
+} from "../support/admin-fixtures.ts";
+import {
+  startGatehouseProcess,
+  type ApiAnswer,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+
+setDefaultTimeout(60_000);
+
+const upstream = (fields: object = {}) => ({
+  name: "models",
+  targets: [
+    {
+      provider: "openai",
+      credentials: { header_name: "Authorization", header_value: "Bearer sk-abcdefghijklmnop" },
+    },
+  ],
+  ...fields,
+});
+const WHOLE = {
+  upstreams: [upstream()],
+  services: [{ name: "chat", upstream: "models" }],
+  rules: [{ service: "chat", path: "/v1/chat", methods: ["POST"] }],
+};
+
+async function exported(gatehouse: GatehouseProcess): Promise<ApiAnswer["body"]> {
+  return (await gatehouse.api("GET", "/export", undefined, { Accept: "application/json" })).body;
+}
+
+const told = ({ body }: ApiAnswer) =>
+  (body.changes as { action: string; resource: string; name: string }[])
+    .filter(({ action }) => action !== "none")
+    .map(({ action, resource, name }) => `${action} ${resource} ${name}`);
+
+describe.each(STORES)("documents over %s", (_, environment) => {
+  let gatehouse: GatehouseProcess;
+  let names = 0;
+  beforeAll(async () => {
+    gatehouse = await startGatehouseProcess({ env: await environment() });
+  });
+  afterAll(() => gatehouse.stop());
+
+  const apply = (document: unknown, query = "") => gatehouse.api("POST", `/apply${query}`, document);
+  const gatewayOf = async (name: string) =>
+    (await gatehouse.api("GET", `/gateways?name=${encodeURIComponent(name)}`)).body.gateways[0];
+  const partsOf = async (name: string, kind: string) =>
+    (await gatehouse.api("GET", `/gateways/${(await gatewayOf(name)).id}/${kind}`)).body[kind];
+  const revision = async () => (await gatehouse.api("GET", "/revisions?limit=1")).body.revisions[0];
+
+  test("an export is YAML, or JSON where that is asked for, with an ETag", async () => {
+    await createChain(gatehouse, `exported ${++names}`);
+    const get = (headers: Record<string, string>) =>
+      fetch(`${gatehouse.adminUrl}/api/v1/export`, {
+        headers: { Authorization: `Bearer ${gatehouse.token}`, ...headers },
+      });
+    const yaml = await get({});
+    expect(yaml.headers.get("content-type")).toStartWith("application/yaml");
+    const text = await yaml.text();
+    expect(text).toStartWith("# ");
+    expect(text).toContain("_MODELS_OPENAI_KEY  gateway exported");
+    expect(text).not.toContain("sk-abcdefgh");
+    const json = await get({ Accept: "application/json" });
+    expect(json.headers.get("content-type")).toStartWith("application/json");
+    expect(Bun.YAML.parse(text)).toEqual(await json.json());
+    expect(json.headers.get("vary")).toBe("Accept");
+    expect((await get({ "If-None-Match": yaml.headers.get("etag") ?? "" })).status).toBe(304);
+    expect((await get({ "If-None-Match": json.headers.get("etag") ?? "" })).status).toBe(200);
+    expect((await fetch(`${gatehouse.adminUrl}/api/v1/export`)).status).toBe(401);
+  });
+
+  test("a document is made true in one revision, in force at once, and applied again changes nothing", async () => {
+    const name = `new ${++names}`;
+    const document = {
+      gateways: [{ name, ...WHOLE, api_keys: [{ name: "mobile", policies: ["/v1/chat"] }] }],
+    };
+    const before = (await revision()).revision as number;
+    const tried = await apply(document, "?dry_run=true");
+    expect(tried.status).toBe(200);
+    expect(tried.body.revision).toBe(before);
+    expect(JSON.stringify(tried.body)).not.toContain("gw_");
+    expect(await gatewayOf(name)).toBeUndefined();
+    const done = await apply(document);
+    expect(done.body.revision).toBe(before + 1);
+    expect(told(done)).toEqual([
+      `create gateway ${name}`,
+      "create upstream models",
+      "create service chat",
+      "create rule POST /v1/chat",
+      "create api_key mobile",
+    ]);
+    expect(told(tried)).toEqual(told(done));
+    expect(await revision()).toMatchObject({
+      action: "apply",
+      subject: "admin",
+      gateway_id: (await gatewayOf(name)).id,
+    });
+    const [{ key }] = done.body.changes.filter((change: { key?: string }) => change.key !== undefined);
+    const call = (path: string) => fetch(gatehouse.proxyUrl + path, { headers: { "X-GW-API-Key": key } });
+    expect((await call("/v1/models")).status).toBe(200);
+    expect((await call("/v1/chat")).status).toBe(405);
+    const again = await apply(document);
+    expect(told(again)).toEqual([]);
+    expect(again.body.changes).toHaveLength(5);
+    expect(again.body.revision).toBe(before + 1);
+    // A rollback undoes all of it, and the key is gone with it.
+    await gatehouse.api("POST", `/revisions/${before}/rollback`);
+    expect(await gatewayOf(name)).toBeUndefined();
+    expect((await call("/v1/models")).status).toBe(401);
+  });
+
+  test("a change is told by field; ids, counters and stored credentials stay", async () => {
+    const name = `changed ${++names}`;
+    await apply({ gateways: [{ name, ...WHOLE }] });
+    const [[stored], [rule]] = [await partsOf(name, "upstreams"), await partsOf(name, "rules")];
+    const document = (await exported(gatehouse)).gateways.find(
+      (each: { name: string }) => each.name === name,
+    );
+    expect(document.upstreams[0].targets[0].credentials.header_value).toMatch(/^\$\{\w+:-Bea\*\*\*mnop\}$/);
+    document.require_api_key = true;
+    document.upstreams[0].targets[0].weight = 5;
+    document.upstreams[0].targets.unshift({ provider: "mistral" });
+    document.rules[0].name = "now with a name";
+    const done = await apply({ gateways: [document] });
+    expect(told(done)).toEqual([
+      `update gateway ${name}`,
+      "update upstream models",
+      "update rule now with a name",
+    ]);
+    const diffOf = (resource: string) =>
+      done.body.changes.find((change: { resource: string }) => change.resource === resource).diff;
+    expect(diffOf("gateway")).toEqual([{ path: "require_api_key", before: false, after: true }]);
+    expect(diffOf("rule")).toEqual([{ path: "name", before: null, after: "now with a name" }]);
+    const [changed] = await partsOf(name, "upstreams");
+    expect(changed.targets[1]).toEqual({ ...stored.targets[0], weight: 5 });
+    expect((await partsOf(name, "rules"))[0].id).toBe(rule.id);
+    // A new credential that has the same mask is a change, told without either.
+    document.upstreams[0].targets[1].credentials.header_value = "Bearer sk-zzzzzzzzzzzzmnop";
+    const rekeyed = await apply({ gateways: [document] });
+    expect(told(rekeyed)).toEqual(["update upstream models"]);
+    expect(JSON.stringify(rekeyed.body)).not.toContain("zzzz");
+  });
+
+  test("what the document does not name stays; pruned it goes, in the gateways that it names only", async () => {
+    const [name, other] = [`pruned ${++names}`, `other ${names}`];
+    await apply({ gateways: [{ name: other, ...WHOLE }] });
+    const api_keys = [{ name: "kept" }, { name: "dropped", policies: ["/v1/chat"] }];
+    await apply({ gateways: [{ name, ...WHOLE, api_keys }] });
+    const smaller = { name, upstreams: [upstream({ name: "other" })] };
+    expect(told(await apply({ gateways: [smaller] }))).toEqual(["create upstream other"]);
+    expect(await partsOf(name, "upstreams")).toHaveLength(2);
+    // Keys that the document says nothing about hold their rules.
+    const held = await apply({ gateways: [smaller] }, "?prune=true");
+    expectError(held, 409, "in_use");
+    expect(held.body.error).toContain("dropped");
+    expect(await partsOf(name, "rules")).toHaveLength(1);
+    const pruned = await apply({ gateways: [{ ...smaller, api_keys: [{ name: "kept" }] }] }, "?prune=true");
+    expect(told(pruned)).toEqual([
+      "delete api_key dropped",
+      "delete rule POST /v1/chat",
+      "delete service chat",
+      "delete upstream models",
+    ]);
+    const keys = (await gatehouse.api("GET", `/iam/api-keys?subject=${(await gatewayOf(name)).id}`)).body
+      .api_keys;
+    expect(keys.map((key: { name: string; active: boolean }) => [key.name, key.active])).toEqual([
+      ["kept", true],
+      ["dropped", false],
+    ]);
+    expect(await partsOf(other, "rules")).toHaveLength(1);
+  });
+
+  test("subdomains change places between gateways of one document", async () => {
+    const [one, two] = [`one ${++names}`, `two ${names}`];
+    const [left, right] = [`left-${names}`, `right-${names}`];
+    await apply({
+      gateways: [
+        { name: one, subdomain: left },
+        { name: two, subdomain: right },
+      ],
+    });
+    const swapped = await apply({
+      gateways: [
+        { name: one, subdomain: right },
+        { name: two, subdomain: left },
+      ],
+    });
+    expect(told(swapped)).toEqual([`update gateway ${one}`, `update gateway ${two}`]);
+    expect([(await gatewayOf(one)).subdomain, (await gatewayOf(two)).subdomain]).toEqual([right, left]);
+    const taken = await apply({ gateways: [{ name: `three ${names}`, subdomain: left }] });
+    expectError(taken, 409, "duplicate");
+    expect(taken.body.details[0].path).toBe("gateways[0].subdomain");
+  });
+
+  test("a document is refused whole, each fault at its place", async () => {
+    const before = await exported(gatehouse);
+    const fine = { name: `fine ${++names}` };
+    const refused = async (gateway: object, ...paths: string[]) =>
+      expectFaultsAt(
+        await apply({ gateways: [fine, { name: "bad", ...gateway }] }),
+        ...paths.map((path) => `gateways[1].${path}`),
+      );
+    await refused(
+      { upstreams: [{ name: "u", targets: [] }], subdomain: "!" },
+      "subdomain",
+      "upstreams[0].targets",
+    );
+    await refused({ services: [{ name: "s", upstream: "nowhere" }] }, "services[0].upstream");
+    await refused(
+      { upstreams: [{ name: "u", targets: [{ provider: "of-my-own" }] }] },
+      "upstreams[0].targets[0].base_url",
+    );
+    await refused(
+      { required_plugins: [{ name: "no_such", stage: "pre_request" }] },
+      "required_plugins[0].name",
+    );
+    const credentials = (header_value: string) => ({
+      upstreams: [
+        { name: "u", targets: [{ provider: "openai", credentials: { header_name: "A", header_value } }] },
+      ],
+    });
+    const place = "upstreams[0].targets[0].credentials.header_value";
+    await refused(credentials("Bea***mnop"), place);
+    await refused(credentials("${NOT_RESOLVED}"), place);
+    await refused(credentials("${NO_REFERENCE"), place);
+    await refused(
+      { api_keys: [{ name: "k", expires_at: "2001-01-01T00:00:00Z" }] },
+      "api_keys[0].expires_at",
+    );
+    await refused({ upstreams: [upstream({ id: "x" })] }, "upstreams[0].id");
+    expectFaultsAt(await apply({ gateways: [fine, fine] }), "gateways[1].name");
+    expectFaultsAt(await apply({ gateway: [] }), "gateways", "gateway");
+    expectFaultsAt(await apply({ version: 2, gateways: [] }), "version");
+    expect(await exported(gatehouse)).toEqual(before);
+  });
+
+  test("bodies may be YAML or JSON and nothing else, and must be one object", async () => {
+    const send = (type: string, body: string) =>
+      callRaw(gatehouse, "POST", "/api/v1/apply?dry_run=true", { headers: { "Content-Type": type }, body });
+    for (const type of [
+      "application/yaml",
+      "text/yaml; charset=utf-8",
+      "application/x-yaml",
+      "application/json",
+    ])
+      expect((await send(type, '{"gateways": [{"name": "x"}]}')).status).toBe(200);
+    expect((await send("application/yaml", "gateways:\n  - name: x # a comment\n")).status).toBe(200);
+    expectError(await send("application/yaml", "gateways:\n  - name: [x\n"), 400, "invalid_yaml");
+    expectError(await send("application/yaml", "a\n---\nb"), 400, "invalid_yaml");
+    expectError(await send("application/json", "gateways: []"), 400, "invalid_json");
+    expectError(await send("text/plain", "gateways: []"), 415, "unsupported_media_type");
+    expectError(
+      await gatehouse.api("POST", "/apply?dry_run=yes", { gateways: [] }),
+      400,
+      "validation_failed",
+    );
+    const elsewhere = await callRaw(gatehouse, "POST", "/api/v1/gateways", {
+      headers: { "Content-Type": "application/yaml" },
+      body: "name: x",
+    });
+    expectError(elsewhere, 415, "unsupported_media_type");
+  });
+});
+
+describe("names that are not unique", () => {
+  test("are no document: export and apply say which", async () => {
+    const gatehouse = await startGatehouseProcess();
+    try {
+      const chain = await createChain(gatehouse, "twin");
+      const rule = { service_id: chain.service, path: "/v1/x", methods: ["POST"] };
+      await create(gatehouse, `/gateways/${chain.gateway}/rules`, rule);
+      expect((await gatehouse.api("GET", "/export", undefined, { Accept: "application/json" })).status).toBe(
+        200,
+      );
+      await create(gatehouse, `/gateways/${chain.gateway}/rules`, { ...rule, priority: 3 });
+      await create(gatehouse, "/gateways", { name: "twin" });
+      const refused = await gatehouse.api("GET", "/export");
+      expectError(refused, 409, "duplicate");
+      expect(refused.body.details.map((detail: { path: string }) => detail.path)).toEqual([
+        "gateways",
+        "rules",
+      ]);
+      expect(refused.body.details[1].message).toContain("POST /v1/x");
+      const applied = await gatehouse.api("POST", "/apply", { gateways: [{ name: "twin" }] });
+      expectFaultsAt(applied, "gateways[0].name");
+      expect(onlyMessage(applied)).toContain('2 gateways called "twin"');
+    } finally {
+      await gatehouse.stop();
+    }
+  });
+});
