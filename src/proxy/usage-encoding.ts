@@ -41,7 +41,9 @@ const ENCODINGS: ReadonlyMap<string, Encoding> = new Map([
   [
     "deflate",
     {
-      decodeWhole: (bytes, options) => zlib.inflateSync(bytes, options),
+      // Some send it without the wrapping that it should have.
+      decodeWhole: (bytes, options) =>
+        (((bytes[0] ?? 0) & 0x0f) === 8 ? zlib.inflateSync : zlib.inflateRawSync)(bytes, options),
       createDecoder: () => zlib.createInflate(),
       createEncoder: () => zlib.createDeflate(),
       flush: constants.Z_SYNC_FLUSH,
@@ -139,7 +141,7 @@ export class StreamRecoder {
   }
 
   destroy(): void {
-    this.#fault ??= new Error("let go");
+    this.#fail(new Error("let go"));
     this.#decoder.destroy();
     this.#encoder?.destroy();
   }

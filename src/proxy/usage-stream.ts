@@ -9,6 +9,10 @@ const MAX_EVENT_BYTES = 1024 * 1024;
 const NOTHING = new Uint8Array(0);
 const LF = 0x0a;
 const CR = 0x0d;
+// The typed array's own search looks for single bytes only.
+const { indexOf } = Buffer.prototype as {
+  indexOf: (this: Uint8Array, needle: Uint8Array, from: number) => number;
+};
 
 export class StreamUsage {
   readonly #told: ToldUsage;
@@ -19,6 +23,8 @@ export class StreamUsage {
   /** The event under way is too large. */
   #isSkipping = false;
   #isLineEmpty = true;
+  /** Lines end with CR or CRLF, which must be looked for byte by byte. */
+  #hasReturns = false;
   #isAfterReturn = false;
   #wasTakenOut = false;
 
@@ -32,6 +38,7 @@ export class StreamUsage {
     // Most chunks are whole events.
     const isFresh = this.#unfinishedBytes === 0 && !this.#isSkipping && !this.#isAfterReturn;
     if (isFresh && endsEvent(chunk) && !mayTellUsage(chunk)) return chunk;
+    this.#hasReturns ||= chunk.includes(CR);
     return this.#takesOut ? this.#filter(chunk) : this.#watch(chunk);
   }
 
@@ -48,9 +55,10 @@ export class StreamUsage {
   }
 
   #watch(chunk: Uint8Array): Uint8Array {
+    const tells = mayTellUsage(chunk);
     let from = 0;
     for (let end = this.#endOfEvent(chunk, 0); end >= 0; end = this.#endOfEvent(chunk, end)) {
-      this.#endEvent(chunk.subarray(from, end));
+      this.#endEvent(chunk, from, end, tells);
       from = end;
     }
     this.#keep(chunk.subarray(from));
@@ -59,19 +67,24 @@ export class StreamUsage {
 
   #filter(chunk: Uint8Array): Uint8Array {
     const passing: Uint8Array[] = [];
+    const tells = mayTellUsage(chunk);
     let from = this.#passLineFeed(chunk, passing);
+    // What passes on without a gap.
+    let runFrom = from;
     for (let end = this.#endOfEvent(chunk, from); end >= 0; end = this.#endOfEvent(chunk, end)) {
       const held = this.#unfinished;
-      const part = chunk.subarray(from, end);
-      this.#wasTakenOut = this.#endEvent(part);
-      if (!this.#wasTakenOut) passing.push(...held, part);
+      this.#wasTakenOut = this.#endEvent(chunk, from, end, tells);
+      if (this.#wasTakenOut) {
+        passing.push(chunk.subarray(runFrom, from));
+        runFrom = end;
+      } else passing.push(...held);
       from = end;
     }
-    const tail = chunk.subarray(from);
     const held = this.#unfinished;
-    this.#keep(tail);
-    if (this.#isSkipping) passing.push(...held, tail);
-    return joined(passing);
+    this.#keep(chunk.subarray(from));
+    if (this.#isSkipping) passing.push(...held, chunk.subarray(runFrom));
+    else passing.push(chunk.subarray(runFrom, from));
+    return joined(passing.filter((piece) => piece.byteLength > 0));
   }
 
   /** The second half of a CRLF whose first half ended an event belongs to that event. */
@@ -96,14 +109,17 @@ export class StreamUsage {
     this.#unfinishedBytes = 0;
   }
 
-  /** True: the event, which ends with this part, is to be taken out. */
-  #endEvent(part: Uint8Array): boolean {
+  /** True: the event that ends here is to be taken out. Where `tells` is false the chunk has no usage in it. */
+  #endEvent(chunk: Uint8Array, from: number, end: number, tells: boolean): boolean {
     if (this.#isSkipping) {
       this.#isSkipping = false;
       return false;
     }
-    const before = this.#unfinishedBytes === 0 ? null : this.#takeUnfinished();
-    return this.#look(before === null ? part : Buffer.concat([before, part]));
+    if (this.#unfinishedBytes > 0) {
+      const before = this.#takeUnfinished();
+      return this.#look(Buffer.concat([before, chunk.subarray(from, end)]));
+    }
+    return tells && this.#look(chunk.subarray(from, end));
   }
 
   #takeUnfinished(): Uint8Array {
@@ -129,6 +145,15 @@ export class StreamUsage {
 
   /** The index behind the blank line that ends the event under way, or -1 where it goes on. */
   #endOfEvent(bytes: Uint8Array, from: number): number {
+    if (this.#hasReturns) return this.#endOfEventWithReturns(bytes, from);
+    if (this.#isLineEmpty && bytes[from] === LF) return from + 1;
+    const end = indexOf.call(bytes, TWO_LINE_FEEDS, from);
+    if (from < bytes.byteLength) this.#isLineEmpty = end >= 0 || bytes[bytes.byteLength - 1] === LF;
+    return end < 0 ? -1 : end + 2;
+  }
+
+  /** The same where lines may end with CR as well. */
+  #endOfEventWithReturns(bytes: Uint8Array, from: number): number {
     for (let at = from; at < bytes.byteLength; at++) {
       const byte = bytes[at];
       if (byte === LF && this.#isAfterReturn) {
@@ -150,7 +175,8 @@ export class StreamUsage {
   }
 }
 
-const BLANK_LINE = new Uint8Array([LF, LF, LF]);
+const TWO_LINE_FEEDS = Buffer.from("\n\n");
+const BLANK_LINE = Buffer.from("\n\n\n");
 
 function endsEvent(chunk: Uint8Array): boolean {
   const { byteLength } = chunk;

@@ -140,8 +140,9 @@ class StreamTap extends UsageTap {
 class EncodedStreamTap extends UsageTap {
   readonly #recoder: StreamRecoder;
   readonly #stream: StreamUsage;
-  readonly #changes: boolean;
+  #changes: boolean;
   #isReadable = true;
+  #hasBegun = false;
 
   constructor(encoding: Encoding, hidesUsage: boolean, isChat: boolean) {
     super(isChat);
@@ -151,18 +152,19 @@ class EncodedStreamTap extends UsageTap {
   }
 
   override async push(chunk: Uint8Array): Promise<Uint8Array> {
-    if (this.#changes) {
-      // What cannot be decoded breaks the stream: half of it has gone out in another encoding than the rest would.
-      return this.#recoder.encode(this.#stream.push(await this.#recoder.decode(chunk)));
+    if (!this.#isReadable) return chunk;
+    try {
+      const passing = this.#stream.push(await this.#recoder.decode(chunk));
+      return this.#changes ? await this.#recoder.encode(passing) : chunk;
+    } catch (fault) {
+      // What has begun in one encoding cannot go on in another; what has not begun passes as it is.
+      if (this.#changes && this.#hasBegun) throw fault;
+      this.#changes = false;
+      this.#isReadable = false;
+      return chunk;
+    } finally {
+      this.#hasBegun = true;
     }
-    if (this.#isReadable) {
-      try {
-        this.#stream.push(await this.#recoder.decode(chunk));
-      } catch {
-        this.#isReadable = false;
-      }
-    }
-    return chunk;
   }
 
   override async end(): Promise<Uint8Array> {

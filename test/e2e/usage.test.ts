@@ -366,16 +366,19 @@ describe("answers that end early", () => {
       expect(cut).toBe(true);
       expect(await totalAfter(route, 1)).toEqual(totalOf(1, input, output, 1));
     }
-    one.behave({
-      body: ['data: {"choices":[{"a":1}]}\n\n', 'data: {"half'],
-      chunkDelayMs: 20,
-      cutAfterChunks: 2,
+  });
+
+  test("a client has what came of an event that broke off, though it was held back", async () => {
+    const route = await seedRoute(gatehouse, {
+      upstream: { targets: [targetAt(one)], timeouts: { idle: 300 } },
     });
+    one.behave({ body: ['data: {"choices":[{"a":1}]}\n\n', 'data: {"half'], stallAfterChunks: 2 });
     const client = await connectRaw(Number(new URL(gatehouse.proxyUrl).port));
     const body = JSON.stringify(STREAM);
     const head = `Host: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
-    client.send(`POST ${chat.path} HTTP/1.1\r\n${head}\r\n\r\n${body}`);
+    client.send(`POST ${route.path} HTTP/1.1\r\n${head}\r\n\r\n${body}`);
     expect((await client.ended).received).toContain('data: {"half');
+    expect(await totalAfter(route, 1)).toEqual(totalOf(1, 0, 0, 1));
   });
 
   test("left by the client: counted with what was seen", async () => {
