@@ -303,6 +303,22 @@ describe("a provider that refuses the option", () => {
     },
   );
 
+  test("but tells by itself is counted, and the client sees what it sends unasked", async () => {
+    const route = await routeTo();
+    const told = 'data: {"choices":[],"usage":{"prompt_tokens":11,"completion_tokens":7}}\n\n';
+    one.behave((request) =>
+      Object.hasOwn(request.json() as object, "stream_options")
+        ? { refuseStreamOptions: 400 }
+        : { body: [told, "data: [DONE]\n\n"] },
+    );
+    for (let times = 0; times < 2; times++) {
+      const response = await postChat(gatehouse, route, { body: STREAM });
+      expect(await response.text()).toBe(`${told}data: [DONE]\n\n`);
+    }
+    expect(one.requestCount).toBe(3);
+    expect(await totalAfter(route, 2)).toEqual(totalOf(2, 22, 14));
+  });
+
   test("does not count as failing, and the client's own wish is the provider's to refuse", async () => {
     const route = await seedRoute(gatehouse, {
       upstream: {
