@@ -13,7 +13,7 @@ import { runPostRequest, runPreResponse, type PluginParts } from "./run-plugins.
 import { StallWatch } from "./stall-watch.ts";
 import { translateStream, translateWhole, type StreamTranslation } from "./translate-answer.ts";
 import { settleUsage } from "./usage-record.ts";
-import { tapAnswer, type UsageTap } from "./usage-tap.ts";
+import { tapAnswer, usageOfWhole, type UsageTap } from "./usage-tap.ts";
 
 /** What a whole answer may hold where something here must read it. */
 const MAX_WHOLE_BYTES = 32 * 1024 * 1024;
@@ -41,7 +41,7 @@ export async function relay(
     const end = (outcome: Outcome) => {
       if (hasEnded) return;
       hasEnded = true;
-      if (tap !== null) settleUsage(exchange, tap.result(outcome === "complete"));
+      settleUsage(exchange, tap === null ? usageOfWhole(answer) : tap.result(outcome === "complete"));
       answer.report.end(verdictFor(outcome, answer.response.status));
       onEnd(outcome, status);
     };
@@ -62,7 +62,7 @@ export async function relay(
     return new Response(NO_BODY.has(status) ? null : asBody(body, headers), { status, headers });
   } catch (fault) {
     // Nothing has gone to the client yet: the fault is told as an error, and logged with it.
-    if (tap !== null) settleUsage(exchange, tap.result(false));
+    settleUsage(exchange, tap === null ? usageOfWhole(answer) : tap.result(false));
     answer.reader?.cancel();
     const isProvidersFault = fault instanceof UpstreamFault && fault.kind !== "client_left";
     answer.report.end(isProvidersFault ? "failed" : "neutral");

@@ -1,7 +1,8 @@
 // The tap on one answer: bytes pass, their usage is read, and the extra chunk of a stream is taken out where the
 // gateway asked for it.
 import type { Answer } from "./answer.ts";
-import { ToldUsage, type Usage } from "./usage.ts";
+import type { JsonObject } from "../base/json.ts";
+import { ToldUsage, toUsage, type Usage } from "./usage.ts";
 import { decodeWhole, encodingOf, StreamRecoder, type Encoding } from "./usage-encoding.ts";
 import { usageInJson } from "./usage-json.ts";
 import { StreamUsage } from "./usage-stream.ts";
@@ -49,10 +50,23 @@ export class UsageTap {
   }
 }
 
-/** Null where there is no usage to be told: an answer without a body, or not a good one. */
+/** The usage of an answer that is in memory, read at once. */
+export function usageOfWhole({ response, body, isDecoded }: Answer): Usage | null {
+  if (body === null || !response.ok) return null;
+  const usage = isDecoded || isObject(body) ? usageInJson(body) : usageInEncoded(body, response);
+  return usage === null ? null : toUsage(usage);
+}
+
+function usageInEncoded(body: Uint8Array, response: Response): JsonObject | null {
+  const encoding = encodingOf(response.headers.get("content-encoding")) ?? null;
+  const decoded = encoding === null ? null : decodeWhole(body, encoding);
+  return decoded !== null && isObject(decoded) ? usageInJson(decoded) : null;
+}
+
+/** Null where there is nothing to tap: an answer that is in memory or has no body, or is not a good one. */
 export function tapAnswer(answer: Answer): UsageTap | null {
-  const { response, isStream, isDecoded, isChat, hidesUsage, body, reader } = answer;
-  if (!response.ok || (body === null && reader === null)) return null;
+  const { response, isStream, isDecoded, isChat, hidesUsage, reader } = answer;
+  if (reader === null || !response.ok) return null;
   const encoding = isDecoded ? null : encodingOf(response.headers.get("content-encoding"));
   if (encoding === undefined) return new UsageTap(isChat);
   if (!isStream) return new JsonTap(encoding, isChat);

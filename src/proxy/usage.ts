@@ -1,5 +1,5 @@
 // Tokens used, in the words of either wire format: what a provider told, put together into one count.
-import { isJsonObject } from "../base/json.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
 
 export interface Usage {
   readonly inputTokens: number;
@@ -18,14 +18,39 @@ const COUNTS = [
   "cache_creation_input_tokens",
 ] as const;
 
-type Counts = Partial<Record<(typeof COUNTS)[number], number>>;
-
 /** No answer is that long: a larger number is a mistake, and would spoil every sum it is added to. */
 const MAX_TOKENS = 1e12;
 
-/** What one answer has told so far. Counts are cumulative: a later word replaces an earlier one. */
+/** The usage of a complete answer, from its `usage` object; null where that tells of no tokens. */
+export function toUsage(usage: JsonObject, isPartial = false): Usage | null {
+  const prompt = countOf(usage["prompt_tokens"]) ?? messageInputOf(usage);
+  const answered = countOf(usage["completion_tokens"]) ?? countOf(usage["output_tokens"]);
+  const total = countOf(usage["total_tokens"]);
+  if (prompt === null && answered === null && total === null) return null;
+  const inputTokens = prompt ?? 0;
+  // Some providers leave reasoning out of the completion and count it only into the total.
+  const outputTokens = Math.max(answered ?? 0, (total ?? 0) - inputTokens);
+  return { inputTokens, outputTokens, isPartial };
+}
+
+/** One format counts cached input within the prompt, the other apart from it. */
+function messageInputOf(usage: JsonObject): number | null {
+  const input = countOf(usage["input_tokens"]);
+  const read = countOf(usage["cache_read_input_tokens"]);
+  const written = countOf(usage["cache_creation_input_tokens"]);
+  if (input === null && read === null && written === null) return null;
+  return (input ?? 0) + (read ?? 0) + (written ?? 0);
+}
+
+function countOf(value: unknown): number | null {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TOKENS
+    ? (value as number)
+    : null;
+}
+
+/** What an answer has told so far. Counts are cumulative: a later word replaces an earlier one. */
 export class ToldUsage {
-  #counts: Counts | null = null;
+  #usage: JsonObject | null = null;
   /** The provider has nothing more to say, whatever becomes of the rest of the answer. */
   #isFinal = false;
   /** All that was told is how a message begins. */
@@ -35,8 +60,8 @@ export class ToldUsage {
   add(usage: unknown, isFinal: boolean): void {
     if (!isJsonObject(usage)) return;
     for (const name of COUNTS) {
-      const count = usage[name];
-      if (isTokenCount(count)) (this.#counts ??= {})[name] = count;
+      const count = countOf(usage[name]);
+      if (count !== null) (this.#usage ??= {})[name] = count;
     }
     this.#isFinal ||= isFinal;
     this.#isOpening = false;
@@ -53,7 +78,7 @@ export class ToldUsage {
     }
     // A message stream opens with the usage of its prompt, and a response's ends with all of it.
     if (isJsonObject(event["message"])) {
-      const isFirst = this.#counts === null;
+      const isFirst = this.#usage === null;
       this.add(event["message"]["usage"], false);
       this.#isOpening = isFirst;
     } else if (isJsonObject(event["response"])) {
@@ -67,23 +92,8 @@ export class ToldUsage {
    * it is known that something was used, if not how much.
    */
   result(isComplete: boolean, isChat: boolean): Usage | null {
-    if (this.#counts === null)
+    if (this.#usage === null)
       return isChat && !isComplete ? { inputTokens: 0, outputTokens: 0, isPartial: true } : null;
-    const isPartial = !this.#isFinal && (!isComplete || this.#isOpening);
-    return { ...sumOf(this.#counts), isPartial };
+    return toUsage(this.#usage, !this.#isFinal && (!isComplete || this.#isOpening));
   }
-}
-
-function sumOf(counts: Counts): Omit<Usage, "isPartial"> {
-  // One format counts cached input within the prompt, the other apart from it.
-  const { cache_read_input_tokens: read = 0, cache_creation_input_tokens: written = 0 } = counts;
-  const inputTokens = counts.prompt_tokens ?? (counts.input_tokens ?? 0) + read + written;
-  const answered = counts.completion_tokens ?? counts.output_tokens ?? 0;
-  // Some providers leave reasoning out of the completion and count it only into the total.
-  const outputTokens = Math.max(answered, (counts.total_tokens ?? 0) - inputTokens);
-  return { inputTokens, outputTokens };
-}
-
-function isTokenCount(value: unknown): value is number {
-  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TOKENS;
 }

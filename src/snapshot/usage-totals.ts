@@ -16,7 +16,6 @@ const MAX_MODEL_LENGTH = 255;
 const MAX_PENDING = 50_000;
 /** A batch that the store refuses, rather than being away, would keep all later ones waiting for ever. */
 const MAX_REFUSALS = 10;
-const MS_A_DAY = 86_400_000;
 /** What PostgreSQL cannot hold in a text. */
 const UNSTORABLE = /\0|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
 
@@ -43,14 +42,19 @@ export class UsageTotals {
   #batches = 0;
   #refusals = 0;
   #flushing: Promise<void> | null = null;
-  #dayNumber = -1;
   #day = "";
+  /** What was counted last: in a burst it is mostly the next as well. */
+  #last: UsageTotal | null = null;
   readonly #rowsToday = new Set<string>();
 
   constructor(store: Store, log: Log) {
     this.#store = store;
     this.#log = log;
-    this.#timer = setInterval(() => void this.flush(), FLUSH_MS);
+    this.#beginDay();
+    this.#timer = setInterval(() => {
+      this.#beginDay();
+      void this.flush();
+    }, FLUSH_MS);
     this.#timer.unref();
   }
 
@@ -77,9 +81,15 @@ export class UsageTotals {
     if (lost > 0) this.#log.error({ rows: lost }, "usage could not be written before the end, and is lost");
   }
 
-  #totalFor({ gatewayId, apiKeyId, apiKeyName, model }: CountedRequest): UsageTotal {
-    const dayNumber = Math.floor(Date.now() / MS_A_DAY);
-    if (dayNumber !== this.#dayNumber) this.#beginDay(dayNumber);
+  #totalFor(request: CountedRequest): UsageTotal {
+    const { gatewayId, apiKeyId, model } = request;
+    const last = this.#last;
+    const isSame =
+      last?.model === model && last.gatewayId === gatewayId && last.apiKeyId === (apiKeyId ?? "");
+    return isSame ? last : (this.#last = this.#lookUp(request));
+  }
+
+  #lookUp({ gatewayId, apiKeyId, apiKeyName, model }: CountedRequest): UsageTotal {
     const place = `${this.#day} ${gatewayId} ${apiKeyId ?? ""} `;
     let name = model ?? "";
     let key = place + name;
@@ -112,12 +122,16 @@ export class UsageTotals {
     const [oldest] = this.#pending;
     if (oldest === undefined) return;
     this.#pending.delete(oldest[0]);
+    this.#last = null;
     this.#log.error({ total: oldest[1] }, "the store is away for too long: usage is lost");
   }
 
-  #beginDay(dayNumber: number): void {
-    this.#dayNumber = dayNumber;
-    this.#day = new Date(dayNumber * MS_A_DAY).toISOString().slice(0, 10);
+  /** Looked at with every tick, not with every request: a day may begin a second late. */
+  #beginDay(): void {
+    const today = new Date().toISOString().slice(0, 10);
+    if (today === this.#day) return;
+    this.#day = today;
+    this.#last = null;
     this.#rowsToday.clear();
   }
 
@@ -136,6 +150,7 @@ export class UsageTotals {
   #nextBatch(): UsageBatch | null {
     if (this.#pending.size === 0) return null;
     const taken = [...this.#pending].slice(0, MAX_BATCH);
+    this.#last = null;
     for (const [key] of taken) this.#pending.delete(key);
     return { writer: this.#writer, number: ++this.#batches, totals: taken.map(([, total]) => total) };
   }
