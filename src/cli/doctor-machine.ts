@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import { findServerSecret } from "../base/server-secret.ts";
 import { isLoopback, type Settings } from "../base/settings.ts";
 import { fail, ok, warn, type Check } from "./doctor-check.ts";
-import { maxRequests } from "./self.ts";
+import { MAX_REQUESTS_SETTING, selfEnvironment } from "./self.ts";
 
 const SHORT_SECRET_BYTES = 32;
 const FEW_FILES = 4096;
@@ -32,13 +32,10 @@ export function checkSecret(settings: Settings): Check[] {
 
 export function checkProcess(): Check[] {
   const checks: Check[] = [];
-  const bound = Number(maxRequests() ?? 256);
-  if (bound < FEW_REQUESTS) {
-    const detail = `no more than ${bound} requests to providers run at a time`;
-    checks.push(
-      warn("requests", detail, "start it with bin/gatehouse, or set BUN_CONFIG_MAX_HTTP_REQUESTS=65000"),
-    );
-  } else checks.push(ok("requests", `up to ${bound} to providers at a time`));
+  const { [MAX_REQUESTS_SETTING]: bound } = selfEnvironment();
+  const detail = `up to ${bound ?? ""} to providers run at a time`;
+  if (Number(bound) >= FEW_REQUESTS) checks.push(ok("requests", detail));
+  else checks.push(warn("requests", detail, `raise ${MAX_REQUESTS_SETTING}, or unset it`));
   const files = openFiles();
   if (files !== null && files < FEW_FILES)
     checks.push(warn("files", `${files} files and connections may be open`, "raise it: ulimit -n 65536"));

@@ -2,10 +2,8 @@
 import { join } from "node:path";
 
 /** Bun reads it before any of our code runs; without it a process makes 256 requests at a time and no more. */
-const MAX_REQUESTS_SETTING = "BUN_CONFIG_MAX_HTTP_REQUESTS";
+export const MAX_REQUESTS_SETTING = "BUN_CONFIG_MAX_HTTP_REQUESTS";
 const MAX_REQUESTS = "65000";
-
-export const maxRequests = (): string | undefined => process.env[MAX_REQUESTS_SETTING];
 
 export function selfCommand(...words: readonly string[]): string[] {
   if (Bun.isStandaloneExecutable) return [process.execPath, ...words];
@@ -14,7 +12,7 @@ export function selfCommand(...words: readonly string[]): string[] {
 
 /** The environment in which a process of ours is to run. */
 export function selfEnvironment(): Record<string, string | undefined> {
-  return { ...process.env, [MAX_REQUESTS_SETTING]: maxRequests() ?? MAX_REQUESTS };
+  return { ...process.env, [MAX_REQUESTS_SETTING]: process.env[MAX_REQUESTS_SETTING] ?? MAX_REQUESTS };
 }
 
 /**
@@ -22,7 +20,7 @@ export function selfEnvironment(): Record<string, string | undefined> {
  * process id, files and words. An executable of its own has no launcher.
  */
 export function becomeUnbounded(): void {
-  if (maxRequests() !== undefined || process.execve === undefined) return;
+  if (process.env[MAX_REQUESTS_SETTING] !== undefined || process.execve === undefined) return;
   const [program = "", ...words] = selfCommand(...process.argv.slice(2));
   const environment = Object.entries(selfEnvironment()).filter(([, value]) => value !== undefined);
   process.execve(program, [program, ...words], Object.fromEntries(environment));

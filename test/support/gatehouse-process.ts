@@ -39,6 +39,8 @@ export interface StartOptions {
   readonly env?: Record<string, string>;
   readonly dataDir?: string;
   readonly args?: readonly string[];
+  /** Instead of the launcher, and without what the launcher sets. */
+  readonly program?: string;
   /** Keep the data directory at `stop`. */
   readonly keepData?: boolean;
   /** Do not wait for /readyz. */
@@ -51,7 +53,7 @@ export function temporaryDirectory(): string {
 
 export async function startGatehouseProcess(options: StartOptions = {}): Promise<GatehouseProcess> {
   const dataDir = options.dataDir ?? temporaryDirectory();
-  const child = Bun.spawn([LAUNCHER, "serve", ...(options.args ?? [])], {
+  const child = Bun.spawn([options.program ?? LAUNCHER, "serve", ...(options.args ?? [])], {
     cwd: dataDir,
     env: {
       PATH: process.env["PATH"],

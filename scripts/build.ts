@@ -1,0 +1,35 @@
+// `npm run build`: one executable with everything in it, dist/gatehouse. `-- --target bun-linux-arm64` builds for another machine.
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+const ROOT = join(import.meta.dir, "..");
+
+const { values } = parseArgs({
+  options: { target: { type: "string" }, outfile: { type: "string", default: join(ROOT, "dist/gatehouse") } },
+});
+
+const startedAt = performance.now();
+const built = await Bun.build({
+  entrypoints: [join(ROOT, "src/cli/main.ts")],
+  compile: {
+    outfile: values.outfile,
+    ...(values.target !== undefined && { target: values.target as Bun.Build.CompileTarget }),
+    // Settings may stand in .env; what else lies in the folder where it is started is none of its business.
+    autoloadDotenv: true,
+    autoloadBunfig: false,
+  },
+  format: "esm",
+  bytecode: true,
+  // Names stay: they are read in logs.
+  minify: { whitespace: true, syntax: true, identifiers: false },
+  sourcemap: "linked",
+  throw: false,
+});
+if (!built.success) {
+  for (const entry of built.logs) console.error(entry.message);
+  process.exit(1);
+}
+const megabytes = Math.round(statSync(values.outfile).size / 1_000_000);
+const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+console.log(`${values.outfile}: ${megabytes} MB in ${seconds} s`);

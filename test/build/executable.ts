@@ -1,0 +1,157 @@
+// The single executable, started in an empty folder with nothing of this repository in reach. `npm run test:build` builds it
+// first; it is no part of `npm test`, for the build takes longer than most tests.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { copyFileSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { connectRaw, type RawClient } from "../fake-provider/raw-client.ts";
+import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import {
+  startGatehouseProcess,
+  temporaryDirectory,
+  TEST_SECRET,
+  untilPrinted,
+  waitFor,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+import { logged, pluginsDirectory, postChat, writePlugin } from "../support/plugin-fixtures.ts";
+import { CHAT, onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+
+const BUILT = join(import.meta.dir, "../../dist/gatehouse");
+const START_MS = 60_000;
+/** More than Bun makes at a time unless it is told otherwise before it starts. */
+const AT_ONCE = 400;
+
+/** With a file of its own beside it, and the SDK by its public name. */
+const signing = (word: string) => ({
+  "sign/index.ts": `
+    import { definePlugin, z } from "gatehouse/sdk";
+    import { word } from "./word.ts";
+    export default definePlugin({
+      name: "sign",
+      description: "Signs requests.",
+      stages: ["pre_request"],
+      settings: z.strictObject({}),
+      create: () => ({ pre_request: (context) => context.setHeader("x-signed", word) }),
+    });`,
+  "sign/word.ts": `export const word: string = "${word}";`,
+});
+
+let scratch: string;
+let program: string;
+let plugins: string;
+let gatehouse: GatehouseProcess;
+let provider: FakeProvider;
+
+beforeAll(async () => {
+  scratch = temporaryDirectory();
+  // A copy elsewhere: nothing must be found by its place in the repository.
+  program = join(scratch, "gatehouse");
+  copyFileSync(BUILT, program);
+  plugins = pluginsDirectory(signing("first"));
+  const env = { PLUGINS_DIR: plugins };
+  [gatehouse, provider] = await Promise.all([startGatehouseProcess({ program, env }), startFakeProvider()]);
+}, START_MS);
+afterAll(async () => {
+  await gatehouse.stop();
+  await provider.stop();
+  for (const directory of [scratch, plugins]) rmSync(directory, { recursive: true, force: true });
+});
+
+function run(...words: readonly string[]): { code: number; stdout: string } {
+  const env = { SERVER_SECRET_KEY: TEST_SECRET, GATEHOUSE_URL: gatehouse.adminUrl, TMPDIR: scratch };
+  const ended = Bun.spawnSync([program, ...words], { cwd: scratch, env });
+  return { code: ended.exitCode, stdout: ended.stdout.toString() };
+}
+
+describe("the executable", () => {
+  test("has its migrations, its documents and its plugins with it, and routes a call", async () => {
+    provider.reset();
+    const sanitation = {
+      name: "code_sanitation",
+      stage: "pre_request",
+      settings: {
+        languages: [{ language: "sql", enabled: true }],
+        content_to_check: ["body"],
+        action: "block",
+      },
+    };
+    const route = await seedRoute(gatehouse, {
+      gateway: { required_plugins: [sanitation] },
+      upstream: { targets: [targetAt(provider)] },
+    });
+    expect((await postChat(gatehouse, route)).status).toBe(200);
+    expect(onlyRequest(provider).json()).toEqual(CHAT);
+    const attack = await postChat(gatehouse, route, { body: { q: "1' UNION SELECT a FROM b--" } });
+    expect(attack.status).toBe(400);
+    expect((await fetch(`${gatehouse.adminUrl}/api/docs`)).status).toBe(200);
+    expect((await fetch(`${gatehouse.adminUrl}/api/openapi.json`)).status).toBe(200);
+  });
+
+  test("loads custom plugins that import gatehouse/sdk, and takes up their changes", async () => {
+    const route = await seedRoute(gatehouse, {
+      gateway: { required_plugins: [{ name: "sign", stage: "pre_request" }] },
+      upstream: { targets: [targetAt(provider)] },
+    });
+    const signed = async () => {
+      provider.reset();
+      await (await postChat(gatehouse, route)).text();
+      return onlyRequest(provider).header("x-signed");
+    };
+    expect(await signed()).toBe("first");
+    for (const [name, source] of Object.entries(signing("second"))) writePlugin(plugins, name, source);
+    await waitFor(async () => ((await signed()) === "second" ? true : null));
+    writePlugin(plugins, "broken.ts", "export default 1 +");
+    await logged(gatehouse, "a custom plugin could not be loaded; it is left out", { file: "broken.ts" });
+  });
+
+  test(`has ${AT_ONCE} requests to a provider under way at once, as the same process that was started`, async () => {
+    const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
+    provider.reset();
+    provider.behave({ delayMs: 120_000 });
+    const body = JSON.stringify(CHAT);
+    const clients: RawClient[] = [];
+    for (let made = 0; made < AT_ONCE; made++) {
+      const client = await connectRaw(Number(new URL(gatehouse.proxyUrl).port));
+      client.send(
+        `POST ${route.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n` +
+          `Content-Length: ${body.length}\r\n\r\n${body}`,
+      );
+      clients.push(client);
+    }
+    await provider.until(() => provider.requestCount === AT_ONCE, 30_000);
+    for (const client of clients) client.leave();
+    expect(readFileSync(`/proc/${gatehouse.pid}/environ`, "utf8")).toContain("BUN_CONFIG_MAX_HTTP_REQUESTS=");
+  }, 60_000);
+
+  test("its commands work, those that start it anew included", () => {
+    expect(run("--version").stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(run("status")).toMatchObject({ code: 0, stdout: expect.stringContaining("is ready") });
+    expect(run("token").stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+    const bench = run("bench", "--seconds", "1", "--json");
+    expect(bench.code).toBe(0);
+    expect(JSON.parse(bench.stdout)).toMatchObject({ failed: 0 });
+  }, 60_000);
+
+  test("a demo from it answers its first call", async () => {
+    const demo = Bun.spawn([program, "demo"], {
+      cwd: scratch,
+      env: { TMPDIR: scratch, ADMIN_PORT: "0", PROXY_PORT: "0" },
+      stdout: "pipe",
+    });
+    let printed = "";
+    void (async () => {
+      for await (const chunk of demo.stdout.pipeThrough(new TextDecoderStream())) printed += chunk;
+    })();
+    await untilPrinted({ output: () => printed }, "Ctrl-C ends the demo");
+    expect(printed).toMatch(/A routed call: POST \S+ → 200/);
+    demo.kill("SIGTERM");
+    expect(await demo.exited).toBe(0);
+  }, 60_000);
+
+  test("drains and ends with 0 when it is told to", async () => {
+    const other = await startGatehouseProcess({ program, args: ["--role", "admin"] });
+    other.signal("SIGTERM");
+    expect(await other.exited).toBe(0);
+    await other.stop();
+  }, 60_000);
+});
