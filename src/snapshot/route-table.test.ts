@@ -107,7 +107,7 @@ describe("the oracle's reading of the contract", () => {
       ),
       { numRuns: 3000 },
     );
-  });
+  }, 60_000);
 
   test("a gateway without a name is found under every path that one of its rules matches", () => {
     fc.assert(

@@ -45,24 +45,31 @@ export class RouteTable {
     const best = exact === undefined ? undefined : firstMatching(exact, method, headers);
     if (best !== undefined) return { rule: best };
     if (!this.#hasPatterns) return exact === undefined ? NOTHING : refused(exact, headers);
-    const patterns = this.#patternsFor(path);
-    const rule = firstMatching(patterns, method, headers);
+    const { complete, prefixes } = this.#patternsFor(path);
+    // Most requests have found their rule before the prefixes need an order.
+    const rule =
+      firstMatching(complete, method, headers) ?? firstMatching(longestFirst(prefixes), method, headers);
     if (rule !== undefined) return { rule };
-    return refused([...(exact ?? []), ...patterns], headers);
+    return refused([...(exact ?? []), ...complete, ...prefixes.flat()], headers);
   }
 
   /** Every rule whose path fits, in the order in which `match` asks them for method and headers. */
   candidates(path: string): CompiledRule[] {
-    return [...(this.#exact.get(path) ?? []), ...this.#patternsFor(path)];
+    const { complete, prefixes } = this.#patternsFor(path);
+    return [...(this.#exact.get(path) ?? []), ...complete, ...longestFirst(prefixes)];
   }
 
-  #patternsFor(path: string): CompiledRule[] {
+  /** Patterns that fit as a whole, by precedence, and prefixes by their depth. */
+  #patternsFor(path: string): { complete: CompiledRule[]; prefixes: CompiledRule[][] } {
     const complete: CompiledRule[] = [];
     const prefixes: CompiledRule[][] = [];
     collect(this.#patterns, path.split("/"), 1, complete, prefixes);
-    complete.sort(byPrecedence);
-    return complete.concat(prefixes.reverse().flatMap((level) => level.sort(byPrecedence)));
+    return { complete: complete.sort(byPrecedence), prefixes };
   }
+}
+
+function longestFirst(prefixes: readonly CompiledRule[][]): CompiledRule[] {
+  return prefixes.toReversed().flatMap((level) => level?.sort(byPrecedence) ?? []);
 }
 
 function byPrecedence(a: CompiledRule, b: CompiledRule): number {
