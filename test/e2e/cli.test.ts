@@ -1,6 +1,6 @@
 // The command line as an operator meets it: token, status, explain, keys, doctor and bench against started processes;
 // plain text where nobody sees colours, JSON for machines, one line and an exit code for every mistake.
-import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCli } from "../../src/cli/main.ts";
@@ -17,7 +17,9 @@ import { freePort, hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { CHAT, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis } from "../support/redis.ts";
 
-const START_MS = 20_000;
+const START_MS = 60_000;
+/** A busy machine takes its time. */
+setDefaultTimeout(60_000);
 const COMMANDS = ["serve", "demo", "status", "token", "explain", "keys", "doctor", "bench", "fake-provider"];
 
 let gatehouse: GatehouseProcess;

@@ -22,7 +22,7 @@ import { pluginsDirectory } from "../support/plugin-fixtures.ts";
 import { rawCall, type RawAnswer } from "../support/proxy-fixtures.ts";
 
 const RUNS = Number(process.env["GATEHOUSE_EXPLAIN_RUNS"] ?? 60);
-const START_MS = 20_000;
+const START_MS = 60_000;
 
 type Explanation = ApiAnswer["body"];
 

@@ -1,6 +1,6 @@
 // POST /gateways/{id}/explain over a started process: what each part tells, that nothing is counted, written or called
 // by asking, and that no secret is shown. That it agrees with what happens is explain-agreement.test.ts.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
 import { expectError, expectFaultsAt } from "../support/admin-fixtures.ts";
@@ -22,7 +22,9 @@ import {
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis } from "../support/redis.ts";
 
-const START_MS = 20_000;
+const START_MS = 60_000;
+/** A busy machine takes its time. */
+setDefaultTimeout(60_000);
 
 /** Two plugins of one mind: only one of them says that it may be asked without anything happening. */
 const speaking = (name: string, declares: string) => `
