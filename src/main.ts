@@ -32,6 +32,8 @@ import type { Log } from "./telemetry/log.ts";
 import { collectHealth, Metrics } from "./telemetry/metrics.ts";
 import { Observation } from "./telemetry/observation.ts";
 import { collectProcess } from "./telemetry/process-figures.ts";
+import { TraceExporter } from "./telemetry/trace-exporter.ts";
+import { Tracer } from "./telemetry/tracer.ts";
 
 export type Role = "admin" | "proxy" | "all";
 
@@ -95,7 +97,10 @@ export async function startGatehouse(
 
   const keyUsage = new KeyUsage(store, log);
   const metrics = new Metrics();
-  const observation = new Observation(metrics, log, { requestLogSize: settings.REQUEST_LOG_SIZE });
+  const observation = new Observation(metrics, log, {
+    requestLogSize: settings.REQUEST_LOG_SIZE,
+    tracer: createTracer(settings, metrics, log),
+  });
   collectHealth(metrics, health);
   collectTargets(metrics, current);
   const stopProcessFigures = collectProcess(metrics);
@@ -124,6 +129,7 @@ export async function startGatehouse(
     await Promise.race([finished, Bun.sleep(seconds * 1000)]);
     await Promise.all(servers.map((server) => server.stop(true)));
     observation.settle();
+    await observation.tracer?.close();
     stopProcessFigures();
     stopFollowing.abort();
     await following.catch(() => undefined);
@@ -197,6 +203,20 @@ async function openCounters({ REDIS_URL }: Settings, health: Health, log: Log): 
   await redis.settled;
   health.counters = redis.state;
   return redis;
+}
+
+/** Null where no collector is set: then tracing costs nothing. */
+function createTracer(settings: Settings, metrics: Metrics, log: Log): Tracer | null {
+  const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT;
+  if (endpoint === null) return null;
+  const options = {
+    endpoint,
+    headers: settings.OTEL_EXPORTER_OTLP_HEADERS,
+    serviceName: settings.OTEL_SERVICE_NAME,
+    version: packageJson.version,
+    delayMs: settings.OTEL_BSP_SCHEDULE_DELAY,
+  };
+  return new Tracer(new TraceExporter(options, metrics, log), settings.OTEL_TRACES_SAMPLER_ARG);
 }
 
 function refuseEmbedded(fault: unknown, { DATABASE_URL, DATA_DIR }: Settings): never {

@@ -3,6 +3,7 @@
 export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   bad_request: "The request is not one that a careful proxy forwards.",
   invalid_json: "The body is not valid JSON, or not valid UTF-8.",
+  invalid_yaml: "The document is not valid YAML, or not valid UTF-8.",
   validation_failed: "A field, parameter or reference is wrong; `details` names each.",
   ambiguous_gateway: "Several gateways match: send the Host or an API key of one.",
   untranslatable: "The body cannot be put into the wire format of the chosen provider.",

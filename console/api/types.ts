@@ -568,6 +568,107 @@ export interface Explanation {
   } | null;
 }
 
+export interface DocumentInput {
+  version?: 1;
+  gateways: {
+    /** Gateway name. */
+    name: string;
+    /** DNS label, unique: `acme` serves the Host `acme.<BASE_DOMAIN>`. */
+    subdomain?: string | null;
+    /** Plugins attached to the gateway. */
+    required_plugins?: PluginConfigInput[];
+    /** Rules ask for an API key unless they say otherwise. */
+    require_api_key?: boolean;
+    /** Whether the request log keeps bodies, cut at 16 KiB. */
+    log_bodies?: boolean;
+    upstreams?: {
+      /** Upstream name. */
+      name: string;
+      /** Provider endpoints. */
+      targets: {
+        /** A known provider (see GET /providers), or any name together with base_url. */
+        provider: string;
+        /** Provider endpoint path. Absent: the provider's chat endpoint; "": keep the request's path. */
+        path?: string | null;
+        /** Share of requests; 0 drains the target. */
+        weight?: number;
+        /** Tier; the lowest with a healthy target serves. */
+        priority?: number;
+        /** Model used when the request names none. */
+        default_model?: string | null;
+        /** Models the target serves; none means all. */
+        models?: string[];
+        /** Extra headers sent to the provider. */
+        headers?: Record<string, string>;
+        credentials?: CredentialsInput | null;
+        /** Instead of the provider's own address. */
+        base_url?: string | null;
+        /** Instead of the provider's wire format. */
+        format?: "openai" | "anthropic" | null;
+      }[];
+      /** Balancing algorithm. */
+      algorithm?:
+        | "round-robin"
+        | "weighted-round-robin"
+        | "random"
+        | "least-connections"
+        | "lowest-latency"
+        | "ip-hash";
+      health_checks?: HealthChecksInput;
+      /** Whether a target must serve the model that the request names. */
+      model_routing?: "prefer" | "any" | "require";
+      timeouts?: TimeoutsInput;
+      /** Attempts in all for one request. */
+      max_attempts?: number;
+    }[];
+    services?: {
+      /** Service name. */
+      name: string;
+      type?: "upstream";
+      /** Free text. */
+      description?: string;
+      /** The name of an upstream of the same gateway. */
+      upstream: string;
+    }[];
+    rules?: {
+      name?: string | null;
+      /** Exact `/v1/chat`, parameters `/teams/{team}/chat`, or prefix `/v1/*`. */
+      path: string;
+      /** HTTP methods matched. */
+      methods: string[];
+      /** Remove the matched path before forwarding. */
+      strip_path?: boolean;
+      /** Send the client's Host to the target. */
+      preserve_host?: boolean;
+      /** Among rules that match equally well, lower comes first. */
+      priority?: number;
+      /** Headers a request must have, with this value; `*`: any value. */
+      headers?: Record<string, string>;
+      /** Unset: the gateway decides. */
+      require_api_key?: boolean | null;
+      /** Turns every answer into this shape, whatever the target speaks. */
+      response_format?: "openai" | null;
+      /** An inactive rule matches nothing. */
+      active?: boolean;
+      /** The name of a service of the same gateway. */
+      service: string;
+    }[];
+    /** Absent: nothing is said about keys. */
+    api_keys?: {
+      /** Key name. */
+      name: string;
+      /** Rules of the gateway by name or path; none means every rule. */
+      policies?: string[];
+      /** ISO 8601; unset: never. */
+      expires_at?: string | null;
+      /** Hash of the key. Unset: the key that is there, or a new one, told once. */
+      key_sha256?: string | null;
+      /** The first nine characters of the key that key_sha256 stands for. */
+      prefix?: string | null;
+    }[];
+  }[];
+}
+
 export interface RevisionWithDiff {
   revision: number;
   created_at: string;
@@ -588,6 +689,23 @@ export interface RevisionWithDiff {
   diff_left_out?: number;
 }
 
+export interface Applied {
+  changes: {
+    action: "create" | "update" | "delete" | "none";
+    resource: "gateway" | "upstream" | "service" | "rule" | "api_key";
+    gateway: string;
+    name: string;
+    diff: {
+      path: string;
+      before: unknown;
+      after: unknown;
+    }[];
+    /** Of a new API key without key_sha256, this once. */
+    key?: string;
+  }[];
+  revision: number;
+}
+
 export interface Rollback {
   revision: number;
   /** API keys whose end since then stands. */
@@ -605,6 +723,7 @@ export interface Error {
   code:
     | "bad_request"
     | "invalid_json"
+    | "invalid_yaml"
     | "validation_failed"
     | "ambiguous_gateway"
     | "untranslatable"

@@ -27,6 +27,10 @@ describe("readSettings", () => {
       LOG_FORMAT: null,
       REQUEST_LOG_SIZE: 1000,
       OTEL_EXPORTER_OTLP_ENDPOINT: null,
+      OTEL_EXPORTER_OTLP_HEADERS: {},
+      OTEL_SERVICE_NAME: "gatehouse",
+      OTEL_TRACES_SAMPLER_ARG: 1,
+      OTEL_BSP_SCHEDULE_DELAY: 1000,
       DRAIN_DELAY_MS: 1000,
       DRAIN_SECONDS: 30,
     });
@@ -46,6 +50,22 @@ describe("readSettings", () => {
     const REDIS_URL = "redis://localhost";
     expect(readSettings({ REDIS_URL }).WORKERS).toBe(availableParallelism());
     expect(readSettings({ REDIS_URL, WORKERS: "3" }).WORKERS).toBe(3);
+  });
+
+  test("the settings of traces", () => {
+    const read = (text: string) =>
+      readSettings({ OTEL_EXPORTER_OTLP_HEADERS: text }).OTEL_EXPORTER_OTLP_HEADERS;
+    expect(read("Api-Key=se%20cret=, x-tenant = acme ,")).toEqual({
+      "api-key": "se cret=",
+      "x-tenant": "acme",
+    });
+    for (const bad of ["hidden-secret", "a b=hidden-secret", "a=hidden-secret%0Ab", "a=hidden-secret%zz"]) {
+      expect(() => read(bad)).toThrow(/^OTEL_EXPORTER_OTLP_HEADERS cannot be used/);
+      expect(() => read(bad)).not.toThrow("hidden-secret");
+    }
+    const ratio = (text: string) => readSettings({ OTEL_TRACES_SAMPLER_ARG: text }).OTEL_TRACES_SAMPLER_ARG;
+    expect([ratio("0"), ratio("0.25"), ratio(".5"), ratio("1.0")]).toEqual([0, 0.25, 0.5, 1]);
+    for (const bad of ["1.1", "-0.1", "half", "1e-2", "0x1"]) expect(() => ratio(bad)).toThrow(SettingsError);
   });
 
   test("TRUSTED_PROXIES takes addresses, CIDRs and none", () => {

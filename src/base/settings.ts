@@ -75,7 +75,27 @@ export const SETTINGS = {
     "how many requests each process remembers for the Admin API; 0: none",
     integer(1000, 0, 100_000),
   ),
-  OTEL_EXPORTER_OTLP_ENDPOINT: setting("none", "traces are on when set", httpUrl),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
+    "none",
+    "traces are on when set: an OTLP/HTTP collector, as in `http://localhost:4318`",
+    httpUrl,
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: setting(
+    "none",
+    "headers for the collector, as in `api-key=…,x-tenant=acme`",
+    otlpHeaders,
+  ),
+  OTEL_SERVICE_NAME: setting("gatehouse", "what traces call this service", (text) => text ?? "gatehouse"),
+  OTEL_TRACES_SAMPLER_ARG: setting(
+    "1",
+    "share of the requests without a traced parent that is traced, from 0 to 1",
+    share(1),
+  ),
+  OTEL_BSP_SCHEDULE_DELAY: setting(
+    "1000",
+    "milliseconds that spans wait for others before they are sent",
+    integer(1000, 10, 60_000),
+  ),
   DRAIN_DELAY_MS: setting(
     "1000",
     "after SIGTERM, how long new requests are still served",
@@ -179,6 +199,33 @@ function httpUrl(text: string | undefined): string | null {
   if (text === undefined) return null;
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
   throw new Error(`is "${text}"; give a URL such as http://localhost:4318`);
+}
+
+function share(fallback: number) {
+  return (text: string | undefined): number => {
+    if (text === undefined) return fallback;
+    const value = Number(text);
+    if (!/^\d*\.?\d+$/.test(text) || value > 1)
+      throw new Error(`is "${text}"; give a number from 0 to 1, such as 0.25`);
+    return value;
+  };
+}
+
+/** They may hold a key, so their value is never repeated in a message. */
+function otlpHeaders(text: string | undefined): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {};
+  for (const entry of (text ?? "").split(",")) {
+    if (entry.trim() === "") continue;
+    const equals = entry.indexOf("=");
+    try {
+      const name = entry.slice(0, Math.max(0, equals)).trim();
+      headers[name.toLowerCase()] = decodeURIComponent(entry.slice(equals + 1).trim());
+      new Headers(headers);
+    } catch {
+      throw new Error("cannot be used; give pairs such as api-key=secret,x-tenant=acme");
+    }
+  }
+  return headers;
 }
 
 function baseDomain(text: string | undefined): string | null {

@@ -16,6 +16,8 @@ export interface Answer {
   /** The whole body where it was small enough to wait for; null where `reader` has it, or there is none. */
   readonly body: Uint8Array | null;
   readonly reader: BodyReader | null;
+  /** The first bytes of the body, or all of it; what is here is still to be read from the two above. */
+  readonly opening: Uint8Array | null;
   readonly report: AttemptReport;
   /** The answer is to be put into another wire format. */
   readonly isTranslated: boolean;
@@ -28,7 +30,7 @@ export interface Answer {
 }
 
 /** An answer before its body is looked at. */
-export type AnswerHead = Omit<Answer, "isStream" | "body" | "reader">;
+export type AnswerHead = Omit<Answer, "isStream" | "body" | "reader" | "opening">;
 
 /** A body up to this size is waited for: a break then still leads to another target, and the length stays known. */
 const SMALL_ANSWER_BYTES = 256 * 1024;
@@ -41,20 +43,21 @@ const MAX_READ_BYTES = 32 * 1024 * 1024;
 export async function openAnswer(head: AnswerHead, idleMs: number): Promise<Answer> {
   const { response, isTranslated, isDecoded } = head;
   const isStream = isEventStream(response);
-  if (!response.hasBody) return { ...head, isStream, body: null, reader: null };
+  if (!response.hasBody) return { ...head, isStream, body: null, reader: null, opening: null };
   response.idleMs = idleMs;
   const encoding = isDecoded ? encodingOf(response.headers) : null;
   // What came along with its head is all there without any waiting.
   const whole = isStream || encoding !== null ? null : response.takeWhole();
-  if (whole !== null) return { ...head, isStream, body: whole, reader: null };
+  if (whole !== null) return { ...head, isStream, body: whole, reader: null, opening: whole };
   const reader = encoding === null ? response : decode(response, encoding);
   const length = Number(response.headers.get("content-length") ?? Infinity);
   // Undoing an encoding can make it much larger than its declared length, but not larger than this.
   if (!isStream && (isTranslated || length <= SMALL_ANSWER_BYTES)) {
-    return { ...head, isStream, body: await readWhole(reader, MAX_READ_BYTES), reader: null };
+    const body = await readWhole(reader, MAX_READ_BYTES);
+    return { ...head, isStream, body, reader: null, opening: body };
   }
-  await reader.peek();
-  return { ...head, isStream, body: null, reader };
+  const opening = await reader.peek();
+  return { ...head, isStream, body: null, reader, opening };
 }
 
 function isEventStream(response: IncomingAnswer): boolean {

@@ -8,6 +8,7 @@ import type { IncomingAnswer } from "../upstream/incoming-answer.ts";
 import { cutText } from "../telemetry/cut-text.ts";
 import type { ObservedRule, ObservedTarget } from "../telemetry/observed-route.ts";
 import { AttemptFacts } from "../telemetry/request-facts.ts";
+import { modelIn } from "../telemetry/trace-context.ts";
 import { send } from "../upstream/send.ts";
 import { UpstreamFault } from "../upstream/upstream-fault.ts";
 import { openAnswer, verdictOf, type Answer } from "./answer.ts";
@@ -95,6 +96,7 @@ async function ask(
   let response: IncomingAnswer;
   try {
     encoded = encodeRequest(exchange, rule, target, parts.clientCredentials);
+    if (exchange.trace !== null) facts.spanId = exchange.trace.beginAttempt(encoded.headers);
     response = send(encoded, timeouts);
   } catch (fault) {
     report.end("neutral");
@@ -135,6 +137,7 @@ async function ask(
       hidesUsage,
     };
     const answer = await openAnswer(head, timeouts.idle);
+    if (exchange.trace !== null) facts.responseModel = modelIn(answer.opening);
     if (FAILOVER.has(response.status)) report.end(verdictOf(response.status));
     return answer;
   } catch (cause) {

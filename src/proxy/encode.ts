@@ -17,6 +17,7 @@ import { forwardedHeaders } from "./header-filter.ts";
 import { lacksUsageOption, withUsageOption } from "./usage-option.ts";
 
 export interface EncodedRequest extends OutgoingRequest {
+  readonly headers: Record<string, string>;
   /** The same body without the option that the gateway put in for its own count; null where it put in none. */
   readonly plainBody: Uint8Array | null;
   /** A chat completion, whose tokens are counted. */

@@ -12,6 +12,7 @@ import type { BodyCapture } from "../telemetry/body-capture.ts";
 import type { PluginRun } from "../telemetry/observed-plugin.ts";
 import type { ObservedRule } from "../telemetry/observed-route.ts";
 import type { AttemptFacts } from "../telemetry/request-facts.ts";
+import type { RequestTrace } from "../telemetry/request-trace.ts";
 import { UpstreamFault } from "../upstream/upstream-fault.ts";
 import type { Answer } from "./answer.ts";
 import type { Usage } from "./usage.ts";
@@ -73,6 +74,8 @@ export class Exchange {
   errorCode: string | null = null;
   /** Null: the gateway does not ask for bodies. */
   bodies: BodyCapture | null = null;
+  /** Null: it is not traced. */
+  trace: RequestTrace | null = null;
 
   /** The attempt under way, or the last one. */
   #attempt: IncomingAnswer | null = null;

@@ -76,8 +76,18 @@ function factsOf(
     bodyMs: exchange.bodyMs,
     plugins: exchange.pluginRuns,
     bodies: exchange.bodies,
+    trace: exchange.trace,
+    operation: exchange.trace === null ? null : operationOf(exchange),
     series: observed === null ? observedGateway.unmatched : seriesFor(exchange, answeredBy),
   };
+}
+
+/** What a request asks for tells by its fields, whatever its path; embeddings by their path. */
+function operationOf({ json, sentPath }: Exchange): string | null {
+  if (sentPath.endsWith("/embeddings")) return "embeddings";
+  if (json === null) return null;
+  if (Array.isArray(json["messages"]) || sentPath.endsWith("/responses")) return "chat";
+  return json["prompt"] === undefined ? null : "text_completion";
 }
 
 /** What is still open ends with the request; an answer that broke off says so. */

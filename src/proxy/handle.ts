@@ -78,6 +78,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     if (!inFlight.enter()) return errorResponse(OVERLOADED, requestId);
     const exchange = new Exchange(request, server, current.snapshot, requestId, target);
     observation.started();
+    if (observation.tracer !== null) exchange.trace = observation.tracer.begin(request.headers);
     const response = await answer(exchange);
     // Who keeps the connection would meet a closed one with its next request.
     if (parts.isDraining()) response.headers.set("Connection", "close");

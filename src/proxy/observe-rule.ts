@@ -1,4 +1,5 @@
 // What telemetry keeps of a rule: found by the compiled rule, and made from its names the first time.
+import { semanticNameOf } from "../providers/semantic-name.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -19,10 +20,6 @@ export function observeRule(
 }
 
 function namesOf({ id, provider, baseUrl, models, defaultModel }: CompiledTarget): TargetNames {
-  return {
-    id,
-    provider,
-    baseUrl,
-    models: [...(models ?? []), ...(defaultModel === null ? [] : [defaultModel])],
-  };
+  const declared = [...(models ?? []), ...(defaultModel === null ? [] : [defaultModel])];
+  return { id, provider, semanticName: semanticNameOf(provider), baseUrl, models: declared };
 }

@@ -134,6 +134,12 @@ export const METRICS = {
     merge: "max",
   },
 
+  gatehouse_trace_spans_total: {
+    type: "counter",
+    help: "Spans that were `exported`, or `dropped` because the collector would not or could not take them.",
+    labels: ["result"],
+  },
+
   gatehouse_event_loop_lag_seconds: {
     type: "histogram",
     help: "How late a timer of this process fires, looked at four times a second.",

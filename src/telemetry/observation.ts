@@ -7,22 +7,27 @@ import type { Metrics } from "./metrics.ts";
 import { ObservedRoutes } from "./observed-route.ts";
 import type { RequestFacts } from "./request-facts.ts";
 import { RequestLog } from "./request-log.ts";
+import type { Tracer } from "./tracer.ts";
 import { Traffic } from "./traffic.ts";
 
 export interface ObservationOptions {
   /** How many requests the log keeps; 0: none. */
   readonly requestLogSize: number;
+  /** Null: nothing is traced. */
+  readonly tracer: Tracer | null;
 }
 
 export class Observation {
   readonly routes: ObservedRoutes;
   readonly requests: RequestLog;
   readonly traffic = new Traffic();
+  readonly tracer: Tracer | null;
   readonly #log: Log;
   readonly #inFlight: NumberSeries;
   #pending: RequestFacts[] = [];
 
-  constructor(metrics: Metrics, log: Log, { requestLogSize }: ObservationOptions) {
+  constructor(metrics: Metrics, log: Log, { requestLogSize, tracer }: ObservationOptions) {
+    this.tracer = tracer;
     this.requests = new RequestLog(requestLogSize);
     this.routes = new ObservedRoutes(metrics);
     this.#log = log;
@@ -50,6 +55,7 @@ export class Observation {
       countRequest(each);
       this.requests.add(each);
       this.traffic.add(each);
+      this.tracer?.add(each);
       if (writesLines) writeAccessLine(this.#log, each);
     }
   };

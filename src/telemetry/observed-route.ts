@@ -17,6 +17,8 @@ export interface RouteNames {
 export interface TargetNames {
   readonly id: string;
   readonly provider: string;
+  /** As traces call it. */
+  readonly semanticName: string;
   readonly baseUrl: string;
   /** Models that the configuration names. */
   readonly models: Iterable<string>;
@@ -25,20 +27,28 @@ export interface TargetNames {
 export class ObservedTarget {
   readonly id: string;
   readonly provider: string;
-  readonly baseUrl: string;
+  readonly semanticName: string;
+  readonly #baseUrl: string;
+  #address: TargetAddress | null = null;
   readonly #metrics: Metrics;
   readonly #route: RouteNames;
   readonly #declared: ReadonlySet<string>;
   readonly #byModel = new Map<string, RequestSeries>();
   readonly #byResult = new Map<string | number, NumberSeries>();
 
-  constructor(metrics: Metrics, route: RouteNames, { id, provider, baseUrl, models }: TargetNames) {
+  constructor(metrics: Metrics, route: RouteNames, names: TargetNames) {
+    const { id, provider, semanticName, baseUrl, models } = names;
     this.id = id;
     this.provider = provider;
-    this.baseUrl = baseUrl;
+    this.semanticName = semanticName;
+    this.#baseUrl = baseUrl;
     this.#metrics = metrics;
     this.#route = route;
     this.#declared = new Set(models);
+  }
+
+  get address(): TargetAddress {
+    return (this.#address ??= addressOf(this.#baseUrl));
   }
 
   /** `isGood`: the provider answered well. What clients make up must not crowd out the models that exist. */
@@ -66,6 +76,16 @@ export class ObservedTarget {
     }
     series.add();
   }
+}
+
+interface TargetAddress {
+  readonly hostname: string;
+  readonly port: number;
+}
+
+function addressOf(baseUrl: string): TargetAddress {
+  const { hostname, port, protocol } = new URL(baseUrl);
+  return { hostname, port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port) };
 }
 
 /** The series of a gateway that are not of one rule. */

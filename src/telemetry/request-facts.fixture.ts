@@ -5,7 +5,7 @@ import { AttemptFacts, type RequestFacts } from "./request-facts.ts";
 
 const metrics = new Metrics();
 const routes = new ObservedRoutes(metrics);
-const target = { id: "target-1", provider: "one", baseUrl: "http://one", models: [] };
+const target = { id: "target-1", provider: "one", semanticName: "one", baseUrl: "http://one", models: [] };
 const rule: ObservedRule = routes.rule({}, () => [
   { gateway: "g", rule: { id: "rule-1", name: null, path: "/p" }, upstream: "u" },
   [target, { ...target, id: "target-2", provider: "two" }],
@@ -41,6 +41,8 @@ export function requestFacts(fields: Partial<RequestFacts> = {}): RequestFacts {
     plugins: null,
     bodies: null,
     series: gateway.unmatched,
+    trace: null,
+    operation: null,
     ...fields,
   };
 }

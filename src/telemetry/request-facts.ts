@@ -4,6 +4,7 @@ import type { BodyCapture } from "./body-capture.ts";
 import type { PluginRun } from "./observed-plugin.ts";
 import type { ObservedGateway, ObservedRule, ObservedTarget } from "./observed-route.ts";
 import type { RequestSeries } from "./request-series.ts";
+import type { RequestTrace } from "./request-trace.ts";
 
 /** Times are those of `performance.now()`. */
 export class AttemptFacts {
@@ -16,6 +17,10 @@ export class AttemptFacts {
   fault: string | null = null;
   firstByteAt: number | null = null;
   endedAt: number | null = null;
+  /** Where the request is traced. */
+  spanId: string | null = null;
+  /** The model that the answer names, where the request is traced. */
+  responseModel: string | null = null;
 
   constructor(target: ObservedTarget, startedAt: number) {
     this.target = target;
@@ -62,4 +67,8 @@ export interface RequestFacts {
   readonly plugins: readonly PluginRun[] | null;
   readonly bodies: BodyCapture | null;
   readonly series: RequestSeries;
+  /** Null: it is not traced. */
+  readonly trace: RequestTrace | null;
+  /** What it asks for, in the words of the GenAI conventions, where it is traced: `chat`. */
+  readonly operation: string | null;
 }

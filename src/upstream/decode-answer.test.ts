@@ -22,7 +22,7 @@ function source(pieces: readonly Uint8Array[], fault: UpstreamFault | null = nul
       if (piece !== undefined) return Promise.resolve(piece);
       return fault === null ? Promise.resolve(null) : Promise.reject(fault);
     },
-    peek: () => Promise.resolve(),
+    peek: () => Promise.resolve(null),
     cancel: () => undefined,
   };
 }

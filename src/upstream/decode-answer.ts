@@ -58,8 +58,8 @@ class DecodedReader implements BodyReader {
     }
   }
 
-  async peek(): Promise<void> {
-    this.#peeked = await this.next();
+  async peek(): Promise<Uint8Array | null> {
+    return (this.#peeked = await this.next());
   }
 
   cancel(): void {

@@ -11,7 +11,7 @@ const MAX_HELD_BYTES = 64 * 1024;
 export interface BodyReader {
   next(): Promise<Uint8Array | null>;
   /** Waits for the first bytes without taking them: until they are there, another provider can still be asked. */
-  peek(): Promise<void>;
+  peek(): Promise<Uint8Array | null>;
   /** Ends the provider's work. */
   cancel(): void;
 }
@@ -78,12 +78,14 @@ export class IncomingAnswer implements Deadline, BodyReader {
     return this.#reading.promise;
   }
 
-  async peek(): Promise<void> {
-    if (this.#heldBytes > 0) return;
+  async peek(): Promise<Uint8Array | null> {
+    const [held] = this.#held;
+    if (held !== undefined) return held;
     const bytes = await this.next();
-    if (bytes === null) return;
+    if (bytes === null) return null;
     this.#held.unshift(bytes);
     this.#heldBytes += bytes.byteLength;
+    return bytes;
   }
 
   /** Gives back what was read whole, for whoever reads it next. */

@@ -1,0 +1,65 @@
+// W3C trace context: the ids of traces and spans, and the header that carries them from service to service.
+import { randomFillSync } from "node:crypto";
+
+export interface TraceParent {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly isSampled: boolean;
+}
+
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+const NO_TRACE = "0".repeat(32);
+const NO_SPAN = "0".repeat(16);
+
+/** Null where the header is missing or not to be believed: then a new trace begins. */
+export function parseTraceparent(text: string | null): TraceParent | null {
+  const match = text === null ? null : TRACEPARENT.exec(text.trim());
+  if (match === null) return null;
+  const [, version = "", traceId = "", spanId = "", flags = "", more] = match;
+  // Later versions may say more behind what is known; this one may not.
+  if (version === "ff" || (version === "00" && more !== undefined)) return null;
+  if (traceId === NO_TRACE || spanId === NO_SPAN) return null;
+  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
+}
+
+export function formatTraceparent(traceId: string, spanId: string): string {
+  return `00-${traceId}-${spanId}-01`;
+}
+
+export function newTraceId(): string {
+  return randomHex(16, NO_TRACE);
+}
+
+export function newSpanId(): string {
+  return randomHex(8, NO_SPAN);
+}
+
+// Asking the system for a few bytes at a time costs more than all else here.
+const pool = Buffer.alloc(4096);
+let used = pool.length;
+
+function randomHex(bytes: number, never: string): string {
+  if (used + bytes > pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  const hex = pool.toString("hex", used, used + bytes);
+  used += bytes;
+  return hex === never ? randomHex(bytes, never) : hex;
+}
+
+const MODEL = /"model"\s*:\s*("(?:[^"\\]|\\.)*")/;
+const LOOKED_AT_BYTES = 4096;
+
+/** The model that an answer names near its beginning, whole or first chunk of a stream; null where it names none. */
+export function modelIn(bytes: Uint8Array | null): string | null {
+  if (bytes === null) return null;
+  // Inside a text of the answer its quotes would be escaped.
+  const [, model] = MODEL.exec(Buffer.from(bytes.subarray(0, LOOKED_AT_BYTES)).toString()) ?? [];
+  if (model === undefined) return null;
+  try {
+    return JSON.parse(model) as string;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,280 @@
+// Traces at the door: a collector that speaks OTLP gets a span of each request and of each attempt, and nothing else.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import {
+  startGatehouseProcess,
+  untilPrinted,
+  waitFor,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+import { startOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from "../support/otlp-receiver.ts";
+import {
+  pluginsDirectory,
+  postChat,
+  SCRIPTED_PLUGINS,
+  scripted,
+  STREAMED_CHAT,
+} from "../support/plugin-fixtures.ts";
+import { readMetrics } from "../support/prometheus-text.ts";
+import { CHAT, onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+const SPAN = "00f067aa0ba902b7";
+const PARENT = `00-${TRACE}-${SPAN}-01`;
+
+let gatehouse: GatehouseProcess;
+let receiver: OtlpReceiver;
+let provider: FakeProvider;
+let second: FakeProvider;
+beforeAll(async () => {
+  receiver = startOtlpReceiver();
+  const env = {
+    PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS),
+    OTEL_EXPORTER_OTLP_ENDPOINT: `${receiver.url}/`,
+    OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=acme,api-key=col%20lector",
+    OTEL_SERVICE_NAME: "my gateway",
+    OTEL_BSP_SCHEDULE_DELAY: "50",
+  };
+  [gatehouse, provider, second] = await Promise.all([
+    startGatehouseProcess({ env }),
+    startFakeProvider(),
+    startFakeProvider(),
+  ]);
+}, 20_000);
+afterAll(async () => {
+  await Promise.all([gatehouse.stop(), provider.stop(), second.stop(), receiver.stop()]);
+});
+
+/** The spans of the request with this id, once they have come: its own, then its attempts by time. */
+async function spansOf(requestId: string): Promise<[ReceivedSpan, ...ReceivedSpan[]]> {
+  const own = await waitFor(
+    () => receiver.spans().find((span) => span.attributes["gatehouse.request_id"] === requestId) ?? null,
+  );
+  const attempts = receiver
+    .spans()
+    .filter((span) => span.parentSpanId === own.spanId)
+    .sort((a, b) => Number(a.start - b.start));
+  return [own, ...attempts];
+}
+
+async function metric(name: string, labels: Record<string, string>): Promise<number> {
+  return readMetrics(await (await fetch(`${gatehouse.adminUrl}/metrics`)).text()).sum(name, labels);
+}
+
+describe("spans", () => {
+  test("of a request that was served: ids, parents, times, and what was asked of whom", async () => {
+    const route = await seedRoute(gatehouse, {
+      gateway: { name: "traced", required_plugins: [scripted("post_response", "")] },
+      upstream: { targets: [targetAt(provider, { provider: "mistral" })] },
+    });
+    provider.behave({ usage: { input: 7, output: 9 }, model: "gpt-fake-0613" });
+    const before = BigInt(Date.now()) * 1_000_000n;
+    const answer = await postChat(gatehouse, route, { headers: { "X-Request-Id": "served" } });
+    await answer.text();
+    const sent = onlyRequest(provider).header("traceparent") ?? "";
+    provider.reset();
+    const [own, attempt, ...others] = await spansOf("served");
+    const after = BigInt(Date.now() + 1) * 1_000_000n;
+    expect(others).toEqual([]);
+    expect(own).toMatchObject({
+      kind: "SERVER",
+      name: `POST ${route.path}`,
+      parentSpanId: null,
+      isError: false,
+    });
+    expect(own.attributes).toEqual({
+      "http.request.method": "POST",
+      "http.route": route.path,
+      "http.response.status_code": 200,
+      "url.path": route.path,
+      "url.scheme": "http",
+      "gatehouse.request_id": "served",
+      "gatehouse.gateway": "traced",
+      "gatehouse.outcome": "complete",
+      "gatehouse.attempts": 1,
+      "gatehouse.revision": expect.any(Number),
+    });
+    expect(attempt).toMatchObject({
+      kind: "CLIENT",
+      name: "chat gpt-fake",
+      traceId: own.traceId,
+      isError: false,
+    });
+    expect(attempt?.attributes).toEqual({
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": "mistral_ai",
+      "gen_ai.request.model": "gpt-fake",
+      "gen_ai.response.model": "gpt-fake-0613",
+      "gen_ai.usage.input_tokens": 7,
+      "gen_ai.usage.output_tokens": 9,
+      "server.address": "127.0.0.1",
+      "server.port": Number(new URL(provider.url).port),
+      "http.request.method": "POST",
+      "http.response.status_code": 200,
+      "gatehouse.target": expect.any(String),
+    });
+    const times = [before - 2_000_000n, own.start, attempt?.start ?? 0n, attempt?.end ?? 0n, own.end, after];
+    expect(times).toEqual([...times].sort((a, b) => Number(a - b)));
+    expect(sent).toBe(`00-${own.traceId}-${attempt?.spanId}-01`);
+  });
+
+  test("of a stream: the model it names and its tokens", async () => {
+    const route = await seedRoute(gatehouse, {
+      gateway: { required_plugins: [scripted("post_response", "")] },
+      upstream: { targets: [targetAt(provider)] },
+    });
+    provider.behave({ usage: { input: 3, output: 4 }, model: "streamed-model" });
+    const body = { ...STREAMED_CHAT, stream_options: { include_usage: true } };
+    await (await postChat(gatehouse, route, { body, headers: { "X-Request-Id": "streamed" } })).text();
+    provider.reset();
+    const [, attempt] = await spansOf("streamed");
+    expect(attempt?.attributes).toMatchObject({
+      "gen_ai.response.model": "streamed-model",
+      "gen_ai.usage.input_tokens": 3,
+      "gen_ai.usage.output_tokens": 4,
+    });
+  });
+
+  test("of a failover: an attempt each, the failed one marked, each the parent of its own request", async () => {
+    provider.behave({ status: 503 });
+    const route = await seedRoute(gatehouse, {
+      upstream: { targets: [targetAt(provider), targetAt(second, { priority: 2 })] },
+    });
+    await (await postChat(gatehouse, route, { headers: { "X-Request-Id": "failover" } })).text();
+    const parents = [provider, second].map((each) => onlyRequest(each).header("traceparent"));
+    provider.reset();
+    second.reset();
+    const [own, failed, served] = await spansOf("failover");
+    expect(own.isError).toBe(false);
+    expect(failed).toMatchObject({
+      isError: true,
+      attributes: { "error.type": "503", "http.response.status_code": 503 },
+    });
+    expect(served).toMatchObject({ isError: false, attributes: { "http.response.status_code": 200 } });
+    expect((served?.start ?? 0n) >= (failed?.end ?? 0n)).toBe(true);
+    expect(parents).toEqual([failed, served].map((span) => `00-${own.traceId}-${span?.spanId}-01`));
+  });
+
+  test("of errors: ours, a provider's that is not there, a client's", async () => {
+    const gone = await startFakeProvider();
+    await gone.stop();
+    const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(gone)] } });
+    await (await postChat(gatehouse, route, { headers: { "X-Request-Id": "gone" } })).text();
+    const [own, attempt] = await spansOf("gone");
+    expect(own).toMatchObject({ isError: true, attributes: { "error.type": "upstream_unreachable" } });
+    expect(attempt).toMatchObject({ isError: true, attributes: { "error.type": "unreachable" } });
+    expect(attempt?.attributes).not.toHaveProperty("http.response.status_code");
+
+    await fetch(`${gatehouse.proxyUrl}/nowhere`, { headers: { "X-Request-Id": "nowhere" } });
+    const [unmatched, ...attempts] = await spansOf("nowhere");
+    expect(unmatched).toMatchObject({
+      name: "GET",
+      isError: false,
+      attributes: { "http.response.status_code": 404 },
+    });
+    expect(unmatched.attributes).not.toHaveProperty("http.route");
+    expect(attempts).toEqual([]);
+  });
+});
+
+describe("trace context", () => {
+  test("a caller's trace goes on, with its state", async () => {
+    const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
+    const headers = { traceparent: PARENT, tracestate: "vendor=1", "X-Request-Id": "continued" };
+    await (await postChat(gatehouse, route, { headers })).text();
+    const request = onlyRequest(provider);
+    provider.reset();
+    const [own, attempt] = await spansOf("continued");
+    expect(own).toMatchObject({ traceId: TRACE, parentSpanId: SPAN, traceState: "vendor=1" });
+    expect(request.header("traceparent")).toBe(`00-${TRACE}-${attempt?.spanId}-01`);
+    expect(request.header("tracestate")).toBe("vendor=1");
+  });
+
+  test("one that the caller does not trace is not traced here, and its header goes on as it came", async () => {
+    const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
+    const traceparent = `00-${"a".repeat(32)}-${SPAN}-00`;
+    await (await postChat(gatehouse, route, { headers: { traceparent } })).text();
+    expect(onlyRequest(provider).header("traceparent")).toBe(traceparent);
+    provider.reset();
+    await (await postChat(gatehouse, route, { headers: { "X-Request-Id": "after" } })).text();
+    provider.reset();
+    await spansOf("after");
+    expect(receiver.spans().filter((span) => span.traceId === "a".repeat(32))).toEqual([]);
+  });
+});
+
+describe("the collector", () => {
+  test("is told who sends, with the headers that are set", async () => {
+    await (await fetch(`${gatehouse.proxyUrl}/who`, { headers: { "X-Request-Id": "who" } })).text();
+    await spansOf("who");
+    const { headers, resource } = receiver.batches.at(-1)!;
+    expect([headers.get("x-tenant"), headers.get("api-key")]).toEqual(["acme", "col lector"]);
+    expect(resource).toMatchObject({ "service.name": "my gateway", "service.version": expect.any(String) });
+  });
+
+  test("never gets a prompt, an answer or a credential", async () => {
+    const secret = "sk-abcdefghijklmnop";
+    const credentials = { header_name: "Authorization", header_value: `Bearer ${secret}` };
+    await seedRoute(gatehouse, {
+      upstream: { targets: [targetAt(provider, { credentials })] },
+      rule: { path: "/traced-secrets/*" },
+    });
+    provider.behave({ text: "the whole answer" });
+    const body = {
+      ...CHAT,
+      model: "sk-model-abcdefgh",
+      messages: [{ role: "user", content: "the whole prompt" }],
+    };
+    await (
+      await fetch(`${gatehouse.proxyUrl}/traced-secrets/${secret}?key=${secret}`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "X-Request-Id": "secretive" },
+        body: JSON.stringify(body),
+      })
+    ).text();
+    provider.reset();
+    await spansOf("secretive");
+    for (const hidden of [secret, "sk-model-abcdefgh", "whole prompt", "whole answer"])
+      expect(receiver.text()).not.toContain(hidden);
+    expect(receiver.faults).toEqual([]);
+  });
+
+  test("away or full for a while: the spans come later; refused: they are dropped and counted", async () => {
+    const before = await metric("gatehouse_trace_spans_total", { result: "dropped" });
+    receiver.answer(() => {
+      receiver.answer(null);
+      return new Response(null, { status: 503 });
+    });
+    await (await fetch(`${gatehouse.proxyUrl}/later`, { headers: { "X-Request-Id": "later" } })).text();
+    await spansOf("later");
+    await untilPrinted(gatehouse, "traces cannot be sent");
+    await untilPrinted(gatehouse, "traces are taken again");
+
+    receiver.answer(() => new Response(null, { status: 400 }));
+    await (await fetch(`${gatehouse.proxyUrl}/refused`)).text();
+    await waitFor(async () =>
+      (await metric("gatehouse_trace_spans_total", { result: "dropped" })) > before ? true : null,
+    );
+    receiver.answer(() => Response.json({ partialSuccess: { rejectedSpans: "1", errorMessage: "no" } }));
+    await (await fetch(`${gatehouse.proxyUrl}/rejected`)).text();
+    await waitFor(async () =>
+      (await metric("gatehouse_trace_spans_total", { result: "dropped" })) === before + 2 ? true : null,
+    );
+    receiver.answer(null);
+    expect(await metric("gatehouse_trace_spans_total", { result: "exported" })).toBeGreaterThan(5);
+  }, 15_000);
+});
+
+test("what is still queued is sent at the end", async () => {
+  const own = startOtlpReceiver();
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: own.url, OTEL_BSP_SCHEDULE_DELAY: "60000" };
+  const ending = await startGatehouseProcess({ env });
+  try {
+    await (await fetch(`${ending.proxyUrl}/last`)).text();
+    ending.signal("SIGTERM");
+    expect(await ending.exited).toBe(0);
+    expect(own.spans()).toMatchObject([{ kind: "SERVER", attributes: { "url.path": "/last" } }]);
+  } finally {
+    await Promise.all([ending.stop(), own.stop()]);
+  }
+}, 20_000);

@@ -1,0 +1,145 @@
+// An OTLP collector for tests: takes traces over HTTP in the protocol's JSON, and refuses whatever the protocol would.
+import type { Server } from "bun";
+
+export interface ReceivedSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string | null;
+  readonly traceState: string | null;
+  readonly name: string;
+  readonly kind: "SERVER" | "CLIENT";
+  /** Nanoseconds since the epoch. */
+  readonly start: bigint;
+  readonly end: bigint;
+  readonly attributes: Readonly<Record<string, string | number>>;
+  readonly isError: boolean;
+}
+
+export interface ReceivedBatch {
+  readonly headers: Headers;
+  readonly resource: Readonly<Record<string, string | number>>;
+  readonly spans: readonly ReceivedSpan[];
+}
+
+export interface OtlpReceiver {
+  readonly url: string;
+  readonly batches: readonly ReceivedBatch[];
+  readonly spans: () => readonly ReceivedSpan[];
+  /** What was wrong with what came, if anything. */
+  readonly faults: readonly string[];
+  /** All text that came. */
+  readonly text: () => string;
+  /** The next answers, instead of a good one. */
+  answer(make: (() => Response) | null): void;
+  stop(): Promise<void>;
+}
+
+const KINDS: Record<number, ReceivedSpan["kind"]> = { 2: "SERVER", 3: "CLIENT" };
+
+export function startOtlpReceiver(): OtlpReceiver {
+  const batches: ReceivedBatch[] = [];
+  const faults: string[] = [];
+  let text = "";
+  let make: (() => Response) | null = null;
+  const server: Server<undefined> = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    async fetch(request) {
+      const body = await request.text();
+      if (make !== null) return make();
+      text += body;
+      try {
+        if (request.method !== "POST" || new URL(request.url).pathname !== "/v1/traces")
+          throw new Error(`${request.method} ${request.url}`);
+        if (request.headers.get("content-type") !== "application/json") throw new Error("not JSON");
+        batches.push(readBatch(JSON.parse(body), request.headers));
+      } catch (fault) {
+        faults.push(String(fault));
+        return Response.json({ code: 3, message: String(fault) }, { status: 400 });
+      }
+      return Response.json({});
+    },
+  });
+  return {
+    url: server.url.origin,
+    batches,
+    spans: () => batches.flatMap((batch) => batch.spans),
+    faults,
+    text: () => text,
+    answer: (next) => void (make = next),
+    stop: () => server.stop(true),
+  };
+}
+
+/** Fields of a message, none of which may be unknown: a misspelt one would be lost without a word. */
+function fields(value: unknown, ...known: readonly string[]): Record<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("not an object");
+  const unknown = Object.keys(value).filter((name) => !known.includes(name));
+  if (unknown.length > 0) throw new Error(`unknown fields ${unknown.join(", ")}`);
+  return value as Record<string, unknown>;
+}
+
+function list(value: unknown): unknown[] {
+  if (!Array.isArray(value)) throw new Error("not a list");
+  return value;
+}
+
+function text(value: unknown, pattern: RegExp): string {
+  if (typeof value !== "string" || !pattern.test(value))
+    throw new Error(`${JSON.stringify(value)} is not ${pattern}`);
+  return value;
+}
+
+function readBatch(body: unknown, headers: Headers): ReceivedBatch {
+  const spans: ReceivedSpan[] = [];
+  let resource: ReceivedBatch["resource"] = {};
+  for (const one of list(fields(body, "resourceSpans")["resourceSpans"])) {
+    const { resource: described, scopeSpans } = fields(one, "resource", "scopeSpans", "schemaUrl");
+    resource = readAttributes(fields(described, "attributes", "droppedAttributesCount")["attributes"]);
+    for (const each of list(scopeSpans)) {
+      const { scope, spans: inScope } = fields(each, "scope", "spans", "schemaUrl");
+      text(fields(scope, "name", "version", "attributes")["name"], /./);
+      for (const span of list(inScope)) spans.push(readSpan(span));
+    }
+  }
+  return { headers, resource, spans };
+}
+
+function readSpan(value: unknown): ReceivedSpan {
+  const span = fields(
+    value,
+    ...["traceId", "spanId", "parentSpanId", "traceState", "flags", "name", "kind", "startTimeUnixNano"],
+    ...["endTimeUnixNano", "attributes", "events", "links", "status"],
+  );
+  const kind = KINDS[Number(span["kind"])];
+  if (kind === undefined) throw new Error(`kind ${JSON.stringify(span["kind"])}`);
+  const start = BigInt(text(span["startTimeUnixNano"], /^\d{19}$/));
+  const end = BigInt(text(span["endTimeUnixNano"], /^\d{19}$/));
+  if (end < start) throw new Error("ends before it starts");
+  const { code } = fields(span["status"], "code", "message");
+  return {
+    traceId: text(span["traceId"], /^(?!0+$)[0-9a-f]{32}$/),
+    spanId: text(span["spanId"], /^(?!0+$)[0-9a-f]{16}$/),
+    parentSpanId:
+      span["parentSpanId"] === undefined ? null : text(span["parentSpanId"], /^(?!0+$)[0-9a-f]{16}$/),
+    traceState: span["traceState"] === undefined ? null : text(span["traceState"], /./),
+    name: text(span["name"], /./),
+    kind,
+    start,
+    end,
+    attributes: readAttributes(span["attributes"]),
+    isError: code === 2,
+  };
+}
+
+function readAttributes(value: unknown): Record<string, string | number> {
+  const read: Record<string, string | number> = {};
+  for (const each of list(value)) {
+    const { key, value: held } = fields(each, "key", "value");
+    const name = text(key, /^[a-z0-9_.]+$/);
+    if (name in read) throw new Error(`${name} is given twice`);
+    const { stringValue, intValue } = fields(held, "stringValue", "intValue");
+    read[name] = intValue === undefined ? text(stringValue, /^/) : Number(text(intValue, /^-?\d+$/));
+  }
+  return read;
+}
