@@ -13,6 +13,9 @@ import { CurrentConfiguration } from "../snapshot/current.ts";
 import { CredentialCipher } from "../store/credential-cipher.ts";
 import { openStore } from "../store/sql-store.ts";
 import type { Store } from "../store/store.ts";
+import { UsageTotals } from "../snapshot/usage-totals.ts";
+import { Metrics } from "../telemetry/metrics.ts";
+import { Observation } from "../telemetry/observation.ts";
 import { Health } from "../telemetry/health.ts";
 import { createLog } from "../telemetry/log.ts";
 import { createAdminApi } from "./api.ts";
@@ -35,7 +38,17 @@ async function startNode(): Promise<Node> {
   const log = createLog({ level: "silent", format: "json" }, { write: () => undefined });
   const current = new CurrentConfiguration(store, compileContext(), new Health(), log);
   await current.refresh();
-  const parts = { current, registry: new PluginRegistry(), counters: new MemoryCounters(), log };
+  const { requests, traffic } = new Observation(new Metrics(), log, { requestLogSize: 0, tracer: null });
+  const parts = {
+    current,
+    registry: new PluginRegistry(),
+    counters: new MemoryCounters(),
+    usageTotals: new UsageTotals(store, log),
+    explain: () => Promise.resolve(null),
+    requests,
+    traffic,
+    log,
+  };
   const api = createAdminApi({ ...parts, secret: SECRET, maxBodyBytes: 10_000_000, version: "0" });
   const key = new TextEncoder().encode(SECRET);
   const token = await new SignJWT({}).setProtectedHeader({ alg: "HS256" }).sign(key);

@@ -33,7 +33,7 @@ export function createExplain(parts: ExplainParts): Explain {
   const log = parts.log.child({}, { level: "silent" });
   const stepParts = {
     log,
-    observation: new Observation(new Metrics(), log, { requestLogSize: 0 }),
+    observation: new Observation(new Metrics(), log, { requestLogSize: 0, tracer: null }),
     maxBodyBytes: parts.maxBodyBytes,
     clientCredentials: createClientCredentials(parts.secret),
     clientAddress: (exchange: Exchange) =>

@@ -1,5 +1,6 @@
 // The tap on one answer: bytes pass, their usage is read, and the extra chunk of a stream is taken out where the
 // gateway asked for it.
+import type { IncomingAnswer } from "../upstream/incoming-answer.ts";
 import type { Answer } from "./answer.ts";
 import type { JsonObject } from "../base/json.ts";
 import { ToldUsage, toUsage, type Usage } from "./usage.ts";
@@ -57,7 +58,7 @@ export function usageOfWhole({ response, body, isDecoded }: Answer): Usage | nul
   return usage === null ? null : toUsage(usage);
 }
 
-function usageInEncoded(body: Uint8Array, response: Response): JsonObject | null {
+function usageInEncoded(body: Uint8Array, response: IncomingAnswer): JsonObject | null {
   const encoding = encodingOf(response.headers.get("content-encoding")) ?? null;
   const decoded = encoding === null ? null : decodeWhole(body, encoding);
   return decoded !== null && isObject(decoded) ? usageInJson(decoded) : null;
