@@ -22,7 +22,7 @@ import { CurrentConfiguration } from "./snapshot/current.ts";
 import { followStore } from "./snapshot/follow.ts";
 import { KeyUsage } from "./snapshot/key-usage.ts";
 import { PluginHosts } from "./snapshot/plugin-hosts.ts";
-import { collectTargets } from "./snapshot/target-health.ts";
+import { collectTargets, shareTargetHealth } from "./snapshot/target-health.ts";
 import { UsageTotals } from "./snapshot/usage-totals.ts";
 import { CredentialCipher } from "./store/credential-cipher.ts";
 import { openStore } from "./store/sql-store.ts";
@@ -30,6 +30,8 @@ import { StoreRefused } from "./store/store.ts";
 import { Health } from "./telemetry/health.ts";
 import type { Log } from "./telemetry/log.ts";
 import { collectHealth, Metrics } from "./telemetry/metrics.ts";
+import { shareMetrics, shareRequests, shareTraffic } from "./telemetry/shared-sources.ts";
+import { ALONE, type Siblings } from "./telemetry/siblings.ts";
 import { Observation } from "./telemetry/observation.ts";
 import { collectProcess } from "./telemetry/process-figures.ts";
 import { TraceExporter } from "./telemetry/trace-exporter.ts";
@@ -41,11 +43,6 @@ export type Role = "admin" | "proxy" | "all";
 export interface Listening {
   readonly adminPort: number | null;
   readonly proxyPort: number | null;
-}
-
-export interface StartOptions {
-  /** Other processes listen on the same ports: the system spreads connections over them. */
-  readonly sharesPorts?: boolean;
 }
 
 export interface Gatehouse {
@@ -65,7 +62,8 @@ export async function startGatehouse(
   settings: Settings,
   role: Role,
   log: Log,
-  { sharesPorts = false }: StartOptions = {},
+  /** Other processes that listen on the same ports: the system spreads connections over them. */
+  siblings: Siblings | null = null,
 ): Promise<Gatehouse> {
   const secret = resolveServerSecret(settings);
   if (secret.notice !== null) log[secret.notice.level](secret.notice.sentence);
@@ -141,11 +139,12 @@ export async function startGatehouse(
     await store.close();
   };
 
-  const address = { hostname: settings.HOST, health, reusePort: sharesPorts };
+  const address = { hostname: settings.HOST, health, reusePort: siblings !== null };
   let admin: Server<undefined> | null = null;
   let proxy: Server<undefined> | null = null;
   try {
     if (role !== "proxy") {
+      const sharedMetrics = shareMetrics(metrics, siblings ?? ALONE);
       const api = createAdminApi({
         current,
         registry,
@@ -156,11 +155,12 @@ export async function startGatehouse(
         maxBodyBytes: settings.MAX_BODY_BYTES,
         version: packageJson.version,
         log,
-        requests: observation.requests,
-        traffic: observation.traffic,
+        requests: shareRequests(observation.requests, siblings ?? ALONE),
+        traffic: shareTraffic(observation.traffic, siblings ?? ALONE),
+        targetHealth: shareTargetHealth(current, siblings ?? ALONE),
       });
       admin = listen("ADMIN_PORT", settings, (port) =>
-        listenAdmin({ ...address, port, api, metrics, fallThrough: dataPlane }),
+        listenAdmin({ ...address, port, api, metrics: sharedMetrics, fallThrough: dataPlane }),
       );
       servers.push(admin);
       log.info({ url: admin.url.origin }, "the Admin API listens");

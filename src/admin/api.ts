@@ -7,6 +7,7 @@ import type { Counters } from "../counters/counters.ts";
 import type { Explain } from "../model/explanation.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
 import type { CurrentConfiguration } from "../snapshot/current.ts";
+import type { TargetHealthSource } from "../snapshot/target-health.ts";
 import type { UsageTotals } from "../snapshot/usage-totals.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RequestSource } from "../telemetry/request-log.ts";
@@ -45,6 +46,7 @@ export interface AdminApiParts {
   readonly log: Log;
   readonly requests: RequestSource;
   readonly traffic: TrafficSource;
+  readonly targetHealth: TargetHealthSource;
 }
 
 export type AdminApi = (request: Request) => Promise<Response>;
@@ -73,7 +75,7 @@ export function createAdminApi(parts: AdminApiParts): AdminApi {
   addPluginRoutes(table, parts.registry);
   addProviderRoutes(table);
   addRequestRoutes(table, current, parts.requests);
-  addTargetHealthRoutes(table, current);
+  addTargetHealthRoutes(table, current, parts.targetHealth);
   addTrafficRoutes(table, current, parts.traffic);
   addRevisionRoutes(table, current);
   addExportRoutes(table, current);

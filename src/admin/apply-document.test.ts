@@ -47,6 +47,7 @@ async function startNode(): Promise<Node> {
     explain: () => Promise.resolve(null),
     requests,
     traffic,
+    targetHealth: () => Promise.resolve([]),
     log,
   };
   const api = createAdminApi({ ...parts, secret: SECRET, maxBodyBytes: 10_000_000, version: "0" });

@@ -6,9 +6,10 @@ import { createLog, type Log } from "../telemetry/log.ts";
 import { UsageError, type Command } from "./command.ts";
 import { refuseTakenPorts } from "./free-ports.ts";
 import { awaitSignal, runUntil } from "./run-until-signal.ts";
-import { reportToSupervisor, supervise, workerNumber } from "./supervise.ts";
+import { supervise, workerNumber } from "./supervise.ts";
 import { usesColour } from "./terminal.ts";
 import { Words } from "./words.ts";
+import { WorkerLink } from "./worker-link.ts";
 
 const ROLES: readonly Role[] = ["admin", "proxy", "all"];
 
@@ -34,8 +35,9 @@ docs/settings.md lists them.`,
     const signal = awaitSignal();
     // Loaded here: a process that only supervises does not carry the gateway.
     const { startGatehouse } = await import("../main.ts");
-    const gatehouse = await startGatehouse(settings, role, log, { sharesPorts: worker !== null });
-    if (worker !== null) reportToSupervisor(gatehouse.listening);
+    const link = worker === null ? null : new WorkerLink(settings.WORKERS);
+    const gatehouse = await startGatehouse(settings, role, log, link);
+    link?.reportListening(gatehouse.listening);
     await runUntil(signal, gatehouse, settings, log);
     return 0;
   },

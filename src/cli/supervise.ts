@@ -4,6 +4,7 @@ import type { Settings } from "../base/settings.ts";
 import type { Listening } from "../main.ts";
 import type { Log } from "../telemetry/log.ts";
 import { selfCommand } from "./self.ts";
+import type { WorkerMessage } from "./worker-link.ts";
 import { awaitSignal, type ReceivedSignal } from "./run-until-signal.ts";
 
 /** That many crashes in that time, and starting yet another one mends nothing. */
@@ -11,17 +12,13 @@ const MAX_CRASHES = 10;
 const CRASH_WINDOW_MS = 10_000;
 /** The exit code of a refusal that a new start would only repeat: bad settings, an address in use. */
 const REFUSED = 2;
+/** Questions are answered within a second: older ones need not be known. */
+const MAX_ASKERS = 1000;
 
 /** Which worker this process is, counted from 1; null in a process that serves alone. */
 export function workerNumber(): number | null {
   const number = Number(process.env["GATEHOUSE_WORKER"]);
   return Number.isInteger(number) && number > 0 && process.send !== undefined ? number : null;
-}
-
-/** Tells the supervisor where this worker listens, and ends it like a signal does when the supervisor is gone. */
-export function reportToSupervisor(listening: Listening): void {
-  process.send?.(listening);
-  process.on("disconnect", () => process.kill(process.pid, "SIGTERM"));
 }
 
 /** Resolves to the exit code, once every worker has ended. */
@@ -40,6 +37,8 @@ class Workers {
   /** Known once the first worker listens: port 0 is picked by it, and taken over by the others. */
   #listening: Listening | null = null;
   #crashes: readonly number[] = [];
+  /** Who asked which question of the others. */
+  readonly #askers = new Map<string, number>();
   readonly #ended = Promise.withResolvers<number>();
   #exitCode: number | null = null;
 
@@ -69,14 +68,37 @@ class Workers {
         ...(proxyPort !== null && { PROXY_PORT: String(proxyPort) }),
       },
       stdio: ["ignore", "inherit", "inherit"],
-      ipc: (message) => this.#heard(number, message as Listening),
+      ipc: (message) => this.#heard(number, message as WorkerMessage),
       onExit: (_, code, signal) => this.#left(number, code, signal),
     });
     this.#running.set(number, worker);
   }
 
+  #heard(number: number, message: WorkerMessage): void {
+    if (message.kind === "listening") this.#listens(number, message.listening);
+    else if (message.kind === "reply") {
+      const asker = this.#askers.get(message.id);
+      if (asker !== undefined) this.#pass(message, asker);
+    } else {
+      if (message.kind === "ask") this.#remember(message.id, number);
+      for (const other of this.#running.keys()) if (other !== number) this.#pass(message, other);
+    }
+  }
+
+  #pass(message: WorkerMessage, to: number): void {
+    const worker = this.#running.get(to);
+    // One that is on its way out hears nothing any more.
+    if (worker?.exitCode === null && !worker.killed) worker.send(message);
+  }
+
+  #remember(id: string, asker: number): void {
+    this.#askers.set(id, asker);
+    const [oldest] = this.#askers.keys();
+    if (this.#askers.size > MAX_ASKERS && oldest !== undefined) this.#askers.delete(oldest);
+  }
+
   /** The first one to listen has made the secret, the database and the ports; now the others can have them. */
-  #heard(number: number, listening: Listening): void {
+  #listens(number: number, listening: Listening): void {
     this.#log.debug({ worker: number }, "a worker listens");
     if (this.#listening !== null || this.#exitCode !== null) return;
     this.#listening = listening;

@@ -1,6 +1,7 @@
 // How the targets of an upstream are doing, as this process sees it.
 import type { TargetCondition } from "../balance/balance-plan.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { Siblings } from "../telemetry/siblings.ts";
 import type { CompiledUpstream } from "./compile-upstream.ts";
 import type { CurrentConfiguration } from "./current.ts";
 
@@ -45,6 +46,29 @@ export function targetHealth({ targets, plan }: CompiledUpstream): TargetHealth[
       latency_ms: latency.averageMs === Infinity ? null : Math.round(latency.averageMs * 100) / 100,
     };
   });
+}
+
+/** How the targets of an upstream are doing, as all processes that share the listeners see it. */
+export type TargetHealthSource = (gatewayId: string, upstreamId: string) => Promise<TargetHealth[]>;
+
+interface TargetHealthQuestion {
+  readonly gatewayId: string;
+  readonly upstreamId: string;
+}
+
+export function shareTargetHealth(current: CurrentConfiguration, siblings: Siblings): TargetHealthSource {
+  const own = ({ gatewayId, upstreamId }: TargetHealthQuestion) => {
+    // Another node may have made it a moment ago, or it does not compile here: then there is nothing to tell.
+    const { upstreams = [] } = current.snapshot.gateways.get(gatewayId) ?? {};
+    const upstream = upstreams.find(({ id }) => id === upstreamId);
+    return upstream === undefined ? [] : targetHealth(upstream);
+  };
+  siblings.answer("target health", (question) => own(question as TargetHealthQuestion));
+  return async (gatewayId, upstreamId) => {
+    const question = { gatewayId, upstreamId };
+    const others = (await siblings.ask("target health", question)) as TargetHealth[][];
+    return mergeTargetHealth([own(question), ...others]);
+  };
 }
 
 /** How several processes that share their listeners see one target: the worst state, all that is under way. */

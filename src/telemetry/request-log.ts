@@ -34,7 +34,7 @@ export interface RequestListener {
   end(): void;
 }
 
-/** The requests of this process, or (later) of all that share its listeners. */
+/** The requests of this process, or of all that share its listeners. */
 export interface RequestSource {
   readonly isOn: boolean;
   listRequests(filter: RequestFilter, limit: number): Promise<RequestPage>;

@@ -19,7 +19,7 @@ export interface TrafficPoint {
   readonly refused: Readonly<Record<string, number>>;
 }
 
-/** The traffic of this process, or (later) of all that share its listeners. */
+/** The traffic of this process, or of all that share its listeners. */
 export interface TrafficSource {
   /** The seconds from `from` to `to` (Unix seconds) in which something happened; `gatewayId` null: of all gateways. */
   readTraffic(from: number, to: number, gatewayId: string | null): Promise<readonly TrafficSecond[]>;

@@ -189,8 +189,8 @@ describe("SseParser", () => {
     }
   });
 
-  test("takes linear time for one long event in single bytes and for many lines in one chunk", () => {
-    const started = performance.now();
+  // Quadratic work would not be done before the test's time is up.
+  test("one long event in single bytes and many lines in one chunk are no more work than others", () => {
     const parser = new SseParser();
     const byte = Uint8Array.of(0x78);
     parser.push(encoder.encode("data: "));
@@ -199,7 +199,6 @@ describe("SseParser", () => {
     // CR alone ends lines here: a parser that looks for the absent LF at every line is quadratic.
     expect(parseText("data: 1\r\r".repeat(200_000)).events).toHaveLength(200_000);
     expect(parseText("data: 1\n\n".repeat(200_000)).events).toHaveLength(200_000);
-    expect(performance.now() - started).toBeLessThan(4000);
   });
 });
 

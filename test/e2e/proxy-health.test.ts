@@ -388,9 +388,7 @@ describe("none left", () => {
     await endure(route);
     one.behave({ delayMs: 60_000 });
     two.behave({ delayMs: 60_000 });
-    const startedAt = performance.now();
     const headers = await expectFailure(await ask(route), 503, "no_healthy_target");
-    expect(performance.now() - startedAt).toBeLessThan(1000);
     const retryAfter = Number(headers.get("retry-after"));
     expect(retryAfter).toBeGreaterThanOrEqual(19);
     expect(retryAfter).toBeLessThanOrEqual(20);

@@ -95,6 +95,66 @@ describe("three workers", () => {
   );
 
   test(
+    "metrics, the request log and traffic are those of all of them, whichever is asked",
+    async () => {
+      const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
+      await waitFor(async () => ((await chats(gatehouse, route, 20)).has(404) ? null : true));
+      const answered = () =>
+        logRecords(gatehouse).filter((line) => line["rule"] === route.rule && line["status"] === 200).length;
+      const before = answered();
+      await chats(gatehouse, route, 30);
+      await waitFor(() => (answered() >= before + 30 ? true : null));
+      const all = answered();
+      // Each over a connection of its own, which any of them may get.
+      const apart = { headers: { Connection: "close", Authorization: `Bearer ${gatehouse.token}` } };
+      const api = `${gatehouse.adminUrl}/api/v1`;
+      for (let times = 0; times < 10; times++) {
+        const listed = await fetch(`${api}/gateways/${route.gateway}/requests?status=200`, apart);
+        expect(((await listed.json()) as { count: number }).count).toBe(all);
+        const text = await (await fetch(`${gatehouse.adminUrl}/metrics`, apart)).text();
+        const counted = text
+          .split("\n")
+          .filter((line) => line.startsWith("gatehouse_requests_total{") && line.includes(route.path));
+        const sum = counted.reduce((total, line) => total + Number(line.split(" ").at(-1)), 0);
+        expect([counted.length > 0, sum]).toEqual([true, all]);
+      }
+      const { body } = await gatehouse.api("GET", `/traffic?seconds=600&gateway_id=${route.gateway}`);
+      const points = body.points as { requests: number }[];
+      expect(points.reduce((sum, { requests }) => sum + requests, 0)).toBeGreaterThanOrEqual(all);
+    },
+    START_MS,
+  );
+
+  test(
+    "whoever follows the requests through one of them sees those of all",
+    async () => {
+      const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
+      await waitFor(async () => ((await chats(gatehouse, route, 20)).has(404) ? null : true));
+      const leave = new AbortController();
+      const stream = await fetch(`${gatehouse.adminUrl}/api/v1/gateways/${route.gateway}/requests/stream`, {
+        headers: { Authorization: `Bearer ${gatehouse.token}` },
+        signal: leave.signal,
+      });
+      let heard = "";
+      const reading = (async () => {
+        for await (const chunk of stream.body!) heard += new TextDecoder().decode(chunk);
+      })().catch(() => undefined);
+      // The others hear of the follower a moment later.
+      await waitFor(async () => {
+        await chats(gatehouse, route, 6);
+        const ids = [...heard.matchAll(/"request_id":"([^"]+)"/g)].map(([, id]) => id);
+        const workers = logRecords(gatehouse)
+          .filter((line) => ids.includes(line["request_id"]))
+          .map((line) => line["worker"]);
+        return new Set(workers).size === 3 ? true : null;
+      });
+      leave.abort();
+      await reading;
+    },
+    START_MS,
+  );
+
+  test(
     "a crashed one is replaced at once, and the others serve meanwhile",
     async () => {
       const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });

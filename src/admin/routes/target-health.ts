@@ -1,10 +1,14 @@
 // How the targets of an upstream are doing.
 import type { CurrentConfiguration } from "../../snapshot/current.ts";
-import { targetHealth } from "../../snapshot/target-health.ts";
+import type { TargetHealthSource } from "../../snapshot/target-health.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 import { requireChild } from "../write.ts";
 
-export function addTargetHealthRoutes(table: RouteTable, current: CurrentConfiguration): void {
+export function addTargetHealthRoutes(
+  table: RouteTable,
+  current: CurrentConfiguration,
+  source: TargetHealthSource,
+): void {
   addOperation(table, {
     method: "get",
     path: "/gateways/{gateway_id}/upstreams/{upstream_id}/health",
@@ -13,14 +17,12 @@ export function addTargetHealthRoutes(table: RouteTable, current: CurrentConfigu
     answer: {
       status: 200,
       schema: "TargetHealthList",
-      description: "As this process sees them, in the order of the upstream.",
+      description: "As this node sees them, in the order of the upstream.",
     },
     handle: async ({ params }) => {
       const gatewayId = params["gateway_id"] ?? "";
       const { id } = await requireChild(current.store, "upstreams", gatewayId, params["upstream_id"] ?? "");
-      // Another node may have made it a moment ago, or it does not compile here: then there is nothing to tell.
-      const upstream = current.snapshot.gateways.get(gatewayId)?.upstreams.find((each) => each.id === id);
-      return Response.json({ targets: upstream === undefined ? [] : targetHealth(upstream) });
+      return Response.json({ targets: await source(gatewayId, id) });
     },
   });
 }
