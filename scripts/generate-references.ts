@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { ERRORS } from "../src/base/errors.ts";
 import { SETTINGS } from "../src/base/settings.ts";
-import { MAX_SERIES } from "../src/telemetry/metric-family.ts";
+import { MAX_HISTOGRAM_SERIES, MAX_SERIES } from "../src/telemetry/metric-family.ts";
 import { METRICS, type MetricDeclaration } from "../src/telemetry/metric-table.ts";
 
 export function references(): Map<string, string> {
@@ -66,7 +66,7 @@ dashboard over them.
   are counted together. \`target\` is an id. A label is empty where there was none: no rule matched, no provider was asked.
 - \`model\` is the model that was sent to the provider. One that no target names gets a series of its own once a provider
   has answered it well, up to 50 a target; until then, and beyond, it is \`other\`.
-- A metric has at most ${MAX_SERIES.toLocaleString("en")} series. When it is full, those unused for an hour give way; else what is new is
+- A metric has at most ${MAX_SERIES.toLocaleString("en")} series, a histogram ${MAX_HISTOGRAM_SERIES}. When it is full, those unused for an hour give way; else what is new is
   counted with \`other\` in every label.
 - Figures are those of one process, from its start.
 

@@ -1,9 +1,10 @@
 // The numbers of one metric: a series for each set of label values, bounded, and their Prometheus text. Whoever adds often
 // keeps the series: adding is then one addition.
 import type { MetricDeclaration } from "./metric-table.ts";
-import { redact } from "./redact.ts";
 
 export const MAX_SERIES = 1000;
+/** Of a histogram each series takes some twenty lines. */
+export const MAX_HISTOGRAM_SERIES = 300;
 const MAX_LABEL_LENGTH = 128;
 /** Beyond the bound every label says so. */
 export const OTHER = "other";
@@ -48,7 +49,8 @@ export class HistogramSeries {
 export type Series = NumberSeries | HistogramSeries;
 
 interface Member<S> {
-  readonly labels: readonly string[];
+  /** `gateway="a",rule="b"`, made once. */
+  readonly pairs: string;
   readonly series: S;
   markBefore: number;
 }
@@ -59,6 +61,7 @@ export class MetricFamily<S extends Series = Series> {
   readonly #make: () => S;
   readonly #onDrop: () => void;
   readonly #members = new Map<string, Member<S>>();
+  readonly #maxSeries: number;
   #markedAt: number;
 
   /** `onDrop`: series were forgotten; whoever keeps some looks them up anew. */
@@ -68,14 +71,15 @@ export class MetricFamily<S extends Series = Series> {
     this.#make = make;
     this.#onDrop = onDrop;
     this.#markedAt = now;
+    this.#maxSeries = declaration.type === "histogram" ? MAX_HISTOGRAM_SERIES : MAX_SERIES;
   }
 
   /** The series with these label values, in the order of the declaration. */
   series(values: readonly string[], now: number): S {
-    const labels = values.map(labelValue);
+    const labels = values.map(shorten);
     const known = this.#members.get(keyOf(labels));
     if (known !== undefined) return known.series;
-    if (this.#members.size < MAX_SERIES || this.#dropIdle(now)) return this.#add(labels);
+    if (this.#members.size < this.#maxSeries || this.#dropIdle(now)) return this.#add(labels);
     const others = labels.map(() => OTHER);
     return this.#members.get(keyOf(others))?.series ?? this.#add(others);
   }
@@ -93,41 +97,41 @@ export class MetricFamily<S extends Series = Series> {
       else member.markBefore = member.series.mark;
     }
     this.#onDrop();
-    return this.#members.size < MAX_SERIES;
+    return this.#members.size < this.#maxSeries;
   }
 
   #add(labels: readonly string[]): S {
     const series = this.#make();
+    const pairs = this.declaration.labels
+      .map((label, index) => `${label}="${escapeLabel(labels[index] ?? "")}"`)
+      .join(",");
     // Less than any mark can be: a new series is not idle yet.
-    this.#members.set(keyOf(labels), { labels, series, markBefore: -1 });
+    this.#members.set(keyOf(labels), { pairs, series, markBefore: -1 });
     return series;
   }
 
   render(): string {
     const { name, declaration } = this;
     let text = `# HELP ${name} ${escapeHelp(declaration.help)}\n# TYPE ${name} ${declaration.type}\n`;
-    for (const { labels, series } of this.#members.values()) {
-      const pairs = declaration.labels.map(
-        (label, index) => `${label}="${escapeLabel(labels[index] ?? "")}"`,
-      );
+    for (const { pairs, series } of this.#members.values()) {
       text +=
         series instanceof NumberSeries
-          ? `${name}${inBraces(pairs)} ${series.value}\n`
+          ? `${name}${pairs === "" ? "" : `{${pairs}}`} ${series.value}\n`
           : this.#renderHistogram(pairs, series);
     }
     return text;
   }
 
-  #renderHistogram(pairs: readonly string[], { counts, sum }: HistogramSeries): string {
+  #renderHistogram(pairs: string, { counts, sum }: HistogramSeries): string {
     let text = "";
     let total = 0;
     const bounds = this.declaration.buckets ?? [];
+    const before = `${this.name}_bucket{${pairs === "" ? "" : `${pairs},`}le="`;
     for (const [index, count] of counts.entries()) {
       total += count;
-      const bound = index < bounds.length ? String(bounds[index]) : "+Inf";
-      text += `${this.name}_bucket${inBraces([...pairs, `le="${bound}"`])} ${total}\n`;
+      text += `${before}${index < bounds.length ? bounds[index] : "+Inf"}"} ${total}\n`;
     }
-    const labels = inBraces(pairs);
+    const labels = pairs === "" ? "" : `{${pairs}}`;
     return `${text}${this.name}_sum${labels} ${sum}\n${this.name}_count${labels} ${total}\n`;
   }
 }
@@ -136,13 +140,8 @@ function keyOf(labels: readonly string[]): string {
   return labels.join("\0");
 }
 
-function inBraces(pairs: readonly string[]): string {
-  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
-}
-
-/** A model may be any text that a client sends. */
-function labelValue(value: string): string {
-  return redact(value.slice(0, MAX_LABEL_LENGTH));
+function shorten(value: string): string {
+  return value.slice(0, MAX_LABEL_LENGTH);
 }
 
 function escapeLabel(value: string): string {

@@ -21,10 +21,14 @@ describe("a page of metrics", () => {
     const metrics = new Metrics();
     const odd = 'a "quoted"\nline \\ with {braces}, commas = and more';
     metrics.number("gatehouse_errors_total", { gateway: odd, code: "x" }).add(2);
-    metrics.number("gatehouse_errors_total", { gateway: "sk-abcdefghijklmnop", code: "x" }).add();
+    const routes = new ObservedRoutes(metrics);
+    const secret = "sk-abcdefghijklmnop";
+    routes.gateway(null, "g").countError(secret);
+    routes.plugin({}, "g", "p", "pre_request").count("seen", secret);
     const page = readMetrics(metrics.render());
     expect(page.value("gatehouse_errors_total", { gateway: odd, code: "x" })).toBe(2);
-    expect(page.value("gatehouse_errors_total", { gateway: "sk-***", code: "x" })).toBe(1);
+    expect(page.sum("gatehouse_errors_total", { code: "sk-***" })).toBe(1);
+    expect(page.sum("gatehouse_plugin_events_total", { kind: "sk-***" })).toBe(1);
   });
 
   test("a histogram is cumulative, with sum and count, its bounds included", () => {
@@ -113,6 +117,16 @@ describe("bounds", () => {
     expect(sum({ model: "other", status: "404" })).toBe(300);
     expect(sum({})).toBe(602);
     expect(new Set(page.series.map(({ labels }) => labels["model"])).size).toBeLessThan(60);
+  });
+
+  test("codes that plugins make up are bounded by gateway", () => {
+    const metrics = new Metrics();
+    const gateway = new ObservedRoutes(metrics).gateway({}, "g");
+    for (let index = 0; index < 500; index++) gateway.countError(`code ${index % 100}`);
+    const page = readMetrics(metrics.render());
+    expect(page.sum("gatehouse_errors_total")).toBe(500);
+    expect(page.sum("gatehouse_errors_total", { code: "code 1" })).toBe(5);
+    expect(page.sum("gatehouse_errors_total", { code: "other" })).toBe(250);
   });
 
   test("a plugin's events are bounded by plugin", () => {

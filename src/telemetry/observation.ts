@@ -52,11 +52,20 @@ export class Observation {
     this.#pending = [];
     const writesLines = this.#log.isLevelEnabled("info");
     for (const each of facts) {
-      countRequest(each);
-      this.requests.add(each);
-      this.traffic.add(each);
-      this.tracer?.add(each);
-      if (writesLines) writeAccessLine(this.#log, each);
+      try {
+        if (writesLines) writeAccessLine(this.#log, each);
+        this.#tell(each);
+      } catch (fault) {
+        // Whoever observes must not harm what is observed.
+        this.#log.error({ request_id: each.requestId, err: fault }, "a request could not be recorded");
+      }
     }
   };
+
+  #tell(facts: RequestFacts): void {
+    countRequest(facts);
+    this.requests.add(facts);
+    this.traffic.add(facts);
+    this.tracer?.add(facts);
+  }
 }

@@ -2,6 +2,7 @@
 import { OTHER, type HistogramSeries, type NumberSeries } from "./metric-family.ts";
 import type { Metrics } from "./metrics.ts";
 import { cutText } from "./cut-text.ts";
+import { redact } from "./redact.ts";
 
 /** A plugin that counts by what clients send must not fill the registry. */
 const MAX_EVENTS = 100;
@@ -37,7 +38,7 @@ export class ObservedPlugin {
   }
 
   #newEvent(event: string, kind: string): NumberSeries {
-    const labels = { gateway: this.#gateway, plugin: this.name, event, kind };
+    const labels = { gateway: this.#gateway, plugin: this.name, event: redact(event), kind: redact(kind) };
     const series = this.#metrics.number("gatehouse_plugin_events_total", labels);
     const kinds = this.#events.get(event) ?? new Map<string, NumberSeries>();
     this.#events.set(event, kinds.set(kind, series));

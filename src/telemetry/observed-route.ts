@@ -3,10 +3,13 @@
 import { OTHER, type NumberSeries } from "./metric-family.ts";
 import type { Metrics } from "./metrics.ts";
 import { ObservedPlugin } from "./observed-plugin.ts";
+import { redact } from "./redact.ts";
 import { RequestSeries } from "./request-series.ts";
 
 /** A model that no configuration names gets series of its own once it was answered well, up to so many a target. */
 const MAX_UNDECLARED_MODELS = 50;
+/** Plugins choose codes too. */
+const MAX_CODES = 50;
 
 export interface RouteNames {
   readonly gateway: string;
@@ -60,7 +63,7 @@ export class ObservedTarget {
     if (name !== "" && name !== OTHER && !mayGrow && !this.#declared.has(name))
       return this.series(OTHER, isGood);
     const { gateway, rule } = this.#route;
-    const made = new RequestSeries(this.#metrics, gateway, ruleLabel(rule), this.provider, name);
+    const made = new RequestSeries(this.#metrics, gateway, ruleLabel(rule), this.provider, redact(name));
     this.#byModel.set(name, made);
     return made;
   }
@@ -110,14 +113,16 @@ export class ObservedGateway {
     series.add();
   }
 
-  /** Plugins choose codes too: beyond a bound of their number the registry counts them as others. */
   countError(code: string): void {
-    let series = this.#errors.get(code);
-    if (series === undefined) {
-      series = this.#metrics.number("gatehouse_errors_total", { gateway: this.#name, code });
-      if (this.#errors.size < MAX_UNDECLARED_MODELS) this.#errors.set(code, series);
+    const known = this.#errors.get(code);
+    if (known !== undefined) known.add();
+    else if (code !== OTHER && this.#errors.size >= MAX_CODES) this.countError(OTHER);
+    else {
+      const labels = { gateway: this.#name, code: redact(code) };
+      const series = this.#metrics.number("gatehouse_errors_total", labels);
+      this.#errors.set(code, series);
+      series.add();
     }
-    series.add();
   }
 
   /** Requests that came to no rule. */

@@ -20,7 +20,7 @@ export interface RequestFilter {
   readonly since?: number | undefined;
 }
 
-/** Newest first. */
+/** What ended last first. */
 export interface RequestPage {
   readonly requests: readonly RequestRecord[];
   /** All that match, not only those on this page. */
@@ -99,13 +99,14 @@ export class RequestLog implements RequestSource {
 
 /** One page of several processes' pages. */
 export function mergeRequests(pages: readonly RequestPage[], limit: number): RequestPage {
-  const requests = pages.flatMap((page) => page.requests).sort((a, b) => compareText(b.time, a.time));
+  const requests = pages.flatMap((page) => page.requests).sort((a, b) => endOf(b) - endOf(a));
   const count = pages.reduce((total, page) => total + page.count, 0);
   return { requests: requests.slice(0, limit), count };
 }
 
-function compareText(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
+/** As in a ring, what ended last comes first. */
+function endOf({ time, timings }: RequestRecord): number {
+  return Date.parse(time) + timings.total_ms;
 }
 
 function matches(facts: RequestFacts, filter: RequestFilter): boolean {
