@@ -12,6 +12,8 @@ export type Query = (text: string, parameters?: readonly Parameter[]) => Promise
 export interface Database {
   /** Text type whose order is that of its bytes, as ids need it. */
   readonly idType: string;
+  /** How many connections have broken, which are replaced by themselves; null where there are none to break. */
+  readonly brokenConnections: number | null;
   query: Query;
   /** One writer at a time; `lock` is held until the end of the transaction. */
   writeTransaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
@@ -46,6 +48,7 @@ function queryOn(sql: Pick<SQL, "unsafe">): Query {
  */
 class SqliteDatabase implements Database {
   readonly idType = "TEXT";
+  readonly brokenConnections = null;
   readonly query: Query;
   readonly #writer: SQL;
   readonly #reader: SQL;
@@ -116,6 +119,7 @@ class SqliteDatabase implements Database {
 
 class PostgresDatabase implements Database {
   readonly idType = 'TEXT COLLATE "C"';
+  brokenConnections = 0;
   readonly query: Query;
   readonly #sql: SQL;
 
@@ -126,6 +130,9 @@ class PostgresDatabase implements Database {
       max: 8,
       connectionTimeout: CONNECT_SECONDS,
       idleTimeout: 300,
+      onclose: () => {
+        this.brokenConnections++;
+      },
       ...(database !== "" && { database }),
     });
     this.query = queryOn(this.#sql);
@@ -160,10 +167,17 @@ class PostgresDatabase implements Database {
 }
 
 /** Every wait has a deadline: a database that accepts and then says nothing is away. */
-export async function withinDeadline<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+export async function withinDeadline<T>(
+  milliseconds: number,
+  work: Promise<T>,
+  onExpired?: () => void,
+): Promise<T> {
   let timer: Timer | undefined;
   const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(unavailable("The database did not answer in time.")), milliseconds);
+    timer = setTimeout(() => {
+      onExpired?.();
+      reject(unavailable("The database did not answer in time."));
+    }, milliseconds);
   });
   try {
     return await Promise.race([work, expired]);

@@ -76,7 +76,20 @@ class SqlStore implements Store {
   }
 
   revision(): Promise<number> {
-    return guarded(DEADLINE_MS, async () => readRevision((await this.#open()).query));
+    const opening = this.#opening;
+    let asked: Database | null = null;
+    let broken: number | null = null;
+    // Asked all the time, and behind no lock: when this gets no answer on connections that stand, they are cut off.
+    const onExpired = () => {
+      const isSilent = broken !== null && asked?.brokenConnections === broken;
+      if (isSilent && opening === this.#opening) this.#reopen();
+    };
+    const read = async () => {
+      asked = await this.#open();
+      broken = asked.brokenConnections;
+      return readRevision(asked.query);
+    };
+    return guarded(DEADLINE_MS, read, onExpired);
   }
 
   listRevisions(query: RevisionQuery) {
@@ -183,7 +196,10 @@ class SqlStore implements Store {
     await database?.close();
   }
 
-  /** SQLite opens a file it may not write to as read-only, and keeps it so: only opening it anew finds that it may. */
+  /**
+   * SQLite opens a file it may not write to as read-only, and keeps it so: only opening it anew finds that it may. And
+   * connections that a firewall or a failover has cut off in silence would be waited for in vain.
+   */
   #reopen(): void {
     const stale = this.#opening;
     this.#opening = null;
@@ -231,9 +247,9 @@ function causeCode(fault: unknown): string {
 const isReadOnly = (fault: unknown) => causeCode(fault).startsWith("SQLITE_READONLY");
 const isLocal = (fault: unknown) => causeCode(fault).startsWith("SQLITE_");
 
-async function guarded<T>(deadline: number, work: () => Promise<T>): Promise<T> {
+async function guarded<T>(deadline: number, work: () => Promise<T>, onExpired?: () => void): Promise<T> {
   try {
-    return await withinDeadline(deadline, work());
+    return await withinDeadline(deadline, work(), onExpired);
   } catch (fault) {
     throw storeError(fault);
   }

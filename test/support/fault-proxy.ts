@@ -30,6 +30,8 @@ export interface FaultProxy {
   heal(): void;
   /** Connections are refused; open ones are reset unless they may stay. */
   refuse(keepOpen?: boolean): void;
+  /** Open connections go silent for good, as when a firewall has forgotten them; new ones are as before. */
+  strand(): void;
   /** Breaks every open connection; new ones are as before. */
   dropAll(how?: "cut" | "reset"): void;
   openConnections(): number;
@@ -234,6 +236,7 @@ class Pair {
 
 export function startFaultProxy(target: { readonly port: number; readonly hostname?: string }): FaultProxy {
   const pairs = new Set<Pair>();
+  const stranded = new Set<Pair>();
   let faults: Faults = {};
   let accepted = 0;
   const apply = (pair: Pair) => {
@@ -249,7 +252,7 @@ export function startFaultProxy(target: { readonly port: number; readonly hostna
       socket: {
         open(socket) {
           accepted++;
-          const pair = new Pair(socket, (gone) => pairs.delete(gone));
+          const pair = new Pair(socket, (gone) => pairs.delete(gone) || stranded.delete(gone));
           socket.data = pair;
           pairs.add(pair);
           apply(pair);
@@ -283,6 +286,14 @@ export function startFaultProxy(target: { readonly port: number; readonly hostna
       listener = null;
       if (!keepOpen) dropAll();
     },
+    strand() {
+      for (const pair of pairs) {
+        pair.toServer.set({ stallAfterBytes: 0 });
+        pair.toClient.set({ stallAfterBytes: 0 });
+        stranded.add(pair);
+      }
+      pairs.clear();
+    },
     dropAll,
     openConnections: () => pairs.size,
     get accepted() {
@@ -292,6 +303,7 @@ export function startFaultProxy(target: { readonly port: number; readonly hostna
       listener?.stop(false);
       listener = null;
       dropAll();
+      for (const pair of [...stranded]) pair.break("reset");
     },
   };
 }
