@@ -1,0 +1,143 @@
+// The network between the gateway and a provider in trouble: late is late, broken is broken, another target helps out,
+// and all is well again with the network.
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { FakeProvider } from "../fake-provider/server.ts";
+import {
+  ask,
+  askRaw,
+  endedCleanly,
+  expectFailure,
+  outcomeOf,
+  seedUpstream,
+  servedBy,
+  startProviders,
+  targetOf,
+  type Route,
+} from "../support/balancing-fixtures.ts";
+import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.ts";
+import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { complaints } from "./process-watch.ts";
+
+setDefaultTimeout(60_000);
+const SHORT = { timeouts: { first_byte: 1000, idle: 1000 } };
+const targetThrough = () => ({ ...targetOf(far), base_url: `http://127.0.0.1:${proxy.port}` });
+
+let gatehouse: GatehouseProcess;
+let far: FakeProvider;
+let near: FakeProvider;
+let proxy: FaultProxy;
+/** Only the far provider, through the proxy; or the near one as well, where the far one fails. */
+let alone: Route;
+let hasty: Route;
+let backed: Route;
+
+beforeAll(async () => {
+  gatehouse = await startGatehouseProcess();
+  [far, near] = await startProviders("far", "near");
+  proxy = startFaultProxy({ port: far.port });
+  const target = targetThrough();
+  const patient = { timeouts: { first_byte: 30_000, idle: 30_000 } };
+  alone = await seedUpstream(gatehouse, [target], patient);
+  hasty = await seedUpstream(gatehouse, [target], SHORT);
+});
+afterAll(async () => {
+  await gatehouse.stop();
+  proxy.stop();
+  await Promise.all([far.stop(), near.stop()]);
+});
+beforeEach(async () => {
+  // Anew for each test: an upstream has three retries a second.
+  backed = await seedUpstream(gatehouse, [targetThrough(), targetOf(near, { priority: 2 })], SHORT);
+  proxy.heal();
+  proxy.dropAll();
+  far.reset();
+  near.reset();
+});
+
+describe("between the gateway and a provider", () => {
+  test("delayed and throttled: late, and whole", async () => {
+    proxy.set({ toServer: { delayMs: 50 }, toClient: { delayMs: 50, bytesPerSecond: 20_000 } });
+    const answer = await outcomeOf(await ask(alone, { stream: true }));
+    expect(answer).toMatchObject({ status: 200, provider: "far", attempts: "1" });
+    expect(answer.text).toEndWith("data: [DONE]\n\n");
+  });
+
+  test.each(["cutAfterBytes", "resetAfterBytes"] as const)(
+    "%s in the head: 502, or another target",
+    async (how) => {
+      for (const bytes of [0, 20, 100]) {
+        proxy.set({ toClient: { [how]: bytes } });
+        await expectFailure(await ask(alone), 502, "upstream_unreachable");
+        expect(await outcomeOf(await ask(backed))).toMatchObject({ status: 200, provider: "near" });
+      }
+    },
+  );
+
+  test.each(["cutAfterBytes", "resetAfterBytes"] as const)("%s in a stream: it ends broken", async (how) => {
+    far.behave({ chunks: 200, chunkDelayMs: 2 });
+    proxy.set({ toClient: { [how]: 5000 } });
+    const client = await askRaw(alone, { stream: true });
+    const { received } = await client.ended;
+    expect(received).toContain("data: ");
+    expect(endedCleanly(received)).toBe(false);
+    expect(received).not.toContain("[DONE]");
+  });
+
+  test.each(["cutAfterBytes", "resetAfterBytes"] as const)(
+    "%s in the request: 502, or another target",
+    async (how) => {
+      proxy.set({ toServer: { [how]: 50 } });
+      await expectFailure(await ask(alone), 502, "upstream_unreachable");
+      expect(await outcomeOf(await ask(backed))).toMatchObject({ status: 200, provider: "near" });
+      expect(far.requestCount).toBe(0);
+    },
+  );
+
+  test("silence before the answer: 504, or another target", async () => {
+    proxy.set({ toClient: { stallAfterBytes: 0 } });
+    await expectFailure(await ask(hasty), 504, "upstream_timeout");
+    expect(await outcomeOf(await ask(backed))).toMatchObject({
+      status: 200,
+      provider: "near",
+      attempts: "2",
+    });
+  });
+
+  test("silence in a stream: broken off after the idle time, and the provider is let go of", async () => {
+    far.behave({ chunks: 200 });
+    proxy.set({ toClient: { stallAfterBytes: 5000 } });
+    const client = await askRaw(hasty, { stream: true });
+    expect(endedCleanly((await client.ended).received)).toBe(false);
+    await waitFor(() => (proxy.openConnections() === 0 || far.requests[0]!.aborted ? true : null));
+  });
+
+  test("refused: 502 or another target; back as soon as the network is", async () => {
+    proxy.refuse();
+    await expectFailure(await ask(alone), 502, "upstream_unreachable");
+    expect(await servedBy(backed)).toBe("near");
+    proxy.heal();
+    expect(await servedBy(alone)).toBe("far");
+  });
+
+  test("a kept connection that a firewall has forgotten costs one wait, and no further request", async () => {
+    expect(await servedBy(hasty)).toBe("far");
+    proxy.strand();
+    expect(await outcomeOf(await ask(backed))).toMatchObject({
+      status: 200,
+      provider: "near",
+      attempts: "2",
+    });
+    expect(await outcomeOf(await ask(backed))).toMatchObject({ status: 200, provider: "far", attempts: "1" });
+  });
+
+  test("connections that break while they wait for their next use: nobody notices", async () => {
+    for (let times = 0; times < 20; times++) {
+      expect(await servedBy(alone)).toBe("far");
+      proxy.dropAll(times % 2 === 0 ? "cut" : "reset");
+    }
+  });
+});
+
+test("the gateway had nothing to complain of", () => {
+  expect(complaints(gatehouse)).toEqual([]);
+});
