@@ -1,4 +1,5 @@
 // Reads a request body into memory, bounded in size and in time, whether its length was declared or not.
+import { unwatchDeadline, watchDeadline, type Deadline } from "./coarse-deadlines.ts";
 import { GatehouseError } from "./errors.ts";
 
 /** Every PACE_BYTES of a body, and its end, must come within PACE_MS of the ones before. */
@@ -9,25 +10,54 @@ export async function readBody(request: Request, maxBytes: number, paceMs = PACE
   const declared = request.headers.get("content-length");
   if (declared !== null && Number(declared) > maxBytes) throw tooLarge(maxBytes);
   if (request.body === null) return new Uint8Array(0);
-  let timer: Timer | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(tooSlow()), paceMs);
-  });
+  const pace = new Pace(paceMs);
   try {
     // The runtime holds a sender to the length it declared, and reads it at half the cost of a stream.
-    if (declared !== null && Number(declared) <= PACE_BYTES)
-      return await Promise.race([request.bytes(), late]);
-    return await readChunks(request.body, maxBytes, late, () => timer?.refresh());
+    if (declared !== null && Number(declared) <= PACE_BYTES) return await pace.bound(request.bytes());
+    return await readChunks(request.body, maxBytes, pace);
   } finally {
-    clearTimeout(timer);
+    pace.end();
+  }
+}
+
+/** The time that the next piece of a body has. */
+class Pace implements Deadline {
+  dueAt: number;
+  readonly #paceMs: number;
+  #reject: (fault: GatehouseError) => void = () => undefined;
+
+  constructor(paceMs: number) {
+    this.#paceMs = paceMs;
+    this.dueAt = performance.now() + paceMs;
+    watchDeadline(this);
+  }
+
+  /** What is waited for, or the fault that it took too long. */
+  bound<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#reject = reject;
+      work.then(resolve, reject);
+    });
+  }
+
+  renew(): void {
+    this.dueAt = performance.now() + this.#paceMs;
+  }
+
+  expire(): void {
+    this.end();
+    this.#reject(tooSlow());
+  }
+
+  end(): void {
+    unwatchDeadline(this);
   }
 }
 
 async function readChunks(
   body: ReadableStream<Uint8Array>,
   maxBytes: number,
-  late: Promise<never>,
-  onPace: () => void,
+  pace: Pace,
 ): Promise<Uint8Array> {
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
@@ -35,14 +65,14 @@ async function readChunks(
   let pacedSize = 0;
   try {
     for (;;) {
-      const { done, value } = await Promise.race([reader.read(), late]);
+      const { done, value } = await pace.bound(reader.read());
       if (done) break;
       size += value.byteLength;
       if (size > maxBytes) throw tooLarge(maxBytes);
       chunks.push(value);
       if (size - pacedSize < PACE_BYTES) continue;
       pacedSize = size;
-      onPace();
+      pace.renew();
     }
   } finally {
     reader.cancel().catch(() => undefined);

@@ -9,8 +9,12 @@ export const HTTP_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "O
 /** Paths of the gateway itself, on whole segments: no rule may claim them, and they always win. */
 export const RESERVED_PREFIXES = ["/api", "/console", "/metrics", "/healthz", "/readyz"] as const;
 
+const RESERVED: ReadonlySet<string> = new Set(RESERVED_PREFIXES);
+
 export function reservedPrefixOf(path: string): string | null {
-  return RESERVED_PREFIXES.find((prefix) => path === prefix || path.startsWith(`${prefix}/`)) ?? null;
+  const end = path.indexOf("/", 1);
+  const first = end < 0 ? path : path.slice(0, end);
+  return RESERVED.has(first) ? first : null;
 }
 
 /** Why a pattern cannot be used, or null. Exact `/v1/chat`, parameters `/teams/{team}/chat`, prefix `/v1/*`. */

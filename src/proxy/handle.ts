@@ -71,19 +71,23 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
       clientAddress(exchange.request, exchange.server, parts.trustedProxies),
   };
 
-  return async (request, server, target) => {
+  return (request, server, target) => {
     // From here on the deadlines are ours: a model may think for longer than the runtime waits.
     server.timeout(request, 0);
     const requestId = requestIdFrom(request.headers.get("x-request-id"));
-    if (!inFlight.enter()) return errorResponse(OVERLOADED, requestId);
+    if (!inFlight.enter()) return Promise.resolve(errorResponse(OVERLOADED, requestId));
     const exchange = new Exchange(request, server, current.snapshot, requestId, target);
     observation.started();
     if (observation.tracer !== null) exchange.trace = observation.tracer.begin(request.headers);
-    const response = await answer(exchange);
-    // Who keeps the connection would meet a closed one with its next request.
-    if (parts.isDraining()) response.headers.set("Connection", "close");
-    return response;
+    return parts.isDraining() ? answerAndClose(exchange) : answer(exchange);
   };
+
+  /** Who keeps the connection would meet a closed one with its next request. */
+  async function answerAndClose(exchange: Exchange): Promise<Response> {
+    const response = await answer(exchange);
+    response.headers.set("Connection", "close");
+    return response;
+  }
 
   async function answer(exchange: Exchange): Promise<Response> {
     try {

@@ -13,12 +13,12 @@ export interface Matched {
 /** Throws 404, 405 or 400 when no single rule serves. `gateway` null: every gateway's rules are tried. */
 export function matchRule(exchange: Exchange, gateway: CompiledGateway | null): Matched {
   const { path, method, request } = exchange;
-  const allowed = new Set<string>();
+  const allowed: string[] = [];
   let found: Matched | null = null;
   for (const candidate of gateway === null ? gatewaysFor(exchange) : [gateway]) {
     const match = candidate.routes.match(path, method, request.headers);
     if (match.rule === null) {
-      for (const each of match.allowed) allowed.add(each);
+      allowed.push(...match.allowed);
       continue;
     }
     if (found !== null) {
@@ -30,18 +30,21 @@ export function matchRule(exchange: Exchange, gateway: CompiledGateway | null): 
     found = { gateway: candidate, rule: match.rule };
   }
   if (found !== null) return found;
-  if (allowed.size === 0)
+  if (allowed.length === 0)
     throw new GatehouseError("rule_not_found", `No rule matches ${method} ${path.slice(0, 200)}.`);
-  const list = [...allowed].join(", ");
+  const list = [...new Set(allowed)].join(", ");
   throw new GatehouseError("method_not_allowed", `${method} is not possible here; use ${list}.`, {
     headers: { Allow: list },
   });
 }
 
 /** Every gateway with a rule that could match the path; usually one or none. */
-function gatewaysFor({ path, snapshot }: Exchange): Set<CompiledGateway> {
-  const gateways = new Set<CompiledGateway>();
-  for (const key of routeKeysOf(path))
-    for (const gateway of snapshot.gatewaysByRoute.get(key) ?? []) gateways.add(gateway);
-  return gateways;
+function gatewaysFor({ path, snapshot }: Exchange): Iterable<CompiledGateway> {
+  let found: Iterable<CompiledGateway> | null = null;
+  for (const key of routeKeysOf(path)) {
+    const more = snapshot.gatewaysByRoute.get(key);
+    if (more === undefined) continue;
+    found = found === null ? more : new Set([...found, ...more]);
+  }
+  return found ?? [];
 }

@@ -3,7 +3,7 @@ import type { Socket, SocketHandler } from "bun";
 import { isIP } from "node:net";
 import { MalformedAnswer, type AnswerHead } from "./answer-head.ts";
 import { AnswerParser, type AnswerEvents } from "./answer-parser.ts";
-import { unwatchDeadline, watchDeadline, type Deadline } from "./coarse-deadlines.ts";
+import { unwatchDeadline, watchDeadline, type Deadline } from "../base/coarse-deadlines.ts";
 import type { AnswerSource, IncomingAnswer } from "./incoming-answer.ts";
 import { UpstreamFault } from "./upstream-fault.ts";
 

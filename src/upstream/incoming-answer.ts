@@ -1,7 +1,7 @@
 // A provider's answer while it comes in: its head first, then its body at the pace of whoever reads it, all of it under
 // deadlines.
 import type { AnswerHead, AnswerHeaders } from "./answer-head.ts";
-import { unwatchDeadline, watchDeadline, type Deadline } from "./coarse-deadlines.ts";
+import { unwatchDeadline, watchDeadline, type Deadline } from "../base/coarse-deadlines.ts";
 import { UpstreamFault } from "./upstream-fault.ts";
 
 /** What is held for a reader that is slower than the provider; beyond it the provider has to wait. */

@@ -1,5 +1,5 @@
-// Deadlines of everything that waits for a provider, looked at together a few times a second: a timer each would cost
-// more than the waiting.
+// Deadlines of everything that waits for a provider or a client, looked at together a few times a second: a timer each
+// would cost more than the waiting.
 
 const TICK_MS = 50;
 
