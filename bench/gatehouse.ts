@@ -8,7 +8,7 @@ import { freePort, startPinned, untilAnswered, type PinnedProcess } from "./pinn
 
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "gatehouse-bench-"));
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 }));
   return folder;
 }
 
