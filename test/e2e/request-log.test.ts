@@ -216,7 +216,7 @@ describe("bodies", () => {
   const SECRET = "a-credential/of-no-known+shape";
 
   test("are kept only for gateways that ask for it, cut, and without credentials", async () => {
-    const target = { credentials: { header_name: "Authorization", header_value: `Bearer ${SECRET}` } };
+    const target = { credentials: { header_name: "X-Provider-Key", header_value: SECRET } };
     const route = await seedRoute(gatehouse, {
       gateway: { log_bodies: true },
       upstream: { targets: [targetAt(provider, target)] },
@@ -224,12 +224,12 @@ describe("bodies", () => {
     const chat = (content: string) => ({ ...CHAT, messages: [{ role: "user", content }] });
     // A provider that repeats what it was sent, credential and all.
     provider.behave((request) => ({
-      text: `echo ${request.header("authorization") ?? ""} and ${"z".repeat(20_000)}`,
+      text: `echo ${request.header("x-provider-key") ?? ""} and ${"z".repeat(20_000)}`,
     }));
     await (await postChat(gatehouse, route, { body: chat("my key is sk-0123456789abcdef") })).text();
     const { bodies } = await newest(route);
     expect(bodies.request).toBe(JSON.stringify(chat("my key is sk-***")));
-    expect(bodies.response).toContain("echo ");
+    expect(bodies.response).toContain("echo *** and");
     expect(bodies.response).not.toContain(SECRET);
     expect(bodies.response).toEndWith("…");
     expect(bodies.response.length).toBeLessThan(16_500);
