@@ -31,8 +31,6 @@ type Times = { readonly id: string; readonly created_at: string; readonly update
 /** By chance alone, and so nothing to tell. */
 const OF_A_NEW_KEY: readonly string[] = ["key_sha256", "prefix"];
 const PAGE = 1000;
-/** How many records are put between two turns of the event loop: the embedded database leaves none by itself. */
-const TURN_EVERY = 50;
 
 export class DocumentApplication {
   readonly changes: AppliedChange[] = [];
@@ -204,7 +202,7 @@ export class DocumentApplication {
     const action = before === null ? "create" : diff.length === 0 ? "none" : "update";
     if (action === "create") await atPlace(place, () => this.#transaction.insert(kind, record));
     if (action === "update") await atPlace(place, () => this.#transaction.update(kind, record));
-    await this.#tell({
+    this.changes.push({
       action,
       resource: resourceOf(kind),
       gateway,
@@ -228,11 +226,11 @@ export class DocumentApplication {
     for (const key of keysThere.filter((each) => !namesKey(each))) {
       await this.#transaction.update("api_keys", { ...key, active: false, updated_at: timeOfChange(key) });
       const diff = [{ path: "active", before: true, after: false }];
-      await this.#tell({ action: "delete", resource: "api_key", gateway, name: key.name, diff });
+      this.changes.push({ action: "delete", resource: "api_key", gateway, name: key.name, diff });
     }
     const remove = async (kind: "rules" | "services" | "upstreams", id: string, name: string) => {
       await this.#transaction.remove(kind, id);
-      await this.#tell({ action: "delete", resource: resourceOf(kind), gateway, name, diff: [] });
+      this.changes.push({ action: "delete", resource: resourceOf(kind), gateway, name, diff: [] });
     };
     const kept = new Set(knownRules.map((rule) => rule?.id));
     for (const rule of there.rules) if (!kept.has(rule.id)) await remove("rules", rule.id, ruleLabel(rule));
@@ -249,11 +247,6 @@ export class DocumentApplication {
       keys.push(...records.filter(({ active }) => active));
       if (records.length < PAGE) return keys;
     }
-  }
-
-  async #tell(change: AppliedChange): Promise<void> {
-    this.changes.push(change);
-    if (this.changes.length % TURN_EVERY === 0) await new Promise(setImmediate);
   }
 }
 

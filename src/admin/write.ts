@@ -2,13 +2,17 @@
 import { GatehouseError, validationError } from "../base/errors.ts";
 import { CompileError } from "../snapshot/compile-error.ts";
 import type { CurrentConfiguration } from "../snapshot/current.ts";
-import type { Kind, RecordOf, Transaction } from "../store/store.ts";
+import type { Kind, RecordOf, Transaction, WriteOptions } from "../store/store.ts";
 import type { Caller } from "./operation.ts";
+
+/** For a write that may touch every record of a gateway, or all there are. */
+export const LONG_WRITE_MS = 30_000;
 
 export async function writeRecord<T extends { readonly id: string } | null>(
   current: CurrentConfiguration,
   { subject }: Pick<Caller, "subject">,
   work: (transaction: Transaction) => Promise<T>,
+  options: Pick<WriteOptions, "deadlineMs"> = {},
 ): Promise<T> {
   let writtenId: string | undefined;
   try {
@@ -18,7 +22,7 @@ export async function writeRecord<T extends { readonly id: string } | null>(
         writtenId = record?.id;
         return record;
       },
-      { subject },
+      { ...options, subject },
     );
   } catch (fault) {
     throw explainCompileFault(fault, ({ kind, id }) => (id === writtenId ? "" : `${kind}/${id}.`));

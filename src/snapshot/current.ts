@@ -1,4 +1,5 @@
 // The configuration in force: writes go through here, so that what is acknowledged is durable, compiled and in force.
+import { takeTurns } from "../base/turns.ts";
 import { PriceTable } from "../model/price.ts";
 import { NO_GATEWAY } from "../store/store.ts";
 import type {
@@ -24,9 +25,6 @@ import {
   type Snapshot,
   type SnapshotChanges,
 } from "./snapshot.ts";
-
-/** Of a write that changes many records, how many are compiled between two turns of the event loop. */
-const TURN_EVERY = 20;
 
 export class CurrentConfiguration {
   snapshot: Snapshot = EMPTY_SNAPSHOT;
@@ -154,9 +152,9 @@ export class CurrentConfiguration {
     const apiKeys = new Map<string, CompiledApiKey | null>();
     const blocks = new Map<string, StoredBlock | null>();
     let prices: PriceTable | null = null;
-    for (const [index, { gatewayId, apiKeyId, blockId }] of changed.entries()) {
-      // The embedded database answers without a turn of the event loop: requests must get theirs meanwhile.
-      if (index % TURN_EVERY === TURN_EVERY - 1) await new Promise(setImmediate);
+    const turn = takeTurns();
+    for (const { gatewayId, apiKeyId, blockId } of changed) {
+      await turn();
       if (apiKeyId !== null) apiKeys.set(apiKeyId, await loadApiKey(reader, apiKeyId));
       else if (blockId !== null) blocks.set(blockId, await reader.get("blocks", blockId));
       else if (gatewayId === NO_GATEWAY) prices = await loadPrices(reader);

@@ -1,6 +1,7 @@
 // Writes over SQL, with the references checked where no other write can come between, and every step noted.
+import { takeTurns } from "../base/turns.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
-import type { Query, Row } from "./database.ts";
+import type { Parameter, Query, Row } from "./database.ts";
 import { History } from "./history.ts";
 import { checkReferences, refuseWhileUsed } from "./references.ts";
 import { keepEnded, recordsAt, sameRow } from "./restore.ts";
@@ -15,6 +16,7 @@ const KINDS_IN_ORDER: readonly Kind[] = ["gateways", "upstreams", "services", "r
 export class SqlTransaction extends SqlReader implements Transaction {
   readonly history = new History();
   readonly #keptRevisions: number;
+  readonly #turn = takeTurns();
   /** Rows by kind and id as this transaction last saw them: what is read to be changed is not read twice. */
   readonly #seen = new Map<string, Row | null>();
 
@@ -105,7 +107,13 @@ export class SqlTransaction extends SqlReader implements Transaction {
     return row;
   }
 
+  protected override async rows(kind: Kind, clause: string, parameters: Parameter[] = []): Promise<Row[]> {
+    await this.#turn();
+    return super.rows(kind, clause, parameters);
+  }
+
   async #insertRow(kind: Kind, row: Row): Promise<void> {
+    await this.#turn();
     const columns = columnsOf(kind);
     const places = columns.map((_, index) => `$${index + 1}`).join(", ");
     await this.query(
@@ -117,6 +125,7 @@ export class SqlTransaction extends SqlReader implements Transaction {
   }
 
   async #updateRow(kind: Kind, before: Row, row: Row): Promise<void> {
+    await this.#turn();
     const columns = columnsOf(kind);
     const assignments = columns.map((column, index) => `${column} = $${index + 1}`).join(", ");
     await this.query(
@@ -128,6 +137,7 @@ export class SqlTransaction extends SqlReader implements Transaction {
   }
 
   async #deleteRow(kind: Kind, row: Row): Promise<void> {
+    await this.#turn();
     await this.query(`DELETE FROM ${kind} WHERE id = $1`, [row["id"] ?? null]);
     this.#note(kind, row, null);
     this.#noteChange(kind, row);

@@ -13,10 +13,7 @@ import { DocumentApplication, type AppliedChange } from "../apply-document.ts";
 import { taggedResponse } from "../etag.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 import { withoutFields } from "../record-fields.ts";
-import { explainCompileFault } from "../write.ts";
-
-/** A document may be about every record there is. */
-const APPLY_DEADLINE_MS = 30_000;
+import { explainCompileFault, LONG_WRITE_MS } from "../write.ts";
 
 const flag = z.enum(["true", "false"]).default("false");
 const applyQuery = z.strictObject({
@@ -66,7 +63,7 @@ export function addExportRoutes(table: RouteTable, current: CurrentConfiguration
         await application.apply(document);
         return application.changes;
       };
-      const options = { subject: caller.subject, action: "apply", deadlineMs: APPLY_DEADLINE_MS } as const;
+      const options = { subject: caller.subject, action: "apply", deadlineMs: LONG_WRITE_MS } as const;
       try {
         if (query.dry_run === "true") {
           // The key of a dry run opens nothing: it is not told.

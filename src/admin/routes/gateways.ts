@@ -7,11 +7,12 @@ import { withPluginIds } from "../../model/plugin-config.ts";
 import { READ_ONLY_FIELDS } from "../../model/record.ts";
 import { refuseUnknownFields, validate } from "../../model/validate.ts";
 import type { CurrentConfiguration } from "../../snapshot/current.ts";
+import type { Transaction } from "../../store/store.ts";
 import { readResponse, recordResponse, requireMatch } from "../etag.ts";
 import { listQuery, listResponse } from "../list-query.ts";
 import { addOperation, type Method, type RouteTable } from "../operation.ts";
 import { refuseReadOnly, timeOfChange, withoutFields } from "../record-fields.ts";
-import { requireGateway, writeRecord } from "../write.ts";
+import { LONG_WRITE_MS, requireGateway, writeRecord } from "../write.ts";
 
 const GATEWAY_EXAMPLE = {
   name: "acme",
@@ -134,12 +135,15 @@ export function addGatewayRoutes(table: RouteTable, current: CurrentConfiguratio
     answer: { status: 204, description: "Gone." },
     etag: "changed",
     handle: async ({ params, query, caller }) => {
-      await writeRecord(current, caller, async (transaction) => {
+      const cascade = query.cascade === "true";
+      const remove = async (transaction: Transaction) => {
         const gateway = await requireGateway(transaction, idOf(params));
         requireMatch(caller, showGateway(gateway));
-        await transaction.removeGateway(gateway.id, query.cascade === "true");
+        await transaction.removeGateway(gateway.id, cascade);
         return gateway;
-      });
+      };
+      // Every part goes into the log with it.
+      await writeRecord(current, caller, remove, cascade ? { deadlineMs: LONG_WRITE_MS } : {});
       return new Response(null, { status: 204 });
     },
   });

@@ -10,12 +10,10 @@ import { taggedResponse } from "../etag.ts";
 import { listResponse, pageQuery } from "../list-query.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 import { withoutFields } from "../record-fields.ts";
-import { explainCompileFault } from "../write.ts";
+import { explainCompileFault, LONG_WRITE_MS } from "../write.ts";
 
 /** A gateway deleted with all its keys, or a whole document applied, may be told in more lines than anybody reads. */
 const MAX_DIFF = 1000;
-/** A rollback may touch every record there is. */
-const ROLLBACK_DEADLINE_MS = 30_000;
 
 const revisionsQuery = pageQuery.extend({ gateway_id: z.string().optional() });
 
@@ -77,7 +75,7 @@ export function addRevisionRoutes(table: RouteTable, current: CurrentConfigurati
         subject: caller.subject,
         action: "rollback",
         name: `revision ${number}`,
-        deadlineMs: ROLLBACK_DEADLINE_MS,
+        deadlineMs: LONG_WRITE_MS,
       } as const;
       const rolledBack = current.commit((transaction) => transaction.restore(number), options);
       const { revision, value } = await rolledBack.catch((fault: unknown) => {
