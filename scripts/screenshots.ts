@@ -9,6 +9,8 @@ import { startGatehouseProcess, type GatehouseProcess } from "../test/support/ga
 const ROOT = join(import.meta.dir, "..");
 const OUT = join(ROOT, "screenshots");
 const IN_README = ["overview", "request", "playground"];
+/** A little smaller than a usual window, since the README shows them small. */
+const README_SCREEN = { name: "readme", width: 1120, height: 720 };
 
 /** Long enough for the charts to have something to show. */
 const TRAFFIC_SECONDS = Number(process.env["TRAFFIC_SECONDS"] ?? 60);
@@ -153,6 +155,9 @@ async function takePictures(ui: ConsoleSession, seeded: Seeded, suffix: string):
   await page.locator(".waterfall").waitFor();
   await take("playground");
   await open(`${at}/explain`, "explain");
+  await ui.button("Add header").click();
+  await page.getByLabel("Header 1").fill("X-GW-API-Key");
+  await page.getByLabel("Value 1").fill(seeded.keys[0] ?? "");
   await ui.button("Explain").click();
   await page.locator(".explained").waitFor();
   await take("explain");
@@ -186,9 +191,10 @@ try {
   await sendTraffic(gatehouse, seeded, TRAFFIC_SECONDS);
   mkdirSync(OUT, { recursive: true });
   mkdirSync(join(ROOT, "docs/images"), { recursive: true });
-  for (const screen of SCREENS) {
+  for (const screen of [README_SCREEN, ...SCREENS]) {
     for (const colorScheme of ["light", "dark"] as const) {
-      const suffix = `${screen.name === "desktop" ? "" : `-${screen.name}`}${colorScheme === "light" ? "" : "-dark"}`;
+      if (screen === README_SCREEN && colorScheme === "dark") continue;
+      const suffix = `-${screen.name}${colorScheme === "light" ? "" : "-dark"}`;
       const background = sendTraffic(gatehouse, seeded, 12);
       const ui = await openConsole(browser, gatehouse, screen, { colorScheme });
       await ui.page.screenshot({ path: join(OUT, `sign-in${suffix}.png`) });
@@ -200,7 +206,7 @@ try {
     }
   }
   for (const name of IN_README)
-    copyFileSync(join(OUT, `${name}.png`), join(ROOT, "docs/images", `console-${name}.png`));
+    copyFileSync(join(OUT, `${name}-readme.png`), join(ROOT, "docs/images", `console-${name}.png`));
 } finally {
   await browser.close();
   await Promise.all([fast.stop(), shaky.stop(), gatehouse.stop()]);

@@ -93,8 +93,8 @@ export function MapField(props: MapFieldProps): JSX.Element {
           />
         </div>
       ))}
-      <Button icon="add" kind="quiet" onClick={() => setRows([...rows, ["", ""]])}>
-        Add
+      <Button icon="add" onClick={() => setRows([...rows, ["", ""]])}>
+        Add {nameLabel.toLowerCase()}
       </Button>
     </FieldGroup>
   );

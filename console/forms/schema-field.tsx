@@ -210,7 +210,6 @@ function ListField({ form, at, label, schema, root, isRequired = false }: Schema
       ))}
       <Button
         icon="add"
-        kind="quiet"
         label={`Add to ${label.toLowerCase()}`}
         onClick={() =>
           form.set(at, [...items, startOf(item.schema, root) ?? (item.kind === "text" ? "" : null)])

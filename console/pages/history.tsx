@@ -110,7 +110,7 @@ export function HistoryPage(): JSX.Element {
 }
 
 export function describeRevision({ resource, name }: Revision): string {
-  if (resource === "configuration") return name ?? "everything";
+  if (resource === "configuration") return name ?? "the configuration";
   const kind = resource === "api_key" ? "API key" : resource.replaceAll("_", " ");
   return name === null ? kind : `${kind} “${name}”`;
 }

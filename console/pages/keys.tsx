@@ -8,19 +8,23 @@ import { Empty } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
+import { revision } from "../state/connection.ts";
 import { useLoad } from "../state/load.ts";
 import { Link, type PageParameters } from "../state/router.tsx";
 
 export function KeysPage({ parameters }: PageParameters): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
   const base = `/gateways/${gateway}/keys`;
-  const loaded = useLoad(async (signal) => {
-    const [keys, rules] = await Promise.all([
-      listKeys(gateway, signal),
-      listChildren(gateway, "rules", signal),
-    ]);
-    return { keys, rules };
-  }, []);
+  const loaded = useLoad(
+    async (signal) => {
+      const [keys, rules] = await Promise.all([
+        listKeys(gateway, signal),
+        listChildren(gateway, "rules", signal),
+      ]);
+      return { keys, rules };
+    },
+    [revision.value],
+  );
   const create = (
     <LinkButton to={`${base}/new`} kind="primary" icon="add">
       New API key

@@ -9,6 +9,7 @@ import { Empty } from "../components/notice.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
 import { ask, say } from "../state/dialogs.ts";
+import { revision } from "../state/connection.ts";
 import { useLoad } from "../state/load.ts";
 import { Link, type PageParameters } from "../state/router.tsx";
 
@@ -22,13 +23,16 @@ interface Placed {
 export function PluginsPage({ parameters }: PageParameters): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
   const base = `/gateways/${gateway}/plugins`;
-  const loaded = useLoad(async (signal) => {
-    const [answer, plugins] = await Promise.all([
-      call<Gateway>("GET", `/gateways/${gateway}`, { signal }),
-      listPlugins(signal),
-    ]);
-    return { answer, plugins };
-  }, []);
+  const loaded = useLoad(
+    async (signal) => {
+      const [answer, plugins] = await Promise.all([
+        call<Gateway>("GET", `/gateways/${gateway}`, { signal }),
+        listPlugins(signal),
+      ]);
+      return { answer, plugins };
+    },
+    [revision.value],
+  );
   const remove = async (
     { index, config }: Placed,
     { data, etag }: { data: Gateway; etag: string | null },

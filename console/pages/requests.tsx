@@ -193,46 +193,52 @@ function RequestTable({ records }: { readonly records: readonly RequestRecord[] 
       keyOf={({ request_id, time }) => request_id + time}
       isDense
       columns={[
-        { title: "Time", width: "92px", cell: ({ time }) => <Time at={time} /> },
+        { title: "Time", width: "90px", cell: ({ time }) => <Time at={time} /> },
         {
           title: "Request",
           kind: "main",
-          width: "21%",
+          width: "19%",
           cell: ({ request_id, method, path }) => (
             <button type="button" class="as-link" onClick={() => replaceSearch({ request: request_id })}>
               <span class="soft">{method}</span> {path}
             </button>
           ),
         },
-        { title: "Status", width: "20%", cell: (record) => <Status record={record} /> },
-        { title: "Target", width: "20%", cell: (record) => <Targets record={record} /> },
-        { title: "Model", cell: ({ model }) => model ?? <span class="soft">–</span> },
+        { title: "Status", width: "17%", cell: (record) => <Status record={record} /> },
+        { title: "Target", width: "15%", cell: (record) => <Targets record={record} /> },
+        { title: "Model", width: "10%", cell: ({ model }) => model ?? <span class="soft">–</span> },
         { title: "API key", cell: ({ api_key }) => api_key?.name ?? <span class="soft">none</span> },
         {
           title: "Tokens",
           kind: "number",
-          width: "66px",
+          width: "60px",
           cell: ({ tokens }) => (tokens === null ? "–" : formatCount(tokens.input + tokens.output)),
         },
         {
           title: "Cost",
           kind: "number",
-          width: "82px",
+          width: "78px",
           cell: ({ cost }) => (cost === null ? "–" : formatCost(cost)),
         },
-        { title: "Took", kind: "number", width: "78px", cell: ({ timings }) => formatMs(timings.total_ms) },
+        { title: "Took", kind: "number", width: "72px", cell: ({ timings }) => formatMs(timings.total_ms) },
       ]}
     />
   );
 }
 
 function Status({ record }: { readonly record: RequestRecord }): JSX.Element {
-  const { status, outcome, error_code } = record;
+  const { status, outcome, error_code, attempts } = record;
   const more = error_code ?? (outcome === "complete" ? null : outcome.replaceAll("_", " "));
   return (
     <>
       <Badge tone={toneOfStatus(status)}>{status}</Badge>
-      {more !== null && <span class="soft"> {more}</span>}
+      {attempts.length > 1 && <Badge tone="warning">failover</Badge>}
+      {more !== null && (
+        <span class="soft" title={more}>
+          {" "}
+          {more}
+        </span>
+      )}
     </>
   );
 }
@@ -241,11 +247,8 @@ function Status({ record }: { readonly record: RequestRecord }): JSX.Element {
 function Targets({ record }: { readonly record: RequestRecord }): JSX.Element {
   const { attempts, provider } = record;
   if (attempts.length <= 1) return <>{provider ?? <span class="soft">none</span>}</>;
-  return (
-    <>
-      {attempts.map((attempt) => attempt.provider).join(" → ")} <Badge tone="warning">failover</Badge>
-    </>
-  );
+  const way = attempts.map((attempt) => attempt.provider).join(" → ");
+  return <span title={way}>{way}</span>;
 }
 
 interface OpenedRequestProps {

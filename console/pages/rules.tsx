@@ -6,19 +6,23 @@ import { LinkButton } from "../components/button.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
+import { revision } from "../state/connection.ts";
 import { useLoad } from "../state/load.ts";
 import { Link, type PageParameters } from "../state/router.tsx";
 
 export function RulesPage({ parameters }: PageParameters): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
   const base = `/gateways/${gateway}`;
-  const loaded = useLoad(async (signal) => {
-    const [rules, services] = await Promise.all([
-      listChildren(gateway, "rules", signal),
-      listChildren(gateway, "services", signal),
-    ]);
-    return { rules, services };
-  }, []);
+  const loaded = useLoad(
+    async (signal) => {
+      const [rules, services] = await Promise.all([
+        listChildren(gateway, "rules", signal),
+        listChildren(gateway, "services", signal),
+      ]);
+      return { rules, services };
+    },
+    [revision.value],
+  );
   const create = (
     <LinkButton to={`${base}/rules/new`} kind="primary" icon="add">
       New rule

@@ -6,18 +6,22 @@ import { Empty } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
+import { revision } from "../state/connection.ts";
 import { useLoad } from "../state/load.ts";
 import { Link, type PageParameters } from "../state/router.tsx";
 
 export function ServicesPage({ parameters }: PageParameters): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
-  const loaded = useLoad(async (signal) => {
-    const [services, upstreams] = await Promise.all([
-      listChildren(gateway, "services", signal),
-      listChildren(gateway, "upstreams", signal),
-    ]);
-    return { services, upstreams };
-  }, []);
+  const loaded = useLoad(
+    async (signal) => {
+      const [services, upstreams] = await Promise.all([
+        listChildren(gateway, "services", signal),
+        listChildren(gateway, "upstreams", signal),
+      ]);
+      return { services, upstreams };
+    },
+    [revision.value],
+  );
   const base = `/gateways/${gateway}`;
   const create = (
     <LinkButton to={`${base}/services/new`} kind="primary" icon="add">

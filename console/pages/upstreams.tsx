@@ -6,13 +6,14 @@ import { Empty } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
+import { revision } from "../state/connection.ts";
 import { useLoad } from "../state/load.ts";
 import { Link, type PageParameters } from "../state/router.tsx";
 
 export function UpstreamsPage({ parameters }: PageParameters): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
   const base = `/gateways/${gateway}/upstreams`;
-  const loaded = useLoad((signal) => listChildren(gateway, "upstreams", signal), []);
+  const loaded = useLoad((signal) => listChildren(gateway, "upstreams", signal), [revision.value]);
   const create = (
     <LinkButton to={`${base}/new`} kind="primary" icon="add">
       New upstream

@@ -53,7 +53,7 @@ export async function sendChat(
     onProgress(progress);
   };
   try {
-    const response = await fetch(call.path, {
+    const response = await fetch(location.origin + call.path, {
       method: call.method,
       headers: call.headers,
       signal,
