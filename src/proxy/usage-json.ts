@@ -1,5 +1,7 @@
-// Finds the usage in a JSON answer without parsing the answer: only what follows the last "usage" is parsed.
-import { isJsonObject, type JsonObject } from "../base/json.ts";
+// Finds the usage in a JSON answer without parsing the answer: only what follows the last "usage" is looked at.
+import { isJsonObject } from "../base/json.ts";
+import type { TokenCounts } from "./usage.ts";
+import { walkUsage } from "./usage-walk.ts";
 
 const KEY = Buffer.from('"usage"');
 /** An answer with so many of them is parsed after all: each one more would cost another look at what follows it. */
@@ -15,17 +17,19 @@ const { indexOf, lastIndexOf, toString } = Buffer.prototype as {
 };
 
 /**
- * The `usage` object of the answer, or null. Its numbers are right; texts in it are not decoded.
+ * The counts in the `usage` object of the answer, or null. Only numbers are right; texts in it are not decoded.
  *
  * In valid JSON a quote without a backslash before it begins or ends a string, and a string that ended is never followed
  * by a letter: so the bytes found are a string of their own. What follows it closes an object that is opened just
  * before it if and only if it is a key of the outermost object; so `body` may even lack its beginning.
  */
-export function usageInJson(body: Uint8Array): JsonObject | null {
+export function usageInJson(body: Uint8Array): TokenCounts | null {
   let at = lastIndexOf.call(body, KEY, body.byteLength);
   for (let candidates = 0; at > 0; candidates++) {
     if (candidates === MAX_CANDIDATES) return usageOf(parse(textFrom(body, 0)));
     if (body[at - 1] !== BACKSLASH) {
+      const counts = walkUsage(body, at + KEY.byteLength);
+      if (counts !== null) return counts;
       const end = parse(`{${textFrom(body, at)}`);
       if (end !== null) return usageOf(end);
     }
@@ -38,7 +42,7 @@ function textFrom(body: Uint8Array, from: number): string {
   return toString.call(body, "latin1", from, body.byteLength);
 }
 
-function usageOf(value: unknown): JsonObject | null {
+function usageOf(value: unknown): TokenCounts | null {
   const usage = isJsonObject(value) ? value["usage"] : null;
   return isJsonObject(usage) ? usage : null;
 }

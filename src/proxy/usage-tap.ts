@@ -2,8 +2,7 @@
 // gateway asked for it.
 import type { IncomingAnswer } from "../upstream/incoming-answer.ts";
 import type { Answer } from "./answer.ts";
-import type { JsonObject } from "../base/json.ts";
-import { ToldUsage, toUsage, type Usage } from "./usage.ts";
+import { ToldUsage, toUsage, type TokenCounts, type Usage } from "./usage.ts";
 import { decodeWhole, encodingOf, StreamRecoder, type Encoding } from "./usage-encoding.ts";
 import { usageInJson } from "./usage-json.ts";
 import { StreamUsage } from "./usage-stream.ts";
@@ -58,7 +57,7 @@ export function usageOfWhole({ response, body, isDecoded }: Answer): Usage | nul
   return usage === null ? null : toUsage(usage);
 }
 
-function usageInEncoded(body: Uint8Array, response: IncomingAnswer): JsonObject | null {
+function usageInEncoded(body: Uint8Array, response: IncomingAnswer): TokenCounts | null {
   const encoding = encodingOf(response.headers.get("content-encoding")) ?? null;
   const decoded = encoding === null ? null : decodeWhole(body, encoding);
   return decoded !== null && isObject(decoded) ? usageInJson(decoded) : null;

@@ -8,7 +8,8 @@ export interface Usage {
   readonly isPartial: boolean;
 }
 
-const COUNTS = [
+/** What providers call their counts, in either wire format. */
+export const COUNTS = [
   "prompt_tokens",
   "completion_tokens",
   "total_tokens",
@@ -18,14 +19,17 @@ const COUNTS = [
   "cache_creation_input_tokens",
 ] as const;
 
+/** As they were told: whatever is no count is none. */
+export type TokenCounts = Readonly<Partial<Record<(typeof COUNTS)[number], unknown>>>;
+
 /** No answer is that long: a larger number is a mistake, and would spoil every sum it is added to. */
 const MAX_TOKENS = 1e12;
 
 /** The usage of a complete answer, from its `usage` object; null where that tells of no tokens. */
-export function toUsage(usage: JsonObject, isPartial = false): Usage | null {
-  const prompt = countOf(usage["prompt_tokens"]) ?? messageInputOf(usage);
-  const answered = countOf(usage["completion_tokens"]) ?? countOf(usage["output_tokens"]);
-  const total = countOf(usage["total_tokens"]);
+export function toUsage(usage: TokenCounts, isPartial = false): Usage | null {
+  const prompt = countOf(usage.prompt_tokens) ?? messageInputOf(usage);
+  const answered = countOf(usage.completion_tokens) ?? countOf(usage.output_tokens);
+  const total = countOf(usage.total_tokens);
   if (prompt === null && answered === null && total === null) return null;
   const inputTokens = prompt ?? 0;
   // Some providers leave reasoning out of the completion and count it only into the total.
@@ -34,10 +38,10 @@ export function toUsage(usage: JsonObject, isPartial = false): Usage | null {
 }
 
 /** One format counts cached input within the prompt, the other apart from it. */
-function messageInputOf(usage: JsonObject): number | null {
-  const input = countOf(usage["input_tokens"]);
-  const read = countOf(usage["cache_read_input_tokens"]);
-  const written = countOf(usage["cache_creation_input_tokens"]);
+function messageInputOf(usage: TokenCounts): number | null {
+  const input = countOf(usage.input_tokens);
+  const read = countOf(usage.cache_read_input_tokens);
+  const written = countOf(usage.cache_creation_input_tokens);
   if (input === null && read === null && written === null) return null;
   return (input ?? 0) + (read ?? 0) + (written ?? 0);
 }
