@@ -102,6 +102,67 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
     expect(await one.store.revision()).toBe(5);
   });
 
+  test("a write of several gateways and keys is in force as a whole, here and in another node", async () => {
+    const url = await createEmpty();
+    const [one, two] = [await started(url), await started(url)];
+    const [first, second] = [gatewayRecord({ name: "first" }), gatewayRecord({ name: "second" })];
+    const key = apiKeyRecord(first.id);
+    const { revision } = await one.current.commit(async (tx) => {
+      await tx.insert("gateways", first);
+      await tx.insert("api_keys", key);
+      await tx.insert("gateways", second);
+    });
+    expect(revision).toBe(1);
+    await two.current.refresh();
+    for (const node of [one, two]) {
+      expect(names(node)).toEqual(["first", "second"]);
+      expect(node.current.snapshot.apiKeysByHash.get(key.hash)?.id).toBe(key.id);
+    }
+    await one.current.write(async (tx) => {
+      await tx.removeGateway(first.id, true);
+      await tx.update("gateways", { ...second, name: "changed" });
+    });
+    await two.current.refresh();
+    for (const node of [one, two]) {
+      expect(names(node)).toEqual(["changed"]);
+      expect(node.current.snapshot.apiKeysById.size).toBe(0);
+    }
+    await one.current.commit((tx) => tx.restore(1), { action: "rollback" });
+    await two.current.refresh();
+    for (const node of [one, two]) {
+      expect(names(node)).toEqual(["first", "second"]);
+      expect(node.current.snapshot.apiKeysByHash.get(key.hash)?.id).toBe(key.id);
+    }
+  });
+
+  test("a write that changes nothing leaves all as it is", async () => {
+    const one = await started(await createEmpty());
+    const before = one.current.snapshot;
+    expect(await one.current.commit(() => Promise.resolve("nothing"))).toEqual({
+      value: "nothing",
+      revision: 0,
+      changes: [],
+    });
+    expect(one.current.snapshot).toBe(before);
+  });
+
+  test("what is tried out is compiled, told and undone", async () => {
+    const one = await started(await createEmpty());
+    const before = one.current.snapshot;
+    const gateway = gatewayRecord();
+    const tried = await one.current.tryOut(async (tx) => {
+      await tx.insert("gateways", gateway);
+      return (await tx.gatewayParts(gateway.id))?.gateway.id;
+    });
+    expect(tried).toBe(gateway.id);
+    expect(one.current.snapshot).toBe(before);
+    expect(await one.store.revision()).toBe(0);
+    expect(await one.store.get("gateways", gateway.id)).toBeNull();
+    const bad = { ...gateway, required_plugins: [UNKNOWN_PLUGIN] };
+    const fault = one.current.tryOut((tx) => tx.insert("gateways", bad));
+    expect(await fault.catch((reason: unknown) => reason)).toBeInstanceOf(CompileError);
+  });
+
   test("a rule is in force with its upstream while it is active", async () => {
     const url = await createEmpty();
     const one = await started(url);

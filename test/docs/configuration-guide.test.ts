@@ -1,0 +1,70 @@
+// The guide to the configuration as code works as written: its document is checked and applied, its commands are pasted.
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  startGatehouseProcess,
+  temporaryDirectory,
+  TEST_SECRET,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+
+setDefaultTimeout(60_000);
+
+const ROOT = join(import.meta.dir, "../..");
+const GUIDE = readFileSync(join(ROOT, "docs/guides/configuration-as-code.md"), "utf8");
+const blocksIn = (language: string) =>
+  [...GUIDE.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))].map(([, code = ""]) => code);
+
+const folder = temporaryDirectory();
+let gatehouse: GatehouseProcess;
+beforeAll(async () => {
+  for (const part of ["bin", "scripts"]) symlinkSync(join(ROOT, part), join(folder, part));
+  gatehouse = await startGatehouseProcess();
+});
+afterAll(async () => {
+  await gatehouse.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function paste(script: string): Promise<string> {
+  const here = script.replaceAll("http://127.0.0.1:8080", gatehouse.adminUrl);
+  const shell = Bun.spawn(["bash", "-c", `set -eu\n${here}`], {
+    cwd: folder,
+    env: {
+      PATH: process.env["PATH"],
+      SERVER_SECRET_KEY: TEST_SECRET,
+      GATEHOUSE_URL: gatehouse.adminUrl,
+      OPENAI_API_KEY: "sk-of-the-guide-0123456789",
+    },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err, code] = await Promise.all([shell.stdout.text(), shell.stderr.text(), shell.exited]);
+  expect({ script, code, err }).toEqual({ script, code: 0, err: "" });
+  return out;
+}
+
+test("the guide's document and commands work as written", async () => {
+  const [exportIt = "", checkIt = "", applyIt = "", lookBack = "", ...others] = blocksIn("sh");
+  const [document = "", ...otherDocuments] = blocksIn("yaml");
+  expect([...others, ...otherDocuments]).toEqual([]);
+
+  await paste(exportIt);
+  const file = join(folder, "gatehouse.yaml");
+  expect(readFileSync(file, "utf8")).toContain("gateways: []");
+  writeFileSync(file, document);
+  expect(await paste(checkIt)).toBe("gatehouse.yaml: no faults in 1 gateway\n");
+  const applied = await paste(applyIt);
+  expect(applied).toContain("+ rule acme / chat");
+  expect(applied).toContain("Applied as revision 1.");
+  expect((await gatehouse.api("GET", "/gateways")).body.gateways[0]).toMatchObject({
+    name: "acme",
+    subdomain: "acme",
+  });
+  await gatehouse.api("POST", "/gateways", { name: "by mistake" });
+  const told = await paste(lookBack);
+  expect(told).toContain('"action":"apply","resource":"configuration"');
+  expect(told).toEndWith('{"revision":3,"not_undone":[]}');
+  expect((await gatehouse.api("GET", "/gateways")).body.count).toBe(1);
+});
