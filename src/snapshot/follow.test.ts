@@ -14,6 +14,7 @@ async function waitWith(chance: number, refresh: () => Promise<void>): Promise<n
   const looks: number[] = [];
   const stop = new AbortController();
   const current = {
+    store: { onAnnouncement: () => undefined },
     refresh: () => {
       looks.push(performance.now());
       if (looks.length === 2) stop.abort();
@@ -38,3 +39,24 @@ test.each([
   },
   30_000,
 );
+
+test("an announcement is looked at without waiting", async () => {
+  spyOn(Math, "random").mockReturnValue(0.999);
+  let announce: () => void = () => undefined;
+  let looks = 0;
+  const stop = new AbortController();
+  const current = {
+    store: { onAnnouncement: (hear: () => void) => (announce = hear) },
+    refresh: () => {
+      // Each look is followed by an announcement, one of them while it still runs.
+      if (++looks === 20) stop.abort();
+      else if (looks % 2 === 0) announce();
+      else setTimeout(announce, 1);
+      return Promise.resolve();
+    },
+  } as unknown as CurrentConfiguration;
+  const startedAt = performance.now();
+  await followStore(current, new Health(), log, stop.signal);
+  // Polling alone would take ten seconds.
+  expect(performance.now() - startedAt).toBeLessThan(5000);
+});

@@ -6,7 +6,10 @@ import type { CurrentConfiguration } from "./current.ts";
 
 const POLL_MS = 400;
 
-/** Polls, and looks at once when the store announces something, until `signal` aborts. Only a store that refuses this process for good ends it with an error. */
+/**
+ * Polls, and looks at once when the store announces something, until `signal` aborts. Only a store that refuses this
+ * process for good ends it with an error.
+ */
 export async function followStore(
   current: CurrentConfiguration,
   health: Health,
