@@ -50,7 +50,8 @@ const MAX_HEADERS = 256;
 export function parseHead(text: string, method: string): AnswerHead {
   let end = lineEnd(text, 0);
   const [line, minor, code] = STATUS_LINE.exec(text.slice(0, end)) ?? [];
-  if (line === undefined) throw new MalformedAnswer("the status line is not one");
+  if (line === undefined || CONTROL.test(text.slice(0, end)))
+    throw new MalformedAnswer("the status line is not one");
   const headers = new AnswerHeaders();
   let length: number | null = null;
   let coding: string | null = null;
