@@ -114,7 +114,7 @@ describe("the command line", () => {
   const end = (env: Record<string, string>, args: string[] = ["serve"]) => {
     const run = Bun.spawnSync([LAUNCHER, ...args], {
       cwd: "/tmp",
-      timeout: 5000,
+      timeout: 20_000,
       env: {
         PATH: process.env["PATH"],
         ADMIN_PORT: "0",
