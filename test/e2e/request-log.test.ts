@@ -139,10 +139,14 @@ describe("a record", () => {
   });
 
   test("of a stream that broke off, and of a provider that is not there", async () => {
-    const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
-    provider.behave({ cutAfterChunks: 2, chunkDelayMs: 0 });
-    await (await postChat(gatehouse, route, { body: STREAMED_CHAT })).text().catch(() => null);
-    provider.reset();
+    const breaking = await startFakeProvider();
+    const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(breaking)] } });
+    breaking.behave({ stallAfterChunks: 2 });
+    const reader = (await postChat(gatehouse, route, { body: STREAMED_CHAT })).body?.getReader();
+    await reader?.read();
+    // The client has a part of it by now.
+    await breaking.stop();
+    await waitFor(async () => ((await reader?.read().catch(() => null))?.value === undefined ? true : null));
     expect(await newest(route)).toMatchObject({
       status: 200,
       outcome: "incomplete",
