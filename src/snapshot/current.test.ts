@@ -1,6 +1,7 @@
 // The configuration in force over real databases: bad never replaces good, a write is in force when it resolves,
 // and nodes on one database follow each other.
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { z } from "zod";
 import {
   apiKeyRecord,
   ENCRYPTION_SECRET,
@@ -21,7 +22,11 @@ import type { ConsistentView, Store, Transaction } from "../store/store.ts";
 import { Health } from "../telemetry/health.ts";
 import { createLog } from "../telemetry/log.ts";
 import { CompileError } from "./compile-error.ts";
+import type { CompileContext } from "./compile.ts";
 import { CurrentConfiguration } from "./current.ts";
+
+// The first test over PostgreSQL waits for its server.
+setDefaultTimeout(60_000);
 
 const opened: Store[] = [];
 afterEach(async () => {
@@ -33,6 +38,7 @@ interface Node {
   readonly health: Health;
   readonly store: Store;
   readonly logged: string[];
+  readonly context: CompileContext;
 }
 
 function node(url: string, wrap: (store: Store) => Store = (store) => store): Node {
@@ -42,7 +48,8 @@ function node(url: string, wrap: (store: Store) => Store = (store) => store): No
   const logged: string[] = [];
   const log = createLog({ level: "info", format: "json" }, { write: (line) => void logged.push(line) });
   const context = compileContext();
-  return { current: new CurrentConfiguration(wrap(store), context, health, log), health, store, logged };
+  const current = new CurrentConfiguration(wrap(store), context, health, log);
+  return { current, health, store, logged, context };
 }
 
 async function started(url: string): Promise<Node> {
@@ -161,6 +168,29 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
     const bad = { ...gateway, required_plugins: [UNKNOWN_PLUGIN] };
     const fault = one.current.tryOut((tx) => tx.insert("gateways", bad));
     expect(await fault.catch((reason: unknown) => reason)).toBeInstanceOf(CompileError);
+  });
+
+  test("plugin instances of a gateway that never came to be are let go", async () => {
+    const one = await started(await createEmpty());
+    let made = 0;
+    one.context.plugins.register({
+      name: "counted",
+      description: "",
+      stages: ["pre_request"],
+      settings: z.object({}),
+      create: () => ({ pre_request: () => undefined, made: ++made }),
+    });
+    const counted = { ...UNKNOWN_PLUGIN, name: "counted" };
+    const gateway = gatewayRecord({ required_plugins: [counted] });
+    await one.current.tryOut((tx) => tx.insert("gateways", gateway));
+    const bad = { ...gateway, required_plugins: [counted, { ...UNKNOWN_PLUGIN, id: "other" }] };
+    await one.current.write((tx) => tx.insert("gateways", bad)).catch(() => undefined);
+    await one.current.write((tx) => tx.insert("gateways", gateway));
+    expect(made).toBe(3);
+    // One that is there keeps its own.
+    await one.current.tryOut((tx) => tx.update("gateways", { ...gateway, name: "tried" }));
+    await one.current.write((tx) => tx.update("gateways", gateway));
+    expect(made).toBe(3);
   });
 
   test("a rule is in force with its upstream while it is active", async () => {

@@ -13,7 +13,7 @@ export interface PastRecord {
   readonly id: string;
   /** As it was at that revision; null: it was not there. */
   readonly row: Row | null;
-  /** The last row that the log tells of, for a record that is gone by now. */
+  /** For a record that is gone by now: as it was when it went. */
   readonly latest: Row | null;
 }
 
@@ -29,10 +29,10 @@ export async function recordsAt(query: Query, revision: number, kept: number): P
     for (const { number, records: text } of rows) {
       last = Number(number);
       if (typeof text !== "string") throw unknownRevision(revision, "was written before history was kept");
-      for (const { kind, id, before, after } of JSON.parse(text) as HistoryEntry[]) {
+      for (const { kind, id, before } of JSON.parse(text) as HistoryEntry[]) {
         if (kind === "blocks") continue;
         const known = records.get(`${kind}/${id}`) ?? { kind, id, row: before, latest: null };
-        known.latest = after ?? before;
+        known.latest = before;
         records.set(`${kind}/${id}`, known);
       }
     }

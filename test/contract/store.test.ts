@@ -1,5 +1,5 @@
 // Runs the contract of the Store over SQLite and over PostgreSQL.
-import { afterEach, describe } from "bun:test";
+import { afterEach, describe, setDefaultTimeout } from "bun:test";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { closeOpened, type StoreMaker } from "./store-fixture.ts";
 import { describeStoreHistory } from "./store-history.contract.ts";
@@ -17,6 +17,8 @@ const postgres: StoreMaker = {
   createEmpty: async () => (await sharedPostgres()).createDatabase(),
 };
 
+// The first test over PostgreSQL waits for its server.
+setDefaultTimeout(60_000);
 afterEach(closeOpened);
 
 for (const maker of [sqlite, postgres]) {

@@ -1,0 +1,51 @@
+// Targets of a document continue those that are stored, the surest first.
+import { expect, test } from "bun:test";
+import { targetRecord } from "../../test/contract/store-records.ts";
+import { maskSecret, type Target } from "../model/target.ts";
+import { withTargetIds } from "./document-targets.ts";
+
+const withKey = (id: string, header_value: string, fields: Partial<Target> = {}) =>
+  targetRecord({ id, credentials: { header_name: "Authorization", header_value }, ...fields });
+const [FIRST, SECOND] = ["sk-first-0123456789", "sk-second-012345abcd"];
+const stored = [
+  withKey("a", FIRST),
+  withKey("b", SECOND),
+  targetRecord({ id: "c", base_url: "https://c.example" }),
+];
+
+/** A target as a document has it: without its id, and masked or not. */
+function wanted(target: Target, fields: Partial<Target> = {}) {
+  const { id, ...rest } = { ...target, ...fields };
+  expect(id).toBeString();
+  return rest;
+}
+const masked = (target: Target, mask?: string) => {
+  const { header_name, header_value } = target.credentials!;
+  return wanted(target, { credentials: { header_name, header_value: mask ?? maskSecret(header_value) } });
+};
+const idsOf = (targets: Parameters<typeof withTargetIds>[0]) =>
+  withTargetIds(targets, stored).map(({ id }) => id);
+
+test("in any order, with their credentials or their masks", () => {
+  const [a, b, c] = stored as [Target, Target, Target];
+  expect(idsOf([wanted(a), wanted(b), wanted(c)])).toEqual(["a", "b", "c"]);
+  expect(idsOf([masked(b), wanted(c), masked(a)])).toEqual(["b", "c", "a"]);
+  expect(idsOf([wanted(b), masked(a)])).toEqual(["b", "a"]);
+});
+
+test("the surest first, then what is most like it; a stored one once only", () => {
+  const [a, b, c] = stored as [Target, Target, Target];
+  // The first has changed, the second has not: it must not be taken by the first.
+  expect(idsOf([wanted(b, { weight: 9 }), wanted(a)])).toEqual(["b", "a"]);
+  expect(idsOf([wanted(c, { models: ["m"] })])).toEqual(["c"]);
+  expect(idsOf([wanted(c, { base_url: "https://other.example" })])).toEqual(["a"]);
+  expect(idsOf([wanted(a, { provider: "mistral" })])).toEqual([undefined]);
+  expect(idsOf([wanted(a), wanted(a), wanted(a), wanted(a)])).toEqual(["a", "b", "c", undefined]);
+});
+
+test("a secret of which not even the mask could be written is the stored one", () => {
+  const [a, b] = stored as [Target, Target, Target];
+  const [first, second] = withTargetIds([masked(a, "***"), masked(b, "***")], stored);
+  expect(first?.credentials?.header_value).toBe(maskSecret(FIRST));
+  expect(second?.credentials?.header_value).toBe(maskSecret(SECOND));
+});
