@@ -103,6 +103,8 @@ function optionsFor(
         ...axis,
         size: 24,
         space: 70,
+        // Less than a minute would write the same label twice.
+        incrs: [60, 120, 300, 600, 1800, 3600],
         values: (_: uPlot, ticks: number[]) => ticks.map((tick) => minute.format(tick * 1000)),
       },
       { ...axis, size: 58, values: (_: uPlot, ticks: number[]) => ticks.map((tick) => format(tick)) },

@@ -135,8 +135,8 @@ function Playground({ gateway, around, onKey }: PlaygroundProps): JSX.Element {
               placeholder="the target's default"
             />
             <NumberField form={form} at="maxTokens" label="At most" unit="tokens" placeholder="no limit" />
-            <CheckField form={form} at="isStreamed" label="Stream the answer" />
           </div>
+          <CheckField form={form} at="isStreamed" label="Stream the answer" />
           <div class="actions">
             <Button submit kind="primary" icon="playground" isBusy={isRunning}>
               Send
@@ -144,9 +144,9 @@ function Playground({ gateway, around, onKey }: PlaygroundProps): JSX.Element {
             {isRunning && <Button onClick={() => abort.current?.abort()}>Stop</Button>}
           </div>
         </div>
-        <Snippets chat={chat} />
       </form>
       <ChatAnswer progress={progress} record={record} isRunning={isRunning} />
+      <Snippets chat={chat} />
     </div>
   );
 }
