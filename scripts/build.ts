@@ -2,6 +2,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { embeddedConsole } from "./build-console.ts";
 
 const ROOT = join(import.meta.dir, "..");
 
@@ -12,6 +13,8 @@ const { values } = parseArgs({
 const startedAt = performance.now();
 const built = await Bun.build({
   entrypoints: [join(ROOT, "src/cli/main.ts")],
+  // The console is built now: the executable has no sources to build it from.
+  files: await embeddedConsole(),
   compile: {
     outfile: values.outfile,
     ...(values.target !== undefined && { target: values.target as Bun.Build.CompileTarget }),

@@ -87,6 +87,13 @@ describe("the executable", () => {
     expect((await fetch(`${gatehouse.adminUrl}/api/openapi.json`)).status).toBe(200);
   });
 
+  test("has the console with it, built", async () => {
+    const page = await (await fetch(`${gatehouse.adminUrl}/console`)).text();
+    const files = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? "");
+    expect(files.filter((file) => /\.(js|css)$/.test(file))).toHaveLength(2);
+    for (const file of files) expect((await fetch(gatehouse.adminUrl + file)).status).toBe(200);
+  });
+
   test("loads custom plugins that import gatehouse/sdk, and takes up their changes", async () => {
     const route = await seedRoute(gatehouse, {
       gateway: { required_plugins: [{ name: "sign", stage: "pre_request" }] },
