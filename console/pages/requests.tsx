@@ -13,6 +13,7 @@ import { RequestDetail } from "../components/request-detail.tsx";
 import { Table } from "../components/table.tsx";
 import { formatCost, formatCount, formatMs, Time } from "../components/time.tsx";
 import { Filter } from "../forms/filter.tsx";
+import { connection } from "../state/connection.ts";
 import { useLiveRequests } from "../state/live-requests.ts";
 import { useLoad } from "../state/load.ts";
 import { place, replaceSearch, type PageParameters } from "../state/router.tsx";
@@ -39,7 +40,11 @@ export function RequestsPage({ parameters }: PageParameters): JSX.Element {
       about="Every request of this gateway as it ends, the newest first."
       actions={
         <>
-          <LiveState isLive={live.isLive} isPaused={isPaused} waiting={live.waiting} />
+          <LiveState
+            isLive={live.isLive && connection.value.state !== "away"}
+            isPaused={isPaused}
+            waiting={live.waiting}
+          />
           <Button
             icon={isPaused ? "playground" : "pause"}
             isPressed={isPaused}

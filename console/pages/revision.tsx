@@ -29,7 +29,12 @@ export function RevisionPage({ parameters }: PageParameters): JSX.Element {
       },
     });
     if (!isDone) return;
-    say(`Rolled back to revision ${id}, as revision ${made.revision}.`);
+    const isSame = made.revision === inForce.value;
+    say(
+      isSame
+        ? `Nothing differs from revision ${id}; nothing was changed.`
+        : `Rolled back to revision ${id}, as revision ${made.revision}.`,
+    );
     // What was ended for safety's sake stays ended; nobody shall wonder why a key does not work again.
     for (const { name, reason } of made.not_undone) say(`The API key “${name}” stays ${reason}.`);
     inForce.value = made.revision;

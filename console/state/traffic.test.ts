@@ -37,6 +37,12 @@ test("nothing is told of times when nothing came", () => {
   expect(summarize([point(3, {})], 60)).toMatchObject({ requests: 0, p50: null, p99: null, firstByte: null });
 });
 
+test("what is not told yet, or no more, is no fall to nothing", () => {
+  const old = [point(100, { requests: 3 }), point(90, { requests: 5 })];
+  expect(linesOf(old, 10).requests.at(-1)).toBe(5);
+  expect(summarize(old, 60).requests).toBe(8);
+});
+
 test("every second has a place, and ones without a point had no requests", () => {
   const lines = linesOf([point(7, { requests: 2, p50_ms: 5 }), point(3, { requests: 4, p50_ms: 6 })], 10);
   expect(lines.times).toHaveLength(10);

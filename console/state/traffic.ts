@@ -19,7 +19,7 @@ export interface TrafficSummary {
 
 /** Of the last `seconds`; refusals of all points. */
 export function summarize(points: readonly TrafficPoint[], seconds: number): TrafficSummary {
-  const newest = Math.max(Date.now(), ...points.slice(-1).map(({ time }) => Date.parse(time)));
+  const newest = newestOf(points) * 1000;
   const recent = points.filter(({ time }) => Date.parse(time) > newest - seconds * 1000);
   const sum = (of: (point: TrafficPoint) => number) => recent.reduce((total, point) => total + of(point), 0);
   const refused: Record<string, number> = {};
@@ -55,8 +55,11 @@ function weighted(
   return weight === 0 ? null : total / weight;
 }
 
-/** How late the newest point may be without the line falling to zero. */
-const LATE_SECONDS = 3;
+/** The last second that is told. What came after it is not known, which is not the same as nothing. */
+function newestOf(points: readonly TrafficPoint[]): number {
+  const last = points.at(-1);
+  return Math.floor((last === undefined ? Date.now() : Date.parse(last.time)) / 1000);
+}
 
 type Line = readonly (number | null)[];
 
@@ -75,8 +78,7 @@ export interface TrafficLines {
 /** A value for every second: a second without a point had no requests, and no times to tell. */
 export function linesOf(points: readonly TrafficPoint[], seconds: number): TrafficLines {
   const bySecond = new Map(points.map((point) => [Math.floor(Date.parse(point.time) / 1000), point]));
-  // The running second is not over, and the last one may not be told yet: neither is a fall to nothing.
-  const last = Math.max(Math.floor(Date.now() / 1000) - LATE_SECONDS, ...bySecond.keys());
+  const last = newestOf(points);
   const times = Array.from({ length: seconds }, (_, index) => last - seconds + 1 + index);
   const line = (of: (point: TrafficPoint) => number | null, otherwise: number | null): Line =>
     times.map((time) => {
