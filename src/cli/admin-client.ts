@@ -1,4 +1,5 @@
 // The Admin API as the commands use it: the address, the token, and every failure as one line that names the mend.
+import { userInfo } from "node:os";
 import type { ErrorDetail } from "../base/errors.ts";
 import { mintToken, requireServerSecret } from "./mint-token.ts";
 import { UsageError } from "./command.ts";
@@ -45,7 +46,7 @@ export async function adminClient(flags: AdminClientFlags): Promise<AdminClient>
   const token =
     flags.token ??
     nonEmpty(process.env["GATEHOUSE_TOKEN"]) ??
-    (await mintToken(requireServerSecret(mend), TOKEN_SECONDS));
+    (await mintToken(requireServerSecret(mend), TOKEN_SECONDS, `cli:${userName()}`));
   const send = async (method: string, path: string, accept: string, body?: unknown): Promise<string> => {
     const response = await reach(url, `/api/v1${path}`, {
       method,
@@ -106,6 +107,15 @@ function refusal(status: number, text: string, url: string): Error {
   return new Error(
     `${url} answered ${status}, which is not the word of a Gatehouse Admin API; give its address with --url`,
   );
+}
+
+/** Who is at the terminal, for the history of changes. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return "unknown"; // a container's user may have no entry
+  }
 }
 
 function nonEmpty(text: string | undefined): string | undefined {

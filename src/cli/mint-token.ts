@@ -4,9 +4,9 @@ import { findServerSecret } from "../base/server-secret.ts";
 import { readSettings } from "../base/settings.ts";
 import { UsageError } from "./command.ts";
 
-export function mintToken(secret: string, seconds: number): Promise<string> {
+export function mintToken(secret: string, seconds: number, subject = "admin"): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
-  return new SignJWT({ sub: "admin" })
+  return new SignJWT({ sub: subject })
     .setProtectedHeader({ alg: "HS256", typ: "JWT" })
     .setIssuedAt(now)
     .setExpirationTime(now + seconds)

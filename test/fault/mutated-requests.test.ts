@@ -1,6 +1,6 @@
 // Mutated requests in numbers, over raw sockets: the process lives, every request that a client was answered for became
-// exactly one request of the provider, and the provider got none besides. GATEHOUSE_MUTANTS=200000 is the full run;
-// GATEHOUSE_SEED repeats one.
+// exactly one request of the provider, and the provider got none besides. GATEHOUSE_LONG=1 is the full run;
+// GATEHOUSE_MUTANTS sets the number, GATEHOUSE_SEED repeats a run.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { seedRoute } from "../support/proxy-fixtures.ts";
@@ -8,7 +8,10 @@ import { mutatedRequest, randomFrom } from "./request-mutations.ts";
 import { startRecordingUpstream, type RecordingUpstream } from "./recording-upstream.ts";
 import { complaints } from "./process-watch.ts";
 
-const MUTANTS = Number(process.env["GATEHOUSE_MUTANTS"] ?? 2000);
+const SHORT_RUN = 2000;
+const LONG_RUN = 200_000;
+const isLong = process.env["GATEHOUSE_LONG"] === "1";
+const MUTANTS = Number(process.env["GATEHOUSE_MUTANTS"] ?? (isLong ? LONG_RUN : SHORT_RUN));
 const SEED = Number(process.env["GATEHOUSE_SEED"] ?? Math.floor(Math.random() * 1e9));
 const BATCH = 200;
 const PATH = "/mutants";
@@ -142,7 +145,7 @@ test(
     // The run is worth nothing if all were accepted, or none.
     expect(statuses["200"]).toBeGreaterThan(MUTANTS / 50);
     expect(statuses["400"]).toBeGreaterThan(MUTANTS / 10);
-    if (MUTANTS > 2000) process.stdout.write(`seed ${SEED}: ${JSON.stringify(statuses)}\n`);
+    if (MUTANTS > SHORT_RUN) process.stdout.write(`seed ${SEED}: ${JSON.stringify(statuses)}\n`);
   },
   DEADLINE_MS,
 );

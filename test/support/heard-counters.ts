@@ -9,6 +9,8 @@ const lostSoFar = (nodes: readonly GatehouseProcess[]): Promise<string[]> =>
     }),
   );
 
+const MOST_ATTEMPTS = 12;
+
 /** Until this process says that its counters are in that state. */
 export const untilCounters = (node: GatehouseProcess, state: string, deadlineMs = 5000): Promise<boolean> =>
   waitFor(async () => {
@@ -30,7 +32,7 @@ export async function whileHeard<T>(
   for (let attempt = 1; ; attempt++) {
     const before = await lostSoFar(nodes);
     const outcome = await act(attempt);
-    if (attempt === 5 || Bun.deepEquals(before, await lostSoFar(nodes))) return outcome;
+    if (attempt === MOST_ATTEMPTS || Bun.deepEquals(before, await lostSoFar(nodes))) return outcome;
     await Promise.all(nodes.map((node) => untilCounters(node, "ok")));
   }
 }

@@ -1,0 +1,100 @@
+// A long run of mixed traffic against a started gateway: no 5xx of its own, flat memory, flat files.
+//   npm run test:soak -- --minutes 30 [--rate 150]
+import { parseArgs } from "node:util";
+import { MB, openFiles } from "../fault/process-watch.ts";
+import { residentBytes } from "../support/balancing-fixtures.ts";
+import { startGatehouseProcess } from "../support/gatehouse-process.ts";
+import { PLUGIN_DIRECTORY, startMixedLoad } from "./mixed-load.ts";
+import { slopeOf } from "./slope.ts";
+
+const { values } = parseArgs({
+  options: { minutes: { type: "string", default: "30" }, rate: { type: "string", default: "150" } },
+});
+const minutes = Number(values.minutes);
+const SAMPLE_MS = minutes > 5 ? 10_000 : 2000;
+/** A runtime needs its time to find its size: the first third is not judged. */
+const WARM_UP_MS = (minutes * 60_000) / 3;
+/** A line through less than ten minutes says nothing about one megabyte: a short run only finds a bad leak. */
+const isLong = minutes >= 10;
+const MAX_MB_IN_TEN_MINUTES = 1;
+const MAX_MB_IN_SHORT_RUN = 25;
+const MAX_MORE_FILES = 16;
+
+interface Sample {
+  readonly minute: number;
+  readonly residentMb: number;
+  readonly heapMb: number;
+  readonly files: number;
+  readonly requests: number;
+}
+
+const print = (line: string) => void process.stdout.write(`${line}\n`);
+
+const gatehouse = await startGatehouseProcess({ env: { PLUGINS_DIR: PLUGIN_DIRECTORY } });
+const load = await startMixedLoad(gatehouse, Number(values.rate));
+const startedAt = performance.now();
+const samples: Sample[] = [];
+print("minute  resident MB  heap MB  files  requests");
+while (performance.now() - startedAt < minutes * 60_000) {
+  await Bun.sleep(SAMPLE_MS);
+  const sample = await take();
+  samples.push(sample);
+  const { minute, residentMb, heapMb, files, requests } = sample;
+  const columns = [minute.toFixed(2), residentMb.toFixed(1), heapMb.toFixed(1), files, requests];
+  print(columns.map((value, at) => String(value).padStart([6, 12, 8, 6, 9][at]!)).join(" "));
+}
+await load.stop();
+await gatehouse.stop();
+process.exitCode = judge() ? 0 : 1;
+process.exit();
+
+/** What is in use when nothing is under way and all garbage is collected: the lowest of a few looks. */
+async function take(): Promise<Sample> {
+  let residentMb = Infinity;
+  let heapMb = Infinity;
+  await load.pause();
+  for (let times = 0; times < 5; times++) {
+    heapMb = Math.min(heapMb, (await load.collect()) / MB);
+    await Bun.sleep(100);
+    residentMb = Math.min(residentMb, residentBytes(gatehouse) / MB);
+  }
+  load.resume();
+  const requests = [...load.tally.outcomes.values()].reduce((sum, count) => sum + count, 0);
+  return {
+    minute: (performance.now() - startedAt) / 60_000,
+    residentMb,
+    heapMb,
+    files: openFiles(gatehouse),
+    requests,
+  };
+}
+
+function judge(): boolean {
+  print("");
+  for (const [outcome, count] of [...load.tally.outcomes].sort())
+    print(`${String(count).padStart(8)}  ${outcome}`);
+  const judged = samples.filter(({ minute }) => minute * 60_000 >= WARM_UP_MS);
+  const perTenMinutes = (pick: (sample: Sample) => number) =>
+    10 * slopeOf(judged.map((sample) => ({ x: sample.minute, y: pick(sample) })));
+  const growth = perTenMinutes(({ residentMb }) => residentMb);
+  const first = judged[0];
+  const last = judged.at(-1);
+  if (first === undefined || last === undefined) throw new Error("too short to judge");
+  const half = judged.length >> 1;
+  const highest = (part: readonly Sample[]) => Math.max(...part.map(({ files }) => files));
+  const moreFiles = highest(judged.slice(half)) - highest(judged.slice(0, half));
+  const faults = [...load.tally.outcomes.keys()].filter((outcome) => outcome.includes("fault: "));
+  const verdicts: [what: string, isGood: boolean][] = [
+    [`${load.tally.serverErrors.length} answers of 500 and above`, load.tally.serverErrors.length === 0],
+    [`${faults.length} kinds of faults at the client`, faults.length === 0],
+    [
+      `resident memory ${growth.toFixed(2)} MB in ten minutes (heap ${perTenMinutes(({ heapMb }) => heapMb).toFixed(2)} MB), ` +
+        `${first.residentMb.toFixed(1)} to ${last.residentMb.toFixed(1)} MB`,
+      isLong ? growth < MAX_MB_IN_TEN_MINUTES : last.residentMb - first.residentMb < MAX_MB_IN_SHORT_RUN,
+    ],
+    [`${moreFiles} more files at most in the second half`, moreFiles <= MAX_MORE_FILES],
+  ];
+  print("");
+  for (const [what, isGood] of verdicts) print(`${isGood ? "good" : "BAD "}  ${what}`);
+  return verdicts.every(([, isGood]) => isGood);
+}
