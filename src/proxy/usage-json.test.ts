@@ -88,6 +88,9 @@ describe("usageInJson", () => {
       "null",
       '"7"',
       "[7]",
+      '{"prompt_tokens":9,"total_tokens":99}',
+      '"prompt_tokens"',
+      '["total_tokens",8]',
     );
     const name = fc.oneof(
       fc.constantFrom(...COUNTS).map((each) => JSON.stringify(each)),
