@@ -126,7 +126,7 @@ describe("export and apply", () => {
     });
     const away = await run(["export"], { ...at(one), GATEHOUSE_URL: "http://127.0.0.1:9" });
     expect(away.code).toBe(1);
-    expect(away.err).toContain("http://127.0.0.1:9 does not answer");
+    expect(away.err).toContain("no gateway answers at http://127.0.0.1:9");
     for (const words of [
       ["apply"],
       ["apply", "a", "b"],
