@@ -1,0 +1,186 @@
+// What docs/security.md promises and no other test held: forged algorithms, gateways kept apart at every endpoint there
+// is, and requests that cannot be led to another host.
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { createHmac } from "node:crypto";
+import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { createChain, expectError, type Chain } from "../support/admin-fixtures.ts";
+import {
+  startGatehouseProcess,
+  TEST_SECRET,
+  waitFor,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+import { limiter, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
+import { rawCall, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+
+setDefaultTimeout(30_000);
+
+let gatehouse: GatehouseProcess;
+let provider: FakeProvider;
+beforeAll(async () => {
+  gatehouse = await startGatehouseProcess();
+  provider = await startFakeProvider();
+});
+afterAll(async () => {
+  await gatehouse.stop();
+  await provider.stop();
+});
+
+test("a token that names RS256, ES256, PS256 or EdDSA and is signed with the secret as an HMAC key is refused", async () => {
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const ask = async (alg: string) => {
+    const signed = `${encode({ alg, typ: "JWT" })}.${encode({ sub: "admin", exp: Date.now() / 1000 + 3600 })}`;
+    const signature = createHmac("sha256", TEST_SECRET).update(signed).digest("base64url");
+    const headers = { Authorization: `Bearer ${signed}.${signature}` };
+    return (await fetch(`${gatehouse.adminUrl}/api/v1/gateways`, { headers })).status;
+  };
+  for (const alg of ["RS256", "RS512", "ES256", "PS256", "EdDSA", "hs256", "HS256 "])
+    expect(await ask(alg)).toBe(401);
+  expect(await ask("HS256")).toBe(200);
+});
+
+describe("gateways are kept apart at every endpoint of the OpenAPI document", () => {
+  let own: Chain;
+  let foreign: Chain & { readonly block: string };
+  let operations: [method: string, path: string][];
+
+  beforeAll(async () => {
+    own = await createChain(gatehouse, "own");
+    const chain = await createChain(gatehouse, "foreign");
+    const blocking = limiter({ per_user: [1, "1h"] }, { actions: { type: "block" } });
+    const blocked = await seedPlugins(gatehouse, provider, [blocking]);
+    for (let times = 0; times < 2; times++) await (await postChat(gatehouse, blocked)).text();
+    const block = await waitFor(async () => {
+      const { body } = await gatehouse.api("GET", `/gateways/${blocked.gateway}/blocks`);
+      return (body.blocks[0]?.id as string | undefined) ?? null;
+    });
+    foreign = { ...chain, block };
+    const document = (await (await fetch(`${gatehouse.adminUrl}/api/openapi.json`)).json()) as {
+      paths: Record<string, Record<string, unknown>>;
+    };
+    operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method): [string, string] => [
+        method.toUpperCase(),
+        path.replace("/api/v1", ""),
+      ]),
+    );
+  });
+
+  test("a part of another gateway is 404 by its id, whatever the method, and stays as it was", async () => {
+    const parts = operations.filter(([, path]) => /^\/gateways\/\{gateway_id\}\/\w+\/\{/.test(path));
+    // Upstreams, services and rules with four methods each, and blocks: fewer would mean that nothing was tried.
+    expect(parts.length).toBeGreaterThanOrEqual(13);
+    const before = await snapshot();
+    for (const [method, path] of parts) {
+      const part = /\{(\w+)_id\}$/.exec(path)![1] as keyof typeof foreign;
+      const id = foreign[part];
+      expect([path, typeof id]).toEqual([path, "string"]);
+      const at = path.replace("{gateway_id}", own.gateway).replace(/\{\w+\}$/, id);
+      const body = method === "GET" || method === "DELETE" ? undefined : bodyFor(part);
+      expectError(await gatehouse.api(method, at, body), 404, "not_found");
+    }
+    expect(await snapshot()).toEqual(before);
+  });
+
+  /** Sound in every other way, so that only the id can be at fault. */
+  function bodyFor(part: string): object {
+    if (part === "upstream") return { name: "taken over", targets: [{ provider: "openai" }] };
+    if (part === "service") return { name: "taken over", upstream_id: own.upstream };
+    return { name: "taken over", service_id: own.service, path: "/taken-over", methods: ["POST"] };
+  }
+
+  async function snapshot(): Promise<unknown> {
+    const at = `/gateways/${foreign.gateway}`;
+    const places = [at, `${at}/upstreams`, `${at}/services`, `${at}/rules`];
+    return Promise.all(places.map(async (place) => (await gatehouse.api("GET", place)).body as unknown));
+  }
+
+  test("a reference across gateways is 400, at creation and at every change", async () => {
+    const at = `/gateways/${own.gateway}`;
+    const service = { name: "s", upstream_id: foreign.upstream };
+    const rule = { service_id: foreign.service, path: "/x", methods: ["POST"] };
+    for (const [method, path, body] of [
+      ["POST", `${at}/services`, service],
+      ["PUT", `${at}/services/${own.service}`, service],
+      ["PATCH", `${at}/services/${own.service}`, { upstream_id: foreign.upstream }],
+      ["POST", `${at}/rules`, rule],
+      ["PUT", `${at}/rules/${own.rule}`, rule],
+      ["PATCH", `${at}/rules/${own.rule}`, { service_id: foreign.service }],
+      ["POST", "/iam/api-keys", { name: "k", subject: own.gateway, policies: [foreign.rule] }],
+    ] as const)
+      expectError(await gatehouse.api(method, path, body), 400, "validation_failed");
+  });
+
+  test("a key of one gateway opens nothing of another, whatever Host and path say", async () => {
+    const mine = await seedRoute(gatehouse, {
+      gateway: { subdomain: "mine" },
+      upstream: { targets: [targetAt(provider, { path: "/mine" })] },
+      rule: { path: "/shared", require_api_key: true },
+    });
+    const theirs = await seedRoute(gatehouse, {
+      gateway: { subdomain: "theirs" },
+      upstream: { targets: [targetAt(provider, { path: "/theirs" })] },
+      rule: { path: "/shared", require_api_key: true },
+    });
+    await seedRoute(gatehouse, {
+      gateway: theirs.gateway,
+      upstream: { targets: [targetAt(provider, { path: "/theirs" })] },
+      rule: { path: "/only-theirs", require_api_key: true },
+    });
+    const { key } = await seedKey(gatehouse, mine.gateway);
+    provider.reset();
+    const ask = (target: string, host: string) =>
+      rawCall(gatehouse.proxyUrl, {
+        target,
+        headers: [
+          ["Host", host],
+          ["X-GW-API-Key", key],
+        ],
+        body: "x",
+      });
+    expect((await ask("/shared", "theirs.test")).status).toBe(200);
+    expect((await ask("/only-theirs", "theirs.test")).status).toBe(404);
+    expect((await ask("http://theirs.test/only-theirs", "mine.test")).status).toBe(404);
+    expect(provider.requests.map(({ target }) => target)).toEqual(["/mine"]);
+  });
+});
+
+describe("no request leads to another host than the target's", () => {
+  const HOSTILE = [
+    "/in/@evil.test/x",
+    "/in//evil.test/x",
+    "/in/%2f%2fevil.test/x",
+    "/in/\\\\evil.test/x",
+    "/in/:80@evil.test/",
+    "/in/http://evil.test/x",
+    "/in/x?url=http://evil.test/#@evil.test",
+    "/in/x;@evil.test",
+    "/in/.evil.test/",
+    "/in/%00@evil.test/",
+    "/in/%0d%0aHost:%20evil.test",
+    "http://evil.test/in/x",
+    "http://user@evil.test/in/x",
+    "//evil.test/in/x",
+  ];
+  test.each(HOSTILE)("%s", async (target) => {
+    const { gateway } = await seedRoute(gatehouse, {
+      upstream: { targets: [targetAt(provider, { path: "" })] },
+      rule: { path: "/in/*", strip_path: true },
+    });
+    provider.reset();
+    const answer = await rawCall(gatehouse.proxyUrl, {
+      target,
+      headers: [["Host", "gatehouse.test"]],
+      body: "x",
+    });
+    expect([200, 400, 404]).toContain(answer.status);
+    // Whatever was asked, it was asked of the provider, under its own name.
+    expect(provider.requestCount).toBe(answer.status === 200 ? 1 : 0);
+    for (const request of provider.requests) {
+      expect(request.target).toStartWith("/");
+      expect(request.header("host")).toBe(new URL(provider.url).host);
+      expect(request.headers.filter(([name]) => name.toLowerCase() === "host")).toHaveLength(1);
+    }
+    await gatehouse.api("DELETE", `/gateways/${gateway}?cascade=true`);
+  });
+});
