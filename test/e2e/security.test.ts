@@ -72,10 +72,10 @@ describe("gateways are kept apart at every endpoint of the OpenAPI document", ()
     expect(parts.length).toBeGreaterThanOrEqual(13);
     const before = await snapshot();
     for (const [method, path] of parts) {
-      const part = /\{(\w+)_id\}$/.exec(path)![1] as keyof typeof foreign;
+      const part = /\{(\w+)_id\}(?:\/\w+)?$/.exec(path)![1] as keyof typeof foreign;
       const id = foreign[part];
       expect([path, typeof id]).toEqual([path, "string"]);
-      const at = path.replace("{gateway_id}", own.gateway).replace(/\{\w+\}$/, id);
+      const at = path.replace("{gateway_id}", own.gateway).replace(/\{\w+\}(?=(?:\/\w+)?$)/, id);
       const body = method === "GET" || method === "DELETE" ? undefined : bodyFor(part);
       expectError(await gatehouse.api(method, at, body), 404, "not_found");
     }
