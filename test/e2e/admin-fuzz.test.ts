@@ -405,7 +405,12 @@ describe.each(STORES)("fuzzed writes over %s", (_, environment) => {
       const bodies = places.flatMap((place) =>
         wrong.map((value) => changedAt(endpoint.valid, place, () => value)),
       );
-      const answers = await Promise.all(bodies.map((body) => send(endpoint, JSON.stringify(body))));
+      const answers: ApiAnswer[] = [];
+      // A few at a time: a busy machine would otherwise answer 503 to those that wait for too long.
+      for (let at = 0; at < bodies.length; at += 8) {
+        const some = bodies.slice(at, at + 8);
+        answers.push(...(await Promise.all(some.map((body) => send(endpoint, JSON.stringify(body))))));
+      }
       answers.forEach(expectSane);
       expect(answers.filter(({ status }) => status === 400).length).toBeGreaterThan(places.length);
     }

@@ -324,8 +324,9 @@ describe("total", () => {
   });
 
   test("an answer within it is whole, and no timer ends the next one", async () => {
-    const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { total: 500 } });
-    one.behave({ chunks: 4, chunkDelayMs: 60 });
+    const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { total: 2000 } });
+    one.behave({ chunks: 4, chunkDelayMs: 200 });
+    // Together they take longer than one may.
     for (let times = 0; times < 3; times++) {
       expect(await (await ask(route, { stream: true })).text()).toEndWith("data: [DONE]\n\n");
     }
