@@ -60,7 +60,7 @@ test("every file that is named is named with a title", () => {
 
 test("every dependency of a running gateway is named here, every one exact in its version, and only Bun may run an install script", () => {
   const { dependencies, devDependencies } = packageJson;
-  for (const name of Object.keys(dependencies)) expect(text).toContain(`\`${name}\``);
+  expect(Object.keys(dependencies).filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
   for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies }))
     expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+$/)]);
   expect(packageJson.allowScripts).toEqual({ bun: true });
