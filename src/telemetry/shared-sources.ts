@@ -80,7 +80,9 @@ export function shareRequests(own: RequestSource, siblings: Siblings): RequestSo
     isOn: own.isOn,
     listRequests: async (filter, limit) => {
       const others = await siblings.ask("requests", { filter, limit } satisfies ListQuestion);
-      return mergeRequests([await own.listRequests(filter, limit), ...(others as RequestPage[])], limit);
+      const page = await own.listRequests(filter, limit);
+      // One process knows the order of its requests better than their times tell it.
+      return others.length === 0 ? page : mergeRequests([page, ...(others as RequestPage[])], limit);
     },
     followRequests: (listener) => {
       const stop = own.followRequests(listener);
