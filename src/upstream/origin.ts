@@ -29,8 +29,6 @@ export interface Waiter {
 /** A connection that is being opened for a request, which may have left or found another one meanwhile. */
 interface Dial {
   readonly since: number;
-  readonly waiter: Waiter;
-  isUnwanted: boolean;
 }
 
 interface Idle {
@@ -78,8 +76,6 @@ export class Origin implements ConnectionOwner {
   }
 
   leave(waiter: Waiter): void {
-    const dial = this.#waiting.get(waiter) ?? null;
-    if (dial !== null) dial.isUnwanted = true;
     this.#waiting.delete(waiter);
   }
 
@@ -120,7 +116,7 @@ export class Origin implements ConnectionOwner {
   }
 
   async #dialFor(waiter: Waiter): Promise<void> {
-    const dial: Dial = { since: performance.now(), waiter, isUnwanted: false };
+    const dial: Dial = { since: performance.now() };
     this.#waiting.set(waiter, dial);
     this.#dials.add(dial);
     this.#lastDialAt = dial.since;
@@ -130,8 +126,9 @@ export class Origin implements ConnectionOwner {
       const connection = await connectToFirst(addresses, this.#port, serverName, this);
       this.#dials.delete(dial);
       if (this.#waiting.has(waiter)) this.#give(connection, waiter);
-      else if (dial.isUnwanted && this.#waiting.size === 0) connection.close();
-      else this.onIdle(connection, null);
+      else if (this.#waiting.size > 0) this.onIdle(connection, null);
+      // Nobody waits for it: what is kept is what has proved to be of use.
+      else connection.close();
     } catch (fault) {
       this.#dials.delete(dial);
       if (this.#waiting.delete(waiter)) waiter.onFault(fault as UpstreamFault);
