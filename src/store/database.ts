@@ -29,6 +29,8 @@ const BUSY_DEADLINE_MS = 2000;
 const CONNECT_SECONDS = 2;
 /** Any constant: all nodes of one database must queue for the same lock. */
 const WRITE_LOCK = 4_283_715_911;
+/** A writer whose connection is gone without the server's knowing must not hold the lock for ever. */
+const ORPHAN_MS = 5000;
 const CHANNEL = "gatehouse_revision";
 
 export function openDatabase(url: string): Database {
@@ -141,7 +143,9 @@ class PostgresDatabase implements Database {
   async writeTransaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
     return this.#sql.begin(async (transaction) => {
       const query = queryOn(transaction);
-      await query(`SELECT pg_advisory_xact_lock(${WRITE_LOCK})`);
+      await query(
+        `SELECT set_config('idle_in_transaction_session_timeout', '${ORPHAN_MS}', true), pg_advisory_xact_lock(${WRITE_LOCK})`,
+      );
       return work(query);
     });
   }
