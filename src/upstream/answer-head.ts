@@ -39,55 +39,76 @@ export class AnswerHeaders {
   }
 }
 
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: |$)/;
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const STATUS_LINE = /^HTTP\/1\.[01] [1-5]\d\d(?: |\r|$)/;
+const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 
-const CONTROL = /[\0-\x08\n-\x1f\x7f]/;
+/** Line breaks are looked at where lines end. */
+const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/;
 const DIGITS = /^\d{1,15}$/;
 const MAX_HEADERS = 256;
+const TAB = 0x09;
+const BLANK = 0x20;
+const ZERO = 0x30;
 
 /** `text` is the head without its empty line, a character a byte. */
 export function parseHead(text: string, method: string): AnswerHead {
+  if (CONTROL.test(text)) throw new MalformedAnswer("a header holds a control character");
+  // Names are taken from here: lowering all of it at once costs less than each by itself.
+  const lower = text.toLowerCase();
   let end = lineEnd(text, 0);
-  const [line, minor, code] = STATUS_LINE.exec(text.slice(0, end)) ?? [];
-  if (line === undefined || CONTROL.test(text.slice(0, end)))
-    throw new MalformedAnswer("the status line is not one");
+  if (!STATUS_LINE.test(text)) throw new MalformedAnswer("the status line is not one");
+  const isOld = text.charCodeAt(7) === ZERO;
+  const status = Number(text.slice(9, 12));
   const headers = new AnswerHeaders();
   let length: number | null = null;
   let coding: string | null = null;
-  let connection = minor === "0" ? "close" : "keep-alive";
+  let connection = isOld ? "close" : "keep-alive";
   while (end < text.length) {
     const start = end + 2;
     end = lineEnd(text, start);
     const colon = text.indexOf(":", start);
     if (colon < 0 || colon > end) throw new MalformedAnswer("a header has no colon");
-    const given = text.slice(start, colon);
-    const value = text.slice(colon + 1, end).trim();
+    const name = lower.slice(start, colon);
     // A folded line begins with a space, which no name does.
-    if (!TOKEN.test(given)) throw new MalformedAnswer("the name of a header is not one");
-    if (CONTROL.test(value)) throw new MalformedAnswer("a header holds a control character");
-    const name = given.toLowerCase();
+    if (!TOKEN.test(name)) throw new MalformedAnswer("the name of a header is not one");
+    const value = valueBetween(text, colon + 1, end);
     headers.add(name, value);
     if (name === "content-length") length = oneLength(length, value);
     else if (name === "transfer-encoding") coding = coding === null ? value : `${coding},${value}`;
     else if (name === "connection") connection = value.toLowerCase();
   }
   if (headers.names.length > MAX_HEADERS) throw new MalformedAnswer("there are too many headers");
-  const status = Number(code);
   const framing = framingOf(method, status, length, coding);
   // Length and chunks together: the chunks count, and what follows is not trusted.
   const isClear = framing !== "until_close" && (coding === null || length === null);
-  const keepsAlive = isClear && !connection.includes("close") && (minor === "1" || connection !== "close");
+  const keepsAlive = isClear && !connection.includes("close") && (!isOld || connection !== "close");
   return { status, headers, framing, keepsAlive };
 }
 
-/** The end of the line that begins at `start`; a line feed on its own ends none. */
+/** The end of the line that begins at `start`. A carriage return or a line feed on its own ends none, and is refused. */
 function lineEnd(text: string, start: number): number {
-  const end = text.indexOf("\r\n", start);
-  return end < 0 ? text.length : end;
+  const end = text.indexOf("\r", start);
+  const feed = text.indexOf("\n", start);
+  if (end < 0 && feed < 0) return text.length;
+  if (feed !== end + 1 || end < 0) throw new MalformedAnswer("a header holds a control character");
+  return end;
+}
+
+/** Without the blanks around it. */
+function valueBetween(text: string, from: number, to: number): string {
+  let start = from;
+  let end = to;
+  while (start < end && isBlank(text.charCodeAt(start))) start++;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isBlank(character: number): boolean {
+  return character === BLANK || character === TAB;
 }
 
 function oneLength(known: number | null, value: string): number {
+  if (known === null && DIGITS.test(value)) return Number(value);
   // Some servers repeat it in one header or several; they must agree.
   for (const each of value.split(",")) {
     const digits = each.trim();
