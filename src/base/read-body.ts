@@ -6,78 +6,101 @@ import { GatehouseError } from "./errors.ts";
 const PACE_MS = 60_000;
 const PACE_BYTES = 64 * 1024;
 
-export async function readBody(request: Request, maxBytes: number, paceMs = PACE_MS): Promise<Uint8Array> {
-  const declared = request.headers.get("content-length");
-  if (declared !== null && Number(declared) > maxBytes) throw tooLarge(maxBytes);
-  if (request.body === null) return new Uint8Array(0);
-  const pace = new Pace(paceMs);
-  try {
-    // The runtime holds a sender to the length it declared, and reads it at half the cost of a stream.
-    if (declared !== null && Number(declared) <= PACE_BYTES) return await pace.bound(request.bytes());
-    return await readChunks(request.body, maxBytes, pace);
-  } finally {
-    pace.end();
-  }
+/** All of the body; a GatehouseError where it is too large or too slow. */
+export function readBody(request: Request, maxBytes: number, paceMs = PACE_MS): Promise<Uint8Array> {
+  return beginBody(request, maxBytes, paceMs)?.whole() ?? Promise.resolve(new Uint8Array(0));
 }
 
-/** The time that the next piece of a body has. */
-class Pace implements Deadline {
-  dueAt: number;
+/** Begins to read the body; null where there is none. */
+export function beginBody(request: Request, maxBytes: number, paceMs = PACE_MS): ArrivingBody | null {
+  const declared = request.headers.get("content-length");
+  const length = declared === null ? null : Number(declared);
+  if (length !== null && length > maxBytes) throw tooLarge(maxBytes);
+  // The runtime holds a sender to the length it declared, and reads it at half the cost of a stream.
+  if (length !== null && length <= PACE_BYTES)
+    return length === 0 ? null : new ArrivingBody(paceMs, request.bytes());
+  return request.body === null ? null : new ArrivingBody(paceMs, request.body, maxBytes);
+}
+
+interface BodyStreamReader {
+  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
+  cancel(): Promise<void>;
+}
+
+/** A body while it comes in. Whoever begins to wait for it gives each further piece its time. */
+export class ArrivingBody implements Deadline {
+  dueAt = Infinity;
+  /** Null until all of it is there. */
+  bytes: Uint8Array | null = null;
   readonly #paceMs: number;
-  #reject: (fault: GatehouseError) => void = () => undefined;
+  readonly #reader: BodyStreamReader | null;
+  #fault: Error | null = null;
+  #waiting: PromiseWithResolvers<Uint8Array> | null = null;
 
-  constructor(paceMs: number) {
+  constructor(paceMs: number, source: Promise<Uint8Array> | ReadableStream<Uint8Array>, maxBytes = 0) {
     this.#paceMs = paceMs;
-    this.dueAt = performance.now() + paceMs;
+    this.#reader = source instanceof Promise ? null : source.getReader();
+    (source instanceof Promise ? source : this.#readChunks(maxBytes)).then(
+      (bytes) => {
+        this.bytes = bytes;
+        this.#settled()?.resolve(bytes);
+      },
+      (fault: Error) => this.#fail(fault),
+    );
+  }
+
+  whole(): Promise<Uint8Array> {
+    if (this.bytes !== null) return Promise.resolve(this.bytes);
+    if (this.#fault !== null) return Promise.reject(this.#fault);
+    this.#waiting = Promise.withResolvers<Uint8Array>();
+    this.#renew();
     watchDeadline(this);
-  }
-
-  /** What is waited for, or the fault that it took too long. */
-  bound<T>(work: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      this.#reject = reject;
-      work.then(resolve, reject);
-    });
-  }
-
-  renew(): void {
-    this.dueAt = performance.now() + this.#paceMs;
+    return this.#waiting.promise;
   }
 
   expire(): void {
-    this.end();
-    this.#reject(tooSlow());
+    this.#fail(tooSlow());
+    this.#reader?.cancel().catch(() => undefined);
   }
 
-  end(): void {
-    unwatchDeadline(this);
+  #renew(): void {
+    this.dueAt = performance.now() + this.#paceMs;
   }
-}
 
-async function readChunks(
-  body: ReadableStream<Uint8Array>,
-  maxBytes: number,
-  pace: Pace,
-): Promise<Uint8Array> {
-  const reader = body.getReader();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  let pacedSize = 0;
-  try {
-    for (;;) {
-      const { done, value } = await pace.bound(reader.read());
-      if (done) break;
-      size += value.byteLength;
-      if (size > maxBytes) throw tooLarge(maxBytes);
-      chunks.push(value);
-      if (size - pacedSize < PACE_BYTES) continue;
-      pacedSize = size;
-      pace.renew();
+  #fail(fault: Error): void {
+    this.#fault ??= fault;
+    this.#settled()?.reject(this.#fault);
+  }
+
+  /** Whoever waits, if anyone still does. */
+  #settled(): PromiseWithResolvers<Uint8Array> | null {
+    const waiting = this.#waiting;
+    if (waiting !== null) unwatchDeadline(this);
+    this.#waiting = null;
+    return waiting;
+  }
+
+  async #readChunks(maxBytes: number): Promise<Uint8Array> {
+    const reader = this.#reader as BodyStreamReader;
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    let pacedSize = 0;
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done || value === undefined) break;
+        size += value.byteLength;
+        if (size > maxBytes) throw tooLarge(maxBytes);
+        chunks.push(value);
+        if (size - pacedSize < PACE_BYTES) continue;
+        pacedSize = size;
+        this.#renew();
+      }
+    } finally {
+      reader.cancel().catch(() => undefined);
     }
-  } finally {
-    reader.cancel().catch(() => undefined);
+    return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size);
   }
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size);
 }
 
 function tooLarge(maxBytes: number): GatehouseError {

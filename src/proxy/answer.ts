@@ -4,20 +4,15 @@ import { decode, encodingOf } from "../upstream/decode-answer.ts";
 import type { BodyReader, IncomingAnswer } from "../upstream/incoming-answer.ts";
 import { readWhole } from "../upstream/read-answer.ts";
 import type { AttemptReport, Verdict } from "./attempt-report.ts";
+import type { EncodedRequest } from "./encode.ts";
 
-export interface Answer {
+export class Answer {
   readonly target: CompiledTarget;
   /** What was sent to the target. */
   readonly model: string | null;
   /** Milliseconds until the headers had come. */
   readonly firstByteMs: number;
   readonly response: IncomingAnswer;
-  readonly isStream: boolean;
-  /** The whole body where it was small enough to wait for; null where `reader` has it, or there is none. */
-  readonly body: Uint8Array | null;
-  readonly reader: BodyReader | null;
-  /** The first bytes of the body, or all of it; what is here is still to be read from the two above. */
-  readonly opening: Uint8Array | null;
   readonly report: AttemptReport;
   /** The answer is to be put into another wire format. */
   readonly isTranslated: boolean;
@@ -27,38 +22,65 @@ export interface Answer {
   readonly isChat: boolean;
   /** A stream's usage is told for the gateway only: the client did not ask for it. */
   readonly hidesUsage: boolean;
-}
+  readonly isStream: boolean;
+  /** The whole body where it was small enough to wait for; null where `reader` has it, or there is none. */
+  body: Uint8Array | null = null;
+  reader: BodyReader | null = null;
+  /** The first bytes of the body, or all of it; what is here is still to be read from the two above. */
+  opening: Uint8Array | null = null;
 
-/** An answer before its body is looked at. */
-export type AnswerHead = Omit<Answer, "isStream" | "body" | "reader" | "opening">;
+  constructor(
+    target: CompiledTarget,
+    response: IncomingAnswer,
+    { model, isTranslated, readsAnswer, isChat }: EncodedRequest,
+    report: AttemptReport,
+    firstByteMs: number,
+    hidesUsage: boolean,
+  ) {
+    this.target = target;
+    this.model = model;
+    this.firstByteMs = firstByteMs;
+    this.response = response;
+    this.report = report;
+    this.isTranslated = isTranslated;
+    this.isDecoded = readsAnswer;
+    this.isChat = isChat;
+    this.hidesUsage = hidesUsage;
+    this.isStream = isEventStream(response);
+  }
+
+  /**
+   * Takes the answer as far as it can be taken before the client sees a byte: small ones and those that must be read
+   * here whole, others until their first chunk. What breaks until then can be asked of another target. Null: that
+   * took no waiting.
+   */
+  open(idleMs: number): Promise<void> | null {
+    const { response, isDecoded, isStream } = this;
+    if (!response.hasBody) return null;
+    response.idleMs = idleMs;
+    const encoding = isDecoded ? encodingOf(response.headers) : null;
+    // What came along with its head is all there without any waiting.
+    const whole = isStream || encoding !== null ? null : response.takeWhole();
+    if (whole === null) return this.#read(encoding === null ? response : decode(response, encoding));
+    this.body = this.opening = whole;
+    return null;
+  }
+
+  async #read(reader: BodyReader): Promise<void> {
+    const length = Number(this.response.headers.get("content-length") ?? Infinity);
+    // Undoing an encoding can make it much larger than its declared length, but not larger than this.
+    if (!this.isStream && (this.isTranslated || length <= SMALL_ANSWER_BYTES)) {
+      this.body = this.opening = await readWhole(reader, MAX_READ_BYTES);
+    } else {
+      this.opening = await reader.peek();
+      this.reader = reader;
+    }
+  }
+}
 
 /** A body up to this size is waited for: a break then still leads to another target, and the length stays known. */
 const SMALL_ANSWER_BYTES = 256 * 1024;
 const MAX_READ_BYTES = 32 * 1024 * 1024;
-
-/**
- * Takes an answer as far as it can be taken before the client sees a byte: small ones and those that must be read here
- * whole, others until their first chunk. What breaks until then can be asked of another target.
- */
-export async function openAnswer(head: AnswerHead, idleMs: number): Promise<Answer> {
-  const { response, isTranslated, isDecoded } = head;
-  const isStream = isEventStream(response);
-  if (!response.hasBody) return { ...head, isStream, body: null, reader: null, opening: null };
-  response.idleMs = idleMs;
-  const encoding = isDecoded ? encodingOf(response.headers) : null;
-  // What came along with its head is all there without any waiting.
-  const whole = isStream || encoding !== null ? null : response.takeWhole();
-  if (whole !== null) return { ...head, isStream, body: whole, reader: null, opening: whole };
-  const reader = encoding === null ? response : decode(response, encoding);
-  const length = Number(response.headers.get("content-length") ?? Infinity);
-  // Undoing an encoding can make it much larger than its declared length, but not larger than this.
-  if (!isStream && (isTranslated || length <= SMALL_ANSWER_BYTES)) {
-    const body = await readWhole(reader, MAX_READ_BYTES);
-    return { ...head, isStream, body, reader: null, opening: body };
-  }
-  const opening = await reader.peek();
-  return { ...head, isStream, body: null, reader, opening };
-}
 
 function isEventStream(response: IncomingAnswer): boolean {
   return response.headers.get("content-type")?.startsWith("text/event-stream") === true;

@@ -11,7 +11,7 @@ import { AttemptFacts } from "../telemetry/request-facts.ts";
 import { modelIn } from "../telemetry/trace-context.ts";
 import { send } from "../upstream/send.ts";
 import { UpstreamFault } from "../upstream/upstream-fault.ts";
-import { openAnswer, verdictOf, type Answer } from "./answer.ts";
+import { Answer, verdictOf } from "./answer.ts";
 import { AttemptReport } from "./attempt-report.ts";
 import type { ClientCredentials } from "./client-credential.ts";
 import { encodeRequest, type EncodedRequest } from "./encode.ts";
@@ -104,7 +104,7 @@ async function ask(
     if (fault instanceof GatehouseError && fault.code === "untranslatable") return fault;
     throw fault;
   }
-  const { plainBody, isChat, isTranslated, readsAnswer } = encoded;
+  const { plainBody } = encoded;
   facts.model = cutText(encoded.model);
   exchange.attemptFacts.push(facts);
   exchange.beginAttempt(response);
@@ -125,18 +125,9 @@ async function ask(
     facts.firstByteAt = now;
     if (response.ok) report.answered(firstByteMs, now);
     if (response.status === 429) restAsAsked(report, response, now);
-    const head = {
-      target,
-      model: encoded.model,
-      firstByteMs,
-      response,
-      report,
-      isTranslated,
-      isDecoded: readsAnswer,
-      isChat,
-      hidesUsage,
-    };
-    const answer = await openAnswer(head, timeouts.idle);
+    const answer = new Answer(target, response, encoded, report, firstByteMs, hidesUsage);
+    const opening = answer.open(timeouts.idle);
+    if (opening !== null) await opening;
     if (exchange.trace !== null) facts.responseModel = modelIn(answer.opening);
     if (FAILOVER.has(response.status)) report.end(verdictOf(response.status));
     return answer;

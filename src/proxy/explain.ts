@@ -19,7 +19,7 @@ import { describeFault } from "./fail.ts";
 import type { DataPlaneParts } from "./handle.ts";
 import { answersModels, listModels } from "./list-models.ts";
 import { matchRule } from "./match-rule.ts";
-import { bodyNeedsOf, readRequestBody } from "./read-body.ts";
+import { beginRequestBody, bodyNeedsOf, takeRequestBody } from "./read-body.ts";
 import { refuseDoubtfulHost, resolveGateway } from "./resolve-gateway.ts";
 import { answerReserved } from "./server.ts";
 
@@ -70,7 +70,8 @@ export function createExplain(parts: ExplainParts): Explain {
     exchange.gateway = gateway;
     exchange.rule = rule;
     authenticate(exchange.apiKey, rule, parts.requireApiKey);
-    await readRequestBody(exchange, parts.maxBodyBytes, bodyNeedsOf(gateway, rule));
+    const body = await beginRequestBody(exchange, parts.maxBodyBytes)?.whole();
+    if (body !== undefined) takeRequestBody(exchange, body, bodyNeedsOf(gateway, rule));
     walked.chain = await explainPlugins(exchange, gateway.chain, stepParts, true);
     if (walked.chain.end instanceof GatehouseError) throw walked.chain.end;
     if (walked.chain.end !== null) return walked.chain.end;

@@ -22,7 +22,7 @@ import { answersModels, listModels } from "./list-models.ts";
 import { matchRule } from "./match-rule.ts";
 import { nextTurn } from "./next-turn.ts";
 import { observeRule } from "./observe-rule.ts";
-import { bodyNeedsOf, readRequestBody } from "./read-body.ts";
+import { beginRequestBody, bodyNeedsOf, takeRequestBody } from "./read-body.ts";
 import { relay } from "./relay.ts";
 import { runPreRequest } from "./run-plugins.ts";
 import { refuseDoubtfulHost, resolveGateway } from "./resolve-gateway.ts";
@@ -125,11 +125,19 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     request.signal.addEventListener("abort", () => exchange.clientLeft());
     const { chain } = gateway;
     const { total } = rule.upstream.timeouts;
-    const reading = readRequestBody(exchange, parts.maxBodyBytes, bodyNeedsOf(gateway, rule));
-    await (total === null ? reading : Promise.race([reading, exchange.limitTotal(total)]));
+    const totalIsUp = total === null ? null : exchange.limitTotal(total);
+    const arriving = beginRequestBody(exchange, parts.maxBodyBytes);
     // Nothing is done for a request whose client is told 400 for what stands behind it.
     await nextTurn();
+    // Most bodies have come along with their head.
+    if (arriving !== null && arriving.bytes === null) {
+      const body = arriving.whole();
+      await (totalIsUp === null ? body : Promise.race([body, totalIsUp]));
+      await nextTurn();
+    }
     if (exchange.hasClientLeft) throw new UpstreamFault("client_left");
+    const body = arriving?.bytes ?? null;
+    if (body !== null) takeRequestBody(exchange, body, bodyNeedsOf(gateway, rule));
     exchange.bodyMs = performance.now() - exchange.startedAt;
     exchange.bodies?.takeRequest(exchange.body);
     if (chain !== null && chain.pre_request !== null) {
@@ -142,8 +150,6 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     }
     const answer = await attempt(exchange, rule, observed, stepParts);
     if (exchange.bodies !== null) captureHead(exchange.bodies, answer);
-    return relay(exchange, answer, stepParts, (outcome, status) =>
-      finish(exchange, outcome, status, stepParts),
-    );
+    return relay(exchange, answer, stepParts);
   }
 }

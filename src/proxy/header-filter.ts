@@ -74,16 +74,25 @@ function isForwarded(name: string): boolean {
   return !NOT_FORWARDED.has(plain);
 }
 
-/** The headers of a provider's answer that go to the client. */
-export function answeredHeaders(headers: AnswerHeaders): Headers {
+/** What of a provider's words on its body is still true for the client. */
+export interface StillTrue {
+  readonly length: boolean;
+  readonly encoding: boolean;
+}
+
+/** The headers of a provider's answer that go to the client; its own request id goes under another name. */
+export function answeredHeaders(headers: AnswerHeaders, { length, encoding }: StillTrue): Headers {
   const named = connectionNames(headers);
   const answered = new Headers();
   const { names, values } = headers;
   for (let index = 0; index < names.length; index++) {
     const name = names[index] ?? "";
     if (NOT_ANSWERED.has(name) || named?.has(name) === true) continue;
+    if ((name === "content-length" && !length) || (name === "content-encoding" && !encoding)) continue;
+    const value = values[index] ?? "";
+    if (name === "x-request-id") answered.append("X-GW-Provider-Request-Id", value);
     // These are our words to the client; a provider's own would be taken for them.
-    if (!name.startsWith(OUR_PREFIX)) answered.append(name, values[index] ?? "");
+    else if (!name.startsWith(OUR_PREFIX)) answered.append(name, value);
   }
   return answered;
 }

@@ -1,7 +1,7 @@
 // The request's body: read whole and bounded, parsed where it says it is JSON, and otherwise left alone.
 import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
-import { readBody } from "../base/read-body.ts";
+import { beginBody, type ArrivingBody } from "../base/read-body.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Exchange } from "./exchange.ts";
@@ -20,19 +20,22 @@ export function bodyNeedsOf({ chain }: CompiledGateway, { upstream }: CompiledRu
   return { json: upstream.readsBody, any: chain?.needsRequestBody === true };
 }
 
-export async function readRequestBody(exchange: Exchange, maxBytes: number, needs: BodyNeeds): Promise<void> {
-  const { request } = exchange;
-  const { method } = exchange;
+/** Begins to read the body; null where the request has none. */
+export function beginRequestBody({ request, method }: Exchange, maxBytes: number): ArrivingBody | null {
   // The runtime hides the body of these, so it is their headers that tell.
   if ((method === "GET" || method === "HEAD") && announcesBody(request.headers)) {
     throw new GatehouseError("bad_request", `A ${method} request must not have a body.`);
   }
-  if (request.body === null) return;
-  const body = await readBody(request, maxBytes);
+  return beginBody(request, maxBytes);
+}
+
+/** Takes the body that has come, parsed where it is JSON. */
+export function takeRequestBody(exchange: Exchange, body: Uint8Array, needs: BodyNeeds): void {
   if (body.byteLength === 0) return;
   exchange.body = body;
-  const isJson = JSON_TYPE.test(request.headers.get("content-type") ?? "");
-  const encoding = request.headers.get("content-encoding");
+  const { headers } = exchange.request;
+  const isJson = isJsonType(headers.get("content-type"));
+  const encoding = headers.get("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
     if (!needs.any && !(needs.json && isJson)) return;
     const sentence = `A body in ${encoding} cannot be read here; send it plain.`;
@@ -40,6 +43,10 @@ export async function readRequestBody(exchange: Exchange, maxBytes: number, need
   }
   exchange.isJson = isJson;
   setBody(exchange, body);
+}
+
+function isJsonType(type: string | null): boolean {
+  return type === "application/json" || (type !== null && JSON_TYPE.test(type));
 }
 
 function announcesBody(headers: Headers): boolean {

@@ -8,6 +8,7 @@ import { UpstreamFault } from "../upstream/upstream-fault.ts";
 import { verdictOf, type Answer } from "./answer.ts";
 import type { Verdict } from "./attempt-report.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
+import { finish, type FinishParts } from "./finish.ts";
 import { answeredHeaders } from "./header-filter.ts";
 import { runPostRequest, runPreResponse, type PluginParts } from "./run-plugins.ts";
 import { StallWatch } from "./stall-watch.ts";
@@ -20,16 +21,36 @@ const MAX_WHOLE_BYTES = 32 * 1024 * 1024;
 const RESET_DELAY_MS = 25;
 const NO_BODY = new Set([204, 205, 304]);
 const NOTHING = new Uint8Array(0);
+const PLAIN_TEXT = /^[\x20-\x7E]{0,256}$/;
 
-/** `onEnd` is called exactly once, when the last byte is on its way or none will come. */
-export async function relay(
-  exchange: Exchange,
-  answer: Answer,
-  parts: PluginParts,
-  onEnd: (outcome: Outcome, status: number) => void,
-): Promise<Response> {
+/** Ends the exchange exactly once, when the last byte is on its way or none will come. */
+export function relay(exchange: Exchange, answer: Answer, parts: FinishParts): Response | Promise<Response> {
   exchange.answer = answer;
   const chain = exchange.gateway?.chain ?? null;
+  const isUntouched = chain === null || (chain.post_request === null && chain.pre_response === null);
+  // Most answers are all there and stay as they are.
+  return isUntouched && answer.reader === null && !answer.isTranslated
+    ? handOver(exchange, answer, parts)
+    : relayThrough(exchange, answer, chain, parts);
+}
+
+function handOver(exchange: Exchange, answer: Answer, parts: FinishParts): Response {
+  const { body } = answer;
+  const { status } = answer.response;
+  const headers = headersFor(exchange, answer);
+  settleUsage(exchange, usageOfWhole(answer));
+  exchange.bodies?.takeResponse(body);
+  answer.report.end(verdictOf(status));
+  finish(exchange, "complete", status, parts);
+  return responseWith(body, status, headers);
+}
+
+async function relayThrough(
+  exchange: Exchange,
+  answer: Answer,
+  chain: PluginChain | null,
+  parts: FinishParts,
+): Promise<Response> {
   const headers = headersFor(exchange, answer);
   const tap = tapAnswer(answer);
   try {
@@ -43,7 +64,7 @@ export async function relay(
       hasEnded = true;
       settleUsage(exchange, tap === null ? usageOfWhole(answer) : tap.result(outcome === "complete"));
       answer.report.end(verdictFor(outcome, answer.response.status));
-      onEnd(outcome, status);
+      finish(exchange, outcome, status, parts);
     };
     const through =
       chain === null || chain.pre_response === null
@@ -59,7 +80,7 @@ export async function relay(
     const body = await wholeBody(exchange, answer, through, tap);
     exchange.bodies?.takeResponse(body);
     end("complete");
-    return new Response(NO_BODY.has(status) ? null : asBody(body, headers), { status, headers });
+    return responseWith(body, status, headers);
   } catch (fault) {
     // Nothing has gone to the client yet: the fault is told as an error, and logged with it.
     settleUsage(exchange, tap === null ? usageOfWhole(answer) : tap.result(false));
@@ -68,6 +89,10 @@ export async function relay(
     answer.report.end(isProvidersFault ? "failed" : "neutral");
     throw fault;
   }
+}
+
+function responseWith(body: Uint8Array | string | null, status: number, headers: Headers): Response {
+  return new Response(NO_BODY.has(status) ? null : asBody(body, headers), { status, headers });
 }
 
 function verdictFor(outcome: Outcome, status: number): Verdict {
@@ -236,22 +261,25 @@ function asBody(
 
 function headersFor(exchange: Exchange, answer: Answer): Headers {
   const { response, isStream, target, model, firstByteMs, isTranslated, isDecoded } = answer;
-  const headers = answeredHeaders(response.headers);
-  const providerId = headers.get("x-request-id");
-  if (providerId !== null) headers.set("X-GW-Provider-Request-Id", providerId);
-  headers.set("X-Request-Id", exchange.requestId);
-  headers.set("X-GW-Provider", headerText(target.provider));
-  if (model !== null) headers.set("X-GW-Model", headerText(model));
-  headers.set("X-GW-Attempts", String(exchange.attempts));
-  const total = performance.now() - exchange.startedAt;
-  headers.append("Server-Timing", `total;dur=${total.toFixed(1)}, upstream;dur=${firstByteMs.toFixed(1)}`);
   // The runtime frames the body; what the provider said of its length is true only where there is none.
-  if (exchange.method !== "HEAD") headers.delete("content-length");
+  const headers = answeredHeaders(response.headers, {
+    length: exchange.method === "HEAD",
+    encoding: !isDecoded,
+  });
+  headers.append("X-Request-Id", exchange.requestId);
+  headers.append("X-GW-Provider", headerText(target.provider));
+  if (model !== null) headers.append("X-GW-Model", headerText(model));
+  headers.append("X-GW-Attempts", exchange.attempts === 1 ? "1" : String(exchange.attempts));
+  const total = tenths(performance.now() - exchange.startedAt);
+  headers.append("Server-Timing", `total;dur=${total}, upstream;dur=${tenths(firstByteMs)}`);
   if (isStream) headers.set("X-Accel-Buffering", "no");
   else if (isTranslated && hasBody(answer)) headers.set("Content-Type", "application/json");
-  if (isDecoded) headers.delete("content-encoding");
   exchange.addAnswerHeaders(headers);
   return headers;
+}
+
+function tenths(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10;
 }
 
 function hasBody({ body, reader }: Answer): boolean {
@@ -260,5 +288,5 @@ function hasBody({ body, reader }: Answer): boolean {
 
 /** A name may be any text: what a header cannot hold is replaced. */
 function headerText(text: string): string {
-  return text.replaceAll(/[^\x20-\x7E]/g, "?").slice(0, 256);
+  return PLAIN_TEXT.test(text) ? text : text.replaceAll(/[^\x20-\x7E]/g, "?").slice(0, 256);
 }
