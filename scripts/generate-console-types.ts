@@ -3,10 +3,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pino } from "pino";
 import { ERRORS } from "../src/base/errors.ts";
 import { readSettings } from "../src/base/settings.ts";
 import { startGatehouse } from "../src/main.ts";
+import { NO_LOG } from "../src/telemetry/log.ts";
 
 interface Schema {
   readonly $ref?: string;
@@ -52,7 +52,7 @@ ${meanings.join("\n")}
 async function readSchemas(): Promise<Readonly<Record<string, Schema>>> {
   const directory = mkdtempSync(join(tmpdir(), "gatehouse-types-"));
   const settings = readSettings({ DATA_DIR: directory, ADMIN_PORT: "0", PLUGINS_DIR: directory });
-  const gatehouse = await startGatehouse(settings, "admin", pino({ enabled: false }));
+  const gatehouse = await startGatehouse(settings, "admin", NO_LOG);
   try {
     const answer = await fetch(`${gatehouse.adminUrl ?? ""}/api/openapi.json`);
     const document = (await answer.json()) as { components: { schemas: Record<string, Schema> } };

@@ -45,7 +45,7 @@ export class ArrivingBody implements Deadline {
         this.bytes = bytes;
         this.#settled()?.resolve(bytes);
       },
-      (fault: Error) => this.#fail(fault),
+      (fault: unknown) => this.#fail(fault as Error),
     );
   }
 

@@ -4,7 +4,14 @@ import { decode, encodingOf } from "../upstream/decode-answer.ts";
 import type { BodyReader, IncomingAnswer } from "../upstream/incoming-answer.ts";
 import { readWhole } from "../upstream/read-answer.ts";
 import type { AttemptReport, Verdict } from "./attempt-report.ts";
-import type { EncodedRequest } from "./encode.ts";
+
+/** Of the request that was sent, what decides how its answer is read. */
+interface WhatWasAsked {
+  readonly model: string | null;
+  readonly isTranslated: boolean;
+  readonly readsAnswer: boolean;
+  readonly isChat: boolean;
+}
 
 export class Answer {
   readonly target: CompiledTarget;
@@ -32,7 +39,7 @@ export class Answer {
   constructor(
     target: CompiledTarget,
     response: IncomingAnswer,
-    { model, isTranslated, readsAnswer, isChat }: EncodedRequest,
+    { model, isTranslated, readsAnswer, isChat }: WhatWasAsked,
     report: AttemptReport,
     firstByteMs: number,
     hidesUsage: boolean,

@@ -1,14 +1,46 @@
 // The address a request comes from: the peer, or what a trusted proxy in front says of its own peer.
 import { isIP, type BlockList } from "node:net";
-import type { Listener } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
 
-export function clientAddress(request: Request, server: Listener, trusted: BlockList): string {
-  const peer = plain(server.requestIP(request)?.address ?? "");
-  if (!isTrusted(peer, trusted)) return peer;
-  const chain = request.headers.get("x-forwarded-for");
-  if (chain !== null) return rightmostUntrusted(chain, trusted) ?? peer;
-  const real = plain(request.headers.get("x-real-ip") ?? "");
-  return isIP(real) === 0 ? peer : real;
+/** A peer, and whether it is believed in what it says of its own. */
+interface Peer {
+  readonly address: string;
+  readonly isTrusted: boolean;
+}
+
+/** Peers that were judged. Beyond this many all are judged anew. */
+const MAX_PEERS = 10_000;
+
+/** Looked up once a request, however often it is asked for. */
+export function createClientAddress(trusted: BlockList): (exchange: Exchange) => string {
+  const peers = new Map<string, Peer>();
+  const peerAt = (given: string): Peer => {
+    let peer = peers.get(given);
+    if (peer === undefined) {
+      const address = plain(given);
+      peer = { address, isTrusted: isTrusted(address, trusted) };
+      if (peers.size >= MAX_PEERS) peers.clear();
+      peers.set(given, peer);
+    }
+    return peer;
+  };
+  return (exchange) => {
+    const { request, server } = exchange;
+    exchange.clientAddress ??= toldBy(
+      peerAt(server.requestIP(request)?.address ?? ""),
+      request.headers,
+      trusted,
+    );
+    return exchange.clientAddress;
+  };
+}
+
+function toldBy(peer: Peer, headers: Headers, trusted: BlockList): string {
+  if (!peer.isTrusted) return peer.address;
+  const chain = headers.get("x-forwarded-for");
+  if (chain !== null) return rightmostUntrusted(chain, trusted) ?? peer.address;
+  const real = plain(headers.get("x-real-ip") ?? "");
+  return isIP(real) === 0 ? peer.address : real;
 }
 
 /** What stands left of an address that nobody vouches for could have been written by anybody. */

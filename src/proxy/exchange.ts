@@ -37,6 +37,8 @@ export class Exchange {
   /** With its question mark, or empty. */
   readonly query: string;
 
+  /** Null: nobody has asked yet. */
+  clientAddress: string | null = null;
   apiKey: CompiledApiKey | null = null;
   gateway: CompiledGateway | null = null;
   rule: CompiledRule | null = null;

@@ -5,10 +5,11 @@ import { isJsonObject } from "../base/json.ts";
 import type { Explain, Explanation } from "../model/explanation.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { Health } from "../telemetry/health.ts";
+import { NO_LOG } from "../telemetry/log.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { Observation } from "../telemetry/observation.ts";
 import { asksForKey, authenticate } from "./authenticate.ts";
-import { clientAddress } from "./client-address.ts";
+import { createClientAddress } from "./client-address.ts";
 import { createClientCredentials } from "./client-credential.ts";
 import type { Exchange } from "./exchange.ts";
 import { explainPlugins, type ExplainedChain } from "./explain-plugins.ts";
@@ -30,14 +31,13 @@ export type ExplainParts = Omit<
 
 export function createExplain(parts: ExplainParts): Explain {
   // What fails in an explanation is told in the explanation, and what it counts is forgotten.
-  const log = parts.log.child({}, { level: "silent" });
+  const log = NO_LOG;
   const stepParts = {
     log,
     observation: new Observation(new Metrics(), log, { requestLogSize: 0, tracer: null }),
     maxBodyBytes: parts.maxBodyBytes,
     clientCredentials: createClientCredentials(parts.secret),
-    clientAddress: (exchange: Exchange) =>
-      clientAddress(exchange.request, exchange.server, parts.trustedProxies),
+    clientAddress: createClientAddress(parts.trustedProxies),
   };
 
   return async (gatewayId, asked) => {

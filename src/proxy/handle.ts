@@ -11,7 +11,7 @@ import { UpstreamFault } from "../upstream/upstream-fault.ts";
 import type { Observation } from "../telemetry/observation.ts";
 import { attempt } from "./attempt.ts";
 import { authenticate } from "./authenticate.ts";
-import { clientAddress } from "./client-address.ts";
+import { createClientAddress } from "./client-address.ts";
 import { beginCapture, captureAnswer, captureHead } from "./capture-bodies.ts";
 import { createClientCredentials } from "./client-credential.ts";
 import { Exchange } from "./exchange.ts";
@@ -67,8 +67,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     usageTotals: parts.usageTotals,
     maxBodyBytes: parts.maxBodyBytes,
     clientCredentials: createClientCredentials(parts.secret),
-    clientAddress: (exchange: Exchange) =>
-      clientAddress(exchange.request, exchange.server, parts.trustedProxies),
+    clientAddress: createClientAddress(parts.trustedProxies),
   };
 
   return (request, server, target) => {
@@ -141,7 +140,8 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     exchange.bodyMs = performance.now() - exchange.startedAt;
     exchange.bodies?.takeRequest(exchange.body);
     if (chain !== null && chain.pre_request !== null) {
-      const answered = await runPreRequest(exchange, chain, stepParts);
+      const ran = runPreRequest(exchange, chain, stepParts);
+      const answered = ran instanceof Promise ? await ran : ran;
       if (answered !== null) {
         if (exchange.bodies !== null) await captureAnswer(exchange.bodies, exchange, answered);
         finish(exchange, "complete", answered.status, stepParts);

@@ -6,9 +6,17 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const LINE_BREAK = /[\r\n\0]/;
 const MAX_CODE = 64;
 
+/** Names that were found good, in lower case: plugins set the same few with every request. */
+const goodNames = new Map<string, string>();
+const MAX_GOOD_NAMES = 1000;
+
 export function checkName(name: string): string {
+  const known = goodNames.get(name);
+  if (known !== undefined) return known;
   if (!NAME.test(name)) throw new Error(`"${name}" is not a header name`);
-  return name.toLowerCase();
+  const lower = name.toLowerCase();
+  if (goodNames.size < MAX_GOOD_NAMES) goodNames.set(name, lower);
+  return lower;
 }
 
 export function checkValue(value: string): string {

@@ -8,10 +8,16 @@ import type { Exchange } from "./exchange.ts";
 
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/;
 
+/** Hosts that were found good: there are few, and every request names one. Beyond this many all are read anew. */
+const goodHosts = new Set<string>();
+const MAX_GOOD_HOSTS = 1000;
+
 /** Two Host headers arrive joined by a comma: which of them counts is what an attacker wants to choose. */
 export function refuseDoubtfulHost(host: string | null): void {
-  if (host !== null && !HOST.test(host))
-    throw new GatehouseError("bad_request", "The Host header must name one host.");
+  if (host === null || goodHosts.has(host)) return;
+  if (!HOST.test(host)) throw new GatehouseError("bad_request", "The Host header must name one host.");
+  if (goodHosts.size >= MAX_GOOD_HOSTS) goodHosts.clear();
+  goodHosts.add(host);
 }
 
 /** The key a request presents: our own header, or a `gw_…` value where the usual SDKs put theirs. */
@@ -39,6 +45,8 @@ export function resolveGateway(exchange: Exchange, baseDomain: string | null): C
     exchange.apiKey = key;
     return gateway;
   }
+  // Most nodes serve few gateways, none of them by its name.
+  if (snapshot.gatewaysBySubdomain.size === 0) return null;
   const subdomain = subdomainOf(request.headers.get("host"), baseDomain);
   return subdomain === null ? null : (snapshot.gatewaysBySubdomain.get(subdomain) ?? null);
 }

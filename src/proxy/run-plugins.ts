@@ -22,32 +22,39 @@ export interface PluginParts extends ContextParts {
   readonly observation: Observation;
 }
 
-/** Null: the request goes on; otherwise what a plugin answered instead. */
-export async function runPreRequest(
+/** What plugins answered instead of a provider; null: the request goes on. Only a plugin that waits is waited for. */
+type PreRequestEnd = Response | null | Promise<Response | null>;
+
+export function runPreRequest(exchange: Exchange, chain: PluginChain, parts: PluginParts): PreRequestEnd {
+  return runPreRequestFrom(0, exchange, chain.pre_request ?? [], parts);
+}
+
+function runPreRequestFrom(
+  first: number,
   exchange: Exchange,
-  chain: PluginChain,
+  links: readonly ChainLink[],
   parts: PluginParts,
-): Promise<Response | null> {
-  for (const link of chain.pre_request ?? []) {
-    const response = await runOnePreRequest(exchange, link, parts);
-    if (response !== null) return response;
+): PreRequestEnd {
+  for (let index = first; index < links.length; index++) {
+    const end = runOnePreRequest(exchange, links[index] as ChainLink, parts);
+    if (end instanceof Promise)
+      return end.then((answered) => answered ?? runPreRequestFrom(index + 1, exchange, links, parts));
+    if (end !== null) return end;
   }
   return null;
 }
 
-export async function runOnePreRequest(
-  exchange: Exchange,
-  link: ChainLink,
-  parts: PluginParts,
-): Promise<Response | null> {
+export function runOnePreRequest(exchange: Exchange, link: ChainLink, parts: PluginParts): PreRequestEnd {
   const observed = beginRun(exchange, link, "pre_request", parts);
   const context = new ExchangeRequestContext(exchange, link.notesKey, observed, parts);
-  let response: Response | null = null;
+  const call = () => link.hooks.pre_request?.(context);
   // An answer that cannot be sent is a fault of the plugin like any other.
-  const answered = () => (response = context.response());
-  await run(link, exchange, observed, parts, () => link.hooks.pre_request?.(context), answered);
-  if (response !== null) observed.verdict = "answered";
-  return response;
+  const answered = () => {
+    const response = context.response();
+    if (response !== null) observed.verdict = "answered";
+    return response;
+  };
+  return run(link, exchange, observed, parts, call, answered, null);
 }
 
 /** Changes `headers` in place and resolves to the status. */
@@ -63,7 +70,8 @@ export async function runPostRequest(
     const observed = beginRun(exchange, link, "post_request", parts);
     const { notesKey } = link;
     const context = new ExchangeAnswerContext(exchange, notesKey, observed, parts, answer, status, headers);
-    await run(link, exchange, observed, parts, () => link.hooks.post_request?.(context));
+    const call = () => link.hooks.post_request?.(context);
+    await run(link, exchange, observed, parts, call, nothing, undefined);
     ({ status } = context);
   }
   return status;
@@ -92,7 +100,8 @@ export async function runPreResponse(
       current,
       isLast,
     );
-    await run(link, exchange, observed, parts, () => link.hooks.pre_response?.(context));
+    const call = () => link.hooks.pre_response?.(context);
+    await run(link, exchange, observed, parts, call, nothing, undefined);
     current = context.chunk;
   }
   return current;
@@ -109,9 +118,8 @@ export function runPostResponse(
   for (const link of chain.post_response ?? []) {
     const observed = beginRun(exchange, link, "post_response", parts);
     const context = new ExchangeEndContext(exchange, link.notesKey, observed, parts, outcome, status);
-    run({ ...link, continuesOnError: true }, exchange, observed, parts, () =>
-      link.hooks.post_response?.(context),
-    ).catch(() => undefined);
+    const call = () => link.hooks.post_response?.(context);
+    void run({ ...link, continuesOnError: true }, exchange, observed, parts, call, nothing, undefined);
   }
 }
 
@@ -132,27 +140,41 @@ function beginRun(
   return begun;
 }
 
-async function run(
+function nothing(): undefined {
+  return undefined;
+}
+
+/** Calls a hook, then `then`. Most hooks are done when they return: only those that are not cost a promise and a timer. */
+function run<T>(
   link: ChainLink,
-  { requestId }: Exchange,
+  exchange: Exchange,
   observed: PluginRun,
-  { log }: PluginParts,
+  parts: PluginParts,
   call: () => unknown,
-  then?: () => unknown,
-): Promise<void> {
+  then: () => T,
+  /** What it comes to where the plugin failed and the request goes on without it. */
+  otherwise: T,
+): T | Promise<T> {
   const startedAt = performance.now();
+  const failed = (fault: unknown): T => {
+    observed.failed();
+    observed.ended(performance.now() - startedAt);
+    const { requestId } = exchange;
+    parts.log.error({ request_id: requestId, plugin: link.name, err: fault }, "a plugin failed");
+    if (link.continuesOnError) return otherwise;
+    throw new GatehouseError("plugin_failed", `The plugin ${link.name} failed.`, { cause: fault });
+  };
+  const ended = (): T => {
+    const result = then();
+    observed.ended(performance.now() - startedAt);
+    return result;
+  };
   try {
     const done = call();
-    // Most hooks are done when they return: only those that are not cost a timer.
-    if (isThenable(done)) await withinDeadline(Promise.resolve(done));
-    then?.();
+    if (isThenable(done)) return withinDeadline(Promise.resolve(done)).then(ended).catch(failed);
+    return ended();
   } catch (fault) {
-    observed.failed();
-    log.error({ request_id: requestId, plugin: link.name, err: fault }, "a plugin failed");
-    if (!link.continuesOnError)
-      throw new GatehouseError("plugin_failed", `The plugin ${link.name} failed.`, { cause: fault });
-  } finally {
-    observed.ended(performance.now() - startedAt);
+    return failed(fault);
   }
 }
 

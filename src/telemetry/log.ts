@@ -1,10 +1,13 @@
 // Structured logs: one JSON line an event, or a readable line on a terminal. Every line passes the redacting door.
-import pino, { type Logger } from "pino";
+import { isoTime } from "./iso-time.ts";
 import { redact } from "./redact.ts";
 
-export type Log = Logger;
+const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
+export type LogLevel = (typeof LEVELS)[number];
+type Fields = Readonly<Record<string, unknown>>;
 
 export interface LogOptions {
+  /** `silent`: nothing is written. */
   readonly level: string;
   readonly format: "pretty" | "json";
   /** Whether `pretty` lines may be coloured. */
@@ -18,15 +21,91 @@ export interface LogSink {
 export function createLog(options: LogOptions, sink: LogSink): Log {
   const pretty = options.colour === true ? prettyLine : (line: string) => Bun.stripANSI(prettyLine(line));
   const show = options.format === "pretty" ? pretty : (line: string) => line;
-  return pino(
-    {
-      level: options.level,
-      base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    { write: (line: string) => sink.write(show(redact(line))) },
-  );
+  return new Log(options.level, {}, (line) => sink.write(show(redact(line))));
+}
+
+/** Each level takes fields and a sentence, or a sentence alone; an error goes under `err`. */
+export class Log {
+  readonly #lowest: number;
+  readonly #bindings: Fields;
+  readonly #write: (line: string) => void;
+
+  constructor(level: string, bindings: Fields, write: (line: string) => void) {
+    const lowest = LEVELS.indexOf(level as LogLevel);
+    this.#lowest = lowest < 0 ? LEVELS.length : lowest;
+    this.#bindings = bindings;
+    this.#write = write;
+  }
+
+  /** The same log, with more fields in every line. */
+  child(bindings: Fields): Log {
+    return new Log(LEVELS[this.#lowest] ?? "silent", { ...this.#bindings, ...bindings }, this.#write);
+  }
+
+  isLevelEnabled(level: LogLevel): boolean {
+    return LEVELS.indexOf(level) >= this.#lowest;
+  }
+
+  trace(fields: Fields | string, sentence?: string): void {
+    this.#tell("trace", fields, sentence);
+  }
+  debug(fields: Fields | string, sentence?: string): void {
+    this.#tell("debug", fields, sentence);
+  }
+  info(fields: Fields | string, sentence?: string): void {
+    this.#tell("info", fields, sentence);
+  }
+  warn(fields: Fields | string, sentence?: string): void {
+    this.#tell("warn", fields, sentence);
+  }
+  error(fields: Fields | string, sentence?: string): void {
+    this.#tell("error", fields, sentence);
+  }
+  fatal(fields: Fields | string, sentence?: string): void {
+    this.#tell("fatal", fields, sentence);
+  }
+
+  #tell(level: LogLevel, given: Fields | string, sentence?: string): void {
+    if (!this.isLevelEnabled(level)) return;
+    const [fields, msg] = typeof given === "string" ? [{}, given] : [given, sentence];
+    this.#write(`${asJson({ level, time: isoTime(Date.now()), ...this.#bindings, ...fields, msg })}\n`);
+  }
+}
+
+/** A log that keeps nothing: for what runs without anybody listening. */
+export const NO_LOG = new Log("silent", {}, () => undefined);
+
+/** Whatever is in it, a line comes out: what cannot be written is told as a text. */
+function asJson(line: Fields): string {
+  try {
+    // Asking of each value costs as much again as writing it; most lines hold nothing to ask of.
+    return isFlat(line) ? JSON.stringify(line) : JSON.stringify(line, tellErrors);
+  } catch {
+    const plain = Object.entries(line).map(([name, value]) => [name, Bun.inspect(value, { depth: 2 })]);
+    return JSON.stringify(Object.fromEntries(plain));
+  }
+}
+
+function isFlat(line: Fields): boolean {
+  for (const name in line) {
+    const value = line[name];
+    if ((typeof value === "object" && value !== null) || typeof value === "bigint") return false;
+  }
+  return true;
+}
+
+/** Errors have no fields that JSON would see. */
+function tellErrors(_name: string, value: unknown): unknown {
+  if (typeof value === "bigint") return String(value);
+  if (!(value instanceof Error)) return value;
+  const { name, message, stack, cause } = value;
+  return {
+    ...Object.fromEntries(Object.entries(value)),
+    type: name,
+    message,
+    stack,
+    ...(cause !== undefined && { cause }),
+  };
 }
 
 const LEVEL_COLOURS: Record<string, string> = { fatal: "31", error: "31", warn: "33", info: "32" };

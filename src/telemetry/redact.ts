@@ -8,10 +8,11 @@ const SECRETS: readonly (readonly [hint: string, pattern: RegExp, replacement: s
   ["://", /(\b\w{1,32}:\/\/[^\s:/@"]*):[^\s/"]+@/g, "$1:***@"],
 ];
 const SCHEMES = /(?:\b|(?<=\\[nrtbf]))(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]+/gi;
+const SCHEME_HINT = /bearer|basic/i;
 
 export function redact(text: string): string {
-  let clean = text.replace(SCHEMES, "$1 ***");
-  // Most lines hold none of them: looking for a few characters costs far less than the pattern.
+  // Most lines hold none of them: looking for a few characters costs far less than the patterns.
+  let clean = SCHEME_HINT.test(text) ? text.replace(SCHEMES, "$1 ***") : text;
   for (const [hint, pattern, replacement] of SECRETS)
     if (clean.includes(hint)) clean = clean.replace(pattern, replacement);
   return clean;

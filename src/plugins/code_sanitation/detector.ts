@@ -168,7 +168,11 @@ class PatternDetector implements Detector {
   }
 }
 
+/** Of a state without hits, where nothing is noted. */
+const NO_GATE: Gate = { prev: null, length: 0 };
+
 function gateOf(hits: readonly Hit[]): Gate {
+  if (hits.length === 0) return NO_GATE;
   const lengths = new Set(hits.map(({ text }) => text.length));
   const [length = 0] = lengths;
   // Triggers of different lengths start at different places, where one edge cannot speak for all.

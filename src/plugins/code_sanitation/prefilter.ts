@@ -16,6 +16,10 @@ export interface Trigger<Subject> {
   readonly next: Edge | null;
 }
 
+/** By state. */
+type Hits<Subject> = (readonly Trigger<Subject>[])[];
+const NO_HITS: readonly never[] = [];
+
 export class Prefilter<Subject> {
   /**
    * A state's row starts at the state times 2^`shift`: its successor for each class of units. It is the complement of the
@@ -28,18 +32,21 @@ export class Prefilter<Subject> {
   readonly hits: readonly (readonly Trigger<Subject>[])[];
 
   constructor(triggers: readonly Trigger<Subject>[]) {
-    const width = this.#numberClasses(triggers.map(({ text }) => text));
+    const texts = triggers.map(({ text }) => text.toLowerCase());
+    const width = this.#numberClasses(texts);
     this.shift = Math.ceil(Math.log2(Math.max(2, width)));
-    const { next, own } = this.#buildTrie(triggers);
-    if (next.length > MOST_STATES) throw new Error("too many triggers");
-    this.rows = new Int16Array(next.length << this.shift);
-    this.hits = this.#link(next, own);
+    const most = texts.reduce((states, { length }) => states + length, 1);
+    const rows = new Int16Array(most << this.shift);
+    const hits = this.#buildTrie(triggers, texts, rows);
+    if (hits.length > MOST_STATES) throw new Error("too many triggers");
+    this.rows = rows.slice(0, hits.length << this.shift);
+    this.hits = this.#link(hits);
   }
 
   #numberClasses(texts: readonly string[]): number {
     let count = 1;
     for (const text of texts) {
-      for (const character of text.toLowerCase()) {
+      for (const character of text) {
         const code = character.charCodeAt(0);
         if (code >= ASCII) throw new Error(`trigger ${text} is not ASCII`);
         if (this.classes[code] === 0) this.classes[code] = count++;
@@ -49,61 +56,77 @@ export class Prefilter<Subject> {
     return count;
   }
 
-  /** Level by level, so that the states near the root, where prose stays, lie together in memory. */
-  #buildTrie(triggers: readonly Trigger<Subject>[]) {
-    const next = [new Map<number, number>()];
-    const own: Trigger<Subject>[][] = [[]];
-    let level = triggers.map((trigger) => ({ trigger, text: trigger.text.toLowerCase(), state: 0 }));
+  /**
+   * Level by level, so that the states near the root, where prose stays, lie together in memory. Writes into `rows` the
+   * successors that the triggers spell, 0 for none, and answers by state which triggers end there.
+   */
+  #buildTrie(
+    triggers: readonly Trigger<Subject>[],
+    texts: readonly string[],
+    rows: Int16Array,
+  ): Hits<Subject> {
+    const own: Hits<Subject> = [NO_HITS];
+    const reached = new Int16Array(triggers.length);
+    let level = triggers.map((_, index) => index);
     for (let depth = 0; level.length > 0; depth++) {
-      for (const one of level) {
-        const symbol = this.classes[one.text.charCodeAt(depth)] ?? 0;
-        let following = next[one.state]?.get(symbol);
-        if (following === undefined) {
-          following = next.length;
-          next.push(new Map<number, number>());
-          own.push([]);
-          next[one.state]?.set(symbol, following);
-        }
-        one.state = following;
-        if (depth === one.text.length - 1) own[following]?.push(one.trigger);
+      for (const index of level) {
+        const text = texts[index] as string;
+        const place = ((reached[index] ?? 0) << this.shift) | (this.classes[text.charCodeAt(depth)] ?? 0);
+        const state = rows[place] || own.push(NO_HITS) - 1;
+        rows[place] = reached[index] = state;
+        if (depth === text.length - 1)
+          own[state] = [...(own[state] ?? []), triggers[index] as Trigger<Subject>];
       }
-      level = level.filter(({ text }) => text.length > depth + 1);
+      level = level.filter((index) => (texts[index] as string).length > depth + 1);
     }
-    return { next, own };
+    return own;
   }
 
   /** A state's missing successors are those of its longest proper suffix, and it inherits its hits. */
-  #link(next: readonly Map<number, number>[], own: readonly Trigger<Subject>[][]): Trigger<Subject>[][] {
-    const suffixes = new Int16Array(next.length);
-    const hits = own.map((list) => [...list]);
+  #link(own: Hits<Subject>): Hits<Subject> {
+    const suffixes = new Int16Array(own.length);
+    const hits = [...own];
     const { rows, shift } = this;
     // States are numbered level by level, so a state's suffix comes before it.
-    for (let state = 0; state < next.length; state++) {
+    for (let state = 0; state < own.length; state++) {
       const row = state << shift;
       const suffix = suffixes[state] ?? 0;
-      if (state !== 0) {
-        hits[state]?.push(...(hits[suffix] ?? []));
-        rows.copyWithin(row, suffix << shift, (suffix + 1) << shift);
+      const inherited = state === 0 ? NO_HITS : (hits[suffix] ?? NO_HITS);
+      if (inherited.length > 0) {
+        const ownHits = hits[state] ?? NO_HITS;
+        hits[state] = ownHits.length === 0 ? inherited : [...ownHits, ...inherited];
       }
-      for (const [symbol, child] of next[state] ?? []) {
-        suffixes[child] = state === 0 ? 0 : (rows[row | symbol] ?? 0);
-        rows[row | symbol] = child;
+      for (let symbol = 0; symbol < 1 << shift; symbol++) {
+        const child = rows[row | symbol] ?? 0;
+        const beyond = state === 0 ? 0 : (rows[(suffix << shift) | symbol] ?? 0);
+        if (child === 0) rows[row | symbol] = beyond;
+        else suffixes[child] = beyond;
       }
     }
-    for (let state = 0; state < hits.length; state++) this.#markNext(state, hits[state] ?? []);
+    const known = new Map<Edge | null, Uint8Array>();
+    for (let state = 0; state < hits.length; state++) this.#markNext(state, hits[state] ?? NO_HITS, known);
     return hits;
   }
 
-  #markNext(state: number, hits: readonly Trigger<Subject>[]): void {
-    if (hits.length === 0) return;
-    const mayFollow = new Set<number>();
-    for (let code = 0; code < EDGE_SIZE; code++) {
-      if (hits.some(({ next }) => next === null || edgeAllows(next, code)))
-        mayFollow.add(this.classes[code] ?? 0);
+  /** `known`: the classes of each edge, which many triggers share. */
+  #markNext(state: number, hits: readonly Trigger<Subject>[], known: Map<Edge | null, Uint8Array>): void {
+    const row = state << this.shift;
+    for (const { next } of hits) {
+      let mayFollow = known.get(next);
+      if (mayFollow === undefined) known.set(next, (mayFollow = this.#classesOf(next)));
+      for (let symbol = 0; symbol < mayFollow.length; symbol++) {
+        const successor = this.rows[row | symbol] ?? 0;
+        // What another trigger has marked already stays marked.
+        if (mayFollow[symbol] === 1 && successor >= 0) this.rows[row | symbol] = ~successor;
+      }
     }
-    for (const symbol of mayFollow) {
-      const index = (state << this.shift) | symbol;
-      this.rows[index] = ~(this.rows[index] ?? 0);
-    }
+  }
+
+  /** By class, 1 where one of its units is allowed. */
+  #classesOf(next: Edge | null): Uint8Array {
+    const allowed = new Uint8Array(1 << this.shift);
+    for (let code = 0; code < EDGE_SIZE; code++)
+      if (next === null || edgeAllows(next, code)) allowed[this.classes[code] ?? 0] = 1;
+    return allowed;
   }
 }

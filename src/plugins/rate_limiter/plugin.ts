@@ -16,7 +16,8 @@ interface CompiledLimit {
   readonly type: LimitType;
   readonly limit: number;
   readonly windowMs: number;
-  readonly headerPrefix: string;
+  readonly limitText: string;
+  readonly headers: { readonly limit: string; readonly remaining: string; readonly reset: string };
   readonly keyPrefix: string;
 }
 
@@ -67,12 +68,13 @@ function limitRequest(
 }
 
 function tellLimits(context: RequestContext, limits: readonly CompiledLimit[], { states }: Decision): void {
-  for (const [index, { limit, headerPrefix }] of limits.entries()) {
+  for (let index = 0; index < limits.length; index++) {
+    const { headers, limitText } = limits[index] as CompiledLimit;
     const state = states[index];
     if (state === undefined) continue;
-    context.setAnswerHeader(`${headerPrefix}Limit`, String(limit));
-    context.setAnswerHeader(`${headerPrefix}Remaining`, String(state.remaining));
-    context.setAnswerHeader(`${headerPrefix}Reset`, String(state.resetAt));
+    context.setAnswerHeader(headers.limit, limitText);
+    context.setAnswerHeader(headers.remaining, String(state.remaining));
+    context.setAnswerHeader(headers.reset, String(state.resetAt));
   }
 }
 
@@ -80,9 +82,13 @@ function compileLimits({ limits }: RateLimiterSettings, instanceId: string): Com
   return ORDER.flatMap((type) => {
     const configured = limits[type];
     if (configured === undefined) return [];
-    const windowMs = (windowSeconds(configured.window) ?? 0) * 1000;
-    const headerPrefix = `X-RateLimit-${type}-`;
-    return [{ type, limit: configured.limit, windowMs, headerPrefix, keyPrefix: `${instanceId}:${type}:` }];
+    const { limit, window } = configured;
+    const windowMs = (windowSeconds(window) ?? 0) * 1000;
+    const prefix = `X-RateLimit-${type}-`;
+    const headers = { limit: `${prefix}Limit`, remaining: `${prefix}Remaining`, reset: `${prefix}Reset` };
+    return [
+      { type, limit, windowMs, limitText: String(limit), headers, keyPrefix: `${instanceId}:${type}:` },
+    ];
   });
 }
 
