@@ -160,7 +160,8 @@ export class Exchange {
     return promise;
   }
 
-  clientLeft(): void {
+  /** The request's signal tells that the client has left. */
+  handleEvent(): void {
     this.isOver = true;
     this.hasClientLeft = true;
     this.#attempt?.cancel();

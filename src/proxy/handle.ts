@@ -88,6 +88,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     return response;
   }
 
+  /** Whatever went wrong on the way ends here. */
   async function answer(exchange: Exchange): Promise<Response> {
     try {
       return await walk(exchange);
@@ -121,7 +122,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     exchange.observed = observed;
     if (gateway.gateway.log_bodies && observation.requests.isOn) beginCapture(exchange);
     authenticate(exchange.apiKey, rule, parts.requireApiKey);
-    request.signal.addEventListener("abort", () => exchange.clientLeft());
+    request.signal.addEventListener("abort", exchange);
     const { chain } = gateway;
     const { total } = rule.upstream.timeouts;
     const totalIsUp = total === null ? null : exchange.limitTotal(total);

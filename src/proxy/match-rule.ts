@@ -40,6 +40,8 @@ export function matchRule(exchange: Exchange, gateway: CompiledGateway | null): 
 
 /** Every gateway with a rule that could match the path; usually one or none. */
 function gatewaysFor({ path, snapshot }: Exchange): Iterable<CompiledGateway> {
+  // Where there is only one, its own table says whether it has a rule.
+  if (snapshot.gateways.size === 1) return snapshot.gateways.values();
   let found: Iterable<CompiledGateway> | null = null;
   for (const key of routeKeysOf(path)) {
     const more = snapshot.gatewaysByRoute.get(key);

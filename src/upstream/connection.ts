@@ -18,7 +18,9 @@ const KEEP_ALIVE_TIMEOUT = /(?:^|[\s,;])timeout=(\d{1,6})/i;
 /** Sent later than this before the server's own timeout, a request may meet a closing connection. */
 const IDLE_MARGIN_MS = 1000;
 /** Up to this much, head and body go out in one piece: copying costs less than another call to the system. */
-const ONE_WRITE_BYTES = 64 * 1024;
+const SHEET_BYTES = 64 * 1024;
+/** What they are written on. The system takes a copy before anybody else can write. */
+const sheet = Buffer.allocUnsafeSlow(SHEET_BYTES);
 
 /** A handshake that is not done by then is given up, whoever waits for it. */
 const OPEN_MS = 30_000;
@@ -63,15 +65,18 @@ export class Connection implements AnswerEvents, AnswerSource, Deadline {
     this.#answer = answer;
     this.#parser.begin(method);
     answer.onSent(this);
-    if (body !== null && body.byteLength > ONE_WRITE_BYTES) {
+    const length = head.length + (body?.byteLength ?? 0);
+    if (length > SHEET_BYTES) {
       this.#write(Buffer.from(head, "latin1"));
-      if (this.isOpen) this.#write(body);
+      if (this.isOpen && body !== null) this.#write(body);
       return;
     }
-    const request = Buffer.allocUnsafe(head.length + (body?.byteLength ?? 0));
-    request.write(head, 0, "latin1");
-    if (body !== null) request.set(body, head.length);
-    this.#write(request);
+    sheet.write(head, 0, "latin1");
+    if (body !== null) sheet.set(body, head.length);
+    const written = this.#socket?.write(sheet, 0, length) ?? -1;
+    if (written < 0) this.#lose(new UpstreamFault("broken"));
+    // The next request will be written over it: what is still to be sent is kept apart.
+    else if (written < length) this.#unsent = Buffer.from(sheet.subarray(written, length));
   }
 
   close(): void {

@@ -6,7 +6,7 @@ import type { Pattern } from "./pattern.ts";
 import { Prefilter, type Trigger } from "./prefilter.ts";
 import { isAtHand } from "./rule.ts";
 import { LANGUAGES } from "./settings.ts";
-import { originalSpan, unitAt, type View, type WorkCounter } from "./view.ts";
+import { originalSpan, TextUnits, unitAt, type View, type WorkCounter } from "./view.ts";
 import { visitViews } from "./views.ts";
 
 export type Language = (typeof LANGUAGES)[number];
@@ -23,6 +23,8 @@ export interface Finding {
 export interface Detector {
   /** Some finding, the cheapest to come by; null for clean text. */
   first(text: string): Finding | null;
+  /** The same for the text whose code units stand from `start` to `end`; the finding's place counts from `start`. */
+  firstIn(units: Uint16Array, start: number, end: number): Finding | null;
   /** All findings by position. They may overlap; one that another of the same reading covers is left out. */
   findAll(text: string): Finding[];
 }
@@ -46,6 +48,9 @@ const BLOCK = 4096;
 /** What the automaton notes in a block: the unit behind each trigger, and the state that stands for those that end there. */
 const notedEnds = new Int32Array(BLOCK);
 const notedStates = new Int16Array(BLOCK);
+
+/** Of the text at hand; a scan is synchronous. */
+const ownUnits = new TextUnits();
 
 const compiled = new Map<string, Detector>();
 
@@ -82,14 +87,19 @@ class PatternDetector implements Detector {
   }
 
   first(text: string): Finding | null {
+    return this.firstIn(ownUnits.read(text), 0, text.length);
+  }
+
+  firstIn(units: Uint16Array, start: number, end: number): Finding | null {
     const found: Finding[] = [];
-    visitViews(text, this.#work, (view, windows) => this.#scan(view, windows, found, true));
+    visitViews(units, start, end, this.#work, (view, windows) => this.#scan(view, windows, found, true));
     return found[0] ?? null;
   }
 
   findAll(text: string): Finding[] {
     const found: Finding[] = [];
-    visitViews(text, this.#work, (view, windows) => this.#scan(view, windows, found, false));
+    const units = ownUnits.read(text);
+    visitViews(units, 0, text.length, this.#work, (view, windows) => this.#scan(view, windows, found, false));
     return found.sort((one, other) => one.start - other.start || other.end - one.end);
   }
 

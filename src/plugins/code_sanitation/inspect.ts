@@ -38,6 +38,12 @@ class NotingDetector implements Detector {
     return finding;
   }
 
+  firstIn(units: Uint16Array, start: number, end: number): Finding | null {
+    const finding = this.#detector.firstIn(units, start, end);
+    if (finding !== null) this.#note(finding);
+    return finding;
+  }
+
   findAll(text: string): Finding[] {
     const findings = this.#detector.findAll(text);
     for (const finding of findings) this.#note(finding);

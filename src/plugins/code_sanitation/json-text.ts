@@ -2,10 +2,14 @@
 // not matched stays byte for byte, large numbers, order, spacing and escapes included.
 import type { Detector, Finding } from "./detector.ts";
 import { maskText } from "./mask.ts";
+import { TextUnits } from "./view.ts";
 
 const BACKSLASH = 0x5c;
 const UNICODE_ESCAPE = 6;
 const SIMPLE_ESCAPES: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
+
+/** Of the JSON text at hand; whoever decodes a string of it needs other ones. */
+const jsonUnits = new TextUnits();
 
 /** A string of the text: where its inside starts and ends. */
 interface StringToken {
@@ -15,8 +19,13 @@ interface StringToken {
 
 /** A finding in some string, its place in the JSON text; null when all strings are clean. */
 export function firstInJson(text: string, detector: Detector): Finding | null {
+  const units = jsonUnits.read(text);
+  let escape = nextEscape(text, 0);
   for (let token = nextString(text, 0); token !== null; token = nextString(text, token.end + 1)) {
-    const finding = detector.first(decoded(text, token));
+    const { start, end } = token;
+    if (escape < start) escape = nextEscape(text, start);
+    // A string without an escape is looked at where it stands.
+    const finding = escape < end ? detector.first(decoded(text, token)) : detector.firstIn(units, start, end);
     if (finding === null) continue;
     const starts = unitStarts(text, token);
     return { ...finding, start: starts[finding.start] ?? token.start, end: starts[finding.end] ?? token.end };
@@ -36,6 +45,12 @@ export function maskJson(text: string, detector: Detector, char: string): string
     done = token.end;
   }
   return done === 0 ? text : masked + text.slice(done);
+}
+
+/** Where the next backslash stands, or Infinity. */
+function nextEscape(text: string, from: number): number {
+  const at = text.indexOf("\\", from);
+  return at < 0 ? Infinity : at;
 }
 
 function nextString(text: string, from: number): StringToken | null {

@@ -138,7 +138,7 @@ const text = fc.string({
 /** The text as a view of its own, nothing folded: runs of blanks stay. */
 function viewOfText(text: string): View {
   const sheet = sheetFor(text.length, 0);
-  sheet.bytes.write(text, "utf16le");
+  Buffer.from(sheet.codes.buffer).write(text, "utf16le");
   return viewOf(sheet, text.length, null, { steps: 0 });
 }
 

@@ -15,6 +15,7 @@ import {
 const PADDING = 8;
 /** Up to this many units views are written on sheets that are used again; a scan is synchronous and keeps none of them. */
 const SCRATCH_UNITS = 1 << 20;
+const SMALLEST_SCRATCH = 1 << 12;
 
 /** Counts what a scan does, so that a test can prove that the work grows with the text and with nothing else. */
 export interface WorkCounter {
@@ -119,11 +120,32 @@ export class Origins {
   }
 }
 
+/** A text as its code units, which lie there until another is read at the same place. */
+export class TextUnits {
+  codes = new Uint16Array(0);
+  /** The same memory as bytes: a string is copied into it natively. */
+  #bytes = Buffer.alloc(0);
+
+  read(text: string): Uint16Array {
+    if (text.length > this.codes.length) this.#grow(text.length);
+    this.#bytes.write(text, "utf16le");
+    const units = this.codes;
+    // Those of a very long text are not kept.
+    if (units.length > SCRATCH_UNITS) this.#grow(0);
+    return units;
+  }
+
+  #grow(least: number): void {
+    let size = least === 0 ? 0 : SMALLEST_SCRATCH;
+    while (size < least) size *= 2;
+    this.codes = new Uint16Array(size);
+    this.#bytes = Buffer.from(this.codes.buffer);
+  }
+}
+
 /** What a view is written on. */
 export interface Sheet {
   readonly codes: Uint16Array;
-  /** The same memory as bytes: a string is copied into it natively. */
-  readonly bytes: Buffer;
   readonly origins: Origins;
   readonly marks: Marks;
 }
@@ -140,8 +162,7 @@ export function sheetFor(units: number, depth: number): Sheet {
 }
 
 function newSheet(units: number): Sheet {
-  const codes = new Uint16Array(units + PADDING);
-  return { codes, bytes: Buffer.from(codes.buffer), origins: new Origins(), marks: new Marks() };
+  return { codes: new Uint16Array(units + PADDING), origins: new Origins(), marks: new Marks() };
 }
 
 /** The view that a sheet's first `length` units are. */
@@ -157,17 +178,14 @@ export function viewOf(
   return { codes, length, work, parent, origins, marks };
 }
 
-/** The first view: wide forms as ASCII, what cannot be seen left out, a run of blanks as one. */
-export function readText(text: string, work: WorkCounter): View {
-  const sheet = sheetFor(text.length, 0);
+/** The first view of the units from `start` to `end`: wide forms as ASCII, what cannot be seen left out, a run of blanks as one. */
+export function readUnits(units: Uint16Array, start: number, end: number, work: WorkCounter): View {
+  const sheet = sheetFor(end - start, 0);
   const { codes, origins, marks } = sheet;
-  // The text is copied as it is and then folded in place: what is written never overtakes what is read.
-  sheet.bytes.write(text, "utf16le");
-  const end = text.length;
   let length = 0;
   let last = PLAIN_UNIT;
-  for (let index = 0; index < end; index++) {
-    const code = codes[index] as number;
+  for (let index = start; index < end; index++) {
+    const code = units[index] as number;
     const kind = KIND[code] as number;
     // Nearly all units stand for themselves: a blank too, unless it follows another one.
     if ((kind & (last | MARKED_UNIT | FOLDED_UNIT)) === 0) {
@@ -185,15 +203,15 @@ export function readText(text: string, work: WorkCounter): View {
     // A gap; the blank it opens with may be written already.
     const from = last === BLANK_UNIT ? index - 1 : index;
     if (from < index) length--;
-    const next = endOfGap(codes, index + 1, end);
-    const merged = mergeBlanks(codes, from, next);
+    const next = endOfGap(units, index + 1, end);
+    const merged = mergeBlanks(units, from, next);
     if (merged !== DROPPED) {
       codes[length] = merged;
-      if (next > from + 1) origins.add(length, from, next);
+      if (next > from + 1) origins.add(length, from - start, next - start);
       length++;
     } else if (next < end) {
       // What was dropped belongs to nobody; the unit after it starts a new stretch.
-      origins.add(length, next, next + 1);
+      origins.add(length, next - start, next - start + 1);
     }
     last = PLAIN_UNIT;
     index = next - 1;
@@ -202,17 +220,17 @@ export function readText(text: string, work: WorkCounter): View {
 }
 
 /** Where blanks and what cannot be seen end. */
-function endOfGap(codes: Uint16Array, from: number, end: number): number {
+function endOfGap(units: Uint16Array, from: number, end: number): number {
   let next = from;
-  while (next < end && (FOLD[codes[next] as number] as number) <= SPACE) next++;
+  while (next < end && (FOLD[units[next] as number] as number) <= SPACE) next++;
   return next;
 }
 
 /** What a gap is read as: a newline if one is in it, else a blank if one is, else nothing. */
-function mergeBlanks(codes: Uint16Array, from: number, to: number): number {
+function mergeBlanks(units: Uint16Array, from: number, to: number): number {
   let merged = DROPPED;
   for (let index = from; index < to; index++) {
-    const folded = FOLD[codes[index] as number] as number;
+    const folded = FOLD[units[index] as number] as number;
     if (folded === NEWLINE) return NEWLINE;
     if (folded === SPACE) merged = SPACE;
   }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { compileDetector } from "./detector.ts";
 import { LANGUAGES } from "./settings.ts";
-import { readText, originalSpan } from "./view.ts";
+import { originalSpan, readUnits, TextUnits } from "./view.ts";
 
 const detector = compileDetector(LANGUAGES);
 const units = (text: string, write: (code: number) => string): string =>
@@ -129,7 +129,7 @@ test("findings lie inside the text, sorted, and hold something", () => {
 test("each unit of the first view comes from its own characters", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 60 }), (text) => {
-      const view = readText(text, { steps: 0 });
+      const view = readUnits(new TextUnits().read(text), 0, text.length, { steps: 0 });
       let last = 0;
       for (let index = 0; index < view.length; index++) {
         const span = originalSpan(view, index, index + 1);

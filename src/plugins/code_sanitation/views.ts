@@ -1,7 +1,7 @@
 // All readings of a text that are worth a scan, in order: as it stands, decoded up to three times, and unhidden.
 import { decodeRound } from "./decode.ts";
 import { readCommentsAsBlanks, readWordsJoined } from "./unhide.ts";
-import { readText, type View, type WorkCounter } from "./view.ts";
+import { readUnits, type View, type WorkCounter } from "./view.ts";
 
 /** Percent twice over is common, entities inside percent inside JSON happen; beyond that no reader decodes. */
 const DECODING_ROUNDS = 3;
@@ -9,10 +9,18 @@ const DECODING_ROUNDS = 3;
 /** Looks at a view, or only at the stretches named; true stops the reading. */
 export type Visit = (view: View, windows: readonly number[] | null) => boolean;
 
-export function visitViews(text: string, work: WorkCounter, visit: Visit): void {
-  let view = readText(text, work);
-  work.steps += text.length;
-  if (visit(view, null)) return;
+/** Of the text whose code units stand from `start` to `end`. */
+export function visitViews(
+  units: Uint16Array,
+  start: number,
+  end: number,
+  work: WorkCounter,
+  visit: Visit,
+): void {
+  let view = readUnits(units, start, end, work);
+  work.steps += end - start;
+  // Without a mark there is nothing that a further reading could take out.
+  if (visit(view, null) || view.marks.count === 0) return;
   for (let round = 1; round <= DECODING_ROUNDS; round++) {
     const decoded = decodeRound(view, round);
     if (decoded === null) break;
