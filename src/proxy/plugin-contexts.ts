@@ -85,9 +85,10 @@ export class ExchangeRequestContext extends ExchangeContext implements RequestCo
 
   /** What the plugin answered instead of a provider, as a response; null where it did not. */
   response(): Response | null {
-    return this.#answered === null
-      ? null
-      : pluginResponse(this.#answered, this.#exchange, this.#maxBodyBytes);
+    if (this.#answered === null) return null;
+    const response = pluginResponse(this.#answered, this.#exchange, this.#maxBodyBytes);
+    this.#run.verdict = "answered";
+    return response;
   }
   get path(): string {
     return this.#exchange.sentPath;

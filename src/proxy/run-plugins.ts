@@ -17,6 +17,15 @@ import {
 
 export const PLUGIN_DEADLINE_MS = 5000;
 
+/** What the hook of each stage is given. */
+interface Contexts {
+  pre_request: ExchangeRequestContext;
+  post_request: ExchangeAnswerContext;
+  pre_response: ExchangeBodyContext;
+  post_response: ExchangeEndContext;
+}
+type ContextOf<Stage extends PluginStage> = Contexts[Stage];
+
 export interface PluginParts extends ContextParts {
   readonly log: Log;
   readonly observation: Observation;
@@ -47,14 +56,12 @@ function runPreRequestFrom(
 export function runOnePreRequest(exchange: Exchange, link: ChainLink, parts: PluginParts): PreRequestEnd {
   const observed = beginRun(exchange, link, "pre_request", parts);
   const context = new ExchangeRequestContext(exchange, link.notesKey, observed, parts);
-  const call = () => link.hooks.pre_request?.(context);
   // An answer that cannot be sent is a fault of the plugin like any other.
-  const answered = () => {
-    const response = context.response();
-    if (response !== null) observed.verdict = "answered";
-    return response;
-  };
-  return run(link, exchange, observed, parts, call, answered, null);
+  return run(link, "pre_request", context, answerOf, null, exchange, observed, parts);
+}
+
+function answerOf(context: ExchangeRequestContext): Response | null {
+  return context.response();
 }
 
 /** Changes `headers` in place and resolves to the status. */
@@ -70,8 +77,7 @@ export async function runPostRequest(
     const observed = beginRun(exchange, link, "post_request", parts);
     const { notesKey } = link;
     const context = new ExchangeAnswerContext(exchange, notesKey, observed, parts, answer, status, headers);
-    const call = () => link.hooks.post_request?.(context);
-    await run(link, exchange, observed, parts, call, nothing, undefined);
+    await run(link, "post_request", context, nothing, undefined, exchange, observed, parts);
     ({ status } = context);
   }
   return status;
@@ -100,8 +106,7 @@ export async function runPreResponse(
       current,
       isLast,
     );
-    const call = () => link.hooks.pre_response?.(context);
-    await run(link, exchange, observed, parts, call, nothing, undefined);
+    await run(link, "pre_response", context, nothing, undefined, exchange, observed, parts);
     current = context.chunk;
   }
   return current;
@@ -118,8 +123,8 @@ export function runPostResponse(
   for (const link of chain.post_response ?? []) {
     const observed = beginRun(exchange, link, "post_response", parts);
     const context = new ExchangeEndContext(exchange, link.notesKey, observed, parts, outcome, status);
-    const call = () => link.hooks.post_response?.(context);
-    void run({ ...link, continuesOnError: true }, exchange, observed, parts, call, nothing, undefined);
+    const lenient = { ...link, continuesOnError: true };
+    void run(lenient, "post_response", context, nothing, undefined, exchange, observed, parts);
   }
 }
 
@@ -144,38 +149,55 @@ function nothing(): undefined {
   return undefined;
 }
 
-/** Calls a hook, then `then`. Most hooks are done when they return: only those that are not cost a promise and a timer. */
-function run<T>(
+/**
+ * Calls a hook with its context, then `then`. Most hooks are done when they return: only those that are not cost a promise
+ * and a timer. `otherwise` is what it comes to where the plugin failed and the request goes on without it.
+ */
+function run<Stage extends PluginStage, T>(
   link: ChainLink,
+  stage: Stage,
+  context: ContextOf<Stage>,
+  then: (context: ContextOf<Stage>) => T,
+  otherwise: T,
   exchange: Exchange,
   observed: PluginRun,
   parts: PluginParts,
-  call: () => unknown,
-  then: () => T,
-  /** What it comes to where the plugin failed and the request goes on without it. */
-  otherwise: T,
 ): T | Promise<T> {
   const startedAt = performance.now();
-  const failed = (fault: unknown): T => {
-    observed.failed();
-    observed.ended(performance.now() - startedAt);
-    const { requestId } = exchange;
-    parts.log.error({ request_id: requestId, plugin: link.name, err: fault }, "a plugin failed");
-    if (link.continuesOnError) return otherwise;
-    throw new GatehouseError("plugin_failed", `The plugin ${link.name} failed.`, { cause: fault });
-  };
-  const ended = (): T => {
-    const result = then();
-    observed.ended(performance.now() - startedAt);
-    return result;
-  };
   try {
-    const done = call();
-    if (isThenable(done)) return withinDeadline(Promise.resolve(done)).then(ended).catch(failed);
-    return ended();
+    const hooks = link.hooks as { [S in Stage]?: (context: ContextOf<S>) => unknown };
+    const done = hooks[stage]?.(context);
+    if (!isThenable(done)) {
+      const result = then(context);
+      observed.ended(performance.now() - startedAt);
+      return result;
+    }
+    return withinDeadline(Promise.resolve(done))
+      .then(() => {
+        const result = then(context);
+        observed.ended(performance.now() - startedAt);
+        return result;
+      })
+      .catch((fault: unknown) => failed(fault, link, otherwise, startedAt, exchange, observed, parts));
   } catch (fault) {
-    return failed(fault);
+    return failed(fault, link, otherwise, startedAt, exchange, observed, parts);
   }
+}
+
+function failed<T>(
+  fault: unknown,
+  link: ChainLink,
+  otherwise: T,
+  startedAt: number,
+  { requestId }: Exchange,
+  observed: PluginRun,
+  { log }: PluginParts,
+): T {
+  observed.failed();
+  observed.ended(performance.now() - startedAt);
+  log.error({ request_id: requestId, plugin: link.name, err: fault }, "a plugin failed");
+  if (link.continuesOnError) return otherwise;
+  throw new GatehouseError("plugin_failed", `The plugin ${link.name} failed.`, { cause: fault });
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -28,43 +28,60 @@ export const rateLimiter = definePlugin({
   settings: rateLimiterSettings,
   explainable: true,
   create(settings, host) {
-    const limits = compileLimits(settings, host.instanceId);
-    return { pre_request: (context) => limitRequest(context, settings, limits, host) };
+    const check = new LimitCheck(settings, host);
+    return { pre_request: (context) => check.request(context) };
   },
 });
 
-function limitRequest(
-  context: RequestContext,
-  settings: RateLimiterSettings,
-  limits: readonly CompiledLimit[],
-  host: PluginHost,
-): Promise<void> | undefined {
-  const subjects = limits.map(({ type }) => subjectOf(type, context));
-  const wanted: Limit[] = limits.map(({ type, keyPrefix, limit, windowMs }, index) => ({
-    type,
-    key: keyPrefix + (subjects[index] ?? ""),
-    limit,
-    windowMs,
-  }));
-  const blocked = limits.find(({ type }, index) => host.blocks.has(type, subjects[index] ?? ""));
-  // A limit that never has room: the others tell where they stand, and nothing is counted.
-  if (blocked !== undefined) wanted.push({ key: `${host.instanceId}:blocked`, limit: 0, windowMs: 1000 });
-  const judge = (decision: Decision): void => {
-    tellLimits(context, limits, decision);
+/** The limits of one gateway. */
+class LimitCheck {
+  readonly #settings: RateLimiterSettings;
+  readonly #host: PluginHost;
+  readonly #limits: readonly CompiledLimit[];
+
+  constructor(settings: RateLimiterSettings, host: PluginHost) {
+    this.#settings = settings;
+    this.#host = host;
+    this.#limits = compileLimits(settings, host.instanceId);
+  }
+
+  request(context: RequestContext): Promise<void> | undefined {
+    const { blocks, counters, instanceId } = this.#host;
+    const subjects: string[] = [];
+    const wanted: Limit[] = [];
+    let blocked: LimitType | null = null;
+    for (const { type, keyPrefix, limit, windowMs } of this.#limits) {
+      const subject = subjectOf(type, context);
+      subjects.push(subject);
+      wanted.push({ type, key: keyPrefix + subject, limit, windowMs });
+      if (blocked === null && blocks.has(type, subject)) blocked = type;
+    }
+    // A limit that never has room: the others tell where they stand, and nothing is counted.
+    if (blocked !== null) wanted.push({ key: `${instanceId}:blocked`, limit: 0, windowMs: 1000 });
+    const decision = counters.admit(wanted, this.#settings.on_store_failure);
+    if (decision instanceof Promise)
+      return decision.then((decided) => this.#judge(context, subjects, blocked, decided));
+    this.#judge(context, subjects, blocked, decision);
+    return undefined;
+  }
+
+  #judge(
+    context: RequestContext,
+    subjects: readonly string[],
+    blocked: LimitType | null,
+    decision: Decision,
+  ): void {
+    tellLimits(context, this.#limits, decision);
     context.count("decided", decision.source);
-    if (blocked !== undefined) refuseForGood(context, blocked.type);
+    if (blocked !== null) refuseForGood(context, blocked);
     else if (decision.source === "closed") refuseWithoutCounters(context);
     else if (decision.admitted) context.count("admitted");
     else {
-      const full = limits[decision.refusedBy] as CompiledLimit;
-      if (settings.actions.type === "reject") reject(context, full.type, settings, decision);
-      else block(context, full, subjects[decision.refusedBy] ?? "", host);
+      const full = this.#limits[decision.refusedBy] as CompiledLimit;
+      if (this.#settings.actions.type === "reject") reject(context, full.type, this.#settings, decision);
+      else block(context, full, subjects[decision.refusedBy] ?? "", this.#host);
     }
-  };
-  const decision = host.counters.admit(wanted, settings.on_store_failure);
-  if (decision instanceof Promise) return decision.then(judge);
-  judge(decision);
-  return undefined;
+  }
 }
 
 function tellLimits(context: RequestContext, limits: readonly CompiledLimit[], { states }: Decision): void {
