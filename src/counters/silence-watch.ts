@@ -11,13 +11,13 @@
  * 4. While a burst of ours waits, more commands than a gateway in steady work ever has, Redis gets more time: where it
  *    shares a machine with us, that burst is what keeps it from running.
  *
- * So a command is given up 20 to 25 ms after Redis fell silent, plus the lag of our own loop; one sent into a silence
+ * So a command is given up 16 to 21 ms after Redis fell silent, plus the lag of our own loop; one sent into a silence
  * sooner. It waits longer only while Redis is answering what this process sent before it, and for at most BACKLOG_MS.
  */
 const TICK_MS = 4;
 /** What one tick may count: its length and the lateness that timers have in an idle process. */
 const TICK_COUNTS_MS = 6;
-const SILENT_MS = 20;
+const SILENT_MS = 16;
 const BURST_COMMANDS = 512;
 const BURST_SILENT_MS = 250;
 /** Below the five seconds that a plugin has. A Redis this far behind is no use to the requests that wait for it. */
