@@ -49,13 +49,23 @@ function randomHex(bytes: number, never: string): string {
 }
 
 const MODEL = /"model"\s*:\s*("(?:[^"\\]|\\.)*")/;
+const MODEL_KEY = Buffer.from('"model"');
 const LOOKED_AT_BYTES = 4096;
+const MODEL_BYTES = 1024;
+
+// A typed array's own search looks for single bytes only.
+const { indexOf, toString } = Buffer.prototype as {
+  indexOf: (this: Uint8Array, needle: Uint8Array, from: number) => number;
+  toString: (this: Uint8Array, encoding: "utf8", from: number, to: number) => string;
+};
 
 /** The model that an answer names near its beginning, whole or first chunk of a stream; null where it names none. */
 export function modelIn(bytes: Uint8Array | null): string | null {
   if (bytes === null) return null;
+  const at = indexOf.call(bytes, MODEL_KEY, 0);
+  if (at < 0 || at > LOOKED_AT_BYTES) return null;
   // Inside a text of the answer its quotes would be escaped.
-  const [, model] = MODEL.exec(Buffer.from(bytes.subarray(0, LOOKED_AT_BYTES)).toString()) ?? [];
+  const [, model] = MODEL.exec(toString.call(bytes, "utf8", at, at + MODEL_BYTES)) ?? [];
   if (model === undefined) return null;
   try {
     return JSON.parse(model) as string;

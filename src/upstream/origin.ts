@@ -10,6 +10,8 @@ import type { UpstreamFault } from "./upstream-fault.ts";
 const MAX_IDLE = 1024;
 const MAX_ORIGINS = 1000;
 const IDLE_MS = 60_000;
+/** Of a connection that has carried no request yet. */
+const SPARE_MS = 2000;
 const SWEEP_MS = 5000;
 /**
  * The runtime cannot give up a connection that it is still opening, and the system tries for two minutes: at an address
@@ -29,6 +31,8 @@ export interface Waiter {
 /** A connection that is being opened for a request, which may have left or found another one meanwhile. */
 interface Dial {
   readonly since: number;
+  /** Its request got a connection that another one was done with. */
+  isSpare: boolean;
 }
 
 interface Idle {
@@ -103,6 +107,8 @@ export class Origin implements ConnectionOwner {
   }
 
   #give(connection: Connection, waiter: Waiter): void {
+    const dial = this.#waiting.get(waiter) ?? null;
+    if (dial !== null) dial.isSpare = true;
     this.#waiting.delete(waiter);
     waiter.onConnection(connection);
   }
@@ -116,7 +122,7 @@ export class Origin implements ConnectionOwner {
   }
 
   async #dialFor(waiter: Waiter): Promise<void> {
-    const dial: Dial = { since: performance.now() };
+    const dial: Dial = { since: performance.now(), isSpare: false };
     this.#waiting.set(waiter, dial);
     this.#dials.add(dial);
     this.#lastDialAt = dial.since;
@@ -126,8 +132,9 @@ export class Origin implements ConnectionOwner {
       const connection = await connectToFirst(addresses, this.#port, serverName, this);
       this.#dials.delete(dial);
       if (this.#waiting.has(waiter)) this.#give(connection, waiter);
-      else if (this.#waiting.size > 0) this.onIdle(connection, null);
-      // Nobody waits for it: what is kept is what has proved to be of use.
+      // So many are asked for at once: without it the next one would open another. Unused, it goes soon.
+      else if (dial.isSpare || this.#waiting.size > 0) this.onIdle(connection, SPARE_MS);
+      // Whoever wanted it has left, and nobody waits: what is kept is what has proved to be of use.
       else connection.close();
     } catch (fault) {
       this.#dials.delete(dial);

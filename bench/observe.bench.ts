@@ -1,0 +1,61 @@
+// What it costs to be observed: a gateway with its request log and traces off, and with all of it on, side by side.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { chatBody } from "./chat-payload.ts";
+import { leaveGatewayCore, OTHER_CORES } from "./cores.ts";
+import { temporaryFolder } from "./gatehouse.ts";
+import { measureRound } from "./measure-round.ts";
+import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
+import { freePort, startPinned } from "./pinned-process.ts";
+import { median, printTable, type Measured } from "./report.ts";
+import { PREPARE, type Subject } from "./subjects.ts";
+import { INSTALL_WRK, wrk } from "./wrk.ts";
+
+const ROUNDS = 3;
+const SECONDS = 4;
+const CONNECTIONS = 64;
+const BOUND = "at most 1.15 times off";
+
+export async function benchObserve(): Promise<void> {
+  if (wrk === null || nginx === null) {
+    console.log(`SKIPPED observe: it needs wrk (${INSTALL_WRK}) and nginx (${INSTALL_NGINX}).`);
+    return;
+  }
+  leaveGatewayCore();
+  const folder = temporaryFolder();
+  const provider = freePort();
+  const collector = freePort();
+  const children = [
+    startNginxProvider(folder, provider, OTHER_CORES),
+    startPinned([process.execPath, join(import.meta.dir, "load/collector.ts"), String(collector)], {
+      cores: OTHER_CORES,
+    }),
+  ];
+  const body = chatBody();
+  const bodyFile = join(folder, "body.json");
+  writeFileSync(bodyFile, body);
+  const variants = {
+    off: { REQUEST_LOG_SIZE: "0" },
+    "request log": {},
+    "request log and traces": { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector}` },
+  };
+  for (const id of ["bare", "full"] as const) {
+    const subject = (await PREPARE[id]?.(folder, provider)) as Subject;
+    const figures: Record<string, number[]> = {};
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const [name, env] of Object.entries(variants)) {
+        const options = { body, bodyFile, connections: CONNECTIONS, seconds: SECONDS, env };
+        (figures[name] ??= []).push((await measureRound(subject, options)).cpuMicroseconds);
+      }
+    }
+    const off = figures["off"] ?? [];
+    const rows = Object.entries(figures).map(([what, each]): Measured => {
+      // Rounds beside each other had the same neighbours: the median of their ratios says more than that of medians.
+      const ratio = median(each.map((value, round) => value / (off[round] ?? value)));
+      const note = `${ratio.toFixed(2)} times off${what === "off" ? "" : `, ${BOUND}`}`;
+      return { what, value: median(each), unit: "µs CPU a request", note };
+    });
+    printTable(`${subject.title}, observed; metrics and usage are always on`, rows);
+  }
+  for (const child of children) await child.stop();
+}
