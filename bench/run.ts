@@ -3,12 +3,14 @@ import { benchAdmin } from "./admin.bench.ts";
 import { benchCodeSanitation } from "./code-sanitation.bench.ts";
 import { benchCounters } from "./counters.bench.ts";
 import { benchObserve } from "./observe.bench.ts";
+import { benchOverload } from "./overload.bench.ts";
 import { benchUsage } from "./usage.bench.ts";
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   admin: benchAdmin,
   counters: benchCounters,
   observe: benchObserve,
+  overload: benchOverload,
   sanitation: benchCodeSanitation,
   usage: benchUsage,
 };

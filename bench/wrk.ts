@@ -15,6 +15,8 @@ export interface Load {
   readonly headers?: Readonly<Record<string, string>>;
   readonly connections: number;
   readonly seconds: number;
+  /** How long each connection rests after an answer; without it, not at all. */
+  readonly restMs?: number;
   readonly cores?: string;
 }
 
@@ -47,6 +49,7 @@ export async function runWrk(load: Load): Promise<LoadResult> {
       PATH: process.env["PATH"],
       BENCH_BODY: load.bodyFile,
       ...(load.variantsFile !== undefined && { BENCH_VARIANTS: load.variantsFile }),
+      ...(load.restMs !== undefined && { BENCH_REST: String(load.restMs) }),
     },
     stdout: "pipe",
     stderr: "inherit",

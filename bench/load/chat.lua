@@ -1,4 +1,5 @@
 -- A POST of the file BENCH_BODY, again and again; the result as one line of JSON.
+-- BENCH_REST: milliseconds that each connection rests between its requests.
 -- BENCH_VARIANTS: a file with a path and a header's name and value on each line, taken in turn.
 local file = assert(io.open(os.getenv("BENCH_BODY"), "rb"))
 wrk.method = "POST"
@@ -19,6 +20,11 @@ if os.getenv("BENCH_VARIANTS") then
     last = last % #requests + 1
     return requests[last]
   end
+end
+
+if os.getenv("BENCH_REST") then
+  local rest = tonumber(os.getenv("BENCH_REST"))
+  function delay() return rest end
 end
 
 function done(summary, latency)
