@@ -1,126 +1,207 @@
-// A request as spans in OTLP's JSON: one of the request itself, one of each attempt, in OpenTelemetry's HTTP and GenAI
-// words. Never a prompt, an answer or a credential. Written as text at once: the objects that it would be written from
-// cost three times as much.
+// A request as OTLP's spans: one of the request itself, one of each attempt, in OpenTelemetry's HTTP and GenAI words. Never
+// a prompt, an answer or a credential.
+import { ProtobufWriter } from "./protobuf-writer.ts";
 import { redact } from "./redact.ts";
 import type { AttemptFacts, RequestFacts } from "./request-facts.ts";
 import type { RequestTrace } from "./request-trace.ts";
 
+/** The numbers that opentelemetry/proto gives to what is written here. */
+const EXPORT = { resourceSpans: 1 };
+const RESOURCE_SPANS = { resource: 1, scopeSpans: 2 };
+const RESOURCE = { attributes: 1 };
+const SCOPE_SPANS = { scope: 1, spans: 2 };
+const SCOPE = { name: 1, version: 2 };
+const SPAN = {
+  traceId: 1,
+  spanId: 2,
+  traceState: 3,
+  parentSpanId: 4,
+  name: 5,
+  kind: 6,
+  start: 7,
+  end: 8,
+  attributes: 9,
+  status: 15,
+};
+const STATUS = { code: 3 };
+const ATTRIBUTE = { key: 1, value: 2 };
+const VALUE = { text: 1, number: 3 };
 const SERVER = 2;
 const CLIENT = 3;
-const NO_STATUS = "{}";
-const ERROR_STATUS = '{"code":2}';
+const ERROR = 2;
 
 export function spanCount({ attempts }: RequestFacts): number {
   return 1 + attempts.length;
 }
 
-/** The spans of a request that is traced, between commas. */
-export function spansOf(facts: RequestFacts, trace: RequestTrace): string {
-  let spans = requestSpan(facts, trace);
-  for (const attempt of facts.attempts) spans += `,${attemptSpan(facts, trace, attempt)}`;
-  return spans;
+/** Who sends the spans. */
+export interface SpanSender {
+  readonly version: string;
+  /** Attributes of the resource. */
+  readonly resource: Readonly<Record<string, string>>;
 }
 
-function requestSpan(facts: RequestFacts, trace: RequestTrace): string {
-  const { method, status, outcome, rule } = facts;
-  const route = rule?.names.rule.path;
+const writer = new ProtobufWriter();
+
+/** The spans of those requests that are traced, as a request to a collector. */
+export function writeSpans(batch: readonly RequestFacts[], { version, resource }: SpanSender): Uint8Array {
+  writer.clear();
+  const resourceSpans = writer.begin(EXPORT.resourceSpans);
+  const own = writer.begin(RESOURCE_SPANS.resource);
+  for (const key in resource) writeText(writer, RESOURCE.attributes, key, resource[key]);
+  writer.end(own);
+  const scopeSpans = writer.begin(RESOURCE_SPANS.scopeSpans);
+  const scope = writer.begin(SCOPE_SPANS.scope);
+  writer.text(SCOPE.name, "gatehouse");
+  writer.text(SCOPE.version, version);
+  writer.end(scope);
+  for (const facts of batch) {
+    if (facts.trace === null) continue;
+    writeRequest(facts, facts.trace);
+    for (const attempt of facts.attempts) writeAttempt(facts, facts.trace, attempt);
+  }
+  writer.end(scopeSpans);
+  writer.end(resourceSpans);
+  return writer.take();
+}
+
+function writeRequest(facts: RequestFacts, trace: RequestTrace): void {
+  const span = writer.begin(SCOPE_SPANS.spans);
+  writer.hex(SPAN.traceId, trace.traceId);
+  writer.hex(SPAN.spanId, trace.spanId);
+  if (trace.parentSpanId !== null) writer.hex(SPAN.parentSpanId, trace.parentSpanId);
+  if (trace.state !== null) writer.text(SPAN.traceState, redact(trace.state));
+  writeTimes(facts, facts.startedAt, facts.endedAt);
+  writeText(writer, SPAN.attributes, "gatehouse.request_id", facts.requestId);
+  writer.raw(wordsOfRequest(facts));
+  writer.end(span);
+}
+
+function writeAttempt(facts: RequestFacts, trace: RequestTrace, attempt: AttemptFacts): void {
+  const span = writer.begin(SCOPE_SPANS.spans);
+  writer.hex(SPAN.traceId, trace.traceId);
+  writer.hex(SPAN.spanId, attempt.spanId ?? "");
+  writer.hex(SPAN.parentSpanId, trace.spanId);
+  writeTimes(facts, attempt.startedAt, attempt.endedAt ?? facts.endedAt);
+  const tokens = attempt === facts.answeredBy ? facts.tokens : null;
+  if (tokens !== null) {
+    writeNumber(writer, SPAN.attributes, "gen_ai.usage.input_tokens", tokens.input);
+    writeNumber(writer, SPAN.attributes, "gen_ai.usage.output_tokens", tokens.output);
+  }
+  writer.raw(wordsOfAttempt(facts, attempt));
+  writer.end(span);
+}
+
+/** All of a span that requests of one kind have in common: the last one of each rule and target is kept as it was written. */
+interface Words {
+  readonly of: readonly unknown[];
+  readonly bytes: Uint8Array;
+}
+
+const requestWords = new WeakMap<object, Words>();
+const attemptWords = new WeakMap<object, Words>();
+const wordsWriter = new ProtobufWriter();
+
+function wordsOfRequest(facts: RequestFacts): Uint8Array {
+  const { method, path, status, outcome, gatewayName, attempts, revision, errorCode } = facts;
+  const fault = facts.answeredBy?.fault ?? null;
+  const of = [method, path, status, outcome, gatewayName, attempts.length, revision, errorCode, fault];
+  const owner = facts.rule ?? facts.gateway;
+  const known = requestWords.get(owner);
+  if (known !== undefined && isSame(known.of, of)) return known.bytes;
+  const route = facts.rule?.names.rule.path;
   // A client's mistake is not the server's error.
   const hasFailed = status >= 500 || outcome === "incomplete";
-  const error = facts.errorCode ?? facts.answeredBy?.fault ?? String(status);
-  const { parentSpanId, state } = trace;
-  const above =
-    (parentSpanId === null ? "" : `"parentSpanId":"${parentSpanId}",`) +
-    (state === null ? "" : `"traceState":${quoted(state)},`);
-  const attributes =
-    text("http.request.method", known(method)) +
-    (route === undefined ? "" : text("http.route", known(route))) +
-    number("http.response.status_code", status) +
-    text("url.path", known(facts.path)) +
-    text("url.scheme", '"http"') +
-    (hasFailed ? text("error.type", quoted(error)) : "") +
-    text("gatehouse.request_id", quoted(facts.requestId)) +
-    (facts.gatewayName === null ? "" : text("gatehouse.gateway", known(facts.gatewayName))) +
-    text("gatehouse.outcome", known(outcome)) +
-    number("gatehouse.attempts", facts.attempts.length) +
-    number("gatehouse.revision", facts.revision);
-  const name = known(route === undefined ? method : `${method} ${route}`);
-  const ids = `"traceId":"${trace.traceId}","spanId":"${trace.spanId}",${above}`;
-  return span(ids, name, SERVER, times(facts, facts.startedAt, facts.endedAt), attributes, hasFailed);
+  const name = route === undefined ? method : `${method} ${route}`;
+  const bytes = writeWords(name, SERVER, hasFailed, (write) => {
+    writeText(write, SPAN.attributes, "http.request.method", method);
+    writeText(write, SPAN.attributes, "http.route", route);
+    writeNumber(write, SPAN.attributes, "http.response.status_code", status);
+    writeText(write, SPAN.attributes, "url.path", path);
+    writeText(write, SPAN.attributes, "url.scheme", "http");
+    if (hasFailed)
+      writeText(write, SPAN.attributes, "error.type", errorCode ?? facts.answeredBy?.fault ?? String(status));
+    writeText(write, SPAN.attributes, "gatehouse.gateway", gatewayName);
+    writeText(write, SPAN.attributes, "gatehouse.outcome", outcome);
+    writeNumber(write, SPAN.attributes, "gatehouse.attempts", attempts.length);
+    writeNumber(write, SPAN.attributes, "gatehouse.revision", revision);
+  });
+  requestWords.set(owner, { of, bytes });
+  return bytes;
 }
 
-function attemptSpan(facts: RequestFacts, trace: RequestTrace, attempt: AttemptFacts): string {
+function wordsOfAttempt({ method, operation }: RequestFacts, attempt: AttemptFacts): Uint8Array {
   const { target, model, status, fault, responseModel } = attempt;
-  const { operation, method } = facts;
+  const of = [method, operation, model, status, fault, responseModel];
+  const known = attemptWords.get(target);
+  if (known !== undefined && isSame(known.of, of)) return known.bytes;
   const hasFailed = fault !== null || (status !== null && status >= 400);
-  const tokens = attempt === facts.answeredBy ? facts.tokens : null;
-  const attributes =
-    (operation === null ? "" : text("gen_ai.operation.name", known(operation))) +
-    text("gen_ai.provider.name", known(target.semanticName)) +
-    (model === null ? "" : text("gen_ai.request.model", known(model))) +
-    (responseModel === null ? "" : text("gen_ai.response.model", known(responseModel))) +
-    (tokens === null
-      ? ""
-      : number("gen_ai.usage.input_tokens", tokens.input) +
-        number("gen_ai.usage.output_tokens", tokens.output)) +
-    text("server.address", known(target.address.hostname)) +
-    number("server.port", target.address.port) +
-    text("http.request.method", known(method)) +
-    (status === null ? "" : number("http.response.status_code", status)) +
-    (hasFailed ? text("error.type", quoted(fault ?? String(status))) : "") +
-    text("gatehouse.target", known(target.id));
   const name = operation === null ? method : model === null ? operation : `${operation} ${model}`;
-  const ids = `"traceId":"${trace.traceId}","spanId":"${attempt.spanId ?? ""}","parentSpanId":"${trace.spanId}",`;
-  const when = times(facts, attempt.startedAt, attempt.endedAt ?? facts.endedAt);
-  return span(ids, known(name), CLIENT, when, attributes, hasFailed);
+  const bytes = writeWords(name, CLIENT, hasFailed, (write) => {
+    writeText(write, SPAN.attributes, "gen_ai.operation.name", operation);
+    writeText(write, SPAN.attributes, "gen_ai.provider.name", target.semanticName);
+    writeText(write, SPAN.attributes, "gen_ai.request.model", model);
+    writeText(write, SPAN.attributes, "gen_ai.response.model", responseModel);
+    writeText(write, SPAN.attributes, "server.address", target.address.hostname);
+    writeNumber(write, SPAN.attributes, "server.port", target.address.port);
+    writeText(write, SPAN.attributes, "http.request.method", method);
+    writeNumber(write, SPAN.attributes, "http.response.status_code", status);
+    if (hasFailed) writeText(write, SPAN.attributes, "error.type", fault ?? String(status));
+    writeText(write, SPAN.attributes, "gatehouse.target", target.id);
+  });
+  attemptWords.set(target, { of, bytes });
+  return bytes;
 }
 
-/** Every attribute ends with a comma, the last one's is left off. */
-function span(
-  ids: string,
+function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
+  for (let index = 0; index < one.length; index++) if (one[index] !== other[index]) return false;
+  return true;
+}
+
+function writeWords(
   name: string,
   kind: number,
-  when: string,
-  attributes: string,
   hasFailed: boolean,
-): string {
-  const status = hasFailed ? ERROR_STATUS : NO_STATUS;
-  return `{${ids}"name":${name},"kind":${kind},${when},"attributes":[${attributes.slice(0, -1)}],"status":${status}}`;
+  writeAttributes: (write: ProtobufWriter) => void,
+): Uint8Array {
+  wordsWriter.clear();
+  wordsWriter.text(SPAN.name, redact(name));
+  wordsWriter.number(SPAN.kind, kind);
+  writeAttributes(wordsWriter);
+  const status = wordsWriter.begin(SPAN.status);
+  if (hasFailed) wordsWriter.number(STATUS.code, ERROR);
+  wordsWriter.end(status);
+  return wordsWriter.take();
 }
 
-function text(key: string, value: string): string {
-  return `{"key":"${key}","value":{"stringValue":${value}}},`;
+function writeText(
+  write: ProtobufWriter,
+  field: number,
+  key: string,
+  value: string | null | undefined,
+): void {
+  if (value === null || value === undefined) return;
+  const attribute = write.begin(field);
+  write.text(ATTRIBUTE.key, key);
+  const held = write.begin(ATTRIBUTE.value);
+  write.text(VALUE.text, redact(value));
+  write.end(held);
+  write.end(attribute);
 }
 
-/** 64-bit numbers are texts in JSON. */
-function number(key: string, value: number): string {
-  return `{"key":"${key}","value":{"intValue":"${Math.round(value)}"}},`;
-}
-
-function quoted(value: string): string {
-  return JSON.stringify(redact(value));
-}
-
-/** Names come again and again: most have been written before. */
-const written = new Map<string, string>();
-const MAX_WRITTEN = 2000;
-
-function known(value: string): string {
-  let json = written.get(value);
-  if (json === undefined) {
-    json = quoted(value);
-    if (written.size >= MAX_WRITTEN) written.clear();
-    written.set(value, json);
-  }
-  return json;
+function writeNumber(write: ProtobufWriter, field: number, key: string, value: number | null): void {
+  if (value === null) return;
+  const attribute = write.begin(field);
+  write.text(ATTRIBUTE.key, key);
+  const held = write.begin(ATTRIBUTE.value);
+  write.number(VALUE.number, Math.round(value));
+  write.end(held);
+  write.end(attribute);
 }
 
 /** Times of the monotonic clock on the wall clock as it stood at the request's end. */
-function times({ endedAt, endedWallMs }: RequestFacts, from: number, to: number): string {
+function writeTimes({ endedAt, endedWallMs }: RequestFacts, from: number, to: number): void {
   const offset = endedWallMs - endedAt;
-  return `"startTimeUnixNano":"${nanoseconds(offset + from)}","endTimeUnixNano":"${nanoseconds(offset + to)}"`;
-}
-
-/** Whole microseconds: nanoseconds since the epoch are more than a number can hold. */
-function nanoseconds(milliseconds: number): string {
-  return `${Math.round(milliseconds * 1000)}000`;
+  writer.nanoseconds(SPAN.start, Math.round((offset + from) * 1000));
+  writer.nanoseconds(SPAN.end, Math.round((offset + to) * 1000));
 }

@@ -2,7 +2,7 @@
 // counted.
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
-import { spanCount, spansOf } from "./otlp-spans.ts";
+import { spanCount, writeSpans, type SpanSender } from "./otlp-spans.ts";
 import type { RequestFacts } from "./request-facts.ts";
 
 export const MAX_BATCH_SPANS = 512;
@@ -34,8 +34,7 @@ interface Reply {
 export class TraceExporter {
   readonly #url: string;
   readonly #options: TraceExporterOptions;
-  readonly #resource: string;
-  readonly #scope: string;
+  readonly #sender: SpanSender;
   readonly #metrics: Metrics;
   readonly #log: Log;
   readonly #timer: Timer;
@@ -49,8 +48,7 @@ export class TraceExporter {
 
   constructor(options: TraceExporterOptions, metrics: Metrics, log: Log) {
     this.#options = options;
-    this.#resource = resourceOf(options);
-    this.#scope = JSON.stringify({ name: "gatehouse", version: options.version });
+    this.#sender = { version: options.version, resource: resourceOf(options) };
     this.#url = `${options.endpoint.replace(/\/+$/, "")}/v1/traces`;
     this.#metrics = metrics;
     this.#log = log;
@@ -121,12 +119,12 @@ export class TraceExporter {
     try {
       const response = await fetch(this.#url, {
         method: "POST",
-        headers: { ...this.#options.headers, "Content-Type": "application/json" },
-        body: this.#request(batch),
+        headers: { ...this.#options.headers, "Content-Type": "application/x-protobuf" },
+        body: writeSpans(batch, this.#sender),
         redirect: "manual",
         signal: AbortSignal.timeout(SEND_DEADLINE_MS),
       });
-      const rejected = rejectedIn(await response.text());
+      const rejected = rejectedIn(await response.bytes());
       if (response.ok) return { refusal: null, rejected, isWorthAnotherTry: false };
       const refusal = `the collector answered ${response.status}`;
       return { refusal, rejected: 0, isWorthAnotherTry: WORTH_ANOTHER_TRY.has(response.status) };
@@ -134,12 +132,6 @@ export class TraceExporter {
       const refusal = fault instanceof Error ? fault.message : String(fault);
       return { refusal, rejected: 0, isWorthAnotherTry: true };
     }
-  }
-
-  #request(batch: readonly RequestFacts[]): string {
-    const spans: string[] = [];
-    for (const facts of batch) if (facts.trace !== null) spans.push(spansOf(facts, facts.trace));
-    return `{"resourceSpans":[{"resource":${this.#resource},"scopeSpans":[{"scope":${this.#scope},"spans":[${spans.join(",")}]}]}]}`;
   }
 
   /** Once an outage, not once a batch. */
@@ -156,9 +148,8 @@ export class TraceExporter {
 
 const INSTANCE_ID = crypto.randomUUID();
 
-/** Who sends the spans, as OTLP's JSON says it. */
-function resourceOf({ serviceName, version }: TraceExporterOptions): string {
-  const resource = {
+function resourceOf({ serviceName, version }: TraceExporterOptions): SpanSender["resource"] {
+  return {
     "service.name": serviceName,
     "service.version": version,
     "service.instance.id": INSTANCE_ID,
@@ -166,17 +157,22 @@ function resourceOf({ serviceName, version }: TraceExporterOptions): string {
     "telemetry.sdk.language": "nodejs",
     "telemetry.sdk.version": version,
   };
-  const attributes = Object.entries(resource).map(([key, stringValue]) => ({ key, value: { stringValue } }));
-  return JSON.stringify({ attributes });
 }
 
-/** A collector may take a batch and yet refuse some of it. */
-function rejectedIn(text: string): number {
-  try {
-    const reply = JSON.parse(text) as { partialSuccess?: { rejectedSpans?: unknown } } | null;
-    const rejected = Number(reply?.partialSuccess?.rejectedSpans ?? 0);
-    return rejected > 0 ? rejected : 0;
-  } catch {
-    return 0;
+const PARTIAL_SUCCESS = 0x0a;
+const REJECTED_SPANS = 0x08;
+
+/**
+ * A collector may take a batch and yet refuse some of it: a message in field 1 of its answer, which begins with how many
+ * (field 1 there) where it refused any.
+ */
+function rejectedIn(answer: Uint8Array): number {
+  if (answer[0] !== PARTIAL_SUCCESS || answer[2] !== REJECTED_SPANS) return 0;
+  let rejected = 0;
+  for (let at = 3, factor = 1; at < answer.length; at++, factor *= 128) {
+    const byte = answer[at] ?? 0;
+    rejected += (byte & 0x7f) * factor;
+    if (byte < 0x80) break;
   }
+  return rejected;
 }

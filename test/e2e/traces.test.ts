@@ -255,7 +255,9 @@ describe("the collector", () => {
     await waitFor(async () =>
       (await metric("gatehouse_trace_spans_total", { result: "dropped" })) > before ? true : null,
     );
-    receiver.answer(() => Response.json({ partialSuccess: { rejectedSpans: "1", errorMessage: "no" } }));
+    // partial_success { rejected_spans: 1, error_message: "no" }
+    const partial = new Uint8Array([0x0a, 6, 0x08, 1, 0x12, 2, 0x6e, 0x6f]);
+    receiver.answer(() => new Response(partial, { headers: { "Content-Type": "application/x-protobuf" } }));
     await (await fetch(`${gatehouse.proxyUrl}/rejected`)).text();
     await waitFor(async () =>
       (await metric("gatehouse_trace_spans_total", { result: "dropped" })) === before + 2 ? true : null,

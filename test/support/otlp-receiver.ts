@@ -1,5 +1,6 @@
-// An OTLP collector for tests: takes traces over HTTP in the protocol's JSON, and refuses whatever the protocol would.
+// An OTLP collector for tests: takes traces over HTTP in protobuf, and refuses whatever the protocol would.
 import type { Server } from "bun";
+import { readMessage, type MessageShape } from "./protobuf-reader.ts";
 
 export interface ReceivedSpan {
   readonly traceId: string;
@@ -34,6 +35,26 @@ export interface OtlpReceiver {
   stop(): Promise<void>;
 }
 
+const VALUE: MessageShape = { 1: ["stringValue", "text"], 3: ["intValue", "number"] };
+const ATTRIBUTE: MessageShape = { 1: ["key", "text"], 2: ["value", VALUE] };
+const RESOURCE: MessageShape = { 1: ["attributes", [ATTRIBUTE]] };
+const SCOPE: MessageShape = { 1: ["name", "text"], 2: ["version", "text"] };
+const SPAN: MessageShape = {
+  1: ["traceId", "hex"],
+  2: ["spanId", "hex"],
+  3: ["traceState", "text"],
+  4: ["parentSpanId", "hex"],
+  5: ["name", "text"],
+  6: ["kind", "number"],
+  7: ["startTimeUnixNano", "fixed64"],
+  8: ["endTimeUnixNano", "fixed64"],
+  9: ["attributes", [ATTRIBUTE]],
+  15: ["status", { 2: ["message", "text"], 3: ["code", "number"] }],
+};
+const SCOPE_SPANS: MessageShape = { 1: ["scope", SCOPE], 2: ["spans", [SPAN]] };
+const RESOURCE_SPANS: MessageShape = { 1: ["resource", RESOURCE], 2: ["scopeSpans", [SCOPE_SPANS]] };
+const EXPORT: MessageShape = { 1: ["resourceSpans", [RESOURCE_SPANS]] };
+
 const KINDS: Record<number, ReceivedSpan["kind"]> = { 2: "SERVER", 3: "CLIENT" };
 
 export function startOtlpReceiver(): OtlpReceiver {
@@ -45,19 +66,19 @@ export function startOtlpReceiver(): OtlpReceiver {
     hostname: "127.0.0.1",
     port: 0,
     async fetch(request) {
-      const body = await request.text();
+      const body = await request.bytes();
       if (make !== null) return make();
-      text += body;
+      text += Buffer.from(body).toString("latin1");
       try {
         if (request.method !== "POST" || new URL(request.url).pathname !== "/v1/traces")
           throw new Error(`${request.method} ${request.url}`);
-        if (request.headers.get("content-type") !== "application/json") throw new Error("not JSON");
-        batches.push(readBatch(JSON.parse(body), request.headers));
+        if (request.headers.get("content-type") !== "application/x-protobuf") throw new Error("not protobuf");
+        batches.push(readBatch(readMessage(body, EXPORT), request.headers));
       } catch (fault) {
         faults.push(String(fault));
         return Response.json({ code: 3, message: String(fault) }, { status: 400 });
       }
-      return Response.json({});
+      return new Response(null, { headers: { "Content-Type": "application/x-protobuf" } });
     },
   });
   return {
@@ -116,7 +137,7 @@ function readSpan(value: unknown): ReceivedSpan {
   const start = BigInt(text(span["startTimeUnixNano"], /^\d{19}$/));
   const end = BigInt(text(span["endTimeUnixNano"], /^\d{19}$/));
   if (end < start) throw new Error("ends before it starts");
-  const { code } = fields(span["status"], "code", "message");
+  const { code = "0" } = fields(span["status"], "code", "message");
   return {
     traceId: text(span["traceId"], /^(?!0+$)[0-9a-f]{32}$/),
     spanId: text(span["spanId"], /^(?!0+$)[0-9a-f]{16}$/),
@@ -128,7 +149,7 @@ function readSpan(value: unknown): ReceivedSpan {
     start,
     end,
     attributes: readAttributes(span["attributes"]),
-    isError: code === 2,
+    isError: code === "2",
   };
 }
 

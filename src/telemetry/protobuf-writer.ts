@@ -1,0 +1,104 @@
+// Writes protobuf messages into one buffer that is used again: no object and no string in between.
+
+const VARINT = 0;
+const FIXED64 = 1;
+const LENGTH_DELIMITED = 2;
+/** A message's length is written when its end is known, into a place kept for it: as a number of four bytes, however small. */
+const LENGTH_BYTES = 4;
+const LENGTH_LIMIT = 2 ** 28;
+const SMALLEST = 64 * 1024;
+const TWO_TO_32 = 2 ** 32;
+
+export class ProtobufWriter {
+  #buffer = Buffer.allocUnsafeSlow(SMALLEST);
+  #length = 0;
+
+  clear(): void {
+    this.#length = 0;
+  }
+
+  /** What was written, as bytes of their own. */
+  take(): Uint8Array {
+    return new Uint8Array(this.#buffer.subarray(0, this.#length));
+  }
+
+  /** Opens a message within this one; answers what `end` needs to know. */
+  begin(field: number): number {
+    this.#tag(field, LENGTH_DELIMITED);
+    this.#reserve(LENGTH_BYTES);
+    this.#length += LENGTH_BYTES;
+    return this.#length;
+  }
+
+  end(start: number): void {
+    let length = this.#length - start;
+    if (length >= LENGTH_LIMIT) throw new Error("a message is too long");
+    for (let at = start - LENGTH_BYTES; at < start; at++) {
+      const isLast = at === start - 1;
+      this.#buffer[at] = isLast ? length : (length & 0x7f) | 0x80;
+      length >>>= 7;
+    }
+  }
+
+  number(field: number, value: number): void {
+    this.#tag(field, VARINT);
+    this.#varint(value);
+  }
+
+  text(field: number, value: string): void {
+    this.#tag(field, LENGTH_DELIMITED);
+    // Three bytes a character at most; the length of plain text is known before it is written.
+    this.#reserve(value.length * 3 + 10);
+    const bytes = Buffer.byteLength(value);
+    this.#varint(bytes);
+    this.#length += this.#buffer.write(value, this.#length, bytes, "utf8");
+  }
+
+  /** Bytes that are written as hexadecimal digits elsewhere. */
+  hex(field: number, digits: string): void {
+    this.#tag(field, LENGTH_DELIMITED);
+    this.#varint(digits.length / 2);
+    this.#reserve(digits.length / 2);
+    this.#length += this.#buffer.write(digits, this.#length, "hex");
+  }
+
+  /** Microseconds, as the nanoseconds that they are: more than a number can hold. */
+  nanoseconds(field: number, microseconds: number): void {
+    this.#tag(field, FIXED64);
+    this.#reserve(8);
+    const low = (microseconds % TWO_TO_32) * 1000;
+    const high = Math.floor(microseconds / TWO_TO_32) * 1000 + Math.floor(low / TWO_TO_32);
+    this.#buffer.writeUInt32LE(low % TWO_TO_32, this.#length);
+    this.#buffer.writeUInt32LE(high % TWO_TO_32, this.#length + 4);
+    this.#length += 8;
+  }
+
+  /** What was written before, by a writer of this kind. */
+  raw(bytes: Uint8Array): void {
+    this.#reserve(bytes.byteLength);
+    this.#buffer.set(bytes, this.#length);
+    this.#length += bytes.byteLength;
+  }
+
+  #tag(field: number, wire: number): void {
+    this.#varint(field * 8 + wire);
+  }
+
+  #varint(value: number): void {
+    this.#reserve(10);
+    let rest = value;
+    while (rest > 0x7f) {
+      this.#buffer[this.#length++] = (rest & 0x7f) | 0x80;
+      rest = Math.floor(rest / 128);
+    }
+    this.#buffer[this.#length++] = rest;
+  }
+
+  #reserve(bytes: number): void {
+    const least = this.#length + bytes;
+    if (least <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(least, this.#buffer.length * 2));
+    larger.set(this.#buffer.subarray(0, this.#length));
+    this.#buffer = larger;
+  }
+}

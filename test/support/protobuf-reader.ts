@@ -1,0 +1,49 @@
+// Reads protobuf by a shape, strictly: a field that the shape does not know, or of another kind, is a fault.
+
+type Kind = "text" | "hex" | "number" | "fixed64" | MessageShape | readonly [MessageShape];
+/** By field number: its name, and what it holds; a list of one shape is a field that may come again. */
+export interface MessageShape {
+  readonly [field: number]: readonly [name: string, kind: Kind];
+}
+
+const WIRE: Readonly<Record<string, number>> = { number: 0, fixed64: 1 };
+
+/** Numbers come out as decimal digits, as the protocol's own JSON writes those of 64 bits. */
+export function readMessage(bytes: Uint8Array, shape: MessageShape): Record<string, unknown> {
+  const message: Record<string, unknown> = {};
+  let at = 0;
+  const varint = (): bigint => {
+    let value = 0n;
+    for (let shift = 0n; ; shift += 7n) {
+      const byte = bytes[at++];
+      if (byte === undefined) throw new Error("cut off");
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+  };
+  const take = (length: number): Uint8Array => {
+    if (at + length > bytes.byteLength) throw new Error("cut off");
+    at += length;
+    return bytes.subarray(at - length, at);
+  };
+  for (const [, [name, kind]] of Object.entries(shape)) if (Array.isArray(kind)) message[name] = [];
+  while (at < bytes.byteLength) {
+    const tag = Number(varint());
+    const known = shape[tag >> 3];
+    if (known === undefined) throw new Error(`unknown field ${tag >> 3}`);
+    const [name, kind] = known;
+    const wire = typeof kind === "string" ? (WIRE[kind] ?? 2) : 2;
+    if ((tag & 7) !== wire) throw new Error(`${name} has wire type ${tag & 7}`);
+    if (kind === "number") message[name] = String(varint());
+    else if (kind === "fixed64") message[name] = String(Buffer.from(take(8)).readBigUInt64LE());
+    else {
+      const held = take(Number(varint()));
+      if (kind === "text") message[name] = new TextDecoder("utf-8", { fatal: true }).decode(held);
+      else if (kind === "hex") message[name] = Buffer.from(held).toString("hex");
+      else if (Array.isArray(kind))
+        (message[name] as unknown[]).push(readMessage(held, (kind as [MessageShape])[0]));
+      else message[name] = readMessage(held, kind as MessageShape);
+    }
+  }
+  return message;
+}
