@@ -41,55 +41,85 @@ export interface SpanSender {
   readonly resource: Readonly<Record<string, string>>;
 }
 
-const writer = new ProtobufWriter();
+/** Spans of traced requests as they come, as one request to a collector. */
+export class SpanBatch {
+  readonly #sender: SpanSender;
+  readonly #writer = new ProtobufWriter();
+  #resourceSpans = 0;
+  #scopeSpans = 0;
+  count = 0;
 
-/** The spans of those requests that are traced, as a request to a collector. */
-export function writeSpans(batch: readonly RequestFacts[], { version, resource }: SpanSender): Uint8Array {
-  writer.clear();
-  const resourceSpans = writer.begin(EXPORT.resourceSpans);
-  const own = writer.begin(RESOURCE_SPANS.resource);
-  for (const key in resource) writeText(writer, RESOURCE.attributes, key, resource[key]);
-  writer.end(own);
-  const scopeSpans = writer.begin(RESOURCE_SPANS.scopeSpans);
-  const scope = writer.begin(SCOPE_SPANS.scope);
-  writer.text(SCOPE.name, "gatehouse");
-  writer.text(SCOPE.version, version);
-  writer.end(scope);
-  for (const facts of batch) {
-    if (facts.trace === null) continue;
-    writeRequest(facts, facts.trace);
-    for (const attempt of facts.attempts) writeAttempt(facts, facts.trace, attempt);
+  constructor(sender: SpanSender) {
+    this.#sender = sender;
+    this.#begin();
   }
-  writer.end(scopeSpans);
-  writer.end(resourceSpans);
-  return writer.take();
-}
 
-function writeRequest(facts: RequestFacts, trace: RequestTrace): void {
-  const span = writer.begin(SCOPE_SPANS.spans);
-  writer.hex(SPAN.traceId, trace.traceId);
-  writer.hex(SPAN.spanId, trace.spanId);
-  if (trace.parentSpanId !== null) writer.hex(SPAN.parentSpanId, trace.parentSpanId);
-  if (trace.state !== null) writer.text(SPAN.traceState, redact(trace.state));
-  writeTimes(facts, facts.startedAt, facts.endedAt);
-  writeText(writer, SPAN.attributes, "gatehouse.request_id", facts.requestId);
-  writer.raw(wordsOfRequest(facts));
-  writer.end(span);
-}
-
-function writeAttempt(facts: RequestFacts, trace: RequestTrace, attempt: AttemptFacts): void {
-  const span = writer.begin(SCOPE_SPANS.spans);
-  writer.hex(SPAN.traceId, trace.traceId);
-  writer.hex(SPAN.spanId, attempt.spanId ?? "");
-  writer.hex(SPAN.parentSpanId, trace.spanId);
-  writeTimes(facts, attempt.startedAt, attempt.endedAt ?? facts.endedAt);
-  const tokens = attempt === facts.answeredBy ? facts.tokens : null;
-  if (tokens !== null) {
-    writeNumber(writer, SPAN.attributes, "gen_ai.usage.input_tokens", tokens.input);
-    writeNumber(writer, SPAN.attributes, "gen_ai.usage.output_tokens", tokens.output);
+  add(facts: RequestFacts, trace: RequestTrace): void {
+    this.#writeRequest(facts, trace);
+    for (const attempt of facts.attempts) this.#writeAttempt(facts, trace, attempt);
+    this.count += spanCount(facts);
   }
-  writer.raw(wordsOfAttempt(facts, attempt));
-  writer.end(span);
+
+  /** What has come so far; the next batch begins. */
+  take(): Uint8Array {
+    this.#writer.end(this.#scopeSpans);
+    this.#writer.end(this.#resourceSpans);
+    const bytes = this.#writer.take();
+    this.#begin();
+    return bytes;
+  }
+
+  #begin(): void {
+    const writer = this.#writer;
+    const { version, resource } = this.#sender;
+    writer.clear();
+    this.count = 0;
+    this.#resourceSpans = writer.begin(EXPORT.resourceSpans);
+    const own = writer.begin(RESOURCE_SPANS.resource);
+    for (const key in resource) writeText(writer, RESOURCE.attributes, key, resource[key]);
+    writer.end(own);
+    this.#scopeSpans = writer.begin(RESOURCE_SPANS.scopeSpans);
+    const scope = writer.begin(SCOPE_SPANS.scope);
+    writer.text(SCOPE.name, "gatehouse");
+    writer.text(SCOPE.version, version);
+    writer.end(scope);
+  }
+
+  #writeRequest(facts: RequestFacts, trace: RequestTrace): void {
+    const writer = this.#writer;
+    const span = writer.begin(SCOPE_SPANS.spans);
+    writer.hex(SPAN.traceId, trace.traceId);
+    writer.hex(SPAN.spanId, trace.spanId);
+    if (trace.parentSpanId !== null) writer.hex(SPAN.parentSpanId, trace.parentSpanId);
+    if (trace.state !== null) writer.text(SPAN.traceState, redact(trace.state));
+    this.#writeTimes(facts, facts.startedAt, facts.endedAt);
+    writeText(writer, SPAN.attributes, "gatehouse.request_id", facts.requestId);
+    writer.raw(wordsOfRequest(facts));
+    writer.end(span);
+  }
+
+  #writeAttempt(facts: RequestFacts, trace: RequestTrace, attempt: AttemptFacts): void {
+    const writer = this.#writer;
+    const span = writer.begin(SCOPE_SPANS.spans);
+    writer.hex(SPAN.traceId, trace.traceId);
+    writer.hex(SPAN.spanId, attempt.spanId ?? "");
+    writer.hex(SPAN.parentSpanId, trace.spanId);
+    this.#writeTimes(facts, attempt.startedAt, attempt.endedAt ?? facts.endedAt);
+    const tokens = attempt === facts.answeredBy ? facts.tokens : null;
+    if (tokens !== null) {
+      writeNumber(writer, SPAN.attributes, "gen_ai.usage.input_tokens", tokens.input);
+      writeNumber(writer, SPAN.attributes, "gen_ai.usage.output_tokens", tokens.output);
+    }
+    writer.raw(wordsOfAttempt(facts, attempt));
+    writer.end(span);
+  }
+
+  /** Times of the monotonic clock on the wall clock as it stood at the request's end. */
+  #writeTimes({ endedAt, endedWallMs }: RequestFacts, from: number, to: number): void {
+    const offset = endedWallMs - endedAt;
+    this.#writer.nanoseconds(SPAN.start, Math.round((offset + from) * 1000));
+    this.#writer.nanoseconds(SPAN.end, Math.round((offset + to) * 1000));
+  }
 }
 
 /** All of a span that requests of one kind have in common: the last one of each rule and target is kept as it was written. */
@@ -197,11 +227,4 @@ function writeNumber(write: ProtobufWriter, field: number, key: string, value: n
   write.number(VALUE.number, Math.round(value));
   write.end(held);
   write.end(attribute);
-}
-
-/** Times of the monotonic clock on the wall clock as it stood at the request's end. */
-function writeTimes({ endedAt, endedWallMs }: RequestFacts, from: number, to: number): void {
-  const offset = endedWallMs - endedAt;
-  writer.nanoseconds(SPAN.start, Math.round((offset + from) * 1000));
-  writer.nanoseconds(SPAN.end, Math.round((offset + to) * 1000));
 }

@@ -2,7 +2,7 @@
 // counted.
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
-import { spanCount, writeSpans, type SpanSender } from "./otlp-spans.ts";
+import { SpanBatch, spanCount, type SpanSender } from "./otlp-spans.ts";
 import type { RequestFacts } from "./request-facts.ts";
 
 export const MAX_BATCH_SPANS = 512;
@@ -24,6 +24,11 @@ export interface TraceExporterOptions {
   readonly delayMs: number;
 }
 
+interface Batch {
+  readonly spans: number;
+  readonly bytes: Uint8Array;
+}
+
 interface Reply {
   /** Why the batch was not taken; null: it was. */
   readonly refusal: string | null;
@@ -34,11 +39,12 @@ interface Reply {
 export class TraceExporter {
   readonly #url: string;
   readonly #options: TraceExporterOptions;
-  readonly #sender: SpanSender;
+  /** Written as they come: whoever waits for a collector holds bytes, and no part of a request. */
+  readonly #open: SpanBatch;
   readonly #metrics: Metrics;
   readonly #log: Log;
   readonly #timer: Timer;
-  #queue: RequestFacts[] = [];
+  #queue: Batch[] = [];
   #queuedSpans = 0;
   #flushing: Promise<void> | null = null;
   #tries = 0;
@@ -48,7 +54,7 @@ export class TraceExporter {
 
   constructor(options: TraceExporterOptions, metrics: Metrics, log: Log) {
     this.#options = options;
-    this.#sender = { version: options.version, resource: resourceOf(options) };
+    this.#open = new SpanBatch({ version: options.version, resource: resourceOf(options) });
     this.#url = `${options.endpoint.replace(/\/+$/, "")}/v1/traces`;
     this.#metrics = metrics;
     this.#log = log;
@@ -62,14 +68,16 @@ export class TraceExporter {
 
   add(facts: RequestFacts): void {
     const count = spanCount(facts);
+    if (facts.trace === null) return;
     if (this.#queuedSpans + count > MAX_QUEUED_SPANS) {
       this.#count("dropped", count);
       return;
     }
-    this.#queue.push(facts);
+    if (this.#open.count + count > MAX_BATCH_SPANS) this.#closeBatch();
+    this.#open.add(facts, facts.trace);
     this.#queuedSpans += count;
     // While the collector is away the timer is enough.
-    if (this.#queuedSpans >= MAX_BATCH_SPANS && !this.#isFailing) void this.#flush();
+    if (this.#open.count >= MAX_BATCH_SPANS && !this.#isFailing) void this.#flush();
   }
 
   /** Sends what is left, if that can be done soon. */
@@ -84,10 +92,15 @@ export class TraceExporter {
     return this.#flushing;
   }
 
+  #closeBatch(): void {
+    const { count } = this.#open;
+    if (count > 0) this.#queue.push({ spans: count, bytes: this.#open.take() });
+  }
+
   async #sendAll(): Promise<void> {
-    while (this.#queue.length > 0) {
-      const batch = this.#nextBatch();
-      const reply = await this.#send(batch);
+    this.#closeBatch();
+    for (let batch = this.#queue[0]; batch !== undefined; batch = this.#queue[0]) {
+      const reply = await this.#send(batch.bytes);
       if (reply.refusal !== null) {
         this.#tellRefusal(reply.refusal);
         // It stays at the head of the queue.
@@ -100,27 +113,20 @@ export class TraceExporter {
         this.#log.info("traces are taken again");
       }
       this.#tries = 0;
-      this.#queue = this.#queue.slice(batch.length);
-      const count = batch.reduce((spans, facts) => spans + spanCount(facts), 0);
-      this.#queuedSpans -= count;
-      const taken = reply.refusal === null ? Math.max(0, count - reply.rejected) : 0;
+      this.#queue.shift();
+      this.#queuedSpans -= batch.spans;
+      const taken = reply.refusal === null ? Math.max(0, batch.spans - reply.rejected) : 0;
       this.#count("exported", taken);
-      this.#count("dropped", count - taken);
+      this.#count("dropped", batch.spans - taken);
     }
   }
 
-  #nextBatch(): RequestFacts[] {
-    let spans = 0;
-    const end = this.#queue.findIndex((facts) => (spans += spanCount(facts)) > MAX_BATCH_SPANS);
-    return end < 0 ? this.#queue.slice() : this.#queue.slice(0, Math.max(1, end));
-  }
-
-  async #send(batch: readonly RequestFacts[]): Promise<Reply> {
+  async #send(body: Uint8Array): Promise<Reply> {
     try {
       const response = await fetch(this.#url, {
         method: "POST",
         headers: { ...this.#options.headers, "Content-Type": "application/x-protobuf" },
-        body: writeSpans(batch, this.#sender),
+        body,
         redirect: "manual",
         signal: AbortSignal.timeout(SEND_DEADLINE_MS),
       });
