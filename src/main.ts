@@ -2,7 +2,7 @@
 import type { Server } from "bun";
 import { join } from "node:path";
 import packageJson from "../package.json" with { type: "json" };
-import { createAdminApi } from "./admin/api.ts";
+import type { AdminApi } from "./admin/api.ts";
 import { listenAdmin } from "./admin/server.ts";
 import { BalanceRegistry } from "./balance/balance-registry.ts";
 import { resolveServerSecret } from "./base/server-secret.ts";
@@ -13,7 +13,6 @@ import { MemoryCounters } from "./counters/memory.ts";
 import { RedisCounters } from "./counters/redis.ts";
 import { CustomPlugins } from "./plugins/custom-plugins.ts";
 import { PluginRegistry } from "./plugins/registry.ts";
-import { createExplain } from "./proxy/explain.ts";
 import { createDataPlane } from "./proxy/handle.ts";
 import { InFlight } from "./proxy/in-flight.ts";
 import { listenProxy } from "./proxy/server.ts";
@@ -145,19 +144,28 @@ export async function startGatehouse(
   try {
     if (role !== "proxy") {
       const sharedMetrics = shareMetrics(metrics, siblings ?? ALONE);
-      const api = createAdminApi({
-        current,
-        registry,
-        counters,
-        usageTotals,
-        explain: createExplain({ ...dataPlaneParts, health }),
-        secret: secret.value,
-        maxBodyBytes: settings.MAX_BODY_BYTES,
-        version: packageJson.version,
-        log,
-        requests: shareRequests(observation.requests, siblings ?? ALONE),
-        traffic: shareTraffic(observation.traffic, siblings ?? ALONE),
-        targetHealth: shareTargetHealth(current, siblings ?? ALONE),
+      const requests = shareRequests(observation.requests, siblings ?? ALONE);
+      const traffic = shareTraffic(observation.traffic, siblings ?? ALONE);
+      const targetHealth = shareTargetHealth(current, siblings ?? ALONE);
+      const api = loadedOnDemand(async () => {
+        const [{ createAdminApi }, { createExplain }] = await Promise.all([
+          import("./admin/api.ts"),
+          import("./proxy/explain.ts"),
+        ]);
+        return createAdminApi({
+          current,
+          registry,
+          counters,
+          usageTotals,
+          explain: createExplain({ ...dataPlaneParts, health }),
+          secret: secret.value,
+          maxBodyBytes: settings.MAX_BODY_BYTES,
+          version: packageJson.version,
+          log,
+          requests,
+          traffic,
+          targetHealth,
+        });
       });
       admin = listen("ADMIN_PORT", settings, (port) =>
         listenAdmin({ ...address, port, api, metrics: sharedMetrics, fallThrough: dataPlane }),
@@ -185,6 +193,12 @@ export async function startGatehouse(
     beginDrain,
     stop,
   };
+}
+
+/** The Admin API is an eighth of the code to load, and most nodes are hardly ever asked for it: its first request loads it. */
+function loadedOnDemand(load: () => Promise<AdminApi>): AdminApi {
+  let loading: Promise<AdminApi> | null = null;
+  return async (request) => (await (loading ??= load()))(request);
 }
 
 /** Shared counters where there is a Redis, this process's own where there is none. */
