@@ -2,6 +2,8 @@
 import { randomBytes } from "node:crypto";
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/;
+/** Where digests are written, read at once: an object for each would cost five times as much. */
+const digest = new Uint8Array(32);
 const API_KEY = /^gw_[A-Za-z0-9_-]{43}$/;
 
 /** A time-ordered UUIDv7: within a process later ids sort after earlier ones, so "oldest first" is `ORDER BY id`. */
@@ -25,7 +27,8 @@ export function looksLikeApiKey(text: string): boolean {
 
 /** Keys are 256 random bits, so one SHA-256 is enough: there is nothing to guess that a slow hash would slow down. */
 export function hashApiKey(key: string): string {
-  return new Bun.CryptoHasher("sha256").update(key).digest("base64url");
+  Bun.SHA256.hash(key, digest);
+  return digest.toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
 /** The part of a key that may be shown, to tell keys apart. */
