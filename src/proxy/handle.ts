@@ -148,6 +148,8 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
         finish(exchange, "complete", answered.status, stepParts);
         return answered;
       }
+      // A plugin may have taken its time; nobody is asked for a client that has left, or whose time is up.
+      if (exchange.isOver) throw new UpstreamFault(exchange.hasClientLeft ? "client_left" : "total_timeout");
     }
     const answer = await attempt(exchange, rule, observed, stepParts);
     if (exchange.bodies !== null) captureHead(exchange.bodies, answer);

@@ -29,7 +29,8 @@ export class IncomingAnswer implements Deadline, BodyReader {
   status = 0;
   headers!: AnswerHeaders;
   hasBody = false;
-  #head: PromiseWithResolvers<this> | null = Promise.withResolvers<this>();
+  /** Null: nobody waits for the head. */
+  #head: PromiseWithResolvers<this> | null = null;
   readonly #firstByteAt: number;
   #idleMs = Infinity;
   #expiresWith: "connect_timeout" | "first_byte_timeout" | "idle_timeout" = "connect_timeout";
@@ -50,7 +51,9 @@ export class IncomingAnswer implements Deadline, BodyReader {
 
   /** Resolves when the head is there; rejects with the UpstreamFault that kept it from coming. */
   get arrival(): Promise<this> {
-    return this.#head?.promise ?? Promise.resolve(this);
+    if (this.#fault !== null) return Promise.reject(this.#fault);
+    if (this.status !== 0) return Promise.resolve(this);
+    return (this.#head ??= Promise.withResolvers<this>()).promise;
   }
 
   get ok(): boolean {

@@ -516,6 +516,23 @@ describe("post_response", () => {
     await logged(gatehouse, name, { outcome: "client_left" });
   });
 
+  test("a client that leaves while a plugin waits: no provider is asked, and none is blamed", async () => {
+    const name = crypto.randomUUID();
+    const route = await seedPlugins(gatehouse, provider, [
+      scripted("pre_request", asynchronous("await Bun.sleep(150)")),
+      scripted("post_response", REPORT(name)),
+    ]);
+    provider.reset();
+    await postChat(gatehouse, route, { signal: AbortSignal.timeout(50) }).catch(() => undefined);
+    await logged(gatehouse, name, { outcome: "client_left", tries: 0 });
+    expect(provider.requests).toEqual([]);
+    const { body } = await gatehouse.api(
+      "GET",
+      `/gateways/${route.gateway}/upstreams/${route.upstream}/health`,
+    );
+    expect(body.targets).toMatchObject([{ state: "healthy", failures: 0 }]);
+  });
+
   test("nobody waits for it, and what it throws is only logged", async () => {
     const slow = scripted(
       "post_response",

@@ -78,6 +78,7 @@ export function seedPlugins(
 
 export interface ChatCall {
   readonly headers?: Record<string, string>;
+  readonly signal?: AbortSignal;
   readonly body?: unknown;
   readonly query?: string;
 }
@@ -86,12 +87,13 @@ export interface ChatCall {
 export function postChat(
   { proxyUrl }: GatehouseProcess,
   { path }: SeededRoute,
-  { headers = {}, body = CHAT, query = "" }: ChatCall = {},
+  { headers = {}, body = CHAT, query = "", signal }: ChatCall = {},
 ): Promise<Response> {
   return fetch(proxyUrl + path + query, {
     method: "POST",
     headers: { "Content-Type": "application/json", ...headers },
     body: typeof body === "string" ? body : JSON.stringify(body),
+    signal: signal ?? null,
   });
 }
 
