@@ -51,7 +51,7 @@ export async function benchOverload(): Promise<void> {
   await Bun.sleep(RECOVERY_MS);
   const after = await run(MAX_IN_FLIGHT / 4, SECONDS);
   await gatehouse.stop();
-  provider.stop(true);
+  await provider.stop(true);
   const [served, servedOver] = [servedPerSecond(most), servedPerSecond(over)];
   const offered = over.requestsPerSecond / served;
   printTable(`Overload: ${MAX_IN_FLIGHT} in flight at most, a provider that takes ${THINK_MS} ms`, [

