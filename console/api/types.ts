@@ -392,7 +392,7 @@ export interface Revision {
   /** `sub` of the token that wrote. */
   subject: string | null;
   action: "create" | "update" | "delete" | "rollback" | "apply";
-  /** gateway, upstream, …; configuration: several records. */
+  /** gateway, upstream, …; prices; configuration: several records. */
   resource: string;
   resource_id: string | null;
   gateway_id: string | null;
@@ -675,7 +675,7 @@ export interface RevisionWithDiff {
   /** `sub` of the token that wrote. */
   subject: string | null;
   action: "create" | "update" | "delete" | "rollback" | "apply";
-  /** gateway, upstream, …; configuration: several records. */
+  /** gateway, upstream, …; prices; configuration: several records. */
   resource: string;
   resource_id: string | null;
   gateway_id: string | null;

@@ -26,7 +26,7 @@ const revisionSchema = z.object({
   created_at: time,
   subject: z.string().nullable().meta({ description: "`sub` of the token that wrote." }),
   action: z.enum(["create", "update", "delete", "rollback", "apply"]),
-  resource: z.string().meta({ description: "gateway, upstream, …; configuration: several records." }),
+  resource: z.string().meta({ description: "gateway, upstream, …; prices; configuration: several records." }),
   resource_id: z.string().nullable(),
   gateway_id: z.string().nullable(),
   name: z.string().nullable(),

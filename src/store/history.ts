@@ -1,10 +1,10 @@
 // What one transaction does to records: each as its row was before and is after, and what that changes for nodes.
 import type { Row } from "./database.ts";
-import type { Change, Kind } from "./store.ts";
+import type { Change, HistoryKind, Kind } from "./store.ts";
 
 /** A record as it stands in the log of revisions: rows as they are stored, credentials sealed. */
 export interface HistoryEntry {
-  readonly kind: Kind;
+  readonly kind: HistoryKind;
   readonly id: string;
   readonly before: Row | null;
   readonly after: Row | null;
@@ -30,7 +30,7 @@ export class History {
   }
 
   /** Notes a step; several steps on one record are one entry, from the first row to the last. */
-  note(kind: Kind, id: string, before: Row | null, after: Row | null): void {
+  note(kind: HistoryKind, id: string, before: Row | null, after: Row | null): void {
     const key = `${kind}/${id}`;
     const known = this.#entries.get(key);
     const entry = { kind, id, before: known === undefined ? before : known.before, after };

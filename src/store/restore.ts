@@ -2,14 +2,14 @@
 import { GatehouseError } from "../base/errors.ts";
 import type { Query, Row } from "./database.ts";
 import type { HistoryEntry } from "./history.ts";
-import type { KeptKey, Kind } from "./store.ts";
+import type { HistoryKind, KeptKey, Kind } from "./store.ts";
 import { columnsOf } from "./tables.ts";
 
 const PAGE = 200;
 
 /** A record that changed after the revision that is wanted. */
 export interface PastRecord {
-  readonly kind: Kind;
+  readonly kind: HistoryKind;
   readonly id: string;
   /** As it was at that revision; null: it was not there. */
   readonly row: Row | null;
@@ -20,7 +20,7 @@ export interface PastRecord {
 /** Blocks are left as they are: whom a limit refuses is no configuration. */
 export async function recordsAt(query: Query, revision: number, kept: number): Promise<PastRecord[]> {
   await requireKept(query, revision, kept);
-  const records = new Map<string, { kind: Kind; id: string; row: Row | null; latest: Row | null }>();
+  const records = new Map<string, { kind: HistoryKind; id: string; row: Row | null; latest: Row | null }>();
   for (let last = revision; ;) {
     const rows = await query(
       `SELECT number, records FROM revisions WHERE number > $1 ORDER BY number LIMIT ${PAGE}`,

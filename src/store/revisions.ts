@@ -5,7 +5,7 @@ import type { Parameter, Query, Row } from "./database.ts";
 import type { History, HistoryEntry } from "./history.ts";
 import type {
   Change,
-  Kind,
+  HistoryKind,
   Page,
   RecordChange,
   Revision,
@@ -13,6 +13,7 @@ import type {
   RevisionQuery,
   WriteOptions,
 } from "./store.ts";
+import { pricesIn } from "./sql-reader.ts";
 import { fromRow } from "./tables.ts";
 
 /** How often the log is cut to its length; in between it is a little longer than asked for. */
@@ -132,7 +133,8 @@ export async function getRevision(
   );
   if (row === undefined) return null;
   const entries = JSON.parse(String(row["records"])) as HistoryEntry[];
-  const opened = (kind: Kind, stored: Row | null) => (stored === null ? null : fromRow(kind, stored, cipher));
+  const opened = (kind: HistoryKind, stored: Row | null) =>
+    stored === null ? null : kind === "prices" ? pricesIn(stored) : fromRow(kind, stored, cipher);
   const records = entries.map(({ kind, id, before, after }) => ({
     kind,
     id,
@@ -149,7 +151,7 @@ function toRevision(row: Row): Revision {
     created_at: String(row["created_at"]),
     subject: textOf(row["subject"]),
     action: row["action"] as RevisionAction,
-    kind: row["resource"] as Kind | null,
+    kind: row["resource"] as HistoryKind | null,
     resource_id: textOf(row["resource_id"]),
     gateway_id: gatewayId === "" ? null : gatewayId,
     name: textOf(row["name"]),

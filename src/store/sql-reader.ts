@@ -62,11 +62,14 @@ export class SqlReader implements Reader {
     return { gateway, upstreams, services, rules };
   }
 
-  async prices(): Promise<StoredPrices | null> {
+  protected async pricesRow(): Promise<Row | null> {
     const [row] = await this.query("SELECT body, updated_at FROM prices");
-    if (row === undefined) return null;
-    const prices = JSON.parse(String(row["body"])) as StoredPrices["prices"];
-    return { prices, updated_at: String(row["updated_at"]) };
+    return row ?? null;
+  }
+
+  async prices(): Promise<StoredPrices | null> {
+    const row = await this.pricesRow();
+    return row === null ? null : pricesIn(row);
   }
 
   protected async row(kind: Kind, id: string): Promise<Row | null> {
@@ -126,4 +129,9 @@ export class SqlView extends SqlReader implements ConsistentView {
   async #grouped<K extends "upstreams" | "services" | "rules">(kind: K): Promise<Map<string, RecordOf[K][]>> {
     return Map.groupBy(await this.select(kind, "ORDER BY id"), (record) => record.gateway_id);
   }
+}
+
+export function pricesIn(row: Row): StoredPrices {
+  const prices = JSON.parse(String(row["body"])) as StoredPrices["prices"];
+  return { prices, updated_at: String(row["updated_at"]) };
 }

@@ -62,18 +62,19 @@ export class SqlTransaction extends SqlReader implements Transaction {
   }
 
   async setPrices(prices: StoredPrices | null): Promise<void> {
-    await this.query("DELETE FROM prices");
-    if (prices !== null) {
-      const row = [JSON.stringify(prices.prices), prices.updated_at];
-      await this.query("INSERT INTO prices (one, body, updated_at) VALUES (1, $1, $2)", row);
-    }
-    this.history.noteChange("gateways", NO_GATEWAY, NO_GATEWAY);
+    await this.#setPricesRow(
+      prices === null ? null : { body: JSON.stringify(prices.prices), updated_at: prices.updated_at },
+    );
   }
 
   async restore(revision: number): Promise<readonly KeptKey[]> {
     const kept: KeptKey[] = [];
     const steps: { kind: Kind; now: Row | null; then: Row | null }[] = [];
     for (const { kind, id, row, latest } of await recordsAt(this.query, revision, this.#keptRevisions)) {
+      if (kind === "prices") {
+        await this.#setPricesRow(row);
+        continue;
+      }
       const now = await this.row(kind, id);
       const then = kind === "api_keys" && row !== null ? keepEnded(row, now ?? latest, kept) : row;
       if (!sameRow(kind, now, then)) steps.push({ kind, now, then });
@@ -97,6 +98,18 @@ export class SqlTransaction extends SqlReader implements Transaction {
       for (const row of removed(kind)) await this.#deleteRow(kind, row);
     for (const row of removed("gateways")) await this.removeGateway(String(row["id"]), true);
     return kept;
+  }
+
+  async #setPricesRow(row: Row | null): Promise<void> {
+    const before = await this.pricesRow();
+    if (before?.["body"] === row?.["body"] && before?.["updated_at"] === row?.["updated_at"]) return;
+    await this.query("DELETE FROM prices");
+    if (row !== null) {
+      const values = [row["body"] ?? null, row["updated_at"] ?? null];
+      await this.query("INSERT INTO prices (one, body, updated_at) VALUES (1, $1, $2)", values);
+    }
+    this.history.note("prices", "prices", before, row);
+    this.history.noteChange("gateways", NO_GATEWAY, NO_GATEWAY);
   }
 
   protected override async row(kind: Kind, id: string): Promise<Row | null> {

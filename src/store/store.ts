@@ -38,6 +38,9 @@ export interface StoredPrices {
   readonly updated_at: string;
 }
 
+/** What a revision may be about: a record, or the prices, of which there is one set. */
+export type HistoryKind = Kind | "prices";
+
 export interface ListQuery {
   /** The gateway whose children are wanted; for API keys, their subject. */
   readonly gatewayId?: string | undefined;
@@ -138,7 +141,7 @@ export interface Revision {
   readonly subject: string | null;
   readonly action: RevisionAction;
   /** Null: several records. */
-  readonly kind: Kind | null;
+  readonly kind: HistoryKind | null;
   readonly resource_id: string | null;
   /** Null: several gateways. */
   readonly gateway_id: string | null;
@@ -147,10 +150,10 @@ export interface Revision {
 
 /** A record before and after a revision; null where there was none. */
 export interface RecordChange {
-  readonly kind: Kind;
+  readonly kind: HistoryKind;
   readonly id: string;
-  readonly before: RecordOf[Kind] | null;
-  readonly after: RecordOf[Kind] | null;
+  readonly before: RecordOf[Kind] | StoredPrices | null;
+  readonly after: RecordOf[Kind] | StoredPrices | null;
 }
 
 export interface RevisionQuery {

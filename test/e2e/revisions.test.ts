@@ -201,6 +201,32 @@ describe.each(STORES)("revisions over %s", (_, environment) => {
     expect((await call(fresh.body.key)).status).toBe(200);
   });
 
+  test("prices are written down like any record, and go back with the rest", async () => {
+    const alice = await tokenOf({ sub: "alice" });
+    const price = { model: "gpt-*", input_per_million: 1, output_per_million: 2 };
+    const put = (input: number) =>
+      gatehouse.api("PUT", "/prices", { prices: [{ ...price, input_per_million: input }] }, alice);
+    const prices = async () => (await gatehouse.api("GET", "/prices")).body;
+    const builtin = await prices();
+    await create(gatehouse, "/gateways", { name: "before the prices" });
+    const { revision } = await latest(gatehouse);
+    await put(1);
+    const first = await prices();
+    expect(await latest(gatehouse)).toMatchObject({
+      ...{ revision: revision + 1, subject: "alice", action: "create", resource: "prices" },
+      ...{ resource_id: "prices", gateway_id: null },
+    });
+    await put(3);
+    expect(await latest(gatehouse)).toMatchObject({ action: "update", resource: "prices" });
+    expect(await diffOf(gatehouse, revision + 2)).toEqual([
+      { path: "prices[0].input_per_million", before: 1, after: 3 },
+    ]);
+    await gatehouse.api("POST", `/revisions/${revision + 1}/rollback`);
+    expect(await prices()).toEqual(first);
+    await gatehouse.api("POST", `/revisions/${revision}/rollback`);
+    expect(await prices()).toEqual(builtin);
+  });
+
   test("a revision that is not there is 404, whatever its number; rollback takes no other method", async () => {
     for (const number of ["0", "999999", "-1", "x", "1e3", "1234567890123456", "%00"]) {
       expectError(await gatehouse.api("GET", `/revisions/${number}`), 404, "not_found");

@@ -34,10 +34,10 @@ export function addPriceRoutes(table: RouteTable, current: CurrentConfiguration)
     body: "PricesInput",
     bodyExample: PRICES_EXAMPLE,
     answer: { status: 200, schema: "Prices", description: "In force for every request that begins now." },
-    handle: async ({ body }) => {
+    handle: async ({ body, caller }) => {
       const { prices } = validate(pricesSchema, withoutFields(body, READ_ONLY));
       const stored = { prices, updated_at: new Date().toISOString() };
-      await current.write((transaction) => transaction.setPrices(stored));
+      await current.write((transaction) => transaction.setPrices(stored), { subject: caller.subject });
       return shown(stored);
     },
   });
@@ -47,8 +47,8 @@ export function addPriceRoutes(table: RouteTable, current: CurrentConfiguration)
     method: "delete",
     summary: "Go back to the built-in prices",
     answer: { status: 204, description: "The built-in ones are in force." },
-    handle: async () => {
-      await current.write((transaction) => transaction.setPrices(null));
+    handle: async ({ caller }) => {
+      await current.write((transaction) => transaction.setPrices(null), { subject: caller.subject });
       return new Response(null, { status: 204 });
     },
   });

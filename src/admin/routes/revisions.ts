@@ -5,7 +5,7 @@ import type { Gateway } from "../../model/gateway.ts";
 import { showGateway } from "../../model/gateway.ts";
 import { diffRecords, hideCredentials, type FieldChange } from "../../model/record-diff.ts";
 import type { CurrentConfiguration } from "../../snapshot/current.ts";
-import type { Kind, RecordChange, RecordOf, Revision } from "../../store/store.ts";
+import type { RecordChange, RecordOf, Revision } from "../../store/store.ts";
 import { taggedResponse } from "../etag.ts";
 import { listResponse, pageQuery } from "../list-query.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
@@ -98,7 +98,7 @@ function notKept(number: number): GatehouseError {
 }
 
 function shown({ revision, created_at, subject, action, kind, resource_id, gateway_id, name }: Revision) {
-  const resource = kind?.slice(0, -1) ?? "configuration";
+  const resource = kind === "prices" ? kind : (kind?.slice(0, -1) ?? "configuration");
   return { revision, created_at, subject, action, resource, resource_id, gateway_id, name };
 }
 
@@ -109,7 +109,7 @@ function diffOf({ kind, id, before, after }: RecordChange, about: Revision): Fie
   return fields.map(({ path, ...values }) => ({ path: `${kind}/${id}.${path}`, ...values }));
 }
 
-function visible(kind: Kind, record: RecordOf[Kind] | null): object | null {
+function visible(kind: RecordChange["kind"], record: RecordChange["before"]): object | null {
   if (record === null) return null;
   if (kind === "gateways") return showGateway(record as Gateway);
   if (kind === "upstreams") return hideCredentials(record as RecordOf["upstreams"]);
