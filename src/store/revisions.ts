@@ -13,8 +13,7 @@ import type {
   RevisionQuery,
   WriteOptions,
 } from "./store.ts";
-import { pricesIn } from "./sql-reader.ts";
-import { fromRow } from "./tables.ts";
+import { fromRow, pricesIn } from "./tables.ts";
 
 /** How often the log is cut to its length; in between it is a little longer than asked for. */
 const PRUNE_EVERY = 100;

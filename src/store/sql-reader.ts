@@ -15,7 +15,7 @@ import type {
   StoredBlock,
   StoredPrices,
 } from "./store.ts";
-import { columnsOf, fromRow } from "./tables.ts";
+import { columnsOf, fromRow, pricesIn } from "./tables.ts";
 
 export class SqlReader implements Reader {
   protected readonly query: Query;
@@ -129,9 +129,4 @@ export class SqlView extends SqlReader implements ConsistentView {
   async #grouped<K extends "upstreams" | "services" | "rules">(kind: K): Promise<Map<string, RecordOf[K][]>> {
     return Map.groupBy(await this.select(kind, "ORDER BY id"), (record) => record.gateway_id);
   }
-}
-
-export function pricesIn(row: Row): StoredPrices {
-  const prices = JSON.parse(String(row["body"])) as StoredPrices["prices"];
-  return { prices, updated_at: String(row["updated_at"]) };
 }

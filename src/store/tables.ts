@@ -2,7 +2,7 @@
 import type { Target } from "../model/target.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Row } from "./database.ts";
-import type { Kind, RecordOf } from "./store.ts";
+import type { Kind, RecordOf, StoredPrices } from "./store.ts";
 
 /** Columns beside id, gateway_id, body, created_at and updated_at; the rest of a record is its body. */
 const COLUMNS: Record<Kind, readonly string[]> = {
@@ -74,4 +74,10 @@ function withCredential(
   if (target.credentials === null) return target;
   const header_value = change(target.credentials.header_value, `${String(upstreamId)}/${target.id}`);
   return { ...target, credentials: { ...target.credentials, header_value } };
+}
+
+/** The one row of prices. */
+export function pricesIn(row: Row): StoredPrices {
+  const prices = JSON.parse(String(row["body"])) as StoredPrices["prices"];
+  return { prices, updated_at: String(row["updated_at"]) };
 }

@@ -11,7 +11,9 @@ const MAX_DELAY_MS = 400;
 
 async function killAndRestart(url: string, dataDir: string, env: Record<string, string>): Promise<string> {
   const ledger = new Ledger();
-  const start = () => startGatehouseProcess({ dataDir, env, keepData: true });
+  // So many that none is let go of in the longest run: each is looked for afterwards.
+  const allKept = { ...env, REVISIONS_KEPT: "100000" };
+  const start = () => startGatehouseProcess({ dataDir, env: allKept, keepData: true });
   for (let kill = 0; kill < KILLS; kill++) {
     const gatehouse = await start();
     ledger.settle(await readStates(gatehouse));
@@ -26,7 +28,7 @@ async function killAndRestart(url: string, dataDir: string, env: Record<string, 
     await Promise.all(writers);
     await checkDatabase(url, ledger.acknowledgedWrites, ledger.unansweredWrites);
   }
-  const last = await startGatehouseProcess({ dataDir, env });
+  const last = await startGatehouseProcess({ dataDir, env: allKept });
   ledger.settle(await readStates(last));
   await last.stop();
   return `${KILLS} kills, ${ledger.acknowledgedWrites} writes acknowledged, ${ledger.unansweredWrites} cut off`;
