@@ -44,7 +44,7 @@ function Overview({ gateway }: { readonly gateway: string | null }): JSX.Element
     <Page
       title="Overview"
       isWide
-      about="The last five minutes as this process saw them, a point a second."
+      about="The last five minutes of all worker processes here, a point a second."
       actions={
         <div class="switch" role="group" aria-label="Which traffic">
           <Button isPressed={gateway === null} onClick={() => void go("/")}>
