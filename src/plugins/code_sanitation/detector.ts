@@ -7,7 +7,7 @@ import { Prefilter, type Trigger } from "./prefilter.ts";
 import { isAtHand } from "./rule.ts";
 import { LANGUAGES } from "./settings.ts";
 import { originalSpan, TextUnits, unitAt, type View, type WorkCounter } from "./view.ts";
-import { visitViews } from "./views.ts";
+import { visitViews, type Visit } from "./views.ts";
 
 export type Language = (typeof LANGUAGES)[number];
 
@@ -72,6 +72,9 @@ class PatternDetector implements Detector {
   /** By state of the prefilter: what its hits have in common, so that most are turned away at once. */
   readonly #gates: readonly Gate[];
   readonly #work: WorkCounter;
+  /** Made once: a body has many strings, most of them short, and each is looked at by itself. */
+  readonly #found: Finding[] = [];
+  readonly #visitForFirst: Visit = (view, windows) => this.#scan(view, windows, this.#found, true);
 
   constructor(languages: readonly Language[], work: WorkCounter) {
     const entries = languages.flatMap((language) =>
@@ -91,9 +94,9 @@ class PatternDetector implements Detector {
   }
 
   firstIn(units: Uint16Array, start: number, end: number): Finding | null {
-    const found: Finding[] = [];
-    visitViews(units, start, end, this.#work, (view, windows) => this.#scan(view, windows, found, true));
-    return found[0] ?? null;
+    this.#found.length = 0;
+    visitViews(units, start, end, this.#work, this.#visitForFirst);
+    return this.#found[0] ?? null;
   }
 
   findAll(text: string): Finding[] {
