@@ -209,7 +209,7 @@ describe.each(STORES)("revisions over %s", (_, environment) => {
     const prices = async () => (await gatehouse.api("GET", "/prices")).body;
     const builtin = await prices();
     await create(gatehouse, "/gateways", { name: "before the prices" });
-    const { revision } = await latest(gatehouse);
+    const revision = Number((await latest(gatehouse)).revision);
     await put(1);
     const first = await prices();
     expect(await latest(gatehouse)).toMatchObject({
