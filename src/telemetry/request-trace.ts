@@ -19,7 +19,8 @@ export class RequestTrace {
     const spanId = newSpanId();
     headers["traceparent"] = formatTraceparent(this.traceId, spanId);
     // It belongs to the parent; where that was not believed, neither is this.
-    if (this.parentSpanId === null) Reflect.deleteProperty(headers, "tracestate");
+    if (this.parentSpanId === null && headers["tracestate"] !== undefined)
+      Reflect.deleteProperty(headers, "tracestate");
     return spanId;
   }
 }
