@@ -202,9 +202,10 @@ function loadedOnDemand(load: () => Promise<AdminApi>): AdminApi {
 }
 
 /** Shared counters where there is a Redis, this process's own where there is none. */
-async function openCounters({ REDIS_URL }: Settings, health: Health, log: Log): Promise<Counters> {
-  if (REDIS_URL === null) return new MemoryCounters();
-  const redis = new RedisCounters(REDIS_URL, {
+async function openCounters(settings: Settings, health: Health, log: Log): Promise<Counters> {
+  if (settings.REDIS_URL === null) return new MemoryCounters();
+  const redis = new RedisCounters(settings.REDIS_URL, {
+    silentMs: settings.REDIS_SILENT_MS,
     onStateChange: (state) => {
       health.counters = state;
       if (state.state === "away") {

@@ -15,6 +15,7 @@ describe("readSettings", () => {
       DATA_DIR: "data",
       DATABASE_URL: null,
       REDIS_URL: null,
+      REDIS_SILENT_MS: 16,
       WORKERS: 1,
       PLUGINS_DIR: "plugins",
       BASE_DOMAIN: null,

@@ -14,6 +14,9 @@ export class SettingsError extends Error {
 const PRIVATE_RANGES =
   "127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,fc00::/7,fe80::/10";
 
+/** With the lag of timers it keeps below the 25 ms that a request may wait for a Redis that is gone. */
+export const REDIS_SILENT_MS = 16;
+
 interface Setting<T> {
   readonly meaning: string;
   /** As the reference shows it; what really applies when unset is `parse(undefined)`. */
@@ -43,6 +46,11 @@ export const SETTINGS = {
   ),
   DATABASE_URL: setting("sqlite://<DATA_DIR>/gatehouse.db", "`sqlite://…` or `postgres://…`", databaseUrl),
   REDIS_URL: setting("none", "counters shared by several processes or nodes (Redis or Valkey)", redisUrl),
+  REDIS_SILENT_MS: setting(
+    String(REDIS_SILENT_MS),
+    "milliseconds of silence after which limits are decided without Redis; more for one that is far away",
+    integer(REDIS_SILENT_MS, 1, 4000),
+  ),
   WORKERS: setting("1; with REDIS_URL the number of cores", "processes that share the listeners", workers),
   PLUGINS_DIR: setting("plugins", "custom plugins, a file or folder each", (text) => text ?? "plugins"),
   BASE_DOMAIN: setting("none", "`acme.BASE_DOMAIN` selects the gateway with subdomain `acme`", baseDomain),

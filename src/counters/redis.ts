@@ -26,7 +26,7 @@ export interface RedisOptions {
   readonly onStateChange?: (state: CountersState) => void;
   /** Bound on the keys of this node's own log. */
   readonly maxKeys?: number;
-  /** How long Redis may be silent. Tests of what it decides are not tests of how soon it is given up. */
+  /** How long Redis may be silent. */
   readonly silentMs?: number;
   /** Milliseconds to use instead of Redis's clock, so that tests can drive the very script of production. */
   readonly time?: () => number;

@@ -1,5 +1,6 @@
 // Owns the judgement that Redis is silent. A plain timer a request would mistake our own burst for that: ten thousand
 // queued commands, or a blocked event loop with the answers already in the socket, and exactness would be gone.
+import { REDIS_SILENT_MS } from "../base/settings.ts";
 
 /**
  * Silence is the time in which a command waits and NOTHING comes back on its connection. Four rules make it honest:
@@ -11,13 +12,12 @@
  * 4. While a burst of ours waits, more commands than a gateway in steady work ever has, Redis gets more time: where it
  *    shares a machine with us, that burst is what keeps it from running.
  *
- * So a command is given up 16 to 21 ms after Redis fell silent, plus the lag of our own loop; one sent into a silence
+ * So by default a command is given up 16 to 21 ms after Redis fell silent, plus the lag of our own loop; one sent into a silence
  * sooner. It waits longer only while Redis is answering what this process sent before it, and for at most BACKLOG_MS.
  */
 const TICK_MS = 4;
 /** What one tick may count: its length and the lateness that timers have in an idle process. */
 const TICK_COUNTS_MS = 6;
-const SILENT_MS = 16;
 const BURST_COMMANDS = 512;
 const BURST_SILENT_MS = 250;
 /** Below the five seconds that a plugin has. A Redis this far behind is no use to the requests that wait for it. */
@@ -38,7 +38,7 @@ export class SilenceWatch {
   #milestone = 0;
   #milestoneAt = 0;
 
-  constructor(onLost: (why: string) => void, silentMs = SILENT_MS) {
+  constructor(onLost: (why: string) => void, silentMs = REDIS_SILENT_MS) {
     this.#onLost = onLost;
     this.#silentLimitMs = silentMs;
   }

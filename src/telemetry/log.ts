@@ -87,15 +87,23 @@ function inside(fields: Fields): string {
   return json === "{}" ? "" : `,${json.slice(1, -1)}`;
 }
 
+/** A plugin's fields may say themselves how they are written, and not as an object. */
+function isObject(json: string | undefined): json is string {
+  return json?.startsWith("{") === true;
+}
+
 /** Whatever is in it, a line comes out: what cannot be written is told as a text. */
 function asJson(line: Fields): string {
   try {
     // Asking of each value costs as much again as writing it; most lines hold nothing to ask of.
-    return isFlat(line) ? JSON.stringify(line) : JSON.stringify(line, tellErrors);
+    const json = (isFlat(line) ? JSON.stringify(line) : JSON.stringify(line, tellErrors)) as
+      string | undefined;
+    if (isObject(json)) return json;
   } catch {
-    const plain = Object.entries(line).map(([name, value]) => [name, Bun.inspect(value, { depth: 2 })]);
-    return JSON.stringify(Object.fromEntries(plain));
+    // Told below.
   }
+  const plain = Object.entries(line).map(([name, value]) => [name, Bun.inspect(value, { depth: 2 })]);
+  return JSON.stringify(Object.fromEntries(plain.filter(([name]) => name !== "toJSON")));
 }
 
 function isFlat(line: Fields): boolean {

@@ -63,6 +63,21 @@ describe("redact", () => {
     }
   });
 
+  test("whatever the fields are, a line of JSON comes out", () => {
+    const lines: string[] = [];
+    const log = createLog({ level: "info", format: "json" }, { write: (line) => void lines.push(line) });
+    const circle: Record<string, unknown> = { big: 1n };
+    circle["self"] = circle;
+    for (const fields of [circle, { toJSON: () => "text", a: 1 }, { toJSON: () => undefined }, { big: 2n }])
+      log.info(fields, "odd");
+    expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
+      "odd",
+      "odd",
+      "odd",
+      "odd",
+    ]);
+  });
+
   test("is passed by every line of a pretty log, also where a value stands right behind a colour", () => {
     const lines: string[] = [];
     const log = createLog({ level: "trace", format: "pretty" }, { write: (line) => void lines.push(line) });

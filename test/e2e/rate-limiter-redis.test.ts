@@ -283,6 +283,28 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
   }, 30_000);
 
   test(
+    "REDIS_SILENT_MS: a Redis that takes its time is waited for as long as the operator says",
+    async () => {
+      const node = await startGatehouseProcess({
+        env: { REDIS_URL: redis.url, REDIS_SILENT_MS: "4000", WORKERS: "1" },
+      });
+      try {
+        const route = await seedPlugins(node, provider, [
+          limiter({ global: [1, "1m"] }, { on_store_failure: "closed" }),
+        ]);
+        redis.pause();
+        const first = statusOf(node, route);
+        await Bun.sleep(200);
+        redis.resume();
+        expect([await first, await statusOf(node, route)]).toEqual([200, 429]);
+      } finally {
+        await node.stop();
+      }
+    },
+    START_MS,
+  );
+
+  test(
     "a process that starts without Redis serves, says so, and finds it later",
     async () => {
       const away = await startRedis();

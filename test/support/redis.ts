@@ -44,7 +44,7 @@ function killWithThisProcess(pid: number, directory: string): void {
   });
 }
 
-/** Every write goes to disk at once, so that a killed server comes back with it. */
+/** Every write goes to disk at once, so that a killed server comes back with it; a busy disk makes it slow to answer. */
 const DURABLE = ["--appendonly", "yes", "--appendfsync", "always", "--save", ""];
 
 export async function startRedis(words: readonly string[] = []): Promise<RedisServer> {

@@ -1,0 +1,50 @@
+// What becomes of a connection that was opened for a request which did not need it in the end; over real sockets.
+import { afterAll, expect, test } from "bun:test";
+import { waitFor } from "../../test/support/gatehouse-process.ts";
+import type { Connection } from "./connection.ts";
+import { originOf, type Origin, type Waiter } from "./origin.ts";
+
+let open = 0;
+let opened = 0;
+const provider = Bun.listen({
+  hostname: "127.0.0.1",
+  port: 0,
+  socket: {
+    open() {
+      open += 1;
+      opened += 1;
+    },
+    close() {
+      open -= 1;
+    },
+    data: () => undefined,
+  },
+});
+afterAll(() => provider.stop(true));
+const origin: Origin = originOf(`http://127.0.0.1:${provider.port}`);
+
+/** A request that waits, and the connection it gets. */
+function waiting(): { waiter: Waiter; given: Promise<Connection> } {
+  const { promise, resolve, reject } = Promise.withResolvers<Connection>();
+  return { waiter: { onConnection: resolve, onFault: reject }, given: promise };
+}
+
+test("one that another connection served keeps its own for the next; one that left does not", async () => {
+  const first = waiting();
+  origin.wait(first.waiter);
+  const used = await first.given;
+
+  const served = waiting();
+  origin.wait(served.waiter);
+  origin.onIdle(used, null);
+  expect(await served.given).toBe(used);
+  await waitFor(() => (open === 2 ? true : null));
+  const spare = await waitFor(() => origin.takeIdle());
+  expect(spare).not.toBe(used);
+
+  const left = waiting();
+  origin.wait(left.waiter);
+  origin.leave(left.waiter);
+  await waitFor(() => (opened === 3 && open === 2 ? true : null));
+  expect(origin.takeIdle()).toBeNull();
+});
