@@ -1,26 +1,21 @@
-// Hands a provider's answer to the client: bytes as they came, or put into another wire format or through plugins, at
-// the client's pace.
+// Hands a provider's answer to the client: bytes as they came, or put into another wire format or through plugins.
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
-import type { BodyReader } from "../upstream/incoming-answer.ts";
 import { readWhole } from "../upstream/read-answer.ts";
-import type { BodyCapture } from "../telemetry/body-capture.ts";
 import { UpstreamFault } from "../upstream/upstream-fault.ts";
 import { verdictOf, type Answer } from "./answer.ts";
 import type { Verdict } from "./attempt-report.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 import { finish, type FinishParts } from "./finish.ts";
 import { answeredHeaders } from "./header-filter.ts";
+import { StreamRelay, type PluginPass } from "./relay-stream.ts";
 import { runPostRequest, runPreResponse, type PluginParts } from "./run-plugins.ts";
-import { StallWatch } from "./stall-watch.ts";
-import { translateStream, translateWhole, type StreamTranslation } from "./translate-answer.ts";
+import { translateStream, translateWhole } from "./translate-answer.ts";
 import { settleUsage } from "./usage-record.ts";
 import { tapAnswer, usageOfWhole, type UsageTap } from "./usage-tap.ts";
 
 /** What a whole answer may hold where something here must read it. */
 const MAX_WHOLE_BYTES = 32 * 1024 * 1024;
-const RESET_DELAY_MS = 25;
 const NO_BODY = new Set([204, 205, 304]);
-const NOTHING = new Uint8Array(0);
 const PLAIN_TEXT = /^[\x20-\x7E]{0,256}$/;
 
 /** Ends the exchange exactly once, when the last byte is on its way or none will come. */
@@ -58,26 +53,24 @@ async function relayThrough(
       chain === null || chain.post_request === null
         ? answer.response.status
         : await runPostRequest(exchange, chain, parts, answer, headers);
-    let hasEnded = false;
     const end = (outcome: Outcome) => {
-      if (hasEnded) return;
-      hasEnded = true;
       settleUsage(exchange, tap === null ? usageOfWhole(answer) : tap.result(outcome === "complete"));
       answer.report.end(verdictFor(outcome, answer.response.status));
       finish(exchange, outcome, status, parts);
     };
-    const through =
+    const plugins =
       chain === null || chain.pre_response === null
         ? null
-        : new PluginPass(exchange, chain, parts, answer, status);
-    if (answer.reader !== null && isStreamed(answer, through)) {
+        : new AnswerPlugins(exchange, chain, parts, answer, status);
+    if (answer.reader !== null && isStreamed(answer, plugins)) {
       const translation = answer.isTranslated ? translateStream(exchange) : null;
-      return new Response(relayStream(answer.reader, translation, through, tap, exchange.bodies, end), {
+      const passes = { tap, translation, plugins, bodies: exchange.bodies };
+      return new Response(new ReadableStream(new StreamRelay(answer.reader, passes, end)), {
         status,
         headers,
       });
     }
-    const body = await wholeBody(exchange, answer, through, tap);
+    const body = await wholeBody(exchange, answer, plugins, tap);
     exchange.bodies?.takeResponse(body);
     end("complete");
     return responseWith(body, status, headers);
@@ -101,7 +94,7 @@ function verdictFor(outcome: Outcome, status: number): Verdict {
 }
 
 /** The pre_response plugins, for one answer. */
-class PluginPass {
+class AnswerPlugins implements PluginPass {
   readonly isWhole: boolean;
   readonly #run: (chunk: Uint8Array, isLast: boolean) => Promise<Uint8Array>;
 
@@ -114,22 +107,21 @@ class PluginPass {
     return this.#run(chunk, false);
   }
 
-  /** The last word: of a stream nothing but what a plugin has held back, of a whole body all of it. */
   last(chunk: Uint8Array): Promise<Uint8Array> {
     return this.#run(chunk, true);
   }
 }
 
 /** An answer is handed on as it comes, unless a plugin or a translation needs all of it first. */
-function isStreamed({ isStream, isTranslated }: Answer, through: PluginPass | null): boolean {
-  if (through?.isWhole === true) return false;
+function isStreamed({ isStream, isTranslated }: Answer, plugins: AnswerPlugins | null): boolean {
+  if (plugins?.isWhole === true) return false;
   return isStream || !isTranslated;
 }
 
 async function wholeBody(
   exchange: Exchange,
   answer: Answer,
-  through: PluginPass | null,
+  plugins: AnswerPlugins | null,
   tap: UsageTap | null,
 ): Promise<Uint8Array | string | null> {
   if (!hasBody(answer)) return null;
@@ -138,7 +130,7 @@ async function wholeBody(
   if (tap !== null) body = tap.whole(body);
   if (answer.isTranslated)
     body = answer.isStream ? translateAtOnce(exchange, body) : translateWhole(answer.response.status, body);
-  return through === null ? body : through.last(typeof body === "string" ? Buffer.from(body) : body);
+  return plugins === null ? body : plugins.last(typeof body === "string" ? Buffer.from(body) : body);
 }
 
 function translateAtOnce(exchange: Exchange, stream: Uint8Array): Uint8Array {
@@ -146,103 +138,6 @@ function translateAtOnce(exchange: Exchange, stream: Uint8Array): Uint8Array {
   const translated = translation.push(stream) ?? new Uint8Array(0);
   if (translation.ending() === "broken") throw new UpstreamFault("cut");
   return translated;
-}
-
-function relayStream(
-  reader: BodyReader,
-  translation: StreamTranslation | null,
-  through: PluginPass | null,
-  tap: UsageTap | null,
-  bodies: BodyCapture | null,
-  onEnd: (outcome: Outcome) => void,
-): ReadableStream {
-  let giveUp: () => void = () => undefined;
-  const watch = new StallWatch(() => giveUp());
-  const end = (outcome: Outcome) => {
-    watch.stop();
-    onEnd(outcome);
-  };
-  return new ReadableStream(
-    {
-      start(controller) {
-        giveUp = () => {
-          reader.cancel();
-          end("client_left");
-          controller.error(undefined);
-        };
-      },
-      async pull(controller) {
-        watch.isProvidersTurn = true;
-        watch.asked++;
-        try {
-          for (;;) {
-            const chunk = await reader.next();
-            if (chunk === null) {
-              const ending = translation?.ending() ?? "complete";
-              if (ending === "broken") throw new Error("the stream ended before its end");
-              const rest = tap === null ? NOTHING : await tap.end();
-              for (const held of await lastBytes(rest, through)) {
-                bodies?.takeResponse(held);
-                controller.enqueue(held);
-              }
-              // An error that the provider told in its stream has been passed on, and is an end of its own.
-              end(ending === "error" ? "incomplete" : "complete");
-              controller.close();
-              return;
-            }
-            const passing = tap === null ? chunk : tap.push(chunk);
-            const passed = passing instanceof Promise ? await passing : passing;
-            if (passed.byteLength === 0) continue;
-            let bytes = translation === null ? passed : translation.push(passed);
-            if (bytes !== null && through !== null) bytes = await through.push(bytes);
-            if (bytes === null || bytes.byteLength === 0) continue;
-            watch.isProvidersTurn = false;
-            bodies?.takeResponse(bytes);
-            controller.enqueue(bytes);
-            return;
-          }
-        } catch {
-          reader.cancel();
-          const held = tap?.broken() ?? NOTHING;
-          end("incomplete");
-          if (held.byteLength > 0) await handOn(controller, held, through);
-          // A reset overtakes bytes that the client has not read yet: they get a moment.
-          await Bun.sleep(RESET_DELAY_MS);
-          // The client's connection breaks off, which is the truth. Without a reason, else the runtime prints it.
-          controller.error(undefined);
-        }
-      },
-      cancel() {
-        reader.cancel();
-        end("client_left");
-      },
-    },
-    // Nothing is read that the client has not asked for.
-    { highWaterMark: 0 },
-  );
-}
-
-/** What is left at the end of a stream: what the tap held back, then what the plugins did. */
-async function lastBytes(rest: Uint8Array, through: PluginPass | null): Promise<Uint8Array[]> {
-  const pieces = [rest];
-  if (through !== null) {
-    if (rest.byteLength > 0) pieces[0] = await through.push(rest);
-    pieces.push(await through.last(NOTHING));
-  }
-  return pieces.filter((piece) => piece.byteLength > 0);
-}
-
-/** The client gets what came of an event that broke off; where it has left, nobody does. */
-async function handOn(
-  controller: ReadableStreamDefaultController,
-  held: Uint8Array,
-  through: PluginPass | null,
-): Promise<void> {
-  try {
-    controller.enqueue(through === null ? held : await through.push(held));
-  } catch {
-    // The stream breaks off anyway.
-  }
 }
 
 /** Bytes without a type would get one from the runtime; as a stream they stay without. */

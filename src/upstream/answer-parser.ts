@@ -14,7 +14,9 @@ const MAX_INTERIM = 32;
 const MAX_LINE_BYTES = 8 * 1024;
 const MAX_TRAILER_BYTES = 16 * 1024;
 const HEAD_END = Buffer.from("\r\n\r\n");
+const CR = 0x0d;
 const LF = 0x0a;
+const MAX_SIZE_DIGITS = 12;
 const CHUNK_SIZE = /^([0-9a-fA-F]{1,12})[ \t]*(?:;.*)?\r?$/;
 
 type State = "head" | "body" | "chunk_line" | "chunk" | "chunk_end" | "trailers" | "ended";
@@ -53,10 +55,10 @@ export class AnswerParser {
   /** Takes what came; returns whether there was more than this answer. */
   feed(chunk: Buffer): boolean {
     this.hasBegun = true;
-    let rest: Buffer | null = chunk;
-    while (rest !== null && rest.length > 0) {
+    let at = 0;
+    while (at < chunk.length) {
       if (this.#state === "ended") return true;
-      rest = this.#step(rest);
+      at = this.#step(chunk, at);
     }
     return false;
   }
@@ -67,35 +69,63 @@ export class AnswerParser {
     return this.#state === "ended";
   }
 
-  #step(bytes: Buffer): Buffer | null {
-    if (this.#state === "head") return this.#readHead(bytes);
-    if (this.#state === "body" || this.#state === "chunk") return this.#readBody(bytes);
-    const end = bytes.indexOf(LF);
-    const line = this.#completeLine(end < 0 ? bytes : bytes.subarray(0, end), end >= 0);
-    if (line === null) return null;
-    if (this.#state === "chunk_line") this.#beginChunk(line);
-    else if (this.#state === "chunk_end") this.#endChunk(line);
-    else this.#readTrailer(line);
-    return bytes.subarray(end + 1);
+  /** Reads on at `at`; returns how far it came. */
+  #step(bytes: Buffer, at: number): number {
+    if (this.#state === "head") return this.#readHead(bytes, at);
+    if (this.#state === "body" || this.#state === "chunk") return this.#readBody(bytes, at);
+    const past = this.#readPlainLine(bytes, at);
+    return past === at ? this.#readLine(bytes, at) : past;
   }
 
-  #readHead(bytes: Buffer): Buffer | null {
+  /**
+   * The lines around a chunk as nearly all of them are, in one piece and without extensions, read where they stand: an
+   * event of a stream has two of them. Returns `at` where the line is another kind of line.
+   */
+  #readPlainLine(bytes: Buffer, at: number): number {
+    if (this.#kept !== null || this.#state === "trailers") return at;
+    let size = 0;
+    let end = at;
+    if (this.#state === "chunk_line") {
+      for (; end - at < MAX_SIZE_DIGITS; end++) {
+        const digit = hexDigit(bytes[end]);
+        if (digit < 0) break;
+        size = size * 16 + digit;
+      }
+      if (end === at) return at;
+    }
+    if (bytes[end] !== CR || bytes[end + 1] !== LF) return at;
+    if (this.#state === "chunk_end") this.#state = "chunk_line";
+    else this.#beginChunk(size);
+    return end + 2;
+  }
+
+  #readLine(bytes: Buffer, at: number): number {
+    const end = bytes.indexOf(LF, at);
+    const line = this.#completeLine(bytes.subarray(at, end < 0 ? bytes.length : end), end >= 0);
+    if (line === null) return bytes.length;
+    if (this.#state === "chunk_line") this.#beginChunk(sizeIn(line));
+    else if (this.#state === "chunk_end") this.#endChunk(line);
+    else this.#readTrailer(line);
+    return end + 1;
+  }
+
+  #readHead(bytes: Buffer, at: number): number {
     const known = this.#kept;
-    const all = known === null ? bytes : Buffer.concat([known, bytes]);
+    const came = at === 0 ? bytes : bytes.subarray(at);
+    const all = known === null ? came : Buffer.concat([known, came]);
     const end = all.indexOf(HEAD_END, known === null ? 0 : Math.max(0, known.length - 3));
     if (end > MAX_HEAD_BYTES || (end < 0 && all.length > MAX_HEAD_BYTES))
       throw new MalformedAnswer("its head is too long");
     if (end < 0) {
       this.#kept = all;
-      return null;
+      return bytes.length;
     }
     this.#kept = null;
     const head = parseHead(all.toString("latin1", 0, end), this.#method);
-    const rest = all.subarray(end + 4);
     if (head.status >= 200) this.#beginBody(head);
     else if (head.status === 101 || ++this.#interim > MAX_INTERIM)
       throw new MalformedAnswer("it is an answer to something else");
-    return rest;
+    return at + end + HEAD_END.length - (known?.length ?? 0);
   }
 
   #beginBody(head: AnswerHead): void {
@@ -106,23 +136,20 @@ export class AnswerParser {
     if (framing === 0) this.#end();
   }
 
-  #readBody(bytes: Buffer): Buffer | null {
-    const isAll = bytes.length <= this.#left;
-    const part = isAll ? bytes : bytes.subarray(0, this.#left);
-    this.#left -= part.length;
-    this.#events.onBody(part);
+  #readBody(bytes: Buffer, at: number): number {
+    const end = Math.min(bytes.length, at + this.#left);
+    this.#left -= end - at;
+    this.#events.onBody(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end));
     if (this.#left === 0) {
       if (this.#state === "chunk") this.#state = "chunk_end";
       else this.#end();
     }
-    return isAll ? null : bytes.subarray(part.length);
+    return end;
   }
 
-  #beginChunk(line: string): void {
-    const [, digits] = CHUNK_SIZE.exec(line) ?? [];
-    if (digits === undefined) throw new MalformedAnswer("the size of a chunk is not a number");
-    this.#left = Number.parseInt(digits, 16);
-    this.#state = this.#left === 0 ? "trailers" : "chunk";
+  #beginChunk(size: number): void {
+    this.#left = size;
+    this.#state = size === 0 ? "trailers" : "chunk";
   }
 
   #endChunk(line: string): void {
@@ -149,4 +176,18 @@ export class AnswerParser {
     this.#state = "ended";
     this.#events.onEnd();
   }
+}
+
+function sizeIn(line: string): number {
+  const [, digits] = CHUNK_SIZE.exec(line) ?? [];
+  if (digits === undefined) throw new MalformedAnswer("the size of a chunk is not a number");
+  return Number.parseInt(digits, 16);
+}
+
+/** The value of a hexadecimal digit, -1 for any other byte and for none. */
+function hexDigit(byte: number | undefined): number {
+  if (byte === undefined) return -1;
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }
