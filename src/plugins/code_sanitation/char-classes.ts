@@ -18,7 +18,18 @@ export const DROPPED = 0;
 const CLASSES = new Uint8Array(0x10000).fill(WORD);
 /** What each unit is read as: wide forms as ASCII, every blank as SPACE or NEWLINE, invisible ones as DROPPED. */
 export const FOLD = new Uint16Array(0x10000);
-const LOWER = new Uint16Array(0x10000);
+for (let code = 0; code < 0x10000; code++) FOLD[code] = code;
+const LOWER = FOLD.slice();
+
+/** Units that open an escape, a comment or other syntax that a further reading of the text may take out. */
+const MARKED = "%&\\/*'\"`$<>^";
+/** As bits, so that one test tells all units that are written as they stand from the others. */
+export const PLAIN_UNIT = 0;
+export const MARKED_UNIT = 1;
+export const FOLDED_UNIT = 2;
+export const BLANK_UNIT = 4;
+/** How a unit is read: as it stands, as it stands but remembered, as FOLD says, or as a blank of its own. */
+export const KIND = new Uint8Array(0x10000).fill(PLAIN_UNIT);
 
 function fillClasses(): void {
   for (let code = 0; code < 0x80; code++) {
@@ -34,53 +45,44 @@ function fillClasses(): void {
   }
 }
 
-function fillFold(): void {
-  for (let code = 0; code < 0x10000; code++) FOLD[code] = code;
-  for (let code = 0; code < 0x20; code++) FOLD[code] = DROPPED;
-  FOLD[0x7f] = DROPPED;
-  for (const blank of [0x09, 0x0b, 0x0c, 0xa0, 0x1680, 0x202f, 0x205f, 0x3000]) FOLD[blank] = SPACE;
-  for (let blank = 0x2000; blank <= 0x200a; blank++) FOLD[blank] = SPACE;
-  for (const newline of [0x0a, 0x0d, 0x85, 0x2028, 0x2029]) FOLD[newline] = NEWLINE;
+function fold(code: number, readAs: number): void {
+  FOLD[code] = readAs;
+  KIND[code] = FOLDED_UNIT;
+}
+
+function foldRange(from: number, to: number, readAs: number): void {
+  for (let code = from; code <= to; code++) fold(code, readAs);
+}
+
+function fillFoldAndKind(): void {
+  foldRange(0, SPACE - 1, DROPPED);
+  fold(0x7f, DROPPED);
+  for (const blank of [0x09, 0x0b, 0x0c, 0xa0, 0x1680, 0x202f, 0x205f, 0x3000]) fold(blank, SPACE);
+  foldRange(0x2000, 0x200a, SPACE);
+  for (const newline of [0x0a, 0x0d, 0x85, 0x2028, 0x2029]) fold(newline, NEWLINE);
   // Soft hyphen, Arabic letter mark, Hangul and Mongolian fillers, joiners, directions, variation selectors, BOM.
   for (const invisible of [0xad, 0x034f, 0x061c, 0x115f, 0x1160, 0x180e, 0x3164, 0xfeff, 0xffa0])
-    FOLD[invisible] = DROPPED;
-  for (let invisible = 0x200b; invisible <= 0x200f; invisible++) FOLD[invisible] = DROPPED;
-  for (let invisible = 0x202a; invisible <= 0x202e; invisible++) FOLD[invisible] = DROPPED;
-  for (let invisible = 0x2060; invisible <= 0x206f; invisible++) FOLD[invisible] = DROPPED;
-  for (let invisible = 0xfe00; invisible <= 0xfe0f; invisible++) FOLD[invisible] = DROPPED;
-  for (let wide = 0xff01; wide <= 0xff5e; wide++) FOLD[wide] = wide - 0xfee0;
+    fold(invisible, DROPPED);
+  foldRange(0x200b, 0x200f, DROPPED);
+  foldRange(0x202a, 0x202e, DROPPED);
+  foldRange(0x2060, 0x206f, DROPPED);
+  foldRange(0xfe00, 0xfe0f, DROPPED);
+  for (let wide = 0xff01; wide <= 0xff5e; wide++) fold(wide, wide - 0xfee0);
   // The small forms (U+FE50 to U+FE6B) are scattered, so Unicode's own compatibility mapping says which they are.
   for (let small = 0xfe50; small <= 0xfe6b; small++) {
     const plain = String.fromCharCode(small).normalize("NFKC").charCodeAt(0);
-    if (plain < 0x80) FOLD[small] = plain;
+    if (plain < 0x80) fold(small, plain);
   }
-}
-
-/** Units that open an escape, a comment or other syntax that a further reading of the text may take out. */
-const MARKED = "%&\\/*'\"`$<>^";
-/** As bits, so that one test tells all units that are written as they stand from the others. */
-export const PLAIN_UNIT = 0;
-export const MARKED_UNIT = 1;
-export const FOLDED_UNIT = 2;
-export const BLANK_UNIT = 4;
-/** How a unit is read: as it stands, as it stands but remembered, as FOLD says, or as a blank of its own. */
-export const KIND = new Uint8Array(0x10000);
-
-function fillKind(): void {
-  for (let code = 0; code < 0x10000; code++) {
-    if (code === SPACE || code === NEWLINE) KIND[code] = BLANK_UNIT;
-    else if (code < SPACE || FOLD[code] !== code) KIND[code] = FOLDED_UNIT;
-    else KIND[code] = code < 0x80 && MARKED.includes(String.fromCharCode(code)) ? MARKED_UNIT : PLAIN_UNIT;
-  }
+  KIND[SPACE] = KIND[NEWLINE] = BLANK_UNIT;
+  for (const marked of MARKED) KIND[marked.charCodeAt(0)] = MARKED_UNIT;
 }
 
 function fillLower(): void {
-  for (let code = 0; code < 0x10000; code++) LOWER[code] = code >= 0x41 && code <= 0x5a ? code | 0x20 : code;
+  for (let code = 0x41; code <= 0x5a; code++) LOWER[code] = code | 0x20;
 }
 
 fillClasses();
-fillFold();
-fillKind();
+fillFoldAndKind();
 fillLower();
 
 export function isOf(code: number, classBits: number): boolean {

@@ -185,7 +185,9 @@ class PatternDetector implements Detector {
 const NO_GATE: Gate = { prev: null, length: 0 };
 
 function gateOf(hits: readonly Hit[]): Gate {
-  if (hits.length === 0) return NO_GATE;
+  const [only] = hits;
+  if (only === undefined) return NO_GATE;
+  if (hits.length === 1) return { prev: only.subject.pattern.prev, length: only.text.length };
   const lengths = new Set(hits.map(({ text }) => text.length));
   const [length = 0] = lengths;
   // Triggers of different lengths start at different places, where one edge cannot speak for all.

@@ -48,8 +48,9 @@ export function joinEdges(...edges: readonly Edge[]): Edge {
 
 /** The same for edges of which null allows anything. */
 export function joinUnlessOpen(edges: readonly (Edge | null)[]): Edge | null {
-  const different = new Set(edges);
-  return different.has(null) ? null : joinEdges(...[...different].filter((one) => one !== null));
+  const [one = null, ...others] = new Set(edges);
+  if (one === null || others.length === 0) return one;
+  return others.includes(null) ? null : joinEdges(one, ...others.filter((other) => other !== null));
 }
 
 /** Nothing that would make a trigger part of a longer word. */

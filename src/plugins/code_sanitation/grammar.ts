@@ -29,8 +29,16 @@ export function tableOf(characters: string): Uint8Array {
   return table;
 }
 
-/** Literal text, ASCII case aside. */
+const literals = new Map<string, Rule>();
+
+/** Literal text, ASCII case aside; one rule for all who want the same. */
 export function lit(text: string): Rule {
+  let rule = literals.get(text);
+  if (rule === undefined) literals.set(text, (rule = literal(text)));
+  return rule;
+}
+
+function literal(text: string): Rule {
   const wanted = Array.from(text.toLowerCase(), (character) => character.charCodeAt(0));
   const first = wanted[0];
   return startingWith(openingOfTexts([text]), (view, at) => {
@@ -62,9 +70,10 @@ export function seq(...rules: readonly Rule[]): Rule {
 /** The first rule that matches. */
 export function any(...rules: readonly Rule[]): Rule {
   // By unit, filled as units come: most of the choices that could be prepared are never asked for.
-  const byUnit: (Rule[] | undefined)[] = new Array<Rule[] | undefined>(EDGE_SIZE).fill(undefined);
+  let byUnit: (Rule[] | undefined)[] | null = null;
   const read = (view: View, at: number): number => {
     const code = Math.min(unitAt(view, at), EDGE_SIZE - 1);
+    byUnit ??= new Array<Rule[] | undefined>(EDGE_SIZE).fill(undefined);
     const candidates = (byUnit[code] ??= rulesFor(rules, code));
     for (let index = 0; index < candidates.length; index++) {
       const end = (candidates[index] as Rule)(view, at);
@@ -181,13 +190,13 @@ export function word(words: readonly string[] | ReadonlySet<string>): Rule {
 /** A set of words that is asked about stretches of a view; most answers need only the first letter and the length. */
 export class WordSet {
   readonly #words: ReadonlySet<string>;
-  readonly #hashes: ReadonlySet<number>;
+  /** Made when it is first needed: most sets never are. */
+  #hashes: ReadonlySet<number> | null = null;
   /** By first letter: a bit for each length that its words have. */
   readonly #lengths = new Int32Array(0x80);
 
   constructor(words: Iterable<string>) {
     this.#words = new Set(words);
-    this.#hashes = new Set([...this.#words].map(hashOf));
     for (const name of this.#words) {
       const first = name.charCodeAt(0);
       this.#lengths[first] = (this.#lengths[first] ?? 0) | (1 << name.length);
@@ -199,6 +208,7 @@ export class WordSet {
     if ((lengths & (1 << (to - from))) === 0) return false;
     let hash = 0;
     for (let index = from; index < to; index++) hash = (Math.imul(hash, 31) + lower(unitAt(view, index))) | 0;
+    this.#hashes ??= new Set(Array.from(this.#words, hashOf));
     return this.#hashes.has(hash) && this.#words.has(lowerText(view, from, to));
   }
 }

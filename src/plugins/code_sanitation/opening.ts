@@ -13,6 +13,7 @@ const BLANKS = 27;
 const DIGITS = 28;
 const QUOTES = 29;
 const END = 30;
+const LOWER_TO_UPPER = 0x20;
 
 /** What kind a second unit is: each letter its own, the rest by class. */
 const KIND_OF_SECOND = new Uint8Array(0x10000);
@@ -41,24 +42,32 @@ export function openingOf(units: Edge): Opening {
 export function openingOfTexts(texts: Iterable<string>): Opening {
   const opening = new Int32Array(EDGE_SIZE);
   for (const text of texts) {
+    const first = lower(text.charCodeAt(0));
     const seconds = text.length < 2 ? ANY_KIND : 1 << kindOf(text.charCodeAt(1));
-    for (const first of [text.charAt(0).toLowerCase(), text.charAt(0).toUpperCase()])
-      opening[first.charCodeAt(0)] = (opening[first.charCodeAt(0)] ?? 0) | seconds;
+    (opening[first] as number) |= seconds;
+    if (isOf(first, LETTER)) (opening[first - LOWER_TO_UPPER] as number) |= seconds;
   }
   return opening;
 }
 
+/** What any of them allows. Of thousands of rules most start as one of their parts does, and share its table. */
 export function joinOpenings(...openings: readonly Opening[]): Opening {
-  const joined = new Int32Array(EDGE_SIZE);
-  for (const one of openings) {
-    for (let first = 0; first < EDGE_SIZE; first++) joined[first] = (joined[first] ?? 0) | (one[first] ?? 0);
+  const [one = OPENS_NOTHING, ...others] = new Set(openings.filter((opening) => opening !== OPENS_NOTHING));
+  if (others.length === 0) return one;
+  const joined = Int32Array.from(one);
+  for (const other of others) {
+    for (let first = 0; first < EDGE_SIZE; first++) (joined[first] as number) |= other[first] as number;
   }
   return joined;
 }
 
+const firstUnitsOf = new Map<Opening, Edge>();
+
 /** The first units alone. */
 export function firstUnits(opening: Opening): Edge {
-  return edgeOf((code) => opening[code] !== 0);
+  let units = firstUnitsOf.get(opening);
+  if (units === undefined) firstUnitsOf.set(opening, (units = edgeOf((code) => opening[code] !== 0)));
+  return units;
 }
 
 export const OPENS_NOTHING: Opening = new Int32Array(EDGE_SIZE);

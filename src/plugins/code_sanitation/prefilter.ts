@@ -18,6 +18,12 @@ export interface Trigger<Subject> {
 
 /** By state. */
 type Hits<Subject> = (readonly Trigger<Subject>[])[];
+/** A way on from a state that a trigger spells. */
+interface Branch {
+  readonly from: number;
+  readonly symbol: number;
+  readonly to: number;
+}
 const NO_HITS: readonly never[] = [];
 
 export class Prefilter<Subject> {
@@ -37,10 +43,11 @@ export class Prefilter<Subject> {
     this.shift = Math.ceil(Math.log2(Math.max(2, width)));
     const most = texts.reduce((states, { length }) => states + length, 1);
     const rows = new Int16Array(most << this.shift);
-    const hits = this.#buildTrie(triggers, texts, rows);
+    const branches: Branch[] = [];
+    const hits = this.#buildTrie(triggers, texts, rows, branches);
     if (hits.length > MOST_STATES) throw new Error("too many triggers");
     this.rows = rows.slice(0, hits.length << this.shift);
-    this.hits = this.#link(hits);
+    this.hits = this.#link(hits, branches);
   }
 
   #numberClasses(texts: readonly string[]): number {
@@ -57,13 +64,14 @@ export class Prefilter<Subject> {
   }
 
   /**
-   * Level by level, so that the states near the root, where prose stays, lie together in memory. Writes into `rows` the
-   * successors that the triggers spell, 0 for none, and answers by state which triggers end there.
+   * Level by level, so that the states near the root, where prose stays, lie together in memory. Writes into `rows` and
+   * `branches` the successors that the triggers spell, and answers by state which triggers end there.
    */
   #buildTrie(
     triggers: readonly Trigger<Subject>[],
     texts: readonly string[],
     rows: Int16Array,
+    branches: Branch[],
   ): Hits<Subject> {
     const own: Hits<Subject> = [NO_HITS];
     const reached = new Int16Array(triggers.length);
@@ -71,11 +79,18 @@ export class Prefilter<Subject> {
     for (let depth = 0; level.length > 0; depth++) {
       for (const index of level) {
         const text = texts[index] as string;
-        const place = ((reached[index] ?? 0) << this.shift) | (this.classes[text.charCodeAt(depth)] ?? 0);
-        const state = rows[place] || own.push(NO_HITS) - 1;
-        rows[place] = reached[index] = state;
+        const from = reached[index] as number;
+        const symbol = this.classes[text.charCodeAt(depth)] as number;
+        const place = (from << this.shift) | symbol;
+        let to = rows[place] as number;
+        if (to === 0) {
+          to = own.push(NO_HITS) - 1;
+          rows[place] = to;
+          branches.push({ from, symbol, to });
+        }
+        reached[index] = to;
         if (depth === text.length - 1)
-          own[state] = [...(own[state] ?? []), triggers[index] as Trigger<Subject>];
+          own[to] = [...(own[to] ?? NO_HITS), triggers[index] as Trigger<Subject>];
       }
       level = level.filter((index) => (texts[index] as string).length > depth + 1);
     }
@@ -83,24 +98,23 @@ export class Prefilter<Subject> {
   }
 
   /** A state's missing successors are those of its longest proper suffix, and it inherits its hits. */
-  #link(own: Hits<Subject>): Hits<Subject> {
+  #link(own: Hits<Subject>, branches: readonly Branch[]): Hits<Subject> {
     const suffixes = new Int16Array(own.length);
     const hits = [...own];
     const { rows, shift } = this;
+    const branchesOf = Map.groupBy(branches, ({ from }) => from);
     // States are numbered level by level, so a state's suffix comes before it.
     for (let state = 0; state < own.length; state++) {
       const row = state << shift;
-      const suffix = suffixes[state] ?? 0;
-      const inherited = state === 0 ? NO_HITS : (hits[suffix] ?? NO_HITS);
-      if (inherited.length > 0) {
-        const ownHits = hits[state] ?? NO_HITS;
-        hits[state] = ownHits.length === 0 ? inherited : [...ownHits, ...inherited];
+      const suffix = suffixes[state] as number;
+      if (state > 0) {
+        hits[state] = joined(hits[state] ?? NO_HITS, hits[suffix] ?? NO_HITS);
+        rows.copyWithin(row, suffix << shift, (suffix + 1) << shift);
       }
-      for (let symbol = 0; symbol < 1 << shift; symbol++) {
-        const child = rows[row | symbol] ?? 0;
-        const beyond = state === 0 ? 0 : (rows[(suffix << shift) | symbol] ?? 0);
-        if (child === 0) rows[row | symbol] = beyond;
-        else suffixes[child] = beyond;
+      for (const { symbol, to } of branchesOf.get(state) ?? []) {
+        // What the suffix goes on to with this symbol; a state of one symbol has the root.
+        suffixes[to] = state === 0 ? 0 : (rows[row | symbol] as number);
+        rows[row | symbol] = to;
       }
     }
     const known = new Map<Edge | null, Uint8Array>();
@@ -114,19 +128,25 @@ export class Prefilter<Subject> {
     for (const { next } of hits) {
       let mayFollow = known.get(next);
       if (mayFollow === undefined) known.set(next, (mayFollow = this.#classesOf(next)));
-      for (let symbol = 0; symbol < mayFollow.length; symbol++) {
-        const successor = this.rows[row | symbol] ?? 0;
+      for (let index = 0; index < mayFollow.length; index++) {
+        const place = row | (mayFollow[index] as number);
+        const successor = this.rows[place] as number;
         // What another trigger has marked already stays marked.
-        if (mayFollow[symbol] === 1 && successor >= 0) this.rows[row | symbol] = ~successor;
+        if (successor >= 0) this.rows[place] = ~successor;
       }
     }
   }
 
-  /** By class, 1 where one of its units is allowed. */
+  /** The classes of which some unit is allowed. */
   #classesOf(next: Edge | null): Uint8Array {
-    const allowed = new Uint8Array(1 << this.shift);
+    const allowed = new Set<number>();
     for (let code = 0; code < EDGE_SIZE; code++)
-      if (next === null || edgeAllows(next, code)) allowed[this.classes[code] ?? 0] = 1;
-    return allowed;
+      if (next === null || edgeAllows(next, code)) allowed.add(this.classes[code] ?? 0);
+    return Uint8Array.from(allowed);
   }
+}
+
+function joined<T>(some: readonly T[], others: readonly T[]): readonly T[] {
+  if (others.length === 0) return some;
+  return some.length === 0 ? others : [...some, ...others];
 }

@@ -56,13 +56,20 @@ export function isAtHand(needed: Starts | null, view: View, at: number): boolean
 
 /** A sequence starts with its first rule, and with those behind it as long as the ones before may be empty. */
 export function startsOfSequence(rules: readonly Rule[]): Starts | undefined {
+  const first = firstOfSequence(rules, 0);
+  return first === null ? undefined : { ...first, behindBlank: behindBlankOf(rules) };
+}
+
+/** The same of the rules from `from` on, but for what stands behind a blank; null where they can start with anything. */
+function firstOfSequence(rules: readonly Rule[], from: number): Omit<Starts, "behindBlank"> | null {
   let opening = OPENS_NOTHING;
-  for (const { starts } of rules) {
-    if (starts === undefined) return undefined;
+  for (let index = from; index < rules.length; index++) {
+    const starts = rules[index]?.starts;
+    if (starts === undefined) return null;
     opening = joinOpenings(opening, starts.opening);
-    if (!starts.mayBeEmpty) return { opening, mayBeEmpty: false, behindBlank: behindBlankOf(rules) };
+    if (!starts.mayBeEmpty) return { opening, mayBeEmpty: false };
   }
-  return { opening, mayBeEmpty: true, behindBlank: behindBlankOf(rules) };
+  return { opening, mayBeEmpty: true };
 }
 
 /** Where a sequence starts with a blank: what may stand behind that. */
@@ -70,10 +77,8 @@ function behindBlankOf(rules: readonly Rule[]): Opening | null {
   let opening = OPENS_NOTHING;
   for (const [index, { starts, skips }] of rules.entries()) {
     if (skips !== undefined) {
-      const rest = startsOfSequence(rules.slice(index + 1));
-      return rest === undefined || rest.mayBeEmpty
-        ? null
-        : joinOpenings(opening, openingOf(skips), rest.opening);
+      const rest = firstOfSequence(rules, index + 1);
+      return rest === null || rest.mayBeEmpty ? null : joinOpenings(opening, openingOf(skips), rest.opening);
     }
     if (starts === undefined || starts.behindBlank === null) return null;
     opening = joinOpenings(opening, starts.behindBlank);
