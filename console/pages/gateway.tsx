@@ -2,16 +2,13 @@
 import type { JSX } from "preact";
 import { call, type Answer } from "../api/client.ts";
 import type { Gateway } from "../api/types.ts";
-import { Button } from "../components/button.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
+import { EditForm } from "../forms/edit-form.tsx";
 import { CheckField, TextField } from "../forms/inputs.tsx";
-import { RecordForm } from "../forms/record-form.tsx";
-import { confirmDelete } from "../state/delete.ts";
-import { say } from "../state/dialogs.ts";
 import { useForm } from "../state/form.ts";
 import { loadGateways } from "../state/gateways.ts";
 import { useLoad } from "../state/load.ts";
-import { go, type PageParameters } from "../state/router.tsx";
+import type { PageParameters } from "../state/router.tsx";
 
 export function GatewayPage({ parameters }: PageParameters): JSX.Element {
   const id = parameters["gateway"] ?? "";
@@ -40,36 +37,19 @@ function GatewayForm({ before }: { readonly before: Answer<Gateway> | null }): J
     require_api_key: record?.require_api_key ?? false,
     log_bodies: record?.log_bodies ?? false,
   });
-  const save = async () => {
-    const isSaved = await form.submit(async (value) => {
-      if (record === undefined) await call("POST", "/gateways", { body: value });
-      else await call("PATCH", `/gateways/${record.id}`, { body: value, etag: before?.etag });
-    });
-    if (!isSaved) return;
-    say(`Saved the gateway “${form.value.name}”.`);
-    await loadGateways();
-    await go("/gateways");
-  };
-  const remove = async () => {
-    if (record === undefined) return;
-    const path = `/gateways/${record.id}`;
-    if (!(await confirmDelete({ what: "gateway", name: record.name, path }))) return;
-    await loadGateways();
-    await go("/gateways");
+  const save = async (value: object) => {
+    if (record === undefined) await call("POST", "/gateways", { body: value });
+    else await call("PATCH", `/gateways/${record.id}`, { body: value, etag: before?.etag });
   };
   return (
-    <RecordForm
+    <EditForm
       form={form}
-      onSubmit={() => void save()}
-      submit={record === undefined ? "Create gateway" : "Save"}
-      cancel="/gateways"
-      extra={
-        record !== undefined && (
-          <Button kind="danger" icon="remove" onClick={() => void remove()}>
-            Delete
-          </Button>
-        )
-      }
+      what="gateway"
+      name={form.value.name}
+      stored={record === undefined ? null : { path: `/gateways/${record.id}`, name: record.name }}
+      save={save}
+      list="/gateways"
+      onChange={loadGateways}
     >
       <div class="card fields">
         <TextField form={form} at="name" label="Name" isRequired placeholder="acme" />
@@ -95,6 +75,6 @@ function GatewayForm({ before }: { readonly before: Answer<Gateway> | null }): J
           hint="Each cut at 16 KiB, in memory only. Whoever has an admin token can read them."
         />
       </div>
-    </RecordForm>
+    </EditForm>
   );
 }

@@ -3,17 +3,14 @@ import type { JSX } from "preact";
 import type { Answer } from "../api/client.ts";
 import { collectionPath, listChildren, readChild, saveChild } from "../api/resources.ts";
 import type { Rule, RuleInput, Service } from "../api/types.ts";
-import { Button } from "../components/button.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { MapField } from "../forms/collections.tsx";
+import { EditForm } from "../forms/edit-form.tsx";
 import { CheckField, ChoiceField, NumberField, SeveralField, TextField } from "../forms/inputs.tsx";
 import { More } from "../forms/more.tsx";
-import { RecordForm } from "../forms/record-form.tsx";
-import { confirmDelete } from "../state/delete.ts";
-import { say } from "../state/dialogs.ts";
 import { useForm } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
-import { go, type PageParameters } from "../state/router.tsx";
+import type { PageParameters } from "../state/router.tsx";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
@@ -56,32 +53,20 @@ function startingRule(services: readonly Service[]): Partial<RuleInput> {
 }
 
 function RuleForm({ gateway, before, services }: RuleFormProps): JSX.Element {
-  const list = `/gateways/${gateway}/rules`;
   const record = before?.data;
   const form = useForm<Partial<RuleInput>>(record ?? startingRule(services));
-  const save = async () => {
-    if (!(await form.submit((value) => saveChild(gateway, "rules", before, value)))) return;
-    say(`Saved the rule ${form.value.path ?? ""}.`);
-    await go(list);
-  };
-  const remove = async () => {
-    if (record === undefined) return;
-    const path = `${collectionPath(gateway, "rules")}/${record.id}`;
-    if (await confirmDelete({ what: "rule", name: record.name ?? record.path, path })) await go(list);
-  };
   return (
-    <RecordForm
+    <EditForm
       form={form}
-      onSubmit={() => void save()}
-      submit={record === undefined ? "Create rule" : "Save"}
-      cancel={list}
-      extra={
-        record !== undefined && (
-          <Button kind="danger" icon="remove" onClick={() => void remove()}>
-            Delete
-          </Button>
-        )
+      what="rule"
+      name={form.value.path ?? ""}
+      stored={
+        record === undefined
+          ? null
+          : { path: `${collectionPath(gateway, "rules")}/${record.id}`, name: record.name ?? record.path }
       }
+      save={(value) => saveChild(gateway, "rules", before, value)}
+      list={`/gateways/${gateway}/rules`}
     >
       <div class="card fields">
         <TextField
@@ -179,6 +164,6 @@ function RuleForm({ gateway, before, services }: RuleFormProps): JSX.Element {
           hint="Among rules that match equally well, the lower number comes first."
         />
       </More>
-    </RecordForm>
+    </EditForm>
   );
 }

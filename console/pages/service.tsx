@@ -3,15 +3,12 @@ import type { JSX } from "preact";
 import type { Answer } from "../api/client.ts";
 import { collectionPath, listChildren, readChild, saveChild } from "../api/resources.ts";
 import type { Service, Upstream } from "../api/types.ts";
-import { Button } from "../components/button.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
+import { EditForm } from "../forms/edit-form.tsx";
 import { AreaField, ChoiceField, TextField } from "../forms/inputs.tsx";
-import { RecordForm } from "../forms/record-form.tsx";
-import { confirmDelete } from "../state/delete.ts";
-import { say } from "../state/dialogs.ts";
 import { useForm } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
-import { go, type PageParameters } from "../state/router.tsx";
+import type { PageParameters } from "../state/router.tsx";
 
 export function ServicePage({ parameters }: PageParameters): JSX.Element {
   const { gateway = "", id = "new" } = parameters;
@@ -41,36 +38,24 @@ interface ServiceFormProps {
 }
 
 function ServiceForm({ gateway, before, upstreams }: ServiceFormProps): JSX.Element {
-  const list = `/gateways/${gateway}/services`;
   const record = before?.data;
   const form = useForm({
     name: record?.name ?? "",
     upstream_id: record?.upstream_id ?? (upstreams.length === 1 ? upstreams[0]?.id : undefined),
     description: record?.description ?? "",
   });
-  const save = async () => {
-    if (!(await form.submit((value) => saveChild(gateway, "services", before, value)))) return;
-    say(`Saved the service “${form.value.name}”.`);
-    await go(list);
-  };
-  const remove = async () => {
-    if (record === undefined) return;
-    const path = `${collectionPath(gateway, "services")}/${record.id}`;
-    if (await confirmDelete({ what: "service", name: record.name, path })) await go(list);
-  };
   return (
-    <RecordForm
+    <EditForm
       form={form}
-      onSubmit={() => void save()}
-      submit={record === undefined ? "Create service" : "Save"}
-      cancel={list}
-      extra={
-        record !== undefined && (
-          <Button kind="danger" icon="remove" onClick={() => void remove()}>
-            Delete
-          </Button>
-        )
+      what="service"
+      name={form.value.name}
+      stored={
+        record === undefined
+          ? null
+          : { path: `${collectionPath(gateway, "services")}/${record.id}`, name: record.name }
       }
+      save={(value) => saveChild(gateway, "services", before, value)}
+      list={`/gateways/${gateway}/services`}
     >
       <div class="card fields">
         <TextField form={form} at="name" label="Name" isRequired placeholder="chat" />
@@ -84,6 +69,6 @@ function ServiceForm({ gateway, before, upstreams }: ServiceFormProps): JSX.Elem
         />
         <AreaField form={form} at="description" label="Description" rows={2} />
       </div>
-    </RecordForm>
+    </EditForm>
   );
 }

@@ -5,16 +5,14 @@ import { collectionPath, listProviders, readChild, saveChild } from "../api/reso
 import type { Provider, Upstream, UpstreamInput } from "../api/types.ts";
 import { Button } from "../components/button.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
+import { EditForm } from "../forms/edit-form.tsx";
 import { FieldFaults } from "../forms/field.tsx";
 import { CheckField, ChoiceField, NumberField, TextField } from "../forms/inputs.tsx";
 import { More } from "../forms/more.tsx";
-import { RecordForm } from "../forms/record-form.tsx";
 import { TargetFields } from "../forms/target-fields.tsx";
-import { confirmDelete } from "../state/delete.ts";
-import { say } from "../state/dialogs.ts";
 import { useForm } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
-import { go, type PageParameters } from "../state/router.tsx";
+import type { PageParameters } from "../state/router.tsx";
 
 const ALGORITHMS = [
   { value: "round-robin", label: "round-robin: in turn, by weight" },
@@ -67,33 +65,21 @@ const NEW_UPSTREAM: UpstreamInput = {
 };
 
 function UpstreamForm({ gateway, before, providers }: UpstreamFormProps): JSX.Element {
-  const list = `/gateways/${gateway}/upstreams`;
   const record = before?.data;
   const form = useForm<UpstreamInput>(record ?? NEW_UPSTREAM);
   const { targets } = form.value;
-  const save = async () => {
-    if (!(await form.submit((value) => saveChild(gateway, "upstreams", before, value)))) return;
-    say(`Saved the upstream “${form.value.name}”.`);
-    await go(list);
-  };
-  const remove = async () => {
-    if (record === undefined) return;
-    const path = `${collectionPath(gateway, "upstreams")}/${record.id}`;
-    if (await confirmDelete({ what: "upstream", name: record.name, path })) await go(list);
-  };
   return (
-    <RecordForm
+    <EditForm
       form={form}
-      onSubmit={() => void save()}
-      submit={record === undefined ? "Create upstream" : "Save"}
-      cancel={list}
-      extra={
-        record !== undefined && (
-          <Button kind="danger" icon="remove" onClick={() => void remove()}>
-            Delete
-          </Button>
-        )
+      what="upstream"
+      name={form.value.name}
+      stored={
+        record === undefined
+          ? null
+          : { path: `${collectionPath(gateway, "upstreams")}/${record.id}`, name: record.name }
       }
+      save={(value) => saveChild(gateway, "upstreams", before, value)}
+      list={`/gateways/${gateway}/upstreams`}
     >
       <div class="card fields">
         <TextField form={form} at="name" label="Name" isRequired placeholder="models" />
@@ -181,6 +167,6 @@ function UpstreamForm({ gateway, before, providers }: UpstreamFormProps): JSX.El
           empty={null}
         />
       </More>
-    </RecordForm>
+    </EditForm>
   );
 }

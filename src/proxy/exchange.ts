@@ -56,7 +56,8 @@ export class Exchange {
   sentPath: string;
   sentQuery: string;
   sentHeaders: Record<string, string> | null = null;
-  #answerHeaders: Map<string, string> | null = null;
+  /** Names and values in turn: a few, for which a Map costs more than looking through them. */
+  #answerHeaders: string[] | null = null;
   #notes: Map<string, Map<string, unknown>> | null = null;
 
   attempts = 0;
@@ -120,12 +121,17 @@ export class Exchange {
 
   /** A header for the client's answer, whoever gives it. */
   setAnswerHeader(name: string, value: string): void {
-    (this.#answerHeaders ??= new Map<string, string>()).set(name, value);
+    const given = (this.#answerHeaders ??= []);
+    let at = 0;
+    while (at < given.length && given[at] !== name) at += 2;
+    given[at] = name;
+    given[at + 1] = value;
   }
 
   addAnswerHeaders(headers: Headers): void {
-    if (this.#answerHeaders !== null)
-      for (const [name, value] of this.#answerHeaders) headers.set(name, value);
+    const given = this.#answerHeaders;
+    if (given === null) return;
+    for (let at = 0; at < given.length; at += 2) headers.set(given[at] as string, given[at + 1] as string);
   }
 
   /** What a plugin noted on this request, kept from stage to stage. */

@@ -25,18 +25,18 @@ export interface ContextParts {
 class ExchangeContext implements PluginContext {
   readonly #exchange: Exchange;
   readonly #parts: ContextParts;
-  readonly #notes: Map<string, unknown>;
+  readonly #notesKey: string;
   readonly #run: PluginRun;
 
   constructor(exchange: Exchange, notesKey: string, run: PluginRun, parts: ContextParts) {
     this.#exchange = exchange;
     this.#run = run;
     this.#parts = parts;
-    this.#notes = exchange.notesOf(notesKey);
+    this.#notesKey = notesKey;
   }
 
   get notes(): Map<string, unknown> {
-    return this.#notes;
+    return this.#exchange.notesOf(this.#notesKey);
   }
   get requestId(): string {
     return this.#exchange.requestId;

@@ -237,7 +237,7 @@ describe.if(hasChromium)("the console", () => {
       await ui.field("API key").selectOption({ label: "optional" });
       await ui.isSound();
       await ui.button("Save").click();
-      await ui.isTold("Saved the rule /pair/chat");
+      await ui.isTold("Saved the rule “/pair/chat”");
       const { rules } = (await gatehouse.api("GET", `/gateways/${await gatewayId()}/rules`)).body;
       expect(rules[1]).toMatchObject({ path: "/pair/chat", methods: ["POST"], require_api_key: false });
     });
