@@ -8,7 +8,6 @@ export const isPinned = taskset !== null && count > 1;
 /** As taskset names them. */
 export const GATEWAY_CORE = "0";
 export const OTHER_CORES = count > 2 ? `1-${count - 1}` : "1";
-export const ALL_CORES = `0-${count - 1}`;
 
 export function onCores(cores: string, command: readonly string[]): string[] {
   return isPinned ? ["taskset", "-c", cores, ...command] : [...command];

@@ -71,7 +71,7 @@ export async function measureRound(subject: Subject, options: RoundOptions): Pro
 }
 
 /** A slow gateway gets as many requests to warm up with as a fast one, though not for ever. */
-async function warm(load: Omit<Load, "seconds">, seconds: number): Promise<number> {
+export async function warm(load: Omit<Load, "seconds">, seconds: number): Promise<number> {
   let requests = 0;
   const deadline = performance.now() + WARM_AT_MOST * seconds * 1000;
   while (requests < WARM_REQUESTS && performance.now() < deadline)

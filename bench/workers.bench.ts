@@ -1,16 +1,18 @@
 // `npm run bench:workers`: throughput and CPU a request of one worker process against two, counters in a Redis.
 // Flags: --rounds 3 --seconds 5 --connections 128 --workers 1,2 --only bare,full --out file.json
-// With four cores or more the workers have as many as they are and the load the rest; with fewer all share all.
+// With four cores or more the workers have as many as they are and the load the rest. With fewer they share one, so that
+// the load does not disturb them: what a request costs them is then what two of them cost on cores of their own.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { hasRedis, startRedis } from "../test/support/redis.ts";
 import { CHAT_PATH, chatBody } from "./chat-payload.ts";
-import { ALL_CORES } from "./cores.ts";
+import { GATEWAY_CORE, leaveGatewayCore, OTHER_CORES } from "./cores.ts";
 import { numbersIn, readFlags } from "./flags.ts";
 import { seedBare, seedFull } from "./full-gatehouse.ts";
 import { startGatehouse, temporaryFolder } from "./gatehouse.ts";
 import { keepResults, printGrid, ratio, shown } from "./grid.ts";
+import { warm } from "./measure-round.ts";
 import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
 import { freePort } from "./pinned-process.ts";
 import { usageOf } from "./process-usage.ts";
@@ -35,13 +37,14 @@ const counts = numbersIn(flags.workers);
 const most = Math.max(...counts);
 const cores = availableParallelism();
 const isApart = cores >= most + 2;
-const gatewayCores = isApart ? `0-${most - 1}` : ALL_CORES;
-const loadCores = isApart ? `${most}-${cores - 1}` : ALL_CORES;
+const gatewayCores = isApart ? `0-${most - 1}` : GATEWAY_CORE;
+const loadCores = isApart ? `${most}-${cores - 1}` : OTHER_CORES;
 if (!isApart)
   console.log(
-    `${cores} cores for ${most} workers and the load: judge by the CPU a request, not the throughput.`,
+    `${cores} cores for ${most} workers and the load: the workers share one, so judge by the CPU a request.`,
   );
 
+leaveGatewayCore();
 const folder = temporaryFolder();
 const providerPort = freePort();
 startNginxProvider(folder, providerPort, loadCores);
@@ -120,7 +123,7 @@ async function sample({ kind, workers, dataDir, headers }: Setup): Promise<Sampl
   });
   try {
     const load = { url: gatehouse.proxyUrl + CHAT_PATH, bodyFile, headers, connections: flags.connections };
-    await runWrk({ ...load, cores: loadCores, seconds: Math.max(1, flags.seconds / 2) });
+    for (let worker = 0; worker < workers; worker++) await warm({ ...load, cores: loadCores }, flags.seconds);
     const before = usageOf(gatehouse.pid);
     const result = await runWrk({ ...load, cores: loadCores, seconds: flags.seconds });
     const after = usageOf(gatehouse.pid);

@@ -32,6 +32,8 @@ const WRITE_LOCK = 4_283_715_911;
 /** A writer whose connection is gone without the server's knowing must not hold the lock for ever. */
 const ORPHAN_MS = 5000;
 const CHANNEL = "gatehouse_revision";
+/** Of each connection; SQLite would take 2,000, and fill them slowly with old revisions. */
+const PAGE_CACHE_KIB = 400;
 
 export function openDatabase(url: string): Database {
   return url.startsWith("sqlite:")
@@ -84,6 +86,9 @@ class SqliteDatabase implements Database {
     await write("PRAGMA busy_timeout = 20");
     await queryOn(this.#reader)("PRAGMA busy_timeout = 2000");
     await queryOn(this.#viewer)("PRAGMA busy_timeout = 2000");
+    // Records are read whole and kept in the snapshot; a page that is needed again is in the system's own cache.
+    for (const connection of [this.#writer, this.#reader, this.#viewer])
+      await queryOn(connection)(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`);
   }
 
   async writeTransaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
