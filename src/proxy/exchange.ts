@@ -51,6 +51,7 @@ export class Exchange {
   json: JsonObject | null = null;
   /** What the client asked for. */
   model: string | null = null;
+  asksForStream = false;
 
   /** What goes to the provider; the client's own unless a plugin changed it. Null headers: nobody has looked yet. */
   sentPath: string;
@@ -117,6 +118,11 @@ export class Exchange {
       }
     }
     return this.bodyText;
+  }
+
+  /** No attempt will need it again: an answer may take minutes to pass, and prompts are large. */
+  letGoOfBody(): void {
+    this.body = this.bodyText = this.json = null;
   }
 
   /** A header for the client's answer, whoever gives it. */

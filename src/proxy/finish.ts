@@ -58,7 +58,7 @@ function factsOf(
     outcome,
     errorCode: exchange.errorCode,
     requestedModel: cutText(exchange.model),
-    isStream: exchange.json?.["stream"] === true || answer?.isStream === true,
+    isStream: exchange.asksForStream || answer?.isStream === true,
     attempts: attemptFacts,
     answeredBy,
     tokens:

@@ -59,6 +59,7 @@ export function setBody(exchange: Exchange, body: Uint8Array): void {
   exchange.bodyText = null;
   exchange.json = null;
   exchange.model = null;
+  exchange.asksForStream = false;
   if (!exchange.isJson) return;
   let value: unknown;
   try {
@@ -69,6 +70,7 @@ export function setBody(exchange: Exchange, body: Uint8Array): void {
   }
   if (!isJsonObject(value)) return;
   exchange.json = value;
+  exchange.asksForStream = value["stream"] === true;
   const { model } = value;
   if (typeof model === "string" && model !== "") exchange.model = model;
 }

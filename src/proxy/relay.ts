@@ -65,6 +65,7 @@ async function relayThrough(
     if (answer.reader !== null && isStreamed(answer, plugins)) {
       const translation = answer.isTranslated ? translateStream(exchange) : null;
       const passes = { tap, translation, plugins, bodies: exchange.bodies };
+      exchange.letGoOfBody();
       return new Response(new ReadableStream(new StreamRelay(answer.reader, passes, end)), {
         status,
         headers,

@@ -151,6 +151,7 @@ export class Connection implements AnswerEvents, AnswerSource, Deadline {
     }
     try {
       const isMore = this.#parser.feed(chunk);
+      this.#answer?.onArrived();
       if (this.#parser.isEnded) this.#settle(isMore);
     } catch (fault) {
       if (!(fault instanceof MalformedAnswer)) throw fault;

@@ -137,15 +137,13 @@ export class IncomingAnswer implements Deadline, BodyReader {
   }
 
   onBody(bytes: Uint8Array): void {
-    if (this.#reading !== null) {
-      this.dueAt = Infinity;
-      const reading = this.#reading;
-      this.#reading = null;
-      reading.resolve(bytes);
-      return;
-    }
     this.#held.push(bytes);
     this.#heldBytes += bytes.byteLength;
+  }
+
+  /** What came at once is all told: whoever reads gets it in one piece, however many chunks it was. */
+  onArrived(): void {
+    this.#serveReader();
     if (this.#heldBytes < MAX_HELD_BYTES || this.#isPaused) return;
     this.#isPaused = true;
     this.#source?.pause();
@@ -156,6 +154,7 @@ export class IncomingAnswer implements Deadline, BodyReader {
     // The connection is another's from now on.
     this.#source = null;
     unwatchDeadline(this);
+    this.#serveReader();
     this.#reading?.resolve(null);
     this.#reading = null;
   }
@@ -167,9 +166,18 @@ export class IncomingAnswer implements Deadline, BodyReader {
   #fail(fault: UpstreamFault): void {
     this.#fault = fault;
     unwatchDeadline(this);
+    this.#serveReader();
     this.#head?.reject(fault);
     this.#reading?.reject(fault);
     this.#head = this.#reading = null;
+  }
+
+  #serveReader(): void {
+    const reading = this.#reading;
+    if (reading === null || this.#heldBytes === 0) return;
+    this.dueAt = Infinity;
+    this.#reading = null;
+    reading.resolve(this.#takeHeld());
   }
 
   #takeHeld(): Uint8Array {

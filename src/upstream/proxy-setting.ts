@@ -56,6 +56,7 @@ export async function sendThroughProxy(request: OutgoingRequest, answer: Incomin
     answer.onHead({ status: response.status, headers: answered, framing, keepsAlive: false });
     for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
       answer.onBody(chunk);
+      answer.onArrived();
       await pause.promise;
     }
     answer.onEnd();
