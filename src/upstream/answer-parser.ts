@@ -1,5 +1,5 @@
 // Reads HTTP/1.1 answers from the bytes of a connection, however they are cut: interim ones are skipped, the body is
-// told as views of what came, without copying.
+// told as parts of what came.
 import { MalformedAnswer, parseHead, type AnswerHead } from "./answer-head.ts";
 
 export interface AnswerEvents {
@@ -139,7 +139,7 @@ export class AnswerParser {
   #readBody(bytes: Buffer, at: number): number {
     const end = Math.min(bytes.length, at + this.#left);
     this.#left -= end - at;
-    this.#events.onBody(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end));
+    this.#events.onBody(partOf(bytes, at, end));
     if (this.#left === 0) {
       if (this.#state === "chunk") this.#state = "chunk_end";
       else this.#end();
@@ -176,6 +176,18 @@ export class AnswerParser {
     this.#state = "ended";
     this.#events.onEnd();
   }
+}
+
+/** Up to this many bytes a copy costs less than a view: the runtime has to move small bytes before it can share them. */
+const COPIED_BYTES = 1000;
+// A Buffer's own method of that name makes views.
+const { slice } = Uint8Array.prototype as {
+  slice: (this: Uint8Array, from: number, to: number) => Uint8Array;
+};
+
+function partOf(bytes: Buffer, from: number, to: number): Uint8Array {
+  if (from === 0 && to === bytes.length) return bytes;
+  return to - from <= COPIED_BYTES ? slice.call(bytes, from, to) : bytes.subarray(from, to);
 }
 
 function sizeIn(line: string): number {
