@@ -5,7 +5,8 @@ import { connectRaw, type RawClient } from "../../test/fake-provider/raw-client.
 import { waitFor } from "../../test/support/gatehouse-process.ts";
 import type { BodyReader } from "../upstream/incoming-answer.ts";
 import type { Outcome } from "./exchange.ts";
-import { StreamRelay } from "./relay-stream.ts";
+import { StreamRelay, type StreamPasses } from "./relay-stream.ts";
+import { UsageTap } from "./usage-tap.ts";
 
 const PIECE = 64 * 1024;
 /** More than the buffers of two systems hold. */
@@ -40,7 +41,8 @@ class Pieces implements BodyReader {
   }
 }
 
-const NO_PASSES = { tap: null, translation: null, plugins: null, bodies: null };
+const NO_PASSES: StreamPasses = { tap: null, translation: null, plugins: null, bodies: null };
+let passes = NO_PASSES;
 let outcomes: Outcome[] = [];
 let pieces: Pieces;
 let stalledMs = LONG_MS;
@@ -51,7 +53,7 @@ const server = Bun.serve({
   fetch: () =>
     new Response(
       new ReadableStream(
-        new StreamRelay(pieces, NO_PASSES, (outcome) => void outcomes.push(outcome), stalledMs),
+        new StreamRelay(pieces, passes, (outcome) => void outcomes.push(outcome), stalledMs),
       ),
     ),
 });
@@ -59,6 +61,7 @@ afterAll(() => server.stop(true));
 beforeEach(() => {
   outcomes = [];
   stalledMs = LONG_MS;
+  passes = NO_PASSES;
 });
 
 async function ask(): Promise<RawClient> {
@@ -141,5 +144,21 @@ test("a provider that breaks off: what came of it arrives, then the connection b
   pieces = new Pieces(3, () => Promise.reject(new Error("cut")));
   const { received } = await (await ask()).ended;
   expect(bodyOf(received).byteLength).toBe(3 * (PIECE + "10000\r\n\r\n".length));
+  expect([outcomes, pieces.isCancelled]).toEqual([["incomplete"], true]);
+});
+
+test("a client that leaves over the last bytes of a stream that broke off: it broke off, and nothing else happens", async () => {
+  class HoldingTap extends UsageTap {
+    override broken(): Uint8Array {
+      return new Uint8Array(PIECES * PIECE);
+    }
+  }
+  passes = { ...NO_PASSES, tap: new HoldingTap(true) };
+  pieces = new Pieces(1, () => Promise.reject(new Error("cut")));
+  const client = await ask();
+  client.pause();
+  await waitFor(() => (outcomes.length > 0 ? true : null), 10_000);
+  client.leave(true);
+  await Bun.sleep(100);
   expect([outcomes, pieces.isCancelled]).toEqual([["incomplete"], true]);
 });

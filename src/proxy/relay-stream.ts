@@ -132,8 +132,9 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
     const held = tap?.broken() ?? NOTHING;
     this.#end("incomplete");
     // The client gets what came of an event that broke off, unless a plugin cannot say what may pass of it.
-    if (held.byteLength > 0)
-      void this.#write(client, plugins === null ? held : await plugins.push(held).catch(() => NOTHING));
+    const isPlain = plugins === null || held.byteLength === 0;
+    const last = isPlain ? held : await plugins.push(held).catch(() => NOTHING);
+    this.#write(client, last)?.catch(() => undefined);
     // A reset overtakes bytes that the client has not read yet: they get a moment.
     await Bun.sleep(RESET_DELAY_MS);
   }
