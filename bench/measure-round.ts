@@ -31,8 +31,8 @@ export interface RoundOptions {
 
 /** Long enough for a process to have done what it does after its start. */
 const SETTLE_MS = 500;
-/** Enough for the compilers of the runtimes to have come to rest: after 5,000 they still took a tenth of the time. */
-export const WARM_REQUESTS = 20_000;
+/** Enough for the compilers of the runtimes to have come to rest: after 20,000 they still took a fifth of the time of full. */
+export const WARM_REQUESTS = 60_000;
 /** Times the length of a round. */
 const WARM_AT_MOST = 10;
 const MEBIBYTE = 1024 * 1024;
