@@ -1,6 +1,6 @@
 // The form around a record: what went wrong at the top, the fields, and the buttons at the end.
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button, LinkButton } from "../components/button.tsx";
 import type { Form } from "../state/form.ts";
 import { idOf } from "./field.tsx";
@@ -44,7 +44,8 @@ export function RecordForm<T extends object>(props: RecordFormProps<T>): JSX.Ele
 function FaultSummary<T extends object>({ form }: { readonly form: Form<T> }): JSX.Element | null {
   const { fault, details } = form;
   const box = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  // With the text, not after it: whoever reads the one is at the other.
+  useLayoutEffect(() => {
     if (fault !== null) box.current?.focus();
   }, [fault]);
   if (fault === null) return null;

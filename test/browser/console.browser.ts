@@ -172,7 +172,7 @@ describe.if(hasChromium)("the console", () => {
       await ui.isSound();
       await ui.button("Create upstream").click();
       await first.getByText("must be a number, not a string").waitFor();
-      expect(await page.evaluate("document.activeElement.getAttribute('role')")).toBe("alert");
+      await page.waitForFunction("document.activeElement?.getAttribute('role') === 'alert'");
       await page.getByRole("link", { name: "targets[0].weight" }).click();
       expect(await page.evaluate("document.activeElement.id")).toBe("field-targets-0-weight");
       await ui.field("Weight", first).fill("5");
