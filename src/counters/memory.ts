@@ -20,6 +20,8 @@ export interface MemoryOptions {
 
 const MAX_KEYS = 1_000_000;
 const SWEEP_EVERY = 64;
+/** The wall clock tells whole milliseconds, so the two clocks seem apart by a little more or less each time they are read. */
+const CLOCKS_APART_MS = 2;
 
 export class MemoryCounters implements Counters {
   readonly state: CountersState = { state: "none", detail: "in memory" };
@@ -32,6 +34,8 @@ export class MemoryCounters implements Counters {
   #oldest: number[] = [];
   #waits: number[] = [];
   #calls = 0;
+  /** Wall time less monotonic time; kept while it is true, so that one moment is always told as the same second. */
+  #wallOffset = NaN;
 
   constructor(options: MemoryOptions = {}) {
     this.#clock = options.clock ?? systemClock;
@@ -123,14 +127,15 @@ export class MemoryCounters implements Counters {
   }
 
   #states(limits: readonly Limit[], now: number, takesOff: boolean): LimitState[] {
-    const wall = this.#clock.wall();
+    const offset = this.#clock.wall() - now;
+    if (!(Math.abs(offset - this.#wallOffset) <= CLOCKS_APART_MS)) this.#wallOffset = offset;
     const states: LimitState[] = [];
     for (let at = 0; at < limits.length; at++) {
       const { limit, windowMs } = limits[at] as Limit;
       const counted = (this.#counted[at] as number) + (takesOff ? 1 : 0);
       states.push({
         remaining: Math.max(0, limit - counted),
-        resetAt: Math.ceil((wall + ((this.#oldest[at] as number) + windowMs - now)) / 1000),
+        resetAt: Math.ceil((this.#wallOffset + (this.#oldest[at] as number) + windowMs) / 1000),
         waitMs: this.#waits[at] as number,
       });
     }

@@ -189,10 +189,9 @@ function compareLimits({ limits }: Explanation, answer: RawAnswer): void {
       limit: answer.header(`X-RateLimit-${type}-Limit`),
       remaining: answer.header(`X-RateLimit-${type}-Remaining`),
     }).toEqual({ limit: String(limit), remaining: String(remaining) });
-    // A window that nothing is counted in yet starts with the request, which came a moment later. The system's clock tells
-    // whole milliseconds, which may round one moment to either of two seconds.
+    // A window that nothing is counted in yet starts with the request, which came a moment later.
     const later = Number(answer.header(`X-RateLimit-${type}-Reset`)) - Date.parse(reset) / 1000;
-    expect(later).toBeWithin(-1, 60);
+    expect(later).toBeWithin(0, 60);
   }
   const isOurs = (name: string) => /^X-RateLimit-(?:global|per_)/.test(name);
   expect(answer.headers.some(([name]) => isOurs(name))).toBe(last.size > 0);

@@ -1,0 +1,14 @@
+// What the counters in memory tell of time; what they count is in the contract suite.
+import { expect, test } from "bun:test";
+import { MemoryCounters } from "./memory.ts";
+
+test("one moment is told as the same second, however the milliseconds of the two clocks fall", () => {
+  let monotonic = 0;
+  // The wall clock cuts its fractions off; the window ends exactly on a second.
+  const clock = { monotonic: () => monotonic, wall: () => Math.floor(1_000_000 + monotonic + 0.5) };
+  const counters = new MemoryCounters({ clock });
+  const limits = [{ key: "k", limit: 1000, windowMs: 10_000 }];
+  const resets = new Set<number | undefined>();
+  for (; monotonic < 100; monotonic += 0.3) resets.add(counters.admit(limits).states[0]?.resetAt);
+  expect(resets.size).toBe(1);
+});
