@@ -13,7 +13,7 @@ export function beginCapture(exchange: Exchange): void {
 
 /** A provider's answer is taken as it passes; here only what must be known of it. */
 export function captureHead(bodies: BodyCapture, { target, response, isDecoded }: Answer): void {
-  for (const value of target.headers.values()) hide(bodies, value);
+  for (const [, value] of target.headers) hide(bodies, value);
   bodies.responseEncoding = isDecoded ? null : response.headers.get("content-encoding");
 }
 

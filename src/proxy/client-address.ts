@@ -39,7 +39,8 @@ function toldBy(peer: Peer, headers: Headers, trusted: BlockList): string {
   if (!peer.isTrusted) return peer.address;
   const chain = headers.get("x-forwarded-for");
   if (chain !== null) return rightmostUntrusted(chain, trusted) ?? peer.address;
-  const real = plain(headers.get("x-real-ip") ?? "");
+  const told = headers.get("x-real-ip");
+  const real = told === null ? "" : plain(told);
   return isIP(real) === 0 ? peer.address : real;
 }
 
@@ -60,8 +61,11 @@ function isTrusted(address: string, trusted: BlockList): boolean {
   return family !== 0 && trusted.check(address, family === 4 ? "ipv4" : "ipv6");
 }
 
+const BRACKETS = /^\[([^\]]+)\](?::\d+)?$/;
+const IPV4_AND_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/;
+
 /** Without brackets and port, and IPv4 as IPv4 though it came through an IPv6 socket. */
 function plain(address: string): string {
-  const bare = address.replace(/^\[([^\]]+)\](?::\d+)?$/, "$1").replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, "$1");
+  const bare = address.replace(BRACKETS, "$1").replace(IPV4_AND_PORT, "$1");
   return bare.toLowerCase().startsWith("::ffff:") && bare.includes(".") ? bare.slice(7) : bare;
 }

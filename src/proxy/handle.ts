@@ -78,81 +78,85 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     const exchange = new Exchange(request, server, current.snapshot, requestId, target);
     observation.started();
     if (observation.tracer !== null) exchange.trace = observation.tracer.begin(request.headers);
-    return parts.isDraining() ? answerAndClose(exchange) : answer(exchange);
+    return parts.isDraining() ? answerAndClose(exchange) : walk(exchange);
   };
 
   /** Who keeps the connection would meet a closed one with its next request. */
   async function answerAndClose(exchange: Exchange): Promise<Response> {
-    const response = await answer(exchange);
+    const response = await walk(exchange);
     response.headers.set("Connection", "close");
     return response;
   }
 
-  /** Whatever went wrong on the way ends here. */
-  async function answer(exchange: Exchange): Promise<Response> {
+  /** The steps in their order. One function on purpose: every further one that waits costs a request as much as a step. */
+  async function walk(exchange: Exchange): Promise<Response> {
     try {
-      return await walk(exchange);
+      const { request, snapshot } = exchange;
+      refuseDoubtfulHost(request.headers.get("host"));
+      if (snapshot.revision < 0)
+        throw new GatehouseError("not_ready", "The configuration is not loaded yet.");
+      const named = resolveGateway(exchange, parts.baseDomain);
+      // A request that comes to no rule is still one of this gateway's.
+      exchange.gateway = named;
+      if (answersModels(exchange, named)) {
+        const response = listModels(exchange, named, parts.requireApiKey);
+        finish(exchange, "complete", response.status, stepParts);
+        return response;
+      }
+      const { gateway, rule } = matchRule(exchange, named);
+      exchange.gateway = gateway;
+      exchange.rule = rule;
+      const observed = observeRule(observation, gateway, rule);
+      exchange.observed = observed;
+      if (gateway.gateway.log_bodies && observation.requests.isOn) beginCapture(exchange);
+      authenticate(exchange.apiKey, rule, parts.requireApiKey);
+      request.signal.addEventListener("abort", exchange);
+      const { chain } = gateway;
+      const { total } = rule.upstream.timeouts;
+      const totalIsUp = total === null ? null : exchange.limitTotal(total);
+      const arriving = beginRequestBody(exchange, parts.maxBodyBytes);
+      // Nothing is done for a request whose client is told 400 for what stands behind it.
+      await nextTurn();
+      // Most bodies have come along with their head.
+      if (arriving !== null && arriving.bytes === null) {
+        const body = arriving.whole();
+        await (totalIsUp === null ? body : Promise.race([body, totalIsUp]));
+        await nextTurn();
+      }
+      if (exchange.hasClientLeft) throw new UpstreamFault("client_left");
+      const body = arriving?.bytes ?? null;
+      if (body !== null) takeRequestBody(exchange, body, bodyNeedsOf(gateway, rule));
+      exchange.bodyMs = performance.now() - exchange.startedAt;
+      exchange.bodies?.takeRequest(exchange.body);
+      if (chain !== null && chain.pre_request !== null) {
+        const ran = runPreRequest(exchange, chain, stepParts);
+        const answered = ran instanceof Promise ? await ran : ran;
+        if (answered !== null) {
+          if (exchange.bodies !== null) await captureAnswer(exchange.bodies, exchange, answered);
+          finish(exchange, "complete", answered.status, stepParts);
+          return answered;
+        }
+        // A plugin may have taken its time; nobody is asked for a client that has left, or whose time is up.
+        if (exchange.isOver)
+          throw new UpstreamFault(exchange.hasClientLeft ? "client_left" : "total_timeout");
+      }
+      const answer = await attempt(exchange, rule, observed, stepParts);
+      if (exchange.bodies !== null) captureHead(exchange.bodies, answer);
+      const relayed = relay(exchange, answer, stepParts);
+      return relayed instanceof Promise ? await relayed : relayed;
     } catch (fault) {
-      const hasLeft = exchange.request.signal.aborted;
-      const response = hasLeft
-        ? new Response(null, { status: CLIENT_LEFT_STATUS })
-        : fail(fault, exchange, log);
-      if (exchange.bodies !== null) await captureAnswer(exchange.bodies, exchange, response);
-      finish(exchange, hasLeft ? "client_left" : "failed", response.status, stepParts);
-      return response;
+      return answerFault(exchange, fault);
     }
   }
 
-  async function walk(exchange: Exchange): Promise<Response> {
-    const { request, snapshot } = exchange;
-    refuseDoubtfulHost(request.headers.get("host"));
-    if (snapshot.revision < 0) throw new GatehouseError("not_ready", "The configuration is not loaded yet.");
-    const named = resolveGateway(exchange, parts.baseDomain);
-    // A request that comes to no rule is still one of this gateway's.
-    exchange.gateway = named;
-    if (answersModels(exchange, named)) {
-      const response = listModels(exchange, named, parts.requireApiKey);
-      finish(exchange, "complete", response.status, stepParts);
-      return response;
-    }
-    const { gateway, rule } = matchRule(exchange, named);
-    exchange.gateway = gateway;
-    exchange.rule = rule;
-    const observed = observeRule(observation, gateway, rule);
-    exchange.observed = observed;
-    if (gateway.gateway.log_bodies && observation.requests.isOn) beginCapture(exchange);
-    authenticate(exchange.apiKey, rule, parts.requireApiKey);
-    request.signal.addEventListener("abort", exchange);
-    const { chain } = gateway;
-    const { total } = rule.upstream.timeouts;
-    const totalIsUp = total === null ? null : exchange.limitTotal(total);
-    const arriving = beginRequestBody(exchange, parts.maxBodyBytes);
-    // Nothing is done for a request whose client is told 400 for what stands behind it.
-    await nextTurn();
-    // Most bodies have come along with their head.
-    if (arriving !== null && arriving.bytes === null) {
-      const body = arriving.whole();
-      await (totalIsUp === null ? body : Promise.race([body, totalIsUp]));
-      await nextTurn();
-    }
-    if (exchange.hasClientLeft) throw new UpstreamFault("client_left");
-    const body = arriving?.bytes ?? null;
-    if (body !== null) takeRequestBody(exchange, body, bodyNeedsOf(gateway, rule));
-    exchange.bodyMs = performance.now() - exchange.startedAt;
-    exchange.bodies?.takeRequest(exchange.body);
-    if (chain !== null && chain.pre_request !== null) {
-      const ran = runPreRequest(exchange, chain, stepParts);
-      const answered = ran instanceof Promise ? await ran : ran;
-      if (answered !== null) {
-        if (exchange.bodies !== null) await captureAnswer(exchange.bodies, exchange, answered);
-        finish(exchange, "complete", answered.status, stepParts);
-        return answered;
-      }
-      // A plugin may have taken its time; nobody is asked for a client that has left, or whose time is up.
-      if (exchange.isOver) throw new UpstreamFault(exchange.hasClientLeft ? "client_left" : "total_timeout");
-    }
-    const answer = await attempt(exchange, rule, observed, stepParts);
-    if (exchange.bodies !== null) captureHead(exchange.bodies, answer);
-    return relay(exchange, answer, stepParts);
+  /** Whatever went wrong on the way ends here. */
+  async function answerFault(exchange: Exchange, fault: unknown): Promise<Response> {
+    const hasLeft = exchange.request.signal.aborted;
+    const response = hasLeft
+      ? new Response(null, { status: CLIENT_LEFT_STATUS })
+      : fail(fault, exchange, log);
+    if (exchange.bodies !== null) await captureAnswer(exchange.bodies, exchange, response);
+    finish(exchange, hasLeft ? "client_left" : "failed", response.status, stepParts);
+    return response;
   }
 }

@@ -48,7 +48,6 @@ function onlyGateway({ snapshot }: Exchange): CompiledGateway {
       "There are several gateways: send the Host or an API key of one.",
     );
   }
-  const [gateway] = snapshot.gateways.values();
-  if (gateway === undefined) throw new GatehouseError("rule_not_found", "There is no gateway yet.");
-  return gateway;
+  if (snapshot.onlyGateway === null) throw new GatehouseError("rule_not_found", "There is no gateway yet.");
+  return snapshot.onlyGateway;
 }

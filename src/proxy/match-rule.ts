@@ -12,10 +12,16 @@ export interface Matched {
 
 /** Throws 404, 405 or 400 when no single rule serves. `gateway` null: every gateway's rules are tried. */
 export function matchRule(exchange: Exchange, gateway: CompiledGateway | null): Matched {
-  const { path, method, request } = exchange;
+  const { path, method, request, snapshot } = exchange;
+  const only = gateway ?? snapshot.onlyGateway;
+  if (only !== null) {
+    const match = only.routes.match(path, method, request.headers);
+    if (match.rule === null) throw notMatched(exchange, match.allowed);
+    return { gateway: only, rule: match.rule };
+  }
   const allowed: string[] = [];
   let found: Matched | null = null;
-  for (const candidate of gateway === null ? gatewaysFor(exchange) : [gateway]) {
+  for (const candidate of gatewaysFor(exchange)) {
     const match = candidate.routes.match(path, method, request.headers);
     if (match.rule === null) {
       allowed.push(...match.allowed);
@@ -29,19 +35,21 @@ export function matchRule(exchange: Exchange, gateway: CompiledGateway | null): 
     }
     found = { gateway: candidate, rule: match.rule };
   }
-  if (found !== null) return found;
+  if (found === null) throw notMatched(exchange, allowed);
+  return found;
+}
+
+function notMatched({ method, path }: Exchange, allowed: readonly string[]): GatehouseError {
   if (allowed.length === 0)
-    throw new GatehouseError("rule_not_found", `No rule matches ${method} ${path.slice(0, 200)}.`);
+    return new GatehouseError("rule_not_found", `No rule matches ${method} ${path.slice(0, 200)}.`);
   const list = [...new Set(allowed)].join(", ");
-  throw new GatehouseError("method_not_allowed", `${method} is not possible here; use ${list}.`, {
+  return new GatehouseError("method_not_allowed", `${method} is not possible here; use ${list}.`, {
     headers: { Allow: list },
   });
 }
 
 /** Every gateway with a rule that could match the path; usually one or none. */
 function gatewaysFor({ path, snapshot }: Exchange): Iterable<CompiledGateway> {
-  // Where there is only one, its own table says whether it has a rule.
-  if (snapshot.gateways.size === 1) return snapshot.gateways.values();
   let found: Iterable<CompiledGateway> | null = null;
   for (const key of routeKeysOf(path)) {
     const more = snapshot.gatewaysByRoute.get(key);

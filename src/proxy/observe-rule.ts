@@ -4,19 +4,25 @@ import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Observation } from "../telemetry/observation.ts";
-import type { ObservedRule, RouteNames, TargetNames } from "../telemetry/observed-route.ts";
+import type { ObservedRoutes, ObservedRule, RouteNames, TargetNames } from "../telemetry/observed-route.ts";
 
 export function observeRule(
   { routes }: Observation,
+  gateway: CompiledGateway,
+  compiled: CompiledRule,
+): ObservedRule {
+  return routes.knownRule(compiled) ?? describe(routes, gateway, compiled);
+}
+
+function describe(
+  routes: ObservedRoutes,
   { gateway }: CompiledGateway,
   compiled: CompiledRule,
 ): ObservedRule {
-  return routes.rule(compiled, () => {
-    const { rule, upstream } = compiled;
-    const { id, name, path } = rule;
-    const names: RouteNames = { gateway: gateway.name, rule: { id, name, path }, upstream: upstream.name };
-    return [names, upstream.targets.map(namesOf)];
-  });
+  const { rule, upstream } = compiled;
+  const { id, name, path } = rule;
+  const names: RouteNames = { gateway: gateway.name, rule: { id, name, path }, upstream: upstream.name };
+  return routes.describeRule(compiled, names, upstream.targets.map(namesOf));
 }
 
 function namesOf({ id, provider, baseUrl, models, defaultModel }: CompiledTarget): TargetNames {

@@ -46,11 +46,20 @@ function runPreRequestFrom(
 ): PreRequestEnd {
   for (let index = first; index < links.length; index++) {
     const end = runOnePreRequest(exchange, links[index] as ChainLink, parts);
-    if (end instanceof Promise)
-      return end.then((answered) => answered ?? runPreRequestFrom(index + 1, exchange, links, parts));
+    if (end instanceof Promise) return goOnAfter(end, index + 1, exchange, links, parts);
     if (end !== null) return end;
   }
   return null;
+}
+
+async function goOnAfter(
+  waited: Promise<Response | null>,
+  next: number,
+  exchange: Exchange,
+  links: readonly ChainLink[],
+  parts: PluginParts,
+): Promise<Response | null> {
+  return (await waited) ?? runPreRequestFrom(next, exchange, links, parts);
 }
 
 export function runOnePreRequest(exchange: Exchange, link: ChainLink, parts: PluginParts): PreRequestEnd {
@@ -151,7 +160,8 @@ function nothing(): undefined {
 
 /**
  * Calls a hook with its context, then `then`. Most hooks are done when they return: only those that are not cost a promise
- * and a timer. `otherwise` is what it comes to where the plugin failed and the request goes on without it.
+ * and a timer, and this function makes no closure on the way. `otherwise` is what it comes to where the plugin failed and
+ * the request goes on without it.
  */
 function run<Stage extends PluginStage, T>(
   link: ChainLink,
@@ -167,18 +177,33 @@ function run<Stage extends PluginStage, T>(
   try {
     const hooks = link.hooks as { [S in Stage]?: (context: ContextOf<S>) => unknown };
     const done = hooks[stage]?.(context);
-    if (!isThenable(done)) {
-      const result = then(context);
-      observed.ended(performance.now() - startedAt);
-      return result;
-    }
-    return withinDeadline(Promise.resolve(done))
-      .then(() => {
-        const result = then(context);
-        observed.ended(performance.now() - startedAt);
-        return result;
-      })
-      .catch((fault: unknown) => failed(fault, link, otherwise, startedAt, exchange, observed, parts));
+    if (isThenable(done))
+      return runOn(done, link, context, then, otherwise, startedAt, exchange, observed, parts);
+    const result = then(context);
+    observed.ended(performance.now() - startedAt);
+    return result;
+  } catch (fault) {
+    return failed(fault, link, otherwise, startedAt, exchange, observed, parts);
+  }
+}
+
+/** The rest of `run` for a hook that is not done yet. */
+async function runOn<Context, T>(
+  done: PromiseLike<unknown>,
+  link: ChainLink,
+  context: Context,
+  then: (context: Context) => T,
+  otherwise: T,
+  startedAt: number,
+  exchange: Exchange,
+  observed: PluginRun,
+  parts: PluginParts,
+): Promise<T> {
+  try {
+    await withinDeadline(Promise.resolve(done));
+    const result = then(context);
+    observed.ended(performance.now() - startedAt);
+    return result;
   } catch (fault) {
     return failed(fault, link, otherwise, startedAt, exchange, observed, parts);
   }

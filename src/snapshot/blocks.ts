@@ -28,8 +28,11 @@ export class Blocks implements BlockAccess {
   }
 
   has(instanceId: string, type: string, subject: string): boolean {
+    const { blocksByName } = this.#current().snapshot;
+    // Mostly nobody is blocked, and then no name needs to be made.
+    if (blocksByName.size === 0 && this.#pending.size === 0) return false;
     const name = blockName(instanceId, type, subject);
-    return this.#current().snapshot.blocksByName.get(name) !== undefined || this.#pending.has(name);
+    return blocksByName.get(name) !== undefined || this.#pending.has(name);
   }
 
   add(instanceId: string, type: string, subject: string, counterKey: string): void {

@@ -18,7 +18,7 @@ export interface CompiledTarget {
   /** Null: the request's own path is kept. */
   readonly path: string | null;
   /** The target's own headers and, last, its credential; names in lower case, once each. */
-  readonly headers: ReadonlyMap<string, string>;
+  readonly headers: readonly (readonly [string, string])[];
   /** Without one, the client's own provider credential is passed on. */
   readonly hasCredential: boolean;
   readonly defaultModel: string | null;
@@ -96,7 +96,7 @@ function compileTarget(target: Target, index: number, provider: Provider, baseUr
     format,
     baseUrl,
     path: target.path === "" ? null : (target.path ?? chatPathOf(provider, format)),
-    headers,
+    headers: [...headers],
     hasCredential: credentials !== null,
     defaultModel: default_model,
     models: target.models.length === 0 ? null : models,

@@ -81,7 +81,8 @@ function firstMatching(
   method: string,
   headers: Headers,
 ): CompiledRule | undefined {
-  return rules.find((rule) => rule.methods.has(method) && hasHeaders(rule, headers));
+  for (const rule of rules) if (rule.methods.has(method) && hasHeaders(rule, headers)) return rule;
+  return undefined;
 }
 
 function hasHeaders(rule: CompiledRule, headers: Headers): boolean {

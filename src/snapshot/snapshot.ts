@@ -9,6 +9,8 @@ import { ShardedMap } from "./sharded-map.ts";
 export interface Snapshot {
   readonly revision: number;
   readonly gateways: ShardedMap<CompiledGateway>;
+  /** Where there is just one, as on most nodes: nobody has to look for it. */
+  readonly onlyGateway: CompiledGateway | null;
   readonly gatewaysBySubdomain: ShardedMap<CompiledGateway>;
   /** Gateways by the keys of their route tables, for requests that name no gateway. */
   readonly gatewaysByRoute: ShardedMap<readonly CompiledGateway[]>;
@@ -24,6 +26,7 @@ export const BUILTIN_PRICE_TABLE = new PriceTable(BUILTIN_PRICES);
 export const EMPTY_SNAPSHOT: Snapshot = Object.freeze({
   revision: -1,
   gateways: ShardedMap.empty<CompiledGateway>(),
+  onlyGateway: null,
   gatewaysBySubdomain: ShardedMap.empty<CompiledGateway>(),
   gatewaysByRoute: ShardedMap.empty<readonly CompiledGateway[]>(),
   apiKeysByHash: ShardedMap.empty<CompiledApiKey>(),
@@ -67,9 +70,12 @@ export function changeSnapshot(old: Snapshot, revision: number, changes: Snapsho
     if (before !== undefined) hashes.set(before.hash, null);
     if (key !== null) hashes.set(key.hash, key);
   }
+  const gateways = old.gateways.with(changes.gateways);
+  const [first = null] = gateways.size === 1 ? gateways.values() : [];
   return Object.freeze({
     revision,
-    gateways: old.gateways.with(changes.gateways),
+    gateways,
+    onlyGateway: first,
     gatewaysBySubdomain: old.gatewaysBySubdomain.with(subdomains),
     gatewaysByRoute: old.gatewaysByRoute.with(changedRoutes(old, changes)),
     apiKeysByHash: old.apiKeysByHash.with(hashes),

@@ -105,7 +105,7 @@ describe("bounds", () => {
     const routes = new ObservedRoutes(metrics);
     const rule = { id: "r", name: null, path: "/p" };
     const target = { id: "t", provider: "p", semanticName: "p", baseUrl: "http://p", models: ["declared"] };
-    const observed = routes.rule({}, () => [{ gateway: "g", rule, upstream: "u" }, [target]]).targets[0]!;
+    const observed = routes.describeRule({}, { gateway: "g", rule, upstream: "u" }, [target]).targets[0]!;
     observed.series("declared", false).countStatus(500);
     for (let index = 0; index < 300; index++) observed.series(`made up ${index}`, false).countStatus(404);
     for (let index = 0; index < 300; index++) observed.series(`served ${index}`, true).countStatus(200);

@@ -172,13 +172,15 @@ export class ObservedRoutes {
     this.#metrics = metrics;
   }
 
-  rule(compiled: object, describe: () => [RouteNames, readonly TargetNames[]]): ObservedRule {
+  /** What was kept of a rule when it was described; undefined: it is to be described. */
+  knownRule(compiled: object): ObservedRule | undefined {
     this.#dropStale();
-    let observed = this.#rules.get(compiled);
-    if (observed === undefined) {
-      observed = new ObservedRule(this.#metrics, ...describe());
-      this.#rules.set(compiled, observed);
-    }
+    return this.#rules.get(compiled);
+  }
+
+  describeRule(compiled: object, names: RouteNames, targets: readonly TargetNames[]): ObservedRule {
+    const observed = new ObservedRule(this.#metrics, names, targets);
+    this.#rules.set(compiled, observed);
     return observed;
   }
 

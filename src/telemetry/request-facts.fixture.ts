@@ -6,10 +6,11 @@ import { AttemptFacts, type RequestFacts } from "./request-facts.ts";
 const metrics = new Metrics();
 const routes = new ObservedRoutes(metrics);
 const target = { id: "target-1", provider: "one", semanticName: "one", baseUrl: "http://one", models: [] };
-const rule: ObservedRule = routes.rule({}, () => [
+const rule: ObservedRule = routes.describeRule(
+  {},
   { gateway: "g", rule: { id: "rule-1", name: null, path: "/p" }, upstream: "u" },
   [target, { ...target, id: "target-2", provider: "two" }],
-]);
+);
 
 /** A request that was served; its gateway is `gateway-1`. */
 export function requestFacts(fields: Partial<RequestFacts> = {}): RequestFacts {

@@ -38,6 +38,8 @@ export class Connection implements AnswerEvents, AnswerSource, Deadline {
   #isPaused = false;
   #opening: PromiseWithResolvers<undefined> | null = null;
   isOpen = true;
+  /** Its owner's note: when it is no longer kept, while it carries nothing. */
+  idleUntil = 0;
 
   constructor(owner: ConnectionOwner) {
     this.#owner = owner;

@@ -35,11 +35,6 @@ interface Dial {
   isSpare: boolean;
 }
 
-interface Idle {
-  readonly connection: Connection;
-  readonly until: number;
-}
-
 export class Origin implements ConnectionOwner {
   /** As the Host header names it. */
   readonly host: string;
@@ -49,7 +44,7 @@ export class Origin implements ConnectionOwner {
   readonly #port: number;
   readonly #isSecure: boolean;
   /** The one used last is at the end and goes out first, so that those too many grow old. */
-  readonly #idle: Idle[] = [];
+  readonly #idle: Connection[] = [];
   /** In their order, each with the connection that is being opened for it, if any. */
   readonly #waiting = new Map<Waiter, Dial | null>();
   /** Oldest first. */
@@ -67,8 +62,8 @@ export class Origin implements ConnectionOwner {
 
   takeIdle(): Connection | null {
     for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
-      if (idle.connection.isOpen && idle.until > performance.now()) return idle.connection;
-      idle.connection.close();
+      if (idle.isOpen && idle.idleUntil > performance.now()) return idle;
+      idle.close();
     }
     return null;
   }
@@ -84,20 +79,20 @@ export class Origin implements ConnectionOwner {
   }
 
   onIdle(connection: Connection, idleMs: number | null): void {
-    const [waiter] = this.#waiting.keys();
+    const [waiter] = this.#waiting.size > 0 ? this.#waiting.keys() : [];
     if (waiter !== undefined) this.#give(connection, waiter);
     else if (this.#idle.length >= MAX_IDLE) connection.close();
     else {
-      const until = performance.now() + Math.min(idleMs ?? IDLE_MS, IDLE_MS);
-      this.#idle.push({ connection, until });
+      connection.idleUntil = performance.now() + Math.min(idleMs ?? IDLE_MS, IDLE_MS);
+      this.#idle.push(connection);
       startSweeping();
     }
   }
 
   /** Closes what has been idle for too long; tells whether any is left. */
   sweep(now: number): boolean {
-    const kept = this.#idle.filter(({ connection, until }) => {
-      if (connection.isOpen && until > now) return true;
+    const kept = this.#idle.filter((connection) => {
+      if (connection.isOpen && connection.idleUntil > now) return true;
       connection.close();
       return false;
     });

@@ -21,16 +21,23 @@ interface StringToken {
 export function firstInJson(text: string, detector: Detector): Finding | null {
   const units = jsonUnits.read(text);
   let escape = nextEscape(text, 0);
-  for (let token = nextString(text, 0); token !== null; token = nextString(text, token.end + 1)) {
-    const { start, end } = token;
+  let end = 0;
+  for (let quote = text.indexOf('"'); quote >= 0; quote = text.indexOf('"', end + 1)) {
+    const start = quote + 1;
+    end = stringEnd(text, start);
     if (escape < start) escape = nextEscape(text, start);
     // A string without an escape is looked at where it stands.
-    const finding = escape < end ? detector.first(decoded(text, token)) : detector.firstIn(units, start, end);
-    if (finding === null) continue;
-    const starts = unitStarts(text, token);
-    return { ...finding, start: starts[finding.start] ?? token.start, end: starts[finding.end] ?? token.end };
+    const finding =
+      escape < end ? detector.first(decoded(text, { start, end })) : detector.firstIn(units, start, end);
+    if (finding !== null) return inText(text, { start, end }, finding);
   }
   return null;
+}
+
+/** A finding of a decoded string, at its place in the JSON text. */
+function inText(text: string, token: StringToken, finding: Finding): Finding {
+  const starts = unitStarts(text, token);
+  return { ...finding, start: starts[finding.start] ?? token.start, end: starts[finding.end] ?? token.end };
 }
 
 /** The JSON text with the code in its strings masked; each string keeps its length; the same text when all are clean. */
@@ -56,9 +63,14 @@ function nextEscape(text: string, from: number): number {
 function nextString(text: string, from: number): StringToken | null {
   const opening = text.indexOf('"', from);
   if (opening < 0) return null;
-  let closing = text.indexOf('"', opening + 1);
+  return { start: opening + 1, end: stringEnd(text, opening + 1) };
+}
+
+/** Where the string whose inside starts at `start` has its closing quote, or the text its end. */
+function stringEnd(text: string, start: number): number {
+  let closing = text.indexOf('"', start);
   while (closing >= 0 && isEscaped(text, closing)) closing = text.indexOf('"', closing + 1);
-  return { start: opening + 1, end: closing < 0 ? text.length : closing };
+  return closing < 0 ? text.length : closing;
 }
 
 /** An odd number of backslashes stands before it. Each run of them is counted once, so this stays linear. */

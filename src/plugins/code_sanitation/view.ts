@@ -136,46 +136,55 @@ export class TextUnits {
   }
 
   #grow(least: number): void {
-    let size = least === 0 ? 0 : SMALLEST_SCRATCH;
-    while (size < least) size *= 2;
-    this.codes = new Uint16Array(size);
+    this.codes = new Uint16Array(least === 0 ? 0 : roundedUp(least));
     this.#bytes = Buffer.from(this.codes.buffer);
   }
 }
 
-/** What a view is written on. */
-export interface Sheet {
+/** What a view is written on, and then the view itself. */
+export class Sheet implements View {
   readonly codes: Uint16Array;
-  readonly origins: Origins;
-  readonly marks: Marks;
+  readonly origins = new Origins();
+  readonly marks = new Marks();
+  length = 0;
+  parent: View | null = null;
+  work: WorkCounter = { steps: 0 };
+
+  constructor(units: number) {
+    this.codes = new Uint16Array(units + PADDING);
+  }
 }
 
 const scratch: Sheet[] = [];
 
 /** A sheet for a view of at most `units`; `depth` tells apart the views that live at the same time. */
 export function sheetFor(units: number, depth: number): Sheet {
-  if (units > SCRATCH_UNITS) return newSheet(units);
-  const sheet = (scratch[depth] ??= newSheet(SCRATCH_UNITS));
+  if (units > SCRATCH_UNITS) return new Sheet(units);
+  let sheet = scratch[depth];
+  if (sheet === undefined || sheet.codes.length < units + PADDING)
+    scratch[depth] = sheet = new Sheet(roundedUp(units));
   sheet.origins.clear();
   sheet.marks.count = 0;
   return sheet;
 }
 
-function newSheet(units: number): Sheet {
-  return { codes: new Uint16Array(units + PADDING), origins: new Origins(), marks: new Marks() };
+/** The sizes of what is used again: doubled from a small one, so that growing is rare. */
+function roundedUp(units: number): number {
+  let size = SMALLEST_SCRATCH;
+  while (size < units) size *= 2;
+  return size;
 }
 
 /** The view that a sheet's first `length` units are. */
-export function viewOf(
-  { codes, origins, marks }: Sheet,
-  length: number,
-  parent: View | null,
-  work: WorkCounter,
-): View {
+export function viewOf(sheet: Sheet, length: number, parent: View | null, work: WorkCounter): View {
+  const { codes } = sheet;
   // By hand: for eight units a call into the runtime costs more than the writing.
   const end = Math.min(codes.length, length + PADDING);
   for (let index = length; index < end; index++) codes[index] = 0;
-  return { codes, length, work, parent, origins, marks };
+  sheet.length = length;
+  sheet.parent = parent;
+  sheet.work = work;
+  return sheet;
 }
 
 /** The first view of the units from `start` to `end`: wide forms as ASCII, what cannot be seen left out, a run of blanks as one. */

@@ -47,27 +47,33 @@ class LimitCheck {
 
   request(context: RequestContext): Promise<void> | undefined {
     const { blocks, counters, instanceId } = this.#host;
-    const subjects: string[] = [];
     const wanted: Limit[] = [];
     let blocked: LimitType | null = null;
     for (const { type, keyPrefix, limit, windowMs } of this.#limits) {
       const subject = subjectOf(type, context);
-      subjects.push(subject);
       wanted.push({ type, key: keyPrefix + subject, limit, windowMs });
       if (blocked === null && blocks.has(type, subject)) blocked = type;
     }
     // A limit that never has room: the others tell where they stand, and nothing is counted.
     if (blocked !== null) wanted.push({ key: `${instanceId}:blocked`, limit: 0, windowMs: 1000 });
     const decision = counters.admit(wanted, this.#settings.on_store_failure);
-    if (decision instanceof Promise)
-      return decision.then((decided) => this.#judge(context, subjects, blocked, decided));
-    this.#judge(context, subjects, blocked, decision);
+    if (decision instanceof Promise) return this.#judgeLater(context, wanted, blocked, decision);
+    this.#judge(context, wanted, blocked, decision);
     return undefined;
+  }
+
+  async #judgeLater(
+    context: RequestContext,
+    wanted: readonly Limit[],
+    blocked: LimitType | null,
+    decision: Promise<Decision>,
+  ): Promise<void> {
+    this.#judge(context, wanted, blocked, await decision);
   }
 
   #judge(
     context: RequestContext,
-    subjects: readonly string[],
+    wanted: readonly Limit[],
     blocked: LimitType | null,
     decision: Decision,
   ): void {
@@ -79,7 +85,7 @@ class LimitCheck {
     else {
       const full = this.#limits[decision.refusedBy] as CompiledLimit;
       if (this.#settings.actions.type === "reject") reject(context, full.type, this.#settings, decision);
-      else block(context, full, subjects[decision.refusedBy] ?? "", this.#host);
+      else block(context, full, (wanted[decision.refusedBy] as Limit).key, this.#host);
     }
   }
 }
@@ -129,10 +135,10 @@ function reject(
 function block(
   context: RequestContext,
   { type, keyPrefix }: CompiledLimit,
-  subject: string,
+  key: string,
   { blocks }: PluginHost,
 ): void {
-  blocks.add({ type, subject }, keyPrefix + subject);
+  blocks.add({ type, subject: key.slice(keyPrefix.length) }, key);
   refuseForGood(context, type);
 }
 
