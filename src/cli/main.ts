@@ -2,7 +2,7 @@
 import { SettingsError } from "../base/settings.ts";
 import { nearestName } from "../base/nearest-name.ts";
 import { UsageError, type Command } from "./command.ts";
-import { becomeUnbounded } from "./self.ts";
+import { takeRuntimeSettings } from "./self.ts";
 
 /** Loaded when asked for: the gateway does not wait for the demo's code. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -78,6 +78,6 @@ export async function runCli(words: readonly string[]): Promise<number> {
 
 if (import.meta.main) {
   const words = process.argv.slice(2);
-  if (CALLING.has(words[0] ?? "") && !words.includes("--help")) becomeUnbounded();
+  if (CALLING.has(words[0] ?? "") && !words.includes("--help")) takeRuntimeSettings();
   process.exit(await runCli(words));
 }

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { RUNTIME_SETTINGS } from "../../src/cli/self.ts";
 import { connectRaw, type RawClient } from "../fake-provider/raw-client.ts";
 import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
 import {
@@ -127,7 +128,8 @@ describe("the executable", () => {
     }
     await provider.until(() => provider.requestCount === AT_ONCE, 30_000);
     for (const client of clients) client.leave();
-    expect(readFileSync(`/proc/${gatehouse.pid}/environ`, "utf8")).toContain("BUN_CONFIG_MAX_HTTP_REQUESTS=");
+    const environment = readFileSync(`/proc/${gatehouse.pid}/environ`, "utf8");
+    for (const name of Object.keys(RUNTIME_SETTINGS)) expect(environment).toContain(`${name}=`);
   }, 60_000);
 
   test("its commands work, those that start it anew included", () => {

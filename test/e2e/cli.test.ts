@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, spyOn, setDefaultTimeout, test }
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCli } from "../../src/cli/main.ts";
+import { RUNTIME_SETTINGS } from "../../src/cli/self.ts";
 import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
 import {
   LAUNCHER,
@@ -60,7 +61,7 @@ async function run(words: readonly string[], env: Record<string, string> = setti
     spyOn(console, "error").mockImplementation(print("stderr")),
   ];
   const before = process.env;
-  process.env = { PATH: before["PATH"], BUN_CONFIG_MAX_HTTP_REQUESTS: "65000", ...env };
+  process.env = { PATH: before["PATH"], ...RUNTIME_SETTINGS, ...env };
   try {
     return { code: await runCli(words), ...printed };
   } finally {
