@@ -49,12 +49,14 @@ export interface MixedLoad {
   /** Lets what is under way finish and starts nothing more, until resumed. */
   pause(): Promise<void>;
   resume(): void;
+  /** Requests a second from now on. */
+  setRate(perSecond: number): void;
   /** Collects garbage in the gateway; the size of its heap afterwards. */
   collect(): Promise<number>;
   stop(): Promise<void>;
 }
 
-export async function startMixedLoad(gatehouse: GatehouseProcess, perSecond: number): Promise<MixedLoad> {
+export async function startMixedLoad(gatehouse: GatehouseProcess, rate: number): Promise<MixedLoad> {
   const steady = await startFakeProvider({ name: "steady", record: false });
   const moody = await startFakeProvider({ name: "moody", record: false });
   let moods = 0;
@@ -70,6 +72,7 @@ export async function startMixedLoad(gatehouse: GatehouseProcess, perSecond: num
     tally.outcomes.set(key, (tally.outcomes.get(key) ?? 0) + 1);
     if (/^5\d\d/.test(outcome) && !name.startsWith(PROVIDERS_FAULT)) tally.serverErrors.push(key);
   };
+  let perSecond = rate;
   let isPaused = false;
   let turn = 0;
   let owed = 0;
@@ -96,6 +99,9 @@ export async function startMixedLoad(gatehouse: GatehouseProcess, perSecond: num
     resume() {
       isPaused = false;
       owed = 0;
+    },
+    setRate(wanted) {
+      perSecond = wanted;
     },
     async collect() {
       const response = await fetch(`${gatehouse.proxyUrl}/soak/plugin`, {
