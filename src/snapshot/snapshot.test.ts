@@ -45,6 +45,21 @@ describe("changeSnapshot", () => {
     expect(base.gatewaysBySubdomain.size).toBe(2);
   });
 
+  test("knows the only gateway as long as there is just one, as it stands", () => {
+    expect(EMPTY_SNAPSHOT.onlyGateway).toBeNull();
+    expect(base.onlyGateway).toBeNull();
+    const left = change(base, [
+      ["one", null],
+      ["three", null],
+    ]);
+    expect(left.onlyGateway?.id).toBe("two");
+    const renamed = change(left, [["two", gateway("two", "renamed")]]);
+    expect(renamed.onlyGateway?.gateway.subdomain).toBe("renamed");
+    expect(change(renamed, [], [["k", apiKey("k", "h", "two")]]).onlyGateway).toBe(renamed.onlyGateway);
+    expect(change(renamed, [["four", gateway("four", null)]]).onlyGateway).toBeNull();
+    expect(change(renamed, [["two", null]]).onlyGateway).toBeNull();
+  });
+
   test("leaves the old snapshot as it was, and is itself frozen", () => {
     const next = change(base, [["one", gateway("one", "renamed")]]);
     expect(bySubdomain(base, "acme")).toBe("one");

@@ -1,5 +1,5 @@
 // Kills the real process, and the real PostgreSQL, in the middle of writes: what was acknowledged is there afterwards,
-// and nothing is half-written. GATEHOUSE_KILLS=50 makes it the full run.
+// and nothing is half-written. GATEHOUSE_KILLS=200 makes it the full run.
 import { describe, expect, test } from "bun:test";
 import { checkDatabase, Ledger, NO_PARTS, readStates, writeUntilGone } from "../contract/store-ledger.ts";
 import { startGatehouseProcess, temporaryDirectory, waitFor } from "../support/gatehouse-process.ts";
