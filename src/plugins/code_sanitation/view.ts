@@ -155,7 +155,7 @@ export class Sheet implements View {
   }
 }
 
-const scratch: Sheet[] = [];
+const scratch: (Sheet | undefined)[] = [];
 
 /** A sheet for a view of at most `units`; `depth` tells apart the views that live at the same time. */
 export function sheetFor(units: number, depth: number): Sheet {
@@ -166,6 +166,11 @@ export function sheetFor(units: number, depth: number): Sheet {
   sheet.origins.clear();
   sheet.marks.count = 0;
   return sheet;
+}
+
+/** A scan is over: a sheet that is used again must not hold on to one of a very long text. */
+export function forgetParents(): void {
+  for (const sheet of scratch) if (sheet !== undefined) sheet.parent = null;
 }
 
 /** The sizes of what is used again: doubled from a small one, so that growing is rare. */

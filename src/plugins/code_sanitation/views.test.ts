@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { compileDetector } from "./detector.ts";
 import { LANGUAGES } from "./settings.ts";
-import { originalSpan, readUnits, TextUnits } from "./view.ts";
+import { originalSpan, readUnits, sheetFor, TextUnits } from "./view.ts";
 
 const detector = compileDetector(LANGUAGES);
 const units = (text: string, write: (code: number) => string): string =>
@@ -157,4 +157,10 @@ test("wrapping a payload in prose finds the payload, not the prose", () => {
       expect(detector.first(text)).not.toBeNull();
     }),
   );
+});
+
+test("what was written for a very long text is not held after its scan", () => {
+  // All blanks are read as one: what was decoded of it fits on a sheet that is kept.
+  expect(detector.first(`${" ".repeat(1 << 21)}%41/**/\\x41`)).toBeNull();
+  for (let depth = 0; depth < 5; depth++) expect(sheetFor(1, depth).parent).toBeNull();
 });

@@ -1,7 +1,7 @@
 // All readings of a text that are worth a scan, in order: as it stands, decoded up to three times, and unhidden.
 import { decodeRound } from "./decode.ts";
 import { readCommentsAsBlanks, readWordsJoined } from "./unhide.ts";
-import { readUnits, type View, type WorkCounter } from "./view.ts";
+import { forgetParents, readUnits, type View, type WorkCounter } from "./view.ts";
 
 /** Percent twice over is common, entities inside percent inside JSON happen; beyond that no reader decodes. */
 const DECODING_ROUNDS = 3;
@@ -17,10 +17,17 @@ export function visitViews(
   work: WorkCounter,
   visit: Visit,
 ): void {
-  let view = readUnits(units, start, end, work);
+  const view = readUnits(units, start, end, work);
   work.steps += end - start;
   // Without a mark there is nothing that a further reading could take out.
   if (visit(view, null) || view.marks.count === 0) return;
+  visitFurther(view, visit);
+  forgetParents();
+}
+
+/** The readings of what the first one left hidden. */
+function visitFurther(first: View, visit: Visit): void {
+  let view = first;
   for (let round = 1; round <= DECODING_ROUNDS; round++) {
     const decoded = decodeRound(view, round);
     if (decoded === null) break;
