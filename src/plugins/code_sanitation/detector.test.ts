@@ -208,6 +208,14 @@ test("only the languages asked for are looked for", () => {
   expect(compileDetector([]).first("<script>eval(1)</script>")).toBeNull();
 });
 
+test.each([
+  ["base64_decode($a)", "base65_decode($a)"],
+  ["str_rot13($a)", "str_rot14($a)"],
+])("a digit of a trigger is that digit: %s, not %s", (found, passed) => {
+  expect(all.first(found)).not.toBeNull();
+  expect(all.first(passed)).toBeNull();
+});
+
 test("the same set of languages has the same detector", () => {
   expect(compileDetector(["sql", "html"])).toBe(compileDetector(["html", "sql"]));
 });

@@ -1,4 +1,5 @@
 // The detector: which code of which language stands where in a text. Compiled once per set of languages.
+import { lower } from "./char-classes.ts";
 import { NO_MATCH } from "./grammar.ts";
 import { patternsOf } from "./languages/by-language.ts";
 import { edgeAllows, joinUnlessOpen, type Edge } from "./edge.ts";
@@ -82,7 +83,12 @@ class PatternDetector implements Detector {
     );
     this.#prefilter = new Prefilter(
       withoutTwins(entries).flatMap((subject) =>
-        subject.pattern.triggers.map((text) => ({ text, subject, next: subject.pattern.next })),
+        subject.pattern.triggers.map((text) => ({
+          text,
+          namesDigits: /\d/.test(text),
+          subject,
+          next: subject.pattern.next,
+        })),
       ),
     );
     this.#gates = this.#prefilter.hits.map(gateOf);
@@ -162,11 +168,12 @@ class PatternDetector implements Detector {
     const nextUnit = unitAt(view, end);
     view.work.steps += here.length;
     for (let index = 0; index < here.length; index++) {
-      const { text, subject } = here[index] as Hit;
+      const { text, namesDigits, subject } = here[index] as Hit;
       const { prev, next, needed, guard, before, after } = subject.pattern;
       if (next !== null && !edgeAllows(next, nextUnit)) continue;
       if (!isAtHand(needed, view, end)) continue;
       const trigger = end - text.length;
+      if (namesDigits && !isSpelledAt(view, trigger, text)) continue;
       if (prev !== null && !edgeAllows(prev, unitAt(view, trigger - 1))) continue;
       if (guard !== null && guard(view, trigger) === NO_MATCH) continue;
       const stop = after === null ? end : after(view, end);
@@ -179,6 +186,12 @@ class PatternDetector implements Detector {
     }
     return farthest;
   }
+}
+
+function isSpelledAt(view: View, at: number, text: string): boolean {
+  for (let index = 0; index < text.length; index++)
+    if (lower(unitAt(view, at + index)) !== lower(text.charCodeAt(index))) return false;
+  return true;
 }
 
 /** Of a state without hits, where nothing is noted. */

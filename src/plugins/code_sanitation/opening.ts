@@ -35,7 +35,9 @@ export function opens(opening: Opening, first: number, second: number): boolean 
 
 /** One of these, and anything behind it. */
 export function openingOf(units: Edge): Opening {
-  return Int32Array.from(units, (allowed) => (allowed === 1 ? ANY_KIND : 0));
+  const opening = new Int32Array(EDGE_SIZE);
+  for (let first = 0; first < EDGE_SIZE; first++) if (units[first] === 1) opening[first] = ANY_KIND;
+  return opening;
 }
 
 /** One of these ASCII texts, case aside; anything behind a single character. */
@@ -52,11 +54,17 @@ export function openingOfTexts(texts: Iterable<string>): Opening {
 
 /** What any of them allows. Of thousands of rules most start as one of their parts does, and share its table. */
 export function joinOpenings(...openings: readonly Opening[]): Opening {
-  const [one = OPENS_NOTHING, ...others] = new Set(openings.filter((opening) => opening !== OPENS_NOTHING));
-  if (others.length === 0) return one;
-  const joined = Int32Array.from(one);
-  for (const other of others) {
-    for (let first = 0; first < EDGE_SIZE; first++) (joined[first] as number) |= other[first] as number;
+  let joined = OPENS_NOTHING;
+  let isOwn = false;
+  for (const opening of openings) {
+    if (opening === joined || opening === OPENS_NOTHING) continue;
+    if (joined === OPENS_NOTHING) {
+      joined = opening;
+      continue;
+    }
+    if (!isOwn) joined = joined.slice();
+    isOwn = true;
+    for (let first = 0; first < EDGE_SIZE; first++) (joined[first] as number) |= opening[first] as number;
   }
   return joined;
 }

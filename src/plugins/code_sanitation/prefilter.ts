@@ -12,23 +12,32 @@ const ASCII = 0x80;
  */
 const COMMON = " etaoinshrdlcumwfgypbvkxjqz";
 
+/**
+ * All in one class: few triggers name any, and without nine classes a row is half as long, because its length is a power
+ * of two.
+ */
+const DIGITS = "0123456789";
+
 /** States are numbers of this many bits at most; one bit more says that the state left has hits. */
 const MOST_STATES = 0x7fff;
 
 /** A trigger, what it is a trigger of, and what may stand behind it; null for anything. */
 export interface Trigger<Subject> {
   readonly text: string;
+  /** It must be compared where it is found: the automaton takes any digit for any other. */
+  readonly namesDigits: boolean;
   readonly subject: Subject;
   readonly next: Edge | null;
 }
 
 /** By state. */
 type Hits<Subject> = (readonly Trigger<Subject>[])[];
-/** A way on from a state that a trigger spells. */
-interface Branch {
-  readonly from: number;
-  readonly symbol: number;
-  readonly to: number;
+/** The ways on that the triggers spell, as lists: of each state the first of those behind it, and the next in that list. */
+interface Branches {
+  readonly first: Int16Array;
+  readonly next: Int16Array;
+  /** The class that leads to the state. */
+  readonly symbol: Uint8Array;
 }
 const NO_HITS: readonly never[] = [];
 
@@ -48,10 +57,14 @@ export class Prefilter<Subject> {
     const width = this.#numberClasses(texts);
     this.shift = Math.ceil(Math.log2(Math.max(2, width)));
     const most = texts.reduce((states, { length }) => states + length, 1);
+    if (most > MOST_STATES) throw new Error("too many triggers");
     const rows = new Int16Array(most << this.shift);
-    const branches: Branch[] = [];
+    const branches: Branches = {
+      first: new Int16Array(most),
+      next: new Int16Array(most),
+      symbol: new Uint8Array(most),
+    };
     const hits = this.#buildTrie(triggers, texts, rows, branches);
-    if (hits.length > MOST_STATES) throw new Error("too many triggers");
     this.rows = rows.slice(0, hits.length << this.shift);
     this.hits = this.#link(hits, branches);
   }
@@ -62,7 +75,10 @@ export class Prefilter<Subject> {
       for (const character of text) {
         const code = character.charCodeAt(0);
         if (code >= ASCII) throw new Error(`trigger ${text} is not ASCII`);
-        if (this.classes[code] === 0) this.classes[code] = count++;
+        if (this.classes[code] !== 0) continue;
+        for (const same of DIGITS.includes(character) ? DIGITS : character)
+          this.classes[same.charCodeAt(0)] = count;
+        count++;
       }
     }
     for (let code = 0; code < ASCII; code++) this.classes[code] = this.classes[lower(code)] ?? 0;
@@ -77,7 +93,7 @@ export class Prefilter<Subject> {
     triggers: readonly Trigger<Subject>[],
     texts: readonly string[],
     rows: Int16Array,
-    branches: Branch[],
+    branches: Branches,
   ): Hits<Subject> {
     const own: Hits<Subject> = [NO_HITS];
     const reached = new Int16Array(triggers.length);
@@ -92,7 +108,9 @@ export class Prefilter<Subject> {
         if (to === 0) {
           to = own.push(NO_HITS) - 1;
           rows[place] = to;
-          branches.push({ from, symbol, to });
+          branches.next[to] = branches.first[from] as number;
+          branches.first[from] = to;
+          branches.symbol[to] = symbol;
         }
         reached[index] = to;
         if (depth === text.length - 1)
@@ -104,11 +122,10 @@ export class Prefilter<Subject> {
   }
 
   /** A state's missing successors are those of its longest proper suffix, and it inherits its hits. */
-  #link(own: Hits<Subject>, branches: readonly Branch[]): Hits<Subject> {
+  #link(own: Hits<Subject>, { first, next, symbol }: Branches): Hits<Subject> {
     const suffixes = new Int16Array(own.length);
     const hits = [...own];
     const { rows, shift } = this;
-    const branchesOf = Map.groupBy(branches, ({ from }) => from);
     // States are numbered level by level, so a state's suffix comes before it.
     for (let state = 0; state < own.length; state++) {
       const row = state << shift;
@@ -117,10 +134,11 @@ export class Prefilter<Subject> {
         hits[state] = joined(hits[state] ?? NO_HITS, hits[suffix] ?? NO_HITS);
         rows.copyWithin(row, suffix << shift, (suffix + 1) << shift);
       }
-      for (const { symbol, to } of branchesOf.get(state) ?? []) {
+      for (let to = first[state] as number; to !== 0; to = next[to] as number) {
+        const place = row | (symbol[to] as number);
         // What the suffix goes on to with this symbol; a state of one symbol has the root.
-        suffixes[to] = state === 0 ? 0 : (rows[row | symbol] as number);
-        rows[row | symbol] = to;
+        suffixes[to] = state === 0 ? 0 : (rows[place] as number);
+        rows[place] = to;
       }
     }
     const known = new Map<Edge | null, Uint8Array>();
