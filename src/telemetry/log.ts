@@ -21,7 +21,7 @@ export interface LogSink {
 export function createLog(options: LogOptions, sink: LogSink): Log {
   const pretty = options.colour === true ? prettyLine : (line: string) => Bun.stripANSI(prettyLine(line));
   const show = options.format === "pretty" ? pretty : (line: string) => line;
-  return new Log(options.level, {}, (line) => sink.write(show(redact(line))));
+  return new Log(options.level, {}, (line) => sink.write(show(line)));
 }
 
 /** Each level takes fields and a sentence, or a sentence alone; an error goes under `err`. */
@@ -35,7 +35,7 @@ export class Log {
     const lowest = LEVELS.indexOf(level as LogLevel);
     this.#lowest = lowest < 0 ? LEVELS.length : lowest;
     this.#bindings = bindings;
-    this.#bindingsText = inside(bindings);
+    this.#bindingsText = redact(inside(bindings));
     this.#write = write;
   }
 
@@ -67,14 +67,22 @@ export class Log {
     this.#tell("fatal", fields, sentence);
   }
 
+  /** For lines that come with every request: fields as JSON text, a comma before each, that have passed the redacting door. */
+  infoRedacted(fields: string, sentence: string): void {
+    if (this.isLevelEnabled("info")) this.#line("info", `${fields},"msg":"${sentence}"`);
+  }
+
   #tell(level: LogLevel, given: Fields | string, sentence?: string): void {
     if (!this.isLevelEnabled(level)) return;
     const hasFields = typeof given !== "string";
     const fields = hasFields ? inside(given) : "";
     const msg = JSON.stringify((hasFields ? sentence : given) ?? "");
-    // Put together as text: merging them into one object first would cost as much as writing it.
-    const time = isoTime(Date.now());
-    this.#write(`{"level":"${level}","time":"${time}"${this.#bindingsText}${fields},"msg":${msg}}\n`);
+    this.#line(level, redact(`${fields},"msg":${msg}`));
+  }
+
+  /** Put together as text: merging all of it into one object first would cost as much as writing it. */
+  #line(level: LogLevel, rest: string): void {
+    this.#write(`{"level":"${level}","time":"${isoTime(Date.now())}"${this.#bindingsText}${rest}}\n`);
   }
 }
 
