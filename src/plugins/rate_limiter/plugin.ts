@@ -6,20 +6,9 @@ import {
   type PluginHost,
   type RequestContext,
 } from "../../sdk/index.ts";
+import { compileLimits, type CompiledLimit } from "./compiled-limit.ts";
 import { subjectOf, type LimitType } from "./identity.ts";
-import { rateLimiterSettings, windowSeconds, type RateLimiterSettings } from "./settings.ts";
-
-/** The order of checking: the first without room names the error; global is the last line of defence. */
-const ORDER: readonly LimitType[] = ["per_fingerprint", "per_ip", "per_user", "global"];
-
-interface CompiledLimit {
-  readonly type: LimitType;
-  readonly limit: number;
-  readonly windowMs: number;
-  readonly limitText: string;
-  readonly headers: { readonly limit: string; readonly remaining: string; readonly reset: string };
-  readonly keyPrefix: string;
-}
+import { rateLimiterSettings, type RateLimiterSettings } from "./settings.ts";
 
 export const rateLimiter = definePlugin({
   name: "rate_limiter",
@@ -49,9 +38,10 @@ class LimitCheck {
     const { blocks, counters, instanceId } = this.#host;
     const wanted: Limit[] = [];
     let blocked: LimitType | null = null;
-    for (const { type, keyPrefix, limit, windowMs } of this.#limits) {
+    for (const limit of this.#limits) {
+      const { type } = limit;
       const subject = subjectOf(type, context);
-      wanted.push({ type, key: keyPrefix + subject, limit, windowMs });
+      wanted.push(limit.limitOf(subject));
       if (blocked === null && blocks.has(type, subject)) blocked = type;
     }
     // A limit that never has room: the others tell where they stand, and nothing is counted.
@@ -85,7 +75,7 @@ class LimitCheck {
     else {
       const full = this.#limits[decision.refusedBy] as CompiledLimit;
       if (this.#settings.actions.type === "reject") reject(context, full.type, this.#settings, decision);
-      else block(context, full, (wanted[decision.refusedBy] as Limit).key, this.#host);
+      else block(context, full, wanted[decision.refusedBy] as Limit, this.#host);
     }
   }
 }
@@ -99,20 +89,6 @@ function tellLimits(context: RequestContext, limits: readonly CompiledLimit[], {
     context.setAnswerHeader(headers.remaining, String(state.remaining));
     context.setAnswerHeader(headers.reset, String(state.resetAt));
   }
-}
-
-function compileLimits({ limits }: RateLimiterSettings, instanceId: string): CompiledLimit[] {
-  return ORDER.flatMap((type) => {
-    const configured = limits[type];
-    if (configured === undefined) return [];
-    const { limit, window } = configured;
-    const windowMs = (windowSeconds(window) ?? 0) * 1000;
-    const prefix = `X-RateLimit-${type}-`;
-    const headers = { limit: `${prefix}Limit`, remaining: `${prefix}Remaining`, reset: `${prefix}Reset` };
-    return [
-      { type, limit, windowMs, limitText: String(limit), headers, keyPrefix: `${instanceId}:${type}:` },
-    ];
-  });
 }
 
 function reject(
@@ -132,14 +108,9 @@ function reject(
   });
 }
 
-function block(
-  context: RequestContext,
-  { type, keyPrefix }: CompiledLimit,
-  key: string,
-  { blocks }: PluginHost,
-): void {
-  blocks.add({ type, subject: key.slice(keyPrefix.length) }, key);
-  refuseForGood(context, type);
+function block(context: RequestContext, limit: CompiledLimit, counted: Limit, { blocks }: PluginHost): void {
+  blocks.add({ type: limit.type, subject: limit.subjectOf(counted) }, counted.key);
+  refuseForGood(context, limit.type);
 }
 
 function refuseForGood(context: RequestContext, type: LimitType): void {
