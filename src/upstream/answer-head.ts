@@ -1,4 +1,5 @@
 // The head of a provider's answer: parsed strictly, since what another server reads differently is what attacks are made of.
+import type { KnownLines } from "./known-lines.ts";
 
 export interface AnswerHead {
   readonly status: number;
@@ -50,32 +51,27 @@ const TAB = 0x09;
 const BLANK = 0x20;
 const ZERO = 0x30;
 
-/** `text` is the head without its empty line, a character a byte. */
-export function parseHead(text: string, method: string): AnswerHead {
-  if (CONTROL.test(text)) throw new MalformedAnswer("a header holds a control character");
-  // Names are taken from here: lowering all of it at once costs less than each by itself.
-  const lower = text.toLowerCase();
+/** `text` is the head without its empty line, a character a byte; `known` are the lines of this provider's last one. */
+export function parseHead(text: string, method: string, known: KnownLines): AnswerHead {
   let end = lineEnd(text, 0);
-  if (!STATUS_LINE.test(text)) throw new MalformedAnswer("the status line is not one");
+  if (!STATUS_LINE.test(text) || CONTROL.test(text.slice(0, end)))
+    throw new MalformedAnswer("the status line is not one");
   const isOld = text.charCodeAt(7) === ZERO;
   const status = Number(text.slice(9, 12));
   const headers = new AnswerHeaders();
   let length: number | null = null;
   let coding: string | null = null;
   let connection = isOld ? "close" : "keep-alive";
-  while (end < text.length) {
+  for (let place = 0; end < text.length; place++) {
     const start = end + 2;
-    end = lineEnd(text, start);
-    const colon = text.indexOf(":", start);
-    if (colon < 0 || colon > end) throw new MalformedAnswer("a header has no colon");
-    const name = lower.slice(start, colon);
-    // A folded line begins with a space, which no name does.
-    if (!TOKEN.test(name)) throw new MalformedAnswer("the name of a header is not one");
-    const value = valueBetween(text, colon + 1, end);
-    headers.add(name, value);
-    if (name === "content-length") length = oneLength(length, value);
-    else if (name === "transfer-encoding") coding = coding === null ? value : `${coding},${value}`;
-    else if (name === "connection") connection = value.toLowerCase();
+    end = known.endOf(place, text, start);
+    if (end < 0) end = readLine(text, start, place, known, headers);
+    else headers.add(known.nameOf(place), known.valueOf(place));
+    const name = headers.names[place];
+    if (name === "content-length") length = oneLength(length, headers.values[place] ?? "");
+    else if (name === "transfer-encoding")
+      coding = coding === null ? (headers.values[place] ?? "") : `${coding},${headers.values[place] ?? ""}`;
+    else if (name === "connection") connection = headers.values[place]?.toLowerCase() ?? "";
   }
   if (headers.names.length > MAX_HEADERS) throw new MalformedAnswer("there are too many headers");
   const framing = framingOf(method, status, length, coding);
@@ -83,6 +79,28 @@ export function parseHead(text: string, method: string): AnswerHead {
   const isClear = framing !== "until_close" && (coding === null || length === null);
   const keepsAlive = isClear && !connection.includes("close") && (!isOld || connection !== "close");
   return { status, headers, framing, keepsAlive };
+}
+
+/** Adds the header of the line that begins at `start`, and answers where that ends. */
+function readLine(
+  text: string,
+  start: number,
+  place: number,
+  known: KnownLines,
+  headers: AnswerHeaders,
+): number {
+  const end = lineEnd(text, start);
+  const line = text.slice(start, end);
+  if (CONTROL.test(line)) throw new MalformedAnswer("a header holds a control character");
+  const colon = line.indexOf(":");
+  if (colon < 0) throw new MalformedAnswer("a header has no colon");
+  const name = line.slice(0, colon).toLowerCase();
+  // A folded line begins with a space, which no name does.
+  if (!TOKEN.test(name)) throw new MalformedAnswer("the name of a header is not one");
+  const value = valueBetween(line, colon + 1, line.length);
+  headers.add(name, value);
+  known.keep(place, text, start, end, name, value);
+  return end;
 }
 
 /** The end of the line that begins at `start`. A carriage return or a line feed on its own ends none, and is refused. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { MalformedAnswer, type AnswerHead } from "./answer-head.ts";
 import { AnswerParser } from "./answer-parser.ts";
+import { KnownLines } from "./known-lines.ts";
 
 interface Parsed {
   readonly heads: AnswerHead[];
@@ -12,16 +13,17 @@ interface Parsed {
 }
 
 /** Feeds the pieces; `null` at the end is the end of the connection. */
-function parse(pieces: readonly (string | null)[], method = "POST"): Parsed {
+function parse(pieces: readonly (string | null)[], method = "POST", known = new KnownLines()): Parsed {
   const heads: AnswerHead[] = [];
   let body = "";
   let ends = 0;
   let isMore = false;
-  const parser = new AnswerParser({
-    onHead: (head) => heads.push(head),
-    onBody: (bytes) => (body += Buffer.from(bytes).toString("latin1")),
+  const events = {
+    onHead: (head: AnswerHead) => heads.push(head),
+    onBody: (bytes: Uint8Array) => (body += Buffer.from(bytes).toString("latin1")),
     onEnd: () => ends++,
-  });
+  };
+  const parser = new AnswerParser(events, known);
   parser.begin(method);
   for (const piece of pieces) {
     if (piece === null) parser.feedEnd();
@@ -227,5 +229,28 @@ test("property: no bytes make it throw anything but its own error, or tell of a 
       }
     }),
     { numRuns: 2000 },
+  );
+});
+
+test("property: what the last answers were changes nothing about the next one", () => {
+  const line = fc.constantFrom(
+    ...["X: a", "X: ab", "X: a ", "x: a", "X: a\nb", "X: a\r", "X", "X:", " X: a", "X: \0", "Y: a"],
+    ...["Content-Length: 5", "Content-Length: 50", "Content-Length: 5, 5", "Connection: close"],
+    ...["Transfer-Encoding: chunked", "Transfer-Encoding: chunkeds", `X: ${"a".repeat(5000)}`],
+  );
+  const outcome = (text: string, known: KnownLines) => {
+    try {
+      return parse([text], "POST", known);
+    } catch (fault) {
+      return fault;
+    }
+  };
+  fc.assert(
+    fc.property(fc.array(fc.array(line, { maxLength: 5 }), { maxLength: 12 }), (answered) => {
+      const known = new KnownLines();
+      for (const lines of answered)
+        expect(outcome(head(...lines), known)).toEqual(outcome(head(...lines), new KnownLines()));
+    }),
+    { numRuns: 3000 },
   );
 });

@@ -1,6 +1,7 @@
 // Reads HTTP/1.1 answers from the bytes of a connection, however they are cut: interim ones are skipped, the body is
 // told as parts of what came.
 import { MalformedAnswer, parseHead, type AnswerHead } from "./answer-head.ts";
+import type { KnownLines } from "./known-lines.ts";
 
 export interface AnswerEvents {
   onHead(head: AnswerHead): void;
@@ -24,6 +25,7 @@ type State = "head" | "body" | "chunk_line" | "chunk" | "chunk_end" | "trailers"
 /** One answer: `begin`, then `feed` until `isEnded`. A malformed one throws MalformedAnswer. */
 export class AnswerParser {
   readonly #events: AnswerEvents;
+  readonly #knownLines: KnownLines;
   #method = "GET";
   #state: State = "ended";
   /** Bytes of a head or a chunk's line that are not complete yet. */
@@ -35,8 +37,9 @@ export class AnswerParser {
   /** Whether any byte of this answer has come. */
   hasBegun = false;
 
-  constructor(events: AnswerEvents) {
+  constructor(events: AnswerEvents, knownLines: KnownLines) {
     this.#events = events;
+    this.#knownLines = knownLines;
   }
 
   begin(method: string): void {
@@ -121,7 +124,7 @@ export class AnswerParser {
       return bytes.length;
     }
     this.#kept = null;
-    const head = parseHead(all.toString("latin1", 0, end), this.#method);
+    const head = parseHead(all.toString("latin1", 0, end), this.#method, this.#knownLines);
     if (head.status >= 200) this.#beginBody(head);
     else if (head.status === 101 || ++this.#interim > MAX_INTERIM)
       throw new MalformedAnswer("it is an answer to something else");

@@ -5,10 +5,13 @@ import { MalformedAnswer, type AnswerHead } from "./answer-head.ts";
 import { AnswerParser, type AnswerEvents } from "./answer-parser.ts";
 import { unwatchDeadline, watchDeadline, type Deadline } from "../base/coarse-deadlines.ts";
 import type { AnswerSource, IncomingAnswer } from "./incoming-answer.ts";
+import type { KnownLines } from "./known-lines.ts";
 import { UpstreamFault } from "./upstream-fault.ts";
 
 /** What a connection tells whoever keeps it. */
 export interface ConnectionOwner {
+  /** What the answers of this provider have in common. */
+  readonly knownLines: KnownLines;
   /** It can carry another request, for at most `idleMs` (null: as long as one likes). */
   onIdle(connection: Connection, idleMs: number | null): void;
 }
@@ -28,7 +31,7 @@ const OPEN_MS = 30_000;
 export class Connection implements AnswerEvents, AnswerSource, Deadline {
   dueAt = Infinity;
   readonly #owner: ConnectionOwner;
-  readonly #parser = new AnswerParser(this);
+  readonly #parser: AnswerParser;
   #socket: Socket<Connection> | null = null;
   #answer: IncomingAnswer | null = null;
   /** Of the request under way, what the system's buffer had no room for. */
@@ -43,6 +46,7 @@ export class Connection implements AnswerEvents, AnswerSource, Deadline {
 
   constructor(owner: ConnectionOwner) {
     this.#owner = owner;
+    this.#parser = new AnswerParser(this, owner.knownLines);
   }
 
   /** Resolves when the connection stands, its certificate checked where it has one. */

@@ -4,6 +4,7 @@ import { addressesOf } from "./address-guard.ts";
 import type { Connection } from "./connection.ts";
 import { type ConnectionOwner } from "./connection.ts";
 import { connectToFirst } from "./dial.ts";
+import { KnownLines } from "./known-lines.ts";
 import type { UpstreamFault } from "./upstream-fault.ts";
 
 /** Of one origin. The runtime's own pool has 64, too few for requests that take seconds. */
@@ -40,6 +41,7 @@ export class Origin implements ConnectionOwner {
   readonly host: string;
   /** Of the base URL: the path of every request begins with it. */
   readonly basePath: string;
+  readonly knownLines = new KnownLines();
   readonly #hostname: string;
   readonly #port: number;
   readonly #isSecure: boolean;
