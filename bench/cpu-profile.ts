@@ -1,6 +1,8 @@
 // Reads a .cpuprofile of the runtime: where the time of a process went, by function.
 import { readFileSync } from "node:fs";
 
+const LONGEST_NAME = 60;
+
 interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;
@@ -34,7 +36,9 @@ export function summarize(file: string): ProfileSummary {
     const { functionName, url, lineNumber } = callFrame;
     const path = url.replace(/^.*\/(?=(src|node_modules)\/)/, "");
     const place = path === "" ? "" : `  ${path}:${lineNumber + 1}`;
-    nameOf.set(id, `${functionName === "" ? "(anonymous)" : functionName}${place}`);
+    // A regular expression is named by its source, however long that is.
+    const name = functionName === "" ? "(anonymous)" : functionName.slice(0, LONGEST_NAME);
+    nameOf.set(id, `${name}${place}`);
     if (path !== "") fileOf.set(id, path);
     for (const child of children) parentOf.set(child, id);
   }

@@ -237,6 +237,21 @@ test("a match is found wherever it stands, at the edges of what is read at a tim
   expect(detector.first(`${"a".repeat(4090)} <script`)).not.toBeNull();
 });
 
+test("a match is found wherever it stands in a text of middle length, once, also where another stands before it", () => {
+  const detector = compileDetector(["sql", "html"]);
+  const filler = "hello there ".repeat(80);
+  for (const length of [250, 256, 300, 301, 700]) {
+    for (let before = 0; before + 17 <= length; before++) {
+      const text = `${filler.slice(0, before)} 1 UNION SELECT 2 ${filler}`.slice(0, length);
+      const found = detector.findAll(text);
+      const start = before + 3;
+      expect(found).toEqual([{ start, end: start + 14, language: "sql", pattern: "sql.union-select" }]);
+    }
+  }
+  const both = detector.findAll(`${filler.slice(0, 100)} <script> ${filler.slice(0, 300)} 1 UNION SELECT 2`);
+  expect(both.map(({ pattern }) => pattern)).toEqual(["html.script-tag", "sql.union-select"]);
+});
+
 test("what a longer text left behind is not read again", () => {
   const long = `${"a ".repeat(600_000)} 1 UNION SELECT 2`;
   for (const text of [long, long.slice(1_100_000), "1 UNION", " SELECT 2", ""])

@@ -7,6 +7,7 @@ import type { Pattern } from "./pattern.ts";
 import { Prefilter, type Trigger } from "./prefilter.ts";
 import { isAtHand } from "./rule.ts";
 import { LANGUAGES } from "./settings.ts";
+import { BLOCK, TriggerNotes } from "./trigger-notes.ts";
 import { originalSpan, TextUnits, unitAt, type View, type WorkCounter } from "./view.ts";
 import { visitViews, type Visit } from "./views.ts";
 
@@ -44,11 +45,8 @@ interface Gate {
   readonly length: number;
 }
 
-/** So many units are read before grammars look at what was noted in them. */
-const BLOCK = 4096;
-/** What the automaton notes in a block: the unit behind each trigger, and the state that stands for those that end there. */
-const notedEnds = new Int32Array(BLOCK);
-const notedStates = new Int16Array(BLOCK);
+/** Of the block at hand. */
+const notes = new TriggerNotes();
 
 /** Of the text at hand; a scan is synchronous. */
 const ownUnits = new TextUnits();
@@ -121,40 +119,29 @@ class PatternDetector implements Detector {
     return false;
   }
 
-  /** Block by block: first the automaton notes where triggers end, in a loop that does nothing else, then grammars look. */
+  /** Block by block: first the automaton notes where triggers end, then grammars look. */
   #scanStretch(view: View, from: number, to: number, found: Finding[], onlyFirst: boolean): boolean {
-    const { rows, classes, shift } = this.#prefilter;
-    const { codes } = view;
     view.work.steps += to - from;
-    let state = 0;
+    notes.state = 0;
     let covered = 0;
-    let index = from;
     // A trigger is told by the unit behind it, the last one by the unit behind the stretch.
-    while (index <= to) {
-      const stop = Math.min(index + BLOCK, to + 1);
-      let count = 0;
-      for (; index < stop; index++) {
-        const left = state;
-        state = rows[(left << shift) | (classes[codes[index] as number] as number)] as number;
-        if (state >= 0) continue;
-        state = ~state;
-        notedStates[count] = left;
-        notedEnds[count++] = index;
-      }
-      covered = this.#matchNoted(view, count, found, covered);
+    for (let start = from; start <= to; start += BLOCK) {
+      notes.take(this.#prefilter, view.codes, start, Math.min(start + BLOCK, to + 1));
+      covered = this.#matchNoted(view, found, covered);
       if (onlyFirst && found.length > 0) return true;
     }
     return false;
   }
 
   /** Answers how far findings cover the view now. */
-  #matchNoted(view: View, count: number, found: Finding[], covered: number): number {
+  #matchNoted(view: View, found: Finding[], covered: number): number {
     const { hits } = this.#prefilter;
+    const { ends, states, count } = notes;
     const gates = this.#gates;
     let farthest = covered;
     for (let noted = 0; noted < count; noted++) {
-      const end = notedEnds[noted] as number;
-      const state = notedStates[noted] as number;
+      const end = ends[noted] as number;
+      const state = states[noted] as number;
       const { prev, length } = gates[state] as Gate;
       if (end <= farthest || (prev !== null && !edgeAllows(prev, unitAt(view, end - length - 1)))) continue;
       farthest = this.#matchAll(view, hits[state] ?? [], end, found, farthest);

@@ -49,12 +49,15 @@ export class Prefilter<Subject> {
   readonly rows: Int16Array;
   readonly shift: number;
   readonly classes = new Uint8Array(0x10000);
+  /** Units of the longest trigger. */
+  readonly reach: number;
   /** By state: the triggers that end there, longest first. */
   readonly hits: readonly (readonly Trigger<Subject>[])[];
 
   constructor(triggers: readonly Trigger<Subject>[]) {
     const texts = triggers.map(({ text }) => text.toLowerCase());
     const width = this.#numberClasses(texts);
+    this.reach = Math.max(0, ...texts.map(({ length }) => length));
     this.shift = Math.ceil(Math.log2(Math.max(2, width)));
     const most = texts.reduce((states, { length }) => states + length, 1);
     if (most > MOST_STATES) throw new Error("too many triggers");
