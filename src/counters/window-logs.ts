@@ -11,6 +11,8 @@ const SWEPT_AT_ONCE = 256;
 const EVICTION_SAMPLE = 16;
 /** Rings up to this size are left alone when they have room to spare. */
 const SHRINKABLE = 32;
+/** Rings beyond this size grow by a quarter, not to twice their size: what a busy limit keeps is most of what there is. */
+const LARGE_RING = 1024;
 
 /**
  * A log is kept for the longest window and the highest limit that were asked of it, so that an operator who narrows
@@ -117,7 +119,7 @@ export class WindowLogs {
     this.#keepMs[slot] = Math.max(this.#keepMs[slot] as number, windowMs);
     const count = this.#counts[slot] as number;
     const room = this.#rings[slot]?.length ?? INLINE;
-    if (count === room) this.#resizeRing(slot, Math.min(room * 2, keepCount));
+    if (count === room) this.#resizeRing(slot, Math.min(grown(room), keepCount));
     this.#write(slot, count, now);
     this.#counts[slot] = count + 1;
   }
@@ -274,4 +276,8 @@ export class WindowLogs {
     this.#used = slot;
     this.#sweptTo = 0;
   }
+}
+
+function grown(room: number): number {
+  return room < LARGE_RING ? room * 2 : room + (room >> 2);
 }
