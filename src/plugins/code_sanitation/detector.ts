@@ -198,18 +198,25 @@ function gateOf(hits: readonly Hit[]): Gate {
 /** JavaScript and HTML share patterns; where both are on, one of each pair is enough. */
 function withoutTwins(entries: readonly Entry[]): Entry[] {
   const kept: Entry[] = [];
+  const byTriggers = new Map<string, Pattern[]>();
   for (const entry of entries) {
-    const { triggers, prev, next, guard, before, after } = entry.pattern;
-    const isTwin = kept.some(
-      ({ pattern }) =>
-        pattern.after === after &&
-        pattern.before === before &&
-        pattern.guard === guard &&
-        pattern.prev === prev &&
-        String(pattern.next) === String(next) &&
-        pattern.triggers.join() === triggers.join(),
-    );
-    if (!isTwin) kept.push(entry);
+    const { pattern } = entry;
+    const triggers = pattern.triggers.join("\0");
+    const known = byTriggers.get(triggers) ?? [];
+    if (known.some((other) => areTwins(pattern, other))) continue;
+    byTriggers.set(triggers, [...known, pattern]);
+    kept.push(entry);
   }
   return kept;
+}
+
+/** Of two patterns with the same triggers. */
+function areTwins(one: Pattern, other: Pattern): boolean {
+  return (
+    one.after === other.after &&
+    one.before === other.before &&
+    one.guard === other.guard &&
+    one.prev === other.prev &&
+    String(one.next) === String(other.next)
+  );
 }

@@ -17,9 +17,17 @@ export function edgeOf(test: (code: number) => boolean): Edge {
   return edge;
 }
 
+const edgesOfClasses = new Map<number, Edge>();
+
+function edgeOfClasses(classBits: number): Edge {
+  let known = edgesOfClasses.get(classBits);
+  if (known === undefined) edgesOfClasses.set(classBits, (known = edgeOf((code) => isOf(code, classBits))));
+  return known;
+}
+
 /** The classes and the characters named. */
 export function edge(classBits: number, characters = ""): Edge {
-  const named = edgeOf((code) => isOf(code, classBits));
+  const named = edgeOfClasses(classBits).slice();
   for (let index = 0; index < characters.length; index++) {
     const code = characters.charCodeAt(index);
     named[code < BEYOND_ASCII ? code : BEYOND_ASCII] = 1;
