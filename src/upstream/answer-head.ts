@@ -68,10 +68,10 @@ export function parseHead(text: string, method: string, known: KnownLines): Answ
     if (end < 0) end = readLine(text, start, place, known, headers);
     else headers.add(known.nameOf(place), known.valueOf(place));
     const name = headers.names[place];
-    if (name === "content-length") length = oneLength(length, headers.values[place] ?? "");
-    else if (name === "transfer-encoding")
-      coding = coding === null ? (headers.values[place] ?? "") : `${coding},${headers.values[place] ?? ""}`;
-    else if (name === "connection") connection = headers.values[place]?.toLowerCase() ?? "";
+    const value = headers.values[place] ?? "";
+    if (name === "content-length") length = oneLength(length, value);
+    else if (name === "transfer-encoding") coding = coding === null ? value : `${coding},${value}`;
+    else if (name === "connection") connection = value.toLowerCase();
   }
   if (headers.names.length > MAX_HEADERS) throw new MalformedAnswer("there are too many headers");
   const framing = framingOf(method, status, length, coding);
