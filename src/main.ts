@@ -88,6 +88,8 @@ export async function startGatehouse(
   await current.refresh().catch((fault: unknown) => {
     if (databaseUrl.startsWith("sqlite:")) refuseEmbedded(fault, settings);
   });
+  // Nor should the first request be the one that waits for a plugin to load.
+  await hosts.ready();
   const stopFollowing = new AbortController();
   const following = followStore(current, health, log, stopFollowing.signal);
   const failed = following.then(() => new Promise<never>(() => undefined));

@@ -3,6 +3,7 @@ import { RedisClient, SQL } from "bun";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "../base/settings.ts";
+import { within } from "../base/within.ts";
 import { RedisCounters } from "../counters/redis.ts";
 import { SCHEMA_VERSION } from "../store/migrate.ts";
 import { redact } from "../telemetry/redact.ts";
@@ -106,8 +107,5 @@ function checkClock(whose: string, clockMs: number): Check {
   return warn("clock", detail, "let NTP set both");
 }
 
-async function withinDeadline<T>(work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`no answer within ${DEADLINE_MS / 1000} s`)), DEADLINE_MS);
-  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
-}
+const withinDeadline = <T>(work: Promise<T>) =>
+  within(DEADLINE_MS, work, () => new Error(`no answer within ${DEADLINE_MS / 1000} s`));

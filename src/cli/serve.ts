@@ -6,6 +6,7 @@ import { createLog, type Log } from "../telemetry/log.ts";
 import { UsageError, type Command } from "./command.ts";
 import { refuseTakenPorts } from "./free-ports.ts";
 import { awaitSignal, runUntil } from "./run-until-signal.ts";
+import { beginStartUp, collectAfterLoading, endStartUp } from "./start-up.ts";
 import { supervise, workerNumber } from "./supervise.ts";
 import { usesColour } from "./terminal.ts";
 import { Words } from "./words.ts";
@@ -33,10 +34,13 @@ docs/settings.md lists them.`,
       return supervise(settings, words, log);
     }
     const signal = awaitSignal();
+    beginStartUp();
     // Loaded here: a process that only supervises does not carry the gateway.
     const { startGatehouse } = await import("../main.ts");
+    collectAfterLoading();
     const link = worker === null ? null : new WorkerLink(settings.WORKERS);
     const gatehouse = await startGatehouse(settings, role, log, link);
+    endStartUp();
     link?.reportListening(gatehouse.listening);
     await runUntil(signal, gatehouse, settings, log);
     return 0;

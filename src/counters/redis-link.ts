@@ -1,5 +1,6 @@
 // Owns the connection to Redis: the breaker that opens when Redis is lost, and the probe that looks for its return.
 import { RedisClient } from "bun";
+import { within } from "../base/within.ts";
 import type { CountersState } from "./counters.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 
@@ -167,15 +168,11 @@ export class RedisLink {
       enableOfflineQueue: true,
       connectionTimeout: PROBE_TIMEOUT_MS,
     });
-    const deadline = Promise.withResolvers<never>();
-    const timer = setTimeout(() => deadline.reject(new RedisAway("no answer")), PROBE_TIMEOUT_MS);
     try {
-      await Promise.race([this.#options.prove(client), deadline.promise]);
+      await within(PROBE_TIMEOUT_MS, this.#options.prove(client), () => new RedisAway("no answer"));
     } catch (error) {
       client.close();
       return this.#describe(error);
-    } finally {
-      clearTimeout(timer);
     }
     if (this.#closed) client.close();
     else this.#use(client);

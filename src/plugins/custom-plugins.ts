@@ -4,6 +4,7 @@ import { existsSync, readdirSync, statSync, watch, type FSWatcher } from "node:f
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, parse } from "node:path";
+import { within } from "../base/within.ts";
 import { PLUGIN_NAME, PLUGIN_STAGES } from "../model/plugin-config.ts";
 import * as sdk from "../sdk/index.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -178,21 +179,12 @@ async function importFresh(file: string): Promise<unknown> {
   try {
     const bundle = join(folder, "plugin.js");
     await writeFile(bundle, await output.text());
-    return ((await withinDeadline(import(bundle))) as { default?: unknown }).default;
+    // A module that awaits what never comes must not keep the gateway from starting.
+    const late = () => new Error(`it took longer than ${LOAD_DEADLINE_MS} ms to load`);
+    const module = await within(LOAD_DEADLINE_MS, import(bundle) as Promise<{ default?: unknown }>, late);
+    return module.default;
   } finally {
     await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/** A module that awaits what never comes must not keep the gateway from starting. */
-async function withinDeadline<T>(loading: Promise<T>): Promise<T> {
-  const { promise: expired, reject } = Promise.withResolvers<never>();
-  const sentence = `it took longer than ${LOAD_DEADLINE_MS} ms to load`;
-  const timer = setTimeout(() => reject(new Error(sentence)), LOAD_DEADLINE_MS);
-  try {
-    return await Promise.race([loading, expired]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -8,6 +8,8 @@ type Done = void | Promise<void>;
 
 /** Named like the stages; a plugin has those of the stages it supports. */
 export interface PluginHooks {
+  /** Settles when the hooks can be called without waiting for something to load; a gateway that starts waits for it. */
+  readonly ready?: Promise<unknown>;
   pre_request?(context: RequestContext): Done;
   post_request?(context: AnswerContext): Done;
   pre_response?(context: BodyContext): Done;

@@ -1,7 +1,11 @@
 // Makes plugin instances and keeps them while their settings stay the same; holds what must outlive configurations.
+import { within } from "../base/within.ts";
 import type { Counters, Decision, Limit } from "../counters/counters.ts";
 import type { PluginDefinition, PluginHooks, PluginHost } from "../sdk/index.ts";
 import type { Log } from "../telemetry/log.ts";
+
+/** A plugin that takes longer to be ready lets its first requests wait instead of the start. */
+const READY_DEADLINE_MS = 5000;
 
 /** Blocks as plugins see them; see blocks.ts. */
 export interface BlockAccess {
@@ -16,19 +20,23 @@ interface Instance {
   readonly definition: PluginDefinition;
   readonly settings: string;
   readonly hooks: PluginHooks;
+  /** Never rejects. */
+  readonly ready: Promise<void>;
 }
 
 export class PluginHosts {
   readonly #counters: Counters;
   readonly #blocks: BlockAccess;
   readonly #log: Log;
+  readonly #readyDeadlineMs: number;
   readonly #instances = new Map<string, Instance>();
   readonly #kept = new Map<string, Map<string, unknown>>();
 
-  constructor(counters: Counters, blocks: BlockAccess, log: Log) {
+  constructor(counters: Counters, blocks: BlockAccess, log: Log, readyDeadlineMs = READY_DEADLINE_MS) {
     this.#counters = counters;
     this.#blocks = blocks;
     this.#log = log;
+    this.#readyDeadlineMs = readyDeadlineMs;
   }
 
   /** The hooks for these settings. A change elsewhere in the gateway leaves the instance as it is. */
@@ -39,8 +47,14 @@ export class PluginHosts {
     const hooks = definition.create(settings, this.#hostFor(instanceId, definition.name));
     if (typeof hooks !== "object" || hooks === null)
       throw new Error("create() must return an object of hooks");
-    this.#instances.set(instanceId, { definition, settings: text, hooks });
+    const ready = this.#untilReady(definition.name, hooks);
+    this.#instances.set(instanceId, { definition, settings: text, hooks, ready });
     return hooks;
+  }
+
+  /** Waits until the plugins can be called, so that no request has to; none holds up the start for longer than bounded. */
+  async ready(): Promise<void> {
+    await Promise.all(Array.from(this.#instances.values(), (instance) => instance.ready));
   }
 
   /** Hooks for one explanation: they see what the real ones see, and whatever they do to it comes to nothing. */
@@ -52,7 +66,7 @@ export class PluginHosts {
   ): PluginHooks {
     const host = this.#hostFor(instanceId, definition.name);
     const kept = this.#kept.get(instanceId);
-    return definition.create(settings, {
+    const hooks = definition.create(settings, {
       ...host,
       isExplaining: true,
       counters: lookingCounters(this.#counters, watch),
@@ -60,6 +74,9 @@ export class PluginHosts {
       keep: <T>(name: string, make: () => T) => (kept?.has(name) === true ? (kept.get(name) as T) : make()),
       log: () => undefined,
     });
+    // Whether they become ready shows when they are called.
+    Promise.resolve(hooks.ready).catch(() => undefined);
+    return hooks;
   }
 
   /** A block was lifted, here or elsewhere: counters that are not shared are cleared by each process for itself. */
@@ -71,6 +88,16 @@ export class PluginHosts {
   forgetGateway(gatewayId: string): void {
     for (const held of [this.#instances, this.#kept]) {
       for (const id of held.keys()) if (id.startsWith(`${gatewayId}/`)) held.delete(id);
+    }
+  }
+
+  async #untilReady(plugin: string, { ready }: PluginHooks): Promise<void> {
+    if (ready === undefined) return;
+    try {
+      const late = () => new Error(`it was not within ${this.#readyDeadlineMs} ms`);
+      await within(this.#readyDeadlineMs, Promise.resolve(ready), late);
+    } catch (fault) {
+      this.#log.warn({ plugin, err: fault }, "a plugin is not ready; its first requests may wait or fail");
     }
   }
 

@@ -11,7 +11,7 @@ export const codeSanitation = definePlugin({
   explainable: true,
   create(settings) {
     if (!settings.languages.some((entry) => entry.enabled)) return { pre_request: () => undefined };
-    // The grammars of nine languages take a tenth of a second to load: only gateways that use them wait for it, once.
+    // The grammars of nine languages take a tenth of a second to load: only gateways that use them load them, once.
     let inspect: ((context: RequestContext) => void) | null = null;
     const loading = import("./inspect.ts").then(
       ({ compileInspection }) => (inspect = compileInspection(settings)),
@@ -19,6 +19,7 @@ export const codeSanitation = definePlugin({
     // Whoever waits for it is told; nobody may be waiting.
     loading.catch(() => undefined);
     return {
+      ready: loading,
       pre_request: (context) =>
         inspect === null ? loading.then((ready) => ready(context)) : inspect(context),
     };

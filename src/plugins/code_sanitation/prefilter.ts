@@ -68,7 +68,8 @@ export class Prefilter<Subject> {
       symbol: new Uint8Array(most),
     };
     const hits = this.#buildTrie(triggers, texts, rows, branches);
-    this.rows = rows.slice(0, hits.length << this.shift);
+    // The rest was never written to, and so takes no memory.
+    this.rows = rows.subarray(0, hits.length << this.shift);
     this.hits = this.#link(hits, branches);
   }
 

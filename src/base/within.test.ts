@@ -1,0 +1,21 @@
+// A deadline for one piece of work: whichever comes first, and nothing left ticking.
+import { expect, test } from "bun:test";
+import { within } from "./within.ts";
+
+const late = () => new Error("too late");
+
+test("work that ends in time gives what it comes to, or its own fault", async () => {
+  expect(await within(1000, Promise.resolve(7), late)).toBe(7);
+  expect(within(1000, Promise.reject(new Error("its own")), late)).rejects.toThrow("its own");
+});
+
+test("work that does not end is given up with the fault of the deadline", () => {
+  expect(within(1, new Promise(() => undefined), late)).rejects.toThrow("too late");
+});
+
+test("a process ends when its work does, not when the deadline would have come", async () => {
+  const program = `import { within } from ${JSON.stringify(import.meta.resolve("./within.ts"))};
+    await within(3_600_000, Promise.resolve(), () => new Error());`;
+  const ended = Bun.spawn([process.execPath, "-e", program]);
+  expect(await ended.exited).toBe(0);
+});
