@@ -10,7 +10,6 @@ import { listen } from "./base/listen.ts";
 import { SettingsError, type Settings } from "./base/settings.ts";
 import type { Counters } from "./counters/counters.ts";
 import { MemoryCounters } from "./counters/memory.ts";
-import { RedisCounters } from "./counters/redis.ts";
 import { CustomPlugins } from "./plugins/custom-plugins.ts";
 import { PluginRegistry } from "./plugins/registry.ts";
 import { createDataPlane } from "./proxy/handle.ts";
@@ -33,8 +32,7 @@ import { shareMetrics, shareRequests, shareTraffic } from "./telemetry/shared-so
 import { ALONE, type Siblings } from "./telemetry/siblings.ts";
 import { Observation } from "./telemetry/observation.ts";
 import { collectProcess } from "./telemetry/process-figures.ts";
-import { TraceExporter } from "./telemetry/trace-exporter.ts";
-import { Tracer } from "./telemetry/tracer.ts";
+import type { Tracer } from "./telemetry/tracer.ts";
 
 export type Role = "admin" | "proxy" | "all";
 
@@ -98,7 +96,7 @@ export async function startGatehouse(
   const metrics = new Metrics();
   const observation = new Observation(metrics, log, {
     requestLogSize: settings.REQUEST_LOG_SIZE,
-    tracer: createTracer(settings, metrics, log),
+    tracer: await openTracer(settings, metrics, log),
   });
   collectHealth(metrics, health);
   collectTargets(metrics, current);
@@ -206,6 +204,7 @@ function loadedOnDemand(load: () => Promise<AdminApi>): AdminApi {
 /** Shared counters where there is a Redis, this process's own where there is none. */
 async function openCounters(settings: Settings, health: Health, log: Log): Promise<Counters> {
   if (settings.REDIS_URL === null) return new MemoryCounters();
+  const { RedisCounters } = await import("./counters/redis.ts");
   const redis = new RedisCounters(settings.REDIS_URL, {
     silentMs: settings.REDIS_SILENT_MS,
     onStateChange: (state) => {
@@ -222,10 +221,14 @@ async function openCounters(settings: Settings, health: Health, log: Log): Promi
   return redis;
 }
 
-/** Null where no collector is set: then tracing costs nothing. */
-function createTracer(settings: Settings, metrics: Metrics, log: Log): Tracer | null {
+/** Null where no collector is set: then tracing costs nothing, not even its code. */
+async function openTracer(settings: Settings, metrics: Metrics, log: Log): Promise<Tracer | null> {
   const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT;
   if (endpoint === null) return null;
+  const [{ Tracer }, { TraceExporter }] = await Promise.all([
+    import("./telemetry/tracer.ts"),
+    import("./telemetry/trace-exporter.ts"),
+  ]);
   const options = {
     endpoint,
     headers: settings.OTEL_EXPORTER_OTLP_HEADERS,

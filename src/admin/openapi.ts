@@ -6,7 +6,7 @@ import { apiKeySchema } from "../model/api-key.ts";
 import { explainRequestSchema, explanationSchema } from "../model/explanation.ts";
 import { documentSchema } from "../model/document.ts";
 import { gatewaySchema } from "../model/gateway.ts";
-import { PLUGIN_STAGES } from "../model/plugin-config.ts";
+import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
 import { pricesSchema } from "../model/price.ts";
 import { ruleSchema } from "../model/rule.ts";
 import { serviceSchema } from "../model/service.ts";

@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import { headersField } from "./fields.ts";
-import { PLUGIN_STAGES } from "./plugin-config.ts";
+import { PLUGIN_STAGES } from "./plugin-stage.ts";
 import { HTTP_METHODS } from "./rule.ts";
 
 export const explainRequestSchema = z.strictObject({

@@ -1,11 +1,7 @@
 // A plugin attached to a gateway: which, when, in what order. Its settings are judged by the plugin itself.
 import { z } from "zod";
 import { priorityField } from "./fields.ts";
-
-export const PLUGIN_STAGES = ["pre_request", "post_request", "pre_response", "post_response"] as const;
-export type PluginStage = (typeof PLUGIN_STAGES)[number];
-
-export const PLUGIN_NAME = /^[A-Za-z0-9._-]{1,64}$/;
+import { PLUGIN_NAME, PLUGIN_STAGES } from "./plugin-stage.ts";
 
 export const pluginConfigSchema = z
   .strictObject({

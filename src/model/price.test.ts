@@ -1,7 +1,8 @@
 // Prices: the first match wins, exactly or by prefix; the built-in table is fit for use.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { PriceTable, pricesSchema, type Price } from "./price.ts";
+import { pricesSchema, type Price } from "./price.ts";
+import { PriceTable } from "./price-table.ts";
 import { BUILTIN_PRICES, BUILTIN_PRICES_DATE } from "./prices.ts";
 
 const price = (model: string, input: number, output = 0): Price => ({

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, parse } from "node:path";
 import { within } from "../base/within.ts";
-import { PLUGIN_NAME, PLUGIN_STAGES } from "../model/plugin-config.ts";
+import { PLUGIN_NAME, PLUGIN_STAGES } from "../model/plugin-stage.ts";
 import * as sdk from "../sdk/index.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { PluginRegistry } from "./registry.ts";

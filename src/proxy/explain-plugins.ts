@@ -2,7 +2,7 @@
 import { GatehouseError } from "../base/errors.ts";
 import type { Decision, Limit } from "../counters/counters.ts";
 import type { ExplainedLimit, ExplainedPlugin } from "../model/explanation.ts";
-import { PLUGIN_STAGES } from "../model/plugin-config.ts";
+import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
 import type { ChainLink, PluginChain } from "../snapshot/plugin-chain.ts";
 import { redact } from "../telemetry/redact.ts";
 import type { Exchange } from "./exchange.ts";

@@ -1,7 +1,7 @@
 // Runs the plugins of a gateway, stage by stage: in order, under a deadline, each failing alone.
 import { GatehouseError } from "../base/errors.ts";
 import type { ChainLink, PluginChain } from "../snapshot/plugin-chain.ts";
-import type { PluginStage } from "../model/plugin-config.ts";
+import type { PluginStage } from "../model/plugin-stage.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Observation } from "../telemetry/observation.ts";
 import { PluginRun } from "../telemetry/observed-plugin.ts";

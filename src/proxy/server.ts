@@ -3,7 +3,7 @@ import type { Server } from "bun";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
 import { requestTargetOf } from "../base/request-target.ts";
-import { reservedPrefixOf } from "../model/rule.ts";
+import { reservedPrefixOf } from "../model/rule-path.ts";
 import type { Health } from "../telemetry/health.ts";
 import type { DataPlane } from "./handle.ts";
 

@@ -4,7 +4,7 @@ export { definePlugin } from "./plugin.ts";
 export type { PluginDefinition, PluginHooks } from "./plugin.ts";
 export type { PluginHost } from "./host.ts";
 export type { Counters, Decision, Limit, LimitState } from "../counters/counters.ts";
-export type { PluginStage } from "../model/plugin-config.ts";
+export type { PluginStage } from "../model/plugin-stage.ts";
 export type {
   AnswerContext,
   BodyContext,

@@ -1,6 +1,6 @@
 // What a plugin, built-in or custom, declares about itself, and what it is given when it is made.
 import type { z } from "zod";
-import type { PluginStage } from "../model/plugin-config.ts";
+import type { PluginStage } from "../model/plugin-stage.ts";
 import type { AnswerContext, BodyContext, EndContext, RequestContext } from "./contexts.ts";
 import type { PluginHost } from "./host.ts";
 

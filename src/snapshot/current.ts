@@ -1,6 +1,6 @@
 // The configuration in force: writes go through here, so that what is acknowledged is durable, compiled and in force.
 import { takeTurns } from "../base/turns.ts";
-import { PriceTable } from "../model/price.ts";
+import { PriceTable } from "../model/price-table.ts";
 import { NO_GATEWAY } from "../store/store.ts";
 import type {
   Change,

@@ -1,7 +1,8 @@
 // Compiling a gateway's plugins: null where there is nothing to do, order, needs, and instances that outlive changes.
 import { describe, expect, test } from "bun:test";
 import { compileContext } from "../../test/support/compile-context.ts";
-import type { PluginConfig, StoredPluginConfig, PluginStage } from "../model/plugin-config.ts";
+import type { PluginConfig, StoredPluginConfig } from "../model/plugin-config.ts";
+import type { PluginStage } from "../model/plugin-stage.ts";
 import { definePlugin, z, type PluginDefinition, type PluginHost } from "../sdk/index.ts";
 import { CompileError } from "./compile-error.ts";
 import { compileChain } from "./plugin-chain.ts";

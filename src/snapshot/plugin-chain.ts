@@ -1,11 +1,7 @@
 // The plugins of a gateway, compiled: for each stage the hooks in their order, or null where there are none.
 import type { ErrorDetail } from "../base/errors.ts";
-import {
-  PLUGIN_STAGES,
-  type PluginConfig,
-  type PluginStage,
-  type StoredPluginConfig,
-} from "../model/plugin-config.ts";
+import type { PluginConfig, StoredPluginConfig } from "../model/plugin-config.ts";
+import { PLUGIN_STAGES, type PluginStage } from "../model/plugin-stage.ts";
 import { check, unknownNameMessage } from "../model/validate.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
 import type { PluginDefinition, PluginHooks } from "../sdk/index.ts";

@@ -8,7 +8,8 @@ import {
   upstreamRecord,
 } from "../../test/contract/store-records.ts";
 import { compileContext } from "../../test/support/compile-context.ts";
-import { pathPatternFault, type Rule } from "../model/rule.ts";
+import type { Rule } from "../model/rule.ts";
+import { pathPatternFault } from "../model/rule-path.ts";
 import { compileGateway } from "./compile.ts";
 import { routeKeyOf, routeKeysOf, type RouteTable } from "./route-table.ts";
 

@@ -1,6 +1,6 @@
 // The Snapshot: all that requests look up, immutable, one per revision. Changing a gateway costs what that gateway
 // costs, however many others there are.
-import { PriceTable } from "../model/price.ts";
+import { PriceTable } from "../model/price-table.ts";
 import { BUILTIN_PRICES } from "../model/prices.ts";
 import type { StoredBlock } from "../store/store.ts";
 import type { CompiledApiKey, CompiledGateway } from "./compile.ts";

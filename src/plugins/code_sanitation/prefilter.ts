@@ -152,15 +152,17 @@ export class Prefilter<Subject> {
 
   /** `known`: the classes of each edge, which many triggers share. */
   #markNext(state: number, hits: readonly Trigger<Subject>[], known: Map<Edge | null, Uint8Array>): void {
+    const { rows } = this;
     const row = state << this.shift;
     for (const { next } of hits) {
       let mayFollow = known.get(next);
       if (mayFollow === undefined) known.set(next, (mayFollow = this.#classesOf(next)));
-      for (let index = 0; index < mayFollow.length; index++) {
+      const count = mayFollow.length;
+      for (let index = 0; index < count; index++) {
         const place = row | (mayFollow[index] as number);
-        const successor = this.rows[place] as number;
+        const successor = rows[place] as number;
         // What another trigger has marked already stays marked.
-        if (successor >= 0) this.rows[place] = ~successor;
+        if (successor >= 0) rows[place] = ~successor;
       }
     }
   }

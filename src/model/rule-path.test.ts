@@ -1,7 +1,7 @@
 // Path patterns of rules: what is one, what is none, and that reserved prefixes are whole segments.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { pathPatternFault, RESERVED_PREFIXES, reservedPrefixOf } from "./rule.ts";
+import { pathPatternFault, RESERVED_PREFIXES, reservedPrefixOf } from "./rule-path.ts";
 
 const segment = fc.stringMatching(/^[a-z0-9_~.-]{1,10}$/).filter((text) => text !== "." && text !== "..");
 

@@ -1,0 +1,57 @@
+// What a gateway that starts loads: the code of what is configured, and no schema of a resource. Those are the Admin API's,
+// which is loaded when it is first asked.
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+
+const SOURCE = join(import.meta.dir, "../../src");
+
+/** Files of ours that are loaded with this one; what is imported on demand is not. */
+function loadedWith(entry: string): Map<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>();
+  const visit = (file: string): void => {
+    const name = relative(SOURCE, file);
+    if (found.has(name)) return;
+    const imports = new Bun.Transpiler({ loader: "ts" })
+      .scanImports(readFileSync(file, "utf8"))
+      .filter(({ kind }) => kind === "import-statement")
+      .map(({ path }) => path);
+    found.set(name, imports);
+    for (const path of imports)
+      if (path.startsWith(".") && path.endsWith(".ts")) visit(join(dirname(file), path));
+  };
+  visit(join(SOURCE, entry));
+  return found;
+}
+
+const loaded = loadedWith("main.ts");
+
+test("schemas of resources are not among it", () => {
+  const withSchema = [...loaded]
+    .filter(([file, imports]) => file.startsWith("model/") && imports.includes("zod"))
+    .map(([file]) => file);
+  // What judges the settings of plugins, whose schemas are their own.
+  expect(withSchema).toEqual(["model/validate.ts"]);
+});
+
+test.each([
+  ["Redis", "counters/redis.ts"],
+  ["tracing", "telemetry/tracer.ts"],
+  ["the export of traces", "telemetry/trace-exporter.ts"],
+  ["the Admin API", "admin/api.ts"],
+  ["explanations", "proxy/explain.ts"],
+  ["the grammars of code_sanitation", "plugins/code_sanitation/inspect.ts"],
+])("nor is %s", (_, file) => {
+  expect(loadedWith(file).size).toBeGreaterThan(0);
+  expect([...loaded.keys()]).not.toContain(file);
+});
+
+test("and the list was really made: the data plane is in it", () => {
+  for (const file of [
+    "proxy/handle.ts",
+    "upstream/connection.ts",
+    "snapshot/plugin-chain.ts",
+    "sdk/index.ts",
+  ])
+    expect([...loaded.keys()]).toContain(file);
+});
