@@ -8,7 +8,10 @@ type Done = void | Promise<void>;
 
 /** Named like the stages; a plugin has those of the stages it supports. */
 export interface PluginHooks {
-  /** Settles when the hooks can be called without waiting for something to load; a gateway that starts waits for it. */
+  /**
+   * For what must be loaded first: no hook is called before it resolves, calls fail where it rejects, and a gateway that
+   * starts waits for it before it takes requests.
+   */
   readonly ready?: Promise<unknown>;
   pre_request?(context: RequestContext): Done;
   post_request?(context: AnswerContext): Done;

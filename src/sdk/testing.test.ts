@@ -212,3 +212,23 @@ describe("the other stages", () => {
     expect.assertions(8);
   });
 });
+
+test("hooks of a plugin that has something to load are called when it is there, and fail where it cannot be had", async () => {
+  const plugin = definePlugin<{ readonly fails: boolean }>({
+    name: "loads",
+    description: "",
+    stages: ["pre_request"],
+    settings: z.object({ fails: z.boolean() }),
+    create({ fails }) {
+      let word = "too early";
+      const loaded = fails ? Promise.reject(new Error("no word")) : Bun.sleep(1).then(() => "loaded");
+      return {
+        ready: loaded.then((text: string) => (word = text)),
+        pre_request: (context) => context.setAnswerHeader("X-Word", word),
+      };
+    },
+  });
+  const { answerHeaders } = await testPlugin(plugin, { fails: false }).preRequest();
+  expect(answerHeaders).toEqual({ "X-Word": "loaded" });
+  expect(testPlugin(plugin, { fails: true }).preRequest()).rejects.toThrow("no word");
+});

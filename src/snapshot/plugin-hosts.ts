@@ -2,6 +2,7 @@
 import { within } from "../base/within.ts";
 import type { Counters, Decision, Limit } from "../counters/counters.ts";
 import type { PluginDefinition, PluginHooks, PluginHost } from "../sdk/index.ts";
+import { onceReady } from "../sdk/once-ready.ts";
 import type { Log } from "../telemetry/log.ts";
 
 /** A plugin that takes longer to be ready lets its first requests wait instead of the start. */
@@ -44,9 +45,9 @@ export class PluginHosts {
     const text = JSON.stringify(settings);
     const known = this.#instances.get(instanceId);
     if (known?.definition === definition && known.settings === text) return known.hooks;
-    const hooks = definition.create(settings, this.#hostFor(instanceId, definition.name));
-    if (typeof hooks !== "object" || hooks === null)
-      throw new Error("create() must return an object of hooks");
+    const made = definition.create(settings, this.#hostFor(instanceId, definition.name));
+    if (typeof made !== "object" || made === null) throw new Error("create() must return an object of hooks");
+    const hooks = onceReady(made);
     const ready = this.#untilReady(definition.name, hooks);
     this.#instances.set(instanceId, { definition, settings: text, hooks, ready });
     return hooks;
@@ -74,9 +75,7 @@ export class PluginHosts {
       keep: <T>(name: string, make: () => T) => (kept?.has(name) === true ? (kept.get(name) as T) : make()),
       log: () => undefined,
     });
-    // Whether they become ready shows when they are called.
-    Promise.resolve(hooks.ready).catch(() => undefined);
-    return hooks;
+    return onceReady(hooks);
   }
 
   /** A block was lifted, here or elsewhere: counters that are not shared are cleared by each process for itself. */
@@ -95,9 +94,9 @@ export class PluginHosts {
     if (ready === undefined) return;
     try {
       const late = () => new Error(`it was not within ${this.#readyDeadlineMs} ms`);
-      await within(this.#readyDeadlineMs, Promise.resolve(ready), late);
+      await within(this.#readyDeadlineMs, ready, late);
     } catch (fault) {
-      this.#log.warn({ plugin, err: fault }, "a plugin is not ready; its first requests may wait or fail");
+      this.#log.warn({ plugin, err: fault }, "a plugin is not ready; its requests wait or fail");
     }
   }
 

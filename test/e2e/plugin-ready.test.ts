@@ -1,5 +1,5 @@
-// Plugins that take a while to be ready: a gateway that starts waits for them, one that runs does not, and one whose
-// plugin never becomes ready starts all the same.
+// Plugins that take a while to be ready: their hooks are not called before, a gateway that starts waits for them, and one
+// whose plugin cannot become ready starts all the same.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
@@ -8,13 +8,12 @@ import {
   temporaryDirectory,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
-import { logged, pluginsDirectory, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
+import { logged, logRecords, pluginsDirectory, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
 import type { SeededRoute } from "../support/proxy-fixtures.ts";
 
 const START_MS = 30_000;
 
 const PLUGINS = {
-  // Tells with every answer whether it was ready when it was called.
   "slow.ts": `
     import { definePlugin, z } from "gatehouse/sdk";
     export default definePlugin({
@@ -22,25 +21,23 @@ const PLUGINS = {
       description: "Takes a second to be ready.",
       stages: ["pre_request"],
       settings: z.object({}),
-      create() {
+      create(settings, host) {
         let isReady = false;
-        return {
-          ready: Bun.sleep(1000).then(() => { isReady = true; }),
-          pre_request: (context) => context.setAnswerHeader("X-Ready", String(isReady)),
-        };
+        const ready = Bun.sleep(1000).then(() => {
+          isReady = true;
+          host.log("info", "slow is ready");
+        });
+        return { ready, pre_request: (context) => context.setAnswerHeader("X-Ready", String(isReady)) };
       },
     });`,
   "broken.ts": `
     import { definePlugin, z } from "gatehouse/sdk";
     export default definePlugin({
       name: "broken",
-      description: "Never becomes ready.",
+      description: "Cannot become ready.",
       stages: ["pre_request"],
       settings: z.object({}),
-      create: () => ({
-        ready: Promise.reject(new Error("no model at hand")),
-        pre_request: (context) => context.setAnswerHeader("X-Ready", "never"),
-      }),
+      create: () => ({ ready: Promise.reject(new Error("no model at hand")), pre_request: () => undefined }),
     });`,
 };
 
@@ -51,11 +48,10 @@ let dataDir: string;
 const start = (): Promise<GatehouseProcess> =>
   startGatehouseProcess({ env: { PLUGINS_DIR: plugins }, dataDir, keepData: true });
 
-async function readyOn(gatehouse: GatehouseProcess, route: SeededRoute): Promise<string | null> {
+async function expectReady(gatehouse: GatehouseProcess, route: SeededRoute): Promise<void> {
   const response = await postChat(gatehouse, route);
   await response.text();
-  expect(response.status).toBe(200);
-  return response.headers.get("x-ready");
+  expect([response.status, response.headers.get("x-ready")]).toEqual([200, "true"]);
 }
 
 beforeAll(async () => {
@@ -69,15 +65,16 @@ afterAll(async () => {
 });
 
 test(
-  "the first request after a start finds them ready; those after a write need not",
+  "calls wait until they are ready, a start too, and a plugin that fails at it fails its own requests only",
   async () => {
     const first = await start();
-    const slow = await seedPlugins(first, provider, [{ name: "slow", stage: "pre_request" }]);
-    const broken = await seedPlugins(first, provider, [{ name: "broken", stage: "pre_request" }]);
     try {
-      expect(await readyOn(first, slow)).toBe("false");
-      expect(await readyOn(first, broken)).toBe("never");
-      const line = await logged(first, "a plugin is not ready; its first requests may wait or fail");
+      const slow = await seedPlugins(first, provider, [{ name: "slow", stage: "pre_request" }]);
+      const broken = await seedPlugins(first, provider, [{ name: "broken", stage: "pre_request" }]);
+      await expectReady(first, slow);
+      const refused = await postChat(first, broken);
+      expect([refused.status, await refused.text()]).toEqual([500, expect.stringContaining("plugin_failed")]);
+      const line = await logged(first, "a plugin is not ready; its requests wait or fail");
       expect(line).toMatchObject({ level: "warn", plugin: "broken" });
       expect(JSON.stringify(line)).toContain("no model at hand");
     } finally {
@@ -85,8 +82,9 @@ test(
     }
     const second = await start();
     try {
-      expect(await readyOn(second, slow)).toBe("true");
-      expect(await readyOn(second, broken)).toBe("never");
+      const messages = logRecords(second).map(({ msg }) => msg as string);
+      expect(messages.indexOf("slow is ready")).toBeGreaterThan(-1);
+      expect(messages.indexOf("slow is ready")).toBeLessThan(messages.indexOf("the proxy listens"));
     } finally {
       await second.stop();
     }

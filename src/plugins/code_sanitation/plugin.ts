@@ -12,16 +12,12 @@ export const codeSanitation = definePlugin({
   create(settings) {
     if (!settings.languages.some((entry) => entry.enabled)) return { pre_request: () => undefined };
     // The grammars of nine languages take a tenth of a second to load: only gateways that use them load them, once.
-    let inspect: ((context: RequestContext) => void) | null = null;
-    const loading = import("./inspect.ts").then(
+    let inspect: (context: RequestContext) => void = () => {
+      throw new Error("the grammars are not loaded");
+    };
+    const ready = import("./inspect.ts").then(
       ({ compileInspection }) => (inspect = compileInspection(settings)),
     );
-    // Whoever waits for it is told; nobody may be waiting.
-    loading.catch(() => undefined);
-    return {
-      ready: loading,
-      pre_request: (context) =>
-        inspect === null ? loading.then((ready) => ready(context)) : inspect(context),
-    };
+    return { ready, pre_request: (context) => inspect(context) };
   },
 });
