@@ -1,5 +1,6 @@
 // Runs the plugins of a gateway, stage by stage: in order, under a deadline, each failing alone.
 import { GatehouseError } from "../base/errors.ts";
+import { within } from "../base/within.ts";
 import type { ChainLink, PluginChain } from "../snapshot/plugin-chain.ts";
 import type { PluginStage } from "../model/plugin-stage.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -200,7 +201,7 @@ async function runOn<Context, T>(
   parts: PluginParts,
 ): Promise<T> {
   try {
-    await withinDeadline(Promise.resolve(done));
+    await within(PLUGIN_DEADLINE_MS, Promise.resolve(done), tooLong);
     const result = then(context);
     observed.ended(performance.now() - startedAt);
     return result;
@@ -229,17 +230,4 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === "function";
 }
 
-async function withinDeadline(work: Promise<unknown>): Promise<void> {
-  let timer: Timer | undefined;
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`took longer than ${PLUGIN_DEADLINE_MS} ms`)),
-      PLUGIN_DEADLINE_MS,
-    );
-  });
-  try {
-    await Promise.race([work, expired]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const tooLong = () => new Error(`took longer than ${PLUGIN_DEADLINE_MS} ms`);

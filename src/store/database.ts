@@ -3,6 +3,7 @@ import { SQL } from "bun";
 import { mkdirSync } from "node:fs";
 import { chmod } from "node:fs/promises";
 import { dirname } from "node:path";
+import { within } from "../base/within.ts";
 import { isBusy, unavailable } from "./store-error.ts";
 
 export type Row = Record<string, Parameter>;
@@ -176,21 +177,13 @@ class PostgresDatabase implements Database {
 }
 
 /** Every wait has a deadline: a database that accepts and then says nothing is away. */
-export async function withinDeadline<T>(
+export function withinDeadline<T>(
   milliseconds: number,
   work: Promise<T>,
   onExpired?: () => void,
 ): Promise<T> {
-  let timer: Timer | undefined;
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      onExpired?.();
-      reject(unavailable("The database did not answer in time."));
-    }, milliseconds);
+  return within(milliseconds, work, () => {
+    onExpired?.();
+    return unavailable("The database did not answer in time.");
   });
-  try {
-    return await Promise.race([work, expired]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
