@@ -27,6 +27,7 @@ function edgeOfClasses(classBits: number): Edge {
 
 /** The classes and the characters named. */
 export function edge(classBits: number, characters = ""): Edge {
+  if (characters === "") return edgeOfClasses(classBits);
   const named = edgeOfClasses(classBits).slice();
   for (let index = 0; index < characters.length; index++) {
     const code = characters.charCodeAt(index);

@@ -129,8 +129,16 @@ export function peek(rule: Rule): Rule {
   return like(rule, false, (view, at) => (rule(view, at) < 0 ? NO_MATCH : at));
 }
 
-/** One unit of the characters named. */
+const choices = new Map<string, Rule>();
+
+/** One unit of the characters named; one rule for all who want the same. */
 export function oneOf(characters: string): Rule {
+  let rule = choices.get(characters);
+  if (rule === undefined) choices.set(characters, (rule = unitOf(characters)));
+  return rule;
+}
+
+function unitOf(characters: string): Rule {
   const wanted = tableOf(characters);
   return startingWith(openingOf(edgeOfLetters(characters)), (view, at) => {
     view.work.steps++;

@@ -33,10 +33,15 @@ export function opens(opening: Opening, first: number, second: number): boolean 
   return (seconds & (1 << (KIND_OF_SECOND[second] as number))) !== 0;
 }
 
+const openingsOf = new Map<Edge, Opening>();
+
 /** One of these, and anything behind it. */
 export function openingOf(units: Edge): Opening {
-  const opening = new Int32Array(EDGE_SIZE);
+  let opening = openingsOf.get(units);
+  if (opening !== undefined) return opening;
+  opening = new Int32Array(EDGE_SIZE);
   for (let first = 0; first < EDGE_SIZE; first++) if (units[first] === 1) opening[first] = ANY_KIND;
+  openingsOf.set(units, opening);
   return opening;
 }
 
@@ -64,7 +69,10 @@ export function joinOpenings(...openings: readonly Opening[]): Opening {
     }
     if (!isOwn) joined = joined.slice();
     isOwn = true;
-    for (let first = 0; first < EDGE_SIZE; first++) (joined[first] as number) |= opening[first] as number;
+    for (let first = 0; first < EDGE_SIZE; first++) {
+      const seconds = opening[first] as number;
+      if (seconds !== 0) (joined[first] as number) |= seconds;
+    }
   }
   return joined;
 }
