@@ -15,11 +15,12 @@ export const QUOTE = 32;
 /** The mark in FOLD of a unit that no language sees: zero-width characters and control characters. */
 export const DROPPED = 0;
 
-const CLASSES = new Uint8Array(0x10000).fill(WORD);
+const ASCII = 0x80;
+const CLASSES = new Uint8Array(ASCII);
+const LOWER = new Uint8Array(ASCII);
 /** What each unit is read as: wide forms as ASCII, every blank as SPACE or NEWLINE, invisible ones as DROPPED. */
 export const FOLD = new Uint16Array(0x10000);
 for (let code = 0; code < 0x10000; code++) FOLD[code] = code;
-const LOWER = FOLD.slice();
 
 /** Units that open an escape, a comment or other syntax that a further reading of the text may take out. */
 const MARKED = "%&\\/*'\"`$<>^";
@@ -32,7 +33,7 @@ export const BLANK_UNIT = 4;
 export const KIND = new Uint8Array(0x10000).fill(PLAIN_UNIT);
 
 function fillClasses(): void {
-  for (let code = 0; code < 0x80; code++) {
+  for (let code = 0; code < ASCII; code++) {
     const character = String.fromCharCode(code);
     let bits = 0;
     if (/[0-9]/.test(character)) bits |= DIGIT | HEX | WORD;
@@ -42,6 +43,7 @@ function fillClasses(): void {
     if (code === SPACE || code === NEWLINE) bits |= BLANK;
     if (/['"`]/.test(character)) bits |= QUOTE;
     CLASSES[code] = bits;
+    LOWER[code] = character.toLowerCase().charCodeAt(0);
   }
 }
 
@@ -77,21 +79,16 @@ function fillFoldAndKind(): void {
   for (const marked of MARKED) KIND[marked.charCodeAt(0)] = MARKED_UNIT;
 }
 
-function fillLower(): void {
-  for (let code = 0x41; code <= 0x5a; code++) LOWER[code] = code | 0x20;
-}
-
 fillClasses();
 fillFoldAndKind();
-fillLower();
 
 export function isOf(code: number, classBits: number): boolean {
-  return ((CLASSES[code] as number) & classBits) !== 0;
+  return ((code < ASCII ? (CLASSES[code] as number) : WORD) & classBits) !== 0;
 }
 
 /** ASCII lower case; other units stay. */
 export function lower(code: number): number {
-  return LOWER[code] as number;
+  return code < ASCII ? (LOWER[code] as number) : code;
 }
 
 /** The value of a hexadecimal digit, or -1. */

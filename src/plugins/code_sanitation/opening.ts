@@ -16,7 +16,7 @@ const END = 30;
 const LOWER_TO_UPPER = 0x20;
 
 /** What kind a second unit is: each letter its own, the rest by class. */
-const KIND_OF_SECOND = new Uint8Array(0x10000);
+const KIND_OF_SECOND = new Uint8Array(BEYOND_ASCII);
 for (let code = 0; code < BEYOND_ASCII; code++) KIND_OF_SECOND[code] = kindOf(code);
 
 function kindOf(code: number): number {
@@ -30,7 +30,8 @@ function kindOf(code: number): number {
 /** May a text start with these two? */
 export function opens(opening: Opening, first: number, second: number): boolean {
   const seconds = opening[first < BEYOND_ASCII ? first : BEYOND_ASCII] as number;
-  return (seconds & (1 << (KIND_OF_SECOND[second] as number))) !== 0;
+  const kind = second < BEYOND_ASCII ? (KIND_OF_SECOND[second] as number) : OTHER;
+  return (seconds & (1 << kind)) !== 0;
 }
 
 const openingsOf = new Map<Edge, Opening>();

@@ -48,8 +48,9 @@ export function neededBy({ starts }: { readonly starts?: Starts | undefined }): 
 export function isAtHand(needed: Starts | null, view: View, at: number): boolean {
   if (needed === null) return true;
   const { opening, behindBlank } = needed;
-  const first = unitAt(view, at);
-  const second = unitAt(view, at + 1);
+  const { codes, length } = view;
+  const first = at < length ? (codes[at] as number) : 0;
+  const second = at + 1 < length ? (codes[at + 1] as number) : 0;
   if (!opens(opening, first, second)) return false;
   return behindBlank === null || !isOf(first, BLANK) || opens(behindBlank, second, unitAt(view, at + 2));
 }
