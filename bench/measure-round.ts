@@ -31,8 +31,11 @@ export interface RoundOptions {
 
 /** Long enough for a process to have done what it does after its start. */
 const SETTLE_MS = 500;
-/** Enough for the compilers of the runtimes to have come to rest: after 20,000 they still took a fifth of the time of full. */
-export const WARM_REQUESTS = 60_000;
+/**
+ * Enough for the compilers and the heap of a runtime to have come to rest: after 20,000 the compilers still took a fifth of
+ * the time of full, between 60,000 and 190,000 a thirtieth, behind that less than a hundredth.
+ */
+export const WARM_REQUESTS = 200_000;
 /** Times the length of a round. */
 const WARM_AT_MOST = 10;
 const MEBIBYTE = 1024 * 1024;

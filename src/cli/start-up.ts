@@ -4,6 +4,8 @@
 /** That many times more often than usual a function must run before it is compiled: none does while the gateway starts. */
 const RELUCTANCE = 1000;
 const AS_USUAL = 1;
+/** The first answer should not wait for a collection. */
+const COLLECT_AFTER_MS = 100;
 
 /** To be called before the gateway is loaded. */
 export function beginStartUp(): void {
@@ -15,8 +17,8 @@ export function collectAfterLoading(): void {
   Bun.gc(true);
 }
 
-/** To be called when all is loaded: from here on what runs often is compiled as usual. */
+/** To be called when the gateway listens: from here on what runs often is compiled as usual. */
 export function endStartUp(): void {
   Bun.unsafe.setJITPolicy(AS_USUAL);
-  Bun.gc(true);
+  setTimeout(() => Bun.gc(true), COLLECT_AFTER_MS).unref();
 }
