@@ -8,7 +8,7 @@ import { leaveGatewayCore, OTHER_CORES } from "./cores.ts";
 import { readFlags } from "./flags.ts";
 import { temporaryFolder } from "./gatehouse.ts";
 import { keepResults, printGrid, ratio, shown, type GridRow } from "./grid.ts";
-import { measureRound, WARM_REQUESTS, type Round } from "./measure-round.ts";
+import { measureRound, REST_REQUESTS, type Round } from "./measure-round.ts";
 import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
 import { freePort } from "./pinned-process.ts";
 import { median } from "./report.ts";
@@ -72,13 +72,19 @@ for (const id of wanted) {
 const rounds = new Map<string, Round[]>(subjects.map(({ id }) => [id, []]));
 for (let round = 1; round <= flags.rounds; round++) {
   for (const subject of subjects) {
-    const measured = await measureRound(subject, { body, bodyFile, ...flags, env });
+    const measured = await measureRound(subject, {
+      body,
+      bodyFile,
+      ...flags,
+      env,
+      warmRequests: REST_REQUESTS,
+    });
     if (!Number.isFinite(measured.cpuMicroseconds)) {
       console.log(`round ${round}  ${subject.title.padEnd(18)} VOID: no request was answered in time`);
       continue;
     }
     rounds.get(subject.id)!.push(measured);
-    const cold = measured.warmedWith < WARM_REQUESTS ? `, COLD: warmed with ${measured.warmedWith} only` : "";
+    const cold = measured.warmedWith < REST_REQUESTS ? `, COLD: warmed with ${measured.warmedWith} only` : "";
     const failed = measured.failed === 0 ? "" : `, ${measured.failed} FAILED`;
     console.log(
       `round ${round}  ${subject.title.padEnd(18)} ${shown(measured.requestsPerSecond)} requests/s, ` +
