@@ -230,5 +230,5 @@ test("hooks of a plugin that has something to load are called when it is there, 
   });
   const { answerHeaders } = await testPlugin(plugin, { fails: false }).preRequest();
   expect(answerHeaders).toEqual({ "X-Word": "loaded" });
-  expect(testPlugin(plugin, { fails: true }).preRequest()).rejects.toThrow("no word");
+  expect(await testPlugin(plugin, { fails: true }).preRequest().catch(String)).toBe("Error: no word");
 });
