@@ -20,9 +20,9 @@ export function readFlags<const T extends Readonly<Record<string, Flag>>>(
     const { values } = parseArgs({ args: process.argv.slice(2), options });
     const read = Object.entries(defaults).map(([name, value]) => [name, valueOf(name, values[name], value)]);
     return Object.fromEntries(read) as Widened<T>;
-  } catch (fault) {
+  } catch (error) {
     const known = Object.keys(defaults).map((name) => `--${name}`);
-    console.error(`${script}: ${(fault as Error).message}; known flags are ${known.join(", ")}`);
+    console.error(`${script}: ${(error as Error).message}; known flags are ${known.join(", ")}`);
     process.exit(2);
   }
 }

@@ -1,10 +1,10 @@
 // What it costs to be observed: a gateway with its request log and traces off, and with all of it on, side by side.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { NO_LOG } from "../src/telemetry/log.ts";
-import { Metrics } from "../src/telemetry/metrics.ts";
+import { NO_LOG } from "../src/telemetry/log/log.ts";
+import { Metrics } from "../src/telemetry/metrics/metrics.ts";
 import { Observation } from "../src/telemetry/observation.ts";
-import { requestFacts, servedBy } from "../src/telemetry/request-facts.fixture.ts";
+import { requestFacts, servedBy } from "../src/telemetry/requests/request-facts.fixture.ts";
 import { chatBody } from "./chat-payload.ts";
 import { leaveGatewayCore, OTHER_CORES } from "./cores.ts";
 import { temporaryFolder } from "./gatehouse.ts";

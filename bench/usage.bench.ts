@@ -1,7 +1,7 @@
 // What reading the usage costs: of a whole answer, beside parsing all of it; and of a stream, chunk by chunk.
-import { ToldUsage } from "../src/proxy/usage.ts";
-import { usageInJson } from "../src/proxy/usage-json.ts";
-import { StreamUsage } from "../src/proxy/usage-stream.ts";
+import { UsageAccumulator } from "../src/usage/usage.ts";
+import { usageInJson } from "../src/usage/usage-in-json.ts";
+import { StreamUsage } from "../src/usage/stream-usage.ts";
 import { median, printTable, type Measured } from "./report.ts";
 
 const ROUNDS = 9;
@@ -63,7 +63,7 @@ export function benchUsage(): Promise<void> {
   ] as const) {
     const stream = streamOf(100, end);
     const play = () => {
-      const usage = new StreamUsage(new ToldUsage(), true);
+      const usage = new StreamUsage(new UsageAccumulator(), true);
       for (const chunk of stream) usage.push(chunk);
     };
     rows.push({

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ERRORS } from "../src/base/errors.ts";
-import { readSettings } from "../src/base/settings.ts";
+import { readSettings } from "../src/config/settings.ts";
 import { startGatehouse } from "../src/main.ts";
-import { NO_LOG } from "../src/telemetry/log.ts";
+import { NO_LOG } from "../src/telemetry/log/log.ts";
 
 interface Schema {
   readonly $ref?: string;

@@ -1,9 +1,9 @@
 // Writes docs/settings.md, docs/errors.md and docs/metrics.md from the tables in the code: `npm run docs`. A test fails when they differ.
 import { join } from "node:path";
 import { ERRORS } from "../src/base/errors.ts";
-import { SETTINGS } from "../src/base/settings.ts";
-import { MAX_HISTOGRAM_SERIES, MAX_SERIES } from "../src/telemetry/metric-family.ts";
-import { METRICS, type MetricDeclaration } from "../src/telemetry/metric-table.ts";
+import { SETTINGS } from "../src/config/settings.ts";
+import { MAX_HISTOGRAM_SERIES, MAX_SERIES } from "../src/telemetry/metrics/metric-family.ts";
+import { METRICS, type MetricDeclaration } from "../src/telemetry/metrics/metric-table.ts";
 
 export function references(): Map<string, string> {
   return new Map([

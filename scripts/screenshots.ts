@@ -3,7 +3,7 @@
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { launchBrowser, openConsole, SCREENS, type ConsoleSession } from "../test/browser/console-session.ts";
-import { startFakeProvider, type FakeProvider } from "../test/fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../src/fake-provider/server.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../test/support/gatehouse-process.ts";
 
 const ROOT = join(import.meta.dir, "..");

@@ -5,34 +5,34 @@ import packageJson from "../package.json" with { type: "json" };
 import type { AdminApi } from "./admin/api.ts";
 import { listenAdmin } from "./admin/server.ts";
 import { BalanceRegistry } from "./balance/balance-registry.ts";
-import { resolveServerSecret } from "./base/server-secret.ts";
-import { listen } from "./base/listen.ts";
-import { SettingsError, type Settings } from "./base/settings.ts";
+import { resolveServerSecret } from "./config/server-secret.ts";
+import { listen } from "./config/listen.ts";
+import { SettingsError, type Settings } from "./config/settings.ts";
 import type { Counters } from "./counters/counters.ts";
 import { MemoryCounters } from "./counters/memory.ts";
 import { CustomPlugins } from "./plugins/custom-plugins.ts";
 import { PluginRegistry } from "./plugins/registry.ts";
 import { createDataPlane } from "./proxy/handle.ts";
-import { InFlight } from "./proxy/in-flight.ts";
+import { ConcurrencyLimit } from "./proxy/concurrency-limit.ts";
 import { listenProxy } from "./proxy/server.ts";
-import { Blocks } from "./snapshot/blocks.ts";
-import { CurrentConfiguration } from "./snapshot/current.ts";
-import { followStore } from "./snapshot/follow.ts";
-import { KeyUsage } from "./snapshot/key-usage.ts";
-import { PluginHosts } from "./snapshot/plugin-hosts.ts";
-import { collectTargets, shareTargetHealth } from "./snapshot/target-health.ts";
-import { UsageTotals } from "./snapshot/usage-totals.ts";
+import { Blocks } from "./runtime/blocks.ts";
+import { CurrentConfiguration } from "./runtime/current-configuration.ts";
+import { followStore } from "./runtime/follow-store.ts";
+import { KeyUsage } from "./usage/key-usage.ts";
+import { PluginHosts } from "./runtime/plugin-hosts.ts";
+import { collectTargets, shareTargetHealth } from "./runtime/target-health.ts";
+import { UsageTotals } from "./usage/usage-totals.ts";
 import { CredentialCipher } from "./store/credential-cipher.ts";
 import { openStore } from "./store/sql-store.ts";
-import { StoreRefused } from "./store/store.ts";
+import { StoreRejected } from "./store/store.ts";
 import { Health } from "./telemetry/health.ts";
-import type { Log } from "./telemetry/log.ts";
-import { collectHealth, Metrics } from "./telemetry/metrics.ts";
+import type { Log } from "./telemetry/log/log.ts";
+import { collectHealth, Metrics } from "./telemetry/metrics/metrics.ts";
 import { shareMetrics, shareRequests, shareTraffic } from "./telemetry/shared-sources.ts";
 import { ALONE, type Siblings } from "./telemetry/siblings.ts";
 import { Observation } from "./telemetry/observation.ts";
-import { collectProcess } from "./telemetry/process-figures.ts";
-import type { Tracer } from "./telemetry/tracer.ts";
+import { collectProcessMetrics } from "./telemetry/metrics/process-metrics.ts";
+import type { Tracer } from "./telemetry/traces/tracer.ts";
 
 export type Role = "admin" | "proxy" | "all";
 
@@ -74,7 +74,7 @@ export async function startGatehouse(
   const counters = await openCounters(settings, health, log);
   const blocks: Blocks = new Blocks(() => current, log);
   const hosts = new PluginHosts(counters, blocks, log);
-  const compile = { plugins: registry, balance: new BalanceRegistry(), hosts };
+  const compile = { plugins: registry, balance: new BalanceRegistry(), instances: hosts };
   const current: CurrentConfiguration = new CurrentConfiguration(store, compile, health, log);
   const customPlugins = new CustomPlugins(settings.PLUGINS_DIR, registry, log, (name) =>
     current.recompilePlugin(name),
@@ -83,8 +83,8 @@ export async function startGatehouse(
 
   // An embedded database that cannot be opened is a mistake to be told at once; a server may yet come up. Either way
   // whoever connects soon after the start should not find an empty gateway.
-  await current.refresh().catch((fault: unknown) => {
-    if (databaseUrl.startsWith("sqlite:")) refuseEmbedded(fault, settings);
+  await current.refresh().catch((error: unknown) => {
+    if (databaseUrl.startsWith("sqlite:")) refuseEmbedded(error, settings);
   });
   // Nor should the first request be the one that waits for a plugin to load.
   await hosts.ready();
@@ -100,7 +100,7 @@ export async function startGatehouse(
   });
   collectHealth(metrics, health);
   collectTargets(metrics, current);
-  const stopProcessFigures = collectProcess(metrics);
+  const stopProcessFigures = collectProcessMetrics(metrics);
   const usageTotals = new UsageTotals(store, log);
   const dataPlaneParts = {
     current,
@@ -111,7 +111,7 @@ export async function startGatehouse(
     maxBodyBytes: settings.MAX_BODY_BYTES,
     trustedProxies: settings.TRUSTED_PROXIES,
     recordKeyUse: keyUsage.record,
-    inFlight: new InFlight(settings.MAX_IN_FLIGHT, log),
+    inFlight: new ConcurrencyLimit(settings.MAX_IN_FLIGHT, log),
     isDraining: () => health.phase === "draining",
     observation,
     usageTotals,
@@ -150,7 +150,7 @@ export async function startGatehouse(
       const api = loadedOnDemand(async () => {
         const [{ createAdminApi }, { createExplain }] = await Promise.all([
           import("./admin/api.ts"),
-          import("./proxy/explain.ts"),
+          import("./explain/explain.ts"),
         ]);
         return createAdminApi({
           current,
@@ -178,9 +178,9 @@ export async function startGatehouse(
       servers.push(proxy);
       log.info({ url: proxy.url.origin }, "the proxy listens");
     }
-  } catch (fault) {
+  } catch (error) {
     await stop(0);
-    throw fault;
+    throw error;
   }
   health.phase = "serving";
   const beginDrain = () => void (health.phase = "draining");
@@ -226,8 +226,8 @@ async function openTracer(settings: Settings, metrics: Metrics, log: Log): Promi
   const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT;
   if (endpoint === null) return null;
   const [{ Tracer }, { TraceExporter }] = await Promise.all([
-    import("./telemetry/tracer.ts"),
-    import("./telemetry/trace-exporter.ts"),
+    import("./telemetry/traces/tracer.ts"),
+    import("./telemetry/traces/trace-exporter.ts"),
   ]);
   const options = {
     endpoint,
@@ -239,9 +239,9 @@ async function openTracer(settings: Settings, metrics: Metrics, log: Log): Promi
   return new Tracer(new TraceExporter(options, metrics, log), settings.OTEL_TRACES_SAMPLER_ARG);
 }
 
-function refuseEmbedded(fault: unknown, { DATABASE_URL, DATA_DIR }: Settings): never {
-  if (fault instanceof StoreRefused) throw fault;
-  const reason = fault instanceof Error ? fault.message : String(fault);
+function refuseEmbedded(error: unknown, { DATABASE_URL, DATA_DIR }: Settings): never {
+  if (error instanceof StoreRejected) throw error;
+  const reason = error instanceof Error ? error.message : String(error);
   const place = DATABASE_URL === null ? `DATA_DIR ${DATA_DIR}` : `DATABASE_URL ${DATABASE_URL}`;
   throw new SettingsError(
     `${place} cannot hold the database: ${reason} Make it writable, or choose another.`,

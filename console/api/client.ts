@@ -73,8 +73,8 @@ export async function request(method: Method, path: string, options: CallOptions
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal !== undefined && { signal }),
     });
-  } catch (fault) {
-    if (signal?.aborted === true) throw fault;
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
     noticeSilence();
     throw new SilenceError(method !== "GET");
   }

@@ -136,8 +136,8 @@ async function readHealth(
   try {
     const path = `${collectionPath(gateway, "upstreams")}/${upstream}/health`;
     return (await get<{ targets: readonly TargetHealth[] }>(path, signal)).targets;
-  } catch (fault) {
-    if (fault instanceof ApiError && fault.status === 404) return [];
-    throw fault;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return [];
+    throw error;
   }
 }

@@ -82,11 +82,11 @@ export function FieldFaults(props: {
   isShallow?: boolean;
 }): JSX.Element | null {
   const { form, at, isShallow = false } = props;
-  const faults = form.faultsAt(at, !isShallow);
-  if (faults.length === 0) return null;
+  const problems = form.faultsAt(at, !isShallow);
+  if (problems.length === 0) return null;
   return (
     <p class="fault" id={`${idOf(at)}-fault`}>
-      {faults.join("; ")}
+      {problems.join("; ")}
     </p>
   );
 }

@@ -101,8 +101,8 @@ function FirstRunForm({ providers, made, onStep }: FirstRunFormProps): JSX.Eleme
       };
       try {
         await makeFirstRoute({ ...draft, target: targetOf(draft, providers) }, made, tell);
-      } catch (fault) {
-        throw placed(fault, latest);
+      } catch (error) {
+        throw placed(error, latest);
       }
       await loadGateways();
     });

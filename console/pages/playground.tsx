@@ -226,8 +226,8 @@ function RuleAndKey({ gateway, form, around, onKey }: RuleAndKeyProps): JSX.Elem
       rememberKey(data.id, data.key);
       form.set("key", data.id);
       onKey();
-    } catch (fault) {
-      say(fault instanceof Error ? fault.message : String(fault));
+    } catch (error) {
+      say(error instanceof Error ? error.message : String(error));
     }
   };
   const choices: Choice[] = [

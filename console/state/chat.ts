@@ -92,12 +92,12 @@ function parse(text: string): unknown {
 function read(value: unknown, before: ChatProgress, since: () => number): Partial<ChatProgress> {
   const text = textOf(value);
   const usage = usageOf(value);
-  const fault = faultOf(value);
+  const error = faultOf(value);
   return {
     ...(text !== "" && { text: before.text + text, firstTextMs: before.firstTextMs ?? since() }),
     ...(usage.input !== null && { input: usage.input }),
     ...(usage.output !== null && { output: usage.output }),
-    ...(fault !== null && { fault }),
+    ...(error !== null && { fault: error }),
   };
 }
 

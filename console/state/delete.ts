@@ -21,7 +21,7 @@ export async function confirmDelete({ what, name, path, consequence, etag }: Del
     confirm: "Delete",
     isDangerous: true,
     action: () => call("DELETE", path, { etag }),
-    after: (fault) => (what === "gateway" && isInUse(fault) ? cascade(name, path) : null),
+    after: (error) => (what === "gateway" && isInUse(error) ? cascade(name, path) : null),
   });
   if (isGone) say(`Deleted the ${what} “${name}”.`);
   return isGone;
@@ -38,6 +38,6 @@ function cascade(name: string, path: string) {
   };
 }
 
-function isInUse(fault: Error): boolean {
-  return fault instanceof ApiError && fault.code === "in_use";
+function isInUse(error: Error): boolean {
+  return error instanceof ApiError && error.code === "in_use";
 }

@@ -11,7 +11,7 @@ export interface Question {
   /** Done on yes, while the dialog waits; what it throws is shown there and the question stays. */
   readonly action?: () => Promise<unknown>;
   /** Offered after the action was refused: a stronger one, or null. */
-  readonly after?: (fault: Error) => Question | null;
+  readonly after?: (error: Error) => Question | null;
 }
 
 export interface OpenQuestion extends Question {

@@ -35,8 +35,8 @@ export async function loadGateways(): Promise<void> {
   try {
     gateways.value = (await get<GatewayList>("/gateways?limit=1000")).gateways;
     gatewaysFault.value = null;
-  } catch (fault) {
-    gatewaysFault.value = fault instanceof Error ? fault : new Error(String(fault));
+  } catch (error) {
+    gatewaysFault.value = error instanceof Error ? error : new Error(String(error));
   }
 }
 

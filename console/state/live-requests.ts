@@ -75,10 +75,10 @@ export function useLiveRequests(gateway: string, filters: Filters, isPaused: boo
       while (!abort.signal.aborted) {
         try {
           await follow();
-        } catch (fault) {
+        } catch (error) {
           if (abort.signal.aborted) return;
-          setError(fault instanceof Error ? fault : new Error(String(fault)));
-          if (fault instanceof ApiError && [400, 401, 404].includes(fault.status)) return;
+          setError(error instanceof Error ? error : new Error(String(error)));
+          if (error instanceof ApiError && [400, 401, 404].includes(error.status)) return;
         } finally {
           setLive(false);
         }

@@ -2,16 +2,16 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
-import { requestTargetOf } from "../base/request-target.ts";
+import { requestTargetOf } from "../http/request-target.ts";
 import type { Counters } from "../counters/counters.ts";
 import type { Explain } from "../model/explanation.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
-import type { CurrentConfiguration } from "../snapshot/current.ts";
-import type { TargetHealthSource } from "../snapshot/target-health.ts";
-import type { UsageTotals } from "../snapshot/usage-totals.ts";
-import type { Log } from "../telemetry/log.ts";
-import type { RequestSource } from "../telemetry/request-log.ts";
-import type { TrafficSource } from "../telemetry/traffic.ts";
+import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
+import type { TargetHealthSource } from "../runtime/target-health.ts";
+import type { UsageTotals } from "../usage/usage-totals.ts";
+import type { Log } from "../telemetry/log/log.ts";
+import type { RequestSource } from "../telemetry/requests/request-log.ts";
+import type { TrafficSource } from "../telemetry/requests/traffic.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { addChildRoutes } from "./child-routes.ts";
 import { renderDocsPage } from "./docs-page.ts";
@@ -84,8 +84,8 @@ export function createAdminApi(parts: AdminApiParts): AdminApi {
   table.app.notFound((context) => {
     throw notFoundOrNotAllowed(context.req.method, context.req.path, allowedMethods(context.req.path));
   });
-  table.app.onError((fault) => {
-    throw fault;
+  table.app.onError((error) => {
+    throw error;
   });
 
   return async (request) => {
@@ -95,8 +95,8 @@ export function createAdminApi(parts: AdminApiParts): AdminApi {
     try {
       response = await table.app.fetch(request);
       response.headers.set("X-Request-Id", requestId);
-    } catch (fault) {
-      response = errorResponse(describeFault(fault, requestId, log), requestId);
+    } catch (error) {
+      response = errorResponse(describeFault(error, requestId, log), requestId);
     }
     const { path } = requestTargetOf(request.url);
     const ms = Math.round((performance.now() - started) * 100) / 100;
@@ -152,13 +152,13 @@ function notFoundOrNotAllowed(method: string, path: string, allowed: readonly st
 }
 
 /** What the client is told. A fault of ours is told in the log only. */
-function describeFault(fault: unknown, requestId: string, log: Log): GatehouseError {
-  if (fault instanceof GatehouseError) {
-    if (fault.code === "store_unavailable")
-      log.warn({ request_id: requestId, err: fault.cause }, fault.message);
-    return fault;
+function describeFault(error: unknown, requestId: string, log: Log): GatehouseError {
+  if (error instanceof GatehouseError) {
+    if (error.code === "store_unavailable")
+      log.warn({ request_id: requestId, err: error.cause }, error.message);
+    return error;
   }
-  log.error({ request_id: requestId, err: fault }, "the Admin API failed");
+  log.error({ request_id: requestId, err: error }, "the Admin API failed");
   return new GatehouseError(
     "internal_error",
     "Something went wrong here; the log has it under the request id.",

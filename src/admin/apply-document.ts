@@ -297,12 +297,12 @@ function matchRules(
 async function atPlace<T>(place: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
-  } catch (fault) {
+  } catch (error) {
     const isField =
-      fault instanceof GatehouseError && ["validation_failed", "duplicate"].includes(fault.code);
-    if (!isField || fault.details === undefined) throw fault;
-    const details = fault.details.map(({ path, message }) => ({ path: `${place}.${path}`, message }));
-    if (fault.code === "validation_failed") throw validationError(details);
-    throw new GatehouseError(fault.code, `${place}.${fault.message}`, { details });
+      error instanceof GatehouseError && ["validation_failed", "duplicate"].includes(error.code);
+    if (!isField || error.details === undefined) throw error;
+    const details = error.details.map(({ path, message }) => ({ path: `${place}.${path}`, message }));
+    if (error.code === "validation_failed") throw validationError(details);
+    throw new GatehouseError(error.code, `${place}.${error.message}`, { details });
   }
 }

@@ -3,8 +3,8 @@ import type { z } from "zod";
 import { newId } from "../base/ids.ts";
 import { mergePatch, type JsonObject } from "../base/json.ts";
 import { READ_ONLY_FIELDS, type ChildFields } from "../model/record.ts";
-import { refuseUnknownFields, validate } from "../model/validate.ts";
-import type { CurrentConfiguration } from "../snapshot/current.ts";
+import { rejectUnknownFields, validate } from "../model/validate.ts";
+import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { RecordOf } from "../store/store.ts";
 import { listQuery, listResponse } from "./list-query.ts";
 import { readResponse, recordResponse, requireMatch } from "./etag.ts";
@@ -136,7 +136,7 @@ export function addChildRoutes<K extends ChildKind, Fields>(
     answer: { status: 200, schema: schemaName, description: "The record as it is now." },
     etag: "changed",
     handle: ({ body, ...call }) => {
-      refuseUnknownFields(resource.schema, withoutFields(body, READ_ONLY_FIELDS));
+      rejectUnknownFields(resource.schema, withoutFields(body, READ_ONLY_FIELDS));
       // Merged into what the client sees, so that a masked credential is kept like any other field.
       return change(call, (before) => mergePatch(resource.toShown(before), body) as JsonObject);
     },

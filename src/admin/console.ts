@@ -37,8 +37,8 @@ export function createConsole(): Console {
     const requestId = requestIdFrom(request.headers.get("x-request-id"));
     if (request.method !== "GET" && request.method !== "HEAD") {
       const headers = { Allow: "GET, HEAD" };
-      const fault = new GatehouseError("method_not_allowed", "Use GET, HEAD.", { headers });
-      return errorResponse(fault, requestId);
+      const error = new GatehouseError("method_not_allowed", "Use GET, HEAD.", { headers });
+      return errorResponse(error, requestId);
     }
     assets ??= buildAssets();
     try {

@@ -1,7 +1,7 @@
 // The OpenAPI document: component schemas made from the same schemas that validate, and the document around them.
 import { z } from "zod";
 import { ERRORS } from "../base/errors.ts";
-import { WIRE_FORMATS } from "../base/wire-format.ts";
+import { WIRE_FORMATS } from "../formats/format-names.ts";
 import { apiKeySchema } from "../model/api-key.ts";
 import { explainRequestSchema, explanationSchema } from "../model/explanation.ts";
 import { documentSchema } from "../model/document.ts";

@@ -3,7 +3,7 @@ import { createRoute, type OpenAPIHono, type RouteConfig } from "@hono/zod-opena
 import { z } from "zod";
 import { GatehouseError, validationError } from "../base/errors.ts";
 import { parseJsonObject, type JsonObject } from "../base/json.ts";
-import { readBody } from "../base/read-body.ts";
+import { readBody } from "../http/read-body.ts";
 import { parseYamlObject } from "../base/yaml.ts";
 import { check } from "../model/validate.ts";
 

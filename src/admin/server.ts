@@ -3,11 +3,11 @@
 import type { Server } from "bun";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
-import { KEPT_ALIVE_SECONDS } from "../base/keep-alive.ts";
-import { requestTargetOf, type RequestTarget } from "../base/request-target.ts";
+import { KEPT_ALIVE_SECONDS } from "../http/keep-alive.ts";
+import { requestTargetOf, type RequestTarget } from "../http/request-target.ts";
 import { reservedPrefixOf } from "../model/rule-path.ts";
 import type { Health } from "../telemetry/health.ts";
-import { METRICS_CONTENT_TYPE, type MetricsSource } from "../telemetry/metrics.ts";
+import { METRICS_CONTENT_TYPE, type MetricsSource } from "../telemetry/metrics/metrics.ts";
 import type { AdminApi } from "./api.ts";
 import { createConsole } from "./console.ts";
 

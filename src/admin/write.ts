@@ -1,7 +1,7 @@
 // Writes a record through the configuration, so that a fault of compilation comes back as a fault of its fields.
 import { GatehouseError, validationError } from "../base/errors.ts";
 import { CompileError } from "../snapshot/compile-error.ts";
-import type { CurrentConfiguration } from "../snapshot/current.ts";
+import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { Kind, RecordOf, Transaction, WriteOptions } from "../store/store.ts";
 import type { Caller } from "./operation.ts";
 
@@ -24,16 +24,16 @@ export async function writeRecord<T extends { readonly id: string } | null>(
       },
       { ...options, subject },
     );
-  } catch (fault) {
-    throw explainCompileFault(fault, ({ kind, id }) => (id === writtenId ? "" : `${kind}/${id}.`));
+  } catch (error) {
+    throw explainCompileFault(error, ({ kind, id }) => (id === writtenId ? "" : `${kind}/${id}.`));
   }
 }
 
 /** What does not compile is a fault of a field. `placeOf` names the record where that is not the one that was sent. */
-export function explainCompileFault(fault: unknown, placeOf: (fault: CompileError) => string): unknown {
-  if (!(fault instanceof CompileError)) return fault;
-  const place = placeOf(fault);
-  return validationError(fault.details.map(({ path, message }) => ({ path: place + path, message })));
+export function explainCompileFault(error: unknown, placeOf: (error: CompileError) => string): unknown {
+  if (!(error instanceof CompileError)) return error;
+  const place = placeOf(error);
+  return validationError(error.details.map(({ path, message }) => ({ path: place + path, message })));
 }
 
 export function notFound(kind: Kind, id: string): GatehouseError {

@@ -70,9 +70,9 @@ describe("parseJsonObject", () => {
   const faultOf = (work: () => unknown): GatehouseError => {
     try {
       work();
-    } catch (fault) {
-      if (fault instanceof GatehouseError) return fault;
-      throw fault;
+    } catch (error) {
+      if (error instanceof GatehouseError) return error;
+      throw error;
     }
     throw new Error("nothing was refused");
   };

@@ -22,7 +22,7 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject {
   if (!isJsonObject(value)) {
     throw new GatehouseError("invalid_json", "The body must be a JSON object.");
   }
-  refuseUnstorable(value, "", 1);
+  rejectUnstorable(value, "", 1);
   return value;
 }
 
@@ -30,7 +30,7 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject {
  * Refuses what would break later, where the error would be less clear: nesting without end, `__proto__`
  * (an assignment would change the prototype instead), and text that PostgreSQL cannot hold.
  */
-export function refuseUnstorable(value: unknown, path: string, depth: number): void {
+export function rejectUnstorable(value: unknown, path: string, depth: number): void {
   if (typeof value === "string") {
     if (NUL_OR_LONE_SURROGATE.test(value)) {
       throw validationError([{ path, message: "must not contain U+0000 or half of a surrogate pair" }]);
@@ -42,14 +42,14 @@ export function refuseUnstorable(value: unknown, path: string, depth: number): v
     throw validationError([{ path: "", message: `must not be nested more than ${MAX_DEPTH} levels deep` }]);
   }
   if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) refuseUnstorable(item, `${path}[${index}]`, depth + 1);
+    for (const [index, item] of value.entries()) rejectUnstorable(item, `${path}[${index}]`, depth + 1);
     return;
   }
   for (const [key, item] of Object.entries(value)) {
     const itemPath = path === "" ? key : `${path}.${key}`;
     if (key === "__proto__") throw validationError([{ path: itemPath, message: "unknown field" }]);
-    refuseUnstorable(key, itemPath, depth + 1);
-    refuseUnstorable(item, itemPath, depth + 1);
+    rejectUnstorable(key, itemPath, depth + 1);
+    rejectUnstorable(item, itemPath, depth + 1);
   }
 }
 

@@ -8,8 +8,8 @@ const parse = (text: string) => parseYamlObject(new TextEncoder().encode(text));
 function refusal(text: string | Uint8Array): GatehouseError {
   try {
     parseYamlObject(typeof text === "string" ? new TextEncoder().encode(text) : text);
-  } catch (fault) {
-    if (fault instanceof GatehouseError) return fault;
+  } catch (error) {
+    if (error instanceof GatehouseError) return error;
   }
   throw new Error("was not refused");
 }

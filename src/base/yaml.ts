@@ -1,6 +1,6 @@
 // YAML at the door: the same plain values as JSON would give, bounded whatever aliases a document makes of itself.
 import { GatehouseError, validationError } from "./errors.ts";
-import { isJsonObject, MAX_DEPTH, refuseUnstorable, type JsonObject } from "./json.ts";
+import { isJsonObject, MAX_DEPTH, rejectUnstorable, type JsonObject } from "./json.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -19,7 +19,7 @@ export function parseYamlObject(bytes: Uint8Array): JsonObject {
     throw new GatehouseError("invalid_yaml", "The document must be an object, such as `gateways: […]`.");
   // Written out, a document has fewer values than bytes; with aliases of aliases it could have any number.
   const object = copyPlain(value, "", 1, { left: bytes.byteLength }) as JsonObject;
-  refuseUnstorable(object, "", 1);
+  rejectUnstorable(object, "", 1);
   return object;
 }
 

@@ -51,15 +51,15 @@ ${CLIENT_HELP}`,
       const applied = await client.post<Applied>(`/apply${query}`, document);
       console.log(given.has("--json") ? JSON.stringify(applied, null, 2) : report(applied, dryRun));
       return 0;
-    } catch (fault) {
-      if (!(fault instanceof Refused)) throw fault;
-      return tell(file, explain(fault, unset));
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      return tell(file, explain(error, unset));
     }
   },
 };
 
-function tell(file: string, faults: readonly ErrorDetail[]): number {
-  for (const fault of faults) console.error(faultLine(file, fault));
+function tell(file: string, problems: readonly ErrorDetail[]): number {
+  for (const error of problems) console.error(faultLine(file, error));
   console.error("gatehouse: nothing was changed");
   return 1;
 }

@@ -1,6 +1,6 @@
 // gatehouse check: judges a document without a server, for editors and CI.
 import type { Command } from "./command.ts";
-import { judgeDocument } from "./judge-document.ts";
+import { validateDocument } from "./validate-document.ts";
 import { faultLine, readDocument } from "./read-document.ts";
 import { Words } from "./words.ts";
 
@@ -18,12 +18,12 @@ warnings: they may be known where the document is applied.
     const file = given.requiredPlace(0, "FILE");
     const read = await readDocument(file);
     const { faults, warnings, document } = read.ok
-      ? judgeDocument(read.document, process.env)
+      ? validateDocument(read.document, process.env)
       : { faults: read.faults, warnings: [], document: null };
     const valid = faults.length === 0;
     if (given.has("--json")) console.log(JSON.stringify({ valid, faults, warnings }, null, 2));
     else {
-      for (const fault of faults) console.error(faultLine(file, fault));
+      for (const error of faults) console.error(faultLine(file, error));
       for (const warning of warnings) console.error(faultLine(file, warning, "warning"));
       const count = document?.gateways.length ?? 0;
       if (valid) console.log(`${file}: no faults in ${count} ${count === 1 ? "gateway" : "gateways"}`);

@@ -5,12 +5,12 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startFakeProvider, type FakeProvider } from "../../test/fake-provider/server.ts";
-import { readSettings, SettingsError, type Settings } from "../base/settings.ts";
-import { OPENAI_FORMAT } from "../base/wire-format.ts";
+import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { readSettings, SettingsError, type Settings } from "../config/settings.ts";
+import { OPENAI_FORMAT } from "../formats/format-names.ts";
 import { startGatehouse, type Gatehouse } from "../main.ts";
-import { EXAMPLE_UPSTREAM } from "../providers/examples.ts";
-import type { Log } from "../telemetry/log.ts";
+import { EXAMPLE_UPSTREAM } from "../formats/example-upstream.ts";
+import type { Log } from "../telemetry/log/log.ts";
 import type { Command } from "./command.ts";
 import { awaitSignal, runUntil } from "./run-until-signal.ts";
 import { logFor } from "./serve.ts";
@@ -59,8 +59,8 @@ function demoSettings(directory: string): Settings {
 async function startOnFreePorts(settings: Settings, log: Log): Promise<Gatehouse> {
   try {
     return await startGatehouse(settings, "all", log);
-  } catch (fault) {
-    if (!(fault instanceof SettingsError)) throw fault;
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
     return startGatehouse({ ...settings, ADMIN_PORT: 0, PROXY_PORT: 0 }, "all", log);
   }
 }

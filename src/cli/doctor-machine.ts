@@ -1,8 +1,8 @@
 // What the doctor finds on this machine: the secret, the bounds of the process, the directories, the ports.
 import { accessSync, constants, existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { findServerSecret } from "../base/server-secret.ts";
-import { isLoopback, type Settings } from "../base/settings.ts";
+import { findServerSecret } from "../config/server-secret.ts";
+import { isLoopback, type Settings } from "../config/settings.ts";
 import { fail, ok, warn, type Check } from "./doctor-check.ts";
 import { MAX_REQUESTS_SETTING, selfEnvironment } from "./self.ts";
 
@@ -91,8 +91,8 @@ async function checkPort(name: "ADMIN_PORT" | "PROXY_PORT", settings: Settings):
   try {
     Bun.listen({ hostname: HOST, port, socket: { data: () => undefined } }).stop(true);
     return ok("ports", `${name} ${port} is free`);
-  } catch (fault) {
-    const { code } = fault as { code?: unknown };
+  } catch (error) {
+    const { code } = error as { code?: unknown };
     if (code === "EACCES") return fail("ports", `${name} ${port} needs privileges`, "choose one above 1023");
     if (code !== "EADDRINUSE")
       return fail("ports", `HOST ${HOST} cannot be listened on`, "give an address of this machine");

@@ -1,14 +1,14 @@
 // What the doctor finds of the providers in the configuration: their names resolve, TCP and TLS stand. None is called.
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { findServerSecret } from "../base/server-secret.ts";
-import type { Settings } from "../base/settings.ts";
-import { providerNamed } from "../providers/registry.ts";
+import { findServerSecret } from "../config/server-secret.ts";
+import type { Settings } from "../config/settings.ts";
+import { providerNamed } from "../formats/providers.ts";
 import { CredentialCipher } from "../store/credential-cipher.ts";
 import { SCHEMA_VERSION } from "../store/migrate.ts";
 import { openStore } from "../store/sql-store.ts";
 import { addressesOf } from "../upstream/address-guard.ts";
-import { UpstreamFault } from "../upstream/upstream-fault.ts";
+import { UpstreamError } from "../upstream/upstream-error.ts";
 import { fail, ok, warn, type Check } from "./doctor-check.ts";
 import { databaseUrl, schemaVersion } from "./doctor-stores.ts";
 
@@ -26,8 +26,8 @@ export async function checkProviders(settings: Settings): Promise<Check[]> {
   let origins: string[];
   try {
     origins = await storedOrigins(databaseUrl(settings), secret);
-  } catch (fault) {
-    const reason = fault instanceof Error ? fault.message : String(fault);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
     return [fail("providers", "the stored configuration cannot be read", reason)];
   }
   if (origins.length === 0) return [ok("providers", "no target is configured yet")];
@@ -76,8 +76,8 @@ async function checkOrigin(url: URL): Promise<Check> {
     );
     const ms = Math.round(performance.now() - startedAt);
     return ok(name, `${url.origin} can be reached${isTls ? " over TLS" : ""}, ${ms} ms`);
-  } catch (fault) {
-    const { code = "", message } = fault as { code?: string; message: string };
+  } catch (error) {
+    const { code = "", message } = error as { code?: string; message: string };
     return fail(name, `${url.origin} cannot be reached (${code === "" ? message : code})`, mendFor(code));
   }
 }
@@ -85,7 +85,7 @@ async function checkOrigin(url: URL): Promise<Check> {
 async function isForbidden(host: string): Promise<boolean> {
   return addressesOf(host).then(
     () => false,
-    (fault: unknown) => fault instanceof UpstreamFault && fault.kind === "forbidden",
+    (error: unknown) => error instanceof UpstreamError && error.kind === "forbidden",
   );
 }
 

@@ -2,11 +2,11 @@
 import { RedisClient, SQL } from "bun";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Settings } from "../base/settings.ts";
-import { within } from "../base/within.ts";
+import type { Settings } from "../config/settings.ts";
+import { withTimeout } from "../base/with-timeout.ts";
 import { RedisCounters } from "../counters/redis.ts";
 import { SCHEMA_VERSION } from "../store/migrate.ts";
-import { redact } from "../telemetry/redact.ts";
+import { redact } from "../telemetry/log/redact.ts";
 import { fail, ok, warn, type Check } from "./doctor-check.ts";
 
 const CONNECT_SECONDS = 5;
@@ -57,8 +57,8 @@ export async function checkStore(settings: Settings): Promise<Check[]> {
     }
     const step = version < SCHEMA_VERSION ? `, which the next start brings to ${SCHEMA_VERSION}` : "";
     return [ok("store", `the database answers, schema version ${version}${step}`), ...clock];
-  } catch (fault) {
-    const reason = redact(fault instanceof Error ? fault.message : String(fault));
+  } catch (error) {
+    const reason = redact(error instanceof Error ? error.message : String(error));
     return [
       fail("store", `the database cannot be used (${reason})`, `see that it runs and that ${where} is right`),
     ];
@@ -79,8 +79,8 @@ export async function checkCounters({ REDIS_URL, WORKERS }: Settings): Promise<C
     if (state !== "ok")
       return [fail("counters", redact(detail), "see that Redis runs and that REDIS_URL is right")];
     return [ok("counters", "Redis answers and counts"), checkClock("Redis", await redisClock(REDIS_URL))];
-  } catch (fault) {
-    const reason = redact(fault instanceof Error ? fault.message : String(fault));
+  } catch (error) {
+    const reason = redact(error instanceof Error ? error.message : String(error));
     return [
       fail("counters", `Redis cannot be used (${reason})`, "see that it runs and that REDIS_URL is right"),
     ];
@@ -108,4 +108,4 @@ function checkClock(whose: string, clockMs: number): Check {
 }
 
 const withinDeadline = <T>(work: Promise<T>) =>
-  within(DEADLINE_MS, work, () => new Error(`no answer within ${DEADLINE_MS / 1000} s`));
+  withTimeout(DEADLINE_MS, work, () => new Error(`no answer within ${DEADLINE_MS / 1000} s`));

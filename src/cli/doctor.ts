@@ -1,5 +1,5 @@
 // gatehouse doctor: looks at all that a gateway needs here, and names the mend of whatever is wrong. Changes nothing.
-import { readSettings, SettingsError, type Settings } from "../base/settings.ts";
+import { readSettings, SettingsError, type Settings } from "../config/settings.ts";
 import type { Command } from "./command.ts";
 import { fail, ok, type Check } from "./doctor-check.ts";
 import { checkDataDirectory, checkPlugins, checkPorts, checkProcess, checkSecret } from "./doctor-machine.ts";
@@ -45,12 +45,12 @@ async function* runChecks(): AsyncGenerator<Check> {
   let settings: Settings;
   try {
     settings = readSettings(process.env);
-  } catch (fault) {
-    if (!(fault instanceof SettingsError)) throw fault;
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
     // Nothing else can be looked at with settings that are none.
     yield fail(
       "settings",
-      fault.message,
+      error.message,
       "mend it in the environment or in .env; docs/settings.md lists all",
     );
     return;

@@ -1,5 +1,5 @@
 // gatehouse fake-provider: a stand-in for an AI provider, to try things out without an account.
-import { startFakeProvider } from "../../test/fake-provider/server.ts";
+import { startFakeProvider } from "../fake-provider/server.ts";
 import type { Command } from "./command.ts";
 import { awaitSignal } from "./run-until-signal.ts";
 import { Words } from "./words.ts";

@@ -1,6 +1,6 @@
 // Workers share their ports, and so would two services that were given the same ones by mistake. Looked at before the start.
-import { listen } from "../base/listen.ts";
-import type { Settings } from "../base/settings.ts";
+import { listen } from "../config/listen.ts";
+import type { Settings } from "../config/settings.ts";
 import type { Role } from "../main.ts";
 
 export function refuseTakenPorts(settings: Settings, role: Role): void {

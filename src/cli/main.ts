@@ -1,5 +1,5 @@
 // The command line: finds the command, and turns every mistake into one line and exit code 2.
-import { SettingsError } from "../base/settings.ts";
+import { SettingsError } from "../config/settings.ts";
 import { nearestName } from "../base/nearest-name.ts";
 import { UsageError, type Command } from "./command.ts";
 import { takeRuntimeSettings } from "./self.ts";
@@ -70,9 +70,9 @@ async function main(words: readonly string[]): Promise<number> {
 export async function runCli(words: readonly string[]): Promise<number> {
   try {
     return await main(words);
-  } catch (fault) {
-    console.error(`gatehouse: ${fault instanceof Error ? fault.message : String(fault)}`);
-    return fault instanceof UsageError || fault instanceof SettingsError ? 2 : 1;
+  } catch (error) {
+    console.error(`gatehouse: ${error instanceof Error ? error.message : String(error)}`);
+    return error instanceof UsageError || error instanceof SettingsError ? 2 : 1;
   }
 }
 

@@ -1,7 +1,7 @@
 // An admin token for this command line, signed with the secret of the server that it is for.
 import { SignJWT } from "jose";
-import { findServerSecret } from "../base/server-secret.ts";
-import { readSettings } from "../base/settings.ts";
+import { findServerSecret } from "../config/server-secret.ts";
+import { readSettings } from "../config/settings.ts";
 import { UsageError } from "./command.ts";
 
 export function mintToken(secret: string, seconds: number, subject = "admin"): Promise<string> {

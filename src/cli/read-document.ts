@@ -12,9 +12,9 @@ export async function readDocument(file: string): Promise<ReadDocument> {
   const bytes = await readBytes(file);
   try {
     return { ok: true, document: parseYamlObject(bytes) };
-  } catch (fault) {
-    if (!(fault instanceof GatehouseError)) throw fault;
-    return { ok: false, faults: fault.details ?? [{ path: "", message: fault.message }] };
+  } catch (error) {
+    if (!(error instanceof GatehouseError)) throw error;
+    return { ok: false, faults: error.details ?? [{ path: "", message: error.message }] };
   }
 }
 

@@ -1,7 +1,7 @@
 // Runs a started gateway until a signal ends it, and drains it as the contract says.
-import type { Settings } from "../base/settings.ts";
+import type { Settings } from "../config/settings.ts";
 import type { Gatehouse } from "../main.ts";
-import type { Log } from "../telemetry/log.ts";
+import type { Log } from "../telemetry/log/log.ts";
 
 /** A terminal's Ctrl-C reaches the process twice through npm; what comes later than this is meant. */
 const SAME_SIGNAL_MS = 1000;

@@ -1,8 +1,8 @@
 // gatehouse serve: runs the gateway until a signal ends it.
-import { readSettings, type Settings } from "../base/settings.ts";
+import { readSettings, type Settings } from "../config/settings.ts";
 import type { Role } from "../main.ts";
-import { BatchedSink } from "../telemetry/batched-sink.ts";
-import { createLog, type Log } from "../telemetry/log.ts";
+import { BatchedSink } from "../telemetry/log/batched-sink.ts";
+import { createLog, type Log } from "../telemetry/log/log.ts";
 import { UsageError, type Command } from "./command.ts";
 import { refuseTakenPorts } from "./free-ports.ts";
 import { awaitSignal, runUntil } from "./run-until-signal.ts";

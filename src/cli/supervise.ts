@@ -1,8 +1,8 @@
 // Runs WORKERS processes that share the listeners: starts them, replaces the ones that crash, hands signals on.
 import type { Subprocess } from "bun";
-import type { Settings } from "../base/settings.ts";
+import type { Settings } from "../config/settings.ts";
 import type { Listening } from "../main.ts";
-import type { Log } from "../telemetry/log.ts";
+import type { Log } from "../telemetry/log/log.ts";
 import { selfCommand } from "./self.ts";
 import type { WorkerMessage } from "./worker-link.ts";
 import { awaitSignal, type ReceivedSignal } from "./run-until-signal.ts";

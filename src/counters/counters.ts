@@ -32,7 +32,7 @@ export interface Decision {
 }
 
 /** Who decides while Redis is away: this node's own log, or nobody, letting requests through or refusing them. */
-export type AwayPolicy = "local" | "open" | "closed";
+export type UnavailablePolicy = "local" | "open" | "closed";
 
 /** The same shape as a dependency in /readyz. `none`: nothing is shared, this process counts for itself. */
 export interface CountersState {
@@ -45,9 +45,9 @@ export interface Counters {
    * All limits at once, all or nothing: admitted when every limit has room, and then counted in each; a refused request
    * is counted nowhere. The keys of one call differ. Never throws and never rejects.
    */
-  admit(limits: readonly Limit[], policy: AwayPolicy): Decision | Promise<Decision>;
+  admit(limits: readonly Limit[], policy: UnavailablePolicy): Decision | Promise<Decision>;
   /** The decision that `admit` would come to now, word for word, with nothing counted. Never throws and never rejects. */
-  peek(limits: readonly Limit[], policy: AwayPolicy): Decision | Promise<Decision>;
+  peek(limits: readonly Limit[], policy: UnavailablePolicy): Decision | Promise<Decision>;
   /** Forgets what a key has counted. */
   clear(key: string): void | Promise<void>;
   readonly state: CountersState;

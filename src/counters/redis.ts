@@ -3,15 +3,15 @@
 import type { RedisClient } from "bun";
 import {
   decideUncounted,
-  type AwayPolicy,
+  type UnavailablePolicy,
   type Counters,
   type CountersState,
   type Decision,
   type Limit,
 } from "./counters.ts";
-import { KnownFull } from "./known-full.ts";
+import { ExhaustedLimits } from "./exhausted-limits.ts";
 import { MemoryCounters } from "./memory.ts";
-import { RedisAway, RedisLink } from "./redis-link.ts";
+import { RedisUnavailable, RedisConnection } from "./redis-connection.ts";
 import {
   ADMIT_SCRIPT,
   ADMIT_SHA,
@@ -42,16 +42,16 @@ const PROOF_WINDOW_MS = 1000;
  * too many for the rest of the window, never one too few.
  */
 export class RedisCounters implements Counters {
-  readonly #link: RedisLink;
+  readonly #link: RedisConnection;
   readonly #local: MemoryCounters;
   readonly #time: () => number;
-  readonly #knownFull = new KnownFull();
+  readonly #knownFull = new ExhaustedLimits();
   readonly #owedClears = new Set<string>();
 
   constructor(url: string, options: RedisOptions = {}) {
     this.#local = new MemoryCounters(options.maxKeys === undefined ? {} : { maxKeys: options.maxKeys });
     this.#time = options.time ?? (() => 0);
-    this.#link = new RedisLink({
+    this.#link = new RedisConnection({
       url,
       prove: (client) => this.#prove(client),
       silentMs: options.silentMs,
@@ -68,11 +68,11 @@ export class RedisCounters implements Counters {
     return this.#link.settled;
   }
 
-  admit(limits: readonly Limit[], policy: AwayPolicy): Decision | Promise<Decision> {
+  admit(limits: readonly Limit[], policy: UnavailablePolicy): Decision | Promise<Decision> {
     return this.#link.isUp ? this.#ask(limits, policy) : this.#decideAlone(limits, policy, true);
   }
 
-  async peek(limits: readonly Limit[], policy: AwayPolicy): Promise<Decision> {
+  async peek(limits: readonly Limit[], policy: UnavailablePolicy): Promise<Decision> {
     if (!this.#link.isUp) return this.#decideAlone(limits, policy, false);
     try {
       // By its text: it is asked so seldom that a script to be kept in Redis would only be in the way.
@@ -102,7 +102,7 @@ export class RedisCounters implements Counters {
     return Promise.resolve();
   }
 
-  async #ask(limits: readonly Limit[], policy: AwayPolicy): Promise<Decision> {
+  async #ask(limits: readonly Limit[], policy: UnavailablePolicy): Promise<Decision> {
     try {
       const words = scriptArguments(limits, this.#time());
       const decision = readReply(await this.#evaluate(words), limits);
@@ -127,7 +127,7 @@ export class RedisCounters implements Counters {
 
   /** Redis that answers but cannot count (read-only, out of memory, loading) is away too. */
   #lose(error: unknown): void {
-    if (!(error instanceof RedisAway)) this.#link.lose(`answers: ${(error as Error).message}`);
+    if (!(error instanceof RedisUnavailable)) this.#link.lose(`answers: ${(error as Error).message}`);
   }
 
   /** Keeps this node's own log going, so that it goes on from here when Redis is lost: nobody gets a second allowance. */
@@ -140,7 +140,7 @@ export class RedisCounters implements Counters {
       }
   }
 
-  #decideAlone(limits: readonly Limit[], policy: AwayPolicy, counts: boolean): Decision {
+  #decideAlone(limits: readonly Limit[], policy: UnavailablePolicy, counts: boolean): Decision {
     if (policy !== "local") return decideUncounted(limits, policy, Date.now());
     const known = limits.map((limit) => this.#knownFull.look(limit, performance.now()));
     const refused = known.some((state) => state !== null);

@@ -1,6 +1,6 @@
 // Owns the judgement that Redis is silent. A plain timer a request would mistake our own burst for that: ten thousand
 // queued commands, or a blocked event loop with the answers already in the socket, and exactness would be gone.
-import { REDIS_SILENT_MS } from "../base/settings.ts";
+import { REDIS_SILENT_MS } from "../config/settings.ts";
 
 /**
  * Silence is the time in which a command waits and NOTHING comes back on its connection. Four rules make it honest:

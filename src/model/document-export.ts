@@ -73,8 +73,8 @@ function nameOf(records: readonly { readonly id: string; readonly name: string }
 }
 
 /** Records that a document cannot tell apart. */
-export function exportFaults(gateways: readonly GatewayRecords[]): ErrorDetail[] {
-  const faults = twice(
+export function exportProblems(gateways: readonly GatewayRecords[]): ErrorDetail[] {
+  const problems = twice(
     "gateways",
     "gateways",
     gateways.map(({ gateway }) => [gateway.name, gateway.id]),
@@ -83,13 +83,13 @@ export function exportFaults(gateways: readonly GatewayRecords[]): ErrorDetail[]
     const place = `of gateway "${gateway.name}"`;
     const named = (records: readonly { name: string; id: string }[]) =>
       records.map(({ name, id }) => [name, id] as const);
-    faults.push(...twice("upstreams", `upstreams ${place}`, named(upstreams)));
-    faults.push(...twice("services", `services ${place}`, named(services)));
-    faults.push(...twice("api_keys", `API keys ${place}`, named(apiKeys)));
+    problems.push(...twice("upstreams", `upstreams ${place}`, named(upstreams)));
+    problems.push(...twice("services", `services ${place}`, named(services)));
+    problems.push(...twice("api_keys", `API keys ${place}`, named(apiKeys)));
     const byIdentity = Map.groupBy(rules, ruleIdentity);
     for (const [first, ...others] of byIdentity.values())
       if (first !== undefined && others.length > 0)
-        faults.push(
+        problems.push(
           alike(
             "rules",
             `rules ${place}`,
@@ -98,7 +98,7 @@ export function exportFaults(gateways: readonly GatewayRecords[]): ErrorDetail[]
           ),
         );
   }
-  return faults;
+  return problems;
 }
 
 function twice(

@@ -1,6 +1,6 @@
 // Names inside a document: what is called alike, what leads nowhere, and which rule a policy means.
 import { describe, expect, test } from "bun:test";
-import { linkFaults, policyFor, ruleLabel, rulesMeant } from "./document-links.ts";
+import { linkProblems, policyFor, ruleLabel, rulesMeant } from "./document-links.ts";
 import { documentSchema } from "./document.ts";
 import { validate } from "./validate.ts";
 
@@ -10,7 +10,7 @@ const whole = { upstreams: [upstream("u")], services: [{ name: "s", upstream: "u
 
 function faultsOf(...gateways: object[]): Record<string, string> {
   const document = validate(documentSchema, { gateways });
-  return Object.fromEntries(linkFaults(document).map(({ path, message }) => [path, message]));
+  return Object.fromEntries(linkProblems(document).map(({ path, message }) => [path, message]));
 }
 
 describe("linkFaults", () => {
@@ -29,7 +29,7 @@ describe("linkFaults", () => {
 
   test("says which names are given twice, and where", () => {
     const twice = <T>(item: T) => [item, item];
-    const faults = faultsOf(
+    const problems = faultsOf(
       { name: "a", subdomain: "x" },
       {
         name: "a",
@@ -44,7 +44,7 @@ describe("linkFaults", () => {
         api_keys: twice({ name: "k", key_sha256: "a".repeat(64) }),
       },
     );
-    expect(Object.keys(faults)).toEqual([
+    expect(Object.keys(problems)).toEqual([
       "gateways[1].name",
       "gateways[1].subdomain",
       "gateways[1].api_keys[1].key_sha256",
@@ -55,12 +55,12 @@ describe("linkFaults", () => {
       "gateways[1].rules[4].path",
       "gateways[1].api_keys[1].name",
     ]);
-    expect(faults["gateways[1].name"]).toContain("gateways[0].name");
-    expect(faults["gateways[1].rules[3].path"]).toContain("need names");
+    expect(problems["gateways[1].name"]).toContain("gateways[0].name");
+    expect(problems["gateways[1].rules[3].path"]).toContain("need names");
   });
 
   test("says what is not there, and what may have been meant", () => {
-    const faults = faultsOf({
+    const problems = faultsOf({
       name: "a",
       upstreams: [upstream("models")],
       services: [{ name: "chat", upstream: "modells" }],
@@ -70,12 +70,12 @@ describe("linkFaults", () => {
         { name: "l", policies: ["/a"], prefix: "gw_abc" },
       ],
     });
-    expect(faults["gateways[0].services[0].upstream"]).toContain('did you mean "models"?');
-    expect(faults["gateways[0].rules[0].service"]).toContain('no service "zzzzzzz"');
-    expect(faults["gateways[0].api_keys[0].policies[0]"]).toContain('no rule "/b"');
-    expect(faults["gateways[0].api_keys[1].policies[0]"]).toContain('give "POST /a" or "GET /a"');
-    expect(faults["gateways[0].api_keys[1].prefix"]).toContain("key_sha256");
-    expect(Object.keys(faults)).toHaveLength(5);
+    expect(problems["gateways[0].services[0].upstream"]).toContain('did you mean "models"?');
+    expect(problems["gateways[0].rules[0].service"]).toContain('no service "zzzzzzz"');
+    expect(problems["gateways[0].api_keys[0].policies[0]"]).toContain('no rule "/b"');
+    expect(problems["gateways[0].api_keys[1].policies[0]"]).toContain('give "POST /a" or "GET /a"');
+    expect(problems["gateways[0].api_keys[1].prefix"]).toContain("key_sha256");
+    expect(Object.keys(problems)).toHaveLength(5);
   });
 
   test("names of one gateway say nothing about another's", () => {

@@ -35,7 +35,7 @@ export function policyFor<T extends RuleIdentity>(rule: T, rules: readonly T[]):
 }
 
 /** Every name given twice and every reference that leads nowhere, each at its place. */
-export function linkFaults({ gateways }: ConfigurationDocument): ErrorDetail[] {
+export function linkProblems({ gateways }: ConfigurationDocument): ErrorDetail[] {
   const hashes = gateways.flatMap(({ api_keys = [] }, index) =>
     api_keys.map(
       ({ key_sha256 }, at) => [`gateways[${index}].api_keys[${at}].key_sha256`, key_sha256] as const,
@@ -58,7 +58,7 @@ function gatewayFaults(gateway: DocumentGateway, place: string): ErrorDetail[] {
     return [`${place}.rules[${index}].${field}`, ruleIdentity(rule)] as const;
   });
   const unnamed = (path: string) => path.endsWith(".path");
-  const faults = [
+  const problems = [
     ...named("upstreams", upstreams),
     ...named("services", services),
     ...twice(matched.filter(([path]) => !unnamed(path))),
@@ -70,7 +70,7 @@ function gatewayFaults(gateway: DocumentGateway, place: string): ErrorDetail[] {
   ];
   const look = (path: string, what: string, name: string, known: readonly { name: string }[]) => {
     const names = known.map((each) => each.name);
-    if (!names.includes(name)) faults.push({ path, message: missing(what, name, names) });
+    if (!names.includes(name)) problems.push({ path, message: missing(what, name, names) });
   };
   for (const [index, { upstream }] of services.entries())
     look(`${place}.services[${index}].upstream`, "upstream", upstream, upstreams);
@@ -79,19 +79,22 @@ function gatewayFaults(gateway: DocumentGateway, place: string): ErrorDetail[] {
   for (const [index, key] of api_keys.entries()) {
     if (key.prefix !== null && key.key_sha256 === null) {
       const message = "tells nothing without key_sha256; leave it out";
-      faults.push({ path: `${place}.api_keys[${index}].prefix`, message });
+      problems.push({ path: `${place}.api_keys[${index}].prefix`, message });
     }
     for (const [at, policy] of key.policies.entries()) {
       const path = `${place}.api_keys[${index}].policies[${at}]`;
       const meant = rulesMeant(rules, policy);
-      if (meant.length === 0) faults.push({ path, message: missing("rule", policy, rules.map(ruleLabel)) });
+      if (meant.length === 0) problems.push({ path, message: missing("rule", policy, rules.map(ruleLabel)) });
       // Rules that are called alike are a fault of their own.
       const labels = new Set(meant.map((rule) => `"${ruleLabel(rule)}"`));
       if (labels.size > 1)
-        faults.push({ path, message: `"${policy}" may be several rules; give ${[...labels].join(" or ")}` });
+        problems.push({
+          path,
+          message: `"${policy}" may be several rules; give ${[...labels].join(" or ")}`,
+        });
     }
   }
-  return faults;
+  return problems;
 }
 
 function missing(what: string, name: string, known: readonly string[]): string {

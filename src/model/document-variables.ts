@@ -40,9 +40,9 @@ export function resolveVariables(
   environment: Readonly<Record<string, string | undefined>>,
 ): { readonly document: unknown; readonly unset: UnsetVariable[]; readonly faults: ErrorDetail[] } {
   const unset: UnsetVariable[] = [];
-  const faults: ErrorDetail[] = [];
+  const problems: ErrorDetail[] = [];
   const resolved = mapTexts(document, (text, path) => {
-    const put = replaceMarks(text, path, faults, (name, fallback) => {
+    const put = replaceMarks(text, path, problems, (name, fallback) => {
       const value = environment[name] ?? "";
       if (value !== "") return value;
       unset.push({ path, name, hasDefault: fallback !== undefined });
@@ -51,7 +51,7 @@ export function resolveVariables(
     // As a whole: one variable may end with $ and the next begin with {.
     return escapeReferences(put);
   });
-  return { document: resolved, unset, faults };
+  return { document: resolved, unset, faults: problems };
 }
 
 /** For whoever has no environment to look into: defaults hold, and a reference without one is a fault. */
@@ -59,22 +59,22 @@ export function settleReferences(document: unknown): {
   readonly document: unknown;
   readonly faults: ErrorDetail[];
 } {
-  const faults: ErrorDetail[] = [];
+  const problems: ErrorDetail[] = [];
   const settled = mapTexts(document, (text, path) =>
-    replaceMarks(text, path, faults, (name, fallback) => {
+    replaceMarks(text, path, problems, (name, fallback) => {
       if (fallback !== undefined) return fallback;
       const message = `refers to \${${name}}, which gatehouse apply puts in; here the value itself is needed`;
-      faults.push({ path, message });
+      problems.push({ path, message });
       return "";
     }),
   );
-  return { document: settled, faults };
+  return { document: settled, faults: problems };
 }
 
 function replaceMarks(
   text: string,
   path: string,
-  faults: ErrorDetail[],
+  problems: ErrorDetail[],
   put: (name: string, fallback: string | undefined) => string,
 ): string {
   if (!text.includes("${")) return text;
@@ -83,7 +83,7 @@ function replaceMarks(
     const [, name, fallback] = (end === "}" ? REFERENCE.exec(inside) : null) ?? [];
     if (name !== undefined && fallback?.includes("${") !== true) return put(name, fallback);
     const message = `has "${mark.slice(0, 40)}", which is no reference like \${NAME} or \${NAME:-default}; a literal \${ is written $\${`;
-    faults.push({ path, message });
+    problems.push({ path, message });
     return "";
   });
 }

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { pricesSchema, type Price } from "./price.ts";
-import { PriceTable } from "./price-table.ts";
-import { BUILTIN_PRICES, BUILTIN_PRICES_DATE } from "./prices.ts";
+import { PriceTable } from "../usage/price-table.ts";
+import { BUILTIN_PRICES, BUILTIN_PRICES_DATE } from "../usage/builtin-prices.ts";
 
 const price = (model: string, input: number, output = 0): Price => ({
   model,

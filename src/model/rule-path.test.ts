@@ -1,7 +1,7 @@
 // Path patterns of rules: what is one, what is none, and that reserved prefixes are whole segments.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { pathPatternFault, RESERVED_PREFIXES, reservedPrefixOf } from "./rule-path.ts";
+import { pathPatternProblem, RESERVED_PREFIXES, reservedPrefixOf } from "./rule-path.ts";
 
 const segment = fc.stringMatching(/^[a-z0-9_~.-]{1,10}$/).filter((text) => text !== "." && text !== "..");
 
@@ -11,7 +11,7 @@ describe("pathPatternFault", () => {
       fc.property(fc.array(segment, { minLength: 1, maxLength: 6 }), fc.nat({ max: 3 }), (segments, form) => {
         const exact = `/x${segments.join("/")}`;
         const pattern = [exact, `${exact}/`, `${exact}/*`, `${exact}/{parameter}/end`][form]!;
-        expect(pathPatternFault(pattern)).toBeNull();
+        expect(pathPatternProblem(pattern)).toBeNull();
       }),
     );
   });
@@ -40,13 +40,13 @@ describe("pathPatternFault", () => {
     ["/{a-b}", "whole segment"],
     ["/{a}/{a}", "given twice"],
     ["/api/v1", "reserved prefix /api"],
-  ])("%p is refused: %s", (pattern, reason) => expect(pathPatternFault(pattern)).toContain(reason));
+  ])("%p is refused: %s", (pattern, reason) => expect(pathPatternProblem(pattern)).toContain(reason));
 
   test("whatever is given, the verdict is a sentence or null", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
-        const fault = pathPatternFault(text);
-        if (fault !== null) expect(fault).toMatch(/\S/);
+        const error = pathPatternProblem(text);
+        if (error !== null) expect(error).toMatch(/\S/);
         else expect(text).toMatch(/^\/[\x21-\x7e]*$/);
       }),
     );
@@ -58,7 +58,7 @@ describe("reservedPrefixOf", () => {
     fc.assert(
       fc.property(fc.constantFrom(...RESERVED_PREFIXES), fc.array(segment), (prefix, below) => {
         expect(reservedPrefixOf([prefix, ...below].join("/"))).toBe(prefix);
-        expect(pathPatternFault(`${prefix}/*`)).toContain(prefix);
+        expect(pathPatternProblem(`${prefix}/*`)).toContain(prefix);
       }),
     );
   });
@@ -68,7 +68,7 @@ describe("reservedPrefixOf", () => {
       fc.property(fc.constantFrom(...RESERVED_PREFIXES), segment, (prefix, more) => {
         expect(reservedPrefixOf(prefix + more)).toBeNull();
         expect(reservedPrefixOf(`/v1${prefix}`)).toBeNull();
-        expect(pathPatternFault(`/v1${prefix}`)).toBeNull();
+        expect(pathPatternProblem(`/v1${prefix}`)).toBeNull();
       }),
     );
   });

@@ -12,7 +12,7 @@ export function reservedPrefixOf(path: string): string | null {
 }
 
 /** Why a pattern cannot be used, or null. Exact `/v1/chat`, parameters `/teams/{team}/chat`, prefix `/v1/*`. */
-export function pathPatternFault(pattern: string): string | null {
+export function pathPatternProblem(pattern: string): string | null {
   if (!pattern.startsWith("/")) return 'must start with "/"';
   if (!/^[A-Za-z0-9\-._~!$&'()*+,;=:@/{}%]*$/.test(pattern)) {
     return "must be a URL path, without blanks, query or fragment; percent-encode other characters";

@@ -1,9 +1,9 @@
 // Rule: which requests go to which service.
 import { z } from "zod";
-import { OPENAI_FORMAT } from "../base/wire-format.ts";
+import { OPENAI_FORMAT } from "../formats/format-names.ts";
 import { headersField, idField, nameField, priorityField } from "./fields.ts";
 import type { ChildFields } from "./record.ts";
-import { pathPatternFault } from "./rule-path.ts";
+import { pathPatternProblem } from "./rule-path.ts";
 
 export const HTTP_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] as const;
 
@@ -11,8 +11,8 @@ const pathField = z
   .string()
   .max(2048, "must not be longer than 2048 characters")
   .superRefine((pattern, context) => {
-    const fault = pathPatternFault(pattern);
-    if (fault !== null) context.addIssue({ code: "custom", message: fault });
+    const error = pathPatternProblem(pattern);
+    if (error !== null) context.addIssue({ code: "custom", message: error });
   });
 
 const methodField = z

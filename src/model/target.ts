@@ -1,7 +1,7 @@
 // Target: one provider endpoint of an upstream, and the masking of its credential.
 import { z } from "zod";
 import { isForbiddenHost } from "../base/forbidden-address.ts";
-import { WIRE_FORMATS } from "../base/wire-format.ts";
+import { WIRE_FORMATS } from "../formats/format-names.ts";
 import {
   headerNameField,
   headerValueField,
@@ -15,8 +15,8 @@ const baseUrlField = z
   .string()
   .max(2048, "must not be longer than 2048 characters")
   .superRefine((text, context) => {
-    const fault = baseUrlFault(text);
-    if (fault !== null) context.addIssue({ code: "custom", message: fault });
+    const error = baseUrlFault(text);
+    if (error !== null) context.addIssue({ code: "custom", message: error });
   })
   .overwrite((text) => text.replace(/\/+$/, ""));
 

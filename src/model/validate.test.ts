@@ -34,7 +34,7 @@ describe("check", () => {
     kind: z.literal("only").optional(),
     free: z.record(z.string().regex(/^X-/, "must start with X-"), z.string()).optional(),
   });
-  const faults = (value: unknown) => {
+  const problems = (value: unknown) => {
     const result = check(schema, value);
     return result.ok ? [] : result.details.map(({ path, message }) => `${path}: ${message}`);
   };
@@ -55,13 +55,15 @@ describe("check", () => {
     [{ name: "x", kind: "other" }, 'kind: must be "only"'],
     [{ name: "x", free: { y: "1" } }, "free.y: must start with X-"],
     [{ name: "x", free: { "X-a": 1 } }, "free.X-a: must be a string, not a number"],
-  ])("%j", (value, fault) => expect(faults(value)).toEqual([fault]));
+  ])("%j", (value, error) => expect(problems(value)).toEqual([error]));
 
   test("names every fault, but never more than fifty", () => {
-    expect(faults({ list: [{ weight: 77 }], mode: 1 })).toHaveLength(3);
+    expect(problems({ list: [{ weight: 77 }], mode: 1 })).toHaveLength(3);
     const many = { name: "x", list: Array.from({ length: 500 }, () => ({ weight: "x" })) };
-    expect(faults(many)).toHaveLength(50);
-    expect(faults(Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`f${i}`, 1])))).toHaveLength(50);
+    expect(problems(many)).toHaveLength(50);
+    expect(problems(Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`f${i}`, 1])))).toHaveLength(
+      50,
+    );
   });
 
   test("gives the value with its defaults", () => {
@@ -94,9 +96,9 @@ describe("validate", () => {
       fc.property(body, (value) => {
         try {
           validate(schema, value);
-        } catch (fault) {
-          expect(fault).toBeInstanceOf(GatehouseError);
-          expect((fault as GatehouseError).details).not.toBeEmpty();
+        } catch (error) {
+          expect(error).toBeInstanceOf(GatehouseError);
+          expect((error as GatehouseError).details).not.toBeEmpty();
         }
       }),
     );

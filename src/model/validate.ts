@@ -24,7 +24,7 @@ export function check<T>(schema: z.ZodType<T>, value: unknown): Validated<T> {
 }
 
 /** Only the fields that the schema does not know: for a patch, whose other fields are judged once it is merged. */
-export function refuseUnknownFields(schema: z.ZodType, value: unknown): void {
+export function rejectUnknownFields(schema: z.ZodType, value: unknown): void {
   const issues =
     schema.safeParse(value).error?.issues.filter((issue) => issue.code === "unrecognized_keys") ?? [];
   const details = issues.slice(0, MAX_DETAILS).flatMap((issue) => describeIssue(schema, issue));

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLog } from "../telemetry/log.ts";
+import { createLog } from "../telemetry/log/log.ts";
 import { CustomPlugins } from "./custom-plugins.ts";
 import { PluginRegistry } from "./registry.ts";
 

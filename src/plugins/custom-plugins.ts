@@ -4,10 +4,10 @@ import { existsSync, readdirSync, statSync, watch, type FSWatcher } from "node:f
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, parse } from "node:path";
-import { within } from "../base/within.ts";
+import { withTimeout } from "../base/with-timeout.ts";
 import { PLUGIN_NAME, PLUGIN_STAGES } from "../model/plugin-stage.ts";
 import * as sdk from "../sdk/index.ts";
-import type { Log } from "../telemetry/log.ts";
+import type { Log } from "../telemetry/log/log.ts";
 import type { PluginRegistry } from "./registry.ts";
 
 const SETTLE_MS = 100;
@@ -70,8 +70,8 @@ export class CustomPlugins {
       clearTimeout(this.#settling);
       this.#settling = setTimeout(() => void this.scan(), SETTLE_MS);
     });
-    this.#watcher.on("error", (fault) =>
-      this.#log.warn({ err: fault }, "custom plugins are no longer watched"),
+    this.#watcher.on("error", (error) =>
+      this.#log.warn({ err: error }, "custom plugins are no longer watched"),
     );
   }
 
@@ -79,7 +79,7 @@ export class CustomPlugins {
   scan(): Promise<void> {
     this.#scanning = this.#scanning
       .then(() => this.#scanNow())
-      .catch((fault: unknown) => this.#log.warn({ err: fault }, "PLUGINS_DIR could not be read"));
+      .catch((error: unknown) => this.#log.warn({ err: error }, "PLUGINS_DIR could not be read"));
     return this.#scanning;
   }
 
@@ -112,10 +112,10 @@ export class CustomPlugins {
       if (before !== null && before !== definition.name) this.#remove(before);
       this.#log.info({ plugin: definition.name, file: entry }, "a custom plugin is loaded");
       this.#onChange(definition.name);
-    } catch (fault) {
+    } catch (error) {
       this.#loaded.set(entry, { name: before, version });
       const rest = before === null ? "it is left out" : `the one before it stays: ${before}`;
-      const reason = fault instanceof Error ? fault.message : String(fault);
+      const reason = error instanceof Error ? error.message : String(error);
       this.#log.error({ file: entry, reason }, `a custom plugin could not be loaded; ${rest}`);
     }
   }
@@ -181,7 +181,11 @@ async function importFresh(file: string): Promise<unknown> {
     await writeFile(bundle, await output.text());
     // A module that awaits what never comes must not keep the gateway from starting.
     const late = () => new Error(`it took longer than ${LOAD_DEADLINE_MS} ms to load`);
-    const module = await within(LOAD_DEADLINE_MS, import(bundle) as Promise<{ default?: unknown }>, late);
+    const module = await withTimeout(
+      LOAD_DEADLINE_MS,
+      import(bundle) as Promise<{ default?: unknown }>,
+      late,
+    );
     return module.default;
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 // What one attempt tells the balancer, and that it tells it exactly once.
 import type { BalancePlan } from "../balance/balance-plan.ts";
-import type { AttemptFacts } from "../telemetry/request-facts.ts";
+import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 
 export type Verdict = "succeeded" | "failed" | "neutral";
 

@@ -4,12 +4,12 @@ import { hashText } from "../balance/text-hash.ts";
 import { GatehouseError } from "../base/errors.ts";
 import type { Candidates, CompiledTarget, CompiledUpstream } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
-import type { ObservedRule } from "../telemetry/observed-route.ts";
-import { UpstreamFault } from "../upstream/upstream-fault.ts";
-import type { Answer } from "./answer.ts";
+import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
+import { UpstreamError } from "../upstream/upstream-error.ts";
+import type { TargetResponse } from "./target-response.ts";
 import type { ClientCredentials } from "./client-credential.ts";
 import type { Exchange } from "./exchange.ts";
-import { FAILOVER, Inquiry } from "./inquiry.ts";
+import { FAILOVER, UpstreamAttempt } from "./upstream-attempt.ts";
 
 export interface AttemptParts {
   readonly clientCredentials: ClientCredentials;
@@ -22,7 +22,7 @@ export async function attempt(
   rule: CompiledRule,
   observed: ObservedRule,
   parts: AttemptParts,
-): Promise<Answer> {
+): Promise<TargetResponse> {
   const { upstream } = rule;
   const { plan, targets } = upstream;
   const { first, then } = candidatesFor(exchange, upstream);
@@ -30,13 +30,13 @@ export async function attempt(
   let now = performance.now();
   plan.retries.recordRequest(now);
   const tried: number[] = [];
-  let lastAnswer: Answer | null = null;
-  let lastFault: Error | null = null;
+  let lastAnswer: TargetResponse | null = null;
+  let lastError: Error | null = null;
   let isSecondTry = false;
   let index = plan.pick(first, then, null, clientHash, now);
   while (index >= 0) {
     const inquiry = beginInquiry(exchange, rule, targets[index] as CompiledTarget, observed, parts, now);
-    let result: Answer | Error;
+    let result: TargetResponse | Error;
     if (inquiry instanceof Error) result = inquiry;
     else {
       try {
@@ -47,7 +47,7 @@ export async function attempt(
         result = inquiry.failed(cause);
       }
     }
-    if (result instanceof Error) lastFault = result;
+    if (result instanceof Error) lastError = result;
     else {
       lastAnswer?.reader?.cancel();
       lastAnswer = result;
@@ -66,9 +66,9 @@ export async function attempt(
     if (!(result instanceof GatehouseError) && !plan.retries.tryRetry(now)) break;
   }
   // When all fail the client gets the last answer that a provider gave, as it was.
-  if (lastAnswer !== null && !exchange.hasClientLeft) return lastAnswer;
+  if (lastAnswer !== null && !exchange.isClientDisconnected) return lastAnswer;
   lastAnswer?.reader?.cancel();
-  throw lastFault ?? noHealthyTarget(plan.retryAfterMs(first, then, performance.now()));
+  throw lastError ?? noHealthyTarget(plan.retryAfterMs(first, then, performance.now()));
 }
 
 /** Whom this request may go to. */
@@ -91,18 +91,18 @@ function beginInquiry(
   observed: ObservedRule,
   { clientCredentials }: AttemptParts,
   now: number,
-): Inquiry | GatehouseError {
+): UpstreamAttempt | GatehouseError {
   try {
-    return new Inquiry(exchange, rule, target, observed, clientCredentials, now);
-  } catch (fault) {
-    if (fault instanceof GatehouseError && fault.code === "untranslatable") return fault;
-    throw fault;
+    return new UpstreamAttempt(exchange, rule, target, observed, clientCredentials, now);
+  } catch (error) {
+    if (error instanceof GatehouseError && error.code === "untranslatable") return error;
+    throw error;
   }
 }
 
 /** Refused, or broken off before the answer was there: worth one more try at the same target. */
-function isBroken(result: Answer | Error): boolean {
-  return result instanceof UpstreamFault && (result.kind === "unreachable" || result.kind === "broken");
+function isBroken(result: TargetResponse | Error): boolean {
+  return result instanceof UpstreamError && (result.kind === "unreachable" || result.kind === "broken");
 }
 
 export function noHealthyTarget(retryAfterMs: number): GatehouseError {

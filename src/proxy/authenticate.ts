@@ -5,14 +5,14 @@ import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 
 export function authenticate(key: CompiledApiKey | null, rule: CompiledRule, alwaysRequired: boolean): void {
   if (key === null) {
-    if (asksForKey(rule, alwaysRequired)) throw keyRequired();
+    if (requiresKey(rule, alwaysRequired)) throw keyRequired();
     return;
   }
   if (!mayUse(key, rule))
     throw new GatehouseError("rule_not_allowed", "This API key is not valid for this rule.");
 }
 
-export function asksForKey(rule: CompiledRule, alwaysRequired: boolean): boolean {
+export function requiresKey(rule: CompiledRule, alwaysRequired: boolean): boolean {
   return alwaysRequired || rule.requireApiKey;
 }
 

@@ -1,6 +1,6 @@
 // Hands the bodies of a request to the request log, for gateways that ask for it. All others pay one comparison.
-import { BodyCapture } from "../telemetry/body-capture.ts";
-import type { Answer } from "./answer.ts";
+import { BodyCapture } from "../telemetry/requests/body-capture.ts";
+import type { TargetResponse } from "./target-response.ts";
 import type { Exchange } from "./exchange.ts";
 import { CREDENTIAL_HEADERS } from "./header-filter.ts";
 
@@ -12,13 +12,13 @@ export function beginCapture(exchange: Exchange): void {
 }
 
 /** A provider's answer is taken as it passes; here only what must be known of it. */
-export function captureHead(bodies: BodyCapture, { target, response, isDecoded }: Answer): void {
+export function captureHead(bodies: BodyCapture, { target, response, isDecoded }: TargetResponse): void {
   for (const [, value] of target.headers) hide(bodies, value);
   bodies.responseEncoding = isDecoded ? null : response.headers.get("content-encoding");
 }
 
 /** An answer of the gateway's own. */
-export async function captureAnswer(
+export async function captureResponse(
   bodies: BodyCapture,
   { body }: Exchange,
   response: Response,

@@ -2,19 +2,19 @@
 import { GatehouseError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { spliceTopLevelString } from "../base/json-splice.ts";
-import { ANTHROPIC_FORMAT, OPENAI_FORMAT } from "../base/wire-format.ts";
-import { isAnthropicBody } from "../providers/anthropic-body.ts";
-import { translateChatRequest } from "../providers/openai-chat-to-anthropic-messages.ts";
-import { isChatPath } from "../providers/registry.ts";
-import { TranslationError } from "../providers/translation-error.ts";
+import { ANTHROPIC_FORMAT, OPENAI_FORMAT } from "../formats/format-names.ts";
+import { isAnthropicBody } from "../formats/anthropic-body.ts";
+import { translateChatRequest } from "../formats/translate/openai-chat-to-anthropic-messages.ts";
+import { isChatPath } from "../formats/providers.ts";
+import { TranslationError } from "../formats/translate/translation-error.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { OutgoingRequest } from "../upstream/outgoing-request.ts";
-import { DEFAULT_VERSION, VERSION_HEADER } from "../wire/anthropic-messages.ts";
+import { DEFAULT_VERSION, VERSION_HEADER } from "../formats/anthropic-messages.ts";
 import type { ClientCredentials } from "./client-credential.ts";
 import type { Exchange } from "./exchange.ts";
 import { forwardedHeaders } from "./header-filter.ts";
-import { lacksUsageOption, withUsageOption } from "./usage-option.ts";
+import { lacksUsageOption, withUsageOption } from "../usage/usage-option.ts";
 
 export interface EncodedRequest extends OutgoingRequest {
   readonly headers: Record<string, string>;
@@ -127,9 +127,9 @@ export function modelFor(
 function translate(body: Parameters<typeof translateChatRequest>[0]): string {
   try {
     return JSON.stringify(translateChatRequest(body));
-  } catch (fault) {
-    if (!(fault instanceof TranslationError)) throw fault;
-    const details = [{ path: fault.path, message: fault.message }];
-    throw new GatehouseError("untranslatable", fault.message, { details });
+  } catch (error) {
+    if (!(error instanceof TranslationError)) throw error;
+    const details = [{ path: error.path, message: error.message }];
+    throw new GatehouseError("untranslatable", error.message, { details });
   }
 }

@@ -2,20 +2,20 @@
 // that all exchanges have one shape; each step fills in what it learned.
 import type { Server } from "bun";
 import type { JsonObject } from "../base/json.ts";
-import { KEPT_ALIVE_SECONDS } from "../base/keep-alive.ts";
-import type { RequestTarget } from "../base/request-target.ts";
+import { KEPT_ALIVE_SECONDS } from "../http/keep-alive.ts";
+import type { RequestTarget } from "../http/request-target.ts";
 import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
-import type { IncomingAnswer } from "../upstream/incoming-answer.ts";
-import type { BodyCapture } from "../telemetry/body-capture.ts";
-import type { PluginRun } from "../telemetry/observed-plugin.ts";
-import type { ObservedRule } from "../telemetry/observed-route.ts";
-import type { AttemptFacts } from "../telemetry/request-facts.ts";
-import type { RequestTrace } from "../telemetry/request-trace.ts";
-import { UpstreamFault } from "../upstream/upstream-fault.ts";
-import type { Answer } from "./answer.ts";
-import type { Usage } from "./usage.ts";
+import type { UpstreamResponse } from "../upstream/upstream-response.ts";
+import type { BodyCapture } from "../telemetry/requests/body-capture.ts";
+import type { PluginRun } from "../telemetry/metrics/observed-plugin.ts";
+import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
+import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
+import type { RequestTrace } from "../telemetry/traces/request-trace.ts";
+import { UpstreamError } from "../upstream/upstream-error.ts";
+import type { TargetResponse } from "./target-response.ts";
+import type { Usage } from "../usage/usage.ts";
 
 /** How the answer ended, as the access line tells it. */
 export type Outcome = "complete" | "incomplete" | "client_left" | "failed";
@@ -51,7 +51,7 @@ export class Exchange {
   json: JsonObject | null = null;
   /** What the client asked for. */
   model: string | null = null;
-  asksForStream = false;
+  wantsStream = false;
 
   /** What goes to the provider; the client's own unless a plugin changed it. Null headers: nobody has looked yet. */
   sentPath: string;
@@ -63,7 +63,7 @@ export class Exchange {
 
   attempts = 0;
   /** The one that goes to the client. */
-  answer: Answer | null = null;
+  response: TargetResponse | null = null;
   /** Tokens that the provider told of, once its answer has ended. */
   usage: Usage | null = null;
   /** US dollars, where the price is known. */
@@ -82,11 +82,11 @@ export class Exchange {
   trace: RequestTrace | null = null;
 
   /** The attempt under way, or the last one. */
-  #attempt: IncomingAnswer | null = null;
+  #attempt: UpstreamResponse | null = null;
   #totalTimer: Timer | null = null;
   /** The client has left or the total time is up: nothing more is tried. */
   isOver = false;
-  hasClientLeft = false;
+  isClientDisconnected = false;
   finished = false;
 
   constructor(
@@ -121,12 +121,12 @@ export class Exchange {
   }
 
   /** No attempt will need it again: an answer may take minutes to pass, and prompts are large. */
-  letGoOfBody(): void {
+  releaseBody(): void {
     this.body = this.bodyText = this.json = null;
   }
 
   /** A header for the client's answer, whoever gives it. */
-  setAnswerHeader(name: string, value: string): void {
+  setResponseHeader(name: string, value: string): void {
     const given = (this.#answerHeaders ??= []);
     let at = 0;
     while (at < given.length && given[at] !== name) at += 2;
@@ -134,7 +134,7 @@ export class Exchange {
     given[at + 1] = value;
   }
 
-  addAnswerHeaders(headers: Headers): void {
+  addResponseHeaders(headers: Headers): void {
     const given = this.#answerHeaders;
     if (given === null) return;
     for (let at = 0; at < given.length; at += 2) headers.set(given[at] as string, given[at + 1] as string);
@@ -148,13 +148,13 @@ export class Exchange {
     return own;
   }
 
-  beginAttempt(attempt: IncomingAnswer): void {
+  beginAttempt(attempt: UpstreamResponse): void {
     this.attempts++;
     this.replaceAttempt(attempt);
   }
 
   /** The same attempt once more, for a reason that is none of the provider's health. */
-  replaceAttempt(attempt: IncomingAnswer): void {
+  replaceAttempt(attempt: UpstreamResponse): void {
     this.#attempt = attempt;
     if (this.isOver) attempt.cancel();
   }
@@ -164,10 +164,10 @@ export class Exchange {
     const { promise, reject } = Promise.withResolvers<never>();
     promise.catch(() => undefined);
     this.#totalTimer = setTimeout(() => {
-      const fault = new UpstreamFault("total_timeout");
+      const error = new UpstreamError("total_timeout");
       this.isOver = true;
-      this.#attempt?.abort(fault);
-      reject(fault);
+      this.#attempt?.abort(error);
+      reject(error);
     }, milliseconds);
     return promise;
   }
@@ -175,7 +175,7 @@ export class Exchange {
   /** The request's signal tells that the client has left. */
   handleEvent(): void {
     this.isOver = true;
-    this.hasClientLeft = true;
+    this.isClientDisconnected = true;
     this.#attempt?.cancel();
   }
 

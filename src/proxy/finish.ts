@@ -1,19 +1,19 @@
 // The end of every request, exactly once: the use of its key, what is remembered of it, and the plugins that look back.
-import { cutText } from "../telemetry/cut-text.ts";
+import { truncateText } from "../telemetry/truncate-text.ts";
 import type { Observation } from "../telemetry/observation.ts";
-import type { ObservedRule } from "../telemetry/observed-route.ts";
-import type { AttemptFacts, RequestFacts } from "../telemetry/request-facts.ts";
-import type { RequestSeries } from "../telemetry/request-series.ts";
+import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
+import type { AttemptFacts, RequestFacts } from "../telemetry/requests/request-facts.ts";
+import type { RequestSeries } from "../telemetry/metrics/request-series.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
-import type { InFlight } from "./in-flight.ts";
-import type { UsageTotals } from "../snapshot/usage-totals.ts";
+import type { ConcurrencyLimit } from "./concurrency-limit.ts";
+import type { UsageTotals } from "../usage/usage-totals.ts";
 import { runPostResponse, type PluginParts } from "./run-plugins.ts";
-import { recordUsage } from "./usage-record.ts";
+import { recordUsage } from "./record-usage.ts";
 
 export interface FinishParts extends PluginParts {
   readonly observation: Observation;
   readonly recordKeyUse: (apiKeyId: string) => void;
-  readonly inFlight: InFlight;
+  readonly inFlight: ConcurrencyLimit;
   readonly usageTotals: UsageTotals;
 }
 
@@ -37,7 +37,7 @@ function factsOf(
   status: number,
   { routes }: Observation,
 ): RequestFacts {
-  const { apiKey, gateway, answer, usage, observed, attemptFacts } = exchange;
+  const { apiKey, gateway, response: answer, usage, observed, attemptFacts } = exchange;
   const answeredBy = answer?.report.facts ?? null;
   const endedAt = performance.now();
   closeAttempts(attemptFacts, answeredBy, outcome, endedAt);
@@ -47,7 +47,7 @@ function factsOf(
     requestId: exchange.requestId,
     revision: exchange.snapshot.revision,
     method: exchange.method,
-    path: cutText(exchange.path),
+    path: truncateText(exchange.path),
     gatewayId: gateway?.id ?? null,
     gatewayName,
     gateway: observedGateway,
@@ -57,8 +57,8 @@ function factsOf(
     status,
     outcome,
     errorCode: exchange.errorCode,
-    requestedModel: cutText(exchange.model),
-    isStream: exchange.asksForStream || answer?.isStream === true,
+    requestedModel: truncateText(exchange.model),
+    isStream: exchange.wantsStream || answer?.isStream === true,
     attempts: attemptFacts,
     answeredBy,
     tokens:

@@ -3,29 +3,29 @@ import type { Server } from "bun";
 import type { BlockList } from "node:net";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
-import type { RequestTarget } from "../base/request-target.ts";
-import type { CurrentConfiguration } from "../snapshot/current.ts";
-import type { UsageTotals } from "../snapshot/usage-totals.ts";
-import type { Log } from "../telemetry/log.ts";
-import { UpstreamFault } from "../upstream/upstream-fault.ts";
+import type { RequestTarget } from "../http/request-target.ts";
+import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
+import type { UsageTotals } from "../usage/usage-totals.ts";
+import type { Log } from "../telemetry/log/log.ts";
+import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { Observation } from "../telemetry/observation.ts";
 import { attempt } from "./attempt.ts";
 import { authenticate } from "./authenticate.ts";
 import { createClientAddress } from "./client-address.ts";
-import { beginCapture, captureAnswer, captureHead } from "./capture-bodies.ts";
+import { beginCapture, captureResponse, captureHead } from "./capture-bodies.ts";
 import { createClientCredentials } from "./client-credential.ts";
 import { Exchange } from "./exchange.ts";
 import { CLIENT_LEFT_STATUS, fail } from "./fail.ts";
 import { finish } from "./finish.ts";
-import type { InFlight } from "./in-flight.ts";
-import { answersModels, listModels } from "./list-models.ts";
+import type { ConcurrencyLimit } from "./concurrency-limit.ts";
+import { isModelListRequest, listModels } from "./list-models.ts";
 import { matchRule } from "./match-rule.ts";
 import { nextTurn } from "./next-turn.ts";
 import { observeRule } from "./observe-rule.ts";
 import { beginRequestBody, bodyNeedsOf, takeRequestBody } from "./read-body.ts";
 import { relay } from "./relay.ts";
 import { runPreRequest } from "./run-plugins.ts";
-import { refuseDoubtfulHost, resolveGateway } from "./resolve-gateway.ts";
+import { rejectInvalidHost, resolveGateway } from "./resolve-gateway.ts";
 
 export interface DataPlaneParts {
   readonly current: CurrentConfiguration;
@@ -36,7 +36,7 @@ export interface DataPlaneParts {
   readonly maxBodyBytes: number;
   readonly trustedProxies: BlockList;
   readonly recordKeyUse: (apiKeyId: string) => void;
-  readonly inFlight: InFlight;
+  readonly inFlight: ConcurrencyLimit;
   readonly isDraining: () => boolean;
   readonly observation: Observation;
   readonly usageTotals: UsageTotals;
@@ -92,13 +92,13 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
   async function walk(exchange: Exchange): Promise<Response> {
     try {
       const { request, snapshot } = exchange;
-      refuseDoubtfulHost(request.headers.get("host"));
+      rejectInvalidHost(request.headers.get("host"));
       if (snapshot.revision < 0)
         throw new GatehouseError("not_ready", "The configuration is not loaded yet.");
       const named = resolveGateway(exchange, parts.baseDomain);
       // A request that comes to no rule is still one of this gateway's.
       exchange.gateway = named;
-      if (answersModels(exchange, named)) {
+      if (isModelListRequest(exchange, named)) {
         const response = listModels(exchange, named, parts.requireApiKey);
         finish(exchange, "complete", response.status, stepParts);
         return response;
@@ -123,7 +123,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
         await (totalIsUp === null ? body : Promise.race([body, totalIsUp]));
         await nextTurn();
       }
-      if (exchange.hasClientLeft) throw new UpstreamFault("client_left");
+      if (exchange.isClientDisconnected) throw new UpstreamError("client_left");
       const body = arriving?.bytes ?? null;
       if (body !== null) takeRequestBody(exchange, body, bodyNeedsOf(gateway, rule));
       exchange.bodyMs = performance.now() - exchange.startedAt;
@@ -132,30 +132,30 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
         const ran = runPreRequest(exchange, chain, stepParts);
         const answered = ran instanceof Promise ? await ran : ran;
         if (answered !== null) {
-          if (exchange.bodies !== null) await captureAnswer(exchange.bodies, exchange, answered);
+          if (exchange.bodies !== null) await captureResponse(exchange.bodies, exchange, answered);
           finish(exchange, "complete", answered.status, stepParts);
           return answered;
         }
         // A plugin may have taken its time; nobody is asked for a client that has left, or whose time is up.
         if (exchange.isOver)
-          throw new UpstreamFault(exchange.hasClientLeft ? "client_left" : "total_timeout");
+          throw new UpstreamError(exchange.isClientDisconnected ? "client_left" : "total_timeout");
       }
       const answer = await attempt(exchange, rule, observed, stepParts);
       if (exchange.bodies !== null) captureHead(exchange.bodies, answer);
       const relayed = relay(exchange, answer, stepParts);
       return relayed instanceof Promise ? await relayed : relayed;
-    } catch (fault) {
-      return answerFault(exchange, fault);
+    } catch (error) {
+      return answerFault(exchange, error);
     }
   }
 
   /** Whatever went wrong on the way ends here. */
-  async function answerFault(exchange: Exchange, fault: unknown): Promise<Response> {
+  async function answerFault(exchange: Exchange, error: unknown): Promise<Response> {
     const hasLeft = exchange.request.signal.aborted;
     const response = hasLeft
       ? new Response(null, { status: CLIENT_LEFT_STATUS })
-      : fail(fault, exchange, log);
-    if (exchange.bodies !== null) await captureAnswer(exchange.bodies, exchange, response);
+      : fail(error, exchange, log);
+    if (exchange.bodies !== null) await captureResponse(exchange.bodies, exchange, response);
     finish(exchange, hasLeft ? "client_left" : "failed", response.status, stepParts);
     return response;
   }

@@ -1,5 +1,5 @@
 // Which headers pass through, in both directions.
-import type { AnswerHeaders } from "../upstream/answer-head.ts";
+import type { ResponseHeaders } from "../upstream/response-headers.ts";
 
 /** RFC 9110, section 7.6.1, and their relatives: they speak of one connection only. */
 const HOP_BY_HOP = [
@@ -81,7 +81,7 @@ export interface StillTrue {
 }
 
 /** The headers of a provider's answer that go to the client; its own request id goes under another name. */
-export function answeredHeaders(headers: AnswerHeaders, { length, encoding }: StillTrue): Headers {
+export function answeredHeaders(headers: ResponseHeaders, { length, encoding }: StillTrue): Headers {
   const named = connectionNames(headers);
   const answered = new Headers();
   const { names, values } = headers;

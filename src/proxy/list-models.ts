@@ -8,13 +8,13 @@ import { matchRule } from "./match-rule.ts";
 const MODELS_PATH = "/v1/models";
 
 /** Whether the request is for the list: no rule of the gateway, or of all where none is named, claims it. */
-export function answersModels(exchange: Exchange, named: CompiledGateway | null): boolean {
+export function isModelListRequest(exchange: Exchange, named: CompiledGateway | null): boolean {
   if (exchange.path !== MODELS_PATH || exchange.method !== "GET") return false;
   try {
     matchRule(exchange, named);
     return false;
-  } catch (fault) {
-    return !(fault instanceof GatehouseError) || fault.code !== "ambiguous_gateway";
+  } catch (error) {
+    return !(error instanceof GatehouseError) || error.code !== "ambiguous_gateway";
   }
 }
 

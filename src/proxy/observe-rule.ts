@@ -1,10 +1,15 @@
 // What telemetry keeps of a rule: found by the compiled rule, and made from its names the first time.
-import { semanticNameOf } from "../providers/semantic-name.ts";
+import { semanticNameOf } from "../formats/semantic-name.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Observation } from "../telemetry/observation.ts";
-import type { ObservedRoutes, ObservedRule, RouteNames, TargetNames } from "../telemetry/observed-route.ts";
+import type {
+  ObservedRoutes,
+  ObservedRule,
+  RouteNames,
+  TargetNames,
+} from "../telemetry/metrics/observed-route.ts";
 
 export function observeRule(
   { routes }: Observation,

@@ -8,11 +8,11 @@ import type {
   ReadonlyHeaders,
   RequestContext,
 } from "../sdk/index.ts";
-import type { PluginRun } from "../telemetry/observed-plugin.ts";
-import type { Answer } from "./answer.ts";
+import type { PluginRun } from "../telemetry/metrics/observed-plugin.ts";
+import type { TargetResponse } from "./target-response.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 import { forwardedHeaders } from "./header-filter.ts";
-import { checkName, checkValue, pluginResponse } from "./plugin-answer.ts";
+import { checkName, checkValue, pluginResponse } from "./plugin-response.ts";
 import { setBody } from "./read-body.ts";
 
 /** What a plugin context needs besides the Exchange. */
@@ -144,15 +144,15 @@ export class ExchangeRequestContext extends ExchangeContext implements RequestCo
     try {
       setBody(this.#exchange, bytes);
       this.#run.verdict = "changed";
-    } catch (fault) {
+    } catch (error) {
       // What cannot be sent must not stay: the request may go on without this plugin.
       if (before !== null) setBody(this.#exchange, before);
-      throw fault;
+      throw error;
     }
   }
   setAnswerHeader(name: string, value: string): void {
     checkName(name);
-    this.#exchange.setAnswerHeader(name, checkValue(value));
+    this.#exchange.setResponseHeader(name, checkValue(value));
   }
   answer(answer: PluginAnswer): void {
     if (!Number.isInteger(answer.status) || answer.status < 200 || answer.status > 599) {
@@ -166,10 +166,10 @@ export class ExchangeRequestContext extends ExchangeContext implements RequestCo
   }
 }
 
-export class ExchangeAnswerContext extends ExchangeContext implements AnswerContext {
+export class ExchangeResponseContext extends ExchangeContext implements AnswerContext {
   #status: number;
   readonly #run: PluginRun;
-  readonly #answer: Answer;
+  readonly #answer: TargetResponse;
   readonly #headers: Headers;
 
   constructor(
@@ -177,7 +177,7 @@ export class ExchangeAnswerContext extends ExchangeContext implements AnswerCont
     notesKey: string,
     run: PluginRun,
     parts: ContextParts,
-    answer: Answer,
+    answer: TargetResponse,
     status: number,
     headers: Headers,
   ) {
@@ -224,14 +224,14 @@ export class ExchangeBodyContext extends ExchangeContext implements BodyContext 
   readonly isLast: boolean;
   readonly status: number;
   readonly #run: PluginRun;
-  readonly #answer: Answer;
+  readonly #answer: TargetResponse;
 
   constructor(
     exchange: Exchange,
     notesKey: string,
     run: PluginRun,
     parts: ContextParts,
-    answer: Answer,
+    answer: TargetResponse,
     status: number,
     chunk: Uint8Array,
     isLast: boolean,
@@ -295,10 +295,10 @@ export class ExchangeEndContext extends ExchangeContext implements EndContext {
     return this.#clientAddress;
   }
   get provider(): string | null {
-    return this.#exchange.answer?.target.provider ?? null;
+    return this.#exchange.response?.target.provider ?? null;
   }
   get model(): string | null {
-    return this.#exchange.answer?.model ?? null;
+    return this.#exchange.response?.model ?? null;
   }
   get attempts(): number {
     return this.#exchange.attempts;
@@ -307,7 +307,7 @@ export class ExchangeEndContext extends ExchangeContext implements EndContext {
     return this.#exchange.usage;
   }
   get firstByteMs(): number | null {
-    return this.#exchange.answer?.firstByteMs ?? null;
+    return this.#exchange.response?.firstByteMs ?? null;
   }
 }
 

@@ -1,7 +1,7 @@
 // The request's body: read whole and bounded, parsed where it says it is JSON, and otherwise left alone.
 import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
-import { beginBody, type ArrivingBody } from "../base/read-body.ts";
+import { beginBody, type ArrivingBody } from "../http/read-body.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Exchange } from "./exchange.ts";
@@ -59,7 +59,7 @@ export function setBody(exchange: Exchange, body: Uint8Array): void {
   exchange.bodyText = null;
   exchange.json = null;
   exchange.model = null;
-  exchange.asksForStream = false;
+  exchange.wantsStream = false;
   if (!exchange.isJson) return;
   let value: unknown;
   try {
@@ -70,7 +70,7 @@ export function setBody(exchange: Exchange, body: Uint8Array): void {
   }
   if (!isJsonObject(value)) return;
   exchange.json = value;
-  exchange.asksForStream = value["stream"] === true;
+  exchange.wantsStream = value["stream"] === true;
   const { model } = value;
   if (typeof model === "string" && model !== "") exchange.model = model;
 }

@@ -1,12 +1,12 @@
 // An answer on its way to a client over real sockets: all of it comes, at the client's pace, and one that takes nothing
 // is given up.
 import { afterAll, beforeEach, expect, test } from "bun:test";
-import { connectRaw, type RawClient } from "../../test/fake-provider/raw-client.ts";
+import { connectRaw, type RawClient } from "../../test/support/raw-client.ts";
 import { waitFor } from "../../test/support/gatehouse-process.ts";
-import type { BodyReader } from "../upstream/incoming-answer.ts";
+import type { BodyReader } from "../upstream/upstream-response.ts";
 import type { Outcome } from "./exchange.ts";
 import { StreamRelay, type StreamPasses } from "./relay-stream.ts";
-import { UsageTap } from "./usage-tap.ts";
+import { UsageTap } from "../usage/usage-tap.ts";
 
 const PIECE = 64 * 1024;
 /** More than the buffers of two systems hold. */

@@ -1,11 +1,11 @@
 // Writes a provider's answer to the client as it comes, at the client's pace: as it is, or put into another wire format
 // and through plugins.
-import { unwatchDeadline, watchDeadline, type Deadline } from "../base/coarse-deadlines.ts";
-import type { BodyCapture } from "../telemetry/body-capture.ts";
-import type { BodyReader } from "../upstream/incoming-answer.ts";
+import { unwatchDeadline, watchDeadline, type Deadline } from "../http/coarse-deadlines.ts";
+import type { BodyCapture } from "../telemetry/requests/body-capture.ts";
+import type { BodyReader } from "../upstream/upstream-response.ts";
 import type { Outcome } from "./exchange.ts";
-import type { StreamTranslation } from "./translate-answer.ts";
-import type { UsageTap } from "./usage-tap.ts";
+import type { StreamTranslation } from "./translate-response.ts";
+import type { UsageTap } from "../usage/usage-tap.ts";
 
 /** A client that has taken nothing for this long is gone: nothing else would tell, and its provider would be held for ever. */
 const STALLED_MS = 300_000;

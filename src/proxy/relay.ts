@@ -1,17 +1,17 @@
 // Hands a provider's answer to the client: bytes as they came, or put into another wire format or through plugins.
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
-import { readWhole } from "../upstream/read-answer.ts";
-import { UpstreamFault } from "../upstream/upstream-fault.ts";
-import { verdictOf, type Answer } from "./answer.ts";
+import { readWhole } from "../upstream/read-response.ts";
+import { UpstreamError } from "../upstream/upstream-error.ts";
+import { verdictOf, type TargetResponse } from "./target-response.ts";
 import type { Verdict } from "./attempt-report.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 import { finish, type FinishParts } from "./finish.ts";
 import { answeredHeaders } from "./header-filter.ts";
 import { StreamRelay, type PluginPass } from "./relay-stream.ts";
 import { runPostRequest, runPreResponse, type PluginParts } from "./run-plugins.ts";
-import { translateStream, translateWhole } from "./translate-answer.ts";
-import { settleUsage } from "./usage-record.ts";
-import { tapAnswer, usageOfWhole, type UsageTap } from "./usage-tap.ts";
+import { translateStream, translateWhole } from "./translate-response.ts";
+import { settleUsage } from "./record-usage.ts";
+import { tapResponse, usageOfWhole, type UsageTap } from "../usage/usage-tap.ts";
 
 /** What a whole answer may hold where something here must read it. */
 const MAX_WHOLE_BYTES = 32 * 1024 * 1024;
@@ -19,8 +19,12 @@ const NO_BODY = new Set([204, 205, 304]);
 const PLAIN_TEXT = /^[\x20-\x7E]{0,256}$/;
 
 /** Ends the exchange exactly once, when the last byte is on its way or none will come. */
-export function relay(exchange: Exchange, answer: Answer, parts: FinishParts): Response | Promise<Response> {
-  exchange.answer = answer;
+export function relay(
+  exchange: Exchange,
+  answer: TargetResponse,
+  parts: FinishParts,
+): Response | Promise<Response> {
+  exchange.response = answer;
   const chain = exchange.gateway?.chain ?? null;
   const isUntouched = chain === null || (chain.post_request === null && chain.pre_response === null);
   // Most answers are all there and stay as they are.
@@ -29,7 +33,7 @@ export function relay(exchange: Exchange, answer: Answer, parts: FinishParts): R
     : relayThrough(exchange, answer, chain, parts);
 }
 
-function handOver(exchange: Exchange, answer: Answer, parts: FinishParts): Response {
+function handOver(exchange: Exchange, answer: TargetResponse, parts: FinishParts): Response {
   const { body } = answer;
   const { status } = answer.response;
   const headers = headersFor(exchange, answer);
@@ -42,12 +46,12 @@ function handOver(exchange: Exchange, answer: Answer, parts: FinishParts): Respo
 
 async function relayThrough(
   exchange: Exchange,
-  answer: Answer,
+  answer: TargetResponse,
   chain: PluginChain | null,
   parts: FinishParts,
 ): Promise<Response> {
   const headers = headersFor(exchange, answer);
-  const tap = tapAnswer(answer);
+  const tap = tapResponse(answer);
   try {
     const status =
       chain === null || chain.post_request === null
@@ -65,7 +69,7 @@ async function relayThrough(
     if (answer.reader !== null && isStreamed(answer, plugins)) {
       const translation = answer.isTranslated ? translateStream(exchange) : null;
       const passes = { tap, translation, plugins, bodies: exchange.bodies };
-      exchange.letGoOfBody();
+      exchange.releaseBody();
       return new Response(new ReadableStream(new StreamRelay(answer.reader, passes, end)), {
         status,
         headers,
@@ -75,13 +79,13 @@ async function relayThrough(
     exchange.bodies?.takeResponse(body);
     end("complete");
     return responseWith(body, status, headers);
-  } catch (fault) {
+  } catch (error) {
     // Nothing has gone to the client yet: the fault is told as an error, and logged with it.
     settleUsage(exchange, tap === null ? usageOfWhole(answer) : tap.result(false));
     answer.reader?.cancel();
-    const isProvidersFault = fault instanceof UpstreamFault && fault.kind !== "client_left";
+    const isProvidersFault = error instanceof UpstreamError && error.kind !== "client_left";
     answer.report.end(isProvidersFault ? "failed" : "neutral");
-    throw fault;
+    throw error;
   }
 }
 
@@ -99,7 +103,13 @@ class AnswerPlugins implements PluginPass {
   readonly isWhole: boolean;
   readonly #run: (chunk: Uint8Array, isLast: boolean) => Promise<Uint8Array>;
 
-  constructor(exchange: Exchange, chain: PluginChain, parts: PluginParts, answer: Answer, status: number) {
+  constructor(
+    exchange: Exchange,
+    chain: PluginChain,
+    parts: PluginParts,
+    answer: TargetResponse,
+    status: number,
+  ) {
     this.isWhole = chain.needsWholeAnswer;
     this.#run = (chunk, isLast) => runPreResponse(exchange, chain, parts, answer, status, chunk, isLast);
   }
@@ -114,14 +124,14 @@ class AnswerPlugins implements PluginPass {
 }
 
 /** An answer is handed on as it comes, unless a plugin or a translation needs all of it first. */
-function isStreamed({ isStream, isTranslated }: Answer, plugins: AnswerPlugins | null): boolean {
+function isStreamed({ isStream, isTranslated }: TargetResponse, plugins: AnswerPlugins | null): boolean {
   if (plugins?.isWhole === true) return false;
   return isStream || !isTranslated;
 }
 
 async function wholeBody(
   exchange: Exchange,
-  answer: Answer,
+  answer: TargetResponse,
   plugins: AnswerPlugins | null,
   tap: UsageTap | null,
 ): Promise<Uint8Array | string | null> {
@@ -137,7 +147,7 @@ async function wholeBody(
 function translateAtOnce(exchange: Exchange, stream: Uint8Array): Uint8Array {
   const translation = translateStream(exchange);
   const translated = translation.push(stream) ?? new Uint8Array(0);
-  if (translation.ending() === "broken") throw new UpstreamFault("cut");
+  if (translation.ending() === "broken") throw new UpstreamError("cut");
   return translated;
 }
 
@@ -155,7 +165,7 @@ function asBody(
   });
 }
 
-function headersFor(exchange: Exchange, answer: Answer): Headers {
+function headersFor(exchange: Exchange, answer: TargetResponse): Headers {
   const { response, isStream, target, model, firstByteMs, isTranslated, isDecoded } = answer;
   // The runtime frames the body; what the provider said of its length is true only where there is none.
   const headers = answeredHeaders(response.headers, {
@@ -170,7 +180,7 @@ function headersFor(exchange: Exchange, answer: Answer): Headers {
   headers.append("Server-Timing", `total;dur=${total}, upstream;dur=${tenths(firstByteMs)}`);
   if (isStream) headers.set("X-Accel-Buffering", "no");
   else if (isTranslated && hasBody(answer)) headers.set("Content-Type", "application/json");
-  exchange.addAnswerHeaders(headers);
+  exchange.addResponseHeaders(headers);
   return headers;
 }
 
@@ -180,7 +190,7 @@ function tenths(milliseconds: number): string {
   return `${Math.floor(count / 10)}.${count % 10}`;
 }
 
-function hasBody({ body, reader }: Answer): boolean {
+function hasBody({ body, reader }: TargetResponse): boolean {
   return body !== null || reader !== null;
 }
 

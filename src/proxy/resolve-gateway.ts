@@ -13,7 +13,7 @@ const goodHosts = new Set<string>();
 const MAX_GOOD_HOSTS = 1000;
 
 /** Two Host headers arrive joined by a comma: which of them counts is what an attacker wants to choose. */
-export function refuseDoubtfulHost(host: string | null): void {
+export function rejectInvalidHost(host: string | null): void {
   if (host === null || goodHosts.has(host)) return;
   if (!HOST.test(host)) throw new GatehouseError("bad_request", "The Host header must name one host.");
   if (goodHosts.size >= MAX_GOOD_HOSTS) goodHosts.clear();

@@ -1,15 +1,15 @@
 // Runs the plugins of a gateway, stage by stage: in order, under a deadline, each failing alone.
 import { GatehouseError } from "../base/errors.ts";
-import { within } from "../base/within.ts";
+import { withTimeout } from "../base/with-timeout.ts";
 import type { ChainLink, PluginChain } from "../snapshot/plugin-chain.ts";
 import type { PluginStage } from "../model/plugin-stage.ts";
-import type { Log } from "../telemetry/log.ts";
+import type { Log } from "../telemetry/log/log.ts";
 import type { Observation } from "../telemetry/observation.ts";
-import { PluginRun } from "../telemetry/observed-plugin.ts";
-import type { Answer } from "./answer.ts";
+import { PluginRun } from "../telemetry/metrics/observed-plugin.ts";
+import type { TargetResponse } from "./target-response.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 import {
-  ExchangeAnswerContext,
+  ExchangeResponseContext,
   ExchangeBodyContext,
   ExchangeEndContext,
   ExchangeRequestContext,
@@ -21,7 +21,7 @@ export const PLUGIN_DEADLINE_MS = 5000;
 /** What the hook of each stage is given. */
 interface Contexts {
   pre_request: ExchangeRequestContext;
-  post_request: ExchangeAnswerContext;
+  post_request: ExchangeResponseContext;
   pre_response: ExchangeBodyContext;
   post_response: ExchangeEndContext;
 }
@@ -79,14 +79,14 @@ export async function runPostRequest(
   exchange: Exchange,
   chain: PluginChain,
   parts: PluginParts,
-  answer: Answer,
+  answer: TargetResponse,
   headers: Headers,
 ): Promise<number> {
   let { status } = answer.response;
   for (const link of chain.post_request ?? []) {
     const observed = beginRun(exchange, link, "post_request", parts);
     const { notesKey } = link;
-    const context = new ExchangeAnswerContext(exchange, notesKey, observed, parts, answer, status, headers);
+    const context = new ExchangeResponseContext(exchange, notesKey, observed, parts, answer, status, headers);
     await run(link, "post_request", context, nothing, undefined, exchange, observed, parts);
     ({ status } = context);
   }
@@ -97,7 +97,7 @@ export async function runPreResponse(
   exchange: Exchange,
   chain: PluginChain,
   parts: PluginParts,
-  answer: Answer,
+  answer: TargetResponse,
   status: number,
   chunk: Uint8Array,
   isLast: boolean,
@@ -183,8 +183,8 @@ function run<Stage extends PluginStage, T>(
     const result = then(context);
     observed.ended(performance.now() - startedAt);
     return result;
-  } catch (fault) {
-    return failed(fault, link, otherwise, startedAt, exchange, observed, parts);
+  } catch (error) {
+    return failed(error, link, otherwise, startedAt, exchange, observed, parts);
   }
 }
 
@@ -201,17 +201,17 @@ async function runOn<Context, T>(
   parts: PluginParts,
 ): Promise<T> {
   try {
-    await within(PLUGIN_DEADLINE_MS, Promise.resolve(done), tooLong);
+    await withTimeout(PLUGIN_DEADLINE_MS, Promise.resolve(done), tooLong);
     const result = then(context);
     observed.ended(performance.now() - startedAt);
     return result;
-  } catch (fault) {
-    return failed(fault, link, otherwise, startedAt, exchange, observed, parts);
+  } catch (error) {
+    return failed(error, link, otherwise, startedAt, exchange, observed, parts);
   }
 }
 
 function failed<T>(
-  fault: unknown,
+  error: unknown,
   link: ChainLink,
   otherwise: T,
   startedAt: number,
@@ -221,9 +221,9 @@ function failed<T>(
 ): T {
   observed.failed();
   observed.ended(performance.now() - startedAt);
-  log.error({ request_id: requestId, plugin: link.name, err: fault }, "a plugin failed");
+  log.error({ request_id: requestId, plugin: link.name, err: error }, "a plugin failed");
   if (link.continuesOnError) return otherwise;
-  throw new GatehouseError("plugin_failed", `The plugin ${link.name} failed.`, { cause: fault });
+  throw new GatehouseError("plugin_failed", `The plugin ${link.name} failed.`, { cause: error });
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -2,7 +2,7 @@
 import type { Server } from "bun";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
-import { requestTargetOf } from "../base/request-target.ts";
+import { requestTargetOf } from "../http/request-target.ts";
 import { reservedPrefixOf } from "../model/rule-path.ts";
 import type { Health } from "../telemetry/health.ts";
 import type { DataPlane } from "./handle.ts";
@@ -30,13 +30,13 @@ export function listenProxy({
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch(request, server) {
       const target = requestTargetOf(request.url);
-      return answerReserved(request, target.path, health) ?? dataPlane(request, server, target);
+      return respondToReservedPath(request, target.path, health) ?? dataPlane(request, server, target);
     },
   });
 }
 
 /** Reserved paths always win: health where it is one of its paths, else nothing is there. Null: the path is not reserved. */
-export function answerReserved(request: Request, path: string, health: Health): Response | null {
+export function respondToReservedPath(request: Request, path: string, health: Health): Response | null {
   if (reservedPrefixOf(path) === null) return null;
   return health.answer(path) ?? nothingAt(request, path);
 }

@@ -144,8 +144,8 @@ describe("pre_request", () => {
 
   test("a hook that throws or rejects fails the test", async () => {
     const throwing = testPlugin(plugin(() => ({ pre_request: () => Promise.reject(new Error("rejected")) })));
-    const fault: unknown = await throwing.preRequest().catch((reason: unknown) => reason);
-    expect(fault).toEqual(new Error("rejected"));
+    const error: unknown = await throwing.preRequest().catch((reason: unknown) => reason);
+    expect(error).toEqual(new Error("rejected"));
   });
 
   test("without a body there is none", async () => {

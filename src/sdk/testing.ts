@@ -9,7 +9,7 @@ import type {
   RequestContext,
 } from "./contexts.ts";
 import type { PluginHost } from "./host.ts";
-import { onceReady } from "./once-ready.ts";
+import { whenReady } from "./when-ready.ts";
 import type { PluginDefinition } from "./plugin.ts";
 
 /** A request as a test writes it; everything has a default. */
@@ -57,7 +57,7 @@ export function testPlugin<Settings>(
   definition: PluginDefinition<Settings>,
   settings: Readonly<Record<string, unknown>> = {},
 ): PluginTest {
-  const hooks = onceReady(definition.create(definition.settings.parse(settings), testHost()));
+  const hooks = whenReady(definition.create(definition.settings.parse(settings), testHost()));
   const notes = new Map<string, unknown>();
   const counted: Record<string, number> = {};
   const remarks: string[] = [];

@@ -2,10 +2,10 @@
 import type { BalancePlan } from "../balance/balance-plan.ts";
 import type { BalanceRegistry } from "../balance/balance-registry.ts";
 import type { ErrorDetail } from "../base/errors.ts";
-import { ANTHROPIC_FORMAT, type WireFormat } from "../base/wire-format.ts";
+import { ANTHROPIC_FORMAT, type WireFormat } from "../formats/format-names.ts";
 import type { Target } from "../model/target.ts";
 import type { Upstream } from "../model/upstream.ts";
-import { chatPathOf, isKnownProvider, providerNamed, type Provider } from "../providers/registry.ts";
+import { chatPathOf, isKnownProvider, providerNamed, type Provider } from "../formats/providers.ts";
 import { CompileError } from "./compile-error.ts";
 
 export interface CompiledTarget {
@@ -47,7 +47,7 @@ export interface CompiledUpstream {
 }
 
 export function compileUpstream(upstream: Upstream, balance: BalanceRegistry): CompiledUpstream {
-  const faults: ErrorDetail[] = [];
+  const problems: ErrorDetail[] = [];
   const targets: CompiledTarget[] = [];
   for (const [index, target] of upstream.targets.entries()) {
     const provider = providerNamed(target.provider);
@@ -56,10 +56,10 @@ export function compileUpstream(upstream: Upstream, balance: BalanceRegistry): C
       const who = isKnownProvider(target.provider)
         ? target.provider
         : `the provider "${target.provider}" is not known and`;
-      faults.push({ path: `targets[${index}].base_url`, message: `${who} needs a base_url` });
+      problems.push({ path: `targets[${index}].base_url`, message: `${who} needs a base_url` });
     } else targets.push(compileTarget(target, index, provider, baseUrl));
   }
-  if (faults.length > 0) throw new CompileError("upstreams", upstream.id, faults);
+  if (problems.length > 0) throw new CompileError("upstreams", upstream.id, problems);
   const { passive, threshold, interval } = upstream.health_checks;
   const plan = balance.plan(upstream.id, {
     algorithm: upstream.algorithm,

@@ -8,7 +8,7 @@ import { CompileError } from "./compile-error.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { compileUpstream, type CompiledUpstream } from "./compile-upstream.ts";
 import { compileChain, type PluginChain } from "./plugin-chain.ts";
-import type { PluginHosts } from "./plugin-hosts.ts";
+import type { PluginInstances } from "./plugin-instances.ts";
 import { RouteTable } from "./route-table.ts";
 
 export interface CompiledGateway {
@@ -39,12 +39,12 @@ export interface CompiledApiKey {
 export interface CompileContext {
   readonly plugins: PluginRegistry;
   readonly balance: BalanceRegistry;
-  readonly hosts: PluginHosts;
+  readonly instances: PluginInstances;
 }
 
 export function compileGateway(parts: GatewayParts, context: CompileContext): CompiledGateway {
   const { gateway } = parts;
-  const chain = compileChain(gateway.id, gateway.required_plugins, context.plugins, context.hosts);
+  const chain = compileChain(gateway.id, gateway.required_plugins, context.plugins, context.instances);
   const upstreams = new Map(parts.upstreams.map((each) => [each.id, compileUpstream(each, context.balance)]));
   const services = new Map(parts.services.map((service) => [service.id, service]));
   const active = parts.rules.filter((rule) => rule.active).sort(byPrecedence);

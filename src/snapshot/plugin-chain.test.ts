@@ -10,7 +10,7 @@ import { compileChain } from "./plugin-chain.ts";
 const STAGES = ["pre_request", "post_request", "pre_response", "post_response"] as const;
 
 function setup(definition: Partial<PluginDefinition> = {}) {
-  const { plugins, hosts } = compileContext();
+  const { plugins, instances: hosts } = compileContext();
   const made: { settings: unknown; host: PluginHost }[] = [];
   const plugin = definePlugin<unknown>({
     name: "p",

@@ -6,7 +6,7 @@ import { check, unknownNameMessage } from "../model/validate.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
 import type { PluginDefinition, PluginHooks } from "../sdk/index.ts";
 import { CompileError } from "./compile-error.ts";
-import type { DecisionWatch, PluginHosts } from "./plugin-hosts.ts";
+import type { PluginInstances, DecisionListener } from "./plugin-instances.ts";
 
 export interface ChainLink {
   readonly name: string;
@@ -18,7 +18,7 @@ export interface ChainLink {
   /** Whether the request goes on when the plugin fails. */
   readonly continuesOnError: boolean;
   /** Makes the hooks for one explanation; null: the plugin does not say that it can run without doing anything. */
-  readonly explaining: ((watch: DecisionWatch) => PluginHooks) | null;
+  readonly explaining: ((listener: DecisionListener) => PluginHooks) | null;
 }
 
 export type PluginChain = { readonly [Stage in PluginStage]: readonly ChainLink[] | null } & {
@@ -33,9 +33,9 @@ export function compileChain(
   gatewayId: string,
   configs: readonly StoredPluginConfig[],
   registry: PluginRegistry,
-  hosts: PluginHosts,
+  instances: PluginInstances,
 ): PluginChain | null {
-  const faults: ErrorDetail[] = [];
+  const problems: ErrorDetail[] = [];
   const ordinals = new Map<string, number>();
   const links: { link: ChainLink; config: StoredPluginConfig; definition: PluginDefinition }[] = [];
   for (const [index, config] of configs.entries()) {
@@ -47,11 +47,11 @@ export function compileChain(
     };
     const instanceId = `${gatewayId}/${config.id}`;
     const notesKey = `${config.name}/${ordinalOf(`${config.stage}/${config.name}`)}`;
-    const made = makeHooks(instanceId, notesKey, config, path, registry, hosts);
-    if (Array.isArray(made)) faults.push(...made);
+    const made = makeHooks(instanceId, notesKey, config, path, registry, instances);
+    if (Array.isArray(made)) problems.push(...made);
     else if (config.enabled) links.push({ ...made, config });
   }
-  if (faults.length > 0) throw new CompileError("gateways", gatewayId, faults);
+  if (problems.length > 0) throw new CompileError("gateways", gatewayId, problems);
   if (links.length === 0) return null;
   // A stable sort: those of equal priority stay as listed.
   links.sort((a, b) => a.config.priority - b.config.priority);
@@ -80,7 +80,7 @@ function makeHooks(
   config: PluginConfig,
   path: string,
   registry: PluginRegistry,
-  hosts: PluginHosts,
+  instances: PluginInstances,
 ): { link: ChainLink; definition: PluginDefinition } | ErrorDetail[] {
   const definition = registry.get(config.name);
   if (definition === undefined) {
@@ -99,19 +99,20 @@ function makeHooks(
         message,
       }));
     }
-    const hooks = hosts.instance(instanceId, definition, settings.value);
+    const hooks = instances.instance(instanceId, definition, settings.value);
     if (typeof hooks[config.stage] !== "function")
       throw new Error(`create() returned no function ${config.stage}`);
     const continuesOnError = config.on_error === "continue";
     const explaining =
       definition.explainable === true
-        ? (watch: DecisionWatch) => hosts.explaining(instanceId, definition, settings.value, watch)
+        ? (listener: DecisionListener) =>
+            instances.explaining(instanceId, definition, settings.value, listener)
         : null;
     return {
       link: { name: config.name, instanceId, notesKey, hooks, continuesOnError, explaining },
       definition,
     };
-  } catch (fault) {
-    return [{ path: `${path}.settings`, message: fault instanceof Error ? fault.message : String(fault) }];
+  } catch (error) {
+    return [{ path: `${path}.settings`, message: error instanceof Error ? error.message : String(error) }];
   }
 }

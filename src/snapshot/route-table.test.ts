@@ -9,7 +9,7 @@ import {
 } from "../../test/contract/store-records.ts";
 import { compileContext } from "../../test/support/compile-context.ts";
 import type { Rule } from "../model/rule.ts";
-import { pathPatternFault } from "../model/rule-path.ts";
+import { pathPatternProblem } from "../model/rule-path.ts";
 import { compileGateway } from "./compile.ts";
 import { routeKeyOf, routeKeysOf, type RouteTable } from "./route-table.ts";
 
@@ -49,7 +49,7 @@ describe("the oracle's reading of the contract", () => {
   const pattern = fc
     .tuple(fc.array(patternSegment, { maxLength: 3 }), fc.constantFrom("", "/", "/*"))
     .map(([segments, end]) => `/${segments.join("/")}${end}`.replace("//", "/"))
-    .filter((path) => pathPatternFault(path) === null);
+    .filter((path) => pathPatternProblem(path) === null);
   const headers = fc.dictionary(fc.constantFrom("x-one", "x-two"), fc.constantFrom("*", "1", "2"));
   const rule = fc.record({
     path: pattern,

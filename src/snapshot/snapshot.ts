@@ -1,7 +1,7 @@
 // The Snapshot: all that requests look up, immutable, one per revision. Changing a gateway costs what that gateway
 // costs, however many others there are.
-import { PriceTable } from "../model/price-table.ts";
-import { BUILTIN_PRICES } from "../model/prices.ts";
+import { PriceTable } from "../usage/price-table.ts";
+import { BUILTIN_PRICES } from "../usage/builtin-prices.ts";
 import type { StoredBlock } from "../store/store.ts";
 import type { CompiledApiKey, CompiledGateway } from "./compile.ts";
 import { ShardedMap } from "./sharded-map.ts";

@@ -3,7 +3,7 @@ import { SQL } from "bun";
 import { mkdirSync } from "node:fs";
 import { chmod } from "node:fs/promises";
 import { dirname } from "node:path";
-import { within } from "../base/within.ts";
+import { withTimeout } from "../base/with-timeout.ts";
 import { isBusy, unavailable } from "./store-error.ts";
 
 export type Row = Record<string, Parameter>;
@@ -102,8 +102,8 @@ class SqliteDatabase implements Database {
           begun = true;
           return work(queryOn(transaction));
         });
-      } catch (fault) {
-        if (begun || !isBusy(fault) || performance.now() > deadline) throw fault;
+      } catch (error) {
+        if (begun || !isBusy(error) || performance.now() > deadline) throw error;
         await Bun.sleep(5 + Math.random() * 20);
       }
     }
@@ -182,7 +182,7 @@ export function withinDeadline<T>(
   work: Promise<T>,
   onExpired?: () => void,
 ): Promise<T> {
-  return within(milliseconds, work, () => {
+  return withTimeout(milliseconds, work, () => {
     onExpired?.();
     return unavailable("The database did not answer in time.");
   });

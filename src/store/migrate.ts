@@ -4,7 +4,7 @@ import { initialSchema } from "./migrations/0001-initial.ts";
 import { addBlocks } from "./migrations/0002-blocks.ts";
 import { addUsage } from "./migrations/0003-usage.ts";
 import { addRevisionHistory } from "./migrations/0004-revisions.ts";
-import { StoreRefused } from "./store.ts";
+import { StoreRejected } from "./store.ts";
 
 /** In order; a step, once released, is never changed: what comes later is a step of its own. */
 const MIGRATIONS: readonly ((idType: string) => string[])[] = [
@@ -25,7 +25,7 @@ export async function migrate(database: Database): Promise<void> {
     );
     const found = await schemaVersion(query);
     if (found > SCHEMA_VERSION) {
-      throw new StoreRefused(
+      throw new StoreRejected(
         `The database has schema version ${found}, this Gatehouse knows up to ${SCHEMA_VERSION}: ` +
           "start the newer Gatehouse that migrated it, or point DATABASE_URL elsewhere.",
       );

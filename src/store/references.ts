@@ -42,14 +42,14 @@ async function requireAll(
   gatewayId: string,
   references: readonly { path: string; id: string }[],
 ): Promise<void> {
-  const faults: ErrorDetail[] = [];
+  const problems: ErrorDetail[] = [];
   for (const { path, id } of references) {
     const [found] = await query(`SELECT gateway_id FROM ${table} WHERE id = $1`, [id]);
     if (found?.["gateway_id"] === gatewayId) continue;
     // One sentence for "does not exist" and "belongs to another gateway": neither can be used here.
-    faults.push({ path, message: `there is no ${table.slice(0, -1)} "${id}" in this gateway` });
+    problems.push({ path, message: `there is no ${table.slice(0, -1)} "${id}" in this gateway` });
   }
-  if (faults.length > 0) throw validationError(faults);
+  if (problems.length > 0) throw validationError(problems);
 }
 
 const USERS: Partial<Record<Kind, readonly { kind: Kind; where: string }[]>> = {

@@ -7,7 +7,7 @@ import { getRevision, listRevisions, readRevision, recordRevision } from "./revi
 import { SqlReader, SqlView } from "./sql-reader.ts";
 import { SqlTransaction } from "./sql-transaction.ts";
 import { storeError, unavailable } from "./store-error.ts";
-import { StoreRefused, type ConsistentView, type GatewayParts, type Kind, type ListQuery } from "./store.ts";
+import { StoreRejected, type ConsistentView, type GatewayParts, type Kind, type ListQuery } from "./store.ts";
 import type { Page, RecordOf, RevisionQuery, Store, StoredPrices } from "./store.ts";
 import type { Transaction, WriteOptions, Written } from "./store.ts";
 import { addUsage, sumUsage, type UsageBatch, type UsageQuery, type UsageSum } from "./usage.ts";
@@ -37,7 +37,7 @@ async function checkEncryptionKey(database: Database, cipher: CredentialCipher):
   try {
     cipher.open(String(sealed), "configuration");
   } catch {
-    throw new StoreRefused(
+    throw new StoreRejected(
       "The credentials in this database were encrypted with another key: set ENCRYPTION_KEY to it, " +
         "or, if it was never set, to the SERVER_SECRET_KEY of that time.",
     );
@@ -152,12 +152,12 @@ class SqlStore implements Store {
       });
     });
     return writing
-      .catch((fault: unknown) => {
-        if (isReadOnly(fault)) this.#reopen();
-        if (!committing || !(fault instanceof GatehouseError) || isLocal(fault)) throw fault;
+      .catch((error: unknown) => {
+        if (isReadOnly(error)) this.#reopen();
+        if (!committing || !(error instanceof GatehouseError) || isLocal(error)) throw error;
         throw unavailable(
           "The database went away during the commit; whether it was made is not known.",
-          fault,
+          error,
         );
       })
       .finally(() => (expired = true));
@@ -212,9 +212,9 @@ class SqlStore implements Store {
 
   /** One attempt at a time, shared by all who wait for it; a failed one is forgotten, so that the next use tries again. */
   #open(): Promise<Database> {
-    this.#opening ??= this.#openNow().catch((fault: unknown) => {
+    this.#opening ??= this.#openNow().catch((error: unknown) => {
       this.#opening = null;
-      throw fault;
+      throw error;
     });
     return this.#opening;
   }
@@ -233,24 +233,24 @@ async function openAndCheck(url: string, cipher: CredentialCipher): Promise<Data
     await withinDeadline(VIEW_DEADLINE_MS, migrate(database));
     await withinDeadline(DEADLINE_MS, checkEncryptionKey(database, cipher));
     return database;
-  } catch (fault) {
+  } catch (error) {
     await database.close().catch(() => undefined);
-    throw fault;
+    throw error;
   }
 }
 
-function causeCode(fault: unknown): string {
-  const cause = fault instanceof Error ? (fault.cause as { code?: unknown } | undefined) : undefined;
+function causeCode(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause as { code?: unknown } | undefined) : undefined;
   return String(cause?.code);
 }
 
-const isReadOnly = (fault: unknown) => causeCode(fault).startsWith("SQLITE_READONLY");
-const isLocal = (fault: unknown) => causeCode(fault).startsWith("SQLITE_");
+const isReadOnly = (error: unknown) => causeCode(error).startsWith("SQLITE_READONLY");
+const isLocal = (error: unknown) => causeCode(error).startsWith("SQLITE_");
 
 async function guarded<T>(deadline: number, work: () => Promise<T>, onExpired?: () => void): Promise<T> {
   try {
     return await withinDeadline(deadline, work(), onExpired);
-  } catch (fault) {
-    throw storeError(fault);
+  } catch (error) {
+    throw storeError(error);
   }
 }

@@ -1,5 +1,5 @@
 // Writes over SQL, with the references checked where no other write can come between, and every step noted.
-import { takeTurns } from "../base/turns.ts";
+import { createYielder } from "../base/yield-turns.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Query, Row } from "./database.ts";
 import { History } from "./history.ts";
@@ -16,7 +16,7 @@ const KINDS_IN_ORDER: readonly Kind[] = ["gateways", "upstreams", "services", "r
 export class SqlTransaction extends SqlReader implements Transaction {
   readonly history = new History();
   readonly #keptRevisions: number;
-  readonly #turn = takeTurns();
+  readonly #turn = createYielder();
   /** Rows by kind and id as this transaction last saw them: what is read to be changed is not read twice. */
   readonly #seen = new Map<string, Row | null>();
 

@@ -17,24 +17,24 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** The 503 for a database that cannot be used right now; anything else comes back as it was. */
-export function storeError(fault: unknown): unknown {
-  if (!(fault instanceof Error) || fault instanceof GatehouseError) return fault;
-  const { code, errno } = fault as { code?: unknown; errno?: unknown };
+export function storeError(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof GatehouseError) return error;
+  const { code, errno } = error as { code?: unknown; errno?: unknown };
   const isTaken = code === "SQLITE_CONSTRAINT_UNIQUE" || errno === "23505";
-  if (isTaken && fault.message.includes("api_keys"))
-    return new GatehouseError("duplicate", "Another API key is the very same key.", { cause: fault });
+  if (isTaken && error.message.includes("api_keys"))
+    return new GatehouseError("duplicate", "Another API key is the very same key.", { cause: error });
   for (const [pattern, reason] of REASONS) {
     if ([errno, code].some((each) => typeof each === "string" && pattern.test(each))) {
-      return unavailable(`The database ${reason}; nothing was changed.`, fault);
+      return unavailable(`The database ${reason}; nothing was changed.`, error);
     }
   }
-  return fault;
+  return error;
 }
 
 export function unavailable(sentence: string, cause?: unknown): GatehouseError {
   return new GatehouseError("store_unavailable", sentence, { cause, headers: { "Retry-After": "1" } });
 }
 
-export function isBusy(fault: unknown): boolean {
-  return fault instanceof Error && (fault as { code?: unknown }).code === "SQLITE_BUSY";
+export function isBusy(error: unknown): boolean {
+  return error instanceof Error && (error as { code?: unknown }).code === "SQLITE_BUSY";
 }

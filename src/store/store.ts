@@ -184,7 +184,7 @@ export interface Store extends Reader {
 }
 
 /** Why a store cannot be opened, where trying again will not help. */
-export class StoreRefused extends Error {
+export class StoreRejected extends Error {
   constructor(sentence: string) {
     super(sentence);
     this.name = "StoreRefused";

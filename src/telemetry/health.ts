@@ -17,7 +17,7 @@ export class Health {
   countersLost = 0;
   counters: Dependency = { state: "none", detail: "in memory" };
   /** Gateways whose stored configuration does not compile here, with the reason. */
-  faultyGateways: ReadonlyMap<string, string> = new Map();
+  failedGateways: ReadonlyMap<string, string> = new Map();
 
   get ready(): boolean {
     return this.phase === "serving" && this.revision !== null;
@@ -32,7 +32,7 @@ export class Health {
       revision: this.revision,
       store: this.store,
       counters: this.counters,
-      ...(this.faultyGateways.size > 0 && { faulty_gateways: Object.fromEntries(this.faultyGateways) }),
+      ...(this.failedGateways.size > 0 && { faulty_gateways: Object.fromEntries(this.failedGateways) }),
     };
     return Response.json(body, { status: this.ready ? 200 : 503, headers: { "Cache-Control": "no-store" } });
   }

@@ -1,14 +1,14 @@
 // Where a finished request goes: the access line and every observer, a moment after its answer was handed over.
-import { writeAccessLine } from "./access-line.ts";
-import { countRequest } from "./count-request.ts";
-import type { Log } from "./log.ts";
-import type { NumberSeries } from "./metric-family.ts";
-import type { Metrics } from "./metrics.ts";
-import { ObservedRoutes } from "./observed-route.ts";
-import type { RequestFacts } from "./request-facts.ts";
-import { RequestLog } from "./request-log.ts";
-import type { Tracer } from "./tracer.ts";
-import { Traffic } from "./traffic.ts";
+import { writeAccessLog } from "./log/access-log.ts";
+import { countRequest } from "./metrics/count-request.ts";
+import type { Log } from "./log/log.ts";
+import type { NumberSeries } from "./metrics/metric-family.ts";
+import type { Metrics } from "./metrics/metrics.ts";
+import { ObservedRoutes } from "./metrics/observed-route.ts";
+import type { RequestFacts } from "./requests/request-facts.ts";
+import { RequestLog } from "./requests/request-log.ts";
+import type { Tracer } from "./traces/tracer.ts";
+import { Traffic } from "./requests/traffic.ts";
 
 export interface ObservationOptions {
   /** How many requests the log keeps; 0: none. */
@@ -53,11 +53,11 @@ export class Observation {
     const writesLines = this.#log.isLevelEnabled("info");
     for (const each of facts) {
       try {
-        if (writesLines) writeAccessLine(this.#log, each);
+        if (writesLines) writeAccessLog(this.#log, each);
         this.#tell(each);
-      } catch (fault) {
+      } catch (error) {
         // Whoever observes must not harm what is observed.
-        this.#log.error({ request_id: each.requestId, err: fault }, "a request could not be recorded");
+        this.#log.error({ request_id: each.requestId, err: error }, "a request could not be recorded");
       }
     }
   };

@@ -1,13 +1,13 @@
 // What all processes that share the listeners know, as if they were one: metrics, traffic, the request log.
 import { newId } from "../base/ids.ts";
-import { mergeMetrics } from "./merge-metrics.ts";
-import type { MetricsSource } from "./metrics.ts";
-import { mergeRequests } from "./request-log.ts";
-import type { RequestFilter, RequestListener, RequestPage, RequestSource } from "./request-log.ts";
-import type { RequestRecord } from "./request-record.ts";
-import type { TrafficSecond } from "./second-ring.ts";
+import { mergeMetrics } from "./metrics/merge-metrics.ts";
+import type { MetricsSource } from "./metrics/metrics.ts";
+import { mergeRequests } from "./requests/request-log.ts";
+import type { RequestFilter, RequestListener, RequestPage, RequestSource } from "./requests/request-log.ts";
+import type { RequestRecord } from "./requests/request-record.ts";
+import type { TrafficSecond } from "./requests/second-ring.ts";
 import type { Siblings } from "./siblings.ts";
-import { mergePoints, type TrafficSource } from "./traffic.ts";
+import { mergePoints, type TrafficSource } from "./requests/traffic.ts";
 
 export function shareMetrics(own: MetricsSource, siblings: Siblings): MetricsSource {
   siblings.answer("metrics", () => own.metricsText());

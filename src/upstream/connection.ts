@@ -1,17 +1,17 @@
 // One connection to a provider, over which requests go one after the other.
 import type { Socket, SocketHandler } from "bun";
 import { isIP } from "node:net";
-import { MalformedAnswer, type AnswerHead } from "./answer-head.ts";
-import { AnswerParser, type AnswerEvents } from "./answer-parser.ts";
-import { unwatchDeadline, watchDeadline, type Deadline } from "../base/coarse-deadlines.ts";
-import type { AnswerSource, IncomingAnswer } from "./incoming-answer.ts";
-import type { KnownLines } from "./known-lines.ts";
-import { UpstreamFault } from "./upstream-fault.ts";
+import { MalformedResponse, type ResponseHead } from "./response-headers.ts";
+import { ResponseParser, type ResponseEvents } from "./response-parser.ts";
+import { unwatchDeadline, watchDeadline, type Deadline } from "../http/coarse-deadlines.ts";
+import type { ResponseSource, UpstreamResponse } from "./upstream-response.ts";
+import type { HeaderFieldCache } from "./header-field-cache.ts";
+import { UpstreamError } from "./upstream-error.ts";
 
 /** What a connection tells whoever keeps it. */
 export interface ConnectionOwner {
   /** What the answers of this provider have in common. */
-  readonly knownLines: KnownLines;
+  readonly knownLines: HeaderFieldCache;
   /** It can carry another request, for at most `idleMs` (null: as long as one likes). */
   onIdle(connection: Connection, idleMs: number | null): void;
 }
@@ -28,12 +28,12 @@ const sheet = Buffer.allocUnsafeSlow(SHEET_BYTES);
 /** A handshake that is not done by then is given up, whoever waits for it. */
 const OPEN_MS = 30_000;
 
-export class Connection implements AnswerEvents, AnswerSource, Deadline {
+export class Connection implements ResponseEvents, ResponseSource, Deadline {
   dueAt = Infinity;
   readonly #owner: ConnectionOwner;
-  readonly #parser: AnswerParser;
+  readonly #parser: ResponseParser;
   #socket: Socket<Connection> | null = null;
-  #answer: IncomingAnswer | null = null;
+  #answer: UpstreamResponse | null = null;
   /** Of the request under way, what the system's buffer had no room for. */
   #unsent: Uint8Array | null = null;
   #keepsAlive = false;
@@ -46,7 +46,7 @@ export class Connection implements AnswerEvents, AnswerSource, Deadline {
 
   constructor(owner: ConnectionOwner) {
     this.#owner = owner;
-    this.#parser = new AnswerParser(this, owner.knownLines);
+    this.#parser = new ResponseParser(this, owner.knownLines);
   }
 
   /** Resolves when the connection stands, its certificate checked where it has one. */
@@ -62,12 +62,12 @@ export class Connection implements AnswerEvents, AnswerSource, Deadline {
       data: this,
       socket: tls === undefined ? PLAIN : SECURE,
       ...(tls !== undefined && { tls }),
-    }).catch((fault: unknown) => this.onConnectError(fault as Error));
+    }).catch((error: unknown) => this.onConnectError(error as Error));
     return opening.promise;
   }
 
   /** Sends a request; its answer is told to `answer`. Only on a connection that stands and carries no other. */
-  carry(head: string, body: Uint8Array | null, method: string, answer: IncomingAnswer): void {
+  carry(head: string, body: Uint8Array | null, method: string, answer: UpstreamResponse): void {
     this.#answer = answer;
     this.#parser.begin(method);
     answer.onSent(this);
@@ -80,7 +80,7 @@ export class Connection implements AnswerEvents, AnswerSource, Deadline {
     sheet.write(head, 0, "latin1");
     if (body !== null) sheet.set(body, head.length);
     const written = this.#socket?.write(sheet, 0, length) ?? -1;
-    if (written < 0) this.#lose(new UpstreamFault("broken"));
+    if (written < 0) this.#lose(new UpstreamError("broken"));
     // The next request will be written over it: what is still to be sent is kept apart.
     else if (written < length) this.#unsent = Buffer.from(sheet.subarray(written, length));
   }
@@ -106,7 +106,7 @@ export class Connection implements AnswerEvents, AnswerSource, Deadline {
     this.close();
   }
 
-  onHead(head: AnswerHead): void {
+  onHead(head: ResponseHead): void {
     this.#keepsAlive = head.keepsAlive;
     const hint = head.headers.get("keep-alive");
     const seconds = hint === null ? null : KEEP_ALIVE_TIMEOUT.exec(hint)?.[1];
@@ -145,7 +145,7 @@ export class Connection implements AnswerEvents, AnswerSource, Deadline {
 
   onConnectError(cause: Error): void {
     unwatchDeadline(this);
-    this.#opening?.reject(new UpstreamFault("unreachable", cause));
+    this.#opening?.reject(new UpstreamError("unreachable", cause));
     this.#opening = null;
   }
 
@@ -159,9 +159,9 @@ export class Connection implements AnswerEvents, AnswerSource, Deadline {
       const isMore = this.#parser.feed(chunk);
       this.#answer?.onArrived();
       if (this.#parser.isEnded) this.#settle(isMore);
-    } catch (fault) {
-      if (!(fault instanceof MalformedAnswer)) throw fault;
-      this.#lose(new UpstreamFault("invalid", fault));
+    } catch (error) {
+      if (!(error instanceof MalformedResponse)) throw error;
+      this.#lose(new UpstreamError("invalid", error));
     }
   }
 
@@ -184,7 +184,7 @@ export class Connection implements AnswerEvents, AnswerSource, Deadline {
       return;
     }
     // An answer that began has to come to its end; before its first byte it may have been the connection's age.
-    this.#lose(new UpstreamFault(this.#parser.hasBegun ? "cut" : "broken", cause));
+    this.#lose(new UpstreamError(this.#parser.hasBegun ? "cut" : "broken", cause));
   }
 
   #write(bytes: Uint8Array): void {
@@ -193,7 +193,7 @@ export class Connection implements AnswerEvents, AnswerSource, Deadline {
       return;
     }
     const written = this.#socket?.write(bytes) ?? -1;
-    if (written < 0) this.#lose(new UpstreamFault("broken"));
+    if (written < 0) this.#lose(new UpstreamError("broken"));
     else if (written < bytes.byteLength) this.#unsent = bytes.subarray(written);
   }
 
@@ -210,11 +210,11 @@ export class Connection implements AnswerEvents, AnswerSource, Deadline {
     this.#owner.onIdle(this, this.#idleMs);
   }
 
-  #lose(fault: UpstreamFault): void {
+  #lose(error: UpstreamError): void {
     const answer = this.#answer;
     this.#answer = null;
     this.close();
-    answer?.onFault(fault);
+    answer?.onFault(error);
   }
 }
 

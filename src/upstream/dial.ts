@@ -28,11 +28,11 @@ export function connectToFirst(
         isSettled = true;
         resolve(connection);
       },
-      (fault: unknown) => {
+      (error: unknown) => {
         clearTimeout(beside);
         underWay--;
         tryNext();
-        if (underWay === 0 && !isSettled) reject(fault);
+        if (underWay === 0 && !isSettled) reject(error);
       },
     );
   };

@@ -4,8 +4,8 @@ import { addressesOf } from "./address-guard.ts";
 import type { Connection } from "./connection.ts";
 import { type ConnectionOwner } from "./connection.ts";
 import { connectToFirst } from "./dial.ts";
-import { KnownLines } from "./known-lines.ts";
-import type { UpstreamFault } from "./upstream-fault.ts";
+import { HeaderFieldCache } from "./header-field-cache.ts";
+import type { UpstreamError } from "./upstream-error.ts";
 
 /** Of one origin. The runtime's own pool has 64, too few for requests that take seconds. */
 const MAX_IDLE = 1024;
@@ -26,7 +26,7 @@ const PROBE_EVERY_MS = 250;
 /** A request that has no connection yet. */
 export interface Waiter {
   onConnection(connection: Connection): void;
-  onFault(fault: UpstreamFault): void;
+  onFault(error: UpstreamError): void;
 }
 
 /** A connection that is being opened for a request, which may have left or found another one meanwhile. */
@@ -41,7 +41,7 @@ export class Origin implements ConnectionOwner {
   readonly host: string;
   /** Of the base URL: the path of every request begins with it. */
   readonly basePath: string;
-  readonly knownLines = new KnownLines();
+  readonly knownLines = new HeaderFieldCache();
   readonly #hostname: string;
   readonly #port: number;
   readonly #isSecure: boolean;
@@ -133,9 +133,9 @@ export class Origin implements ConnectionOwner {
       else if (dial.isSpare || this.#waiting.size > 0) this.onIdle(connection, SPARE_MS);
       // Whoever wanted it has left, and nobody waits: what is kept is what has proved to be of use.
       else connection.close();
-    } catch (fault) {
+    } catch (error) {
       this.#dials.delete(dial);
-      if (this.#waiting.delete(waiter)) waiter.onFault(fault as UpstreamFault);
+      if (this.#waiting.delete(waiter)) waiter.onFault(error as UpstreamError);
     }
     for (const [next, own] of this.#waiting) {
       if (own !== null) continue;

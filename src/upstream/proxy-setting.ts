@@ -1,10 +1,10 @@
 // HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the environment: where they ask for it, the runtime's own fetch sends the request
 // through that proxy. It knows how to tunnel; its connections are its own.
 import { addressesOf } from "./address-guard.ts";
-import { AnswerHeaders } from "./answer-head.ts";
-import type { IncomingAnswer } from "./incoming-answer.ts";
+import { ResponseHeaders } from "./response-headers.ts";
+import type { UpstreamResponse } from "./upstream-response.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
-import { UpstreamFault } from "./upstream-fault.ts";
+import { UpstreamError } from "./upstream-error.ts";
 
 const setting = (name: string) => process.env[name] ?? process.env[name.toLowerCase()] ?? "";
 const proxies = { "http:": setting("HTTP_PROXY"), "https:": setting("HTTPS_PROXY") };
@@ -28,7 +28,7 @@ export function usesProxyFor(baseUrl: string): boolean {
   );
 }
 
-export async function sendThroughProxy(request: OutgoingRequest, answer: IncomingAnswer): Promise<void> {
+export async function sendThroughProxy(request: OutgoingRequest, answer: UpstreamResponse): Promise<void> {
   const abort = new AbortController();
   let pause = Promise.withResolvers<undefined>();
   pause.resolve(undefined);
@@ -50,7 +50,7 @@ export async function sendThroughProxy(request: OutgoingRequest, answer: Incomin
       signal: abort.signal,
     } as BunFetchRequestInit);
     hasBegun = true;
-    const answered = new AnswerHeaders();
+    const answered = new ResponseHeaders();
     response.headers.forEach((value, name) => answered.add(name, value));
     const framing = response.body === null ? 0 : "until_close";
     answer.onHead({ status: response.status, headers: answered, framing, keepsAlive: false });
@@ -60,16 +60,16 @@ export async function sendThroughProxy(request: OutgoingRequest, answer: Incomin
       await pause.promise;
     }
     answer.onEnd();
-  } catch (fault) {
-    const isTold = fault instanceof UpstreamFault;
-    answer.onFault(isTold ? fault : new UpstreamFault(hasBegun ? "cut" : "unreachable", fault));
+  } catch (error) {
+    const isTold = error instanceof UpstreamError;
+    answer.onFault(isTold ? error : new UpstreamError(hasBegun ? "cut" : "unreachable", error));
   }
 }
 
 /** A name that only the proxy can resolve is the proxy's to judge. */
 async function refuseForbidden(baseUrl: string): Promise<void> {
   const hostname = new URL(baseUrl).hostname.replace(/^\[|\]$/g, "");
-  await addressesOf(hostname).catch((fault: unknown) => {
-    if (fault instanceof UpstreamFault && fault.kind === "forbidden") throw fault;
+  await addressesOf(hostname).catch((error: unknown) => {
+    if (error instanceof UpstreamError && error.kind === "forbidden") throw error;
   });
 }

@@ -1,10 +1,10 @@
 // One request to a provider: sent at once over a connection that is idle, or over a new one.
 import type { Connection } from "./connection.ts";
-import { IncomingAnswer, type AnswerSource } from "./incoming-answer.ts";
+import { UpstreamResponse, type ResponseSource } from "./upstream-response.ts";
 import { originOf, type Origin, type Waiter } from "./origin.ts";
 import { headOf, type OutgoingRequest } from "./outgoing-request.ts";
 import { sendThroughProxy, usesProxyFor } from "./proxy-setting.ts";
-import type { UpstreamFault } from "./upstream-fault.ts";
+import type { UpstreamError } from "./upstream-error.ts";
 
 export interface SendDeadlines {
   readonly connect: number;
@@ -15,10 +15,10 @@ export interface SendDeadlines {
  * The answer, which is still to come: see its `arrival`. It can be aborted from now on. Throws a GatehouseError where the
  * request is not one that can be sent.
  */
-export function send(request: OutgoingRequest, { connect, first_byte }: SendDeadlines): IncomingAnswer {
+export function send(request: OutgoingRequest, { connect, first_byte }: SendDeadlines): UpstreamResponse {
   const origin = originOf(request.baseUrl);
   const head = headOf(request, origin);
-  const answer = new IncomingAnswer(connect, first_byte);
+  const answer = new UpstreamResponse(connect, first_byte);
   if (usesProxyFor(request.baseUrl)) void sendThroughProxy(request, answer);
   else {
     const idle = origin.takeIdle();
@@ -28,13 +28,13 @@ export function send(request: OutgoingRequest, { connect, first_byte }: SendDead
   return answer;
 }
 
-class WaitingRequest implements Waiter, AnswerSource {
+class WaitingRequest implements Waiter, ResponseSource {
   readonly #origin: Origin;
   readonly #request: OutgoingRequest;
   readonly #head: string;
-  readonly #answer: IncomingAnswer;
+  readonly #answer: UpstreamResponse;
 
-  constructor(origin: Origin, request: OutgoingRequest, head: string, answer: IncomingAnswer) {
+  constructor(origin: Origin, request: OutgoingRequest, head: string, answer: UpstreamResponse) {
     this.#origin = origin;
     this.#request = request;
     this.#head = head;
@@ -46,8 +46,8 @@ class WaitingRequest implements Waiter, AnswerSource {
     connection.carry(this.#head, this.#request.body, this.#request.method, this.#answer);
   }
 
-  onFault(fault: UpstreamFault): void {
-    this.#answer.onFault(fault);
+  onFault(error: UpstreamError): void {
+    this.#answer.onFault(error);
   }
 
   abandon(): void {

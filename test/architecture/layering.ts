@@ -1,37 +1,43 @@
-// Reads the imports of a source tree and tells where the house is not as ARCHITECTURE.md draws it.
+// Reads the imports of a source tree and reports where it differs from the layers in ARCHITECTURE.md.
 import { dirname, join, normalize } from "node:path";
 
 /** Path below src/ to source text. */
 export type SourceTree = ReadonlyMap<string, string>;
 
-export const RANKS: Readonly<Record<string, number>> = {
-  cli: 7,
-  "main.ts": 6,
-  admin: 5,
-  proxy: 5,
-  snapshot: 4,
-  plugins: 3,
-  providers: 3,
-  store: 3,
-  balance: 3,
-  upstream: 3,
-  sdk: 2,
-  model: 1,
-  wire: 1,
-  counters: 1,
-  telemetry: 1,
+/** Layer of each folder of src/. A file imports only from lower layers and from its own folder. */
+export const LAYERS: Readonly<Record<string, number>> = {
+  cli: 11,
+  "main.ts": 10,
+  admin: 9,
+  explain: 9,
+  proxy: 8,
+  runtime: 7,
+  snapshot: 6,
+  usage: 5,
+  plugins: 4,
+  store: 4,
+  balance: 4,
+  upstream: 4,
+  sdk: 3,
+  model: 2,
+  counters: 2,
+  telemetry: 2,
+  config: 1,
+  http: 1,
+  formats: 1,
+  "fake-provider": 1,
   base: 0,
 };
 
-/** The one path a folder of src/ may take out of it. */
+/** The paths outside src/ that a folder may import. */
 const OUTSIDE: Readonly<Record<string, RegExp>> = {
   "main.ts": /^\.\.\/package\.json$/,
-  cli: /^\.\.\/(package\.json|test\/fake-provider\/server\.ts)$/,
-  // Where there are sources, the console is built when it is first asked for.
+  cli: /^\.\.\/package\.json$/,
+  // When run from sources, the console is built on its first request.
   admin: /^\.\.\/scripts\/build-console\.ts$/,
 };
 
-/** All that the console may take from elsewhere: it knows the gateway by its API alone. */
+/** The only packages that the console may import: it knows the gateway through the Admin API alone. */
 const CONSOLE_PACKAGES = new Set(["preact", "preact/hooks", "@preact/signals", "uplot"]);
 
 const BARRELS = new Set(["sdk/index.ts"]);
@@ -41,31 +47,31 @@ const IMPORT =
 
 export function findViolations(tree: SourceTree, providerNames: readonly string[]): string[] {
   const imports = new Map([...tree].map(([file, text]) => [file, importsOf(text)]));
-  const faults: string[] = [];
+  const problems: string[] = [];
   for (const [file, text] of tree) {
     for (const specifier of imports.get(file) ?? []) {
-      const fault = importFault(file, specifier);
-      if (fault !== null) faults.push(`${file}: ${fault}`);
+      const problem = importProblem(file, specifier);
+      if (problem !== null) problems.push(`${file}: ${problem}`);
     }
-    for (const fault of fileFaults(file, text, providerNames)) faults.push(`${file}: ${fault}`);
+    for (const problem of fileProblems(file, text, providerNames)) problems.push(`${file}: ${problem}`);
   }
-  return [...faults, ...findCycles(imports)];
+  return [...problems, ...findCycles(imports)];
 }
 
-/** The same for the files of console/, which stand outside of the ranks. */
+/** Reports violations in console/, which is outside the layers. */
 export function findConsoleViolations(tree: SourceTree): string[] {
   const imports = new Map([...tree].map(([file, text]) => [file, importsOf(text)]));
-  const faults: string[] = [];
+  const problems: string[] = [];
   for (const [file, text] of tree) {
     for (const specifier of imports.get(file) ?? []) {
       const isInside =
         specifier.startsWith(".") && !normalize(join(dirname(file), specifier)).startsWith("..");
       if (!isInside && !CONSOLE_PACKAGES.has(specifier))
-        faults.push(`${file}: imports ${specifier}, which is not the console's`);
+        problems.push(`${file}: imports ${specifier}, which is not the console's`);
     }
-    for (const fault of fileFaults(file, text, [])) faults.push(`${file}: ${fault}`);
+    for (const problem of fileProblems(file, text, [])) problems.push(`${file}: ${problem}`);
   }
-  return [...faults, ...findCycles(imports)];
+  return [...problems, ...findCycles(imports)];
 }
 
 function importsOf(text: string): string[] {
@@ -76,38 +82,40 @@ function folderOf(file: string): string {
   return file.split("/")[0] ?? "";
 }
 
-function importFault(file: string, specifier: string): string | null {
+function importProblem(file: string, specifier: string): string | null {
   const folder = folderOf(file);
-  if (RANKS[folder] === undefined) return `${folder} has no rank; give it one in ARCHITECTURE.md and here`;
-  if (!specifier.startsWith(".")) return bareImportFault(file, specifier);
+  if (LAYERS[folder] === undefined) return `${folder} has no layer; add it to ARCHITECTURE.md and to LAYERS`;
+  if (!specifier.startsWith(".")) return bareImportProblem(file, specifier);
   const target = normalize(join(dirname(file), specifier));
   if (target.startsWith("..")) {
-    return OUTSIDE[folder]?.test(target) === true ? null : `imports ${target}, outside of src/`;
+    return OUTSIDE[folder]?.test(target) === true ? null : `imports ${target}, outside src/`;
   }
-  const wall = wallFault(file, target);
-  if (wall !== null) return wall;
+  const boundary = boundaryProblem(file, target);
+  if (boundary !== null) return boundary;
   const targetFolder = folderOf(target);
   if (targetFolder === folder) return null;
-  const [from, to] = [RANKS[folder] ?? 0, RANKS[targetFolder]];
-  if (to === undefined) return `imports ${target}, whose folder has no rank`;
-  return to < from ? null : `imports ${target}: rank ${from} may only import lower ranks, not ${to}`;
+  const [from, to] = [LAYERS[folder] ?? 0, LAYERS[targetFolder]];
+  if (to === undefined) return `imports ${target}, whose folder has no layer`;
+  return to < from ? null : `imports ${target}: layer ${from} may only import lower layers, not ${to}`;
 }
 
-/** A built-in plugin has no privilege that a custom one lacks. */
-function bareImportFault(file: string, specifier: string): string | null {
+/** A built-in plugin has no privilege that a custom plugin lacks. */
+function bareImportProblem(file: string, specifier: string): string | null {
   const builtin = specifier.startsWith("node:") || specifier === "bun" || specifier.startsWith("bun:");
   if (!isPlugin(file) || builtin) return null;
-  return `imports ${specifier}: a plugin imports only sdk/ and what sdk/ hands out`;
+  return `imports ${specifier}: a plugin imports only sdk/ and what sdk/ exports`;
 }
 
-/** The folders below plugins/; the files beside them register and load plugins, and are none. */
+/** A plugin is a folder below plugins/; the files directly in plugins/ register and load plugins. */
 function isPlugin(file: string): boolean {
   return folderOf(file) === "plugins" && file.split("/").length > 2;
 }
 
-function wallFault(file: string, target: string): string | null {
+function boundaryProblem(file: string, target: string): string | null {
   if (folderOf(file) === "proxy" && folderOf(target) === "store")
     return `imports ${target}: proxy/ never imports store/`;
+  if (folderOf(file) === "admin" && folderOf(target) === "proxy")
+    return `imports ${target}: admin/ never imports proxy/; the planes share the snapshot only`;
   if (!isPlugin(file) || folderOf(target) === "sdk") return null;
   const [, ownFolder] = file.split("/");
   return target.startsWith(`plugins/${ownFolder ?? ""}/`)
@@ -115,27 +123,27 @@ function wallFault(file: string, target: string): string | null {
     : `imports ${target}: a plugin imports only sdk/ and its own folder`;
 }
 
-function fileFaults(file: string, text: string, providerNames: readonly string[]): string[] {
-  const faults: string[] = [];
+function fileProblems(file: string, text: string, providerNames: readonly string[]): string[] {
+  const problems: string[] = [];
   if (file.endsWith("/index.ts") && !BARRELS.has(file))
-    faults.push("is a barrel; folders meet through plainly named files");
-  if (!text.startsWith("//")) faults.push("does not open with a line saying what it owns");
-  if (/^export default/m.test(text)) faults.push("has a default export");
+    problems.push("is a barrel; import the plainly named file instead");
+  if (!text.startsWith("//")) problems.push("does not open with a comment that says what it owns");
+  if (/^export default/m.test(text)) problems.push("has a default export");
   const lines = text.split("\n").length;
   if (lines > MAX_LINES && !text.startsWith("// Generated"))
-    faults.push(`has ${lines} lines; does it own one thing?`);
-  if (knowsProviders(file)) return faults;
+    problems.push(`has ${lines} lines; does it own one thing?`);
+  if (knowsProviders(file)) return problems;
   for (const name of providerNames) {
     if (new RegExp(`["'\`]${name}["'\`]`, "i").test(text)) {
-      faults.push(`names the provider "${name}"; providers are data of providers/`);
+      problems.push(`names the provider "${name}"; providers are data of formats/`);
     }
   }
-  return faults;
+  return problems;
 }
 
-/** Two providers gave their names to wire formats, and those are code. */
+/** Provider names are data of formats/; the fake provider imitates two of them. */
 function knowsProviders(file: string): boolean {
-  return folderOf(file) === "providers" || folderOf(file) === "wire" || file === "base/wire-format.ts";
+  return folderOf(file) === "formats" || folderOf(file) === "fake-provider";
 }
 
 function findCycles(imports: ReadonlyMap<string, readonly string[]>): string[] {

@@ -36,10 +36,10 @@ test("schemas of resources are not among it", () => {
 
 test.each([
   ["Redis", "counters/redis.ts"],
-  ["tracing", "telemetry/tracer.ts"],
-  ["the export of traces", "telemetry/trace-exporter.ts"],
+  ["tracing", "telemetry/traces/tracer.ts"],
+  ["the export of traces", "telemetry/traces/trace-exporter.ts"],
   ["the Admin API", "admin/api.ts"],
-  ["explanations", "proxy/explain.ts"],
+  ["explanations", "explain/explain.ts"],
   ["the grammars of code_sanitation", "plugins/code_sanitation/inspect.ts"],
 ])("nor is %s", (_, file) => {
   expect(loadedWith(file).size).toBeGreaterThan(0);

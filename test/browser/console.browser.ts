@@ -2,7 +2,7 @@
 // Each screen has a gateway of its own and goes its way in order, as one would.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { pluginsDirectory } from "../support/plugin-fixtures.ts";
 import { hasChromium, launchBrowser, openConsole, SCREENS, type ConsoleSession } from "./console-session.ts";

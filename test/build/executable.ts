@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { RUNTIME_SETTINGS } from "../../src/cli/self.ts";
-import { connectRaw, type RawClient } from "../fake-provider/raw-client.ts";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { connectRaw, type RawClient } from "../support/raw-client.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   startGatehouseProcess,
   temporaryDirectory,

@@ -58,12 +58,12 @@ export async function insertWhole(store: Store) {
 }
 
 export async function refusal(work: Promise<unknown>): Promise<GatehouseError> {
-  const fault: unknown = await work.then(
+  const error: unknown = await work.then(
     () => null,
     (reason: unknown) => reason,
   );
-  if (!(fault instanceof GatehouseError)) throw new Error(`expected a refusal, got ${String(fault)}`);
-  return fault;
+  if (!(error instanceof GatehouseError)) throw new Error(`expected a refusal, got ${String(error)}`);
+  return error;
 }
 
 /** For `afterEach`: closes what the test has opened. */

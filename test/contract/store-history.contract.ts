@@ -194,9 +194,9 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
       expect(await store.getRevision(3)).toBeNull();
       expect(await store.getRevision(4)).not.toBeNull();
       for (const revision of [-1, 0, 1, 3, 8, 10_000]) {
-        const fault = await refusal(store.write((tx) => tx.restore(revision)));
-        expect(fault.code).toBe("not_found");
-        expect(fault.message).toContain(`Revision ${revision} is not among the last 4`);
+        const error = await refusal(store.write((tx) => tx.restore(revision)));
+        expect(error.code).toBe("not_found");
+        expect(error.message).toContain(`Revision ${revision} is not among the last 4`);
       }
       expect(await gateways(store)).toBe(7);
       await store.write((tx) => tx.restore(4));
@@ -213,8 +213,8 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
       expect((await store.listRevisions(ALL)).records.map(({ revision }) => revision)).toEqual([3]);
       expect(await store.getRevision(2)).toBeNull();
       expect(await store.view((view) => view.changesAfter(0))).toHaveLength(3);
-      const fault = await refusal(store.write((tx) => tx.restore(1)));
-      expect(fault.message).toContain("before history was kept");
+      const error = await refusal(store.write((tx) => tx.restore(1)));
+      expect(error.message).toContain("before history was kept");
       // The last of them is what the first one with history began with.
       await store.write((tx) => tx.restore(2));
       expect(await gateways(store)).toBe(2);

@@ -42,13 +42,13 @@ export class Ledger {
 
   /** Compares with what is there; whatever was open is settled by it. */
   settle(found: ReadonlyMap<string, string>): void {
-    const faults: string[] = [];
-    for (const name of found.keys()) if (!this.known.has(name)) faults.push(`${name} was never asked for`);
+    const problems: string[] = [];
+    for (const name of found.keys()) if (!this.known.has(name)) problems.push(`${name} was never asked for`);
     for (const [name, entry] of this.known) {
       const state = found.get(name) ?? null;
       const allowed = entry.asked === undefined ? [entry.acknowledged] : [entry.acknowledged, entry.asked];
       if (!allowed.includes(state)) {
-        faults.push(`${name} is ${String(state)}; it may be ${allowed.map(String).join(" or ")}`);
+        problems.push(`${name} is ${String(state)}; it may be ${allowed.map(String).join(" or ")}`);
       }
       if (entry.denied && entry.asked !== undefined && state === entry.asked) this.falseRefusals.push(name);
       entry.acknowledged = state;
@@ -56,7 +56,7 @@ export class Ledger {
       entry.denied = false;
       if (state === null) this.known.delete(name);
     }
-    expect(faults).toEqual([]);
+    expect(problems).toEqual([]);
   }
 }
 

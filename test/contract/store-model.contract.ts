@@ -145,7 +145,7 @@ class Write implements fc.AsyncCommand<Oracle, Store> {
     const step = this.#plan(oracle);
     if (step === null) return;
     const expected = step.verdict();
-    const outcome = await store.write(step.ask).catch((fault: unknown) => fault);
+    const outcome = await store.write(step.ask).catch((error: unknown) => error);
     if (expected === 0) {
       expect(outcome).toMatchObject({ revision: ++oracle.revision, changes: [step.change] });
       oracle.remember();
@@ -174,7 +174,7 @@ class FailedWrite implements fc.AsyncCommand<Oracle, Store> {
         await transaction.insert("gateways", gatewayRecord());
         throw THROWN;
       })
-      .catch((fault: unknown) => fault);
+      .catch((error: unknown) => error);
     expect(outcome).toBe(THROWN);
     await compare(oracle, store);
   }

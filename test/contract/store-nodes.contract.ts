@@ -2,7 +2,7 @@
 import { SCHEMA_VERSION } from "../../src/store/migrate.ts";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { StoreRefused, type Store } from "../../src/store/store.ts";
+import { StoreRejected, type Store } from "../../src/store/store.ts";
 import { waitFor } from "../support/gatehouse-process.ts";
 import { gatewayRecord, targetRecord, upstreamRecord, withSql } from "./store-records.ts";
 import { ALL, openForTest, type StoreMaker } from "./store-fixture.ts";
@@ -95,9 +95,9 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
       );
       const newcomer = openForTest(url);
       for (const use of [() => newcomer.revision(), () => insertGateways(newcomer, 1)]) {
-        const fault: unknown = await use().catch((reason: unknown) => reason);
-        expect(fault).toBeInstanceOf(StoreRefused);
-        expect((fault as StoreRefused).message).toContain("999");
+        const error: unknown = await use().catch((reason: unknown) => reason);
+        expect(error).toBeInstanceOf(StoreRejected);
+        expect((error as StoreRejected).message).toContain("999");
       }
       const [row] = (await withSql(url, (sql) => sql.unsafe("SELECT revision FROM configuration"))) as {
         revision: number | string;
@@ -109,9 +109,9 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
       const url = await createEmpty();
       await insertGateways(openForTest(url), 1);
       const stranger = openForTest(url, { secret: "another secret altogether" });
-      const fault: unknown = await stranger.revision().catch((reason: unknown) => reason);
-      expect(fault).toBeInstanceOf(StoreRefused);
-      expect((fault as StoreRefused).message).toContain("ENCRYPTION_KEY");
+      const error: unknown = await stranger.revision().catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(StoreRejected);
+      expect((error as StoreRejected).message).toContain("ENCRYPTION_KEY");
       expect(await openForTest(url).revision()).toBe(1);
     });
   });

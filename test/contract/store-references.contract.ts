@@ -23,8 +23,8 @@ export function describeStoreReferences({ database, createEmpty }: StoreMaker): 
       const before = await store.revision();
       for (const { gateway } of [one, two]) {
         const again = blockRecord(gateway.id, { name: block.name });
-        const fault: unknown = await insert(store, "blocks", again).catch((reason: unknown) => reason);
-        expect(fault).toBeInstanceOf(Error);
+        const error: unknown = await insert(store, "blocks", again).catch((reason: unknown) => reason);
+        expect(error).toBeInstanceOf(Error);
       }
       expect(await store.revision()).toBe(before);
       expect((await store.list("blocks", ALL)).records).toStrictEqual([block]);
@@ -85,10 +85,10 @@ export function describeStoreReferences({ database, createEmpty }: StoreMaker): 
       ];
       for (const [path, attempt, foreignId] of attempts) {
         for (const id of ["no-such-id", foreignId]) {
-          const fault = await refusal(store.write((transaction) => attempt(transaction, id)));
-          expect(fault.status).toBe(400);
-          expect(fault.details?.map((detail) => detail.path)).toEqual([path]);
-          expect(fault.message).toContain(id);
+          const error = await refusal(store.write((transaction) => attempt(transaction, id)));
+          expect(error.status).toBe(400);
+          expect(error.details?.map((detail) => detail.path)).toEqual([path]);
+          expect(error.message).toContain(id);
         }
       }
       expect(await store.revision()).toBe(before);
@@ -114,11 +114,11 @@ export function describeStoreReferences({ database, createEmpty }: StoreMaker): 
         (transaction: Transaction) => transaction.update("gateways", { ...other, subdomain: "acme" }),
       ];
       for (const attempt of taken) {
-        const fault = await refusal(store.write(attempt));
-        expect(fault.status).toBe(409);
-        expect(fault.details?.[0]?.path).toBe("subdomain");
-        expect(fault.message).toContain(owner.id);
-        expect(fault.message).toContain("owner");
+        const error = await refusal(store.write(attempt));
+        expect(error.status).toBe(409);
+        expect(error.details?.[0]?.path).toBe("subdomain");
+        expect(error.message).toContain(owner.id);
+        expect(error.message).toContain("owner");
       }
       await store.write((transaction) => transaction.update("gateways", { ...owner, name: "renamed" }));
       await store.write((transaction) => transaction.update("gateways", { ...owner, subdomain: null }));
@@ -152,11 +152,11 @@ export function describeStoreReferences({ database, createEmpty }: StoreMaker): 
       ];
       const before = await store.revision();
       for (const [remove, user] of used) {
-        const fault = await refusal(remove());
-        expect(fault.status).toBe(409);
-        expect(fault.code).toBe("in_use");
-        expect(fault.message).toContain(user);
-        expect(fault.details?.some((detail) => detail.message.includes(user))).toBe(true);
+        const error = await refusal(remove());
+        expect(error.status).toBe(409);
+        expect(error.code).toBe("in_use");
+        expect(error.message).toContain(user);
+        expect(error.details?.some((detail) => detail.message.includes(user))).toBe(true);
       }
       expect(await store.revision()).toBe(before);
       await store.write((transaction) => transaction.remove("api_keys", apiKey.id));
@@ -170,9 +170,9 @@ export function describeStoreReferences({ database, createEmpty }: StoreMaker): 
     test("a gateway's users are all named, of every kind", async () => {
       const store = await openEmpty();
       const { gateway, upstream, service, rule, apiKey } = await insertWhole(store);
-      const fault = await refusal(store.write((transaction) => transaction.removeGateway(gateway.id, false)));
-      for (const { id } of [upstream, service, rule, apiKey]) expect(fault.message).toContain(id);
-      expect(fault.message).toContain("cascade");
+      const error = await refusal(store.write((transaction) => transaction.removeGateway(gateway.id, false)));
+      for (const { id } of [upstream, service, rule, apiKey]) expect(error.message).toContain(id);
+      expect(error.message).toContain("cascade");
     });
 
     test("a revoked key keeps neither its rules nor its gateway alive", async () => {

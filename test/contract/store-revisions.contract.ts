@@ -76,7 +76,7 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
         await transaction.remove("api_keys", kept.apiKey.id);
         throw boom;
       });
-      expect(await attempt.catch((fault: unknown) => fault)).toBe(boom);
+      expect(await attempt.catch((error: unknown) => error)).toBe(boom);
       expect(await store.revision()).toBe(1);
       expect((await store.list("gateways", ALL)).records).toStrictEqual([kept.gateway]);
       expect(await store.get("upstreams", kept.upstream.id)).toStrictEqual(kept.upstream);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import packageJson from "../../package.json" with { type: "json" };
-import { readSettings, SETTINGS } from "../../src/base/settings.ts";
+import { readSettings, SETTINGS } from "../../src/config/settings.ts";
 import { chart, CHART, defaultValues, readChartFile, renderChart, schema, type Manifest } from "./chart.ts";
 
 const SECRET = {

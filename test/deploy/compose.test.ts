@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
-import { readSettings, SETTINGS } from "../../src/base/settings.ts";
+import { readSettings, SETTINGS } from "../../src/config/settings.ts";
 import { Health } from "../../src/telemetry/health.ts";
 import { hasExactTag, ROOT } from "./dockerfile.ts";
 

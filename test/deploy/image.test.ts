@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join, relative } from "node:path";
-import { readSettings, SETTINGS } from "../../src/base/settings.ts";
+import { readSettings, SETTINGS } from "../../src/config/settings.ts";
 import { startGatehouseProcess, temporaryDirectory } from "../support/gatehouse-process.ts";
 import {
   copiedFromContext,
@@ -85,7 +85,7 @@ describe(".dockerignore", () => {
   test.each([
     ...["node_modules/zod/index.js", "data/gatehouse.db", "data/server_secret_key", ".git/config", ".env"],
     ...[".env.local", "src/.env", "console/.env.production", "deploy/.env", "dist/gatehouse", "bench/run.ts"],
-    ...["src/base/settings.test.ts", "notes.txt", "docs/settings.md"],
+    ...["src/config/settings.test.ts", "notes.txt", "docs/settings.md"],
   ])("keeps %s out", (path) => expect(isIgnored(path)).toBe(true));
 
   test.each(["src/main.ts", "bin/gatehouse", "package-lock.json", "console/index.html", ".npmrc"])(

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { METRICS, type MetricDeclaration } from "../../src/telemetry/metric-table.ts";
+import { METRICS, type MetricDeclaration } from "../../src/telemetry/metrics/metric-table.ts";
 import { readQuery, type Selector } from "../support/promql.ts";
 
 interface Panel {
@@ -41,16 +41,16 @@ function labelsOf(series: string): string[] {
 /** What a query asks for that there is not. */
 function faultsOf(expression: string, legend = ""): string[] {
   const { selectors, groupings, resultLabels } = readQuery(expression);
-  const faults: string[] = [];
+  const problems: string[] = [];
   const check = ({ metric }: Selector, labels: readonly string[]) => {
     const known = labelsOf(metric);
-    for (const label of labels) if (!known.includes(label)) faults.push(`${metric} has no label ${label}`);
+    for (const label of labels) if (!known.includes(label)) problems.push(`${metric} has no label ${label}`);
   };
   for (const selector of selectors) check(selector, selector.labels);
   for (const { labels, of } of groupings) for (const selector of of) check(selector, labels);
   for (const [, label = ""] of legend.matchAll(/\{\{(\w+)\}\}/g))
-    if (!resultLabels.includes(label)) faults.push(`the legend's ${label} is not in the result`);
-  return faults;
+    if (!resultLabels.includes(label)) problems.push(`the legend's ${label} is not in the result`);
+  return problems;
 }
 
 const queries = dashboard.panels.flatMap((panel) =>
@@ -113,11 +113,11 @@ describe("the check itself finds", () => {
     ["sum(rate(gatehouse_requests_total[5x]))", "not PromQL"],
     ["gatehouse_ready gatehouse_ready", "more than a query"],
     ["histogram_quantile(gatehouse_ready)", "takes 2 arguments"],
-  ])("%s: %s", (expression, fault) => expect(() => faultsOf(expression)).toThrow(fault));
+  ])("%s: %s", (expression, error) => expect(() => faultsOf(expression)).toThrow(error));
 
   test.each([
     ['gatehouse_requests_total{gatway="x"}', "", "gatehouse_requests_total has no label gatway"],
     ["sum by (code) (rate(gatehouse_requests_total[5m]))", "", "gatehouse_requests_total has no label code"],
     ["sum by (status) (gatehouse_requests_total)", "{{state}}", "the legend's state is not in the result"],
-  ])("%s %s", (expression, legend, fault) => expect(faultsOf(expression, legend)).toEqual([fault]));
+  ])("%s %s", (expression, legend, error) => expect(faultsOf(expression, legend)).toEqual([error]));
 });

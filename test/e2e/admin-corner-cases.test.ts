@@ -16,7 +16,7 @@ import {
   TEST_SECRET,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
-import { readSettings } from "../../src/base/settings.ts";
+import { readSettings } from "../../src/config/settings.ts";
 import { availableParallelism } from "node:os";
 import { writeFileSync } from "node:fs";
 

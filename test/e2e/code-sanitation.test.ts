@@ -1,6 +1,6 @@
 // code_sanitation at the door: every example of the specification, in every part of a request, blocked and sanitised.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 

@@ -3,7 +3,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { rmSync } from "node:fs";
-import { startFakeProvider, type FakeProvider, type RecordedRequest } from "../fake-provider/server.ts";
+import {
+  startFakeProvider,
+  type FakeProvider,
+  type RecordedRequest,
+} from "../../src/fake-provider/server.ts";
 import {
   ACTING_PLUGIN,
   removeWorld,

@@ -2,7 +2,7 @@
 // by asking, and that no secret is shown. That it agrees with what happens is explain-agreement.test.ts.
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync } from "node:fs";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { expectError, expectFaultsAt } from "../support/admin-fixtures.ts";
 import { accessLines } from "../support/balancing-fixtures.ts";
 import {

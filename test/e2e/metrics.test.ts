@@ -1,7 +1,7 @@
 // /metrics at the door: on the admin listener, without a token, in a form that Prometheus reads; and every figure after
 // requests that should have moved it.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import {
   limiter,

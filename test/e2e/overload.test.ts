@@ -1,7 +1,7 @@
 // MAX_IN_FLIGHT: what is beyond it is refused at once, health keeps answering, and every way a request can end gives
 // its place back. And the drain, which asks clients to leave their connections.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   startGatehouseProcess,
   untilPrinted,

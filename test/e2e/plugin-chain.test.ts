@@ -2,7 +2,7 @@
 // and plugins that fail, hang or talk nonsense (the contract's section 7).
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { expectError, expectFaultsAt, onlyMessage } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, renameSync, rmSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { expectError, expectFaultsAt } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,

@@ -2,7 +2,7 @@
 // whose plugin cannot become ready starts all the same.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   startGatehouseProcess,
   temporaryDirectory,

@@ -1,6 +1,6 @@
 // The algorithms, weights and tiers as a client sees them (the contract's section 6, first two sentences).
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   ask,
   countOf,

@@ -1,6 +1,6 @@
 // When another target is asked, when not, how often, and what the client gets when all fail (the contract's section 6).
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Behaviour, FakeProvider } from "../fake-provider/server.ts";
+import type { Behaviour, FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   anthropicTargetOf,
   ask,

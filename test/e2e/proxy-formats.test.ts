@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Behaviour, HeaderPair } from "../fake-provider/behaviour.ts";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import type { Behaviour, HeaderPair } from "../../src/fake-provider/behavior.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { expectFaultsAt } from "../support/admin-fixtures.ts";
 import {
   LAUNCHER,

@@ -1,8 +1,8 @@
 // Section 5 of the contract, the answer: byte for byte as it came, less hop-by-hop headers, plus what is added.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Behaviour, HeaderPair } from "../fake-provider/behaviour.ts";
-import { connectRaw } from "../fake-provider/raw-client.ts";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import type { Behaviour, HeaderPair } from "../../src/fake-provider/behavior.ts";
+import { connectRaw } from "../support/raw-client.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import {
   CHAT,

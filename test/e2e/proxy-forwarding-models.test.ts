@@ -1,7 +1,7 @@
 // Section 5 of the contract, the body: which target a model goes to, what is changed in a body, and what never is.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { HeaderPair } from "../fake-provider/behaviour.ts";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { CHAT, onlyRequest, rawCall, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 

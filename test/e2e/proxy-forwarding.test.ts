@@ -1,8 +1,12 @@
 // Section 5 of the contract, the request: its URL, its Host and its headers as they reach the provider.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import type { HeaderPair } from "../fake-provider/behaviour.ts";
-import { startFakeProvider, type FakeProvider, type RecordedRequest } from "../fake-provider/server.ts";
+import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
+import {
+  startFakeProvider,
+  type FakeProvider,
+  type RecordedRequest,
+} from "../../src/fake-provider/server.ts";
 import {
   mintToken,
   startGatehouseProcess,

@@ -1,7 +1,7 @@
 // Passive checks: what takes a target out, for how long, what brings it back, and what a 429 does (the contract's
 // section 6). Two tiers make it visible: "one" serves while it is in, "two" while it is not.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Behaviour, FakeProvider } from "../fake-provider/server.ts";
+import type { Behaviour, FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   anthropicTargetOf,
   ask,

@@ -1,7 +1,7 @@
 // Section 4 of the contract, keys: who is let in, who is refused and how, and from which moment on.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { HeaderPair } from "../fake-provider/behaviour.ts";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import {
   onlyRequest,

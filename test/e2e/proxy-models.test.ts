@@ -1,7 +1,7 @@
 // Section 4 of the contract, GET /v1/models: whose models are listed, to whom, and when a rule answers instead.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import type { HeaderPair } from "../fake-provider/behaviour.ts";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { rawCall, seedKey, seedRoute, targetAt, type RawAnswer } from "../support/proxy-fixtures.ts";
 

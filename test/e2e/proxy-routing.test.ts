@@ -1,7 +1,7 @@
 // Section 4 of the contract, routing: which gateway and which rule a request gets, over real HTTP.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { HeaderPair } from "../fake-provider/behaviour.ts";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { create, expectErrorShape } from "../support/admin-fixtures.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import {

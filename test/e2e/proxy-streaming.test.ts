@@ -1,8 +1,8 @@
 // Streams: unbuffered, at the client's pace, ended with the client, and broken where the provider broke them
 // (the contract's sections 5 and 6).
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { connectRaw, type RawClient } from "../fake-provider/raw-client.ts";
-import type { Behaviour, FakeProvider } from "../fake-provider/server.ts";
+import { connectRaw, type RawClient } from "../support/raw-client.ts";
+import type { Behaviour, FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   accessLine,
   anthropicTargetOf,

@@ -1,6 +1,6 @@
 // The four deadlines of an upstream: connect, first byte, idle and total (the contract's section 6).
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { FakeProvider } from "../fake-provider/server.ts";
+import type { FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   accessLine,
   anthropicTargetOf,

@@ -1,8 +1,8 @@
 // rate_limiter in one process: whom a request counts for, what is counted and when it is forgotten, the headers, and
 // both actions (specification 2.7, 7 and 8; the contract's section 7).
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { HeaderPair } from "../fake-provider/behaviour.ts";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { create, expectError, expectFaultsAt } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,

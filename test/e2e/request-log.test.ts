@@ -1,6 +1,6 @@
 // The request log at the door: what an operator sees of requests that have ended, as a list and live.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { expectError, expectFaultsAt } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,

@@ -2,7 +2,7 @@
 // is, and requests that cannot be led to another host.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { createChain, expectError, type Chain } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,

@@ -1,6 +1,6 @@
 // GET …/upstreams/{id}/health at the door: what passive checks, rests and trials do is what it tells.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { expectError } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,

@@ -1,6 +1,6 @@
 // Traces at the door: a collector that speaks OTLP gets a span of each request and of each attempt, and nothing else.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   startGatehouseProcess,
   untilPrinted,

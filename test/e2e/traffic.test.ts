@@ -1,6 +1,6 @@
 // GET /traffic at the door: the last seconds, of everything and of one gateway.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { expectError, expectFaultsAt } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,

@@ -1,7 +1,7 @@
 // A ledger: the totals equal what the provider sent, to the token, over many mixed requests at once, with failovers, cuts,
 // clients that leave, and refusals. GATEHOUSE_USAGE_REQUESTS says how many.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startFakeProvider, type Behaviour, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type Behaviour, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 

@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { expectError, expectFaultsAt, STORES } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,

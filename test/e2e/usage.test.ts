@@ -2,8 +2,8 @@
 // compressed, cut or left; clients see of it only what they asked for.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
-import { connectRaw } from "../fake-provider/raw-client.ts";
-import { startFakeProvider, type Behaviour, type FakeProvider } from "../fake-provider/server.ts";
+import { connectRaw } from "../support/raw-client.ts";
+import { startFakeProvider, type Behaviour, type FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   startGatehouseProcess,
   waitFor,

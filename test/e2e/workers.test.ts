@@ -1,7 +1,7 @@
 // WORKERS: several processes behind one pair of ports, under a supervisor that replaces the ones that crash.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   LAUNCHER,
   startGatehouseProcess,

@@ -1,7 +1,7 @@
 // The counters while a real Redis is killed, paused, restarted, read-only, full, loading or closed to us: every request
 // is decided, as its policy says, nothing throws, and the limits are exact again once Redis is back.
 import { afterEach, describe, expect, test } from "bun:test";
-import type { AwayPolicy, CountersState, Decision } from "../../src/counters/counters.ts";
+import type { UnavailablePolicy, CountersState, Decision } from "../../src/counters/counters.ts";
 import { RedisCounters } from "../../src/counters/redis.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 
@@ -60,7 +60,7 @@ async function expectExact(counters: RedisCounters): Promise<void> {
 
 async function expectPolicies(counters: RedisCounters): Promise<void> {
   const limit = minute(2);
-  const admit = async (policy: AwayPolicy) => {
+  const admit = async (policy: UnavailablePolicy) => {
     const { states: foretold, ...peeked } = await counters.peek([limit], policy);
     const { states, ...decision } = await counters.admit([limit], policy);
     expect(peeked).toEqual(decision);
@@ -76,7 +76,7 @@ async function expectPolicies(counters: RedisCounters): Promise<void> {
 }
 
 /** Requests without end from several callers; stopped, it tells all decisions. An exception fails the test. */
-function load(counters: RedisCounters, policy: AwayPolicy) {
+function load(counters: RedisCounters, policy: UnavailablePolicy) {
   let isRunning = true;
   const decisions: Decision[] = [];
   const limit = minute(1_000_000);

@@ -1,8 +1,8 @@
 // Clients that mean harm, over raw sockets: doubtful framing, oversized heads, pipelining, slow and silent connections,
 // and very many of them. GATEHOUSE_LONG=1 waits for the long deadlines too.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { connectRaw, type RawClient } from "../fake-provider/raw-client.ts";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { connectRaw, type RawClient } from "../support/raw-client.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { complaints, openFiles } from "./process-watch.ts";

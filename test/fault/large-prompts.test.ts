@@ -1,6 +1,6 @@
 // Large prompts whose answers take their time: once an answer has begun, nobody needs the prompt any more, and it goes.
 import { expect, test } from "bun:test";
-import { startFakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import { residentBytes } from "../support/balancing-fixtures.ts";
 import { startGatehouseProcess } from "../support/gatehouse-process.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";

@@ -1,7 +1,7 @@
 // The network between the gateway and a provider in trouble: late is late, broken is broken, another target helps out,
 // and all is well again with the network.
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import type { FakeProvider } from "../fake-provider/server.ts";
+import type { FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   ask,
   askRaw,

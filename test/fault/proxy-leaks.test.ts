@@ -2,7 +2,7 @@
 // memory, and no cut stream ends as if it were whole. GATEHOUSE_LEAK_N and GATEHOUSE_LEAK_M set the numbers.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
-import { startFakeProvider, type Behaviour, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type Behaviour, type FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   accessLines,
   anthropicTargetOf,

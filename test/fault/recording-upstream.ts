@@ -1,6 +1,6 @@
 // A provider that reads strictly, numbers every request, and sends back what it got, so that each request it received
 // can be matched with the one client that was answered.
-import { RequestParser, type RequestHead } from "../fake-provider/http-parser.ts";
+import { RequestParser, type RequestHead } from "../../src/fake-provider/http-parser.ts";
 
 export interface Recorded {
   readonly serial: number;
@@ -25,7 +25,7 @@ interface Connection {
 
 export function startRecordingUpstream(): RecordingUpstream {
   const requests = new Map<number, Recorded>();
-  const faults: string[] = [];
+  const problems: string[] = [];
   let count = 0;
   const listener = Bun.listen<Connection>({
     hostname: "127.0.0.1",
@@ -37,7 +37,7 @@ export function startRecordingUpstream(): RecordingUpstream {
         data.parser.feed(Buffer.from(bytes));
         for (let event = data.parser.next(); event !== null; event = data.parser.next()) {
           if (event.kind === "error") {
-            faults.push(`${event.message} in ${JSON.stringify(bytes.toString("latin1"))}`);
+            problems.push(`${event.message} in ${JSON.stringify(bytes.toString("latin1"))}`);
             socket.terminate();
             return;
           }
@@ -65,7 +65,7 @@ export function startRecordingUpstream(): RecordingUpstream {
     get count() {
       return count;
     },
-    faults,
+    faults: problems,
     stop: () => listener.stop(true),
   };
 }

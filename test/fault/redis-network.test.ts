@@ -1,7 +1,7 @@
 // The network between the gateway and Redis in trouble: every request is decided as the policy says, none fails, and
 // the limits are exact again once it is well.
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.ts";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { countStatuses, limiter, postChat, seedPlugins } from "../support/plugin-fixtures.ts";

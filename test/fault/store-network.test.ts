@@ -1,7 +1,7 @@
 // The network between the gateway and PostgreSQL in trouble: refused, silent, cut, forgotten by a firewall, slow. The
 // data plane goes on without one error, the Admin API says 503 soon, /readyz tells, and all comes back by itself.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.ts";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
@@ -27,24 +27,24 @@ async function readiness(url: string): Promise<Readiness> {
 function load(url: string) {
   let isRunning = true;
   let served = 0;
-  const faults: string[] = [];
+  const problems: string[] = [];
   const callers = Array.from({ length: 4 }, async () => {
     while (isRunning) {
       const answer = await fetch(url, {
         method: "POST",
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify(CHAT),
-      }).catch((fault: unknown) => new Response(String(fault), { status: 599 }));
+      }).catch((error: unknown) => new Response(String(error), { status: 599 }));
       const text = await answer.text();
       if (answer.status === 200) served++;
-      else faults.push(`${answer.status} ${text}`);
+      else problems.push(`${answer.status} ${text}`);
       await Bun.sleep(5);
     }
   });
   return async () => {
     isRunning = false;
     await Promise.all(callers);
-    return { served, faults };
+    return { served, faults: problems };
   };
 }
 

@@ -2,7 +2,7 @@
 // failed request or a cut stream, and every write, a revocation too, soon in force on all of them.
 // GATEHOUSE_RESTARTS and GATEHOUSE_WRITES make it long; GATEHOUSE_REPORT prints what was measured.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { whileHeard } from "../support/heard-counters.ts";
 import { hasNginx, startLoadBalancer, type LoadBalancer } from "../support/nginx.ts";
@@ -70,7 +70,7 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
 
   /** Chats, every third one streamed over longer than a drain's delay, until `isOver`; tells of each that went wrong. */
   async function chatUntil(isOver: () => boolean, { path }: SeededRoute, clients: number): Promise<string[]> {
-    const faults: string[] = [];
+    const problems: string[] = [];
     let done = 0;
     const chat = async (stream: boolean) => {
       const fake = stream ? { chunks: 8, chunkDelayMs: 100 } : {};
@@ -81,20 +81,20 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
       });
       const text = await response.text();
       const isWhole = stream ? text.endsWith("data: [DONE]\n\n") : text.endsWith("}");
-      if (response.status !== 200 || !isWhole) faults.push(`${response.status} ${text.slice(-200)}`);
+      if (response.status !== 200 || !isWhole) problems.push(`${response.status} ${text.slice(-200)}`);
       done++;
     };
     await Promise.all(
       Array.from({ length: clients }, async (_, client) => {
         while (!isOver()) {
-          await chat(client % 3 === 0).catch((fault: unknown) => faults.push(String(fault)));
+          await chat(client % 3 === 0).catch((error: unknown) => problems.push(String(error)));
           await Bun.sleep(2);
         }
       }),
     );
-    report(`${done} chats, ${faults.length} failed`);
+    report(`${done} chats, ${problems.length} failed`);
     expect(done).toBeGreaterThan(clients);
-    return faults;
+    return problems;
   }
 
   test(

@@ -2,10 +2,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "bun:test";
-import { translateError, translateMessage } from "../../src/providers/anthropic-messages-to-openai-chat.ts";
-import { MessageStreamTranslator } from "../../src/providers/anthropic-stream-to-openai-chat.ts";
-import { translateChatRequest } from "../../src/providers/openai-chat-to-anthropic-messages.ts";
-import { TranslationError } from "../../src/providers/translation-error.ts";
+import {
+  translateError,
+  translateMessage,
+} from "../../src/formats/translate/anthropic-messages-to-openai-chat.ts";
+import { MessageStreamTranslator } from "../../src/formats/translate/anthropic-stream-to-openai-chat.ts";
+import { translateChatRequest } from "../../src/formats/translate/openai-chat-to-anthropic-messages.ts";
+import { TranslationError } from "../../src/formats/translate/translation-error.ts";
 
 const REQUESTS = join(import.meta.dir, "openai-chat-to-anthropic-messages");
 const ANSWERS = join(import.meta.dir, "anthropic-messages-to-openai-chat");

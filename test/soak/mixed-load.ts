@@ -1,5 +1,5 @@
 // The mixed traffic of a soak run: everything that an ordinary day brings, good and bad, at a steady rate.
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import type { GatehouseProcess } from "../support/gatehouse-process.ts";
 import { limiter, pluginsDirectory, type Fields } from "../support/plugin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
@@ -67,7 +67,7 @@ export async function startMixedLoad(gatehouse: GatehouseProcess, rate: number):
   const underWay = new Set<Promise<void>>();
 
   const run = async ([name, scenario]: readonly [string, Scenario]): Promise<void> => {
-    const outcome = await scenario().catch((fault: unknown) => `fault: ${String(fault)}`);
+    const outcome = await scenario().catch((error: unknown) => `fault: ${String(error)}`);
     const key = `${name}: ${outcome}`;
     tally.outcomes.set(key, (tally.outcomes.get(key) ?? 0) + 1);
     if (/^5\d\d/.test(outcome) && !name.startsWith(PROVIDERS_FAULT)) tally.serverErrors.push(key);

@@ -2,7 +2,7 @@
 //   bun test/soak/slow-connections.ts [--connections 5000] [--seconds 20]
 import { parseArgs } from "node:util";
 import { openFiles } from "../fault/process-watch.ts";
-import { startFakeProvider } from "../fake-provider/server.ts";
+import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, waitFor } from "../support/gatehouse-process.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 

@@ -89,10 +89,10 @@ function judge(): boolean {
   const half = judged.length >> 1;
   const highest = (part: readonly Sample[]) => Math.max(...part.map(({ files }) => files));
   const moreFiles = highest(judged.slice(half)) - highest(judged.slice(0, half));
-  const faults = [...load.tally.outcomes.keys()].filter((outcome) => outcome.includes("fault: "));
+  const problems = [...load.tally.outcomes.keys()].filter((outcome) => outcome.includes("fault: "));
   const verdicts: [what: string, isGood: boolean][] = [
     [`${load.tally.serverErrors.length} answers of 500 and above`, load.tally.serverErrors.length === 0],
-    [`${faults.length} kinds of faults at the client`, faults.length === 0],
+    [`${problems.length} kinds of faults at the client`, problems.length === 0],
     [
       `resident memory ${growth.toFixed(2)} MB in ten minutes (heap ${perTenMinutes(({ heapMb }) => heapMb).toFixed(2)} MB), ` +
         `${first.residentMb.toFixed(1)} to ${last.residentMb.toFixed(1)} MB`,

@@ -2,8 +2,8 @@
 // answer ends, the access log, and the memory of the process.
 import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
-import { connectRaw, type RawClient } from "../fake-provider/raw-client.ts";
-import { startFakeProvider, type Behaviour, type FakeProvider } from "../fake-provider/server.ts";
+import { connectRaw, type RawClient } from "./raw-client.ts";
+import { startFakeProvider, type Behaviour, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { waitFor, type ApiAnswer, type GatehouseProcess } from "./gatehouse-process.ts";
 
 export type Fields = Record<string, unknown>;

@@ -2,13 +2,13 @@
 import { BalanceRegistry } from "../../src/balance/balance-registry.ts";
 import { MemoryCounters } from "../../src/counters/memory.ts";
 import { PluginRegistry } from "../../src/plugins/registry.ts";
-import type { CompileContext } from "../../src/snapshot/compile.ts";
-import { PluginHosts } from "../../src/snapshot/plugin-hosts.ts";
-import { createLog } from "../../src/telemetry/log.ts";
+import type { ConfigurationContext } from "../../src/runtime/current-configuration.ts";
+import { PluginHosts } from "../../src/runtime/plugin-hosts.ts";
+import { createLog } from "../../src/telemetry/log/log.ts";
 
-export function compileContext(): CompileContext {
+export function compileContext(): ConfigurationContext {
   const log = createLog({ level: "silent", format: "json" }, { write: () => undefined });
   const blocks = { has: () => false, add: () => undefined };
   const hosts = new PluginHosts(new MemoryCounters(), blocks, log);
-  return { plugins: new PluginRegistry(), balance: new BalanceRegistry(), hosts };
+  return { plugins: new PluginRegistry(), balance: new BalanceRegistry(), instances: hosts };
 }

@@ -1,6 +1,6 @@
 // Random configurations and requests for the test that an explanation agrees with what then happens.
 import fc from "fast-check";
-import type { FakeProvider } from "../fake-provider/server.ts";
+import type { FakeProvider } from "../../src/fake-provider/server.ts";
 import { create } from "./admin-fixtures.ts";
 import type { GatehouseProcess } from "./gatehouse-process.ts";
 

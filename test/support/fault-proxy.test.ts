@@ -1,6 +1,6 @@
 // The fault proxy does what it is told, and nothing when it is told nothing.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { connectRaw, type RawClient } from "../fake-provider/raw-client.ts";
+import { connectRaw, type RawClient } from "./raw-client.ts";
 import { startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
 import { waitFor } from "./gatehouse-process.ts";
 

@@ -25,7 +25,7 @@ export interface FaultProxy {
   /** The same address with this proxy's port: what is to pass through it is given this one. */
   through(url: string): string;
   /** Replaces the faults in force, for open connections and for new ones. */
-  set(faults: Faults): void;
+  set(problems: Faults): void;
   /** No faults any more: what was held back goes on, and connections are accepted again. */
   heal(): void;
   /** Connections are refused; open ones are reset unless they may stay. */
@@ -68,8 +68,8 @@ class Lane {
     private readonly onBreak: (how: "cut" | "reset") => void,
   ) {}
 
-  set(fault: Fault): void {
-    this.#fault = fault;
+  set(error: Fault): void {
+    this.#fault = error;
     this.#passed = 0;
     this.#nextAt = 0;
     this.pump();
@@ -192,7 +192,7 @@ class Pair {
           data: (_, bytes) => this.toClient.take(bytes),
           drain: () => this.toServer.pump(),
           end: () => this.toClient.sourceEnded(),
-          close: (_, fault) => this.#sideClosed(this.toClient, fault),
+          close: (_, error) => this.#sideClosed(this.toClient, error),
           error: (socket) => socket.terminate(),
         },
       });
@@ -206,8 +206,8 @@ class Pair {
     this.toServer.sourceEnded();
   }
 
-  clientClosed(fault: unknown): void {
-    this.#sideClosed(this.toServer, fault);
+  clientClosed(error: unknown): void {
+    this.#sideClosed(this.toServer, error);
   }
 
   break(how: "cut" | "reset"): void {
@@ -223,9 +223,9 @@ class Pair {
   }
 
   /** An orderly close still hands on what had arrived; a broken one breaks the other side too. */
-  #sideClosed(lane: Lane, fault: unknown): void {
+  #sideClosed(lane: Lane, error: unknown): void {
     if (this.#isBroken) return;
-    if (fault !== undefined && fault !== null) {
+    if (error !== undefined && error !== null) {
       this.break("reset");
       return;
     }
@@ -237,11 +237,11 @@ class Pair {
 export function startFaultProxy(target: { readonly port: number; readonly hostname?: string }): FaultProxy {
   const pairs = new Set<Pair>();
   const stranded = new Set<Pair>();
-  let faults: Faults = {};
+  let problems: Faults = {};
   let accepted = 0;
   const apply = (pair: Pair) => {
-    pair.toServer.set(faults.toServer ?? {});
-    pair.toClient.set(faults.toClient ?? {});
+    pair.toServer.set(problems.toServer ?? {});
+    pair.toClient.set(problems.toClient ?? {});
   };
   const listenOn = (port: number) =>
     Bun.listen<Pair | undefined>({
@@ -261,7 +261,7 @@ export function startFaultProxy(target: { readonly port: number; readonly hostna
         data: (socket, bytes) => socket.data?.toServer.take(bytes),
         drain: (socket) => socket.data?.toClient.pump(),
         end: (socket) => socket.data?.clientEnded(),
-        close: (socket, fault) => socket.data?.clientClosed(fault),
+        close: (socket, error) => socket.data?.clientClosed(error),
         error: (socket) => socket.terminate(),
       },
     });
@@ -274,7 +274,7 @@ export function startFaultProxy(target: { readonly port: number; readonly hostna
     port,
     through: (url) => Object.assign(new URL(url), { hostname: "127.0.0.1", port: String(port) }).href,
     set(wanted) {
-      faults = wanted;
+      problems = wanted;
       for (const pair of [...pairs]) apply(pair);
     },
     heal() {

@@ -59,7 +59,7 @@ const KINDS: Record<number, ReceivedSpan["kind"]> = { 2: "SERVER", 3: "CLIENT" }
 
 export function startOtlpReceiver(): OtlpReceiver {
   const batches: ReceivedBatch[] = [];
-  const faults: string[] = [];
+  const problems: string[] = [];
   let text = "";
   let make: (() => Response) | null = null;
   const server: Server<undefined> = Bun.serve({
@@ -74,9 +74,9 @@ export function startOtlpReceiver(): OtlpReceiver {
           throw new Error(`${request.method} ${request.url}`);
         if (request.headers.get("content-type") !== "application/x-protobuf") throw new Error("not protobuf");
         batches.push(readBatch(readMessage(body, EXPORT), request.headers));
-      } catch (fault) {
-        faults.push(String(fault));
-        return Response.json({ code: 3, message: String(fault) }, { status: 400 });
+      } catch (error) {
+        problems.push(String(error));
+        return Response.json({ code: 3, message: String(error) }, { status: 400 });
       }
       return new Response(null, { headers: { "Content-Type": "application/x-protobuf" } });
     },
@@ -85,7 +85,7 @@ export function startOtlpReceiver(): OtlpReceiver {
     url: server.url.origin,
     batches,
     spans: () => batches.flatMap((batch) => batch.spans),
-    faults,
+    faults: problems,
     text: () => text,
     answer: (next) => void (make = next),
     stop: () => server.stop(true),

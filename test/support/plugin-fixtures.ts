@@ -3,7 +3,7 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { FakeProvider } from "../fake-provider/server.ts";
+import type { FakeProvider } from "../../src/fake-provider/server.ts";
 import type { ApiAnswer, GatehouseProcess } from "./gatehouse-process.ts";
 import { waitFor } from "./gatehouse-process.ts";
 import { CHAT, seedRoute, targetAt, type SeededRoute } from "./proxy-fixtures.ts";

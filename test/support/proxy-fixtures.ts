@@ -1,8 +1,8 @@
 // What the tests of the data plane share: a whole route in one call, keys, and a client that adds nothing of its own
 // to a request and shows an answer as it stood on the wire.
-import type { HeaderPair } from "../fake-provider/behaviour.ts";
-import { connectRaw } from "../fake-provider/raw-client.ts";
-import type { FakeProvider, RecordedRequest } from "../fake-provider/server.ts";
+import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
+import { connectRaw } from "./raw-client.ts";
+import type { FakeProvider, RecordedRequest } from "../../src/fake-provider/server.ts";
 import { create } from "./admin-fixtures.ts";
 import type { GatehouseProcess } from "./gatehouse-process.ts";
 

@@ -6,7 +6,7 @@ import { mergePatch, type JsonObject } from "../../base/json.ts";
 import { API_KEY_MUTABLE_FIELDS, apiKeySchema, type ApiKey } from "../../model/api-key.ts";
 import { READ_ONLY_FIELDS } from "../../model/record.ts";
 import { unknownNameMessage, validate } from "../../model/validate.ts";
-import type { CurrentConfiguration } from "../../snapshot/current.ts";
+import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { StoredApiKey, Transaction } from "../../store/store.ts";
 import { readResponse, recordResponse, requireMatch } from "../etag.ts";
 import { listQuery, listResponse } from "../list-query.ts";

@@ -1,7 +1,7 @@
 // Blocks: whom rate_limiter refuses for good, until an operator lifts it here.
 import { GatehouseError } from "../../base/errors.ts";
 import type { Counters } from "../../counters/counters.ts";
-import type { CurrentConfiguration } from "../../snapshot/current.ts";
+import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { StoredBlock } from "../../store/store.ts";
 import { listResponse, pageQuery } from "../list-query.ts";
 import { addOperation, type Caller, type RouteTable } from "../operation.ts";
@@ -67,8 +67,8 @@ export function addBlockRoutes(table: RouteTable, current: CurrentConfiguration,
 }
 
 /** Somebody else lifted it meanwhile, which is what was asked for. */
-function ignoreGone(fault: unknown): void {
-  if (!(fault instanceof GatehouseError) || fault.code !== "not_found") throw fault;
+function ignoreGone(error: unknown): void {
+  if (!(error instanceof GatehouseError) || error.code !== "not_found") throw error;
 }
 
 function shown({

@@ -2,7 +2,7 @@
 import { GatehouseError } from "../../base/errors.ts";
 import { explainRequestSchema, type Explain } from "../../model/explanation.ts";
 import { validate } from "../../model/validate.ts";
-import type { CurrentConfiguration } from "../../snapshot/current.ts";
+import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 import { requireGateway } from "../write.ts";
 

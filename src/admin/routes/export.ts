@@ -2,12 +2,12 @@
 import { z } from "zod";
 import { GatehouseError, validationError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { exportDocument, exportFaults, type SecretVariable } from "../../model/document-export.ts";
-import { linkFaults } from "../../model/document-links.ts";
+import { exportDocument, exportProblems, type SecretVariable } from "../../model/document-export.ts";
+import { linkProblems } from "../../model/document-links.ts";
 import { settleReferences } from "../../model/document-variables.ts";
 import { documentSchema, type ConfigurationDocument } from "../../model/document.ts";
 import { validate } from "../../model/validate.ts";
-import type { CurrentConfiguration } from "../../snapshot/current.ts";
+import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { Transaction } from "../../store/store.ts";
 import { DocumentApplication, type AppliedChange } from "../apply-document.ts";
 import { taggedResponse } from "../etag.ts";
@@ -72,8 +72,8 @@ export function addExportRoutes(table: RouteTable, current: CurrentConfiguration
         }
         const { value: changes, revision } = await current.commit(work, options);
         return Response.json({ changes, revision });
-      } catch (fault) {
-        throw explainCompileFault(fault, ({ kind, id }) => `${application?.placeOf(id) ?? `${kind}/${id}`}.`);
+      } catch (error) {
+        throw explainCompileFault(error, ({ kind, id }) => `${application?.placeOf(id) ?? `${kind}/${id}`}.`);
       }
     },
   });
@@ -87,8 +87,8 @@ function readDocument(body: JsonObject): ConfigurationDocument {
   const settled = settleReferences(body);
   if (settled.faults.length > 0) throw validationError(settled.faults);
   const document = validate(documentSchema, settled.document);
-  const faults = linkFaults(document);
-  if (faults.length > 0) throw validationError(faults);
+  const problems = linkProblems(document);
+  if (problems.length > 0) throw validationError(problems);
   return document;
 }
 
@@ -104,10 +104,10 @@ async function exported(
       apiKeys: (keys.get(each.gateway.id) ?? []).filter(({ active }) => active),
     }));
   });
-  const faults = exportFaults(gateways);
-  if (faults.length > 0) {
-    const sentence = `A document tells records by their names, and ${faults[0]?.message ?? ""}.`;
-    throw new GatehouseError("duplicate", sentence, { details: faults });
+  const problems = exportProblems(gateways);
+  if (problems.length > 0) {
+    const sentence = `A document tells records by their names, and ${problems[0]?.message ?? ""}.`;
+    throw new GatehouseError("duplicate", sentence, { details: problems });
   }
   const { document, variables } = exportDocument(gateways);
   if (/\bapplication\/json\b/i.test(accept) && !/yaml/i.test(accept)) {

@@ -5,8 +5,8 @@ import { mergePatch, type JsonObject } from "../../base/json.ts";
 import { gatewaySchema, showGateway, type Gateway } from "../../model/gateway.ts";
 import { withPluginIds } from "../../model/plugin-config.ts";
 import { READ_ONLY_FIELDS } from "../../model/record.ts";
-import { refuseUnknownFields, validate } from "../../model/validate.ts";
-import type { CurrentConfiguration } from "../../snapshot/current.ts";
+import { rejectUnknownFields, validate } from "../../model/validate.ts";
+import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { Transaction } from "../../store/store.ts";
 import { readResponse, recordResponse, requireMatch } from "../etag.ts";
 import { listQuery, listResponse } from "../list-query.ts";
@@ -107,7 +107,7 @@ export function addGatewayRoutes(table: RouteTable, current: CurrentConfiguratio
         const changed = await writeRecord(current, caller, async (transaction) => {
           const before = await requireGateway(transaction, idOf(params));
           requireMatch(caller, showGateway(before));
-          refuseUnknownFields(gatewaySchema, withoutFields(body, READ_ONLY_FIELDS));
+          rejectUnknownFields(gatewaySchema, withoutFields(body, READ_ONLY_FIELDS));
           const fields = validate(
             gatewaySchema,
             withoutFields(next(showGateway(before), body) as JsonObject, READ_ONLY_FIELDS),

@@ -1,8 +1,8 @@
 // Prices of models: the built-in ones, or the operator's own in their place.
-import { BUILTIN_PRICES, BUILTIN_PRICES_DATE } from "../../model/prices.ts";
+import { BUILTIN_PRICES, BUILTIN_PRICES_DATE } from "../../usage/builtin-prices.ts";
 import { pricesSchema } from "../../model/price.ts";
 import { validate } from "../../model/validate.ts";
-import type { CurrentConfiguration } from "../../snapshot/current.ts";
+import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { StoredPrices } from "../../store/store.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 import { withoutFields } from "../record-fields.ts";

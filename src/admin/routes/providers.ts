@@ -1,5 +1,5 @@
 // The providers known by name.
-import { knownProviders } from "../../providers/registry.ts";
+import { knownProviders } from "../../formats/providers.ts";
 import { listResponse, pageQuery } from "../list-query.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 

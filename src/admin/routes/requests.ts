@@ -1,9 +1,13 @@
 // The request log of a gateway: the last requests, and those to come as server-sent events.
 import { z } from "zod";
 import { GatehouseError } from "../../base/errors.ts";
-import type { CurrentConfiguration } from "../../snapshot/current.ts";
-import { redact } from "../../telemetry/redact.ts";
-import { MAX_LISTENERS, type RequestFilter, type RequestSource } from "../../telemetry/request-log.ts";
+import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
+import { redact } from "../../telemetry/log/redact.ts";
+import {
+  MAX_LISTENERS,
+  type RequestFilter,
+  type RequestSource,
+} from "../../telemetry/requests/request-log.ts";
 import { EventStream } from "../event-stream.ts";
 import { pageQuery } from "../list-query.ts";
 import { addOperation, type RouteTable } from "../operation.ts";

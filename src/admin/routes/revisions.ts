@@ -4,7 +4,7 @@ import { GatehouseError } from "../../base/errors.ts";
 import type { Gateway } from "../../model/gateway.ts";
 import { showGateway } from "../../model/gateway.ts";
 import { diffRecords, hideCredentials, type FieldChange } from "../../model/record-diff.ts";
-import type { CurrentConfiguration } from "../../snapshot/current.ts";
+import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { RecordChange, RecordOf, Revision } from "../../store/store.ts";
 import { taggedResponse } from "../etag.ts";
 import { listResponse, pageQuery } from "../list-query.ts";
@@ -78,8 +78,8 @@ export function addRevisionRoutes(table: RouteTable, current: CurrentConfigurati
         deadlineMs: LONG_WRITE_MS,
       } as const;
       const rolledBack = current.commit((transaction) => transaction.restore(number), options);
-      const { revision, value } = await rolledBack.catch((fault: unknown) => {
-        throw explainCompileFault(fault, ({ kind, id }) => `${kind}/${id}.`);
+      const { revision, value } = await rolledBack.catch((error: unknown) => {
+        throw explainCompileFault(error, ({ kind, id }) => `${kind}/${id}.`);
       });
       const not_undone = value.map(({ id, name, reason }) => ({ api_key_id: id, name, reason }));
       return Response.json({ revision, not_undone });

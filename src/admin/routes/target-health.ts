@@ -1,6 +1,6 @@
 // How the targets of an upstream are doing.
-import type { CurrentConfiguration } from "../../snapshot/current.ts";
-import type { TargetHealthSource } from "../../snapshot/target-health.ts";
+import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
+import type { TargetHealthSource } from "../../runtime/target-health.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 import { requireChild } from "../write.ts";
 

@@ -1,8 +1,8 @@
 // Traffic of the last minutes for charts, a point a second.
 import { z } from "zod";
-import type { CurrentConfiguration } from "../../snapshot/current.ts";
-import { TRAFFIC_SECONDS } from "../../telemetry/second-ring.ts";
-import { showPoints, type TrafficSource } from "../../telemetry/traffic.ts";
+import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
+import { TRAFFIC_SECONDS } from "../../telemetry/requests/second-ring.ts";
+import { showPoints, type TrafficSource } from "../../telemetry/requests/traffic.ts";
 import { wholeNumber } from "../list-query.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 import { requireGateway } from "../write.ts";

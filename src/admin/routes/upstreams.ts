@@ -9,7 +9,7 @@ import {
   type TargetFields,
 } from "../../model/target.ts";
 import { maskUpstream, upstreamSchema, type Upstream, type UpstreamFields } from "../../model/upstream.ts";
-import { EXAMPLE_UPSTREAM } from "../../providers/examples.ts";
+import { EXAMPLE_UPSTREAM } from "../../formats/example-upstream.ts";
 import type { ChildResource } from "../child-routes.ts";
 
 export const upstreams: ChildResource<"upstreams", UpstreamFields> = {
@@ -23,13 +23,13 @@ export const upstreams: ChildResource<"upstreams", UpstreamFields> = {
 };
 
 function storedTargets(sent: readonly TargetFields[], before: Upstream | null): Target[] {
-  const faults: ErrorDetail[] = [];
+  const problems: ErrorDetail[] = [];
   const ids = new Set<string>();
   const targets = sent.map(({ id: sentId, ...target }, index): Target => {
     const path = `targets[${index}]`;
     const known = before?.targets.find((each) => each.id === sentId);
     if (sentId !== undefined && ids.has(sentId))
-      faults.push({ path: `${path}.id`, message: "is given twice" });
+      problems.push({ path: `${path}.id`, message: "is given twice" });
     const id = known?.id ?? newId();
     ids.add(id);
     const { credentials } = target;
@@ -37,11 +37,11 @@ function storedTargets(sent: readonly TargetFields[], before: Upstream | null): 
     const kept = keptCredential(credentials, target.provider, known, before, index);
     if (kept === null && looksMasked(credentials.header_value)) {
       const message = "is a masked value that stands for no stored credential; send the credential itself";
-      faults.push({ path: `${path}.credentials.header_value`, message });
+      problems.push({ path: `${path}.credentials.header_value`, message });
     }
     return { id, ...target, credentials: { ...credentials, header_value: kept ?? credentials.header_value } };
   });
-  if (faults.length > 0) throw validationError(faults);
+  if (problems.length > 0) throw validationError(problems);
   return targets;
 }
 

@@ -1,8 +1,8 @@
 // Usage of a gateway: tokens and cost, summed up by day, model and API key.
 import { z } from "zod";
 import { validationError } from "../../base/errors.ts";
-import type { CurrentConfiguration } from "../../snapshot/current.ts";
-import type { UsageTotals } from "../../snapshot/usage-totals.ts";
+import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
+import type { UsageTotals } from "../../usage/usage-totals.ts";
 import { USAGE_GROUPS, type UsageGroup, type UsageSum } from "../../store/usage.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 import { requireGateway } from "../write.ts";

@@ -1,0 +1,123 @@
+// The settings: defaults as the contract has them, and a sentence for every value that cannot be used.
+import { describe, expect, test } from "bun:test";
+import { availableParallelism } from "node:os";
+import fc from "fast-check";
+import { isLoopback, readSettings, SETTINGS, SettingsError } from "./settings.ts";
+
+describe("readSettings", () => {
+  test("defaults", () => {
+    const { TRUSTED_PROXIES, ...settings } = readSettings({});
+    expect(settings).toEqual({
+      SERVER_SECRET_KEY: null,
+      HOST: "127.0.0.1",
+      ADMIN_PORT: 8080,
+      PROXY_PORT: 8081,
+      DATA_DIR: "data",
+      DATABASE_URL: null,
+      REDIS_URL: null,
+      REDIS_SILENT_MS: 16,
+      WORKERS: 1,
+      PLUGINS_DIR: "plugins",
+      BASE_DOMAIN: null,
+      REQUIRE_API_KEY: false,
+      MAX_BODY_BYTES: 10_485_760,
+      MAX_IN_FLIGHT: 20_000,
+      ENCRYPTION_KEY: null,
+      REVISIONS_KEPT: 10_000,
+      LOG_LEVEL: "info",
+      LOG_FORMAT: null,
+      REQUEST_LOG_SIZE: 1000,
+      OTEL_EXPORTER_OTLP_ENDPOINT: null,
+      OTEL_EXPORTER_OTLP_HEADERS: {},
+      OTEL_SERVICE_NAME: "gatehouse",
+      OTEL_TRACES_SAMPLER_ARG: 1,
+      OTEL_BSP_SCHEDULE_DELAY: 1000,
+      DRAIN_DELAY_MS: 1000,
+      DRAIN_SECONDS: 30,
+    });
+    for (const address of ["127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1"]) {
+      expect(TRUSTED_PROXIES.check(address)).toBe(true);
+    }
+    expect(TRUSTED_PROXIES.check("::1", "ipv6")).toBe(true);
+    expect(TRUSTED_PROXIES.check("8.8.8.8")).toBe(false);
+  });
+
+  test("an empty or blank value is unset", () => {
+    const blank = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, "  "]));
+    expect(JSON.stringify(readSettings(blank))).toBe(JSON.stringify(readSettings({})));
+  });
+
+  test("WORKERS is the number of cores with REDIS_URL, unless it is set", () => {
+    const REDIS_URL = "redis://localhost";
+    expect(readSettings({ REDIS_URL }).WORKERS).toBe(availableParallelism());
+    expect(readSettings({ REDIS_URL, WORKERS: "3" }).WORKERS).toBe(3);
+  });
+
+  test("the settings of traces", () => {
+    const read = (text: string) =>
+      readSettings({ OTEL_EXPORTER_OTLP_HEADERS: text }).OTEL_EXPORTER_OTLP_HEADERS;
+    expect(read("Api-Key=se%20cret=, x-tenant = acme ,")).toEqual({
+      "api-key": "se cret=",
+      "x-tenant": "acme",
+    });
+    for (const bad of ["hidden-secret", "a b=hidden-secret", "a=hidden-secret%0Ab", "a=hidden-secret%zz"]) {
+      expect(() => read(bad)).toThrow(/^OTEL_EXPORTER_OTLP_HEADERS cannot be used/);
+      expect(() => read(bad)).not.toThrow("hidden-secret");
+    }
+    const ratio = (text: string) => readSettings({ OTEL_TRACES_SAMPLER_ARG: text }).OTEL_TRACES_SAMPLER_ARG;
+    expect([ratio("0"), ratio("0.25"), ratio(".5"), ratio("1.0")]).toEqual([0, 0.25, 0.5, 1]);
+    for (const bad of ["1.1", "-0.1", "half", "1e-2", "0x1"]) expect(() => ratio(bad)).toThrow(SettingsError);
+  });
+
+  test("TRUSTED_PROXIES takes addresses, CIDRs and none", () => {
+    const listed = readSettings({ TRUSTED_PROXIES: "203.0.113.7, 2001:db8::/32" }).TRUSTED_PROXIES;
+    expect(listed.check("203.0.113.7")).toBe(true);
+    expect(listed.check("203.0.113.8")).toBe(false);
+    expect(listed.check("2001:db8::1", "ipv6")).toBe(true);
+    expect(listed.check("127.0.0.1")).toBe(false);
+    expect(readSettings({ TRUSTED_PROXIES: "none" }).TRUSTED_PROXIES.check("127.0.0.1")).toBe(false);
+  });
+
+  test("ports are whole numbers from 0 to 65535, and nothing else", () => {
+    fc.assert(
+      fc.property(fc.nat({ max: 65_535 }), (port) => {
+        expect(readSettings({ ADMIN_PORT: String(port) }).ADMIN_PORT).toBe(port);
+      }),
+    );
+    for (const text of ["65536", "-1", "1.5", "0x50", "1e3", "８０", "+80", "80 80"]) {
+      expect(() => readSettings({ ADMIN_PORT: text })).toThrow(SettingsError);
+    }
+  });
+
+  test("whatever a setting is, it is taken or refused with a sentence that names it", () => {
+    const name = fc.constantFrom(...Object.keys(SETTINGS));
+    fc.assert(
+      fc.property(name, fc.string({ unit: "grapheme" }), (setting, text) => {
+        try {
+          readSettings({ [setting]: text });
+        } catch (error) {
+          expect(error).toBeInstanceOf(SettingsError);
+          expect((error as SettingsError).message).toStartWith(`${setting} `);
+        }
+      }),
+    );
+  });
+
+  test("a URL that may hold a password is not repeated", () => {
+    for (const name of ["DATABASE_URL", "REDIS_URL"]) {
+      const read = () => readSettings({ [name]: "ftp://user:hunter2@host" });
+      expect(read).toThrow(name);
+      expect(read).not.toThrow("hunter2");
+    }
+  });
+});
+
+describe("isLoopback", () => {
+  test.each(["127.0.0.1", "127.1.2.3", "::1", "localhost"])("%s is", (host) =>
+    expect(isLoopback(host)).toBe(true),
+  );
+  test.each(["0.0.0.0", "::", "10.0.0.1", "127.example.com", "localhost.example.com", "128.0.0.1", ""])(
+    "%p is not",
+    (host) => expect(isLoopback(host)).toBe(false),
+  );
+});

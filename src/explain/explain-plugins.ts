@@ -1,0 +1,135 @@
+// What each plugin of a gateway would say of a request: the very hooks run, over a host on which nothing happens.
+import { GatehouseError } from "../base/errors.ts";
+import type { Decision, Limit } from "../counters/counters.ts";
+import type { ExplainedLimit, ExplainedPlugin } from "../model/explanation.ts";
+import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
+import type { ChainLink, PluginChain } from "../snapshot/plugin-chain.ts";
+import { redact } from "../telemetry/log/redact.ts";
+import type { Exchange } from "../proxy/exchange.ts";
+import { forwardedHeaders } from "../proxy/header-filter.ts";
+import { runOnePreRequest, type PluginParts } from "../proxy/run-plugins.ts";
+
+export interface ExplainedChain {
+  readonly plugins: ExplainedPlugin[];
+  readonly limits: ExplainedLimit[];
+  /** What a plugin answered, or the failure that ends the request; null: it goes on. */
+  readonly end: Response | GatehouseError | null;
+}
+
+/** `isReached` false: the request is refused before any plugin is asked. */
+export async function explainPlugins(
+  exchange: Exchange,
+  chain: PluginChain | null,
+  parts: PluginParts,
+  isReached: boolean,
+): Promise<ExplainedChain> {
+  const plugins: ExplainedPlugin[] = [];
+  const limits: ExplainedLimit[] = [];
+  let end: ExplainedChain["end"] = null;
+  for (const link of chain?.pre_request ?? []) {
+    if (end !== null || !isReached) {
+      plugins.push(told(link, "not_run", "the request does not come this far"));
+      continue;
+    }
+    const explained = await explainOne(exchange, link, parts, limits);
+    plugins.push(explained.plugin);
+    end = explained.end;
+  }
+  for (const stage of PLUGIN_STAGES) {
+    if (stage === "pre_request") continue;
+    for (const { name } of chain?.[stage] ?? [])
+      plugins.push({ name, stage, verdict: "not_run", detail: "it looks at the provider's answer" });
+  }
+  return { plugins, limits, end };
+}
+
+async function explainOne(
+  exchange: Exchange,
+  link: ChainLink,
+  parts: PluginParts,
+  limits: ExplainedLimit[],
+): Promise<{ plugin: ExplainedPlugin; end: ExplainedChain["end"] }> {
+  if (link.explaining === null) {
+    const detail =
+      "it does not say that it is explainable, so it was left out; the rest is told as if it passed";
+    return { plugin: told(link, "not_run", detail), end: null };
+  }
+  const before = stateOf(exchange);
+  try {
+    const hooks = link.explaining((asked, decision) => limits.push(...explainLimits(asked, decision)));
+    // Failing is told apart here: the chain itself goes on where the entry says so.
+    const dry = { ...link, hooks, continuesOnError: false };
+    const response = await runOnePreRequest(exchange, dry, parts);
+    if (response !== null)
+      return { plugin: told(link, "answered", `with status ${response.status}`), end: response };
+    const changes = changesSince(before, exchange);
+    if (changes.length === 0) return { plugin: told(link, "passed", null), end: null };
+    return { plugin: told(link, "changed", changes.join(", ")), end: null };
+  } catch (error) {
+    const failed =
+      error instanceof GatehouseError
+        ? error
+        : new GatehouseError("plugin_failed", `The plugin ${link.name} failed.`, { cause: error });
+    const reason = failed.cause instanceof Error ? failed.cause.message : failed.message;
+    const goesOn = link.continuesOnError ? "; the request goes on" : "";
+    return {
+      plugin: told(link, "failed", redact(reason) + goesOn),
+      end: link.continuesOnError ? null : failed,
+    };
+  }
+}
+
+function told(
+  { name }: ChainLink,
+  verdict: ExplainedPlugin["verdict"],
+  detail: string | null,
+): ExplainedPlugin {
+  return { name, stage: "pre_request", verdict, detail };
+}
+
+interface RequestState {
+  readonly path: string;
+  readonly query: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | null;
+}
+
+function stateOf(exchange: Exchange): RequestState {
+  const { sentPath, sentQuery, sentHeaders, body, request } = exchange;
+  const headers = { ...(sentHeaders ?? forwardedHeaders(request.headers)) };
+  return { path: sentPath, query: sentQuery, headers, body };
+}
+
+function changesSince(before: RequestState, exchange: Exchange): string[] {
+  const after = stateOf(exchange);
+  const changes: string[] = [];
+  if (after.path !== before.path) changes.push("the path");
+  if (after.query !== before.query) changes.push("the query");
+  for (const name of new Set([...Object.keys(before.headers), ...Object.keys(after.headers)]))
+    if (before.headers[name] !== after.headers[name]) changes.push(`the header ${name}`);
+  if (after.body !== before.body && !Bun.deepEquals(after.body, before.body)) changes.push("the body");
+  return changes;
+}
+
+/** Limits without a type are a plugin's own affair. */
+function explainLimits(limits: readonly Limit[], { states }: Decision): ExplainedLimit[] {
+  return limits.flatMap(({ type, limit, windowMs }, index) => {
+    const state = states[index];
+    if (type === undefined || state === undefined) return [];
+    const reset = new Date(state.resetAt * 1000).toISOString();
+    return [{ type, limit, remaining: state.remaining, reset, window: duration(windowMs) }];
+  });
+}
+
+const UNITS = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1000],
+] as const;
+
+/** As the settings write it: `30s`, `5m`. */
+function duration(milliseconds: number): string {
+  const [unit, size] = UNITS.find(([, each]) => milliseconds % each === 0) ?? ["ms", 1];
+  return `${milliseconds / size}${unit}`;
+}

@@ -1,0 +1,62 @@
+// The shape every answer has before it is put on the wire, and the few ways to make one.
+import type { HeaderPair } from "./behavior.ts";
+
+export interface Answer {
+  status: number;
+  headers: HeaderPair[];
+  body: WholeBody | StreamBody;
+}
+
+export interface WholeBody {
+  kind: "whole";
+  bytes: Uint8Array;
+}
+
+/** Pieces are made as they are sent, so that a stream of gigabytes costs one chunk of memory. */
+export interface StreamBody {
+  kind: "stream";
+  pieces: Iterable<Uint8Array>;
+}
+
+export function jsonAnswer(status: number, value: unknown, headers: HeaderPair[] = []): Answer {
+  return {
+    status,
+    headers: [["Content-Type", "application/json"], ...headers],
+    body: { kind: "whole", bytes: Buffer.from(JSON.stringify(value)) },
+  };
+}
+
+export function streamAnswer(pieces: Iterable<Uint8Array>, headers: HeaderPair[] = []): Answer {
+  return {
+    status: 200,
+    headers: [
+      ["Content-Type", "text/event-stream; charset=utf-8"],
+      ["Cache-Control", "no-cache"],
+      ...headers,
+    ],
+    body: { kind: "stream", pieces },
+  };
+}
+
+export function sseEvent(data: unknown, eventName?: string): Uint8Array {
+  const name = eventName === undefined ? "" : `event: ${eventName}\n`;
+  return Buffer.from(`${name}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`);
+}
+
+/** Renders each piece of text; a piece equal to the one before is not rendered again, which makes big streams cheap. */
+export function* renderPieces(
+  pieces: Iterable<string>,
+  render: (piece: string) => Uint8Array,
+): Generator<Uint8Array> {
+  let previous: string | null = null;
+  let rendered: Uint8Array = new Uint8Array(0);
+  for (const piece of pieces) {
+    if (piece !== previous) rendered = render(piece);
+    previous = piece;
+    yield rendered;
+  }
+}
+
+export function* slices(bytes: Uint8Array, size: number): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+}

@@ -1,0 +1,178 @@
+// The fake provider itself: listens, counts connections and requests, holds the behaviour, starts again on its port.
+import type { Behaviour } from "./behavior.ts";
+import { Connection, type ConnectionOwner } from "./connection.ts";
+import type { RequestHead } from "./http-parser.ts";
+import { ReceivedRequest, RequestLog, type RecordedRequest } from "./recorded-request.ts";
+
+export type { Behaviour, HeaderPair } from "./behavior.ts";
+export type { RecordedRequest } from "./recorded-request.ts";
+
+export type BehaviourScript = Behaviour | ((request: RecordedRequest) => Behaviour);
+
+export interface FakeProviderOptions {
+  port?: number;
+  hostname?: string;
+  /** The name it gives itself in its answers. */
+  name?: string;
+  /** False keeps counts only, for load. */
+  record?: boolean;
+  /** How many requests, and how many bytes of their bodies, are remembered at most. */
+  maxRecords?: number;
+  maxRecordedBytes?: number;
+}
+
+export interface FakeProvider {
+  readonly url: string;
+  readonly port: number;
+  readonly name: string;
+  /** The latest requests, oldest first; always the same array. A request is in it from the end of its head on. */
+  readonly requests: readonly RecordedRequest[];
+  /** All requests since the start or the last reset, remembered or not. */
+  readonly requestCount: number;
+  readonly connectionsOpened: number;
+  openConnections(): number;
+  behave(script: BehaviourScript): void;
+  /** Forgets records, counts and behaviour; connections stay open. */
+  reset(): void;
+  /** Resolves once the check holds; rejects, naming the check, when it does not in time (4 s). */
+  until(check: () => boolean, timeoutMs?: number): Promise<void>;
+  /** Stops listening and drops every connection. */
+  stop(): Promise<void>;
+  /** Listens again on the same port; behaviour and records are kept. */
+  restart(): Promise<void>;
+}
+
+export async function startFakeProvider(options: FakeProviderOptions = {}): Promise<FakeProvider> {
+  const provider = new TcpFakeProvider(options);
+  await provider.restart();
+  return provider;
+}
+
+// Less than a test is given, so that the failure names the check that never held.
+const UNTIL_MS = 4000;
+const POLL_MS = 2;
+
+type Listener = Bun.TCPSocketListener<Connection | undefined>;
+
+class TcpFakeProvider implements FakeProvider, ConnectionOwner {
+  readonly name: string;
+  port: number;
+  connectionsOpened = 0;
+  readonly #hostname: string;
+  readonly #record: boolean;
+  readonly #log: RequestLog;
+  readonly #connections = new Set<Connection>();
+  #script: BehaviourScript = {};
+  /** Apart from the count, which a reset sets back while connections live on. */
+  #lastConnection = 0;
+  #listener: Listener | null = null;
+
+  constructor(options: FakeProviderOptions) {
+    this.name = options.name ?? "fake";
+    this.port = options.port ?? 0;
+    this.#hostname = options.hostname ?? "127.0.0.1";
+    this.#record = options.record ?? true;
+    this.#log = new RequestLog(options.maxRecords ?? 10_000, options.maxRecordedBytes ?? 1 << 28);
+  }
+
+  get url(): string {
+    const host = this.#hostname.includes(":") ? `[${this.#hostname}]` : this.#hostname;
+    return `http://${host}:${this.port}`;
+  }
+
+  get requests(): readonly RecordedRequest[] {
+    return this.#log.entries;
+  }
+
+  get requestCount(): number {
+    return this.#log.count;
+  }
+
+  openConnections(): number {
+    return this.#connections.size;
+  }
+
+  behave(script: BehaviourScript): void {
+    this.#script = script;
+  }
+
+  reset(): void {
+    this.#script = {};
+    this.#log.clear();
+    this.connectionsOpened = 0;
+  }
+
+  begin(head: RequestHead, connection: number): ReceivedRequest {
+    const request = new ReceivedRequest(head, ++this.#log.count, connection);
+    if (this.#record) this.#log.add(request);
+    return request;
+  }
+
+  uploaded(request: ReceivedRequest): void {
+    this.#log.weigh(request);
+  }
+
+  fixedBehaviour(): Behaviour {
+    return typeof this.#script === "function" ? {} : this.#script;
+  }
+
+  behaviourFor(request: ReceivedRequest): Behaviour {
+    return typeof this.#script === "function" ? this.#script(request) : this.#script;
+  }
+
+  async until(check: () => boolean, timeoutMs = UNTIL_MS): Promise<void> {
+    const deadline = performance.now() + timeoutMs;
+    // Asked again and again rather than on events: a check may look at anything, bytes sent included.
+    while (!check()) {
+      if (performance.now() >= deadline) {
+        throw new Error(`${this.name}: not so within ${timeoutMs} ms: ${check.toString()}`);
+      }
+      await Bun.sleep(POLL_MS);
+    }
+  }
+
+  async stop(): Promise<void> {
+    const listener = this.#listener;
+    this.#listener = null;
+    listener?.stop(true);
+    await this.until(() => this.#connections.size === 0);
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    this.#listener = Bun.listen<Connection | undefined>({
+      hostname: this.#hostname,
+      port: this.port,
+      // Without it a second listener could share the port and take half the connections unseen.
+      exclusive: true,
+      socket: {
+        open: (socket) => this.#opened(socket),
+        data: (socket, bytes) => socket.data?.received(bytes),
+        drain: (socket) => socket.data?.drained(),
+        close: (socket) => this.#closed(socket.data),
+        error: (socket) => socket.terminate(),
+      },
+    });
+    this.port = this.#listener.port;
+  }
+
+  #opened(socket: Bun.Socket<Connection | undefined>): void {
+    this.connectionsOpened++;
+    const { refuse, reset } = this.fixedBehaviour();
+    if (refuse === true) {
+      socket.data = undefined;
+      if (reset === true) socket.terminate();
+      else socket.end();
+      return;
+    }
+    const connection = new Connection(++this.#lastConnection, socket, this);
+    socket.data = connection;
+    this.#connections.add(connection);
+  }
+
+  #closed(connection: Connection | undefined): void {
+    if (connection === undefined) return;
+    this.#connections.delete(connection);
+    connection.closed(this.#listener !== null);
+  }
+}

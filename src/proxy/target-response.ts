@@ -1,0 +1,100 @@
+// A provider's answer whose headers have come: its body is in memory, or still to be read.
+import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
+import { decode, encodingOf } from "../upstream/decode-response.ts";
+import type { BodyReader, UpstreamResponse } from "../upstream/upstream-response.ts";
+import { readWhole } from "../upstream/read-response.ts";
+import type { AttemptReport, Verdict } from "./attempt-report.ts";
+
+/** Of the request that was sent, what decides how its answer is read. */
+interface WhatWasAsked {
+  readonly model: string | null;
+  readonly isTranslated: boolean;
+  readonly readsAnswer: boolean;
+  readonly isChat: boolean;
+}
+
+export class TargetResponse {
+  readonly target: CompiledTarget;
+  /** What was sent to the target. */
+  readonly model: string | null;
+  /** Milliseconds until the headers had come. */
+  readonly firstByteMs: number;
+  readonly response: UpstreamResponse;
+  readonly report: AttemptReport;
+  /** The answer is to be put into another wire format. */
+  readonly isTranslated: boolean;
+  /** Its encoding, if it has one, is undone, because something here reads it. */
+  readonly isDecoded: boolean;
+  /** It answers a chat completion. */
+  readonly isChat: boolean;
+  /** A stream's usage is told for the gateway only: the client did not ask for it. */
+  readonly hidesUsage: boolean;
+  readonly isStream: boolean;
+  /** The whole body where it was small enough to wait for; null where `reader` has it, or there is none. */
+  body: Uint8Array | null = null;
+  reader: BodyReader | null = null;
+  /** The first bytes of the body, or all of it; what is here is still to be read from the two above. */
+  opening: Uint8Array | null = null;
+
+  constructor(
+    target: CompiledTarget,
+    response: UpstreamResponse,
+    { model, isTranslated, readsAnswer, isChat }: WhatWasAsked,
+    report: AttemptReport,
+    firstByteMs: number,
+    hidesUsage: boolean,
+  ) {
+    this.target = target;
+    this.model = model;
+    this.firstByteMs = firstByteMs;
+    this.response = response;
+    this.report = report;
+    this.isTranslated = isTranslated;
+    this.isDecoded = readsAnswer;
+    this.isChat = isChat;
+    this.hidesUsage = hidesUsage;
+    this.isStream = isEventStream(response);
+  }
+
+  /**
+   * Takes the answer as far as it can be taken before the client sees a byte: small ones and those that must be read
+   * here whole, others until their first chunk. What breaks until then can be asked of another target. Null: that
+   * took no waiting.
+   */
+  open(idleMs: number): Promise<void> | null {
+    const { response, isDecoded, isStream } = this;
+    if (!response.hasBody) return null;
+    response.idleMs = idleMs;
+    const encoding = isDecoded ? encodingOf(response.headers) : null;
+    // What came along with its head is all there without any waiting.
+    const whole = isStream || encoding !== null ? null : response.takeWhole();
+    if (whole === null) return this.#read(encoding === null ? response : decode(response, encoding));
+    this.body = this.opening = whole;
+    return null;
+  }
+
+  async #read(reader: BodyReader): Promise<void> {
+    const length = Number(this.response.headers.get("content-length") ?? Infinity);
+    // Undoing an encoding can make it much larger than its declared length, but not larger than this.
+    if (!this.isStream && (this.isTranslated || length <= SMALL_ANSWER_BYTES)) {
+      this.body = this.opening = await readWhole(reader, MAX_READ_BYTES);
+    } else {
+      this.opening = await reader.peek();
+      this.reader = reader;
+    }
+  }
+}
+
+/** A body up to this size is waited for: a break then still leads to another target, and the length stays known. */
+const SMALL_ANSWER_BYTES = 256 * 1024;
+const MAX_READ_BYTES = 32 * 1024 * 1024;
+
+function isEventStream(response: UpstreamResponse): boolean {
+  return response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+}
+
+/** What the health of a target makes of a complete answer with this status. */
+export function verdictOf(status: number): Verdict {
+  if (status >= 500) return "failed";
+  return status >= 400 ? "neutral" : "succeeded";
+}

@@ -1,0 +1,127 @@
+// One request to one target: encoded and sent at once, then its answer, or why there is none.
+import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
+import type { CompiledRule } from "../snapshot/compiled-rule.ts";
+import { truncateText } from "../telemetry/truncate-text.ts";
+import type { ObservedRule, ObservedTarget } from "../telemetry/metrics/observed-route.ts";
+import { AttemptFacts } from "../telemetry/requests/request-facts.ts";
+import { modelIn } from "../telemetry/traces/trace-context.ts";
+import type { UpstreamResponse } from "../upstream/upstream-response.ts";
+import { send } from "../upstream/send.ts";
+import { UpstreamError } from "../upstream/upstream-error.ts";
+import { TargetResponse, verdictOf } from "./target-response.ts";
+import { AttemptReport } from "./attempt-report.ts";
+import type { ClientCredentials } from "./client-credential.ts";
+import { encodeRequest, type EncodedRequest } from "./encode.ts";
+import type { Exchange } from "./exchange.ts";
+import { rejectsUsageOption, rememberRejection } from "../usage/usage-option.ts";
+
+/** Answers of these are tried elsewhere; any other is the client's to see. */
+export const FAILOVER: ReadonlySet<number> = new Set([429, 500, 502, 503, 504, 529]);
+
+export class UpstreamAttempt {
+  readonly #exchange: Exchange;
+  readonly #rule: CompiledRule;
+  readonly #target: CompiledTarget;
+  readonly #facts: AttemptFacts;
+  readonly #report: AttemptReport;
+  readonly #encoded: EncodedRequest;
+  #response: UpstreamResponse;
+
+  /** Throws a GatehouseError where the request cannot be put into the form that the target wants, or cannot be sent. */
+  constructor(
+    exchange: Exchange,
+    rule: CompiledRule,
+    target: CompiledTarget,
+    observed: ObservedRule,
+    clientCredentials: ClientCredentials,
+    now: number,
+  ) {
+    this.#exchange = exchange;
+    this.#rule = rule;
+    this.#target = target;
+    this.#facts = new AttemptFacts(observed.targets[target.index] as ObservedTarget, now);
+    this.#report = new AttemptReport(rule.upstream.plan, target.index, now, this.#facts);
+    try {
+      this.#encoded = encodeRequest(exchange, rule, target, clientCredentials);
+      if (exchange.trace !== null) this.#facts.spanId = exchange.trace.beginAttempt(this.#encoded.headers);
+      this.#response = send(this.#encoded, rule.upstream.timeouts);
+    } catch (error) {
+      this.#report.end("neutral");
+      throw error;
+    }
+    this.#facts.model = truncateText(this.#encoded.model);
+    exchange.attemptFacts.push(this.#facts);
+    exchange.beginAttempt(this.#response);
+  }
+
+  /** Resolves when the head of the answer is there. */
+  get arrival(): Promise<unknown> {
+    return this.#response.arrival;
+  }
+
+  /** The answer, once its head is there; only one that is not all there is waited for. */
+  answer(): TargetResponse | Promise<TargetResponse> {
+    return this.#encoded.plainBody === null ? this.#take(false) : this.#answerWithOption();
+  }
+
+  /** Why there is none. */
+  failed(cause: unknown): Error {
+    const error = cause instanceof UpstreamError ? cause : new UpstreamError("cut", cause);
+    this.#facts.fault = error.kind;
+    // An answer that is refused may still be coming.
+    this.#response.cancel();
+    this.#report.end(error.kind === "client_left" ? "neutral" : "failed");
+    return error;
+  }
+
+  /** The same where the gateway put in an option of its own, which the target may refuse. */
+  async #answerWithOption(): Promise<TargetResponse> {
+    const { timeouts } = this.#rule.upstream;
+    if (!(await rejectsUsageOption(this.#response, timeouts.idle))) return this.#take(true);
+    this.#response = send({ ...this.#encoded, body: this.#encoded.plainBody }, timeouts);
+    this.#exchange.replaceAttempt(this.#response);
+    await this.#response.arrival;
+    // An error that only quoted the request comes again, and says nothing about the option.
+    if (this.#response.ok) rememberRejection(this.#target);
+    return this.#take(false);
+  }
+
+  #take(hidesUsage: boolean): TargetResponse | Promise<TargetResponse> {
+    const now = performance.now();
+    const response = this.#response;
+    const firstByteMs = now - this.#facts.startedAt;
+    this.#facts.status = response.status;
+    this.#facts.firstByteAt = now;
+    if (response.ok) this.#report.answered(firstByteMs, now);
+    if (response.status === 429) restAsAsked(this.#report, response, now);
+    const answer = new TargetResponse(
+      this.#target,
+      response,
+      this.#encoded,
+      this.#report,
+      firstByteMs,
+      hidesUsage,
+    );
+    const opening = answer.open(this.#rule.upstream.timeouts.idle);
+    return opening === null ? this.#opened(answer) : this.#openedLater(answer, opening);
+  }
+
+  async #openedLater(answer: TargetResponse, opening: Promise<void>): Promise<TargetResponse> {
+    await opening;
+    return this.#opened(answer);
+  }
+
+  #opened(answer: TargetResponse): TargetResponse {
+    const { status } = this.#response;
+    if (this.#exchange.trace !== null) this.#facts.responseModel = modelIn(answer.opening);
+    if (FAILOVER.has(status)) this.#report.end(verdictOf(status));
+    return answer;
+  }
+}
+
+function restAsAsked(report: AttemptReport, response: UpstreamResponse, now: number): void {
+  const asked = response.headers.get("retry-after");
+  if (asked === null) return;
+  const seconds = /^\d+$/.test(asked) ? Number(asked) : (Date.parse(asked) - Date.now()) / 1000;
+  if (seconds > 0) report.rest(seconds * 1000, now);
+}

@@ -1,0 +1,84 @@
+// Blocks over a real store: in force at once, written once, and written later where they could not be.
+import { afterEach, expect, test } from "bun:test";
+import { gatewayRecord, temporarySqliteUrl, withSql } from "../../test/contract/store-records.ts";
+import { ALL, closeOpened, insert, openForTest } from "../../test/contract/store-fixture.ts";
+import { compileContext } from "../../test/support/compile-context.ts";
+import { waitFor } from "../../test/support/gatehouse-process.ts";
+import type { Store } from "../store/store.ts";
+import { Health } from "../telemetry/health.ts";
+import { createLog } from "../telemetry/log/log.ts";
+import { Blocks } from "./blocks.ts";
+import { CurrentConfiguration } from "./current-configuration.ts";
+
+const log = createLog({ level: "silent", format: "json" }, { write: () => undefined });
+const started: Blocks[] = [];
+
+afterEach(async () => {
+  for (const blocks of started.splice(0)) blocks.stop();
+  await closeOpened();
+});
+
+async function node(store: Store): Promise<{ blocks: Blocks; current: CurrentConfiguration }> {
+  const current = new CurrentConfiguration(store, compileContext(), new Health(), log);
+  await current.refresh();
+  const blocks = new Blocks(() => current, log);
+  started.push(blocks);
+  return { blocks, current };
+}
+
+const countOf = async (store: Store) => (await store.list("blocks", ALL)).count;
+const untilCount = (store: Store, count: number) =>
+  waitFor(async () => ((await countOf(store)) === count ? true : null), 5000);
+
+test("a block is in force before it is written, for its subject only, and then written once", async () => {
+  const store = openForTest(temporarySqliteUrl());
+  const { id } = await insert(store, "gateways", gatewayRecord());
+  const { blocks } = await node(store);
+  const entry = `${id}/rate_limiter/0`;
+  expect(blocks.has(entry, "per_ip", "a")).toBe(false);
+  for (let again = 0; again < 3; again++) blocks.add(entry, "per_ip", "a", "counter");
+  expect(blocks.has(entry, "per_ip", "a")).toBe(true);
+  expect(blocks.has(entry, "per_ip", "b")).toBe(false);
+  expect(blocks.has(entry, "per_user", "a")).toBe(false);
+  expect(blocks.has(`${id}/rate_limiter/1`, "per_ip", "a")).toBe(false);
+  await untilCount(store, 1);
+  expect((await store.list("blocks", ALL)).records).toMatchObject([
+    { gateway_id: id, type: "per_ip", subject: "a", counter_key: "counter" },
+  ]);
+  blocks.add(entry, "per_ip", "a", "counter");
+  await Bun.sleep(20);
+  expect(await countOf(store)).toBe(1);
+});
+
+test("what two nodes block at once is one block, and is lifted on both by one removal", async () => {
+  const url = temporarySqliteUrl();
+  const [store, other] = [openForTest(url), openForTest(url)];
+  const { id } = await insert(store, "gateways", gatewayRecord());
+  const nodes = [await node(store), await node(other)];
+  const entry = `${id}/rate_limiter/0`;
+  for (const { blocks } of nodes) blocks.add(entry, "per_ip", "a", "counter");
+  await untilCount(store, 1);
+  await Bun.sleep(50);
+  const { records } = await store.list("blocks", ALL);
+  expect(records).toHaveLength(1);
+  await nodes[0]!.current.write((transaction) => transaction.remove("blocks", records[0]!.id));
+  await nodes[1]!.current.refresh();
+  for (const { blocks } of nodes) expect(blocks.has(entry, "per_ip", "a")).toBe(false);
+});
+
+test("what cannot be written yet holds here, and is written when it can be", async () => {
+  const url = temporarySqliteUrl();
+  const store = openForTest(url);
+  const { id } = await insert(store, "gateways", gatewayRecord());
+  const { blocks } = await node(store);
+  const rename = (from: string, to: string) =>
+    withSql(url, (sql) => sql.unsafe(`ALTER TABLE ${from} RENAME TO ${to}`));
+  await rename("blocks", "blocks_elsewhere");
+  blocks.add(`${id}/rate_limiter/0`, "global", "", "counter");
+  await Bun.sleep(50);
+  expect(blocks.has(`${id}/rate_limiter/0`, "global", "")).toBe(true);
+  await rename("blocks_elsewhere", "blocks");
+  expect(await countOf(store)).toBe(0);
+  await untilCount(store, 1);
+  expect(blocks.has(`${id}/rate_limiter/0`, "global", "")).toBe(true);
+});

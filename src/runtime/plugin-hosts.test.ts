@@ -1,0 +1,51 @@
+// What holds of the instances of plugins while they become ready: nobody waits for ever, and no fault escapes.
+import { expect, test } from "bun:test";
+import { MemoryCounters } from "../counters/memory.ts";
+import { definePlugin, z, type PluginHooks } from "../sdk/index.ts";
+import { createLog } from "../telemetry/log/log.ts";
+import { PluginHosts } from "./plugin-hosts.ts";
+
+function setup(hooks: () => PluginHooks) {
+  let text = "";
+  const log = createLog({ level: "info", format: "json" }, { write: (line) => void (text += line) });
+  const blocks = { has: () => false, add: () => undefined };
+  const hosts = new PluginHosts(new MemoryCounters(), blocks, log, 5);
+  const plugin = definePlugin<unknown>({
+    name: "p",
+    description: "",
+    stages: ["pre_request"],
+    settings: z.unknown(),
+    create: hooks,
+  });
+  return { hosts, plugin, logged: () => text };
+}
+
+test("a plugin that never becomes ready is waited for no longer than the deadline", async () => {
+  const { hosts, plugin, logged } = setup(() => ({ ready: new Promise(() => undefined) }));
+  hosts.instance("g/1", plugin, {});
+  await hosts.ready();
+  expect(logged()).toContain("it was not within 5 ms");
+});
+
+test("plugins that say nothing of it are ready at once", async () => {
+  const { hosts, plugin, logged } = setup(() => ({}));
+  hosts.instance("g/1", plugin, {});
+  await hosts.ready();
+  expect(logged()).toBe("");
+});
+
+test("one that fails is told of once, also where nobody waits, and its explanations fail nobody", async () => {
+  const { hosts, plugin, logged } = setup(() => ({ ready: Promise.reject(new Error("no model")) }));
+  const escaped: unknown[] = [];
+  const note = (error: unknown) => void escaped.push(error);
+  process.on("unhandledRejection", note);
+  try {
+    hosts.instance("g/1", plugin, {});
+    hosts.explaining("g/1", plugin, {}, () => undefined);
+    await Bun.sleep(10);
+  } finally {
+    process.off("unhandledRejection", note);
+  }
+  expect(logged().match(/is not ready/g)?.length).toBe(1);
+  expect(escaped).toEqual([]);
+});

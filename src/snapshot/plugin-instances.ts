@@ -1,0 +1,18 @@
+// What compiling a plugin chain needs of the plugin instances, which outlive snapshots (runtime/plugin-hosts.ts).
+import type { Decision, Limit } from "../counters/counters.ts";
+import type { PluginDefinition, PluginHooks } from "../sdk/index.ts";
+
+/** Called with every rate limit decision that a plugin requests while a request is explained. */
+export type DecisionListener = (limits: readonly Limit[], decision: Decision) => void;
+
+export interface PluginInstances {
+  /** Returns the hooks for these settings. An instance is kept while its definition and settings stay the same. */
+  instance(instanceId: string, definition: PluginDefinition, settings: unknown): PluginHooks;
+  /** Returns hooks for one explanation: they read real state, and their effects are discarded. */
+  explaining(
+    instanceId: string,
+    definition: PluginDefinition,
+    settings: unknown,
+    listener: DecisionListener,
+  ): PluginHooks;
+}

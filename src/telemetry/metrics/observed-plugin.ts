@@ -1,0 +1,92 @@
+// What telemetry keeps of one plugin of a gateway: the time it takes, its faults, and what it counts itself.
+import { OTHER, type HistogramSeries, type NumberSeries } from "./metric-family.ts";
+import type { Metrics } from "./metrics.ts";
+import { truncateText } from "../truncate-text.ts";
+import { redact } from "../log/redact.ts";
+
+/** A plugin that counts by what clients send must not fill the registry. */
+const MAX_EVENTS = 100;
+
+export class ObservedPlugin {
+  readonly name: string;
+  readonly stage: string;
+  readonly duration: HistogramSeries;
+  readonly #metrics: Metrics;
+  readonly #gateway: string;
+  readonly #events = new Map<string, Map<string, NumberSeries>>();
+  #eventCount = 0;
+  #faults: NumberSeries | null = null;
+
+  constructor(metrics: Metrics, gateway: string, plugin: string, stage: string) {
+    this.name = plugin;
+    this.stage = stage;
+    this.#metrics = metrics;
+    this.#gateway = gateway;
+    this.duration = metrics.histogram("gatehouse_plugin_duration_seconds", { gateway, plugin, stage });
+  }
+
+  countFault(): void {
+    const labels = { gateway: this.#gateway, plugin: this.name, stage: this.stage };
+    (this.#faults ??= this.#metrics.number("gatehouse_plugin_faults_total", labels)).add();
+  }
+
+  count(event: string, kind: string): void {
+    const known = this.#events.get(event)?.get(kind);
+    if (known !== undefined) known.add();
+    else if (this.#eventCount < MAX_EVENTS) this.#newEvent(event, kind).add();
+    else (this.#events.get(OTHER)?.get(OTHER) ?? this.#newEvent(OTHER, OTHER)).add();
+  }
+
+  #newEvent(event: string, kind: string): NumberSeries {
+    const labels = { gateway: this.#gateway, plugin: this.name, event: redact(event), kind: redact(kind) };
+    const series = this.#metrics.number("gatehouse_plugin_events_total", labels);
+    const kinds = this.#events.get(event) ?? new Map<string, NumberSeries>();
+    this.#events.set(event, kinds.set(kind, series));
+    this.#eventCount++;
+    return series;
+  }
+}
+
+export type PluginVerdict = "passed" | "changed" | "answered" | "failed";
+
+/** One plugin at one request: how long it took and what it did. */
+export class PluginRun {
+  readonly #plugin: ObservedPlugin;
+  ms = 0;
+  verdict: PluginVerdict = "passed";
+  detail: string | null = null;
+
+  constructor(plugin: ObservedPlugin) {
+    this.#plugin = plugin;
+  }
+
+  get name(): string {
+    return this.#plugin.name;
+  }
+  get stage(): string {
+    return this.#plugin.stage;
+  }
+
+  count(event: string, kind: string): void {
+    this.#plugin.count(event, kind);
+  }
+
+  /** The plugin's own words for the operator. */
+  remark(detail: string): void {
+    this.detail = truncateText(detail);
+  }
+
+  isOf(plugin: ObservedPlugin): boolean {
+    return this.#plugin === plugin;
+  }
+
+  ended(milliseconds: number): void {
+    this.ms += milliseconds;
+    this.#plugin.duration.observe(milliseconds / 1000);
+  }
+
+  failed(): void {
+    this.verdict = "failed";
+    this.#plugin.countFault();
+  }
+}

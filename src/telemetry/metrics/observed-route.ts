@@ -1,0 +1,220 @@
+// What telemetry keeps of a rule and its targets: their names, and the series that their requests add to. Made once for
+// each compiled rule, so that a request joins no labels.
+import { OTHER, type NumberSeries } from "./metric-family.ts";
+import type { Metrics } from "./metrics.ts";
+import { ObservedPlugin } from "./observed-plugin.ts";
+import { redact } from "../log/redact.ts";
+import { RequestSeries } from "./request-series.ts";
+
+/** A model that no configuration names gets series of its own once it was answered well, up to so many a target. */
+const MAX_UNDECLARED_MODELS = 50;
+/** Plugins choose codes too. */
+const MAX_CODES = 50;
+
+export interface RouteNames {
+  readonly gateway: string;
+  readonly rule: { readonly id: string; readonly name: string | null; readonly path: string };
+  readonly upstream: string;
+}
+
+export interface TargetNames {
+  readonly id: string;
+  readonly provider: string;
+  /** As traces call it. */
+  readonly semanticName: string;
+  readonly baseUrl: string;
+  /** Models that the configuration names. */
+  readonly models: Iterable<string>;
+}
+
+export class ObservedTarget {
+  readonly id: string;
+  readonly provider: string;
+  readonly semanticName: string;
+  readonly #baseUrl: string;
+  #address: TargetAddress | null = null;
+  readonly #metrics: Metrics;
+  readonly #route: RouteNames;
+  readonly #declared: ReadonlySet<string>;
+  readonly #byModel = new Map<string, RequestSeries>();
+  readonly #byResult = new Map<string | number, NumberSeries>();
+
+  constructor(metrics: Metrics, route: RouteNames, names: TargetNames) {
+    const { id, provider, semanticName, baseUrl, models } = names;
+    this.id = id;
+    this.provider = provider;
+    this.semanticName = semanticName;
+    this.#baseUrl = baseUrl;
+    this.#metrics = metrics;
+    this.#route = route;
+    this.#declared = new Set(models);
+  }
+
+  get address(): TargetAddress {
+    return (this.#address ??= addressOf(this.#baseUrl));
+  }
+
+  /** `isGood`: the provider answered well. What clients make up must not crowd out the models that exist. */
+  series(model: string | null, isGood: boolean): RequestSeries {
+    const name = model ?? "";
+    const known = this.#byModel.get(name);
+    if (known !== undefined) return known;
+    const mayGrow = isGood && this.#byModel.size < this.#declared.size + MAX_UNDECLARED_MODELS;
+    if (name !== "" && name !== OTHER && !mayGrow && !this.#declared.has(name))
+      return this.series(OTHER, isGood);
+    const { gateway, rule } = this.#route;
+    const made = new RequestSeries(this.#metrics, gateway, ruleLabel(rule), this.provider, redact(name));
+    this.#byModel.set(name, made);
+    return made;
+  }
+
+  /** A status, or the name of a fault. */
+  countAttempt(result: string | number): void {
+    let series = this.#byResult.get(result);
+    if (series === undefined) {
+      const { gateway, upstream } = this.#route;
+      const labels = { gateway, upstream, target: this.id, provider: this.provider, result: String(result) };
+      series = this.#metrics.number("gatehouse_attempts_total", labels);
+      this.#byResult.set(result, series);
+    }
+    series.add();
+  }
+}
+
+interface TargetAddress {
+  readonly hostname: string;
+  readonly port: number;
+}
+
+function addressOf(baseUrl: string): TargetAddress {
+  const { hostname, port, protocol } = new URL(baseUrl);
+  return { hostname, port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port) };
+}
+
+/** The series of a gateway that are not of one rule. */
+export class ObservedGateway {
+  readonly #metrics: Metrics;
+  readonly #name: string;
+  readonly #outcomes = new Map<string, NumberSeries>();
+  readonly #errors = new Map<string, NumberSeries>();
+  #unmatched: RequestSeries | null = null;
+
+  constructor(metrics: Metrics, name: string) {
+    this.#metrics = metrics;
+    this.#name = name;
+  }
+
+  countOutcome(outcome: string): void {
+    let series = this.#outcomes.get(outcome);
+    if (series === undefined) {
+      series = this.#metrics.number("gatehouse_request_outcomes_total", { gateway: this.#name, outcome });
+      this.#outcomes.set(outcome, series);
+    }
+    series.add();
+  }
+
+  countError(code: string): void {
+    const known = this.#errors.get(code);
+    if (known !== undefined) known.add();
+    else if (code !== OTHER && this.#errors.size >= MAX_CODES) this.countError(OTHER);
+    else {
+      const labels = { gateway: this.#name, code: redact(code) };
+      const series = this.#metrics.number("gatehouse_errors_total", labels);
+      this.#errors.set(code, series);
+      series.add();
+    }
+  }
+
+  /** Requests that came to no rule. */
+  get unmatched(): RequestSeries {
+    return (this.#unmatched ??= new RequestSeries(this.#metrics, this.#name, "", "", ""));
+  }
+}
+
+export class ObservedRule {
+  readonly names: RouteNames;
+  /** By the index of the compiled target. */
+  readonly targets: readonly ObservedTarget[];
+  readonly retries: NumberSeries;
+  readonly failovers: NumberSeries;
+  readonly #metrics: Metrics;
+  #unanswered: RequestSeries | null = null;
+
+  constructor(metrics: Metrics, names: RouteNames, targets: readonly TargetNames[]) {
+    this.names = names;
+    this.#metrics = metrics;
+    this.targets = targets.map((target) => new ObservedTarget(metrics, names, target));
+    const { gateway, upstream } = names;
+    this.retries = metrics.number("gatehouse_retries_total", { gateway, upstream });
+    this.failovers = metrics.number("gatehouse_failovers_total", { gateway, upstream });
+  }
+
+  /** Requests that no provider answered. */
+  get unanswered(): RequestSeries {
+    const { gateway, rule } = this.names;
+    return (this.#unanswered ??= new RequestSeries(this.#metrics, gateway, ruleLabel(rule), "", ""));
+  }
+}
+
+function ruleLabel({ name, path }: RouteNames["rule"]): string {
+  return name ?? path;
+}
+
+/** Finds what is kept by the compiled object it was made for. */
+export class ObservedRoutes {
+  readonly #metrics: Metrics;
+  #generation = -1;
+  #rules = new WeakMap<object, ObservedRule>();
+  #gateways = new WeakMap<object, ObservedGateway>();
+  #plugins = new WeakMap<object, ObservedPlugin>();
+
+  constructor(metrics: Metrics) {
+    this.#metrics = metrics;
+  }
+
+  /** What was kept of a rule when it was described; undefined: it is to be described. */
+  knownRule(compiled: object): ObservedRule | undefined {
+    this.#dropStale();
+    return this.#rules.get(compiled);
+  }
+
+  describeRule(compiled: object, names: RouteNames, targets: readonly TargetNames[]): ObservedRule {
+    const observed = new ObservedRule(this.#metrics, names, targets);
+    this.#rules.set(compiled, observed);
+    return observed;
+  }
+
+  /** Of requests that came to no gateway, too: they have a key of their own. */
+  gateway(compiled: object | null, name: string): ObservedGateway {
+    this.#dropStale();
+    const key = compiled ?? NO_GATEWAY;
+    let observed = this.#gateways.get(key);
+    if (observed === undefined) {
+      observed = new ObservedGateway(this.#metrics, name);
+      this.#gateways.set(key, observed);
+    }
+    return observed;
+  }
+
+  plugin(link: object, gateway: string, plugin: string, stage: string): ObservedPlugin {
+    this.#dropStale();
+    let observed = this.#plugins.get(link);
+    if (observed === undefined) {
+      observed = new ObservedPlugin(this.#metrics, gateway, plugin, stage);
+      this.#plugins.set(link, observed);
+    }
+    return observed;
+  }
+
+  /** Series that were dropped are looked up anew. */
+  #dropStale(): void {
+    const { generation } = this.#metrics;
+    if (generation === this.#generation) return;
+    this.#generation = generation;
+    this.#rules = new WeakMap();
+    this.#gateways = new WeakMap();
+    this.#plugins = new WeakMap();
+  }
+}
+
+const NO_GATEWAY = {};

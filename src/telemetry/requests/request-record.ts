@@ -1,0 +1,127 @@
+// A request as the Admin API shows it.
+import type { AttemptFacts, RequestFacts } from "./request-facts.ts";
+import type { PluginVerdict } from "../metrics/observed-plugin.ts";
+
+export interface AttemptRecord {
+  readonly target_id: string;
+  readonly provider: string;
+  readonly model: string | null;
+  readonly status: number | null;
+  readonly fault: string | null;
+  /** Since the request's start. */
+  readonly start_ms: number;
+  /** Since the attempt's start. */
+  readonly first_byte_ms: number | null;
+  readonly ms: number;
+}
+
+export interface RequestRecord {
+  readonly request_id: string;
+  readonly time: string;
+  readonly revision: number;
+  readonly gateway_id: string | null;
+  readonly gateway: string | null;
+  readonly method: string;
+  readonly path: string;
+  readonly rule: { readonly id: string; readonly name: string | null; readonly path: string } | null;
+  readonly api_key: { readonly id: string; readonly name: string } | null;
+  readonly status: number;
+  readonly outcome: RequestFacts["outcome"];
+  readonly error_code: string | null;
+  readonly provider: string | null;
+  readonly target_id: string | null;
+  readonly model: string | null;
+  readonly requested_model: string | null;
+  readonly stream: boolean;
+  readonly attempts: readonly AttemptRecord[];
+  readonly tokens: { readonly input: number; readonly output: number; readonly partial: boolean } | null;
+  readonly cost: number | null;
+  readonly timings: {
+    readonly total_ms: number;
+    readonly first_byte_ms: number | null;
+    readonly body_ms: number;
+    readonly plugins_ms: number;
+    readonly upstream_ms: number;
+  };
+  readonly plugins: readonly {
+    readonly name: string;
+    readonly stage: string;
+    readonly ms: number;
+    readonly verdict: PluginVerdict;
+    readonly detail: string | null;
+  }[];
+  readonly bodies?: { readonly request: string; readonly response: string };
+}
+
+export function recordOf(facts: RequestFacts): RequestRecord {
+  const { startedAt, answeredBy, tokens, bodies } = facts;
+  const plugins = facts.plugins ?? [];
+  // The last one asked, where none gave the client its answer.
+  const asked = answeredBy ?? facts.attempts.at(-1) ?? null;
+  const firstByteAt = answeredBy?.firstByteAt ?? null;
+  return {
+    request_id: facts.requestId,
+    time: new Date(startOf(facts)).toISOString(),
+    revision: facts.revision,
+    gateway_id: facts.gatewayId,
+    gateway: facts.gatewayName,
+    method: facts.method,
+    path: facts.path,
+    rule: facts.rule?.names.rule ?? null,
+    api_key: facts.apiKeyId === null ? null : { id: facts.apiKeyId, name: facts.apiKeyName ?? "" },
+    status: facts.status,
+    outcome: facts.outcome,
+    error_code: facts.errorCode,
+    provider: asked?.target.provider ?? null,
+    target_id: asked?.target.id ?? null,
+    model: asked?.model ?? null,
+    requested_model: facts.requestedModel,
+    stream: facts.isStream,
+    attempts: facts.attempts.map((attempt) => attemptRecord(attempt, facts)),
+    tokens:
+      tokens === null ? null : { input: tokens.input, output: tokens.output, partial: tokens.isPartial },
+    cost: facts.cost,
+    timings: {
+      total_ms: round(facts.endedAt - startedAt),
+      first_byte_ms: firstByteAt === null ? null : round(firstByteAt - startedAt),
+      body_ms: round(facts.bodyMs),
+      plugins_ms: round(plugins.reduce((total, { ms }) => total + ms, 0)),
+      upstream_ms: round(facts.attempts.reduce((total, attempt) => total + lengthOf(attempt, facts), 0)),
+    },
+    plugins: plugins.map(({ name, stage, ms, verdict, detail }) => ({
+      name,
+      stage,
+      ms: round(ms),
+      verdict,
+      detail,
+    })),
+    ...(bodies !== null && { bodies: bodies.texts() }),
+  };
+}
+
+/** Milliseconds since the epoch. */
+export function startOf({ startedAt, endedAt, endedWallMs }: RequestFacts): number {
+  return endedWallMs - (endedAt - startedAt);
+}
+
+function attemptRecord(attempt: AttemptFacts, facts: RequestFacts): AttemptRecord {
+  const { target, model, status, fault, startedAt, firstByteAt } = attempt;
+  return {
+    target_id: target.id,
+    provider: target.provider,
+    model,
+    status,
+    fault,
+    start_ms: round(startedAt - facts.startedAt),
+    first_byte_ms: firstByteAt === null ? null : round(firstByteAt - startedAt),
+    ms: round(lengthOf(attempt, facts)),
+  };
+}
+
+function lengthOf({ startedAt, endedAt }: AttemptFacts, facts: RequestFacts): number {
+  return (endedAt ?? facts.endedAt) - startedAt;
+}
+
+function round(milliseconds: number): number {
+  return Math.round(milliseconds * 100) / 100;
+}

@@ -1,0 +1,68 @@
+// The exporter against a collector over HTTP: batches, bounds, and what becomes of spans that nobody takes.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { startOtlpReceiver, type OtlpReceiver } from "../../../test/support/otlp-receiver.ts";
+import { waitFor } from "../../../test/support/gatehouse-process.ts";
+import { createLog } from "../log/log.ts";
+import { Metrics } from "../metrics/metrics.ts";
+import { requestFacts, servedBy } from "../requests/request-facts.fixture.ts";
+import { RequestTrace } from "./request-trace.ts";
+import { newSpanId, newTraceId } from "./trace-context.ts";
+import { MAX_BATCH_SPANS, MAX_QUEUED_SPANS, TraceExporter } from "./trace-exporter.ts";
+
+const log = createLog({ level: "silent", format: "json" }, { write: () => undefined });
+let receiver: OtlpReceiver;
+let metrics: Metrics;
+let exporter: TraceExporter;
+beforeEach(() => {
+  receiver = startOtlpReceiver();
+  metrics = new Metrics();
+  const options = { endpoint: receiver.url, headers: {}, serviceName: "s", version: "1", delayMs: 10 };
+  exporter = new TraceExporter(options, metrics, log);
+});
+afterEach(async () => {
+  await exporter.close();
+  await receiver.stop();
+});
+
+/** A traced request with so many attempts. */
+function traced(attempts: number) {
+  return requestFacts({
+    trace: new RequestTrace(newTraceId(), null, null),
+    attempts: Array.from({ length: attempts }, () => servedBy(0, { status: 200, spanId: newSpanId() })),
+  });
+}
+
+const spans = (result: "exported" | "dropped") =>
+  metrics.number("gatehouse_trace_spans_total", { result }).value;
+
+test("many spans go in batches, each within its bound, none lost or sent twice", async () => {
+  for (let index = 0; index < 700; index++) exporter.add(traced(index % 4));
+  const total = 700 + (700 / 4) * 6;
+  await waitFor(() => (spans("exported") === total ? true : null));
+  expect(receiver.spans()).toHaveLength(total);
+  expect(new Set(receiver.spans().map((span) => span.spanId)).size).toBe(total);
+  for (const batch of receiver.batches) expect(batch.spans.length).toBeLessThanOrEqual(MAX_BATCH_SPANS);
+  expect(receiver.batches.length).toBeLessThan(10);
+  expect(receiver.faults).toEqual([]);
+  expect(spans("dropped")).toBe(0);
+});
+
+test("while nobody takes them only so many wait; the rest are dropped and counted", async () => {
+  receiver.answer(() => new Response(null, { status: 429 }));
+  const offered = MAX_QUEUED_SPANS + 1000;
+  for (let index = 0; index < offered; index++) exporter.add(traced(0));
+  expect(spans("dropped")).toBe(1000);
+  receiver.answer(null);
+  await waitFor(() => (spans("exported") + spans("dropped") === offered ? true : null));
+  expect(receiver.spans().length).toBe(spans("exported"));
+  expect(spans("exported")).toBeGreaterThan(0);
+});
+
+test("a batch that is never taken is given up, and does not hold up those behind it", async () => {
+  receiver.answer(() => new Response(null, { status: 503 }));
+  exporter.add(traced(0));
+  await waitFor(() => (spans("dropped") === 1 ? true : null));
+  receiver.answer(null);
+  exporter.add(traced(1));
+  await waitFor(() => (spans("exported") === 2 ? true : null));
+});

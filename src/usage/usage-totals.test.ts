@@ -1,0 +1,159 @@
+// Totals in memory: nothing is lost or counted twice, whatever the store does; what is kept is bounded.
+import { afterEach, describe, expect, test } from "bun:test";
+import { unavailable } from "../store/store-error.ts";
+import type { Store } from "../store/store.ts";
+import type { UsageBatch } from "../store/usage.ts";
+import { createLog } from "../telemetry/log/log.ts";
+import { UsageTotals, type CountedRequest } from "./usage-totals.ts";
+
+const printed: string[] = [];
+const log = createLog(
+  { level: "error", format: "json" },
+  { write: (line: string) => void printed.push(line) },
+);
+const opened: UsageTotals[] = [];
+
+afterEach(async () => {
+  for (const totals of opened.splice(0)) await totals.stop();
+  printed.length = 0;
+});
+
+/** A store that does as `answer` says, and remembers every batch that it was given. */
+function totalsOver(answer: (batch: UsageBatch) => Promise<void> = () => Promise.resolve()) {
+  const batches: UsageBatch[] = [];
+  const addUsage = (batch: UsageBatch) => {
+    batches.push(structuredClone(batch));
+    return answer(batch);
+  };
+  const totals = new UsageTotals({ addUsage } as unknown as Store, log);
+  opened.push(totals);
+  return { totals, batches };
+}
+
+const request = (fields: Partial<CountedRequest> = {}): CountedRequest => ({
+  gatewayId: "g",
+  apiKeyId: "k",
+  apiKeyName: "key",
+  model: "m",
+  isPartial: false,
+  inputTokens: 1,
+  outputTokens: 2,
+  cost: 0.5,
+  ...fields,
+});
+
+describe("UsageTotals", () => {
+  test("adds up by gateway, key and model, and tells each thing once", async () => {
+    const { totals, batches } = totalsOver();
+    totals.add(request());
+    totals.add(request({ isPartial: true, inputTokens: 10 }));
+    totals.add(request({ model: "n" }));
+    totals.add(request({ apiKeyId: null, apiKeyName: null, model: null }));
+    totals.add(request({ gatewayId: "h" }));
+    await totals.flush();
+    await totals.flush();
+    expect(batches).toHaveLength(1);
+    const day = new Date().toISOString().slice(0, 10);
+    const one = { day, requests: 1, partialRequests: 0, inputTokens: 1, outputTokens: 2, cost: 0.5 };
+    const place = { gatewayId: "g", apiKeyId: "k", apiKeyName: "key", model: "m" };
+    expect(batches[0]?.totals).toEqual([
+      { ...one, ...place, requests: 2, partialRequests: 1, inputTokens: 11, outputTokens: 4, cost: 1 },
+      { ...one, ...place, model: "n" },
+      { ...one, gatewayId: "g", apiKeyId: "", apiKeyName: "", model: "" },
+      { ...one, ...place, gatewayId: "h" },
+    ]);
+  });
+
+  test("a batch that failed is tried again just as it was, and what came meanwhile goes into the next", async () => {
+    let isAway = true;
+    const { totals, batches } = totalsOver(() =>
+      isAway ? Promise.reject(unavailable("away")) : Promise.resolve(),
+    );
+    totals.add(request());
+    await totals.flush();
+    totals.add(request());
+    await totals.flush();
+    isAway = false;
+    await totals.flush();
+    expect(batches.map(({ number, totals: rows }) => [number, rows[0]?.requests])).toEqual([
+      [1, 1],
+      [1, 1],
+      [1, 1],
+      [2, 1],
+    ]);
+    expect(new Set(batches.map(({ writer }) => writer)).size).toBe(1);
+    expect(batches[2]).toEqual(batches[0]);
+  });
+
+  test("what is added while a batch is on its way is not lost with it", async () => {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const { totals, batches } = totalsOver(() => promise);
+    totals.add(request());
+    const flushed = totals.flush();
+    await Bun.sleep(0);
+    totals.add(request());
+    resolve(undefined);
+    await flushed;
+    expect(batches.map(({ totals: rows }) => rows[0]?.requests)).toEqual([1, 1]);
+  });
+
+  test("an absence however long loses nothing; a refusal does not hold up the rest for ever", async () => {
+    const problems: Error[] = Array<Error>(50).fill(unavailable("away"));
+    const { totals, batches } = totalsOver(() => {
+      const error = problems.pop();
+      return error === undefined ? Promise.resolve() : Promise.reject(error);
+    });
+    totals.add(request());
+    for (let flushes = 0; flushes < 51; flushes++) await totals.flush();
+    expect(batches).toHaveLength(51);
+    expect(printed).toEqual([]);
+    problems.push(...Array<Error>(10).fill(new Error("no such table")));
+    totals.add(request());
+    for (let flushes = 0; flushes < 11; flushes++) await totals.flush();
+    expect(printed.join()).toContain("no such table");
+    totals.add(request());
+    await totals.flush();
+    expect(batches.at(-1)?.number).toBe(3);
+  });
+
+  test("a large number of rows goes in several batches", async () => {
+    const { totals, batches } = totalsOver();
+    for (let serial = 0; serial < 1200; serial++) totals.add(request({ model: `m${serial}` }));
+    await totals.flush();
+    expect(batches.map(({ number, totals: rows }) => [number, rows.length])).toEqual([
+      [1, 500],
+      [2, 500],
+      [3, 200],
+    ]);
+  });
+
+  test("names without end are counted together, and nothing of them is lost", async () => {
+    const { totals, batches } = totalsOver();
+    for (let serial = 0; serial < 10_500; serial++) totals.add(request({ model: `m${serial}` }));
+    await totals.flush();
+    for (let serial = 0; serial < 10_500; serial++) totals.add(request({ model: `m${serial}` }));
+    await totals.flush();
+    const rows = batches.flatMap((batch) => batch.totals);
+    expect(new Set(rows.map((row) => row.model)).size).toBe(10_001);
+    expect(rows.reduce((sum, row) => sum + row.requests, 0)).toBe(21_000);
+  });
+
+  test("a name that no database could hold is counted under one that it can", async () => {
+    const { totals, batches } = totalsOver();
+    totals.add(request({ model: "a\0b\uD800" }));
+    totals.add(request({ model: "x".repeat(300) }));
+    await totals.flush();
+    expect(batches[0]?.totals.map((row) => row.model)).toEqual(["a\uFFFDb\uFFFD", "x".repeat(255)]);
+  });
+
+  test("the end writes what there is, and says what it could not write", async () => {
+    const { totals, batches } = totalsOver();
+    totals.add(request());
+    await totals.stop();
+    expect(batches).toHaveLength(1);
+    const lost = totalsOver(() => Promise.reject(unavailable("away")));
+    lost.totals.add(request());
+    await lost.totals.stop();
+    expect(printed.join()).toContain("is lost");
+  });
+});
