@@ -23,6 +23,7 @@ import { PluginHosts } from "./runtime/plugin-hosts.ts";
 import { collectTargets, shareTargetHealth } from "./runtime/target-health.ts";
 import { UsageTotals } from "./usage/usage-totals.ts";
 import { CredentialCipher } from "./store/credential-cipher.ts";
+import { UpstreamPool } from "./upstream/upstream-pool.ts";
 import { openStore } from "./store/sql-store.ts";
 import { StoreRejected } from "./store/store.ts";
 import { Health } from "./telemetry/health.ts";
@@ -102,6 +103,7 @@ export async function startGatehouse(
   collectTargets(metrics, current);
   const stopProcessFigures = collectProcessMetrics(metrics);
   const usageTotals = new UsageTotals(store, log);
+  const upstreamPool = new UpstreamPool();
   const dataPlaneParts = {
     current,
     log,
@@ -115,6 +117,7 @@ export async function startGatehouse(
     isDraining: () => health.phase === "draining",
     observation,
     usageTotals,
+    upstreamPool,
   };
   const dataPlane = createDataPlane(dataPlaneParts);
   const servers: Server<undefined>[] = [];
@@ -125,6 +128,7 @@ export async function startGatehouse(
     const finished = Promise.all(servers.map((server) => server.stop()));
     await Promise.race([finished, Bun.sleep(seconds * 1000)]);
     await Promise.all(servers.map((server) => server.stop(true)));
+    upstreamPool.close();
     observation.settle();
     await observation.tracer?.close();
     stopProcessFigures();

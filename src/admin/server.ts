@@ -3,7 +3,7 @@
 import type { Server } from "bun";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
-import { KEPT_ALIVE_SECONDS } from "../http/keep-alive.ts";
+import { KEEP_ALIVE_SECONDS } from "../http/keep-alive.ts";
 import { requestTargetOf, type RequestTarget } from "../http/request-target.ts";
 import { reservedPrefixOf } from "../model/rule-path.ts";
 import type { Health } from "../telemetry/health.ts";
@@ -55,7 +55,7 @@ export function listenAdmin({
       if (reserved === "/api") {
         server.timeout(request, 0);
         const answer = await api(request);
-        server.timeout(request, KEPT_ALIVE_SECONDS);
+        server.timeout(request, KEEP_ALIVE_SECONDS);
         return answer;
       }
       if (reserved === "/console") return serveConsole(request, path);

@@ -7,7 +7,7 @@ import { providerNamed } from "../formats/providers.ts";
 import { CredentialCipher } from "../store/credential-cipher.ts";
 import { SCHEMA_VERSION } from "../store/migrate.ts";
 import { openStore } from "../store/sql-store.ts";
-import { addressesOf } from "../upstream/address-guard.ts";
+import { resolveHost } from "../upstream/host-resolver.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import { fail, ok, warn, type Check } from "./doctor-check.ts";
 import { databaseUrl, schemaVersion } from "./doctor-stores.ts";
@@ -83,7 +83,7 @@ async function checkOrigin(url: URL): Promise<Check> {
 }
 
 async function isForbidden(host: string): Promise<boolean> {
-  return addressesOf(host).then(
+  return resolveHost(host).then(
     () => false,
     (error: unknown) => error instanceof UpstreamError && error.kind === "forbidden",
   );

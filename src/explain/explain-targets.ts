@@ -12,6 +12,8 @@ import { encodeRequest, modelFor, type EncodedRequest } from "../proxy/encode.ts
 import type { Exchange } from "../proxy/exchange.ts";
 import { CREDENTIAL_HEADERS } from "../proxy/header-filter.ts";
 
+/** An explanation sends no request, so it needs no connections. */
+type ExplainTargetsParts = Omit<AttemptParts, "upstreamPool">;
 type UpstreamRequest = Explanation["upstream_request"];
 
 export interface ExplainedAttempt {
@@ -26,7 +28,7 @@ const STATES = { healthy: "healthy", ejected: "out", probing: "trial", resting: 
 export function explainTargets(
   exchange: Exchange,
   rule: CompiledRule,
-  parts: AttemptParts,
+  parts: ExplainTargetsParts,
 ): ExplainedAttempt {
   const { upstream } = rule;
   const now = performance.now();
@@ -83,7 +85,7 @@ function encodeFor(
   target: CompiledTarget,
   plan: BalancePlan,
   now: number,
-  parts: AttemptParts,
+  parts: ExplainTargetsParts,
 ): EncodedRequest | GatehouseError {
   const report = new AttemptReport(plan, target.index, now, null);
   try {

@@ -26,7 +26,7 @@ import { respondToReservedPath } from "../proxy/server.ts";
 
 export type ExplainParts = Omit<
   DataPlaneParts,
-  "recordKeyUse" | "usageTotals" | "inFlight" | "observation" | "isDraining"
+  "recordKeyUse" | "usageTotals" | "inFlight" | "observation" | "upstreamPool" | "isDraining"
 > & { readonly health: Health };
 
 export function createExplain(parts: ExplainParts): Explain {
@@ -70,7 +70,7 @@ export function createExplain(parts: ExplainParts): Explain {
     exchange.gateway = gateway;
     exchange.rule = rule;
     authenticate(exchange.apiKey, rule, parts.requireApiKey);
-    const body = await beginRequestBody(exchange, parts.maxBodyBytes)?.whole();
+    const body = await beginRequestBody(exchange, parts.maxBodyBytes)?.received();
     if (body !== undefined) takeRequestBody(exchange, body, bodyNeedsOf(gateway, rule));
     walked.chain = await explainPlugins(exchange, gateway.chain, stepParts, true);
     if (walked.chain.end instanceof GatehouseError) throw walked.chain.end;

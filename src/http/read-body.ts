@@ -8,18 +8,18 @@ const PACE_BYTES = 64 * 1024;
 
 /** All of the body; a GatehouseError where it is too large or too slow. */
 export function readBody(request: Request, maxBytes: number, paceMs = PACE_MS): Promise<Uint8Array> {
-  return beginBody(request, maxBytes, paceMs)?.whole() ?? Promise.resolve(new Uint8Array(0));
+  return startReadingBody(request, maxBytes, paceMs)?.received() ?? Promise.resolve(new Uint8Array(0));
 }
 
 /** Begins to read the body; null where there is none. */
-export function beginBody(request: Request, maxBytes: number, paceMs = PACE_MS): ArrivingBody | null {
+export function startReadingBody(request: Request, maxBytes: number, paceMs = PACE_MS): IncomingBody | null {
   const declared = request.headers.get("content-length");
   const length = declared === null ? null : Number(declared);
   if (length !== null && length > maxBytes) throw tooLarge(maxBytes);
   // The runtime holds a sender to the length it declared, and reads it at half the cost of a stream.
   if (length !== null && length <= PACE_BYTES)
-    return length === 0 ? null : new ArrivingBody(paceMs, request.bytes());
-  return request.body === null ? null : new ArrivingBody(paceMs, request.body, maxBytes);
+    return length === 0 ? null : new IncomingBody(paceMs, request.bytes());
+  return request.body === null ? null : new IncomingBody(paceMs, request.body, maxBytes);
 }
 
 interface BodyStreamReader {
@@ -28,7 +28,7 @@ interface BodyStreamReader {
 }
 
 /** A body while it comes in. Whoever begins to wait for it gives each further piece its time. */
-export class ArrivingBody implements Deadline {
+export class IncomingBody implements Deadline {
   dueAt = Infinity;
   /** Null until all of it is there. */
   bytes: Uint8Array | null = null;
@@ -49,7 +49,7 @@ export class ArrivingBody implements Deadline {
     );
   }
 
-  whole(): Promise<Uint8Array> {
+  received(): Promise<Uint8Array> {
     if (this.bytes !== null) return Promise.resolve(this.bytes);
     if (this.#fault !== null) return Promise.reject(this.#fault);
     this.#waiting = Promise.withResolvers<Uint8Array>();

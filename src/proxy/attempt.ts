@@ -7,14 +7,14 @@ import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { TargetResponse } from "./target-response.ts";
-import type { ClientCredentials } from "./client-credential.ts";
 import type { Exchange } from "./exchange.ts";
-import { FAILOVER, UpstreamAttempt } from "./upstream-attempt.ts";
+import { FAILOVER, UpstreamAttempt, type UpstreamAttemptParts } from "./upstream-attempt.ts";
 
-export interface AttemptParts {
-  readonly clientCredentials: ClientCredentials;
+interface ClientAddressPart {
   readonly clientAddress: (exchange: Exchange) => string;
 }
+
+export interface AttemptParts extends UpstreamAttemptParts, ClientAddressPart {}
 
 /** One function on purpose, like the walk that waits for it. */
 export async function attempt(
@@ -79,7 +79,11 @@ export function candidatesFor({ model }: Exchange, upstream: CompiledUpstream): 
   return candidates;
 }
 
-export function clientHashFor(exchange: Exchange, upstream: CompiledUpstream, parts: AttemptParts): number {
+export function clientHashFor(
+  exchange: Exchange,
+  upstream: CompiledUpstream,
+  parts: ClientAddressPart,
+): number {
   return hashText(upstream.usesClientAddress ? parts.clientAddress(exchange) : "");
 }
 
@@ -89,11 +93,11 @@ function beginInquiry(
   rule: CompiledRule,
   target: CompiledTarget,
   observed: ObservedRule,
-  { clientCredentials }: AttemptParts,
+  parts: AttemptParts,
   now: number,
 ): UpstreamAttempt | GatehouseError {
   try {
-    return new UpstreamAttempt(exchange, rule, target, observed, clientCredentials, now);
+    return new UpstreamAttempt(exchange, rule, target, observed, parts, now);
   } catch (error) {
     if (error instanceof GatehouseError && error.code === "untranslatable") return error;
     throw error;

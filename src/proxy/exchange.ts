@@ -2,7 +2,7 @@
 // that all exchanges have one shape; each step fills in what it learned.
 import type { Server } from "bun";
 import type { JsonObject } from "../base/json.ts";
-import { KEPT_ALIVE_SECONDS } from "../http/keep-alive.ts";
+import { KEEP_ALIVE_SECONDS } from "../http/keep-alive.ts";
 import type { RequestTarget } from "../http/request-target.ts";
 import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -181,6 +181,6 @@ export class Exchange {
 
   release(): void {
     if (this.#totalTimer !== null) clearTimeout(this.#totalTimer);
-    this.server.timeout(this.request, KEPT_ALIVE_SECONDS);
+    this.server.timeout(this.request, KEEP_ALIVE_SECONDS);
   }
 }

@@ -8,6 +8,7 @@ import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
+import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { Observation } from "../telemetry/observation.ts";
 import { attempt } from "./attempt.ts";
 import { authenticate } from "./authenticate.ts";
@@ -40,6 +41,7 @@ export interface DataPlaneParts {
   readonly isDraining: () => boolean;
   readonly observation: Observation;
   readonly usageTotals: UsageTotals;
+  readonly upstreamPool: UpstreamPool;
 }
 
 /** Made once: a refusal must cost next to nothing when they come by the thousand. */
@@ -65,6 +67,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     recordKeyUse: parts.recordKeyUse,
     inFlight,
     usageTotals: parts.usageTotals,
+    upstreamPool: parts.upstreamPool,
     maxBodyBytes: parts.maxBodyBytes,
     clientCredentials: createClientCredentials(parts.secret),
     clientAddress: createClientAddress(parts.trustedProxies),
@@ -119,7 +122,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
       await nextTurn();
       // Most bodies have come along with their head.
       if (arriving !== null && arriving.bytes === null) {
-        const body = arriving.whole();
+        const body = arriving.received();
         await (totalIsUp === null ? body : Promise.race([body, totalIsUp]));
         await nextTurn();
       }

@@ -1,7 +1,7 @@
 // The request's body: read whole and bounded, parsed where it says it is JSON, and otherwise left alone.
 import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
-import { beginBody, type ArrivingBody } from "../http/read-body.ts";
+import { startReadingBody, type IncomingBody } from "../http/read-body.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Exchange } from "./exchange.ts";
@@ -21,12 +21,12 @@ export function bodyNeedsOf({ chain }: CompiledGateway, { upstream }: CompiledRu
 }
 
 /** Begins to read the body; null where the request has none. */
-export function beginRequestBody({ request, method }: Exchange, maxBytes: number): ArrivingBody | null {
+export function beginRequestBody({ request, method }: Exchange, maxBytes: number): IncomingBody | null {
   // The runtime hides the body of these, so it is their headers that tell.
   if ((method === "GET" || method === "HEAD") && announcesBody(request.headers)) {
     throw new GatehouseError("bad_request", `A ${method} request must not have a body.`);
   }
-  return beginBody(request, maxBytes);
+  return startReadingBody(request, maxBytes);
 }
 
 /** Takes the body that has come, parsed where it is JSON. */

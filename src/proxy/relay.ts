@@ -1,6 +1,6 @@
 // Hands a provider's answer to the client: bytes as they came, or put into another wire format or through plugins.
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
-import { readWhole } from "../upstream/read-response.ts";
+import { readWholeBody } from "../upstream/read-whole-body.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import { verdictOf, type TargetResponse } from "./target-response.ts";
 import type { Verdict } from "./attempt-report.ts";
@@ -136,7 +136,7 @@ async function wholeBody(
   tap: UsageTap | null,
 ): Promise<Uint8Array | string | null> {
   if (!hasBody(answer)) return null;
-  const bytes = answer.reader === null ? answer.body : await readWhole(answer.reader, MAX_WHOLE_BYTES);
+  const bytes = answer.reader === null ? answer.body : await readWholeBody(answer.reader, MAX_WHOLE_BYTES);
   let body: Uint8Array | string = bytes ?? new Uint8Array(0);
   if (tap !== null) body = tap.whole(body);
   if (answer.isTranslated)

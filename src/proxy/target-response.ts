@@ -2,7 +2,7 @@
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import { decode, encodingOf } from "../upstream/decode-response.ts";
 import type { BodyReader, UpstreamResponse } from "../upstream/upstream-response.ts";
-import { readWhole } from "../upstream/read-response.ts";
+import { readWholeBody } from "../upstream/read-whole-body.ts";
 import type { AttemptReport, Verdict } from "./attempt-report.ts";
 
 /** Of the request that was sent, what decides how its answer is read. */
@@ -64,10 +64,10 @@ export class TargetResponse {
   open(idleMs: number): Promise<void> | null {
     const { response, isDecoded, isStream } = this;
     if (!response.hasBody) return null;
-    response.idleMs = idleMs;
+    response.idleTimeoutMs = idleMs;
     const encoding = isDecoded ? encodingOf(response.headers) : null;
     // What came along with its head is all there without any waiting.
-    const whole = isStream || encoding !== null ? null : response.takeWhole();
+    const whole = isStream || encoding !== null ? null : response.takeWholeBody();
     if (whole === null) return this.#read(encoding === null ? response : decode(response, encoding));
     this.body = this.opening = whole;
     return null;
@@ -77,7 +77,7 @@ export class TargetResponse {
     const length = Number(this.response.headers.get("content-length") ?? Infinity);
     // Undoing an encoding can make it much larger than its declared length, but not larger than this.
     if (!this.isStream && (this.isTranslated || length <= SMALL_ANSWER_BYTES)) {
-      this.body = this.opening = await readWhole(reader, MAX_READ_BYTES);
+      this.body = this.opening = await readWholeBody(reader, MAX_READ_BYTES);
     } else {
       this.opening = await reader.peek();
       this.reader = reader;

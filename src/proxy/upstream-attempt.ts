@@ -6,7 +6,7 @@ import type { ObservedRule, ObservedTarget } from "../telemetry/metrics/observed
 import { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import { modelIn } from "../telemetry/traces/trace-context.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
-import { send } from "../upstream/send.ts";
+import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import { TargetResponse, verdictOf } from "./target-response.ts";
 import { AttemptReport } from "./attempt-report.ts";
@@ -18,7 +18,13 @@ import { rejectsUsageOption, rememberRejection } from "../usage/usage-option.ts"
 /** Answers of these are tried elsewhere; any other is the client's to see. */
 export const FAILOVER: ReadonlySet<number> = new Set([429, 500, 502, 503, 504, 529]);
 
+export interface UpstreamAttemptParts {
+  readonly clientCredentials: ClientCredentials;
+  readonly upstreamPool: UpstreamPool;
+}
+
 export class UpstreamAttempt {
+  readonly #upstreamPool: UpstreamPool;
   readonly #exchange: Exchange;
   readonly #rule: CompiledRule;
   readonly #target: CompiledTarget;
@@ -33,9 +39,10 @@ export class UpstreamAttempt {
     rule: CompiledRule,
     target: CompiledTarget,
     observed: ObservedRule,
-    clientCredentials: ClientCredentials,
+    { clientCredentials, upstreamPool }: UpstreamAttemptParts,
     now: number,
   ) {
+    this.#upstreamPool = upstreamPool;
     this.#exchange = exchange;
     this.#rule = rule;
     this.#target = target;
@@ -44,7 +51,7 @@ export class UpstreamAttempt {
     try {
       this.#encoded = encodeRequest(exchange, rule, target, clientCredentials);
       if (exchange.trace !== null) this.#facts.spanId = exchange.trace.beginAttempt(this.#encoded.headers);
-      this.#response = send(this.#encoded, rule.upstream.timeouts);
+      this.#response = upstreamPool.send(this.#encoded, rule.upstream.timeouts);
     } catch (error) {
       this.#report.end("neutral");
       throw error;
@@ -56,7 +63,7 @@ export class UpstreamAttempt {
 
   /** Resolves when the head of the answer is there. */
   get arrival(): Promise<unknown> {
-    return this.#response.arrival;
+    return this.#response.headersReceived;
   }
 
   /** The answer, once its head is there; only one that is not all there is waited for. */
@@ -78,9 +85,9 @@ export class UpstreamAttempt {
   async #answerWithOption(): Promise<TargetResponse> {
     const { timeouts } = this.#rule.upstream;
     if (!(await rejectsUsageOption(this.#response, timeouts.idle))) return this.#take(true);
-    this.#response = send({ ...this.#encoded, body: this.#encoded.plainBody }, timeouts);
+    this.#response = this.#upstreamPool.send({ ...this.#encoded, body: this.#encoded.plainBody }, timeouts);
     this.#exchange.replaceAttempt(this.#response);
-    await this.#response.arrival;
+    await this.#response.headersReceived;
     // An error that only quoted the request comes again, and says nothing about the option.
     if (this.#response.ok) rememberRejection(this.#target);
     return this.#take(false);

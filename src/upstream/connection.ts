@@ -11,7 +11,7 @@ import { UpstreamError } from "./upstream-error.ts";
 /** What a connection tells whoever keeps it. */
 export interface ConnectionOwner {
   /** What the answers of this provider have in common. */
-  readonly knownLines: HeaderFieldCache;
+  readonly headerFieldCache: HeaderFieldCache;
   /** It can carry another request, for at most `idleMs` (null: as long as one likes). */
   onIdle(connection: Connection, idleMs: number | null): void;
 }
@@ -46,7 +46,7 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
 
   constructor(owner: ConnectionOwner) {
     this.#owner = owner;
-    this.#parser = new ResponseParser(this, owner.knownLines);
+    this.#parser = new ResponseParser(this, owner.headerFieldCache);
   }
 
   /** Resolves when the connection stands, its certificate checked where it has one. */
@@ -67,7 +67,7 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
   }
 
   /** Sends a request; its answer is told to `answer`. Only on a connection that stands and carries no other. */
-  carry(head: string, body: Uint8Array | null, method: string, answer: UpstreamResponse): void {
+  send(head: string, body: Uint8Array | null, method: string, answer: UpstreamResponse): void {
     this.#answer = answer;
     this.#parser.begin(method);
     answer.onSent(this);
@@ -101,7 +101,7 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
     this.#socket?.resume();
   }
 
-  abandon(): void {
+  cancel(): void {
     this.#answer = null;
     this.close();
   }
@@ -214,7 +214,7 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
     const answer = this.#answer;
     this.#answer = null;
     this.close();
-    answer?.onFault(error);
+    answer?.onError(error);
   }
 }
 

@@ -2,7 +2,8 @@
 import { afterAll, expect, test } from "bun:test";
 import { waitFor } from "../../test/support/gatehouse-process.ts";
 import type { Connection } from "./connection.ts";
-import { originOf, type Origin, type Waiter } from "./origin.ts";
+import { HostResolver } from "./host-resolver.ts";
+import { Origin, type ConnectionWaiter } from "./origin.ts";
 
 let open = 0;
 let opened = 0;
@@ -21,12 +22,12 @@ const provider = Bun.listen({
   },
 });
 afterAll(() => provider.stop(true));
-const origin: Origin = originOf(`http://127.0.0.1:${provider.port}`);
+const origin = new Origin(`http://127.0.0.1:${provider.port}`, new HostResolver(), () => undefined);
 
 /** A request that waits, and the connection it gets. */
-function waiting(): { waiter: Waiter; given: Promise<Connection> } {
+function waiting(): { waiter: ConnectionWaiter; given: Promise<Connection> } {
   const { promise, resolve, reject } = Promise.withResolvers<Connection>();
-  return { waiter: { onConnection: resolve, onFault: reject }, given: promise };
+  return { waiter: { onConnection: resolve, onError: reject }, given: promise };
 }
 
 test("one that another connection served keeps its own for the next; one that left does not", async () => {
@@ -44,7 +45,7 @@ test("one that another connection served keeps its own for the next; one that le
 
   const left = waiting();
   origin.wait(left.waiter);
-  origin.leave(left.waiter);
+  origin.stopWaiting(left.waiter);
   await waitFor(() => (opened === 3 && open === 2 ? true : null));
   expect(origin.takeIdle()).toBeNull();
 });

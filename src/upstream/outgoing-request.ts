@@ -34,7 +34,10 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** The head as it goes over the wire. Throws a GatehouseError where a header cannot be sent. */
-export function headOf({ path, method, headers, body }: OutgoingRequest, origin: Place): string {
+export function serializeRequestHeaders(
+  { path, method, headers, body }: OutgoingRequest,
+  origin: Place,
+): string {
   let target = origin.basePath + path;
   if (target === "" || target.startsWith("?")) target = `/${target}`;
   if (!TARGET.test(target)) target = encodeURI(target.toWellFormed());

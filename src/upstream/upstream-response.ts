@@ -21,7 +21,7 @@ export interface ResponseSource {
   pause(): void;
   resume(): void;
   /** Ends the provider's work: nobody wants the rest. */
-  abandon(): void;
+  cancel(): void;
 }
 
 export class UpstreamResponse implements Deadline, BodyReader {
@@ -50,7 +50,7 @@ export class UpstreamResponse implements Deadline, BodyReader {
   }
 
   /** Resolves when the head is there; rejects with the UpstreamFault that kept it from coming. */
-  get arrival(): Promise<this> {
+  get headersReceived(): Promise<this> {
     if (this.#fault !== null) return Promise.reject(this.#fault);
     if (this.status !== 0) return Promise.resolve(this);
     return (this.#head ??= Promise.withResolvers<this>()).promise;
@@ -61,12 +61,12 @@ export class UpstreamResponse implements Deadline, BodyReader {
   }
 
   /** All of the body, where all of it is there already; null where some is still to come. */
-  takeWhole(): Uint8Array | null {
+  takeWholeBody(): Uint8Array | null {
     return this.#isEnded ? this.#takeHeld() : null;
   }
 
   /** How long the provider may be silent from now on while it is waited for. */
-  set idleMs(milliseconds: number) {
+  set idleTimeoutMs(milliseconds: number) {
     this.#idleMs = milliseconds;
   }
 
@@ -105,7 +105,7 @@ export class UpstreamResponse implements Deadline, BodyReader {
   abort(error: UpstreamError): void {
     if (this.#isEnded || this.#fault !== null) return;
     this.#fail(error);
-    this.#source?.abandon();
+    this.#source?.cancel();
   }
 
   expire(): void {
@@ -159,7 +159,7 @@ export class UpstreamResponse implements Deadline, BodyReader {
     this.#reading = null;
   }
 
-  onFault(error: UpstreamError): void {
+  onError(error: UpstreamError): void {
     if (!this.#isEnded && this.#fault === null) this.#fail(error);
   }
 

@@ -3,7 +3,7 @@
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { insertFirst, spliceTopLevel } from "../base/json-splice.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
-import { readWhole } from "../upstream/read-response.ts";
+import { readWholeBody } from "../upstream/read-whole-body.ts";
 import { decodeWhole, encodingOf } from "../http/content-encoding.ts";
 
 /** An answer that must be read to see what it refuses is read up to this size. */
@@ -45,8 +45,8 @@ export function rememberRejection(target: object): void {
 /** Whether the answer to a request that holds the option refuses it. Its body can still be read afterwards. */
 export async function rejectsUsageOption(response: UpstreamResponse, idleMs: number): Promise<boolean> {
   if ((response.status !== 400 && response.status !== 422) || !response.hasBody) return false;
-  response.idleMs = idleMs;
-  const body = await readWhole(response, MAX_REFUSAL_BYTES);
+  response.idleTimeoutMs = idleMs;
+  const body = await readWholeBody(response, MAX_REFUSAL_BYTES);
   response.putBack(body);
   return namesOption(body, response.headers.get("content-encoding"));
 }

@@ -1,6 +1,6 @@
 // HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the environment: where they ask for it, the runtime's own fetch sends the request
 // through that proxy. It knows how to tunnel; its connections are its own.
-import { addressesOf } from "./address-guard.ts";
+import type { HostResolver } from "./host-resolver.ts";
 import { ResponseHeaders } from "./response-headers.ts";
 import type { UpstreamResponse } from "./upstream-response.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
@@ -19,7 +19,7 @@ const exceptions = setting("NO_PROXY")
   .filter((each) => each !== "");
 const usesAny = proxies["http:"] !== "" || proxies["https:"] !== "";
 
-export function usesProxyFor(baseUrl: string): boolean {
+export function usesForwardProxy(baseUrl: string): boolean {
   if (!usesAny) return false;
   const { protocol, hostname, host } = new URL(baseUrl);
   if (proxies[protocol === "https:" ? "https:" : "http:"] === "") return false;
@@ -28,21 +28,25 @@ export function usesProxyFor(baseUrl: string): boolean {
   );
 }
 
-export async function sendThroughProxy(request: OutgoingRequest, answer: UpstreamResponse): Promise<void> {
+export async function sendThroughForwardProxy(
+  request: OutgoingRequest,
+  answer: UpstreamResponse,
+  resolver: HostResolver,
+): Promise<void> {
   const abort = new AbortController();
   let pause = Promise.withResolvers<undefined>();
   pause.resolve(undefined);
   answer.onSent({
     pause: () => void (pause = Promise.withResolvers<undefined>()),
     resume: () => pause.resolve(undefined),
-    abandon: () => {
+    cancel: () => {
       abort.abort();
       pause.resolve(undefined);
     },
   });
   let hasBegun = false;
   try {
-    await refuseForbidden(request.baseUrl);
+    await rejectForbiddenHost(request.baseUrl, resolver);
     const { headers, method, body } = request;
     const init = { method, headers, body, redirect: "manual", decompress: false, timeout: false };
     const response = await fetch(request.baseUrl + request.path, {
@@ -62,14 +66,14 @@ export async function sendThroughProxy(request: OutgoingRequest, answer: Upstrea
     answer.onEnd();
   } catch (error) {
     const isTold = error instanceof UpstreamError;
-    answer.onFault(isTold ? error : new UpstreamError(hasBegun ? "cut" : "unreachable", error));
+    answer.onError(isTold ? error : new UpstreamError(hasBegun ? "cut" : "unreachable", error));
   }
 }
 
 /** A name that only the proxy can resolve is the proxy's to judge. */
-async function refuseForbidden(baseUrl: string): Promise<void> {
+async function rejectForbiddenHost(baseUrl: string, resolver: HostResolver): Promise<void> {
   const hostname = new URL(baseUrl).hostname.replace(/^\[|\]$/g, "");
-  await addressesOf(hostname).catch((error: unknown) => {
+  await resolver.resolve(hostname).catch((error: unknown) => {
     if (error instanceof UpstreamError && error.kind === "forbidden") throw error;
   });
 }

@@ -3,7 +3,7 @@ import type { BodyReader } from "./upstream-response.ts";
 import { UpstreamError } from "./upstream-error.ts";
 
 /** Reads a whole answer. More than `maxBytes` is a fault: what must be read must be bounded. */
-export async function readWhole(reader: BodyReader, maxBytes: number): Promise<Uint8Array> {
+export async function readWholeBody(reader: BodyReader, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for (;;) {
