@@ -1,0 +1,200 @@
+// Validates a JSON text in UTF-8 and locates selected top-level fields without creating strings or objects: most requests
+// need only `model` and `stream` of a body that may be hundreds of kilobytes long.
+import { isUtf8 } from "node:buffer";
+import { endOfString, wordViewOf, type WordView } from "./json-string-end.ts";
+
+/** Texts with deeper nesting are not scanned; the caller parses them instead. */
+const MAX_DEPTH = 512;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const BACKSLASH = 0x5c;
+
+const TRUE = Buffer.from("true");
+const FALSE = Buffer.from("false");
+const NULL = Buffer.from("null");
+
+/** An index that no text has: the text is not valid JSON, or is nested too deeply. */
+const INVALID = -1;
+const TOO_DEEP = -2;
+
+/** What the text holds at its top level. */
+export type ScanResult = "object" | "other" | "invalid" | "too_deep";
+
+/** The bytes of a value: from `start` to `end`, exclusive. */
+export interface FieldSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Scans one text at a time: `span` and `hasDuplicates` describe the text of the last `scan`. */
+export class JsonScanner {
+  /** A watched field occurred more than once. `span` then locates the last one, which is the one JSON.parse returns. */
+  hasDuplicates = false;
+  readonly #names: readonly Uint8Array[];
+  readonly #starts: Int32Array;
+  readonly #ends: Int32Array;
+  /** The closing byte that each open object or array needs. */
+  readonly #closers = new Uint8Array(MAX_DEPTH + 1);
+  /** The watched field whose value is being read, or -1. */
+  #field = -1;
+
+  constructor(names: readonly string[]) {
+    this.#names = names.map((name) => Buffer.from(name));
+    this.#starts = new Int32Array(names.length);
+    this.#ends = new Int32Array(names.length);
+  }
+
+  /** Returns "invalid" exactly where decoding the bytes as UTF-8 and parsing them with JSON.parse would throw. */
+  scan(bytes: Uint8Array): ScanResult {
+    this.#starts.fill(-1);
+    this.hasDuplicates = false;
+    this.#field = -1;
+    if (!isUtf8(bytes)) return "invalid";
+    const start = skipWhitespace(bytes, hasByteOrderMark(bytes) ? 3 : 0);
+    const end = this.#scanValue(bytes, wordViewOf(bytes), start);
+    if (end === TOO_DEEP) return "too_deep";
+    if (end === INVALID || skipWhitespace(bytes, end) < bytes.length) return "invalid";
+    return bytes[start] === OPEN_BRACE ? "object" : "other";
+  }
+
+  /** Locates the value of a field by its index among the names given to the constructor; null where there is none. */
+  span(index: number): FieldSpan | null {
+    const start = this.#starts[index] ?? -1;
+    return start < 0 ? null : { start, end: this.#ends[index] ?? 0 };
+  }
+
+  /** Returns the index after the value at `start`. A loop instead of recursion: the client decides about the depth. */
+  #scanValue(bytes: Uint8Array, view: WordView, start: number): number {
+    const closers = this.#closers;
+    let depth = 0;
+    let at = start;
+    for (;;) {
+      const byte = bytes[at];
+      if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+        if (depth === MAX_DEPTH) return TOO_DEEP;
+        const closer = byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
+        closers[++depth] = closer;
+        at = skipWhitespace(bytes, at + 1);
+        if (bytes[at] !== closer) {
+          if (closer === CLOSE_BRACE && (at = this.#scanKey(bytes, view, at, depth)) < 0) return INVALID;
+          continue;
+        }
+      } else {
+        at = byte === QUOTE ? endOfString(bytes, view, at + 1) : endOfScalar(bytes, at);
+        if (at < 0) return INVALID;
+        if (depth === 0) return at;
+        if (depth === 1) this.#endField(at);
+        at = skipWhitespace(bytes, at);
+      }
+      // After a value, or at the closing byte of an empty object or array.
+      while (bytes[at] === closers[depth]) {
+        at++;
+        if (--depth === 0) return at;
+        if (depth === 1) this.#endField(at);
+        at = skipWhitespace(bytes, at);
+      }
+      if (bytes[at] !== COMMA) return INVALID;
+      at = skipWhitespace(bytes, at + 1);
+      if (closers[depth] === CLOSE_BRACE && (at = this.#scanKey(bytes, view, at, depth)) < 0) return INVALID;
+    }
+  }
+
+  /** Returns the index where the value of the key at `start` begins. */
+  #scanKey(bytes: Uint8Array, view: WordView, start: number, depth: number): number {
+    if (bytes[start] !== QUOTE) return INVALID;
+    const end = endOfString(bytes, view, start + 1);
+    if (end < 0) return INVALID;
+    const colon = skipWhitespace(bytes, end);
+    if (bytes[colon] !== COLON) return INVALID;
+    const value = skipWhitespace(bytes, colon + 1);
+    if (depth === 1) this.#beginField(bytes, start, end, value);
+    return value;
+  }
+
+  #beginField(bytes: Uint8Array, keyStart: number, keyEnd: number, valueStart: number): void {
+    this.#field = this.#fieldNamed(bytes, keyStart, keyEnd);
+    if (this.#field < 0) return;
+    if ((this.#starts[this.#field] ?? -1) >= 0) this.hasDuplicates = true;
+    this.#starts[this.#field] = valueStart;
+  }
+
+  #endField(end: number): void {
+    if (this.#field < 0) return;
+    this.#ends[this.#field] = end;
+    this.#field = -1;
+  }
+
+  /** Returns the index of the name that the key spells, quotes included in its bounds, or -1. */
+  #fieldNamed(bytes: Uint8Array, start: number, end: number): number {
+    const names = this.#names;
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index];
+      if (name !== undefined && name.length === end - start - 2 && hasBytesAt(bytes, start + 1, name))
+        return index;
+    }
+    // A key may spell a name with escapes, such as `"m\u006fdel"`.
+    const key = bytes.subarray(start, end);
+    if (!key.includes(BACKSLASH)) return -1;
+    const decoded = Buffer.from(JSON.parse(new TextDecoder().decode(key)) as string);
+    return names.findIndex((name) => decoded.equals(name));
+  }
+}
+
+function skipWhitespace(bytes: Uint8Array, start: number): number {
+  let at = start;
+  for (
+    let byte = bytes[at];
+    byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+    byte = bytes[at]
+  )
+    at++;
+  return at;
+}
+
+function hasByteOrderMark(bytes: Uint8Array): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+}
+
+function hasBytesAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
+  for (let index = 0; index < expected.length; index++)
+    if (bytes[at + index] !== expected[index]) return false;
+  return true;
+}
+
+/** Returns the index after the literal or number at `start`. */
+function endOfScalar(bytes: Uint8Array, start: number): number {
+  switch (bytes[start]) {
+    case 0x74:
+      return hasBytesAt(bytes, start, TRUE) ? start + TRUE.length : INVALID;
+    case 0x66:
+      return hasBytesAt(bytes, start, FALSE) ? start + FALSE.length : INVALID;
+    case 0x6e:
+      return hasBytesAt(bytes, start, NULL) ? start + NULL.length : INVALID;
+    default:
+      return endOfNumber(bytes, start);
+  }
+}
+
+/** RFC 8259, section 6: an optional minus, an integer without leading zeros, an optional fraction and exponent. */
+function endOfNumber(bytes: Uint8Array, start: number): number {
+  let at = bytes[start] === 0x2d ? start + 1 : start;
+  if (bytes[at] === 0x30) at++;
+  else if ((at = endOfDigits(bytes, at)) < 0) return INVALID;
+  if (bytes[at] === 0x2e && (at = endOfDigits(bytes, at + 1)) < 0) return INVALID;
+  if (bytes[at] !== 0x65 && bytes[at] !== 0x45) return at;
+  const sign = bytes[at + 1];
+  return endOfDigits(bytes, sign === 0x2b || sign === 0x2d ? at + 2 : at + 1);
+}
+
+/** Returns the index after at least one digit. */
+function endOfDigits(bytes: Uint8Array, start: number): number {
+  let at = start;
+  for (let byte = bytes[at]; byte !== undefined && byte >= 0x30 && byte <= 0x39; byte = bytes[at]) at++;
+  return at === start ? INVALID : at;
+}
