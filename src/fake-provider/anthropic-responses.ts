@@ -1,16 +1,16 @@
 // The Anthropic side: reads messages requests, answers them in Anthropic's shapes, whole or as named events.
-import { type Answer, jsonAnswer, renderPieces, sseEvent, streamAnswer } from "./response.ts";
-import type { Behaviour, HeaderPair } from "./behavior.ts";
-import type { Question, Reply } from "./conversation.ts";
+import { type FakeResponse, jsonResponse, renderPieces, sseEvent, streamResponse } from "./response.ts";
+import type { Behavior, HeaderPair } from "./behavior.ts";
+import type { ChatRequest, ChatReply } from "./conversation.ts";
 import { composeReply, countWords, lastOf, splitArguments, toolOf } from "./conversation.ts";
 import { type JsonObject, isObject, listOf, objectOf, stringOf, textOf } from "./loose-json.ts";
 import type { ReceivedRequest } from "./recorded-request.ts";
 
-export function answerAnthropicMessages(
+export function respondToAnthropicMessages(
   request: ReceivedRequest,
-  behaviour: Behaviour,
+  behavior: Behavior,
   providerName: string,
-): Answer {
+): FakeResponse {
   const credential = request.header("x-api-key") ?? request.header("authorization")?.replace(/^Bearer /, "");
   if (credential === "invalid") return anthropicError(request, 401);
   if (request.header("anthropic-version") === undefined) {
@@ -30,13 +30,13 @@ export function answerAnthropicMessages(
   }
   if (body["model"] === "missing-model") return anthropicError(request, 404, "model: missing-model");
   const question = readQuestion(body);
-  const reply = composeReply(question, behaviour, providerName);
+  const reply = composeReply(question, behavior, providerName);
   const headers = anthropicHeaders(request);
-  if (!question.stream) return jsonAnswer(200, message(request, reply), headers);
-  return streamAnswer(events(request, reply), headers);
+  if (!question.stream) return jsonResponse(200, message(request, reply), headers);
+  return streamResponse(events(request, reply), headers);
 }
 
-function readQuestion(body: JsonObject): Question {
+function readQuestion(body: JsonObject): ChatRequest {
   const messages = listOf(body["messages"]);
   const lastUser = objectOf(lastOf(messages, "user"));
   const results = listOf(objectOf(messages.at(-1))["content"])
@@ -57,7 +57,7 @@ function readQuestion(body: JsonObject): Question {
   };
 }
 
-function readToolChoice(choice: JsonObject): Question["toolChoice"] {
+function readToolChoice(choice: JsonObject): ChatRequest["toolChoice"] {
   switch (choice["type"]) {
     case "none":
       return "none";
@@ -70,7 +70,7 @@ function readToolChoice(choice: JsonObject): Question["toolChoice"] {
   }
 }
 
-function usageOf(reply: Reply, outputTokens: number): JsonObject {
+function usageOf(reply: ChatReply, outputTokens: number): JsonObject {
   return {
     input_tokens: reply.inputTokens,
     cache_creation_input_tokens: 0,
@@ -80,7 +80,7 @@ function usageOf(reply: Reply, outputTokens: number): JsonObject {
   };
 }
 
-function message(request: ReceivedRequest, reply: Reply): JsonObject {
+function message(request: ReceivedRequest, reply: ChatReply): JsonObject {
   const called = reply.calls.length > 0;
   const calls = reply.calls.map((call, index) => ({
     type: "tool_use",
@@ -96,7 +96,7 @@ function message(request: ReceivedRequest, reply: Reply): JsonObject {
   };
 }
 
-function envelope(request: ReceivedRequest, reply: Reply): JsonObject {
+function envelope(request: ReceivedRequest, reply: ChatReply): JsonObject {
   return {
     id: `msg_fake${request.serial}`,
     type: "message",
@@ -114,7 +114,7 @@ function namedEvent(data: JsonObject & { type: string }): Uint8Array {
   return sseEvent(data, data.type);
 }
 
-function* events(request: ReceivedRequest, reply: Reply): Generator<Uint8Array> {
+function* events(request: ReceivedRequest, reply: ChatReply): Generator<Uint8Array> {
   const called = reply.calls.length > 0;
   yield namedEvent({ type: "message_start", message: envelope(request, reply) });
   yield* called ? toolBlocks(request, reply) : textBlock(reply);
@@ -126,7 +126,7 @@ function* events(request: ReceivedRequest, reply: Reply): Generator<Uint8Array> 
   yield namedEvent({ type: "message_stop" });
 }
 
-function* textBlock(reply: Reply): Generator<Uint8Array> {
+function* textBlock(reply: ChatReply): Generator<Uint8Array> {
   yield namedEvent({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } });
   yield namedEvent({ type: "ping" });
   yield* renderPieces(reply.pieces, (text) =>
@@ -135,7 +135,7 @@ function* textBlock(reply: Reply): Generator<Uint8Array> {
   yield namedEvent({ type: "content_block_stop", index: 0 });
 }
 
-function* toolBlocks(request: ReceivedRequest, reply: Reply): Generator<Uint8Array> {
+function* toolBlocks(request: ReceivedRequest, reply: ChatReply): Generator<Uint8Array> {
   for (const [index, call] of reply.calls.entries()) {
     const block = { type: "tool_use", id: callId(request, index), name: call.name, input: {} };
     yield namedEvent({ type: "content_block_start", index, content_block: block });
@@ -167,9 +167,9 @@ export function anthropicErrorBody(status: number, message?: string): JsonObject
   return { type: "error", error: { type, message: message ?? usual } };
 }
 
-export function anthropicError(request: ReceivedRequest, status: number, message?: string): Answer {
+export function anthropicError(request: ReceivedRequest, status: number, message?: string): FakeResponse {
   const body = { ...anthropicErrorBody(status, message), request_id: `req_fake${request.serial}` };
-  return jsonAnswer(status, body, anthropicHeaders(request));
+  return jsonResponse(status, body, anthropicHeaders(request));
 }
 
 export function anthropicErrorEvent(): Uint8Array {

@@ -4,7 +4,7 @@ import { isObject } from "./loose-json.ts";
 
 export type HeaderPair = [name: string, value: string];
 
-export interface Behaviour {
+export interface Behavior {
   /** Status to answer with; from 400 up the body becomes the provider's error shape unless `body` is given. */
   status?: number;
   /** Sent raw and in order. A name given here replaces the fake's own header of that name; duplicates are kept. */
@@ -34,7 +34,7 @@ export interface Behaviour {
   /** After that many chunks the stream carries the provider's error event and ends. */
   errorAfterChunks?: number;
 
-  /** Answer as soon as the head is read and ignore the body. Only as a fixed behaviour or in `x-fake`. */
+  /** Answer as soon as the head is read and ignore the body. Only as a fixed behavior or in `x-fake`. */
   answerEarly?: boolean;
   /** Interim answers (100, 102, 103) sent before the real one. */
   informational?: number[];
@@ -45,7 +45,7 @@ export interface Behaviour {
   /** Wait between chunks of the body. 0 still gives each chunk its own write. */
   chunkDelayMs?: number;
 
-  /** Close in the instant of accepting. Only as a fixed behaviour: a function or `x-fake` closes before the answer. */
+  /** Close in the instant of accepting. Only as a fixed behavior: a function or `x-fake` closes before the answer. */
   refuse?: boolean;
   /** Read the request, then close without a byte. */
   closeBeforeAnswer?: boolean;
@@ -78,8 +78,8 @@ export const FAKE_HEADER = "x-fake";
 
 export class BadFakeHeader extends Error {}
 
-/** The behaviour a client asked for in its own request; throws when the header is not a JSON object. */
-export function readFakeHeader(value: string): Behaviour {
+/** The behavior a client asked for in its own request; throws when the header is not a JSON object. */
+export function readFakeHeader(value: string): Behavior {
   let parsed: unknown;
   try {
     parsed = JSON.parse(value);

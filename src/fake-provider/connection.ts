@@ -1,21 +1,21 @@
 // One TCP connection: takes requests out of its bytes one at a time, has each answered, notices when the peer leaves.
-import { AnswerPlayer, type RawSocket } from "./response-player.ts";
-import { jsonAnswer } from "./response.ts";
-import { BadFakeHeader, type Behaviour, FAKE_HEADER, readFakeHeader } from "./behavior.ts";
+import { ResponsePlayer, type RawSocket } from "./response-player.ts";
+import { jsonResponse } from "./response.ts";
+import { BadFakeHeader, type Behavior, FAKE_HEADER, readFakeHeader } from "./behavior.ts";
 import { type RequestHead, RequestParser } from "./http-parser.ts";
-import { planAnswer } from "./misbehave.ts";
+import { planResponse } from "./response-plan.ts";
 import { openAiError } from "./openai-responses.ts";
 import type { ReceivedRequest } from "./recorded-request.ts";
-import { chooseAnswer } from "./route-response.ts";
+import { chooseResponse } from "./route-response.ts";
 
 /** What a connection needs of the provider it belongs to. */
 export interface ConnectionOwner {
   readonly name: string;
-  begin(head: RequestHead, connection: number): ReceivedRequest;
-  uploaded(request: ReceivedRequest): void;
-  behaviourFor(request: ReceivedRequest): Behaviour;
+  requestStarted(head: RequestHead, connection: number): ReceivedRequest;
+  bodyReceived(request: ReceivedRequest): void;
+  behaviorFor(request: ReceivedRequest): Behavior;
   /** What is known before the request is read; empty when a function decides. */
-  fixedBehaviour(): Behaviour;
+  fixedBehavior(): Behavior;
 }
 
 const MAX_WAITING_BYTES = 1 << 20;
@@ -24,7 +24,7 @@ const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
 export class Connection {
   readonly #parser = new RequestParser();
   #request: ReceivedRequest | null = null;
-  #player: AnswerPlayer | null = null;
+  #player: ResponsePlayer | null = null;
   #closed = false;
   /** Set by an early answer: what still arrives is read, so that no reset overtakes the answer, and dropped. */
   #deaf = false;
@@ -73,7 +73,7 @@ export class Connection {
   }
 
   #begin(head: RequestHead): void {
-    this.#request = this.owner.begin(head, this.serial);
+    this.#request = this.owner.requestStarted(head, this.serial);
     if (this.#answersEarly(this.#request)) {
       this.#deaf = true;
       this.#answer(this.#request.body);
@@ -81,7 +81,7 @@ export class Connection {
   }
 
   #answersEarly(request: ReceivedRequest): boolean {
-    if (this.owner.fixedBehaviour().answerEarly === true) return true;
+    if (this.owner.fixedBehavior().answerEarly === true) return true;
     const asked = request.header(FAKE_HEADER);
     try {
       return asked !== undefined && readFakeHeader(asked).answerEarly === true;
@@ -95,37 +95,37 @@ export class Connection {
     const request = this.#request;
     if (request === null) return;
     request.body = body;
-    this.owner.uploaded(request);
-    const { answer, behaviour } = this.#decide(request);
+    this.owner.bodyReceived(request);
+    const { answer, behavior } = this.#decide(request);
     const oldVersion = request.version === "HTTP/1.0";
-    const closeDelimited = oldVersion || behaviour.closeDelimited === true;
+    const closeDelimited = oldVersion || behavior.closeDelimited === true;
     const closeAfter =
       this.#deaf ||
       closeDelimited ||
-      behaviour.closeConnection === true ||
+      behavior.closeConnection === true ||
       request.header("connection")?.toLowerCase() === "close";
-    const plan = planAnswer(answer, behaviour, {
+    const plan = planResponse(answer, behavior, {
       headOnly: request.method === "HEAD",
       closeDelimited,
       closeAfter,
     });
-    this.#player = new AnswerPlayer(this.socket, plan, request, (how) => {
+    this.#player = new ResponsePlayer(this.socket, plan, request, (how) => {
       this.#request = null;
       if (how === "complete") this.#complete(request, closeAfter);
     });
     this.#player.play();
   }
 
-  #decide(request: ReceivedRequest): { answer: ReturnType<typeof chooseAnswer>; behaviour: Behaviour } {
+  #decide(request: ReceivedRequest): { answer: ReturnType<typeof chooseResponse>; behavior: Behavior } {
     try {
       const asked = request.header(FAKE_HEADER);
-      const scripted = this.owner.behaviourFor(request);
-      const behaviour = asked === undefined ? scripted : { ...scripted, ...readFakeHeader(asked) };
-      return { answer: chooseAnswer(request, behaviour, this.owner.name), behaviour };
+      const scripted = this.owner.behaviorFor(request);
+      const behavior = asked === undefined ? scripted : { ...scripted, ...readFakeHeader(asked) };
+      return { answer: chooseResponse(request, behavior, this.owner.name), behavior };
     } catch (error) {
       // A script that throws must fail its test, not this process: the answer says what happened.
       const status = error instanceof BadFakeHeader ? 400 : 500;
-      return { answer: openAiError(request, status, String(error)), behaviour: {} };
+      return { answer: openAiError(request, status, String(error)), behavior: {} };
     }
   }
 
@@ -140,8 +140,8 @@ export class Connection {
 
   #refuse(status: number, message: string): void {
     this.#request = null;
-    const answer = jsonAnswer(status, openAiErrorMessage(message));
-    const plan = planAnswer(answer, {}, { headOnly: false, closeDelimited: false, closeAfter: true });
+    const answer = jsonResponse(status, openAiErrorMessage(message));
+    const plan = planResponse(answer, {}, { headOnly: false, closeDelimited: false, closeAfter: true });
     for (const step of plan) if (step instanceof Uint8Array) this.socket.write(step);
     this.socket.end();
   }

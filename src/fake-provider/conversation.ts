@@ -1,5 +1,5 @@
 // What the fake says, whatever the wire format: a question reduced to what matters, and a deterministic reply.
-import type { Behaviour } from "./behavior.ts";
+import type { Behavior } from "./behavior.ts";
 import { isObject, listOf, objectOf, stringOf } from "./loose-json.ts";
 
 export interface Tool {
@@ -7,7 +7,7 @@ export interface Tool {
   schema: unknown;
 }
 
-export interface Question {
+export interface ChatRequest {
   model: string;
   stream: boolean;
   lastUserText: string;
@@ -24,7 +24,7 @@ export interface ToolCall {
   arguments: Record<string, unknown>;
 }
 
-export interface Reply {
+export interface ChatReply {
   model: string;
   /** The text in the pieces a stream sends; may be lazy and huge, so it is walked once. */
   pieces: Iterable<string>;
@@ -33,31 +33,31 @@ export interface Reply {
   outputTokens: number;
 }
 
-export function composeReply(question: Question, behaviour: Behaviour, providerName: string): Reply {
-  const calls = chooseCalls(question, behaviour);
-  const text = calls.length > 0 ? "" : (behaviour.text ?? friendlyText(question, providerName));
-  const big = question.stream ? behaviour.bigStream : undefined;
-  const words = fitCount(splitWords(text), behaviour.chunks);
+export function composeReply(question: ChatRequest, behavior: Behavior, providerName: string): ChatReply {
+  const calls = chooseCalls(question, behavior);
+  const text = calls.length > 0 ? "" : (behavior.text ?? friendlyText(question, providerName));
+  const big = question.stream ? behavior.bigStream : undefined;
+  const words = fitCount(splitWords(text), behavior.chunks);
   const outputWords = words.length + countWords(JSON.stringify(calls.map((call) => call.arguments)));
   return {
-    model: behaviour.model ?? question.model,
+    model: behavior.model ?? question.model,
     pieces: big === undefined ? words : repeatedPieces(big.bytes, big.chunkBytes),
     calls,
-    inputTokens: behaviour.usage?.input ?? Math.max(1, question.inputWords),
-    outputTokens: behaviour.usage?.output ?? (calls.length > 0 ? outputWords : Math.max(1, words.length)),
+    inputTokens: behavior.usage?.input ?? Math.max(1, question.inputWords),
+    outputTokens: behavior.usage?.output ?? (calls.length > 0 ? outputWords : Math.max(1, words.length)),
   };
 }
 
-function friendlyText(question: Question, providerName: string): string {
+function friendlyText(question: ChatRequest, providerName: string): string {
   const said = question.toolResult ?? question.lastUserText;
   const quoted = Array.from(said.slice(0, 120)).slice(0, 60).join("");
   const introduction = question.toolResult === null ? "You said" : "The tool answered";
   return `Hello from ${providerName}. ${introduction}: "${quoted}".`;
 }
 
-function chooseCalls(question: Question, behaviour: Behaviour): ToolCall[] {
+function chooseCalls(question: ChatRequest, behavior: Behavior): ToolCall[] {
   const { tools, toolChoice, lastUserText } = question;
-  if (behaviour.toolCall === true) return [callOf(tools[0] ?? { name: "fake_tool", schema: null })];
+  if (behavior.toolCall === true) return [callOf(tools[0] ?? { name: "fake_tool", schema: null })];
   const [first] = tools;
   if (first === undefined || question.toolResult !== null || toolChoice === "none") return [];
   if (typeof toolChoice === "object") {

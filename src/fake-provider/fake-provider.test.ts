@@ -2,7 +2,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { type Behaviour, startFakeProvider } from "./server.ts";
+import { type Behavior, startFakeProvider } from "./server.ts";
 
 const provider = await startFakeProvider({ name: "Ada" });
 afterAll(() => provider.stop());
@@ -179,8 +179,8 @@ describe("Anthropic's client", () => {
   });
 
   test("gets Anthropic's errors", async () => {
-    const failure = (change: object, behaviour: Behaviour = {}): Promise<unknown> => {
-      provider.behave(behaviour);
+    const failure = (change: object, behavior: Behavior = {}): Promise<unknown> => {
+      provider.behave(behavior);
       return Promise.resolve(anthropic.messages.create({ ...ask("Hi"), ...change })).catch((e: unknown) => e);
     };
     expect(await failure({ max_tokens: undefined })).toBeInstanceOf(Anthropic.BadRequestError);
@@ -243,7 +243,7 @@ describe("everything else", () => {
     expect((await stream.finalChatCompletion()).choices[0]?.message.content).toBe(GREETING);
   });
 
-  test("a behaviour may be a function of the request", async () => {
+  test("a behavior may be a function of the request", async () => {
     provider.behave((request) => (request.target === "/bad" ? { status: 503 } : {}));
     expect((await fetch(`${provider.url}/bad`)).status).toBe(503);
     expect((await fetch(`${provider.url}/good`)).status).toBe(200);

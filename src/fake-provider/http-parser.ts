@@ -20,7 +20,7 @@ const MAX_SIZE_LINE_BYTES = 4096;
 const EMPTY = Buffer.alloc(0);
 const REQUEST_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) (HTTP\/1\.[01])$/;
 
-class Malformed extends Error {
+class MalformedRequest extends Error {
   constructor(
     readonly status: number,
     message: string,
@@ -52,7 +52,7 @@ export class RequestParser {
     try {
       return this.#state === "head" ? this.#readHead() : this.#readBody();
     } catch (error) {
-      if (!(error instanceof Malformed)) throw error;
+      if (!(error instanceof MalformedRequest)) throw error;
       this.#state = "broken";
       this.#input = EMPTY;
       this.#pieces = [];
@@ -65,7 +65,7 @@ export class RequestParser {
     while (this.#input[0] === 13 && this.#input[1] === 10) this.#input = this.#input.subarray(2);
     const end = this.#input.indexOf("\r\n\r\n");
     if (end > MAX_HEAD_BYTES || (end === -1 && this.#input.length > MAX_HEAD_BYTES)) {
-      throw new Malformed(431, "The request head is too large.");
+      throw new MalformedRequest(431, "The request head is too large.");
     }
     if (end === -1) return null;
     const head = parseHead(this.#input.toString("latin1", 0, end));
@@ -81,19 +81,19 @@ export class RequestParser {
       const lowered = name.toLowerCase();
       if (lowered === "content-length") {
         if (!/^\d+$/.test(value) || (length !== null && length !== value)) {
-          throw new Malformed(400, "The content length is not one number.");
+          throw new MalformedRequest(400, "The content length is not one number.");
         }
         length = value;
       } else if (lowered === "transfer-encoding") {
-        if (value.toLowerCase() !== "chunked") throw new Malformed(501, "Only chunked is understood.");
+        if (value.toLowerCase() !== "chunked") throw new MalformedRequest(501, "Only chunked is understood.");
         chunked = true;
       }
     }
     // Both together is how requests are smuggled; an honest witness refuses them.
-    if (chunked && length !== null) throw new Malformed(400, "Both a length and a transfer encoding.");
+    if (chunked && length !== null) throw new MalformedRequest(400, "Both a length and a transfer encoding.");
     this.#bodyBytes = 0;
     this.#remaining = Number(length ?? 0);
-    if (this.#remaining > MAX_BODY_BYTES) throw new Malformed(413, "The request body is too large.");
+    if (this.#remaining > MAX_BODY_BYTES) throw new MalformedRequest(413, "The request body is too large.");
     this.#state = chunked ? "chunk-size" : "length-body";
   }
 
@@ -116,7 +116,7 @@ export class RequestParser {
         case "chunk-end": {
           const line = this.#takeLine();
           if (line === null) return null;
-          if (line !== "") throw new Malformed(400, "A chunk is longer than its size.");
+          if (line !== "") throw new MalformedRequest(400, "A chunk is longer than its size.");
           this.#state = "chunk-size";
           break;
         }
@@ -138,7 +138,7 @@ export class RequestParser {
     const taken = Math.min(this.#remaining, this.#input.length);
     if (taken > 0) {
       this.#bodyBytes += taken;
-      if (this.#bodyBytes > MAX_BODY_BYTES) throw new Malformed(413, "The request body is too large.");
+      if (this.#bodyBytes > MAX_BODY_BYTES) throw new MalformedRequest(413, "The request body is too large.");
       this.#pieces.push(this.#input.subarray(0, taken));
       this.#input = taken === this.#input.length ? EMPTY : this.#input.subarray(taken);
       this.#remaining -= taken;
@@ -149,7 +149,7 @@ export class RequestParser {
   #takeLine(): string | null {
     const end = this.#input.indexOf("\r\n");
     if (end > MAX_SIZE_LINE_BYTES || (end === -1 && this.#input.length > MAX_SIZE_LINE_BYTES)) {
-      throw new Malformed(400, "A line of the chunked body is too long.");
+      throw new MalformedRequest(400, "A line of the chunked body is too long.");
     }
     if (end === -1) return null;
     const line = this.#input.toString("latin1", 0, end);
@@ -169,14 +169,14 @@ export class RequestParser {
 function parseHead(text: string): RequestHead {
   const lines = text.split("\r\n");
   const requestLine = REQUEST_LINE.exec(lines[0] ?? "");
-  if (requestLine === null) throw new Malformed(400, "The request line is malformed.");
+  if (requestLine === null) throw new MalformedRequest(400, "The request line is malformed.");
   const headers: HeaderPair[] = [];
   for (let index = 1; index < lines.length; index++) {
     const line = lines[index] ?? "";
     const colon = line.indexOf(":");
     // Space before the colon and folded lines are the other two roads to smuggling (RFC 9112 5.1, 5.2).
     if (colon < 1 || /[\s\0]/.test(line.slice(0, colon)) || /[\r\n\0]/.test(line)) {
-      throw new Malformed(400, "A header line is malformed.");
+      throw new MalformedRequest(400, "A header line is malformed.");
     }
     headers.push([line.slice(0, colon), line.slice(colon + 1).trim()]);
   }
@@ -190,6 +190,6 @@ function parseHead(text: string): RequestHead {
 
 function parseChunkSize(line: string): number {
   const size = /^([0-9a-fA-F]{1,8})\s*(;.*)?$/.exec(line)?.[1];
-  if (size === undefined) throw new Malformed(400, "A chunk size is not a number.");
+  if (size === undefined) throw new MalformedRequest(400, "A chunk size is not a number.");
   return Number.parseInt(size, 16);
 }

@@ -1,6 +1,6 @@
 // The fake provider as a command: starts one, prints its address, ends it on a signal.
 import { parseArgs } from "node:util";
-import { type Behaviour, readFakeHeader } from "./behavior.ts";
+import { type Behavior, readFakeHeader } from "./behavior.ts";
 import { startFakeProvider } from "./server.ts";
 
 const HELP = `A fake AI provider that speaks the OpenAI and Anthropic wire formats.
@@ -10,10 +10,10 @@ Usage: bun src/fake-provider/main.ts [--port N] [--hostname HOST] [--name NAME] 
   --port N         port to listen on; 0, the default, takes a free one
   --hostname HOST  address to listen on; 127.0.0.1 by default
   --name NAME      the name it gives itself in its answers; "fake" by default
-  --behave JSON    how it behaves, e.g. '{"status":503}' or '{"chunkDelayMs":50}'; see behaviour.ts
+  --behave JSON    how it behaves, e.g. '{"status":503}' or '{"chunkDelayMs":50}'; see behavior.ts
   --help           this text
 
-A request may choose its own behaviour with the header  x-fake: JSON
+A request may choose its own behavior with the header  x-fake: JSON
 `;
 
 interface Arguments {
@@ -21,7 +21,7 @@ interface Arguments {
   port: number;
   hostname: string;
   name: string;
-  behaviour: Behaviour;
+  behavior: Behavior;
 }
 
 function readArguments(args: string[]): Arguments {
@@ -38,18 +38,18 @@ function readArguments(args: string[]): Arguments {
   const port = Number(values.port);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error(`Not a port: ${values.port}`);
   const { help, hostname, name } = values;
-  return { help, port, hostname, name, behaviour: readFakeHeader(values.behave) };
+  return { help, port, hostname, name, behavior: readFakeHeader(values.behave) };
 }
 
 async function main(): Promise<void> {
-  const { help, port, hostname, name, behaviour } = readArguments(process.argv.slice(2));
+  const { help, port, hostname, name, behavior } = readArguments(process.argv.slice(2));
   if (help) {
     process.stdout.write(HELP);
     return;
   }
   // Nobody in this process reads the records.
   const provider = await startFakeProvider({ port, hostname, name, record: false });
-  provider.behave(behaviour);
+  provider.behave(behavior);
   const leave = (): void => {
     void provider.stop().then(() => process.exit(0));
   };

@@ -1,16 +1,16 @@
 // The OpenAI side: reads chat-completions requests, answers them in OpenAI's shapes, whole or streamed.
-import { type Answer, jsonAnswer, renderPieces, sseEvent, streamAnswer } from "./response.ts";
-import type { Behaviour, HeaderPair } from "./behavior.ts";
-import type { Question, Reply, Tool } from "./conversation.ts";
+import { type FakeResponse, jsonResponse, renderPieces, sseEvent, streamResponse } from "./response.ts";
+import type { Behavior, HeaderPair } from "./behavior.ts";
+import type { ChatRequest, ChatReply, Tool } from "./conversation.ts";
 import { composeReply, countWords, lastOf, splitArguments, toolOf } from "./conversation.ts";
 import { type JsonObject, isObject, listOf, objectOf, stringOf, textOf } from "./loose-json.ts";
 import type { ReceivedRequest } from "./recorded-request.ts";
 
-export function answerOpenAiChat(
+export function respondToOpenAiChat(
   request: ReceivedRequest,
-  behaviour: Behaviour,
+  behavior: Behavior,
   providerName: string,
-): Answer {
+): FakeResponse {
   if (request.header("authorization") === "Bearer invalid") return openAiError(request, 401);
   let body: unknown;
   try {
@@ -22,18 +22,18 @@ export function answerOpenAiChat(
     return openAiError(request, 400, "Missing required parameter: 'messages'.");
   }
   if (body["model"] === "missing-model") return openAiError(request, 404);
-  if (behaviour.refuseStreamOptions !== undefined && body["stream_options"] !== undefined) {
-    return openAiError(request, behaviour.refuseStreamOptions, "Unknown parameter: 'stream_options'.");
+  if (behavior.refuseStreamOptions !== undefined && body["stream_options"] !== undefined) {
+    return openAiError(request, behavior.refuseStreamOptions, "Unknown parameter: 'stream_options'.");
   }
   const question = readQuestion(body);
-  const reply = composeReply(question, behaviour, providerName);
+  const reply = composeReply(question, behavior, providerName);
   const headers = openAiHeaders(request);
-  if (!question.stream) return jsonAnswer(200, completion(request, reply), headers);
+  if (!question.stream) return jsonResponse(200, completion(request, reply), headers);
   const includeUsage = objectOf(body["stream_options"])["include_usage"] === true;
-  return streamAnswer(chunks(request, reply, includeUsage), headers);
+  return streamResponse(chunks(request, reply, includeUsage), headers);
 }
 
-function readQuestion(body: JsonObject): Question {
+function readQuestion(body: JsonObject): ChatRequest {
   const messages = listOf(body["messages"]);
   const last = objectOf(messages.at(-1));
   const words = messages.reduce<number>(
@@ -51,13 +51,13 @@ function readQuestion(body: JsonObject): Question {
   };
 }
 
-function readToolChoice(choice: unknown): Question["toolChoice"] {
+function readToolChoice(choice: unknown): ChatRequest["toolChoice"] {
   if (choice === "none" || choice === "required") return choice;
   const name = stringOf(objectOf(objectOf(choice)["function"])["name"]);
   return name === "" ? "auto" : { name };
 }
 
-function usageOf(reply: Reply): JsonObject {
+function usageOf(reply: ChatReply): JsonObject {
   return {
     prompt_tokens: reply.inputTokens,
     completion_tokens: reply.outputTokens,
@@ -67,7 +67,7 @@ function usageOf(reply: Reply): JsonObject {
   };
 }
 
-function completion(request: ReceivedRequest, reply: Reply): JsonObject {
+function completion(request: ReceivedRequest, reply: ChatReply): JsonObject {
   const calls = reply.calls.map((call, index) => ({
     id: callId(request, index),
     type: "function",
@@ -93,7 +93,7 @@ function completion(request: ReceivedRequest, reply: Reply): JsonObject {
   };
 }
 
-function* chunks(request: ReceivedRequest, reply: Reply, includeUsage: boolean): Generator<Uint8Array> {
+function* chunks(request: ReceivedRequest, reply: ChatReply, includeUsage: boolean): Generator<Uint8Array> {
   const frame = {
     id: `chatcmpl-fake${request.serial}`,
     object: "chat.completion.chunk",
@@ -121,7 +121,7 @@ function* chunks(request: ReceivedRequest, reply: Reply, includeUsage: boolean):
 
 function* toolCallChunks(
   request: ReceivedRequest,
-  reply: Reply,
+  reply: ChatReply,
   chunk: (delta: JsonObject) => Uint8Array,
 ): Generator<Uint8Array> {
   for (const [index, call] of reply.calls.entries()) {
@@ -137,14 +137,14 @@ function* toolCallChunks(
   }
 }
 
-export function openAiModels(request: ReceivedRequest, providerName: string): Answer {
+export function openAiModels(request: ReceivedRequest, providerName: string): FakeResponse {
   const data = ["gpt-fake", "gpt-fake-mini", "claude-fake"].map((id) => ({
     id,
     object: "model",
     created: 1_700_000_000,
     owned_by: providerName,
   }));
-  return jsonAnswer(200, { object: "list", data }, openAiHeaders(request));
+  return jsonResponse(200, { object: "list", data }, openAiHeaders(request));
 }
 
 const ERRORS: Record<number, { type: string; code: string | null; message: string }> = {
@@ -167,8 +167,8 @@ export function openAiErrorBody(status: number, message?: string): JsonObject {
   return { error: { message: message ?? usual, type, param: null, code } };
 }
 
-export function openAiError(request: ReceivedRequest, status: number, message?: string): Answer {
-  return jsonAnswer(status, openAiErrorBody(status, message), openAiHeaders(request));
+export function openAiError(request: ReceivedRequest, status: number, message?: string): FakeResponse {
+  return jsonResponse(status, openAiErrorBody(status, message), openAiHeaders(request));
 }
 
 export function openAiRateLimitHeaders(retryAfter: number | string): HeaderPair[] {

@@ -97,7 +97,7 @@ export class RequestLog {
   }
 
   /** Called once the body is there; old requests go until the bodies fit, the newest always stays. */
-  weigh(request: ReceivedRequest): void {
+  recordBodySize(request: ReceivedRequest): void {
     if (request.loggedBytes === null) return;
     request.loggedBytes = request.body.length;
     this.#bodyBytes += request.body.length;

@@ -1,6 +1,6 @@
 // Plays one planned answer on one socket: joins small writes, waits for room when the kernel has none,
 // and gives the event loop its turn during long answers.
-import type { Step } from "./misbehave.ts";
+import type { Step } from "./response-plan.ts";
 import type { ReceivedRequest } from "./recorded-request.ts";
 
 /** The part of Bun's TCP socket that is used; `write` takes what fits and says how much that was. */
@@ -13,7 +13,7 @@ export interface RawSocket {
 const JOIN_BYTES = 1 << 16;
 const TURN_BYTES = 1 << 20;
 
-export class AnswerPlayer {
+export class ResponsePlayer {
   #unsent: Uint8Array | null = null;
   /** What the plan wants once the unsent bytes are out. */
   #after: Exclude<Step, Uint8Array> | null = null;

@@ -1,7 +1,7 @@
 // The shape every answer has before it is put on the wire, and the few ways to make one.
 import type { HeaderPair } from "./behavior.ts";
 
-export interface Answer {
+export interface FakeResponse {
   status: number;
   headers: HeaderPair[];
   body: WholeBody | StreamBody;
@@ -18,7 +18,7 @@ export interface StreamBody {
   pieces: Iterable<Uint8Array>;
 }
 
-export function jsonAnswer(status: number, value: unknown, headers: HeaderPair[] = []): Answer {
+export function jsonResponse(status: number, value: unknown, headers: HeaderPair[] = []): FakeResponse {
   return {
     status,
     headers: [["Content-Type", "application/json"], ...headers],
@@ -26,7 +26,7 @@ export function jsonAnswer(status: number, value: unknown, headers: HeaderPair[]
   };
 }
 
-export function streamAnswer(pieces: Iterable<Uint8Array>, headers: HeaderPair[] = []): Answer {
+export function streamResponse(pieces: Iterable<Uint8Array>, headers: HeaderPair[] = []): FakeResponse {
   return {
     status: 200,
     headers: [

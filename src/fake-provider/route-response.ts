@@ -1,15 +1,15 @@
-// From a request and a behaviour to the answer to give: routes by path suffix, then lets the behaviour reshape it.
+// From a request and a behavior to the answer to give: routes by path suffix, then lets the behavior reshape it.
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import {
   anthropicError,
   anthropicErrorEvent,
   anthropicRateLimitHeaders,
-  answerAnthropicMessages,
+  respondToAnthropicMessages,
 } from "./anthropic-responses.ts";
-import { type Answer, type StreamBody, jsonAnswer, slices, sseEvent } from "./response.ts";
-import type { Behaviour, HeaderPair } from "./behavior.ts";
+import { type FakeResponse, type StreamBody, jsonResponse, slices, sseEvent } from "./response.ts";
+import type { Behavior, HeaderPair } from "./behavior.ts";
 import {
-  answerOpenAiChat,
+  respondToOpenAiChat,
   openAiError,
   openAiErrorBody,
   openAiModels,
@@ -20,19 +20,23 @@ import type { ReceivedRequest } from "./recorded-request.ts";
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 const COMPRESSED_PIECE_BYTES = 64;
 
-export function chooseAnswer(request: ReceivedRequest, behaviour: Behaviour, providerName: string): Answer {
-  let answer = routeAnswer(request, behaviour, providerName);
-  if (behaviour.rateLimited !== undefined)
-    answer = rateLimitedAnswer(request, behaviour.rateLimited.retryAfter);
-  if (behaviour.status !== undefined) answer = withStatus(request, answer, behaviour.status);
-  if (behaviour.body !== undefined) answer = withBody(answer, behaviour.body);
-  if (behaviour.errorAfterChunks !== undefined && answer.body.kind === "stream") {
+export function chooseResponse(
+  request: ReceivedRequest,
+  behavior: Behavior,
+  providerName: string,
+): FakeResponse {
+  let answer = routeRequest(request, behavior, providerName);
+  if (behavior.rateLimited !== undefined)
+    answer = rateLimitedResponse(request, behavior.rateLimited.retryAfter);
+  if (behavior.status !== undefined) answer = withStatus(request, answer, behavior.status);
+  if (behavior.body !== undefined) answer = withBody(answer, behavior.body);
+  if (behavior.errorAfterChunks !== undefined && answer.body.kind === "stream") {
     const event = isAnthropic(request) ? anthropicErrorEvent() : sseEvent(openAiErrorBody(503));
-    answer.body = { kind: "stream", pieces: endWith(answer.body, behaviour.errorAfterChunks, event) };
+    answer.body = { kind: "stream", pieces: endWith(answer.body, behavior.errorAfterChunks, event) };
   }
-  const encoding = behaviour.gzip === true ? "gzip" : behaviour.encoding;
+  const encoding = behavior.gzip === true ? "gzip" : behavior.encoding;
   if (encoding !== undefined) answer = compressed(answer, encoding);
-  if (behaviour.headers !== undefined) answer.headers = mergeHeaders(answer.headers, behaviour.headers);
+  if (behavior.headers !== undefined) answer.headers = mergeHeaders(answer.headers, behavior.headers);
   return answer;
 }
 
@@ -40,17 +44,17 @@ function isAnthropic(request: ReceivedRequest): boolean {
   return request.path.endsWith("/messages");
 }
 
-function routeAnswer(request: ReceivedRequest, behaviour: Behaviour, providerName: string): Answer {
+function routeRequest(request: ReceivedRequest, behavior: Behavior, providerName: string): FakeResponse {
   const { method, path } = request;
   const answer =
     method === "POST" && path.endsWith("/chat/completions")
-      ? answerOpenAiChat(request, behaviour, providerName)
+      ? respondToOpenAiChat(request, behavior, providerName)
       : method === "POST" && path.endsWith("/messages")
-        ? answerAnthropicMessages(request, behaviour, providerName)
+        ? respondToAnthropicMessages(request, behavior, providerName)
         : (method === "GET" || method === "HEAD") && path.endsWith("/models")
           ? openAiModels(request, providerName)
           : echo(request);
-  const big = behaviour.bigStream;
+  const big = behavior.bigStream;
   if (big === undefined || answer.body.kind === "stream") return answer;
   const pieces = blankPieces(big.bytes, big.chunkBytes);
   return {
@@ -60,13 +64,13 @@ function routeAnswer(request: ReceivedRequest, behaviour: Behaviour, providerNam
   };
 }
 
-function echo(request: ReceivedRequest): Answer {
+function echo(request: ReceivedRequest): FakeResponse {
   const { method, target, headers } = request;
   // A 2xx to CONNECT would turn the connection into a tunnel (RFC 9110 9.3.6).
   if (method === "CONNECT") return openAiError(request, 405, "Not a tunnel.");
   const body = Buffer.from(request.body).toString();
   const allow: HeaderPair[] = method === "OPTIONS" ? [["Allow", METHODS]] : [];
-  return jsonAnswer(200, { method, target, headers, body }, allow);
+  return jsonResponse(200, { method, target, headers, body }, allow);
 }
 
 function* blankPieces(bytes: number, chunkBytes: number): Generator<Uint8Array> {
@@ -76,7 +80,7 @@ function* blankPieces(bytes: number, chunkBytes: number): Generator<Uint8Array> 
   if (remaining > 0) yield piece.subarray(0, remaining);
 }
 
-function rateLimitedAnswer(request: ReceivedRequest, retryAfter: number | string): Answer {
+function rateLimitedResponse(request: ReceivedRequest, retryAfter: number | string): FakeResponse {
   const anthropic = isAnthropic(request);
   const answer = anthropic ? anthropicError(request, 429) : openAiError(request, 429);
   const limits = anthropic ? anthropicRateLimitHeaders(retryAfter) : openAiRateLimitHeaders(retryAfter);
@@ -84,12 +88,12 @@ function rateLimitedAnswer(request: ReceivedRequest, retryAfter: number | string
   return answer;
 }
 
-function withStatus(request: ReceivedRequest, answer: Answer, status: number): Answer {
+function withStatus(request: ReceivedRequest, answer: FakeResponse, status: number): FakeResponse {
   if (status < 400 || answer.status === status) return { ...answer, status };
   return isAnthropic(request) ? anthropicError(request, status) : openAiError(request, status);
 }
 
-function withBody(answer: Answer, body: NonNullable<Behaviour["body"]>): Answer {
+function withBody(answer: FakeResponse, body: NonNullable<Behavior["body"]>): FakeResponse {
   // A streamed route keeps its content type, so that scripted events are still an event stream.
   if (Array.isArray(body)) return { ...answer, body: { kind: "stream", pieces: body.map(bytesOf) } };
   return { ...answer, body: { kind: "whole", bytes: bytesOf(body) } };
@@ -110,7 +114,7 @@ function* endWith(body: StreamBody, count: number, last: Uint8Array): Generator<
 
 const COMPRESS = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync, zstd: zstdCompressSync };
 
-function compressed(answer: Answer, encoding: keyof typeof COMPRESS): Answer {
+function compressed(answer: FakeResponse, encoding: keyof typeof COMPRESS): FakeResponse {
   const { body } = answer;
   const bytes = body.kind === "whole" ? body.bytes : Buffer.concat([...body.pieces]);
   const packed = COMPRESS[encoding](bytes);

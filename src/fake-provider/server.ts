@@ -1,13 +1,13 @@
-// The fake provider itself: listens, counts connections and requests, holds the behaviour, starts again on its port.
-import type { Behaviour } from "./behavior.ts";
+// The fake provider itself: listens, counts connections and requests, holds the behavior, starts again on its port.
+import type { Behavior } from "./behavior.ts";
 import { Connection, type ConnectionOwner } from "./connection.ts";
 import type { RequestHead } from "./http-parser.ts";
 import { ReceivedRequest, RequestLog, type RecordedRequest } from "./recorded-request.ts";
 
-export type { Behaviour, HeaderPair } from "./behavior.ts";
+export type { Behavior, HeaderPair } from "./behavior.ts";
 export type { RecordedRequest } from "./recorded-request.ts";
 
-export type BehaviourScript = Behaviour | ((request: RecordedRequest) => Behaviour);
+export type BehaviorScript = Behavior | ((request: RecordedRequest) => Behavior);
 
 export interface FakeProviderOptions {
   port?: number;
@@ -31,14 +31,14 @@ export interface FakeProvider {
   readonly requestCount: number;
   readonly connectionsOpened: number;
   openConnections(): number;
-  behave(script: BehaviourScript): void;
-  /** Forgets records, counts and behaviour; connections stay open. */
+  behave(script: BehaviorScript): void;
+  /** Forgets records, counts and behavior; connections stay open. */
   reset(): void;
   /** Resolves once the check holds; rejects, naming the check, when it does not in time (4 s). */
   until(check: () => boolean, timeoutMs?: number): Promise<void>;
   /** Stops listening and drops every connection. */
   stop(): Promise<void>;
-  /** Listens again on the same port; behaviour and records are kept. */
+  /** Listens again on the same port; behavior and records are kept. */
   restart(): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ class TcpFakeProvider implements FakeProvider, ConnectionOwner {
   readonly #record: boolean;
   readonly #log: RequestLog;
   readonly #connections = new Set<Connection>();
-  #script: BehaviourScript = {};
+  #script: BehaviorScript = {};
   /** Apart from the count, which a reset sets back while connections live on. */
   #lastConnection = 0;
   #listener: Listener | null = null;
@@ -92,7 +92,7 @@ class TcpFakeProvider implements FakeProvider, ConnectionOwner {
     return this.#connections.size;
   }
 
-  behave(script: BehaviourScript): void {
+  behave(script: BehaviorScript): void {
     this.#script = script;
   }
 
@@ -102,21 +102,21 @@ class TcpFakeProvider implements FakeProvider, ConnectionOwner {
     this.connectionsOpened = 0;
   }
 
-  begin(head: RequestHead, connection: number): ReceivedRequest {
+  requestStarted(head: RequestHead, connection: number): ReceivedRequest {
     const request = new ReceivedRequest(head, ++this.#log.count, connection);
     if (this.#record) this.#log.add(request);
     return request;
   }
 
-  uploaded(request: ReceivedRequest): void {
-    this.#log.weigh(request);
+  bodyReceived(request: ReceivedRequest): void {
+    this.#log.recordBodySize(request);
   }
 
-  fixedBehaviour(): Behaviour {
+  fixedBehavior(): Behavior {
     return typeof this.#script === "function" ? {} : this.#script;
   }
 
-  behaviourFor(request: ReceivedRequest): Behaviour {
+  behaviorFor(request: ReceivedRequest): Behavior {
     return typeof this.#script === "function" ? this.#script(request) : this.#script;
   }
 
@@ -158,7 +158,7 @@ class TcpFakeProvider implements FakeProvider, ConnectionOwner {
 
   #opened(socket: Bun.Socket<Connection | undefined>): void {
     this.connectionsOpened++;
-    const { refuse, reset } = this.fixedBehaviour();
+    const { refuse, reset } = this.fixedBehavior();
     if (refuse === true) {
       socket.data = undefined;
       if (reset === true) socket.terminate();

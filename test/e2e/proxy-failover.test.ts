@@ -1,6 +1,6 @@
 // When another target is asked, when not, how often, and what the client gets when all fail (the contract's section 6).
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Behaviour, FakeProvider } from "../../src/fake-provider/server.ts";
+import type { Behavior, FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   anthropicTargetOf,
   ask,
@@ -72,7 +72,7 @@ describe("failover to another target", () => {
     expect(outcome).toMatchObject({ status: 200, provider: "two", attempts: "2" });
   });
 
-  const BROKEN: [string, Behaviour][] = [
+  const BROKEN: [string, Behavior][] = [
     ["closed when it is accepted", { refuse: true }],
     ["reset when it is accepted", { refuse: true, reset: true }],
     ["closed before the answer", { closeBeforeAnswer: true }],
@@ -97,7 +97,7 @@ describe("failover to another target", () => {
     await one.until(() => one.requests[0]?.aborted === true);
   });
 
-  const WHOLE: [string, Behaviour][] = [
+  const WHOLE: [string, Behavior][] = [
     ["shorter than announced", { wrongContentLength: "longer" }],
     ["reset in its middle", { cutAfterBytes: 40, reset: true }],
   ];
@@ -189,7 +189,7 @@ describe("no failover", () => {
     expect(asked()).toEqual([1, 0, 0, 0]);
   });
 
-  const CUT: [string, Behaviour][] = [
+  const CUT: [string, Behavior][] = [
     ["closed", { cutAfterChunks: 2 }],
     ["reset", { cutAfterChunks: 2, reset: true }],
     ["malformed", { malformedChunk: true }],
@@ -251,7 +251,7 @@ describe("max_attempts", () => {
 });
 
 describe("where no other target is eligible", () => {
-  const BROKEN: [string, Behaviour][] = [
+  const BROKEN: [string, Behavior][] = [
     ["closed", { closeBeforeAnswer: true }],
     ["reset", { closeBeforeAnswer: true, reset: true }],
   ];
@@ -323,7 +323,7 @@ describe("where no other target is eligible", () => {
     expect(outcome).toMatchObject({ status: 200, provider: "two", attempts: "3" });
   });
 
-  const NOT_AGAIN: [string, Behaviour][] = [
+  const NOT_AGAIN: [string, Behavior][] = [
     ["an error status", { status: 503 }],
     ["a 429", { rateLimited: { retryAfter: 1 } }],
     ["silence until the first-byte timeout", { delayMs: 60_000 }],
@@ -375,7 +375,7 @@ describe("when all fail", () => {
     });
   });
 
-  const NO_ANSWER: [string, () => FakeProvider, Behaviour][] = [
+  const NO_ANSWER: [string, () => FakeProvider, Behavior][] = [
     ["refused", () => gone, {}],
     ["broke off", () => two, { closeBeforeAnswer: true }],
     ["was silent", () => two, { delayMs: 60_000 }],
@@ -461,7 +461,7 @@ describe("the retry budget of an upstream", () => {
   test.each([
     ["answers 503", { status: 503 }],
     ["breaks off", { closeBeforeAnswer: true }],
-  ] satisfies [string, Behaviour][])(
+  ] satisfies [string, Behavior][])(
     "a total outage that %s multiplies the calls by 1.2 at most, three a second aside",
     async (_, behaviour) => {
       const REQUESTS = 1200;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Behaviour, HeaderPair } from "../../src/fake-provider/behavior.ts";
+import type { Behavior, HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { expectFaultsAt } from "../support/admin-fixtures.ts";
 import {
@@ -224,7 +224,7 @@ describe("the response is the provider's own", () => {
 });
 
 describe('a rule with response_format: "openai" turns into the OpenAI chat shape', () => {
-  const behave = (behaviour: Behaviour) => provider.behave(behaviour);
+  const behave = (behaviour: Behavior) => provider.behave(behaviour);
 
   test("every answer, usage included", async () => {
     behave({ usage: { input: 11, output: 22 }, text: "Good day" });

@@ -1,6 +1,6 @@
 // Section 5 of the contract, the answer: byte for byte as it came, less hop-by-hop headers, plus what is added.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Behaviour, HeaderPair } from "../../src/fake-provider/behavior.ts";
+import type { Behavior, HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { connectRaw } from "../support/raw-client.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
@@ -38,12 +38,12 @@ afterAll(async () => {
 beforeEach(() => provider.reset());
 
 /** The answer of a provider that behaves so. */
-function answerTo(behaviour: Behaviour, call: RawCall = {}): Promise<RawAnswer> {
+function answerTo(behaviour: Behavior, call: RawCall = {}): Promise<RawAnswer> {
   provider.behave(behaviour);
   return rawCall(gatehouse.proxyUrl, { target: "/echo", ...call });
 }
 
-const chat = (behaviour: Behaviour = {}, headers: readonly HeaderPair[] = [], body: object = CHAT) => {
+const chat = (behaviour: Behavior = {}, headers: readonly HeaderPair[] = [], body: object = CHAT) => {
   provider.behave(behaviour);
   return rawJson(gatehouse.proxyUrl, chatPath, body, headers);
 };
@@ -185,7 +185,7 @@ describe("headers", () => {
       { body: "whole" },
       { body: ["in ", "pieces"] },
       { body: "" },
-    ] satisfies Behaviour[]) {
+    ] satisfies Behavior[]) {
       const answer = await answerTo(behaviour);
       expect([...answer.all("content-length"), ...answer.all("transfer-encoding")]).toHaveLength(1);
     }

@@ -1,7 +1,7 @@
 // Passive checks: what takes a target out, for how long, what brings it back, and what a 429 does (the contract's
 // section 6). Two tiers make it visible: "one" serves while it is in, "two" while it is not.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Behaviour, FakeProvider } from "../../src/fake-provider/server.ts";
+import type { Behavior, FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   anthropicTargetOf,
   ask,
@@ -62,7 +62,7 @@ async function endure(route: Route, options: AskOptions = {}): Promise<void> {
 }
 
 describe("failures in a row take a target out", () => {
-  const KINDS: [string, Behaviour, AskOptions][] = [
+  const KINDS: [string, Behavior, AskOptions][] = [
     ["no first byte in time", { delayMs: 60_000 }, {}],
     ["headers that do not end in time", { headerDelayMs: 60_000 }, {}],
     ["a connection broken before the answer", { closeBeforeAnswer: true }, {}],

@@ -2,7 +2,7 @@
 // (the contract's sections 5 and 6).
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { connectRaw, type RawClient } from "../support/raw-client.ts";
-import type { Behaviour, FakeProvider } from "../../src/fake-provider/server.ts";
+import type { Behavior, FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   accessLine,
   anthropicTargetOf,
@@ -198,7 +198,7 @@ describe("the client leaves: the provider's request is aborted", () => {
     if (process.env["GATEHOUSE_REPORT"] !== undefined) process.stdout.write(`${latencies.join("\n")}\n`);
   });
 
-  const stalledBody: Behaviour = {
+  const stalledBody: Behavior = {
     headers: [["Content-Length", "5000"]],
     body: ["{"],
     stallAfterChunks: 1,
@@ -207,7 +207,7 @@ describe("the client leaves: the provider's request is aborted", () => {
   const arrived = () => one.until(() => one.requestCount === 1);
   const midBody = () => one.until(() => (one.requests[0]?.bytesSent ?? 0) > 0);
 
-  type Phase = [string, () => Route, boolean, Behaviour, (client: RawClient) => Promise<unknown>];
+  type Phase = [string, () => Route, boolean, Behavior, (client: RawClient) => Promise<unknown>];
   const PHASES: Phase[] = [
     ["while it waits", () => plain, true, { delayMs: 60_000 }, arrived],
     ["while the headers come", () => plain, true, { headerDelayMs: 60_000 }, midBody],
@@ -328,7 +328,7 @@ describe("the client leaves: the provider's request is aborted", () => {
 });
 
 describe("the provider cuts a stream: the client's ends broken, never with an invented end", () => {
-  const CUTS: [string, Behaviour][] = [
+  const CUTS: [string, Behavior][] = [
     ["an orderly close", { cutAfterChunks: 3 }],
     ["a reset", { cutAfterChunks: 3, reset: true }],
     ["a close within an event", { cutAfterBytes: 42 }],
@@ -350,7 +350,7 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
   });
 
   // "unfinished" has its message_stop: that stream is whole in its own format, whatever its framing says.
-  const TRANSLATED: [string, Behaviour][] = CUTS.filter(
+  const TRANSLATED: [string, Behavior][] = CUTS.filter(
     ([, { malformedChunk }]) => malformedChunk !== "unfinished",
   );
   test.each(TRANSLATED)("by %s, in a translated stream", async (_, behaviour) => {
@@ -380,7 +380,7 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
     expect((await accessLine(gatehouse, requestId)).outcome).toBe("incomplete");
   });
 
-  const BODIES: [string, Behaviour][] = [
+  const BODIES: [string, Behavior][] = [
     ["of a known length, closed", { body: "x".repeat(600_000), wrongContentLength: "longer" }],
     ["of a known length, reset", { body: "x".repeat(600_000), cutAfterBytes: 400_000, reset: true }],
     ["in chunks, closed", { bigStream: { bytes: MB, chunkBytes: 50_000 }, cutAfterChunks: 6 }],

@@ -1,7 +1,7 @@
 // A ledger: the totals equal what the provider sent, to the token, over many mixed requests at once, with failovers, cuts,
 // clients that leave, and refusals. GATEHOUSE_USAGE_REQUESTS says how many.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startFakeProvider, type Behaviour, type FakeProvider } from "../../src/fake-provider/server.ts";
+import { startFakeProvider, type Behavior, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 
@@ -91,7 +91,7 @@ function planRequest(random: (below: number) => number): Plan {
   };
 }
 
-function behaviourOf({ input, output, ending, encoding }: Plan): Behaviour {
+function behaviourOf({ input, output, ending, encoding }: Plan): Behavior {
   return {
     usage: { input, output },
     text: "a few words of an answer",

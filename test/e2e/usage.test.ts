@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { connectRaw } from "../support/raw-client.ts";
-import { startFakeProvider, type Behaviour, type FakeProvider } from "../../src/fake-provider/server.ts";
+import { startFakeProvider, type Behavior, type FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   startGatehouseProcess,
   waitFor,
@@ -30,7 +30,7 @@ import {
 const START_MS = 20_000;
 const STREAM = { ...CHAT, stream: true };
 const ASKED = { ...STREAM, stream_options: { include_usage: true } };
-const USED: Behaviour = { usage: { input: 11, output: 7 } };
+const USED: Behavior = { usage: { input: 11, output: 7 } };
 const ANTHROPIC = { provider: "anthropic" };
 
 let gatehouse: GatehouseProcess;

@@ -2,7 +2,7 @@
 // memory, and no cut stream ends as if it were whole. GATEHOUSE_LEAK_N and GATEHOUSE_LEAK_M set the numbers.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
-import { startFakeProvider, type Behaviour, type FakeProvider } from "../../src/fake-provider/server.ts";
+import { startFakeProvider, type Behavior, type FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   accessLines,
   anthropicTargetOf,
@@ -117,7 +117,7 @@ interface ThinClient {
 }
 
 /** Counts what comes and keeps only its end, so that gigabytes can be read here. */
-async function openThin(route: Route, stream: boolean, fake: Behaviour, lullMs = 0): Promise<ThinClient> {
+async function openThin(route: Route, stream: boolean, fake: Behavior, lullMs = 0): Promise<ThinClient> {
   const beginning = Promise.withResolvers<undefined>();
   const ending = Promise.withResolvers<Reader>();
   const state = { bytes: 0, tail: "", sawDone: false };
@@ -160,7 +160,7 @@ async function openThin(route: Route, stream: boolean, fake: Behaviour, lullMs =
   };
 }
 
-const LEAVING: [stream: boolean, fake: Behaviour][] = [
+const LEAVING: [stream: boolean, fake: Behavior][] = [
   [true, { delayMs: 600_000 }],
   [true, { chunks: 100_000, chunkDelayMs: 5 }],
   [true, { stallAfterChunks: 2 }],
@@ -179,7 +179,7 @@ async function leaveOften(times: number): Promise<void> {
   });
 }
 
-const CUTTING: Behaviour[] = [
+const CUTTING: Behavior[] = [
   { cutAfterChunks: 3, chunkDelayMs: 5 },
   { cutAfterChunks: 3, chunkDelayMs: 5, reset: true },
   { cutAfterBytes: 500, chunkDelayMs: 5 },
@@ -198,7 +198,7 @@ async function cutOften(times: number): Promise<string[]> {
 }
 
 async function readSlowly(times: number): Promise<{ read: Reader[]; peak: number }> {
-  const fake: Behaviour = { bigStream: { bytes: STREAM_BYTES, chunkBytes: 1 << 16 }, closeConnection: true };
+  const fake: Behavior = { bigStream: { bytes: STREAM_BYTES, chunkBytes: 1 << 16 }, closeConnection: true };
   const clients = await Promise.all(
     Array.from({ length: times }, (_, at) => openThin(big, at % 2 === 0, fake, 5)),
   );

@@ -3,7 +3,7 @@
 import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { connectRaw, type RawClient } from "./raw-client.ts";
-import { startFakeProvider, type Behaviour, type FakeProvider } from "../../src/fake-provider/server.ts";
+import { startFakeProvider, type Behavior, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { waitFor, type ApiAnswer, type GatehouseProcess } from "./gatehouse-process.ts";
 
 export type Fields = Record<string, unknown>;
@@ -81,7 +81,7 @@ export const QUESTION = { model: "gpt-fake", messages: [{ role: "user", content:
 
 export interface AskOptions {
   readonly stream?: boolean;
-  readonly fake?: Behaviour;
+  readonly fake?: Behavior;
   readonly headers?: Record<string, string>;
   readonly signal?: AbortSignal;
 }
@@ -141,11 +141,7 @@ export async function expectFailure(response: Response, status: number, code: st
 /** A client on a bare connection, for this question only, with an id to find its access line by. */
 export async function askRaw(
   route: Route,
-  {
-    stream,
-    fake,
-    requestId = crypto.randomUUID(),
-  }: { stream: boolean; fake?: Behaviour; requestId?: string },
+  { stream, fake, requestId = crypto.randomUUID() }: { stream: boolean; fake?: Behavior; requestId?: string },
 ): Promise<RawClient> {
   const client = await connectRaw(Number(new URL(route.url).port));
   const body = JSON.stringify({ ...QUESTION, stream });

@@ -1,7 +1,7 @@
-// The misbehaviours byte by byte, and what is recorded when a client leaves; seen through a raw socket.
+// The misbehaviors byte by byte, and what is recorded when a client leaves; seen through a raw socket.
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { connectRaw, type RawClient, rawRequest } from "../../test/support/raw-client.ts";
-import { type Behaviour, startFakeProvider } from "./server.ts";
+import { type Behavior, startFakeProvider } from "./server.ts";
 
 const provider = await startFakeProvider();
 afterAll(() => provider.stop());
@@ -11,24 +11,21 @@ const PATH = "/v1/chat/completions";
 const QUESTION = { model: "m", messages: [{ role: "user", content: "Hi" }] };
 const STREAMED = { ...QUESTION, stream: true };
 
-async function request(body: unknown, behaviour: Behaviour, target = PATH): Promise<RawClient> {
+async function request(body: unknown, behavior: Behavior, target = PATH): Promise<RawClient> {
   const client = await connectRaw(provider.port);
-  client.send(rawRequest(target, body, behaviour));
+  client.send(rawRequest(target, body, behavior));
   return client;
 }
 
 /** Returns once the first bytes of the answer have arrived. */
-async function begun(body: unknown, behaviour: Behaviour): Promise<RawClient> {
-  const client = await request(body, behaviour);
+async function begun(body: unknown, behavior: Behavior): Promise<RawClient> {
+  const client = await request(body, behavior);
   await client.until((received) => received !== "");
   return client;
 }
 
-async function untilClosed(
-  body: unknown,
-  behaviour: Behaviour,
-): Promise<{ received: string; reset: boolean }> {
-  return (await request(body, behaviour)).ended;
+async function untilClosed(body: unknown, behavior: Behavior): Promise<{ received: string; reset: boolean }> {
+  return (await request(body, behavior)).ended;
 }
 
 function bodyOf(received: string): string {

@@ -1,14 +1,14 @@
 // From an answer to what happens on the socket: a lazy plan of writes, waits, stalls and closes.
-// All misbehaviour at the level of bytes is decided here; the player only follows the plan.
+// All misbehavior at the level of bytes is decided here; the player only follows the plan.
 import { STATUS_CODES } from "node:http";
-import { type Answer, slices } from "./response.ts";
-import type { Behaviour, HeaderPair } from "./behavior.ts";
+import { type FakeResponse, slices } from "./response.ts";
+import type { Behavior, HeaderPair } from "./behavior.ts";
 
 /** Bytes are written; "wait" pauses; "stall" is silence until the peer leaves; "close" ends before the answer does. */
 export type Step =
   Uint8Array | { kind: "wait"; ms: number } | { kind: "stall" } | { kind: "close"; reset: boolean };
 
-export interface WireTerms {
+export interface ConnectionTerms {
   /** The answer to HEAD has headers only. */
   headOnly: boolean;
   /** HTTP/1.0 knows no chunks: the body ends with the connection. */
@@ -24,26 +24,30 @@ const WRONG_LENGTH_BY = 10;
 // A reset sent together with the last bytes may overtake them in a client's event loop.
 const PAUSE_BEFORE_RESET_MS = 5;
 
-export function* planAnswer(answer: Answer, behaviour: Behaviour, terms: WireTerms): Generator<Step> {
-  if (behaviour.delayMs !== undefined) yield { kind: "wait", ms: behaviour.delayMs };
-  if (behaviour.closeBeforeAnswer === true || behaviour.refuse === true) yield* cut(behaviour);
-  for (const status of behaviour.informational ?? []) yield Buffer.from(`${statusLine(status)}\r\n`);
+export function* planResponse(
+  answer: FakeResponse,
+  behavior: Behavior,
+  terms: ConnectionTerms,
+): Generator<Step> {
+  if (behavior.delayMs !== undefined) yield { kind: "wait", ms: behavior.delayMs };
+  if (behavior.closeBeforeAnswer === true || behavior.refuse === true) yield* cut(behavior);
+  for (const status of behavior.informational ?? []) yield Buffer.from(`${statusLine(status)}\r\n`);
   const bodiless = answer.status === 204 || answer.status === 304;
-  const framing = chooseFraming(answer, behaviour, terms);
-  const head = planHead(answer, behaviour, bodiless ? [] : framingHeaders(answer, behaviour, framing), terms);
-  yield* limited(head, behaviour.cutHeadAfterBytes, behaviour);
+  const framing = chooseFraming(answer, behavior, terms);
+  const head = planHead(answer, behavior, bodiless ? [] : framingHeaders(answer, behavior, framing), terms);
+  yield* limited(head, behavior.cutHeadAfterBytes, behavior);
   if (bodiless || terms.headOnly) return;
-  yield* limited(planBody(answer, behaviour, framing), behaviour.cutAfterBytes, behaviour);
+  yield* limited(planBody(answer, behavior, framing), behavior.cutAfterBytes, behavior);
 }
 
-function* cut(behaviour: Behaviour): Generator<Step> {
-  const reset = behaviour.reset === true;
+function* cut(behavior: Behavior): Generator<Step> {
+  const reset = behavior.reset === true;
   if (reset) yield { kind: "wait", ms: PAUSE_BEFORE_RESET_MS };
   yield { kind: "close", reset };
 }
 
 /** Lets so many bytes of a plan through, then cuts. */
-function* limited(plan: Iterable<Step>, limit: number | undefined, behaviour: Behaviour): Generator<Step> {
+function* limited(plan: Iterable<Step>, limit: number | undefined, behavior: Behavior): Generator<Step> {
   if (limit === undefined) {
     yield* plan;
     return;
@@ -57,24 +61,24 @@ function* limited(plan: Iterable<Step>, limit: number | undefined, behaviour: Be
       yield step;
     } else {
       yield step.subarray(0, remaining);
-      yield* cut(behaviour);
+      yield* cut(behavior);
       return;
     }
   }
 }
 
-function chooseFraming(answer: Answer, behaviour: Behaviour, terms: WireTerms): Framing {
+function chooseFraming(answer: FakeResponse, behavior: Behavior, terms: ConnectionTerms): Framing {
   if (terms.closeDelimited) return "close";
-  const malformed = behaviour.malformedChunk !== undefined && behaviour.malformedChunk !== false;
+  const malformed = behavior.malformedChunk !== undefined && behavior.malformedChunk !== false;
   return answer.body.kind === "stream" || malformed ? "chunked" : "length";
 }
 
-function framingHeaders(answer: Answer, behaviour: Behaviour, framing: Framing): HeaderPair[] {
+function framingHeaders(answer: FakeResponse, behavior: Behavior, framing: Framing): HeaderPair[] {
   const scripted = (name: string): boolean => answer.headers.some(([given]) => given.toLowerCase() === name);
   if (framing === "close" || scripted("content-length") || scripted("transfer-encoding")) return [];
   if (framing === "chunked" || answer.body.kind === "stream") return [["Transfer-Encoding", "chunked"]];
   const actual = answer.body.bytes.length;
-  const wrong = behaviour.wrongContentLength;
+  const wrong = behavior.wrongContentLength;
   const error = wrong === "longer" ? WRONG_LENGTH_BY : wrong === "shorter" ? -WRONG_LENGTH_BY : 0;
   return [["Content-Length", String(Math.max(0, actual + error))]];
 }
@@ -84,29 +88,29 @@ function statusLine(status: number): string {
 }
 
 function* planHead(
-  answer: Answer,
-  behaviour: Behaviour,
+  answer: FakeResponse,
+  behavior: Behavior,
   framing: HeaderPair[],
-  terms: WireTerms,
+  terms: ConnectionTerms,
 ): Generator<Step> {
   let head = statusLine(answer.status);
-  if (behaviour.headerDelayMs !== undefined) {
+  if (behavior.headerDelayMs !== undefined) {
     yield Buffer.from(head, "latin1");
-    yield { kind: "wait", ms: behaviour.headerDelayMs };
+    yield { kind: "wait", ms: behavior.headerDelayMs };
     head = "";
   }
   for (const [name, value] of answer.headers) head += `${name}: ${value}\r\n`;
   for (const [name, value] of framing) head += `${name}: ${value}\r\n`;
   if (terms.closeAfter) head += "Connection: close\r\n";
-  head += oddHeader(behaviour.crlfInHeader ?? false);
-  if (behaviour.endlessHeaders === true) {
+  head += oddHeader(behavior.crlfInHeader ?? false);
+  if (behavior.endlessHeaders === true) {
     yield Buffer.from(head, "latin1");
-    yield* endlessHeaders(behaviour);
+    yield* endlessHeaders(behavior);
   }
   yield Buffer.from(`${head}\r\n`, "latin1");
 }
 
-function oddHeader(kind: NonNullable<Behaviour["crlfInHeader"]>): string {
+function oddHeader(kind: NonNullable<Behavior["crlfInHeader"]>): string {
   switch (kind) {
     case false:
       return "";
@@ -121,35 +125,35 @@ function oddHeader(kind: NonNullable<Behaviour["crlfInHeader"]>): string {
   }
 }
 
-function* endlessHeaders(behaviour: Behaviour): Generator<Step> {
+function* endlessHeaders(behavior: Behavior): Generator<Step> {
   const value = "a".repeat(1000);
   for (let sent = 0, serial = 1; sent < ENDLESS_BYTES; serial++) {
     const line = Buffer.from(`X-Endless-${serial}: ${value}\r\n`);
     sent += line.length;
     yield line;
   }
-  yield* cut(behaviour);
+  yield* cut(behavior);
 }
 
-function* planBody(answer: Answer, behaviour: Behaviour, framing: Framing): Generator<Step> {
-  const { stallAfterChunks, cutAfterChunks, chunkDelayMs } = behaviour;
-  const malformed = behaviour.malformedChunk === true ? "size" : behaviour.malformedChunk;
+function* planBody(answer: FakeResponse, behavior: Behavior, framing: Framing): Generator<Step> {
+  const { stallAfterChunks, cutAfterChunks, chunkDelayMs } = behavior;
+  const malformed = behavior.malformedChunk === true ? "size" : behavior.malformedChunk;
   let sent = 0;
   for (const piece of piecesOf(answer, framing)) {
-    if (sent === cutAfterChunks) yield* cut(behaviour);
+    if (sent === cutAfterChunks) yield* cut(behavior);
     if (sent === stallAfterChunks) yield { kind: "stall" };
     if (sent > 0 && chunkDelayMs !== undefined) yield { kind: "wait", ms: chunkDelayMs };
     // The second chunk is the bad one: by then a client has begun to believe in the stream.
     yield framing === "chunked" ? framed(piece, sent === 1 ? malformed : undefined) : piece;
     sent++;
   }
-  if (sent === cutAfterChunks || malformed === "unfinished") yield* cut(behaviour);
+  if (sent === cutAfterChunks || malformed === "unfinished") yield* cut(behavior);
   if (sent === stallAfterChunks) yield { kind: "stall" };
   if (framing === "chunked") yield Buffer.from("0\r\n\r\n");
-  if (behaviour.wrongContentLength === "longer" && framing === "length") yield* cut(behaviour);
+  if (behavior.wrongContentLength === "longer" && framing === "length") yield* cut(behavior);
 }
 
-function piecesOf(answer: Answer, framing: Framing): Iterable<Uint8Array> {
+function piecesOf(answer: FakeResponse, framing: Framing): Iterable<Uint8Array> {
   if (answer.body.kind === "stream") return answer.body.pieces;
   const { bytes } = answer.body;
   // An answer that was whole is chunked only to be malformed, which takes two chunks.
