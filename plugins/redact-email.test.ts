@@ -11,11 +11,11 @@ const chat = (content: unknown) => ({
 
 test("addresses in messages are replaced, and nothing else", async () => {
   const plugin = testPlugin(redactEmail);
-  const { body, answer } = await plugin.preRequest({
+  const { body, response } = await plugin.preRequest({
     body: chat("Write to ann.lee+x@mail.example.org, please."),
   });
   expect(JSON.parse(body ?? "")).toEqual(chat("Write to [e-mail], please."));
-  expect(answer).toBeNull();
+  expect(response).toBeNull();
 });
 
 test("parts of a message are looked at too", async () => {

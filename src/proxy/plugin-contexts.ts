@@ -1,12 +1,12 @@
 // The contexts that plugins are given, over the Exchange: what they may read, and the few ways to change it.
 import type {
-  AnswerContext,
-  BodyContext,
   EndContext,
-  PluginAnswer,
   PluginContext,
+  PluginResponse,
   ReadonlyHeaders,
   RequestContext,
+  ResponseBodyContext,
+  ResponseContext,
 } from "../sdk/index.ts";
 import type { PluginRun } from "../telemetry/metrics/observed-plugin.ts";
 import type { TargetResponse } from "./target-response.ts";
@@ -64,9 +64,13 @@ class ExchangeContext implements PluginContext {
       throw new Error("an event is a text that is not empty, and its kind a text");
     this.#run.count(event, kind);
   }
-  remark(detail: string): void {
-    if (typeof detail !== "string") throw new Error("a remark is a text");
+  setDetail(detail: string): void {
+    if (typeof detail !== "string") throw new Error("the detail must be a string");
     this.#run.remark(detail);
+  }
+  /** Earlier name of setDetail. */
+  remark(detail: string): void {
+    this.setDetail(detail);
   }
 }
 
@@ -74,7 +78,7 @@ export class ExchangeRequestContext extends ExchangeContext implements RequestCo
   readonly #exchange: Exchange;
   readonly #maxBodyBytes: number;
   readonly #run: PluginRun;
-  #answered: PluginAnswer | null = null;
+  #answered: PluginResponse | null = null;
 
   constructor(exchange: Exchange, notesKey: string, run: PluginRun, parts: ContextParts) {
     super(exchange, notesKey, run, parts);
@@ -150,15 +154,23 @@ export class ExchangeRequestContext extends ExchangeContext implements RequestCo
       throw error;
     }
   }
-  setAnswerHeader(name: string, value: string): void {
+  setResponseHeader(name: string, value: string): void {
     checkName(name);
     this.#exchange.setResponseHeader(name, checkValue(value));
   }
-  answer(answer: PluginAnswer): void {
+  respond(answer: PluginResponse): void {
     if (!Number.isInteger(answer.status) || answer.status < 200 || answer.status > 599) {
       throw new Error("an answer needs a status from 200 to 599");
     }
     this.#answered = answer;
+  }
+  /** Earlier name of setResponseHeader. */
+  setAnswerHeader(name: string, value: string): void {
+    this.setResponseHeader(name, value);
+  }
+  /** Earlier name of respond. */
+  answer(response: PluginResponse): void {
+    this.respond(response);
   }
 
   #forwarded(): Record<string, string> {
@@ -166,7 +178,7 @@ export class ExchangeRequestContext extends ExchangeContext implements RequestCo
   }
 }
 
-export class ExchangeResponseContext extends ExchangeContext implements AnswerContext {
+export class ExchangeResponseContext extends ExchangeContext implements ResponseContext {
   #status: number;
   readonly #run: PluginRun;
   readonly #answer: TargetResponse;
@@ -218,7 +230,7 @@ export class ExchangeResponseContext extends ExchangeContext implements AnswerCo
 
 const decoder = new TextDecoder();
 
-export class ExchangeBodyContext extends ExchangeContext implements BodyContext {
+export class ExchangeBodyContext extends ExchangeContext implements ResponseBodyContext {
   #chunk: Uint8Array;
   readonly #maxBodyBytes: number;
   readonly isLast: boolean;

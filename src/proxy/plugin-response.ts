@@ -1,5 +1,5 @@
 // What a plugin answers instead of a provider, as a response; and what it may put into a header.
-import type { PluginAnswer } from "../sdk/index.ts";
+import type { PluginResponse } from "../sdk/index.ts";
 import type { Exchange } from "./exchange.ts";
 
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -27,7 +27,7 @@ export function checkValue(value: string): string {
 
 /** What a plugin answered, as a response. An error of its own gets the request id like any other. */
 export function pluginResponse(
-  { status, headers = {}, body }: PluginAnswer,
+  { status, headers = {}, body }: PluginResponse,
   exchange: Exchange,
   maxBytes: number,
 ): Response {

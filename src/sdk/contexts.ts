@@ -1,48 +1,50 @@
-// What a plugin's hooks are given at each stage: to read all that is known, to change it only through named methods.
+// The context that each plugin hook receives: read-only properties, and methods for everything a plugin may change.
 
 export interface ReadonlyHeaders {
   get(name: string): string | null;
   has(name: string): boolean;
-  /** Names in lower case. */
+  /** Names are in lower case. */
   entries(): IterableIterator<[string, string]>;
 }
 
-/** What every stage knows of the request. */
+/** Properties and methods that are available at every stage. */
 export interface PluginContext {
   readonly requestId: string;
   readonly gateway: { readonly id: string; readonly name: string };
   readonly rule: { readonly id: string; readonly name: string | null; readonly path: string };
-  /** The caller's API key, if one was sent. Never the key itself. */
+  /** The client's gateway API key, without its secret; null if the client sent none. */
   readonly apiKey: { readonly id: string; readonly name: string } | null;
   readonly method: string;
-  /** The peer, or what a trusted proxy says of its own. */
+  /** The address of the TCP peer, or the client address that a trusted proxy forwards. */
   readonly clientAddress: string;
-  /** Notes of this plugin on this request, kept from stage to stage. */
+  /** Values that this plugin keeps from stage to stage of one request. */
   readonly notes: Map<string, unknown>;
   /**
    * Adds one to the metric `gatehouse_plugin_events_total` with this event and kind, as in `count("refused", "per_ip")`.
-   * Both should come from a short list: beyond a hundred pairs a plugin's events are counted as `other`.
+   * Take both from a short, fixed list: after a hundred pairs, further events of the plugin are counted as `other`.
    */
   count(event: string, kind?: string): void;
-  /** A few words for the operator on what the plugin did and why; they stand beside its verdict in the request log. */
+  /** Sets the text that the request log shows next to the plugin's verdict: what the plugin did and why. */
+  setDetail(detail: string): void;
+  /** @deprecated Use `setDetail`. */
   remark(detail: string): void;
 }
 
-/** pre_request: before anything is sent to a provider. */
+/** pre_request: before a request is sent to a provider. */
 export interface RequestContext extends PluginContext {
   readonly path: string;
-  /** With its question mark, or empty. */
+  /** Includes the question mark; empty if there is no query. */
   readonly query: string;
-  /** The client's headers as they came. */
+  /** The headers that the client sent. */
   readonly headers: ReadonlyHeaders;
-  /** Those that would go to the provider, without credentials and what concerns only this connection. */
+  /** The headers that will be sent to the provider: without credentials and hop-by-hop headers. */
   readonly forwardedHeaders: ReadonlyHeaders;
   readonly body: Uint8Array | null;
-  /** The body as text, where it is valid UTF-8. */
+  /** The body as text; null if it is not valid UTF-8. */
   readonly bodyText: string | null;
-  /** Whether the body is JSON of any kind. */
+  /** True if the body is valid JSON of any type. */
   readonly isJson: boolean;
-  /** The body where it is a JSON object. Not to be changed in place: see `replaceBody`. */
+  /** The body if it is a JSON object. Do not modify it; use `replaceBody`. */
   readonly json: Readonly<Record<string, unknown>> | null;
 
   setHeader(name: string, value: string): void;
@@ -50,21 +52,25 @@ export interface RequestContext extends PluginContext {
   setPath(path: string): void;
   setQuery(query: string): void;
   replaceBody(body: string | Uint8Array): void;
-  /** A header for the client's answer, whoever gives it: provider, plugin or an error of the gateway. */
+  /** Sets a header of the response to the client, whether it is from a provider, a plugin or the gateway itself. */
+  setResponseHeader(name: string, value: string): void;
+  /** Responds to the client now: later plugins do not run and no request is sent to a provider. */
+  respond(response: PluginResponse): void;
+  /** @deprecated Use `setResponseHeader`. */
   setAnswerHeader(name: string, value: string): void;
-  /** Answers instead of a provider; later plugins and the provider are not asked. */
-  answer(answer: PluginAnswer): void;
+  /** @deprecated Use `respond`. */
+  answer(response: PluginResponse): void;
 }
 
-export interface PluginAnswer {
+export interface PluginResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A string or bytes as they are, anything else as JSON. */
+  /** A string or bytes are sent unchanged; any other value is sent as JSON. */
   readonly body?: unknown;
 }
 
-/** post_request: the provider's status and headers have come. */
-export interface AnswerContext extends PluginContext {
+/** post_request: the provider's status and headers have arrived. */
+export interface ResponseContext extends PluginContext {
   readonly provider: string;
   readonly model: string | null;
   readonly status: number;
@@ -74,19 +80,19 @@ export interface AnswerContext extends PluginContext {
   removeHeader(name: string): void;
 }
 
-/** pre_response: the answer's body before the client gets it; once for a whole body, else chunk by chunk. */
-export interface BodyContext extends PluginContext {
+/** pre_response: before the response body is sent to the client. Called once for a whole body, otherwise per chunk. */
+export interface ResponseBodyContext extends PluginContext {
   readonly provider: string;
   readonly model: string | null;
   readonly status: number;
   readonly chunk: Uint8Array;
   readonly isLast: boolean;
-  /** The chunk as text. A chunk of a stream may begin or end inside a character. */
+  /** The chunk as text. A chunk of a stream may start or end inside a multi-byte character. */
   readonly text: string;
   replaceChunk(chunk: string | Uint8Array): void;
 }
 
-/** post_response: all is done; nothing can be changed any more. */
+/** post_response: the request has ended; nothing can be changed any more. */
 export interface EndContext extends PluginContext {
   readonly status: number;
   readonly outcome: "complete" | "incomplete" | "client_left" | "failed";
@@ -96,8 +102,8 @@ export interface EndContext extends PluginContext {
   readonly durationMs: number;
   readonly firstByteMs: number | null;
   /**
-   * As the provider told it; of an answer that was cut or left, what was told until then, and then it is partial.
-   * Null: it told none.
+   * Token counts that the provider reported; null if it reported none. `isPartial`: the response ended early, and these
+   * are the counts reported up to then.
    */
   readonly usage: {
     readonly inputTokens: number;
@@ -105,3 +111,10 @@ export interface EndContext extends PluginContext {
     readonly isPartial: boolean;
   } | null;
 }
+
+/** @deprecated Use `PluginResponse`. */
+export type PluginAnswer = PluginResponse;
+/** @deprecated Use `ResponseContext`. */
+export type AnswerContext = ResponseContext;
+/** @deprecated Use `ResponseBodyContext`. */
+export type BodyContext = ResponseBodyContext;

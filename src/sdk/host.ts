@@ -1,27 +1,28 @@
-// What the gateway hands to a plugin when it is made: shared counters, blocks, memory that outlives configurations.
+// The services that the gateway passes to a plugin's create(): shared counters, blocks, and values that outlive a
+// configuration change.
 import type { Counters } from "../counters/counters.ts";
 
-/** A subject that is refused until an operator lifts the block. */
-export interface Block {
-  /** Whom it concerns, as the plugin tells it: `per_ip`. */
+/** A subject whose requests are rejected until an operator removes the block. */
+interface Block {
+  /** The kind of subject, in the plugin's own terms: `per_ip`. */
   readonly type: string;
   readonly subject: string;
 }
 
 export interface PluginHost {
-  /** The same for this entry of `required_plugins` as long as it exists, whatever else changes. */
+  /** Identifies this entry of `required_plugins`. Stays the same for as long as the entry exists. */
   readonly instanceId: string;
-  /** These hooks are for one explanation: counters count nothing, blocks are not written, the log keeps silent. */
+  /** The hooks run for `gatehouse explain`: counters do not count, blocks are not stored, nothing is logged. */
   readonly isExplaining: boolean;
-  /** Exact counters, shared by all nodes where they share a Redis. */
+  /** Exact counters. All nodes that use the same Redis share them. */
   readonly counters: Counters;
-  /** Blocks of this entry: durable, and shared by all nodes. */
+  /** Blocks of this entry. They are durable, and all nodes share them. */
   readonly blocks: {
     has(type: string, subject: string): boolean;
-    /** `counterKey` is cleared when the block is lifted. */
+    /** `counterKey` is the counter that is cleared when the block is removed. */
     add(block: Block, counterKey: string): void;
   };
-  /** A value that outlives changes of the configuration: made once, then always the same. */
+  /** Returns the value with this name. `make` runs only the first time; configuration changes do not drop the value. */
   keep<T>(name: string, make: () => T): T;
   log(level: "info" | "warn" | "error", message: string, fields?: Readonly<Record<string, unknown>>): void;
 }

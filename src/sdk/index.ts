@@ -1,4 +1,4 @@
-// The public plugin contract: `import { definePlugin, z } from "gatehouse/sdk"`.
+// The public plugin API: `import { definePlugin, z } from "gatehouse/sdk"`.
 export { z } from "zod";
 export { definePlugin } from "./plugin.ts";
 export type { PluginDefinition, PluginHooks } from "./plugin.ts";
@@ -6,11 +6,14 @@ export type { PluginHost } from "./host.ts";
 export type { Counters, Decision, Limit, LimitState } from "../counters/counters.ts";
 export type { PluginStage } from "../model/plugin-stage.ts";
 export type {
-  AnswerContext,
-  BodyContext,
   EndContext,
-  PluginAnswer,
   PluginContext,
+  PluginResponse,
   ReadonlyHeaders,
   RequestContext,
+  ResponseBodyContext,
+  ResponseContext,
 } from "./contexts.ts";
+// Earlier names, so that existing plugins still compile.
+// eslint-disable-next-line @typescript-eslint/no-deprecated -- exported for plugins, not used here
+export type { AnswerContext, BodyContext, PluginAnswer } from "./contexts.ts";

@@ -1,47 +1,47 @@
-// What a plugin, built-in or custom, declares about itself, and what it is given when it is made.
+// The definition that every plugin exports, and the hooks that it returns.
 import type { z } from "zod";
 import type { PluginStage } from "../model/plugin-stage.ts";
-import type { AnswerContext, BodyContext, EndContext, RequestContext } from "./contexts.ts";
+import type { EndContext, RequestContext, ResponseBodyContext, ResponseContext } from "./contexts.ts";
 import type { PluginHost } from "./host.ts";
 
-type Done = void | Promise<void>;
+type HookResult = void | Promise<void>;
 
-/** Named like the stages; a plugin has those of the stages it supports. */
+/** Each hook is named after its stage. A plugin has the hooks of the stages that it supports. */
 export interface PluginHooks {
   /**
-   * For what must be loaded first: no hook is called before it resolves, calls fail where it rejects, and a gateway that
-   * starts waits for it before it takes requests.
+   * For a plugin that must load something first. No hook is called before it resolves, hooks fail if it rejects, and a
+   * starting gateway waits for it before it accepts requests.
    */
   readonly ready?: Promise<unknown>;
-  pre_request?(context: RequestContext): Done;
-  post_request?(context: AnswerContext): Done;
-  pre_response?(context: BodyContext): Done;
-  post_response?(context: EndContext): Done;
+  pre_request?(context: RequestContext): HookResult;
+  post_request?(context: ResponseContext): HookResult;
+  pre_response?(context: ResponseBodyContext): HookResult;
+  post_response?(context: EndContext): HookResult;
 }
 
 export interface PluginDefinition<Settings = unknown> {
-  /** 1 to 64 letters, digits, `.`, `_` or `-`: the name that `required_plugins` uses. */
+  /** The name that `required_plugins` uses: 1 to 64 letters, digits, `.`, `_` or `-`. */
   readonly name: string;
   readonly description: string;
   readonly stages: readonly PluginStage[];
-  /** Judges the `settings` of a plugin configuration; refuses what it does not know. */
+  /** Validates the `settings` of a plugin configuration. Should reject unknown fields. */
   readonly settings: z.ZodType<Settings>;
   /**
-   * What is held back or parsed for it, and for nobody else: `body`, the whole body (the request's at pre_request, the
-   * answer's at pre_response); `chunks`, the answer chunk by chunk. Without a word pre_response gets chunks.
+   * What the gateway buffers or splits for this plugin. `body`: the whole body (of the request at pre_request, of the
+   * response at pre_response). `chunks`: the response body chunk by chunk, which is the default at pre_response.
    */
   readonly needs?: readonly ("body" | "chunks")[];
   /**
-   * True: its pre_request may run for an explanation, where nothing may happen. It promises that the hook changes
-   * nothing but the request and what the host gives: the counters and blocks of an explanation only look. Where it would
-   * do more (call somebody, change what it kept) it looks at `host.isExplaining`.
+   * True: `gatehouse explain` may run the pre_request hook. The hook must change nothing but the request and what the
+   * host provides; during an explanation the host's counters and blocks are read-only. A hook that has other effects
+   * (a call to another service, a change of a kept value) must skip them if `host.isExplaining` is true.
    */
   readonly explainable?: boolean;
-  /** Makes the hooks for one configuration. What it throws is told to the operator as it is. */
+  /** Creates the hooks for one configuration. The message of an error thrown here is shown to the operator. */
   create(settings: Settings, host: PluginHost): PluginHooks;
 }
 
-/** Gives a definition its type from its settings schema. */
+/** Returns the definition unchanged; the type of its settings is inferred from the schema. */
 export function definePlugin<Settings>(definition: PluginDefinition<Settings>): PluginDefinition<Settings> {
   return definition;
 }

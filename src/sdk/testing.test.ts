@@ -1,7 +1,15 @@
-// The harness for plugin authors: it makes and runs a plugin as the gateway would, and shows what the plugin did.
+// Tests of the plugin test harness: it creates and runs a plugin as the gateway does, and reports what the plugin did.
 import { describe, expect, test } from "bun:test";
-import { definePlugin, z, type PluginHooks, type PluginHost } from "./index.ts";
-import { testPlugin } from "./testing.ts";
+import {
+  definePlugin,
+  z,
+  type AnswerContext,
+  type BodyContext,
+  type PluginAnswer,
+  type PluginHooks,
+  type PluginHost,
+} from "./index.ts";
+import { testPlugin, type TestAnswer } from "./testing.ts";
 
 const STAGES = ["pre_request", "post_request", "pre_response", "post_response"] as const;
 
@@ -10,8 +18,8 @@ function plugin(create: (settings: { word: string }, host: PluginHost) => Plugin
   return definePlugin({ name: "tested", description: "", stages: STAGES, settings, create });
 }
 
-describe("making", () => {
-  test("settings go through the schema, with its defaults", () => {
+describe("creation", () => {
+  test("parses the settings with the schema and applies its defaults", () => {
     const seen: unknown[] = [];
     const definition = plugin((settings) => {
       seen.push(settings);
@@ -22,7 +30,7 @@ describe("making", () => {
     expect(seen).toEqual([{ word: "hello" }, { word: "other" }]);
   });
 
-  test("what the schema refuses and what create() throws is thrown", () => {
+  test("throws if the schema rejects the settings or create() throws", () => {
     expect(() =>
       testPlugin(
         plugin(() => ({})),
@@ -35,21 +43,23 @@ describe("making", () => {
         { wrod: "xx" },
       ),
     ).toThrow("wrod");
-    const moody = plugin(() => {
-      throw new Error("not today");
+    const failing = plugin(() => {
+      throw new Error("no license");
     });
-    expect(() => testPlugin(moody)).toThrow("not today");
+    expect(() => testPlugin(failing)).toThrow("no license");
   });
 
-  test("a stage without a hook leaves everything as it is", async () => {
+  test("a stage without a hook changes nothing", async () => {
     const tested = testPlugin(plugin(() => ({})));
-    expect(await tested.preRequest({ path: "/p", query: "?q", headers: { a: "b" }, body: "text" })).toEqual({
+    expect(
+      await tested.preRequest({ path: "/p", query: "?q", headers: { a: "b" }, body: "text" }),
+    ).toMatchObject({
       path: "/p",
       query: "?q",
       headers: { a: "b" },
       body: "text",
-      answer: null,
-      answerHeaders: {},
+      response: null,
+      responseHeaders: {},
     });
     expect(await tested.postRequest({ status: 201, headers: { a: "b" } })).toEqual({
       status: 201,
@@ -61,7 +71,7 @@ describe("making", () => {
 });
 
 describe("pre_request", () => {
-  test("shows every change, and what was asked of the client's answer", async () => {
+  test("reports every change of the request, the response and the response headers", async () => {
     const tested = testPlugin(
       plugin(({ word }) => ({
         async pre_request(context) {
@@ -71,23 +81,23 @@ describe("pre_request", () => {
           context.setPath("/new");
           context.setQuery("?a=1");
           context.replaceBody(JSON.stringify({ ...context.json, word }));
-          context.setAnswerHeader("X-Told", "yes");
-          context.answer({ status: 418, body: { error: "tea" } });
+          context.setResponseHeader("X-Extra", "yes");
+          context.respond({ status: 418, body: { error: "tea" } });
         },
       })),
     );
     const result = await tested.preRequest({ headers: { "X-Gone": "1", "X-Kept": "2" }, body: { n: 1 } });
-    expect(result).toEqual({
+    expect(result).toMatchObject({
       path: "/new",
       query: "?a=1",
       headers: { "x-kept": "2", "x-word": "hello" },
       body: '{"n":1,"word":"hello"}',
-      answer: { status: 418, body: { error: "tea" } },
-      answerHeaders: { "X-Told": "yes" },
+      response: { status: 418, body: { error: "tea" } },
+      responseHeaders: { "X-Extra": "yes" },
     });
   });
 
-  test("the context tells what the test wrote, and sees its own changes", async () => {
+  test("the context shows the given request and the changes that the plugin made", async () => {
     const seen: unknown[] = [];
     const tested = testPlugin(
       plugin(() => ({
@@ -126,29 +136,29 @@ describe("pre_request", () => {
     ]);
   });
 
-  test("what a plugin counts and remarks is shown, over all calls", async () => {
+  test("collects counted events and details over all calls", async () => {
     const tested = testPlugin(
       plugin(({ word }) => ({
         pre_request(context) {
           context.count("seen");
           context.count("seen", word);
-          context.remark(`saw ${context.path}`);
+          context.setDetail(`saw ${context.path}`);
         },
       })),
     );
     await tested.preRequest({ path: "/a" });
     await tested.preRequest({ path: "/b" });
     expect(tested.counted).toEqual({ seen: 2, "seen hello": 2 });
-    expect(tested.remarks).toEqual(["saw /a", "saw /b"]);
+    expect(tested.details).toEqual(["saw /a", "saw /b"]);
   });
 
-  test("a hook that throws or rejects fails the test", async () => {
+  test("rejects if the hook throws or rejects", async () => {
     const throwing = testPlugin(plugin(() => ({ pre_request: () => Promise.reject(new Error("rejected")) })));
     const error: unknown = await throwing.preRequest().catch((reason: unknown) => reason);
     expect(error).toEqual(new Error("rejected"));
   });
 
-  test("without a body there is none", async () => {
+  test("body, text and json are null without a body", async () => {
     const seen: unknown[] = [];
     const tested = testPlugin(
       plugin(() => ({ pre_request: ({ body, bodyText, json }) => void seen.push(body, bodyText, json) })),
@@ -158,7 +168,7 @@ describe("pre_request", () => {
   });
 });
 
-describe("the other stages", () => {
+describe("other stages", () => {
   test("post_request changes status and headers", async () => {
     const tested = testPlugin(
       plugin(() => ({
@@ -170,14 +180,14 @@ describe("the other stages", () => {
         },
       })),
     );
-    const answer = { status: 200, provider: "openai", model: "m", headers: { "X-Gone": "1" } };
-    expect(await tested.postRequest(answer)).toEqual({
+    const response = { status: 200, provider: "openai", model: "m", headers: { "X-Gone": "1" } };
+    expect(await tested.postRequest(response)).toEqual({
       status: 503,
       headers: { "x-seen": "200 openai m", "x-now": "503" },
     });
   });
 
-  test("pre_response gets each chunk, the last one marked", async () => {
+  test("pre_response receives each chunk, with isLast on the last one", async () => {
     const tested = testPlugin(
       plugin(() => ({
         pre_response(context) {
@@ -188,7 +198,7 @@ describe("the other stages", () => {
     expect(await tested.preResponse(["a", "bb", "ö"])).toEqual(["a1", "bb2", "ö2!"]);
   });
 
-  test("notes and what the host keeps stay from stage to stage, within this test", async () => {
+  test("notes and kept values persist across stages of one test, and not across tests", async () => {
     const definition = plugin((_settings, host) => {
       const kept = host.keep("calls", () => ({ count: 0 }));
       return {
@@ -213,7 +223,7 @@ describe("the other stages", () => {
   });
 });
 
-test("hooks of a plugin that has something to load are called when it is there, and fail where it cannot be had", async () => {
+test("hooks wait for the ready promise, and reject if it rejects", async () => {
   const plugin = definePlugin<{ readonly fails: boolean }>({
     name: "loads",
     description: "",
@@ -224,11 +234,34 @@ test("hooks of a plugin that has something to load are called when it is there, 
       const loaded = fails ? Promise.reject(new Error("no word")) : Bun.sleep(1).then(() => "loaded");
       return {
         ready: loaded.then((text: string) => (word = text)),
-        pre_request: (context) => context.setAnswerHeader("X-Word", word),
+        pre_request: (context) => context.setResponseHeader("X-Word", word),
       };
     },
   });
-  const { answerHeaders } = await testPlugin(plugin, { fails: false }).preRequest();
-  expect(answerHeaders).toEqual({ "X-Word": "loaded" });
+  const { responseHeaders } = await testPlugin(plugin, { fails: false }).preRequest();
+  expect(responseHeaders).toEqual({ "X-Word": "loaded" });
   expect(await testPlugin(plugin, { fails: true }).preRequest().catch(String)).toBe("Error: no word");
+});
+
+/* eslint-disable @typescript-eslint/no-deprecated -- this test is about the deprecated names */
+test("a plugin written against the earlier names still runs", async () => {
+  const reply: PluginAnswer = { status: 418, body: "short and stout" };
+  const tested = testPlugin(
+    plugin(() => ({
+      pre_request(context) {
+        context.setAnswerHeader("X-Kind", "teapot");
+        context.remark("made tea");
+        context.answer(reply);
+      },
+      post_request: (context: AnswerContext) => context.setStatus(202),
+      pre_response: (context: BodyContext) => context.replaceChunk(context.text.toUpperCase()),
+    })),
+  );
+  const { answer, answerHeaders, response, responseHeaders } = await tested.preRequest();
+  expect([answer, answerHeaders]).toEqual([reply, { "X-Kind": "teapot" }]);
+  expect([response, responseHeaders]).toEqual([reply, { "X-Kind": "teapot" }]);
+  expect([tested.remarks, tested.details]).toEqual([["made tea"], ["made tea"]]);
+  const earlier: TestAnswer = { status: 200 };
+  expect((await tested.postRequest(earlier)).status).toBe(202);
+  expect(await tested.preResponse(["tea"], earlier)).toEqual(["TEA"]);
 });

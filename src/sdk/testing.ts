@@ -1,67 +1,130 @@
-// A harness for plugin authors: runs a plugin's hooks without a server. `import { testPlugin } from "gatehouse/sdk/testing"`.
+// Test harness for plugin authors: runs a plugin's hooks without a server.
+// `import { testPlugin } from "gatehouse/sdk/testing"`.
+/* eslint-disable @typescript-eslint/no-deprecated -- the contexts here implement the deprecated names as well */
 import type { Decision } from "../counters/counters.ts";
 import type {
-  AnswerContext,
-  BodyContext,
   EndContext,
-  PluginAnswer,
   PluginContext,
+  PluginResponse,
   RequestContext,
+  ResponseBodyContext,
+  ResponseContext,
 } from "./contexts.ts";
 import type { PluginHost } from "./host.ts";
-import { whenReady } from "./when-ready.ts";
 import type { PluginDefinition } from "./plugin.ts";
+import { whenReady } from "./when-ready.ts";
 
-/** A request as a test writes it; everything has a default. */
+/** A client request. Every field has a default. */
 export interface TestRequest {
   readonly method?: string;
   readonly path?: string;
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text as it is, anything else as JSON. */
+  /** A string is sent unchanged; any other value is sent as JSON. */
   readonly body?: unknown;
   readonly clientAddress?: string;
   readonly apiKey?: PluginContext["apiKey"];
 }
 
-/** What the request looks like after the hook, and what the plugin said. */
+/** The request after the hook ran, and the response that the plugin gave, if any. */
 export interface TestedRequest {
   readonly path: string;
   readonly query: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  readonly answer: PluginAnswer | null;
+  readonly response: PluginResponse | null;
+  readonly responseHeaders: Readonly<Record<string, string>>;
+  /** @deprecated Use `response`. */
+  readonly answer: PluginResponse | null;
+  /** @deprecated Use `responseHeaders`. */
   readonly answerHeaders: Readonly<Record<string, string>>;
 }
 
-export interface TestAnswer {
+/** A provider's response. Every field has a default. */
+export interface TestResponse {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly provider?: string;
   readonly model?: string | null;
 }
 
+/** @deprecated Use `TestResponse`. */
+export type TestAnswer = TestResponse;
+
 export interface PluginTest {
-  /** What the plugin has counted so far: `refused per_ip` twice is `{ "refused per_ip": 2 }`. */
+  /** Events that the plugin has counted so far: `count("refused", "per_ip")` twice is `{ "refused per_ip": 2 }`. */
   readonly counted: Readonly<Record<string, number>>;
+  /** Texts that the plugin has passed to `setDetail` so far. */
+  readonly details: readonly string[];
+  /** @deprecated Use `details`. */
   readonly remarks: readonly string[];
   preRequest(request?: TestRequest): Promise<TestedRequest>;
-  postRequest(answer?: TestAnswer): Promise<{ status: number; headers: Readonly<Record<string, string>> }>;
-  /** The chunks as the client would get them; the last call is made with `isLast`. */
-  preResponse(chunks: readonly string[], answer?: TestAnswer): Promise<string[]>;
+  postRequest(
+    response?: TestResponse,
+  ): Promise<{ status: number; headers: Readonly<Record<string, string>> }>;
+  /** Returns the chunks that the client would receive. `isLast` is true for the last chunk. */
+  preResponse(chunks: readonly string[], response?: TestResponse): Promise<string[]>;
   postResponse(end?: Partial<EndContext>): Promise<void>;
 }
 
-/** Makes the plugin as the gateway would: settings judged by its schema, then create(). Throws what either throws. */
+/** Creates the plugin as the gateway does: validates the settings, then calls create(). Throws the error of either. */
 export function testPlugin<Settings>(
   definition: PluginDefinition<Settings>,
   settings: Readonly<Record<string, unknown>> = {},
 ): PluginTest {
   const hooks = whenReady(definition.create(definition.settings.parse(settings), testHost()));
-  const notes = new Map<string, unknown>();
   const counted: Record<string, number> = {};
-  const remarks: string[] = [];
-  const common = (request: TestRequest = {}): PluginContext => ({
+  const details: string[] = [];
+  const base = contextFactory(counted, details);
+  return {
+    counted,
+    details,
+    remarks: details,
+    async preRequest(request = {}) {
+      const { context, result } = requestContext(base(request), request);
+      await hooks.pre_request?.(context);
+      return result();
+    },
+    async postRequest(response = {}) {
+      const { context, result } = responseContext(base({}), response);
+      await hooks.post_request?.(context);
+      return result();
+    },
+    async preResponse(chunks, response = {}) {
+      const sent: string[] = [];
+      for (const [index, text] of chunks.entries()) {
+        const isLast = index === chunks.length - 1;
+        const context = responseBodyContext(base({}), response, text, isLast);
+        await hooks.pre_response?.(context);
+        sent.push(context.text);
+      }
+      return sent;
+    },
+    async postResponse(end = {}) {
+      await hooks.post_response?.({
+        ...base({}),
+        status: 200,
+        outcome: "complete",
+        provider: "test",
+        model: null,
+        durationMs: 1,
+        firstByteMs: 1,
+        attempts: 1,
+        usage: null,
+        ...end,
+      });
+    },
+  };
+}
+
+/** Returns a function that creates the part of a context that all stages share. `notes` are kept across calls. */
+function contextFactory(
+  counted: Record<string, number>,
+  details: string[],
+): (request: TestRequest) => PluginContext {
+  const notes = new Map<string, unknown>();
+  const setDetail = (detail: string) => void details.push(detail);
+  return (request) => ({
     requestId: "test-request",
     gateway: { id: "test-gateway", name: "test" },
     rule: { id: "test-rule", name: null, path: request.path ?? "/v1/chat/completions" },
@@ -73,83 +136,23 @@ export function testPlugin<Settings>(
       const name = `${event} ${kind}`.trim();
       counted[name] = (counted[name] ?? 0) + 1;
     },
-    remark: (detail) => void remarks.push(detail),
+    setDetail,
+    remark: setDetail,
   });
-  return {
-    counted,
-    remarks,
-    async preRequest(request = {}) {
-      const { context, result } = requestContext(common(request), request);
-      await hooks.pre_request?.(context);
-      return result();
-    },
-    async postRequest(answer = {}) {
-      const headers = new Headers({ ...answer.headers });
-      let status = answer.status ?? 200;
-      const context: AnswerContext = {
-        ...common(),
-        ...answerFields(answer),
-        get status() {
-          return status;
-        },
-        headers: headers,
-        setStatus: (next) => (status = next),
-        setHeader: (name, value) => headers.set(name, value),
-        removeHeader: (name) => headers.delete(name),
-      };
-      await hooks.post_request?.(context);
-      return { status, headers: Object.fromEntries(headers) };
-    },
-    async preResponse(chunks, answer = {}) {
-      const out: string[] = [];
-      for (const [index, text] of chunks.entries()) {
-        let chunk: Uint8Array = Buffer.from(text);
-        const context: BodyContext = {
-          ...common(),
-          ...answerFields(answer),
-          status: answer.status ?? 200,
-          get chunk() {
-            return chunk;
-          },
-          get text() {
-            return Buffer.from(chunk).toString();
-          },
-          isLast: index === chunks.length - 1,
-          replaceChunk: (next) => (chunk = typeof next === "string" ? Buffer.from(next) : next),
-        };
-        await hooks.pre_response?.(context);
-        out.push(Buffer.from(chunk).toString());
-      }
-      return out;
-    },
-    async postResponse(end = {}) {
-      const timing = { durationMs: 1, firstByteMs: 1, attempts: 1, usage: null };
-      const told = { status: 200, outcome: "complete" as const, provider: "test", model: null };
-      await hooks.post_response?.({ ...common(), ...told, ...timing, ...end });
-    },
-  };
-}
-
-function answerFields({ provider = "test", model = null }: TestAnswer): {
-  provider: string;
-  model: string | null;
-} {
-  return { provider, model };
 }
 
 function requestContext(
   base: PluginContext,
   request: TestRequest,
 ): { context: RequestContext; result: () => TestedRequest } {
-  const given = new Headers({ ...request.headers });
-  const forwarded = new Headers(given);
-  const answerHeaders: Record<string, string> = {};
+  const headers = new Headers({ ...request.headers });
+  const forwarded = new Headers(headers);
+  const responseHeaders: Record<string, string> = {};
   let { path = "/v1/chat/completions", query = "" } = request;
-  let body: string | null = null;
-  if (request.body !== undefined)
-    body = typeof request.body === "string" ? request.body : JSON.stringify(request.body);
-  let answer: PluginAnswer | null = null;
-  const parsed = () => parseJson(body);
+  let body = bodyText(request.body);
+  let response: PluginResponse | null = null;
+  const setResponseHeader = (name: string, value: string) => void (responseHeaders[name] = value);
+  const respond = (given: PluginResponse) => void (response = given);
   const context: RequestContext = {
     ...base,
     get path() {
@@ -158,7 +161,7 @@ function requestContext(
     get query() {
       return query;
     },
-    headers: given,
+    headers,
     forwardedHeaders: forwarded,
     get body() {
       return body === null ? null : Buffer.from(body);
@@ -167,45 +170,111 @@ function requestContext(
       return body;
     },
     get isJson() {
-      return parsed() !== undefined;
+      return parseJson(body) !== undefined;
     },
     get json() {
-      const value = parsed();
-      return typeof value === "object" && value !== null && !Array.isArray(value)
-        ? (value as Record<string, unknown>)
-        : null;
+      const value = parseJson(body);
+      return isJsonObject(value) ? value : null;
     },
     setHeader: (name, value) => forwarded.set(name, value),
     removeHeader: (name) => forwarded.delete(name),
     setPath: (next) => (path = next),
     setQuery: (next) => (query = next),
     replaceBody: (next) => (body = typeof next === "string" ? next : Buffer.from(next).toString()),
-    setAnswerHeader: (name, value) => (answerHeaders[name] = value),
-    answer: (next) => (answer = next),
+    setResponseHeader,
+    respond,
+    setAnswerHeader: setResponseHeader,
+    answer: respond,
   };
-  const result = () => ({ path, query, headers: Object.fromEntries(forwarded), body, answer, answerHeaders });
+  const result = () => {
+    const deprecated = { answer: response, answerHeaders: responseHeaders };
+    return {
+      path,
+      query,
+      headers: Object.fromEntries(forwarded),
+      body,
+      response,
+      responseHeaders,
+      ...deprecated,
+    };
+  };
   return { context, result };
 }
 
+function responseContext(
+  base: PluginContext,
+  { provider = "test", model = null, ...response }: TestResponse,
+): { context: ResponseContext; result: () => { status: number; headers: Record<string, string> } } {
+  const headers = new Headers({ ...response.headers });
+  let status = response.status ?? 200;
+  const context: ResponseContext = {
+    ...base,
+    provider,
+    model,
+    get status() {
+      return status;
+    },
+    headers,
+    setStatus: (next) => (status = next),
+    setHeader: (name, value) => headers.set(name, value),
+    removeHeader: (name) => headers.delete(name),
+  };
+  return { context, result: () => ({ status, headers: Object.fromEntries(headers) }) };
+}
+
+function responseBodyContext(
+  base: PluginContext,
+  { status = 200, provider = "test", model = null }: TestResponse,
+  text: string,
+  isLast: boolean,
+): ResponseBodyContext {
+  let chunk: Uint8Array = Buffer.from(text);
+  return {
+    ...base,
+    provider,
+    model,
+    status,
+    isLast,
+    get chunk() {
+      return chunk;
+    },
+    get text() {
+      return Buffer.from(chunk).toString();
+    },
+    replaceChunk: (next) => (chunk = typeof next === "string" ? Buffer.from(next) : next),
+  };
+}
+
+function bodyText(body: unknown): string | null {
+  if (body === undefined) return null;
+  return typeof body === "string" ? body : JSON.stringify(body);
+}
+
+/** Returns undefined for text that is not valid JSON. */
 function parseJson(text: string | null): unknown {
+  if (text === null) return undefined;
   try {
-    return text === null ? undefined : (JSON.parse(text) as unknown);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
-/** Counters that admit everything, blocks and memory of its own: what a plugin keeps stays within its test. */
+function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A host whose counters admit every request. Blocks and kept values exist only within one test. */
 function testHost(): PluginHost {
   const kept = new Map<string, unknown>();
   const blocks = new Set<string>();
-  const open: Decision = { admitted: true, refusedBy: -1, states: [], source: "open" };
+  const admitted: Decision = { admitted: true, refusedBy: -1, states: [], source: "open" };
   return {
     instanceId: "test-gateway/test/0",
     isExplaining: false,
     counters: {
-      admit: () => open,
-      peek: () => open,
+      admit: () => admitted,
+      peek: () => admitted,
       clear: () => undefined,
       state: { state: "none" },
       close: () => Promise.resolve(),

@@ -1,21 +1,35 @@
-// Hooks of a plugin that has something to load: none is called before it is ready.
-import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
+// Delays the hooks of a plugin that must load something first until its `ready` promise settles.
+import type { EndContext, RequestContext, ResponseBodyContext, ResponseContext } from "./contexts.ts";
 import type { PluginHooks } from "./plugin.ts";
 
-/** Calls that come too early wait until the hooks are ready, and fail where that failed. */
+/** Returns hooks that wait for `hooks.ready` before they run, and that reject if it rejects. */
 export function whenReady(hooks: PluginHooks): PluginHooks {
   if (hooks.ready === undefined) return hooks;
   const ready = Promise.resolve(hooks.ready);
   let isReady = false;
-  // Whoever calls is told of a fault; nobody may be calling.
+  // Callers of the hooks see a rejection; without a caller it must not become an unhandled rejection.
   ready.then(
     () => (isReady = true),
     () => undefined,
   );
-  const called = hooks as Record<string, ((context: unknown) => unknown) | undefined>;
-  const stages = PLUGIN_STAGES.filter((stage) => typeof hooks[stage] === "function").map((stage) => [
-    stage,
-    (context: unknown) => (isReady ? called[stage]?.(context) : ready.then(() => called[stage]?.(context))),
-  ]);
-  return { ready, ...(Object.fromEntries(stages) as PluginHooks) };
+  const delayed =
+    <Context>(hook: (context: Context) => void | Promise<void>) =>
+    (context: Context) =>
+      isReady ? hook(context) : ready.then(() => hook(context));
+  const has = (stage: keyof PluginHooks) => typeof hooks[stage] === "function";
+  return {
+    ready,
+    ...(has("pre_request") && {
+      pre_request: delayed((context: RequestContext) => hooks.pre_request?.(context)),
+    }),
+    ...(has("post_request") && {
+      post_request: delayed((context: ResponseContext) => hooks.post_request?.(context)),
+    }),
+    ...(has("pre_response") && {
+      pre_response: delayed((context: ResponseBodyContext) => hooks.pre_response?.(context)),
+    }),
+    ...(has("post_response") && {
+      post_response: delayed((context: EndContext) => hooks.post_response?.(context)),
+    }),
+  };
 }

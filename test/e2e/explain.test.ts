@@ -44,7 +44,7 @@ const speaking = (name: string, declares: string) => `
           context.setHeader("x-calls", String(kept.count));
           host.blocks.add({ type: "spoken", subject: "to" }, "spoken:to");
           const decision = await host.counters.admit([{ key: host.instanceId, limit: 2, windowMs: 90_000, type: "spoken" }], "local");
-          if (!decision.admitted) context.answer({ status: 429, body: { error: "enough", code: "enough" } });
+          if (!decision.admitted) context.respond({ status: 429, body: { error: "enough", code: "enough" } });
         },
         post_request() {},
       };

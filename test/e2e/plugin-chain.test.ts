@@ -89,7 +89,7 @@ async function expectFailed(response: Response, status = 500, code = "plugin_fai
 /** Appends a word to a header for the client, so that the order of running can be read from it. */
 const sign = (word: string) =>
   `const trail = context.forwardedHeaders.get("x-trail") ?? ""; ` +
-  `context.setHeader("x-trail", trail + "${word}"); context.setAnswerHeader("X-Trail", trail + "${word}");`;
+  `context.setHeader("x-trail", trail + "${word}"); context.setResponseHeader("X-Trail", trail + "${word}");`;
 
 describe("order", () => {
   test("by priority ascending, then as listed", async () => {
@@ -168,7 +168,7 @@ describe("pre_request", () => {
 
   test("a later plugin sees what an earlier one changed; the client's own headers stay as they came", async () => {
     const first = `context.setHeader("x-mark", "new"); context.setQuery("z=1"); context.replaceBody('{"n":1}')`;
-    const second = `context.answer({ status: 200, body: {
+    const second = `context.respond({ status: 200, body: {
       forwarded: context.forwardedHeaders.get("X-Mark"), own: context.headers.get("X-Mark"),
       query: context.query, json: context.json, text: context.bodyText } })`;
     const response = await callThrough([scripted("pre_request", first), scripted("pre_request", second)], {
@@ -184,7 +184,7 @@ describe("pre_request", () => {
   });
 
   test("reads all that is known of the request", async () => {
-    const code = `context.answer({ status: 200, body: {
+    const code = `context.respond({ status: 200, body: {
       requestId: context.requestId, gateway: context.gateway, rule: context.rule, apiKey: context.apiKey,
       method: context.method, clientAddress: context.clientAddress, path: context.path, query: context.query,
       isJson: context.isJson, bytes: context.body.length, has: context.headers.has("X-Given"),
@@ -220,10 +220,10 @@ describe("pre_request", () => {
 
   test("answers in place of the provider, and later plugins are not asked", async () => {
     const body = { error: "closed on Sundays", code: "closed" };
-    const code = `context.setAnswerHeader("X-Kept", "yes"); context.answer({ status: 418, headers: { "X-Own": "1" }, body: ${JSON.stringify(body)} })`;
+    const code = `context.setResponseHeader("X-Kept", "yes"); context.respond({ status: 418, headers: { "X-Own": "1" }, body: ${JSON.stringify(body)} })`;
     const response = await callThrough([
       scripted("pre_request", code),
-      scripted("pre_request", `context.setAnswerHeader("X-Late", "yes")`),
+      scripted("pre_request", `context.setResponseHeader("X-Late", "yes")`),
     ]);
     const requestId = response.headers.get("x-request-id") ?? "";
     expect(requestId).not.toBe("");
@@ -239,7 +239,7 @@ describe("pre_request", () => {
   test("an answer is a text, bytes, JSON or nothing", async () => {
     const answer = async (body: string) => {
       const response = await callThrough([
-        scripted("pre_request", `context.answer({ status: 200, ${body} })`),
+        scripted("pre_request", `context.respond({ status: 200, ${body} })`),
       ]);
       expect(response.status).toBe(200);
       expect(response.headers.get("x-request-id")).not.toBeNull();
@@ -253,7 +253,7 @@ describe("pre_request", () => {
   });
 
   test("a header for the answer is on the provider's answer, on its errors, on streams and on our errors", async () => {
-    const plugin = scripted("pre_request", `context.setAnswerHeader("X-Told", "yes")`);
+    const plugin = scripted("pre_request", `context.setResponseHeader("X-Told", "yes")`);
     const route = await seedPlugins(gatehouse, provider, [plugin]);
     const told = async (call: ChatCall, fake: Fields = {}) => {
       provider.behave(fake);
@@ -280,7 +280,7 @@ describe("pre_request", () => {
   });
 
   test("a body that is not JSON is there as text and as bytes", async () => {
-    const code = `context.answer({ status: 200, body: [context.isJson, context.json, context.bodyText, context.body.length] })`;
+    const code = `context.respond({ status: 200, body: [context.isJson, context.json, context.bodyText, context.body.length] })`;
     const plugins = [scriptedWhole("pre_request", code)];
     const response = await callThrough(plugins, { body: "grüße", headers: { "Content-Type": "text/plain" } });
     expect(await response.json()).toEqual([false, null, "grüße", 7]);
@@ -478,12 +478,12 @@ describe("post_response", () => {
     expect((await ended([], { body: STREAMED_CHAT })).used).toEqual(used);
     const counted = { ...STREAMED_CHAT, stream_options: { include_usage: true } };
     expect((await ended([], { body: counted })).used).toEqual(used);
-    expect((await ended([scripted("pre_request", "context.answer({ status: 418 })")])).used).toBeNull();
+    expect((await ended([scripted("pre_request", "context.respond({ status: 418 })")])).used).toBeNull();
   });
 
   test("sees the status that a plugin set, a plugin's own answer, and an error of the gateway", async () => {
     expect(await ended([scripted("post_request", "context.setStatus(203)")])).toMatchObject({ status: 203 });
-    const answered = await ended([scripted("pre_request", "context.answer({ status: 418 })")]);
+    const answered = await ended([scripted("pre_request", "context.respond({ status: 418 })")]);
     expect(answered).toMatchObject({
       status: 418,
       outcome: "complete",
@@ -781,26 +781,26 @@ describe("a plugin that fails", () => {
   });
 
   const NONSENSE: readonly (readonly [stage: Stage, code: string])[] = [
-    ["pre_request", `context.answer({ status: 99 })`],
-    ["pre_request", `context.answer({ status: 600 })`],
-    ["pre_request", `context.answer({ status: 200.5 })`],
-    ["pre_request", `context.answer({ status: "200" })`],
-    ["pre_request", `context.answer({ body: "no status" })`],
-    ["pre_request", `context.answer(null)`],
-    ["pre_request", `context.answer("hello")`],
-    ["pre_request", `context.answer({ status: 200, headers: { "not a name": "x" } })`],
-    ["pre_request", `context.answer({ status: 200, headers: { "": "x" } })`],
-    ["pre_request", `context.answer({ status: 200, headers: { "x-a": "b\\r\\nx-injected: 1" } })`],
-    ["pre_request", `context.answer({ status: 200, headers: { "x-a": 5 } })`],
-    ["pre_request", `context.answer({ status: 200, body: () => 1 })`],
-    ["pre_request", `context.answer({ status: 200, body: 10n })`],
-    ["pre_request", `const loop = {}; loop.loop = loop; context.answer({ status: 200, body: loop })`],
+    ["pre_request", `context.respond({ status: 99 })`],
+    ["pre_request", `context.respond({ status: 600 })`],
+    ["pre_request", `context.respond({ status: 200.5 })`],
+    ["pre_request", `context.respond({ status: "200" })`],
+    ["pre_request", `context.respond({ body: "no status" })`],
+    ["pre_request", `context.respond(null)`],
+    ["pre_request", `context.respond("hello")`],
+    ["pre_request", `context.respond({ status: 200, headers: { "not a name": "x" } })`],
+    ["pre_request", `context.respond({ status: 200, headers: { "": "x" } })`],
+    ["pre_request", `context.respond({ status: 200, headers: { "x-a": "b\\r\\nx-injected: 1" } })`],
+    ["pre_request", `context.respond({ status: 200, headers: { "x-a": 5 } })`],
+    ["pre_request", `context.respond({ status: 200, body: () => 1 })`],
+    ["pre_request", `context.respond({ status: 200, body: 10n })`],
+    ["pre_request", `const loop = {}; loop.loop = loop; context.respond({ status: 200, body: loop })`],
     ["pre_request", `context.setHeader("not a name", "x")`],
     ["pre_request", `context.setHeader("x-a", "b\\r\\nx-injected: 1")`],
     ["pre_request", `context.setHeader("x-a", null)`],
-    ["pre_request", `context.setAnswerHeader("x-a", "b\\nx-injected: 1")`],
-    ["pre_request", `context.setAnswerHeader("x:a", "b")`],
-    ["pre_request", `context.setAnswerHeader("x-a", 5)`],
+    ["pre_request", `context.setResponseHeader("x-a", "b\\nx-injected: 1")`],
+    ["pre_request", `context.setResponseHeader("x:a", "b")`],
+    ["pre_request", `context.setResponseHeader("x-a", 5)`],
     ["pre_request", `context.setPath("no slash")`],
     ["pre_request", `context.setPath("/a b")`],
     ["pre_request", `context.setPath(7)`],
@@ -830,9 +830,9 @@ describe("a plugin that fails", () => {
 
   test.each([
     ["pre_request", `context.replaceBody("x".repeat(50e6))`],
-    ["pre_request", `context.answer({ status: 200, body: "x".repeat(50e6) })`],
-    ["pre_request", `context.answer({ status: 200, body: new Uint8Array(50e6) })`],
-    ["pre_request", `context.answer({ status: 200, body: ["x".repeat(50e6)] })`],
+    ["pre_request", `context.respond({ status: 200, body: "x".repeat(50e6) })`],
+    ["pre_request", `context.respond({ status: 200, body: new Uint8Array(50e6) })`],
+    ["pre_request", `context.respond({ status: 200, body: ["x".repeat(50e6)] })`],
     ["pre_response", `context.replaceChunk("x".repeat(50e6))`],
   ] as const)("makes a body of 50 MB at %s: %s; others go on meanwhile", async (stage, code) => {
     const huge = await seedPlugins(gatehouse, provider, [scripted(stage, code)]);
@@ -846,7 +846,7 @@ describe("a plugin that fails", () => {
     const headers = `headers: { "Content-Length": "2", "Transfer-Encoding": "chunked" }`;
     const answering = scripted(
       "pre_request",
-      `context.answer({ status: 200, ${headers}, body: "more than two" })`,
+      `context.respond({ status: 200, ${headers}, body: "more than two" })`,
     );
     const route = await seedPlugins(gatehouse, provider, [answering]);
     const answer = await rawCall(gatehouse.proxyUrl, { target: route.path, body: "x" });
@@ -869,7 +869,7 @@ describe("a plugin that fails", () => {
 
   test("what it does after it was answered or failed changes no other request", async () => {
     const late = asynchronous(
-      `setTimeout(() => { try { context.setHeader("x-late", "1"); context.replaceBody("{}"); context.answer({ status: 418 }); } catch {} }, 20); throw new Error("too soon")`,
+      `setTimeout(() => { try { context.setHeader("x-late", "1"); context.replaceBody("{}"); context.respond({ status: 418 }); } catch {} }, 20); throw new Error("too soon")`,
     );
     const route = await seedPlugins(gatehouse, provider, [scripted("pre_request", late)]);
     const fine = await seedPlugins(gatehouse, provider, []);

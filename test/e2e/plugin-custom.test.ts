@@ -36,7 +36,7 @@ function saying(name: string, word: string, { settings = "z.object({})", top = "
       description: "Says ${word}.",
       stages: ["pre_request"],
       settings: ${settings},
-      create: () => ({ pre_request: (context) => context.setAnswerHeader("X-Said", "${word}") }),
+      create: () => ({ pre_request: (context) => context.setResponseHeader("X-Said", "${word}") }),
     });`;
 }
 
@@ -202,7 +202,7 @@ describe("while it runs", () => {
     const slow = (word: string) => `
       import { definePlugin, z } from "gatehouse/sdk";
       export default definePlugin({ name: "slow", description: "", stages: ["pre_request"], settings: z.object({}),
-        create: () => ({ async pre_request(context) { await Bun.sleep(1000); context.setAnswerHeader("X-Said", "${word}"); } }) });`;
+        create: () => ({ async pre_request(context) { await Bun.sleep(1000); context.setResponseHeader("X-Said", "${word}"); } }) });`;
     writePlugin(directory, "slow.ts", slow("old"));
     await untilListed("slow");
     const route = await seed("slow");
@@ -325,7 +325,7 @@ describe("while it runs", () => {
       export default definePlugin({ name: "counting", description: "", stages: ["pre_request"], settings: z.object({}),
         create: (_settings, host) => {
           const kept = host.keep("count", () => ({ count: 0 }));
-          return { pre_request: (context) => context.setAnswerHeader("X-Said", "${word} " + ++kept.count) };
+          return { pre_request: (context) => context.setResponseHeader("X-Said", "${word} " + ++kept.count) };
         } });`;
     writePlugin(directory, "counting.ts", counting("one"));
     await untilListed("counting");
@@ -337,6 +337,31 @@ describe("while it runs", () => {
     const seen = await waitFor(async () => ((await saidOn(route)) ?? "").match(/^two (\d+)$/), SWAP_MS);
     expect(Number(seen[1])).toBeGreaterThanOrEqual(3);
   });
+});
+
+test("a plugin written against the earlier SDK names still runs", async () => {
+  writePlugin(
+    directory,
+    "earlier.ts",
+    `import { definePlugin, z, type PluginAnswer } from "gatehouse/sdk";
+     const reply: PluginAnswer = { status: 418, body: "short and stout" };
+     export default definePlugin({ name: "earlier", description: "", stages: ["pre_request"], settings: z.object({}),
+       create: () => ({ pre_request(context) {
+         context.setAnswerHeader("X-Said", "tea");
+         context.remark("made tea");
+         context.answer(reply);
+       } }) });`,
+  );
+  await untilListed("earlier");
+  const route = await seed("earlier");
+  const response = await postChat(gatehouse, route);
+  expect([response.status, await response.text()]).toEqual([418, "short and stout"]);
+  expect(response.headers.get("x-said")).toBe("tea");
+  const record = await waitFor(
+    async () => (await gatehouse.api("GET", `/gateways/${route.gateway}/requests`)).body.requests[0] ?? null,
+    SWAP_MS,
+  );
+  expect(record.plugins).toMatchObject([{ name: "earlier", verdict: "answered", detail: "made tea" }]);
 });
 
 describe("names", () => {

@@ -27,7 +27,7 @@ const PLUGINS = {
           isReady = true;
           host.log("info", "slow is ready");
         });
-        return { ready, pre_request: (context) => context.setAnswerHeader("X-Ready", String(isReady)) };
+        return { ready, pre_request: (context) => context.setResponseHeader("X-Ready", String(isReady)) };
       },
     });`,
   "broken.ts": `

@@ -185,7 +185,7 @@ describe("a record", () => {
   test("has the verdict of every plugin, and the plugin's own words", async () => {
     const plugins = [
       limiter({ per_ip: [3, "1h"] }, {}, { priority: 1 }),
-      scripted("pre_request", "context.remark('just looking')", { priority: 2 }),
+      scripted("pre_request", "context.setDetail('just looking')", { priority: 2 }),
       scripted("pre_request", "context.setHeader('x-a', 'b')", { priority: 3 }),
       scripted("pre_request", "throw new Error('no')", { priority: 4, on_error: "continue" }),
       scripted("pre_response", "context.replaceChunk(context.text)"),

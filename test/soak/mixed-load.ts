@@ -18,7 +18,7 @@ export const PLUGIN_DIRECTORY = pluginsDirectory({
         pre_request(context) {
           if (context.headers.get("x-soak-collect") !== null) {
             Bun.gc(true);
-            context.answer({ status: 200, body: { heap: heapStats().heapSize } });
+            context.respond({ status: 200, body: { heap: heapStats().heapSize } });
             return;
           }
           context.notes.set("at", performance.now());

@@ -19,7 +19,7 @@ export const ACTING_PLUGIN = `
       return {
         pre_request(context) {
           const act = context.headers.get("x-do");
-          if (act === "answer") context.answer({ status: 418, body: { error: mark, code: "acting" } });
+          if (act === "answer") context.respond({ status: 418, body: { error: mark, code: "acting" } });
           if (act === "throw") throw new Error(mark);
           if (act === "header") context.setHeader("x-mark", mark);
           if (act === "path") context.setPath(context.path + "/" + mark);

@@ -53,7 +53,7 @@ class NotingDetector implements Detector {
   report(context: RequestContext): void {
     if (this.#patterns === null) return;
     for (const language of this.#patterns.keys()) context.count("found", language);
-    context.remark(`found ${[...this.#patterns.values()].join(", ")}`);
+    context.setDetail(`found ${[...this.#patterns.values()].join(", ")}`);
   }
 
   #note({ language, pattern }: Finding): void {
@@ -84,7 +84,7 @@ function findFirst(context: RequestContext, detector: Detector, parts: Parts): F
 }
 
 function block(context: RequestContext, { status_code, error_message }: CodeSanitationSettings): void {
-  context.answer({ status: status_code, body: { error: error_message, code: "code_injection_detected" } });
+  context.respond({ status: status_code, body: { error: error_message, code: "code_injection_detected" } });
 }
 
 function sanitize(context: RequestContext, detector: Detector, parts: Parts, char: string): void {

@@ -85,9 +85,9 @@ function tellLimits(context: RequestContext, limits: readonly CompiledLimit[], {
     const { headers, limitText } = limits[index] as CompiledLimit;
     const state = states[index];
     if (state === undefined) continue;
-    context.setAnswerHeader(headers.limit, limitText);
-    context.setAnswerHeader(headers.remaining, String(state.remaining));
-    context.setAnswerHeader(headers.reset, String(state.resetAt));
+    context.setResponseHeader(headers.limit, limitText);
+    context.setResponseHeader(headers.remaining, String(state.remaining));
+    context.setResponseHeader(headers.reset, String(state.resetAt));
   }
 }
 
@@ -98,10 +98,10 @@ function reject(
   { states }: Decision,
 ): void {
   context.count("refused", type);
-  context.remark(`${type} is full`);
+  context.setDetail(`${type} is full`);
   const waitMs = Math.max(...states.map((state) => state.waitMs));
   const retryAfter = actions.retry_after ?? String(Math.max(1, Math.ceil(waitMs / 1000)));
-  context.answer({
+  context.respond({
     status: 429,
     headers: { "Retry-After": retryAfter },
     body: { error: `${type} rate limit exceeded`, code: "rate_limit_exceeded", retry_after: retryAfter },
@@ -115,14 +115,17 @@ function block(context: RequestContext, limit: CompiledLimit, counted: Limit, { 
 
 function refuseForGood(context: RequestContext, type: LimitType): void {
   context.count("blocked", type);
-  context.remark(`${type} is blocked for good`);
-  context.answer({ status: 403, body: { error: `${type} rate limit exceeded`, code: "rate_limit_blocked" } });
+  context.setDetail(`${type} is blocked for good`);
+  context.respond({
+    status: 403,
+    body: { error: `${type} rate limit exceeded`, code: "rate_limit_blocked" },
+  });
 }
 
 function refuseWithoutCounters(context: RequestContext): void {
   context.count("refused", "counters_away");
-  context.remark("the shared counters are away");
-  context.answer({
+  context.setDetail("the shared counters are away");
+  context.respond({
     status: 503,
     headers: { "Retry-After": "1" },
     body: { error: "The rate limits cannot be checked right now.", code: "counters_unavailable" },
