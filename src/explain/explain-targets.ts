@@ -13,14 +13,14 @@ import type { Exchange } from "../proxy/exchange.ts";
 import { CREDENTIAL_HEADERS } from "../proxy/header-filter.ts";
 
 /** An explanation sends no request, so it needs no connections. */
-type ExplainTargetsParts = Omit<AttemptParts, "upstreamPool">;
+export type ExplainTargetsParts = Omit<AttemptParts, "upstreamPool">;
 type UpstreamRequest = Explanation["upstream_request"];
 
 export interface ExplainedAttempt {
   readonly targets: ExplainedTarget[];
   readonly request: UpstreamRequest;
   /** Why nothing would be sent. */
-  readonly fault: GatehouseError | null;
+  readonly error: GatehouseError | null;
 }
 
 const STATES = { healthy: "healthy", ejected: "out", probing: "trial", resting: "resting" } as const;
@@ -39,7 +39,7 @@ export function explainTargets(
     if (!(error instanceof GatehouseError)) throw error;
     const reason = `it does not serve the model ${exchange.model ?? ""}, and model_routing is require`;
     const targets = upstream.targets.map((target) => tell(exchange, rule, target, now, reason));
-    return { targets, request: null, fault: error };
+    return { targets, request: null, error };
   }
   const { first, then } = candidates;
   // Over copies of all state: picking there is picking as it is, and moves nothing.
@@ -71,11 +71,11 @@ export function explainTargets(
     return { ...tell(exchange, rule, target, now, reason), eligible: true, next: isNext };
   });
   if (encoded === null) {
-    return { targets, request: null, fault: noHealthyTarget(upstream.plan.retryAfterMs(first, then, now)) };
+    return { targets, request: null, error: noHealthyTarget(upstream.plan.retryAfterMs(first, then, now)) };
   }
-  if (encoded instanceof GatehouseError) return { targets, request: null, fault: encoded };
+  if (encoded instanceof GatehouseError) return { targets, request: null, error: encoded };
   const target = upstream.targets[index] as CompiledTarget;
-  return { targets, request: shown(exchange, rule, target, encoded), fault: null };
+  return { targets, request: shown(exchange, rule, target, encoded), error: null };
 }
 
 /** As an attempt does it: the target is claimed, if only in the rehearsal, and let go where it cannot be encoded for. */

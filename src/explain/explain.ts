@@ -1,122 +1,149 @@
-// Explains a request without doing anything: it walks the steps of handle.ts as far as the provider's door, counts
-// nothing, calls nobody, and tells what each step said.
+// Explains a request without serving it: runs the steps of the data plane without side effects, rehearses the upstream
+// attempt, and reports the result of each.
 import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { Explain, Explanation } from "../model/explanation.ts";
+import { requiresKey } from "../proxy/authenticate.ts";
+import { createClientAddress } from "../proxy/client-address.ts";
+import { createClientCredentials } from "../proxy/client-credential.ts";
+import type { Exchange } from "../proxy/exchange.ts";
+import { toGatehouseError } from "../proxy/fail.ts";
+import type { DataPlaneParts } from "../proxy/handle.ts";
+import type { PluginParts } from "../proxy/run-plugins.ts";
+import { respondToReservedPath } from "../proxy/server.ts";
+import { STEPS, type StepParts } from "../proxy/steps.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { Health } from "../telemetry/health.ts";
 import { NO_LOG } from "../telemetry/log/log.ts";
 import { Metrics } from "../telemetry/metrics/metrics.ts";
 import { Observation } from "../telemetry/observation.ts";
-import { requiresKey, authenticate } from "../proxy/authenticate.ts";
-import { createClientAddress } from "../proxy/client-address.ts";
-import { createClientCredentials } from "../proxy/client-credential.ts";
-import type { Exchange } from "../proxy/exchange.ts";
 import { explainPlugins, type ExplainedChain } from "./explain-plugins.ts";
 import { exchangeFor } from "./explain-request.ts";
 import { explainRules } from "./explain-rules.ts";
-import { explainTargets, type ExplainedAttempt } from "./explain-targets.ts";
-import { toGatehouseError } from "../proxy/fail.ts";
-import type { DataPlaneParts } from "../proxy/handle.ts";
-import { isModelListRequest, listModels } from "../proxy/list-models.ts";
-import { matchRule } from "../proxy/match-rule.ts";
-import { beginRequestBody, bodyNeedsOf, takeRequestBody } from "../proxy/read-body.ts";
-import { rejectInvalidHost, resolveGateway } from "../proxy/resolve-gateway.ts";
-import { respondToReservedPath } from "../proxy/server.ts";
+import { explainTargets, type ExplainedAttempt, type ExplainTargetsParts } from "./explain-targets.ts";
 
 export type ExplainParts = Omit<
   DataPlaneParts,
   "recordKeyUse" | "usageTotals" | "inFlight" | "observation" | "upstreamPool" | "isDraining"
 > & { readonly health: Health };
 
+type CallParts = PluginParts & ExplainTargetsParts;
+
 export function createExplain(parts: ExplainParts): Explain {
-  // What fails in an explanation is told in the explanation, and what it counts is forgotten.
-  const log = NO_LOG;
-  const stepParts = {
-    log,
-    observation: new Observation(new Metrics(), log, { requestLogSize: 0, tracer: null }),
+  const callParts: CallParts = {
+    // The explanation reports every failure. The log and the metrics of real requests must not change.
+    log: NO_LOG,
+    observation: new Observation(new Metrics(), NO_LOG, { requestLogSize: 0, tracer: null }),
     maxBodyBytes: parts.maxBodyBytes,
     clientCredentials: createClientCredentials(parts.secret),
     clientAddress: createClientAddress(parts.trustedProxies),
   };
-
-  return async (gatewayId, asked) => {
+  return async (gatewayId, request) => {
     const { snapshot } = parts.current;
-    const meant = snapshot.gateways.get(gatewayId);
-    if (meant === undefined) return null;
-    const exchange = exchangeFor(asked, snapshot);
-    exchange.gateway = meant;
-    const walked: Walked = { chain: null, attempt: null, end: null };
-    try {
-      walked.end = await walk(exchange, meant, walked);
-    } catch (error) {
-      walked.end = toGatehouseError(error, exchange.requestId, parts.log);
-    }
-    return tell(exchange, walked);
+    const gateway = snapshot.gateways.get(gatewayId);
+    if (gateway === undefined) return null;
+    return new RequestExplainer(gateway, exchangeFor(request, snapshot), parts, callParts).explain();
   };
+}
 
-  /** The order is that of handle.ts. Resolves to what the gateway itself would answer, or null. */
-  async function walk(exchange: Exchange, meant: CompiledGateway, walked: Walked): Promise<Response | null> {
-    const { request } = exchange;
-    const reserved = respondToReservedPath(request, exchange.path, parts.health);
+/** Explains one request. */
+class RequestExplainer {
+  /** The gateway in question; the request may belong to another one. */
+  readonly #gateway: CompiledGateway;
+  readonly #exchange: Exchange;
+  readonly #parts: ExplainParts;
+  readonly #callParts: CallParts;
+  /** Null until the pre_request plugins have run. */
+  #chain: ExplainedChain | null = null;
+  /** Null until the upstream attempt has been rehearsed. */
+  #attempt: ExplainedAttempt | null = null;
+
+  constructor(gateway: CompiledGateway, exchange: Exchange, parts: ExplainParts, callParts: CallParts) {
+    this.#gateway = gateway;
+    this.#exchange = exchange;
+    this.#parts = parts;
+    this.#callParts = callParts;
+  }
+
+  async explain(): Promise<Explanation> {
+    let end: Response | GatehouseError | null;
+    try {
+      end = await this.#run();
+    } catch (error) {
+      end = toGatehouseError(error, this.#exchange.requestId, this.#parts.log);
+    }
+    return this.#report(end);
+  }
+
+  /** Resolves to the response that the gateway itself would return, or to null if it would forward the request. */
+  async #run(): Promise<Response | null> {
+    const exchange = this.#exchange;
+    const reserved = respondToReservedPath(exchange.request, exchange.path, this.#parts.health);
     if (reserved !== null) return reserved;
-    rejectInvalidHost(request.headers.get("host"));
-    const resolved = resolveGateway(exchange, parts.baseDomain);
-    // Nobody sends a request without a Host; whoever leaves it out here means this gateway.
-    const named = resolved ?? (request.headers.has("host") ? null : meant);
-    if (named !== null) exchange.gateway = named;
-    if (isModelListRequest(exchange, named)) return listModels(exchange, named, parts.requireApiKey);
-    const { gateway, rule } = matchRule(exchange, named);
-    exchange.gateway = gateway;
-    exchange.rule = rule;
-    authenticate(exchange.apiKey, rule, parts.requireApiKey);
-    const body = await beginRequestBody(exchange, parts.maxBodyBytes)?.received();
-    if (body !== undefined) takeRequestBody(exchange, body, bodyNeedsOf(gateway, rule));
-    walked.chain = await explainPlugins(exchange, gateway.chain, stepParts, true);
-    if (walked.chain.end instanceof GatehouseError) throw walked.chain.end;
-    if (walked.chain.end !== null) return walked.chain.end;
-    walked.attempt = explainTargets(exchange, rule, stepParts);
-    if (walked.attempt.fault !== null) throw walked.attempt.fault;
+    const stepParts = this.#stepParts();
+    for (const step of STEPS) {
+      const response = await step(exchange, stepParts);
+      if (response !== null) return response;
+    }
+    if (exchange.rule === null) throw new Error("the steps ended without a rule");
+    this.#attempt = explainTargets(exchange, exchange.rule, this.#callParts);
+    if (this.#attempt.error !== null) throw this.#attempt.error;
     return null;
   }
 
-  async function tell(exchange: Exchange, { chain, attempt, end }: Walked): Promise<Explanation> {
-    const { rule, gateway } = exchange;
-    const error = end instanceof GatehouseError ? end : null;
-    const notRun = await explainPlugins(exchange, gateway?.chain ?? null, stepParts, false);
+  #stepParts(): StepParts {
+    const { baseDomain, requireApiKey, maxBodyBytes } = this.#parts;
     return {
-      gateway: gateway === null ? null : { id: gateway.id, name: gateway.gateway.name },
+      baseDomain,
+      requireApiKey,
+      maxBodyBytes,
+      // Every real request has a Host header. An explanation without one is about the gateway in question.
+      gatewayWithoutHost: this.#gateway,
+      onRuleMatched: doNothing,
+      onAuthenticated: doNothing,
+      runPreRequest: async (exchange, chain) => {
+        const explained = await explainPlugins(exchange, chain, this.#callParts, true);
+        this.#chain = explained;
+        if (explained.end instanceof GatehouseError) throw explained.end;
+        return explained.end;
+      },
+    };
+  }
+
+  async #report(end: Response | GatehouseError | null): Promise<Explanation> {
+    const exchange = this.#exchange;
+    const { rule } = exchange;
+    const gateway = exchange.gateway ?? this.#gateway;
+    const error = end instanceof GatehouseError ? end : null;
+    const chain = this.#chain ?? (await explainPlugins(exchange, gateway.chain, this.#callParts, false));
+    return {
+      gateway: { id: gateway.id, name: gateway.gateway.name },
       rule: rule === null ? null : { id: rule.id, name: rule.rule.name, path: rule.rule.path },
-      rules: gateway === null ? [] : explainRules(exchange, gateway, rule, error),
-      authentication: explainAuthentication(exchange, parts.requireApiKey, error),
-      plugins: (chain ?? notRun).plugins,
-      limits: chain?.limits ?? [],
-      targets: attempt?.targets ?? [],
-      upstream_request: attempt?.request ?? null,
-      answer: end === null ? null : await answerOf(end),
+      rules: explainRules(exchange, gateway, rule, error),
+      authentication: explainAuthentication(exchange, gateway, this.#parts.requireApiKey, error),
+      plugins: chain.plugins,
+      limits: chain.limits,
+      targets: this.#attempt?.targets ?? [],
+      upstream_request: this.#attempt?.request ?? null,
+      answer: end === null ? null : await describeEnd(end),
     };
   }
 }
 
-/** How far the request came. */
-interface Walked {
-  chain: ExplainedChain | null;
-  attempt: ExplainedAttempt | null;
-  /** What the gateway itself would answer. */
-  end: Response | GatehouseError | null;
+function doNothing(): void {
+  // An explanation has no telemetry and no timeouts.
 }
 
 const DENIALS: readonly string[] = ["invalid_api_key", "api_key_required", "rule_not_allowed"];
 
 function explainAuthentication(
-  { apiKey, rule, gateway }: Exchange,
+  { apiKey, rule }: Exchange,
+  gateway: CompiledGateway,
   alwaysRequired: boolean,
   error: GatehouseError | null,
 ): Explanation["authentication"] {
   const required =
-    rule === null
-      ? alwaysRequired || gateway?.gateway.require_api_key === true
-      : requiresKey(rule, alwaysRequired);
+    rule === null ? alwaysRequired || gateway.gateway.require_api_key : requiresKey(rule, alwaysRequired);
   const api_key = apiKey === null ? null : { id: apiKey.id, name: apiKey.name };
   if (error !== null && DENIALS.includes(error.code))
     return { required, api_key, verdict: "denied", reason: error.message };
@@ -129,7 +156,7 @@ function explainAuthentication(
   return { required, api_key, verdict: "allowed", reason };
 }
 
-async function answerOf(end: Response | GatehouseError): Promise<NonNullable<Explanation["answer"]>> {
+async function describeEnd(end: Response | GatehouseError): Promise<NonNullable<Explanation["answer"]>> {
   if (end instanceof GatehouseError) return { status: end.status, code: end.code, error: end.message };
   const body: unknown = await end.json().catch(() => null);
   const { code, error } = isJsonObject(body) ? body : {};

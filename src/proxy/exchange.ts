@@ -1,8 +1,9 @@
-// The Exchange: all that is known of one request while it walks. One object, every field set in its constructor, so
-// that all exchanges have one shape; each step fills in what it learned.
+// The Exchange: the state of one request and its response. Every field is set in the constructor, so that all exchanges
+// have the same object shape; each step fills in its results.
 import type { Server } from "bun";
 import type { JsonObject } from "../base/json.ts";
 import { KEEP_ALIVE_SECONDS } from "../http/keep-alive.ts";
+import type { IncomingBody } from "../http/read-body.ts";
 import type { RequestTarget } from "../http/request-target.ts";
 import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -17,10 +18,10 @@ import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { TargetResponse } from "./target-response.ts";
 import type { Usage } from "../usage/usage.ts";
 
-/** How the answer ended, as the access line tells it. */
+/** How the response ended, as the access log reports it. */
 export type Outcome = "complete" | "incomplete" | "client_left" | "failed";
 
-/** What of the listener a request still needs once it walks: where it came from, and the clock of its connection. */
+/** The part of Bun's server that a request needs: the client's address and the idle timeout of its connection. */
 export type Listener = Pick<Server<undefined>, "requestIP" | "timeout">;
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -28,63 +29,67 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 export class Exchange {
   readonly request: Request;
   readonly server: Listener;
-  /** Taken once: a request sees one configuration from beginning to end. */
+  /** Taken once: a request uses one configuration from its start to its end. */
   readonly snapshot: Snapshot;
   readonly requestId: string;
   readonly startedAt: number;
   readonly method: string;
   readonly path: string;
-  /** With its question mark, or empty. */
+  /** Includes the question mark; empty if there is no query. */
   readonly query: string;
 
-  /** Null: nobody has asked yet. */
+  /** Null until it is first needed; see client-address.ts. */
   clientAddress: string | null = null;
   apiKey: CompiledApiKey | null = null;
   gateway: CompiledGateway | null = null;
   rule: CompiledRule | null = null;
 
+  /** The body while it is being read; null before and afterwards. */
+  incomingBody: IncomingBody | null = null;
   body: Uint8Array | null = null;
   isJson = false;
-  /** The body as text, where it is JSON; see `text()` for any other. */
+  /** The body as text if it is JSON; `text()` decodes any other body. */
   bodyText: string | null = null;
-  /** Where it is a JSON object. */
+  /** The parsed body if it is a JSON object. */
   json: JsonObject | null = null;
-  /** What the client asked for. */
+  /** The model that the client requested. */
   model: string | null = null;
   wantsStream = false;
 
-  /** What goes to the provider; the client's own unless a plugin changed it. Null headers: nobody has looked yet. */
+  /** What is sent to the provider: the client's values unless a plugin changed them. Null headers: not computed yet. */
   sentPath: string;
   sentQuery: string;
   sentHeaders: Record<string, string> | null = null;
-  /** Names and values in turn: a few, for which a Map costs more than looking through them. */
-  #answerHeaders: string[] | null = null;
+  /** Names and values in alternation. There are only a few, and a linear search costs less than a Map. */
+  #responseHeaders: string[] | null = null;
   #notes: Map<string, Map<string, unknown>> | null = null;
 
   attempts = 0;
-  /** The one that goes to the client. */
+  /** The upstream response that is relayed to the client. */
   response: TargetResponse | null = null;
-  /** Tokens that the provider told of, once its answer has ended. */
+  /** Tokens that the provider reported; set when its response has ended. */
   usage: Usage | null = null;
-  /** US dollars, where the price is known. */
+  /** In US dollars; null if the price is unknown. */
   cost: number | null = null;
 
-  /** For those who observe: what telemetry keeps of the rule, what was tried, how long the body took, who ran. */
+  /** For telemetry: the rule's series, the upstream attempts, the time until the body was read, the plugin runs. */
   observed: ObservedRule | null = null;
   readonly attemptFacts: AttemptFacts[] = [];
   bodyMs = 0;
   pluginRuns: PluginRun[] | null = null;
-  /** Of the error that the gateway or a plugin answered. */
+  /** Code of the error response that the gateway or a plugin returned. */
   errorCode: string | null = null;
-  /** Null: the gateway does not ask for bodies. */
+  /** Null unless the gateway records bodies (`log_bodies`). */
   bodies: BodyCapture | null = null;
-  /** Null: it is not traced. */
+  /** Null if the request is not traced. */
   trace: RequestTrace | null = null;
 
-  /** The attempt under way, or the last one. */
+  /** The upstream attempt in progress, or the last one. */
   #attempt: UpstreamResponse | null = null;
   #totalTimer: Timer | null = null;
-  /** The client has left or the total time is up: nothing more is tried. */
+  /** Rejects when the total timeout expires, and never resolves; null without a total timeout. */
+  totalTimeout: Promise<never> | null = null;
+  /** The client has disconnected or the total timeout has expired: no further attempt is made. */
   isOver = false;
   isClientDisconnected = false;
   finished = false;
@@ -108,7 +113,7 @@ export class Exchange {
     this.sentQuery = target.query;
   }
 
-  /** The body as text, where it is valid UTF-8. */
+  /** Returns the body as text; null if it is not valid UTF-8. */
   text(): string | null {
     if (this.bodyText === null && this.body !== null) {
       try {
@@ -120,32 +125,32 @@ export class Exchange {
     return this.bodyText;
   }
 
-  /** No attempt will need it again: an answer may take minutes to pass, and prompts are large. */
+  /** Call when no further attempt needs the body: a response may stream for minutes, and prompts are large. */
   releaseBody(): void {
     this.body = this.bodyText = this.json = null;
   }
 
-  /** A header for the client's answer, whoever gives it. */
+  /** Sets a header of the response to the client, whether a provider, a plugin, or the gateway produces it. */
   setResponseHeader(name: string, value: string): void {
-    const given = (this.#answerHeaders ??= []);
+    const fields = (this.#responseHeaders ??= []);
     let at = 0;
-    while (at < given.length && given[at] !== name) at += 2;
-    given[at] = name;
-    given[at + 1] = value;
+    while (at < fields.length && fields[at] !== name) at += 2;
+    fields[at] = name;
+    fields[at + 1] = value;
   }
 
   addResponseHeaders(headers: Headers): void {
-    const given = this.#answerHeaders;
-    if (given === null) return;
-    for (let at = 0; at < given.length; at += 2) headers.set(given[at] as string, given[at + 1] as string);
+    const fields = this.#responseHeaders;
+    if (fields === null) return;
+    for (let at = 0; at < fields.length; at += 2) headers.set(fields[at] ?? "", fields[at + 1] ?? "");
   }
 
-  /** What a plugin noted on this request, kept from stage to stage. */
-  notesOf(instanceId: string): Map<string, unknown> {
+  /** Returns the notes of a plugin on this request, which it keeps from one stage to the next. */
+  notesOf(notesKey: string): Map<string, unknown> {
     const all = (this.#notes ??= new Map<string, Map<string, unknown>>());
-    let own = all.get(instanceId);
-    if (own === undefined) all.set(instanceId, (own = new Map<string, unknown>()));
-    return own;
+    let notes = all.get(notesKey);
+    if (notes === undefined) all.set(notesKey, (notes = new Map<string, unknown>()));
+    return notes;
   }
 
   beginAttempt(attempt: UpstreamResponse): void {
@@ -153,26 +158,26 @@ export class Exchange {
     this.replaceAttempt(attempt);
   }
 
-  /** The same attempt once more, for a reason that is none of the provider's health. */
+  /** Sends the same attempt again, for a reason that says nothing about the health of the target. */
   replaceAttempt(attempt: UpstreamResponse): void {
     this.#attempt = attempt;
     if (this.isOver) attempt.cancel();
   }
 
-  /** The time for all of it. Resolves never, and rejects when it is up. */
-  limitTotal(milliseconds: number): Promise<never> {
+  startTotalTimeout(milliseconds: number): void {
     const { promise, reject } = Promise.withResolvers<never>();
+    // Only the reading of the body awaits this promise; without a handler its rejection would be reported as unhandled.
     promise.catch(() => undefined);
+    this.totalTimeout = promise;
     this.#totalTimer = setTimeout(() => {
       const error = new UpstreamError("total_timeout");
       this.isOver = true;
       this.#attempt?.abort(error);
       reject(error);
     }, milliseconds);
-    return promise;
   }
 
-  /** The request's signal tells that the client has left. */
+  /** Called by the request's abort signal when the client disconnects. */
   handleEvent(): void {
     this.isOver = true;
     this.isClientDisconnected = true;

@@ -1,32 +1,30 @@
-// The data plane's table of contents: every step that a request walks, in order, and the one try/catch around them.
+// Handles one request of the data plane: runs STEPS, makes the upstream attempt, relays its response. Owns the only
+// try/catch around them.
 import type { Server } from "bun";
 import type { BlockList } from "node:net";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
+import { isPromise } from "../base/value-or-promise.ts";
 import type { RequestTarget } from "../http/request-target.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
-import type { UsageTotals } from "../usage/usage-totals.ts";
+import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Log } from "../telemetry/log/log.ts";
+import type { Observation } from "../telemetry/observation.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";
-import type { Observation } from "../telemetry/observation.ts";
-import { attempt } from "./attempt.ts";
-import { authenticate } from "./authenticate.ts";
+import type { UsageTotals } from "../usage/usage-totals.ts";
+import { attempt, type AttemptParts } from "./attempt.ts";
+import { beginCapture, captureHead, captureResponse } from "./capture-bodies.ts";
 import { createClientAddress } from "./client-address.ts";
-import { beginCapture, captureResponse, captureHead } from "./capture-bodies.ts";
 import { createClientCredentials } from "./client-credential.ts";
+import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { Exchange } from "./exchange.ts";
 import { CLIENT_LEFT_STATUS, fail } from "./fail.ts";
-import { finish } from "./finish.ts";
-import type { ConcurrencyLimit } from "./concurrency-limit.ts";
-import { isModelListRequest, listModels } from "./list-models.ts";
-import { matchRule } from "./match-rule.ts";
-import { nextTurn } from "./next-turn.ts";
+import { finish, type FinishParts } from "./finish.ts";
 import { observeRule } from "./observe-rule.ts";
-import { beginRequestBody, bodyNeedsOf, takeRequestBody } from "./read-body.ts";
 import { relay } from "./relay.ts";
 import { runPreRequest } from "./run-plugins.ts";
-import { rejectInvalidHost, resolveGateway } from "./resolve-gateway.ts";
+import { STEPS, type StepParts } from "./steps.ts";
 
 export interface DataPlaneParts {
   readonly current: CurrentConfiguration;
@@ -44,7 +42,15 @@ export interface DataPlaneParts {
   readonly upstreamPool: UpstreamPool;
 }
 
-/** Made once: a refusal must cost next to nothing when they come by the thousand. */
+type ServingParts = StepParts & AttemptParts & FinishParts;
+
+export type DataPlane = (
+  request: Request,
+  server: Server<undefined>,
+  target: RequestTarget,
+) => Promise<Response>;
+
+/** Created once: a rejection must cost almost nothing when thousands of requests are rejected. */
 const OVERLOADED = new GatehouseError(
   "overloaded",
   "This process has more requests in flight than it takes.",
@@ -53,113 +59,101 @@ const OVERLOADED = new GatehouseError(
   },
 );
 
-export type DataPlane = (
-  request: Request,
-  server: Server<undefined>,
-  target: RequestTarget,
-) => Promise<Response>;
-
 export function createDataPlane(parts: DataPlaneParts): DataPlane {
-  const { current, log, inFlight, observation } = parts;
-  const stepParts = {
-    log,
-    observation,
-    recordKeyUse: parts.recordKeyUse,
-    inFlight,
-    usageTotals: parts.usageTotals,
-    upstreamPool: parts.upstreamPool,
-    maxBodyBytes: parts.maxBodyBytes,
-    clientCredentials: createClientCredentials(parts.secret),
-    clientAddress: createClientAddress(parts.trustedProxies),
-  };
-
+  const { current, inFlight, observation } = parts;
+  const servingParts = createServingParts(parts);
   return (request, server, target) => {
-    // From here on the deadlines are ours: a model may think for longer than the runtime waits.
+    // Turns off Bun's idle timeout: a model may be silent for longer. From here on the gateway's own timeouts apply.
     server.timeout(request, 0);
     const requestId = requestIdFrom(request.headers.get("x-request-id"));
     if (!inFlight.enter()) return Promise.resolve(errorResponse(OVERLOADED, requestId));
     const exchange = new Exchange(request, server, current.snapshot, requestId, target);
     observation.started();
     if (observation.tracer !== null) exchange.trace = observation.tracer.begin(request.headers);
-    return parts.isDraining() ? answerAndClose(exchange) : walk(exchange);
+    return parts.isDraining() ? handleAndClose(exchange, servingParts) : handle(exchange, servingParts);
   };
+}
 
-  /** Who keeps the connection would meet a closed one with its next request. */
-  async function answerAndClose(exchange: Exchange): Promise<Response> {
-    const response = await walk(exchange);
-    response.headers.set("Connection", "close");
-    return response;
-  }
-
-  /** The steps in their order. One function on purpose: every further one that waits costs a request as much as a step. */
-  async function walk(exchange: Exchange): Promise<Response> {
-    try {
-      const { request, snapshot } = exchange;
-      rejectInvalidHost(request.headers.get("host"));
-      if (snapshot.revision < 0)
-        throw new GatehouseError("not_ready", "The configuration is not loaded yet.");
-      const named = resolveGateway(exchange, parts.baseDomain);
-      // A request that comes to no rule is still one of this gateway's.
-      exchange.gateway = named;
-      if (isModelListRequest(exchange, named)) {
-        const response = listModels(exchange, named, parts.requireApiKey);
-        finish(exchange, "complete", response.status, stepParts);
-        return response;
-      }
-      const { gateway, rule } = matchRule(exchange, named);
-      exchange.gateway = gateway;
-      exchange.rule = rule;
-      const observed = observeRule(observation, gateway, rule);
-      exchange.observed = observed;
+function createServingParts(parts: DataPlaneParts): ServingParts {
+  const { observation } = parts;
+  const servingParts: ServingParts = {
+    log: parts.log,
+    observation,
+    recordKeyUse: parts.recordKeyUse,
+    inFlight: parts.inFlight,
+    usageTotals: parts.usageTotals,
+    upstreamPool: parts.upstreamPool,
+    baseDomain: parts.baseDomain,
+    requireApiKey: parts.requireApiKey,
+    maxBodyBytes: parts.maxBodyBytes,
+    clientCredentials: createClientCredentials(parts.secret),
+    clientAddress: createClientAddress(parts.trustedProxies),
+    gatewayWithoutHost: null,
+    onRuleMatched: (exchange, gateway, rule) => {
+      exchange.observed = observeRule(observation, gateway, rule);
       if (gateway.gateway.log_bodies && observation.requests.isOn) beginCapture(exchange);
-      authenticate(exchange.apiKey, rule, parts.requireApiKey);
-      request.signal.addEventListener("abort", exchange);
-      const { chain } = gateway;
-      const { total } = rule.upstream.timeouts;
-      const totalIsUp = total === null ? null : exchange.limitTotal(total);
-      const arriving = beginRequestBody(exchange, parts.maxBodyBytes);
-      // Nothing is done for a request whose client is told 400 for what stands behind it.
-      await nextTurn();
-      // Most bodies have come along with their head.
-      if (arriving !== null && arriving.bytes === null) {
-        const body = arriving.received();
-        await (totalIsUp === null ? body : Promise.race([body, totalIsUp]));
-        await nextTurn();
-      }
-      if (exchange.isClientDisconnected) throw new UpstreamError("client_left");
-      const body = arriving?.bytes ?? null;
-      if (body !== null) takeRequestBody(exchange, body, bodyNeedsOf(gateway, rule));
-      exchange.bodyMs = performance.now() - exchange.startedAt;
-      exchange.bodies?.takeRequest(exchange.body);
-      if (chain !== null && chain.pre_request !== null) {
-        const ran = runPreRequest(exchange, chain, stepParts);
-        const answered = ran instanceof Promise ? await ran : ran;
-        if (answered !== null) {
-          if (exchange.bodies !== null) await captureResponse(exchange.bodies, exchange, answered);
-          finish(exchange, "complete", answered.status, stepParts);
-          return answered;
-        }
-        // A plugin may have taken its time; nobody is asked for a client that has left, or whose time is up.
-        if (exchange.isOver)
-          throw new UpstreamError(exchange.isClientDisconnected ? "client_left" : "total_timeout");
-      }
-      const answer = await attempt(exchange, rule, observed, stepParts);
-      if (exchange.bodies !== null) captureHead(exchange.bodies, answer);
-      const relayed = relay(exchange, answer, stepParts);
-      return relayed instanceof Promise ? await relayed : relayed;
-    } catch (error) {
-      return answerFault(exchange, error);
-    }
-  }
+    },
+    onAuthenticated: watchClientAndTotalTime,
+    runPreRequest: (exchange, chain) => runPreRequest(exchange, chain, servingParts),
+  };
+  return servingParts;
+}
 
-  /** Whatever went wrong on the way ends here. */
-  async function answerFault(exchange: Exchange, error: unknown): Promise<Response> {
-    const hasLeft = exchange.request.signal.aborted;
-    const response = hasLeft
-      ? new Response(null, { status: CLIENT_LEFT_STATUS })
-      : fail(error, exchange, log);
-    if (exchange.bodies !== null) await captureResponse(exchange.bodies, exchange, response);
-    finish(exchange, hasLeft ? "client_left" : "failed", response.status, stepParts);
-    return response;
+function watchClientAndTotalTime(exchange: Exchange, { upstream }: CompiledRule): void {
+  exchange.request.signal.addEventListener("abort", exchange);
+  const { total } = upstream.timeouts;
+  if (total !== null) exchange.startTotalTimeout(total);
+}
+
+/** While draining, `Connection: close` makes the client open its next connection to another process. */
+async function handleAndClose(exchange: Exchange, parts: ServingParts): Promise<Response> {
+  const response = await handle(exchange, parts);
+  response.headers.set("Connection", "close");
+  return response;
+}
+
+/**
+ * Every async function and every await costs each request measurable CPU time. Therefore one function runs the steps and
+ * what follows them, and it awaits only what is a promise: for most requests one turn of the event loop and the attempt.
+ */
+async function handle(exchange: Exchange, parts: ServingParts): Promise<Response> {
+  try {
+    for (const step of STEPS) {
+      const result = step(exchange, parts);
+      const response = isPromise(result) ? await result : result;
+      if (response !== null) return await respondWithoutUpstream(exchange, response, parts);
+    }
+    const { rule, observed } = exchange;
+    if (rule === null || observed === null) throw new Error("the steps ended without a rule");
+    // The client may have disconnected, or the total timeout expired, while plugins ran.
+    if (exchange.isOver)
+      throw new UpstreamError(exchange.isClientDisconnected ? "client_left" : "total_timeout");
+    const upstreamResponse = await attempt(exchange, rule, observed, parts);
+    if (exchange.bodies !== null) captureHead(exchange.bodies, upstreamResponse);
+    const relayed = relay(exchange, upstreamResponse, parts);
+    return isPromise(relayed) ? await relayed : relayed;
+  } catch (error) {
+    return respondWithError(exchange, error, parts);
   }
+}
+
+/** Ends a request whose response a step produced. */
+async function respondWithoutUpstream(
+  exchange: Exchange,
+  response: Response,
+  parts: ServingParts,
+): Promise<Response> {
+  if (exchange.bodies !== null) await captureResponse(exchange.bodies, exchange, response);
+  finish(exchange, "complete", response.status, parts);
+  return response;
+}
+
+async function respondWithError(exchange: Exchange, error: unknown, parts: ServingParts): Promise<Response> {
+  const isDisconnected = exchange.request.signal.aborted;
+  const response = isDisconnected
+    ? new Response(null, { status: CLIENT_LEFT_STATUS })
+    : fail(error, exchange, parts.log);
+  if (exchange.bodies !== null) await captureResponse(exchange.bodies, exchange, response);
+  finish(exchange, isDisconnected ? "client_left" : "failed", response.status, parts);
+  return response;
 }

@@ -1,17 +1,18 @@
-// Waits until the runtime has read what it is reading.
+// Waits for the next turn of the event loop, so that Bun can reject invalid bytes that follow a request.
 
-let next: Promise<void> | null = null;
+let next: Promise<null> | null = null;
 
 /**
- * The runtime hands over a request before it has parsed what stands behind it in the same segment; when that is
- * garbage or a pipelined request it closes the connection, and the client never sees an answer. One turn later it is
- * known. All requests of a turn share one wait, which makes it all but free under load.
+ * Bun hands over a request before it has parsed the bytes that follow it in the same TCP segment. If those are invalid or
+ * a pipelined request, Bun closes the connection and the client never receives a response; one turn later this is known.
+ * All requests of a turn share one promise, so the wait costs almost nothing under load. Resolves to null, the result of
+ * a step that does not end the request.
  */
-export function nextTurn(): Promise<void> {
+export function nextTurn(): Promise<null> {
   next ??= new Promise((resolve) => {
     setImmediate(() => {
       next = null;
-      resolve();
+      resolve(null);
     });
   });
   return next;

@@ -1,48 +1,43 @@
-// The request's body: read whole and bounded, parsed where it says it is JSON, and otherwise left alone.
+// The request body: read completely within MAX_BODY_BYTES, and parsed if its content type is JSON.
 import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
 import { startReadingBody, type IncomingBody } from "../http/read-body.ts";
-import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Exchange } from "./exchange.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-export interface BodyNeeds {
-  /** The model routing or a translation looks into JSON. */
-  readonly json: boolean;
-  /** A plugin looks into whatever it is. */
-  readonly any: boolean;
-}
-
-export function bodyNeedsOf({ chain }: CompiledGateway, { upstream }: CompiledRule): BodyNeeds {
-  return { json: upstream.readsBody, any: chain?.needsRequestBody === true };
-}
-
-/** Begins to read the body; null where the request has none. */
-export function beginRequestBody({ request, method }: Exchange, maxBytes: number): IncomingBody | null {
-  // The runtime hides the body of these, so it is their headers that tell.
+/** Starts to read the body; returns null if the request has none. */
+export function startRequestBody({ request, method }: Exchange, maxBytes: number): IncomingBody | null {
+  // Bun hides the body of these methods, so only the header fields show that there is one.
   if ((method === "GET" || method === "HEAD") && announcesBody(request.headers)) {
     throw new GatehouseError("bad_request", `A ${method} request must not have a body.`);
   }
   return startReadingBody(request, maxBytes);
 }
 
-/** Takes the body that has come, parsed where it is JSON. */
-export function takeRequestBody(exchange: Exchange, body: Uint8Array, needs: BodyNeeds): void {
+/** Puts the body on the exchange, parsed if it is JSON. */
+export function takeRequestBody(exchange: Exchange, body: Uint8Array, rule: CompiledRule): void {
   if (body.byteLength === 0) return;
   exchange.body = body;
   const { headers } = exchange.request;
   const isJson = isJsonType(headers.get("content-type"));
   const encoding = headers.get("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
-    if (!needs.any && !(needs.json && isJson)) return;
-    const sentence = `A body in ${encoding} cannot be read here; send it plain.`;
-    throw new GatehouseError("unsupported_media_type", sentence);
+    if (!readsBody(exchange, rule, isJson)) return;
+    throw new GatehouseError(
+      "unsupported_media_type",
+      `This gateway reads the request body and cannot decode Content-Encoding "${encoding}". Send the body without it.`,
+    );
   }
   exchange.isJson = isJson;
   setBody(exchange, body);
+}
+
+/** Plugins may read any body; model routing and format translation read only JSON. */
+function readsBody({ gateway }: Exchange, { upstream }: CompiledRule, isJson: boolean): boolean {
+  return gateway?.chain?.needsRequestBody === true || (upstream.readsBody && isJson);
 }
 
 function isJsonType(type: string | null): boolean {
@@ -53,7 +48,7 @@ function announcesBody(headers: Headers): boolean {
   return headers.has("transfer-encoding") || Number(headers.get("content-length") ?? 0) > 0;
 }
 
-/** Takes a body, parsed anew where it is JSON. */
+/** Replaces the body and everything that is derived from it. Throws if it should be JSON and is not. */
 export function setBody(exchange: Exchange, body: Uint8Array): void {
   exchange.body = body;
   exchange.bodyText = null;

@@ -1,0 +1,127 @@
+// The steps of a request before the upstream attempt, in order. The request handler and explain run the same list; what
+// differs between them is in StepParts.
+import { GatehouseError } from "../base/errors.ts";
+import type { ValueOrPromise } from "../base/value-or-promise.ts";
+import type { IncomingBody } from "../http/read-body.ts";
+import type { CompiledGateway } from "../snapshot/compile.ts";
+import type { CompiledRule } from "../snapshot/compiled-rule.ts";
+import type { PluginChain } from "../snapshot/plugin-chain.ts";
+import { UpstreamError } from "../upstream/upstream-error.ts";
+import { authenticate } from "./authenticate.ts";
+import type { Exchange } from "./exchange.ts";
+import { isModelListRequest, listModels } from "./list-models.ts";
+import { matchRule } from "./match-rule.ts";
+import { nextTurn } from "./next-turn.ts";
+import { startRequestBody, takeRequestBody } from "./read-body.ts";
+import { rejectInvalidHost, resolveGateway } from "./resolve-gateway.ts";
+
+export interface StepParts {
+  readonly baseDomain: string | null;
+  readonly requireApiKey: boolean;
+  readonly maxBodyBytes: number;
+  /** The gateway of a request that has no Host header. Explain sets the gateway in question; when serving it is null. */
+  readonly gatewayWithoutHost: CompiledGateway | null;
+  /** Called when the rule is known. Serving starts telemetry and body capture here. */
+  readonly onRuleMatched: (exchange: Exchange, gateway: CompiledGateway, rule: CompiledRule) => void;
+  /** Called when the client may use the rule. Serving starts to watch for a disconnect and for the total timeout. */
+  readonly onAuthenticated: (exchange: Exchange, rule: CompiledRule) => void;
+  /** Runs the pre_request plugins. Returns the response of a plugin, or null. Explain runs them without side effects. */
+  readonly runPreRequest: (exchange: Exchange, chain: PluginChain) => ValueOrPromise<Response | null>;
+}
+
+/**
+ * Returns a response that ends the request, or null to continue with the next step. Throws to end the request with an
+ * error. Returns a promise only if it has to wait.
+ */
+export type Step = (exchange: Exchange, parts: StepParts) => ValueOrPromise<Response | null>;
+
+export const STEPS: readonly Step[] = [
+  checkHost,
+  requireConfiguration,
+  findGateway,
+  respondWithModelList,
+  findRule,
+  checkApiKey,
+  startBody,
+  finishBody,
+  runPlugins,
+];
+
+function checkHost({ request }: Exchange): null {
+  rejectInvalidHost(request.headers.get("host"));
+  return null;
+}
+
+function requireConfiguration({ snapshot }: Exchange): null {
+  if (snapshot.revision < 0) throw new GatehouseError("not_ready", "The configuration is not loaded yet.");
+  return null;
+}
+
+/** Sets the gateway even if no rule of it matches later: the request is counted for this gateway. */
+function findGateway(exchange: Exchange, { baseDomain, gatewayWithoutHost }: StepParts): null {
+  const hasHost = gatewayWithoutHost === null || exchange.request.headers.has("host");
+  exchange.gateway = resolveGateway(exchange, baseDomain) ?? (hasHost ? null : gatewayWithoutHost);
+  return null;
+}
+
+function respondWithModelList(exchange: Exchange, { requireApiKey }: StepParts): Response | null {
+  const { gateway } = exchange;
+  return isModelListRequest(exchange, gateway) ? listModels(exchange, gateway, requireApiKey) : null;
+}
+
+function findRule(exchange: Exchange, parts: StepParts): null {
+  const { gateway, rule } = matchRule(exchange, exchange.gateway);
+  exchange.gateway = gateway;
+  exchange.rule = rule;
+  parts.onRuleMatched(exchange, gateway, rule);
+  return null;
+}
+
+function checkApiKey(exchange: Exchange, parts: StepParts): null {
+  const rule = matchedRule(exchange);
+  authenticate(exchange.apiKey, rule, parts.requireApiKey);
+  parts.onAuthenticated(exchange, rule);
+  return null;
+}
+
+/** Waits one turn even without a body; `nextTurn` says why. */
+function startBody(exchange: Exchange, { maxBodyBytes }: StepParts): Promise<null> {
+  exchange.incomingBody = startRequestBody(exchange, maxBodyBytes);
+  return nextTurn();
+}
+
+function finishBody(exchange: Exchange): ValueOrPromise<null> {
+  const { incomingBody } = exchange;
+  // Most bodies arrive together with the request headers.
+  if (incomingBody === null || incomingBody.bytes !== null) return useBody(exchange);
+  return waitForBody(exchange, incomingBody);
+}
+
+async function waitForBody(exchange: Exchange, incomingBody: IncomingBody): Promise<null> {
+  const body = incomingBody.received();
+  const { totalTimeout } = exchange;
+  await (totalTimeout === null ? body : Promise.race([body, totalTimeout]));
+  await nextTurn();
+  return useBody(exchange);
+}
+
+function useBody(exchange: Exchange): null {
+  if (exchange.isClientDisconnected) throw new UpstreamError("client_left");
+  const body = exchange.incomingBody?.bytes ?? null;
+  // A second reference would keep a large prompt in memory after `releaseBody`.
+  exchange.incomingBody = null;
+  if (body !== null) takeRequestBody(exchange, body, matchedRule(exchange));
+  exchange.bodyMs = performance.now() - exchange.startedAt;
+  exchange.bodies?.takeRequest(exchange.body);
+  return null;
+}
+
+function runPlugins(exchange: Exchange, parts: StepParts): ValueOrPromise<Response | null> {
+  const chain = exchange.gateway?.chain ?? null;
+  return chain === null || chain.pre_request === null ? null : parts.runPreRequest(exchange, chain);
+}
+
+function matchedRule({ rule }: Exchange): CompiledRule {
+  if (rule === null) throw new Error("no rule is matched yet");
+  return rule;
+}
