@@ -1,4 +1,4 @@
-// The Anthropic side: reads messages requests, answers them in Anthropic's shapes, whole or as named events.
+// The Anthropic wire format: reads Messages requests and creates the responses, as JSON or as named SSE events.
 import { type FakeResponse, jsonResponse, renderPieces, sseEvent, streamResponse } from "./response.ts";
 import type { Behavior, HeaderPair } from "./behavior.ts";
 import type { ChatRequest, ChatReply } from "./conversation.ts";
@@ -29,14 +29,14 @@ export function respondToAnthropicMessages(
     return anthropicError(request, 400, "max_tokens: Field required");
   }
   if (body["model"] === "missing-model") return anthropicError(request, 404, "model: missing-model");
-  const question = readQuestion(body);
-  const reply = composeReply(question, behavior, providerName);
+  const chat = readChatRequest(body);
+  const reply = composeReply(chat, behavior, providerName);
   const headers = anthropicHeaders(request);
-  if (!question.stream) return jsonResponse(200, message(request, reply), headers);
+  if (!chat.stream) return jsonResponse(200, message(request, reply), headers);
   return streamResponse(events(request, reply), headers);
 }
 
-function readQuestion(body: JsonObject): ChatRequest {
+function readChatRequest(body: JsonObject): ChatRequest {
   const messages = listOf(body["messages"]);
   const lastUser = objectOf(lastOf(messages, "user"));
   const results = listOf(objectOf(messages.at(-1))["content"])
@@ -109,7 +109,7 @@ function envelope(request: ReceivedRequest, reply: ChatReply): JsonObject {
   };
 }
 
-/** The event's name and its `type` are always the same in this format. */
+/** In this format the SSE event name always equals the `type` field. */
 function namedEvent(data: JsonObject & { type: string }): Uint8Array {
   return sseEvent(data, data.type);
 }

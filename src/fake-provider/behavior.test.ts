@@ -1,4 +1,4 @@
-// The misbehaviors byte by byte, and what is recorded when a client leaves; seen through a raw socket.
+// Every behavior at the byte level, and what is recorded when a client disconnects, observed through a raw socket.
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { connectRaw, type RawClient, rawRequest } from "../../test/support/raw-client.ts";
 import { type Behavior, startFakeProvider } from "./server.ts";
@@ -8,8 +8,8 @@ afterAll(() => provider.stop());
 beforeEach(() => provider.reset());
 
 const PATH = "/v1/chat/completions";
-const QUESTION = { model: "m", messages: [{ role: "user", content: "Hi" }] };
-const STREAMED = { ...QUESTION, stream: true };
+const CHAT = { model: "m", messages: [{ role: "user", content: "Hi" }] };
+const STREAMED = { ...CHAT, stream: true };
 
 async function request(body: unknown, behavior: Behavior, target = PATH): Promise<RawClient> {
   const client = await connectRaw(provider.port);
@@ -17,7 +17,7 @@ async function request(body: unknown, behavior: Behavior, target = PATH): Promis
   return client;
 }
 
-/** Returns once the first bytes of the answer have arrived. */
+/** Resolves once the first bytes of the response have arrived. */
 async function begun(body: unknown, behavior: Behavior): Promise<RawClient> {
   const client = await request(body, behavior);
   await client.until((received) => received !== "");
@@ -44,9 +44,9 @@ function eventsIn(received: string): number {
 }
 
 describe("closing", () => {
-  test("before the answer, in both ways", async () => {
-    expect(await untilClosed(QUESTION, { closeBeforeAnswer: true })).toEqual({ received: "", reset: false });
-    expect(await untilClosed(QUESTION, { closeBeforeAnswer: true, reset: true })).toEqual({
+  test("before the response, with FIN and with RST", async () => {
+    expect(await untilClosed(CHAT, { closeBeforeAnswer: true })).toEqual({ received: "", reset: false });
+    expect(await untilClosed(CHAT, { closeBeforeAnswer: true, reset: true })).toEqual({
       received: "",
       reset: true,
     });
@@ -62,36 +62,36 @@ describe("closing", () => {
     expect(provider.openConnections()).toBe(0);
   });
 
-  test("inside the head, inside the body, between chunks", async () => {
-    const inHead = await untilClosed(QUESTION, { cutHeadAfterBytes: 20 });
+  test("inside the headers, inside the body, between chunks", async () => {
+    const inHead = await untilClosed(CHAT, { cutHeadAfterBytes: 20 });
     expect(inHead.received).toBe("HTTP/1.1 200 OK\r\nCon");
-    const inBody = await untilClosed(QUESTION, { cutAfterBytes: 10 });
+    const inBody = await untilClosed(CHAT, { cutAfterBytes: 10 });
     expect(bodyOf(inBody.received)).toHaveLength(10);
-    const afterHead = await untilClosed(QUESTION, { cutAfterBytes: 0 });
+    const afterHead = await untilClosed(CHAT, { cutAfterBytes: 0 });
     expect(afterHead.received.endsWith("\r\n\r\n")).toBe(true);
     const inStream = await untilClosed(STREAMED, { cutAfterChunks: 3 });
     expect(eventsIn(inStream.received)).toBe(3);
     expect(inStream.received).not.toContain("[DONE]");
   });
 
-  test("with a reset, after the bytes before it arrived", async () => {
+  test("with a reset, after the preceding bytes have arrived", async () => {
     const { received, reset } = await untilClosed(STREAMED, { cutAfterChunks: 3, reset: true });
     expect(eventsIn(received)).toBe(3);
     expect(reset).toBe(true);
   });
 
-  test("in order, when asked or when the body has no other end", async () => {
-    const polite = await untilClosed(QUESTION, { closeConnection: true });
-    expect(headersOf(polite.received, "connection")).toEqual(["close"]);
-    const bare = await untilClosed(STREAMED, { closeDelimited: true });
-    expect(headersOf(bare.received, "transfer-encoding")).toEqual([]);
-    expect(bare.received.endsWith("data: [DONE]\n\n")).toBe(true);
+  test("in an orderly way, if requested or if the body is close-delimited", async () => {
+    const orderly = await untilClosed(CHAT, { closeConnection: true });
+    expect(headersOf(orderly.received, "connection")).toEqual(["close"]);
+    const closeDelimited = await untilClosed(STREAMED, { closeDelimited: true });
+    expect(headersOf(closeDelimited.received, "transfer-encoding")).toEqual([]);
+    expect(closeDelimited.received.endsWith("data: [DONE]\n\n")).toBe(true);
     expect(provider.requests.every((one) => one.finished)).toBe(true);
   });
 });
 
 describe("framing", () => {
-  test("a good stream is well chunked and leaves the connection usable", async () => {
+  test("a normal stream is chunked correctly and the connection stays usable", async () => {
     const client = await request(STREAMED, {});
     await client.until((received) => received.endsWith("0\r\n\r\n"));
     client.send(rawRequest("/again", {}));
@@ -108,7 +108,7 @@ describe("framing", () => {
     const size = await request(STREAMED, { malformedChunk: true });
     expect(await size.until((received) => received.endsWith("0\r\n\r\n"))).toContain("\r\nzz\r\ndata: ");
     size.leave();
-    const whole = await request(QUESTION, { malformedChunk: "overrun" });
+    const whole = await request(CHAT, { malformedChunk: "overrun" });
     const overrun = bodyOf(await whole.until((received) => received.endsWith("0\r\n\r\n"))).split("\r\n");
     expect(overrun[3]!.length).toBe(Number.parseInt(overrun[2]!, 16) + 3);
     whole.leave();
@@ -116,37 +116,37 @@ describe("framing", () => {
     expect(unfinished.received.endsWith("data: [DONE]\n\n\r\n")).toBe(true);
   });
 
-  test("a content length that lies", async () => {
-    const longer = (await untilClosed(QUESTION, { wrongContentLength: "longer" })).received;
+  test("a wrong Content-Length", async () => {
+    const longer = (await untilClosed(CHAT, { wrongContentLength: "longer" })).received;
     expect(Number(headersOf(longer, "content-length")[0])).toBe(bodyOf(longer).length + 10);
-    const client = await request(QUESTION, { wrongContentLength: "shorter" });
+    const client = await request(CHAT, { wrongContentLength: "shorter" });
     const shorter = await client.until((received) => received.endsWith('"system_fingerprint":"fp_fake"}'));
     expect(Number(headersOf(shorter, "content-length")[0])).toBe(bodyOf(shorter).length - 10);
     client.leave();
   });
 
-  test("headers are sent raw, doubled, odd and without end", async () => {
+  test("headers are sent verbatim, duplicated, malformed, and endless", async () => {
     const headers: [string, string][] = [
       ["Set-Cookie", "a=1"],
       ["set-cookie", "b=2"],
       ["Content-Type", "text/odd"],
     ];
-    const client = await request(QUESTION, { headers, crlfInHeader: "cr", status: 201, body: "as is" });
+    const client = await request(CHAT, { headers, crlfInHeader: "cr", status: 201, body: "as is" });
     const received = await client.until((text) => text.endsWith("as is"));
     expect(received).toStartWith("HTTP/1.1 201 Created\r\n");
     expect(received).toContain("Set-Cookie: a=1\r\nset-cookie: b=2\r\n");
     expect(received).toContain("X-Odd: before\rafter\r\n");
     expect(headersOf(received, "content-type")).toEqual(["text/odd"]);
     client.leave();
-    const endless = await request(QUESTION, { endlessHeaders: true });
+    const endless = await request(CHAT, { endlessHeaders: true });
     await endless.until((text) => text.includes("X-Endless-200:"));
     expect(endless.received()).not.toContain("\r\n\r\n");
     endless.leave();
     await provider.until(() => provider.requests.at(-1)!.aborted);
   });
 
-  test("interim answers come first; 204 has neither body nor length", async () => {
-    const client = await request(QUESTION, { informational: [100, 103], status: 204 });
+  test("interim responses precede the final one; 204 has neither body nor Content-Length", async () => {
+    const client = await request(CHAT, { informational: [100, 103], status: 204 });
     const received = await client.until((text) => text.includes("204") && text.endsWith("\r\n\r\n"));
     expect(received).toStartWith(
       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 204 No Content",
@@ -155,7 +155,7 @@ describe("framing", () => {
     client.leave();
   });
 
-  test("a request that is not HTTP is refused, a bad x-fake header explained", async () => {
+  test("invalid HTTP and an invalid x-fake header are rejected with 400", async () => {
     const client = await connectRaw(provider.port);
     client.send("nonsense\r\n\r\n");
     expect((await client.ended).received).toStartWith("HTTP/1.1 400 Bad Request\r\n");
@@ -164,7 +164,7 @@ describe("framing", () => {
     expect(await response.text()).toContain("x-fake");
   });
 
-  test("requests sent together are answered in turn, HTTP/1.0 without chunks", async () => {
+  test("pipelined requests get responses in order, HTTP/1.0 without chunked encoding", async () => {
     const client = await connectRaw(provider.port);
     client.send(rawRequest("/first", {}) + rawRequest(PATH, STREAMED, { chunkDelayMs: 0 }));
     client.send(rawRequest(PATH, STREAMED).replace("HTTP/1.1", "HTTP/1.0"));
@@ -174,7 +174,7 @@ describe("framing", () => {
     expect(provider.requests.every((one) => one.finished)).toBe(true);
   });
 
-  test("an early answer does not wait for the body", async () => {
+  test("an early response does not wait for the request body", async () => {
     const client = await connectRaw(provider.port);
     client.send(
       `POST /up HTTP/1.1\r\nContent-Length: 1000\r\nx-fake: {"answerEarly":true,"status":413}\r\n\r\nsome`,
@@ -189,7 +189,7 @@ describe("framing", () => {
     expect(provider.requests[0]).toMatchObject({ finished: true, aborted: false });
   });
 
-  test("Expect: 100-continue is met before the body", async () => {
+  test("Expect: 100-continue gets a 100 response before the body is sent", async () => {
     const client = await connectRaw(provider.port);
     client.send("POST /e HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
     await client.until((received) => received === "HTTP/1.1 100 Continue\r\n\r\n");
@@ -208,14 +208,14 @@ describe("pace", () => {
     client.leave();
   });
 
-  test("a big stream waits for its reader and arrives whole", async () => {
+  test("a big stream waits for a slow reader and arrives completely", async () => {
     const bytes = 48 << 20;
     const client = await connectRaw(provider.port);
     client.pause();
     client.send(rawRequest("/big", {}, { bigStream: { bytes, chunkBytes: 1 << 16 }, closeDelimited: true }));
     await provider.until(() => (provider.requests[0]?.bytesSent ?? 0) > 0);
     await Bun.sleep(100);
-    // The kernel's own buffers take a few megabytes; the rest must not be piled up anywhere.
+    // The kernel buffers a few megabytes; the rest must not be buffered anywhere.
     expect(provider.requests[0]!.finished).toBe(false);
     expect(provider.requests[0]!.bytesSent).toBeLessThan(bytes / 2);
     client.resume();
@@ -224,7 +224,7 @@ describe("pace", () => {
     expect(provider.requests[0]!.finished).toBe(true);
   });
 
-  test("a thousand streams at once", async () => {
+  test("a thousand concurrent streams", async () => {
     const clients = await Promise.all(
       Array.from({ length: 1000 }, () =>
         request(STREAMED, { chunks: 5, chunkDelayMs: 5, closeConnection: true }),
@@ -237,7 +237,7 @@ describe("pace", () => {
   });
 });
 
-describe("a client that leaves", () => {
+describe("a client that disconnects", () => {
   const phases: [name: string, arrange: () => Promise<RawClient>][] = [
     [
       "while uploading",
@@ -247,16 +247,16 @@ describe("a client that leaves", () => {
         return client;
       },
     ],
-    ["while waiting", () => request(QUESTION, { delayMs: 60_000 })],
-    ["between status line and headers", () => begun(QUESTION, { headerDelayMs: 60_000 })],
+    ["while waiting", () => request(CHAT, { delayMs: 60_000 })],
+    ["between status line and headers", () => begun(CHAT, { headerDelayMs: 60_000 })],
     ["in mid-stream", () => begun(STREAMED, { chunkDelayMs: 60_000 })],
     ["when the stream has stalled", () => begun(STREAMED, { stallAfterChunks: 2 })],
     [
-      "while a big answer is pouring",
-      () => begun(QUESTION, { bigStream: { bytes: 1e12, chunkBytes: 1 << 16 } }),
+      "while a big response is being sent",
+      () => begun(CHAT, { bigStream: { bytes: 1e12, chunkBytes: 1 << 16 } }),
     ],
     [
-      "while a big answer waits for room",
+      "while a big response waits for a slow reader",
       async () => {
         const client = await connectRaw(provider.port);
         client.pause();
@@ -273,21 +273,21 @@ describe("a client that leaves", () => {
       expect(provider.requests[0]).toMatchObject({ aborted: false, abortedAt: null });
       client.leave(reset);
       await provider.until(() => provider.openConnections() === 0);
-      const [left] = provider.requests;
-      expect(left).toMatchObject({ aborted: true, finished: false });
-      expect(left!.abortedAt).toBeGreaterThanOrEqual(left!.startedAt);
+      const [recorded] = provider.requests;
+      expect(recorded).toMatchObject({ aborted: true, finished: false });
+      expect(recorded!.abortedAt).toBeGreaterThanOrEqual(recorded!.startedAt);
     });
   }
 
-  test("after the whole answer is not aborted", async () => {
-    const client = await request(QUESTION, {});
+  test("after the complete response is not recorded as aborted", async () => {
+    const client = await request(CHAT, {});
     await client.until((received) => received.includes("fp_fake"));
     client.leave();
     await provider.until(() => provider.openConnections() === 0);
     expect(provider.requests[0]).toMatchObject({ aborted: false, finished: true });
   });
 
-  test("a provider that is stopped aborts nothing on the client's account", async () => {
+  test("stopping the provider does not record a client abort", async () => {
     const other = await startFakeProvider();
     const client = await connectRaw(other.port);
     client.send(rawRequest(PATH, STREAMED, { stallAfterChunks: 1 }));

@@ -1,76 +1,76 @@
-// What the fake provider can be told to do instead of answering well: one flat, composable record,
-// set by a test in the same process or sent by any client as JSON in the `x-fake` request header.
+// How the fake provider can deviate from a normal response: one flat, composable record, set by a test in the same process
+// or sent by any client as JSON in the `x-fake` request header.
 import { isObject } from "./loose-json.ts";
 
 export type HeaderPair = [name: string, value: string];
 
 export interface Behavior {
-  /** Status to answer with; from 400 up the body becomes the provider's error shape unless `body` is given. */
+  /** Response status. From 400 up, the body is the provider's error object unless `body` is given. */
   status?: number;
-  /** Sent raw and in order. A name given here replaces the fake's own header of that name; duplicates are kept. */
+  /** Sent verbatim and in order. A name given here replaces the default header of that name; duplicates are kept. */
   headers?: HeaderPair[];
-  /** Sent as is. An array is sent as a chunked stream, one chunk an element. */
+  /** Sent verbatim. An array is sent with chunked encoding, one chunk per element. */
   body?: string | Uint8Array | (string | Uint8Array)[];
-  /** The assistant's text, instead of the friendly default. */
+  /** The assistant's text, instead of the default greeting. */
   text?: string;
-  /** The model named in the answer, instead of the requested one. */
+  /** The model named in the response, instead of the requested one. */
   model?: string;
-  /** Token counts to report, instead of counted words. */
+  /** Token counts to report, instead of the number of words. */
   usage?: { input: number; output: number };
-  /** Answer with a tool call whether or not the request asks for one. */
+  /** Return a tool call even if the request does not ask for one. */
   toolCall?: boolean;
-  /** How many content deltas a stream has (the words repeat or are cut off). */
+  /** Number of content deltas in a stream. The words of the text are repeated or cut to fit. */
   chunks?: number;
-  /** A lazily made stream of that much content: SSE where a stream was asked for, else plain bytes. */
+  /** A stream of this many bytes, generated while it is sent: SSE if the request asked for a stream, else plain bytes. */
   bigStream?: { bytes: number; chunkBytes: number };
-  /** Compress the body and say so. A compressed stream is compressed whole, then sent in pieces. */
+  /** Compress the body with gzip and set Content-Encoding. A stream is compressed as a whole, then sent in pieces. */
   gzip?: boolean;
-  /** The same in this encoding. */
+  /** Like `gzip`, with this encoding. */
   encoding?: "gzip" | "br" | "deflate" | "zstd";
-  /** The status to answer a request with that holds `stream_options`, as providers do that do not know it. */
+  /** Respond with this status to requests with `stream_options`, as providers do that do not support the field. */
   refuseStreamOptions?: number;
-  /** 429 in the provider's shape, with its rate limit headers. */
+  /** Respond 429 with the provider's error object and rate limit headers. */
   rateLimited?: { retryAfter: number | string };
-  /** After that many chunks the stream carries the provider's error event and ends. */
+  /** After this many chunks, send the provider's error event and end the stream. */
   errorAfterChunks?: number;
 
-  /** Answer as soon as the head is read and ignore the body. Only as a fixed behavior or in `x-fake`. */
+  /** Respond as soon as the request headers are read and ignore the body. Ignored if a function returns it. */
   answerEarly?: boolean;
-  /** Interim answers (100, 102, 103) sent before the real one. */
+  /** Interim responses (100, 102, 103) sent before the final one. */
   informational?: number[];
   /** Wait before the first byte. */
   delayMs?: number;
   /** Send the status line, wait, then send the headers. */
   headerDelayMs?: number;
-  /** Wait between chunks of the body. 0 still gives each chunk its own write. */
+  /** Wait between chunks of the body. With 0, each chunk still gets its own write. */
   chunkDelayMs?: number;
 
-  /** Close in the instant of accepting. Only as a fixed behavior: a function or `x-fake` closes before the answer. */
+  /** Close right after accepting. If set by a function or `x-fake`: read the request, then close without responding. */
   refuse?: boolean;
-  /** Read the request, then close without a byte. */
+  /** Read the request, then close without sending a byte. */
   closeBeforeAnswer?: boolean;
-  /** Close after that many bytes counted from the status line. */
+  /** Close after this many bytes, counted from the start of the status line. */
   cutHeadAfterBytes?: number;
-  /** Close after that many bytes of body as on the wire, chunk framing included. */
+  /** Close after this many body bytes on the wire, chunk framing included. */
   cutAfterBytes?: number;
-  /** Close after that many chunks (SSE events). */
+  /** Close after this many chunks (SSE events). */
   cutAfterChunks?: number;
-  /** Every close above is a TCP reset instead of an orderly end. */
+  /** Turns every close above into a TCP reset. */
   reset?: boolean;
-  /** Go silent after that many chunks and keep the connection open. A JSON answer is one chunk. */
+  /** Stop sending after this many chunks and keep the connection open. A JSON response is one chunk. */
   stallAfterChunks?: number;
 
-  /** `true` is "size": a size line that is no number; "overrun": more data than announced; "unfinished": no last chunk. */
+  /** `true` is "size": a chunk size that is not a number; "overrun": more data than its size; "unfinished": no last chunk. */
   malformedChunk?: boolean | "size" | "overrun" | "unfinished";
-  /** "longer" announces more than is sent, then closes; "shorter" lets bytes spill onto a connection kept alive. */
+  /** "longer" announces more bytes than are sent, then closes; "shorter" sends extra bytes and keeps the connection open. */
   wrongContentLength?: "longer" | "shorter";
-  /** Headers without end, until the peer leaves or a gigabyte has gone. */
+  /** Send header fields until the peer disconnects or 1 GiB is sent. */
   endlessHeaders?: boolean;
   /** A control character inside a header value; `true` is "lf". */
   crlfInHeader?: boolean | "lf" | "cr" | "fold" | "nul";
-  /** `Connection: close`, then close. */
+  /** Send `Connection: close`, then close after the response. */
   closeConnection?: boolean;
-  /** Neither length nor chunks: the end of the connection ends the body. */
+  /** Neither Content-Length nor chunked encoding: closing the connection ends the body. */
   closeDelimited?: boolean;
 }
 
@@ -78,7 +78,7 @@ export const FAKE_HEADER = "x-fake";
 
 export class BadFakeHeader extends Error {}
 
-/** The behavior a client asked for in its own request; throws when the header is not a JSON object. */
+/** Returns the behavior that a client requested in its `x-fake` header; throws if the value is not a JSON object. */
 export function readFakeHeader(value: string): Behavior {
   let parsed: unknown;
   try {

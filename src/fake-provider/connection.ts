@@ -1,6 +1,6 @@
-// One TCP connection: takes requests out of its bytes one at a time, has each answered, notices when the peer leaves.
+// One TCP connection: parses requests one at a time, responds to each, and notices when the peer disconnects.
 import { ResponsePlayer, type RawSocket } from "./response-player.ts";
-import { jsonResponse } from "./response.ts";
+import { type FakeResponse, jsonResponse } from "./response.ts";
 import { BadFakeHeader, type Behavior, FAKE_HEADER, readFakeHeader } from "./behavior.ts";
 import { type RequestHead, RequestParser } from "./http-parser.ts";
 import { planResponse } from "./response-plan.ts";
@@ -8,13 +8,13 @@ import { openAiError } from "./openai-responses.ts";
 import type { ReceivedRequest } from "./recorded-request.ts";
 import { chooseResponse } from "./route-response.ts";
 
-/** What a connection needs of the provider it belongs to. */
+/** The part of the provider that a connection uses. */
 export interface ConnectionOwner {
   readonly name: string;
   requestStarted(head: RequestHead, connection: number): ReceivedRequest;
   bodyReceived(request: ReceivedRequest): void;
   behaviorFor(request: ReceivedRequest): Behavior;
-  /** What is known before the request is read; empty when a function decides. */
+  /** The behavior that is known before the request is read; empty if a function decides. */
   fixedBehavior(): Behavior;
 }
 
@@ -26,8 +26,8 @@ export class Connection {
   #request: ReceivedRequest | null = null;
   #player: ResponsePlayer | null = null;
   #closed = false;
-  /** Set by an early answer: what still arrives is read, so that no reset overtakes the answer, and dropped. */
-  #deaf = false;
+  /** Set by an early response. Bytes that still arrive are read and dropped: unread bytes would cause a reset on close. */
+  #ignoresInput = false;
 
   constructor(
     readonly serial: number,
@@ -36,7 +36,7 @@ export class Connection {
   ) {}
 
   received(bytes: Buffer): void {
-    if (this.#deaf) return;
+    if (this.#ignoresInput) return;
     this.#parser.feed(bytes);
     if (this.#player === null) this.#advance();
     else if (this.#parser.waiting > MAX_WAITING_BYTES) this.socket.terminate();
@@ -46,7 +46,7 @@ export class Connection {
     this.#player?.drained();
   }
 
-  /** The peer has gone, or the provider was stopped: whatever was under way is over. */
+  /** Ends the current response: the peer disconnected, or the provider was stopped. */
   closed(byPeer: boolean): void {
     this.#closed = true;
     this.#player?.abandon();
@@ -55,7 +55,7 @@ export class Connection {
   }
 
   #advance(): void {
-    while (this.#player === null && !this.#closed && !this.#deaf) {
+    while (this.#player === null && !this.#closed && !this.#ignoresInput) {
       const event = this.#parser.next();
       if (event === null) return;
       switch (event.kind) {
@@ -63,10 +63,10 @@ export class Connection {
           this.#begin(event.head);
           break;
         case "body":
-          this.#answer(event.body);
+          this.#respond(event.body);
           break;
         case "error":
-          this.#refuse(event.status, event.message);
+          this.#reject(event.status, event.message);
           return;
       }
     }
@@ -74,37 +74,37 @@ export class Connection {
 
   #begin(head: RequestHead): void {
     this.#request = this.owner.requestStarted(head, this.serial);
-    if (this.#answersEarly(this.#request)) {
-      this.#deaf = true;
-      this.#answer(this.#request.body);
+    if (this.#respondsEarly(this.#request)) {
+      this.#ignoresInput = true;
+      this.#respond(this.#request.body);
     } else if (this.#request.header("expect")?.toLowerCase() === "100-continue") this.socket.write(CONTINUE);
   }
 
-  #answersEarly(request: ReceivedRequest): boolean {
+  #respondsEarly(request: ReceivedRequest): boolean {
     if (this.owner.fixedBehavior().answerEarly === true) return true;
-    const asked = request.header(FAKE_HEADER);
+    const requested = request.header(FAKE_HEADER);
     try {
-      return asked !== undefined && readFakeHeader(asked).answerEarly === true;
+      return requested !== undefined && readFakeHeader(requested).answerEarly === true;
     } catch {
-      // Explained to the client once the whole request is read.
+      // #decide reports the invalid header once the whole request is read.
       return false;
     }
   }
 
-  #answer(body: Uint8Array): void {
+  #respond(body: Uint8Array): void {
     const request = this.#request;
     if (request === null) return;
     request.body = body;
     this.owner.bodyReceived(request);
-    const { answer, behavior } = this.#decide(request);
-    const oldVersion = request.version === "HTTP/1.0";
-    const closeDelimited = oldVersion || behavior.closeDelimited === true;
+    const { response, behavior } = this.#decide(request);
+    const isHttp10 = request.version === "HTTP/1.0";
+    const closeDelimited = isHttp10 || behavior.closeDelimited === true;
     const closeAfter =
-      this.#deaf ||
+      this.#ignoresInput ||
       closeDelimited ||
       behavior.closeConnection === true ||
       request.header("connection")?.toLowerCase() === "close";
-    const plan = planResponse(answer, behavior, {
+    const plan = planResponse(response, behavior, {
       headOnly: request.method === "HEAD",
       closeDelimited,
       closeAfter,
@@ -116,32 +116,32 @@ export class Connection {
     this.#player.play();
   }
 
-  #decide(request: ReceivedRequest): { answer: ReturnType<typeof chooseResponse>; behavior: Behavior } {
+  #decide(request: ReceivedRequest): { response: FakeResponse; behavior: Behavior } {
     try {
-      const asked = request.header(FAKE_HEADER);
+      const requested = request.header(FAKE_HEADER);
       const scripted = this.owner.behaviorFor(request);
-      const behavior = asked === undefined ? scripted : { ...scripted, ...readFakeHeader(asked) };
-      return { answer: chooseResponse(request, behavior, this.owner.name), behavior };
+      const behavior = requested === undefined ? scripted : { ...scripted, ...readFakeHeader(requested) };
+      return { response: chooseResponse(request, behavior, this.owner.name), behavior };
     } catch (error) {
-      // A script that throws must fail its test, not this process: the answer says what happened.
+      // A behavior function that throws must fail its test, not this process: report the error in the response.
       const status = error instanceof BadFakeHeader ? 400 : 500;
-      return { answer: openAiError(request, status, String(error)), behavior: {} };
+      return { response: openAiError(request, status, String(error)), behavior: {} };
     }
   }
 
   #complete(request: ReceivedRequest, closeAfter: boolean): void {
     request.finished = true;
     this.#player = null;
-    // After an early answer the peer is left to close: it may still be sending.
-    if (closeAfter && !this.#deaf) this.socket.end();
-    // The player completes within `play`, which may be inside `#advance`: more waiting bytes start a fresh turn.
+    // After an early response the peer closes the connection: it may still be sending its body.
+    if (closeAfter && !this.#ignoresInput) this.socket.end();
+    // The player may complete inside `#advance`, so parse pipelined bytes in a new microtask.
     if (!closeAfter && this.#parser.waiting > 0) queueMicrotask(() => this.#advance());
   }
 
-  #refuse(status: number, message: string): void {
+  #reject(status: number, message: string): void {
     this.#request = null;
-    const answer = jsonResponse(status, openAiErrorMessage(message));
-    const plan = planResponse(answer, {}, { headOnly: false, closeDelimited: false, closeAfter: true });
+    const response = jsonResponse(status, openAiErrorMessage(message));
+    const plan = planResponse(response, {}, { headOnly: false, closeDelimited: false, closeAfter: true });
     for (const step of plan) if (step instanceof Uint8Array) this.socket.write(step);
     this.socket.end();
   }

@@ -1,4 +1,4 @@
-// What the fake says, whatever the wire format: a question reduced to what matters, and a deterministic reply.
+// The content of chat replies, independent of the wire format: a normalized request and a deterministic reply.
 import type { Behavior } from "./behavior.ts";
 import { isObject, listOf, objectOf, stringOf } from "./loose-json.ts";
 
@@ -11,10 +11,10 @@ export interface ChatRequest {
   model: string;
   stream: boolean;
   lastUserText: string;
-  /** The text of the tool results that end the conversation, null when it does not end with any. */
+  /** The text of the tool results at the end of the conversation; null if it does not end with tool results. */
   toolResult: string | null;
   tools: Tool[];
-  /** "auto" calls when the user speaks of tools; a name forces that tool. */
+  /** "auto" calls a tool if the user's text contains the word "tool"; a name forces that tool. */
   toolChoice: "auto" | "none" | "required" | { name: string };
   inputWords: number;
 }
@@ -26,40 +26,40 @@ export interface ToolCall {
 
 export interface ChatReply {
   model: string;
-  /** The text in the pieces a stream sends; may be lazy and huge, so it is walked once. */
+  /** The text, split into the pieces that a stream sends. May be generated lazily and be huge: iterate it only once. */
   pieces: Iterable<string>;
   calls: ToolCall[];
   inputTokens: number;
   outputTokens: number;
 }
 
-export function composeReply(question: ChatRequest, behavior: Behavior, providerName: string): ChatReply {
-  const calls = chooseCalls(question, behavior);
-  const text = calls.length > 0 ? "" : (behavior.text ?? friendlyText(question, providerName));
-  const big = question.stream ? behavior.bigStream : undefined;
+export function composeReply(chat: ChatRequest, behavior: Behavior, providerName: string): ChatReply {
+  const calls = chooseToolCalls(chat, behavior);
+  const text = calls.length > 0 ? "" : (behavior.text ?? greeting(chat, providerName));
+  const big = chat.stream ? behavior.bigStream : undefined;
   const words = fitCount(splitWords(text), behavior.chunks);
   const outputWords = words.length + countWords(JSON.stringify(calls.map((call) => call.arguments)));
   return {
-    model: behavior.model ?? question.model,
+    model: behavior.model ?? chat.model,
     pieces: big === undefined ? words : repeatedPieces(big.bytes, big.chunkBytes),
     calls,
-    inputTokens: behavior.usage?.input ?? Math.max(1, question.inputWords),
+    inputTokens: behavior.usage?.input ?? Math.max(1, chat.inputWords),
     outputTokens: behavior.usage?.output ?? (calls.length > 0 ? outputWords : Math.max(1, words.length)),
   };
 }
 
-function friendlyText(question: ChatRequest, providerName: string): string {
-  const said = question.toolResult ?? question.lastUserText;
+function greeting(chat: ChatRequest, providerName: string): string {
+  const said = chat.toolResult ?? chat.lastUserText;
   const quoted = Array.from(said.slice(0, 120)).slice(0, 60).join("");
-  const introduction = question.toolResult === null ? "You said" : "The tool answered";
+  const introduction = chat.toolResult === null ? "You said" : "The tool returned";
   return `Hello from ${providerName}. ${introduction}: "${quoted}".`;
 }
 
-function chooseCalls(question: ChatRequest, behavior: Behavior): ToolCall[] {
-  const { tools, toolChoice, lastUserText } = question;
+function chooseToolCalls(chat: ChatRequest, behavior: Behavior): ToolCall[] {
+  const { tools, toolChoice, lastUserText } = chat;
   if (behavior.toolCall === true) return [callOf(tools[0] ?? { name: "fake_tool", schema: null })];
   const [first] = tools;
-  if (first === undefined || question.toolResult !== null || toolChoice === "none") return [];
+  if (first === undefined || chat.toolResult !== null || toolChoice === "none") return [];
   if (typeof toolChoice === "object") {
     return [callOf(tools.find((tool) => tool.name === toolChoice.name) ?? first)];
   }
@@ -67,7 +67,7 @@ function chooseCalls(question: ChatRequest, behavior: Behavior): ToolCall[] {
   return toolChoice === "required" || /\btools?\b/i.test(lastUserText) ? [callOf(first)] : [];
 }
 
-/** Arguments that satisfy the commonest schemas, so that a client which validates them is content. */
+/** Makes arguments that satisfy the most common schemas, so that clients that validate them accept the call. */
 function callOf(tool: Tool): ToolCall {
   const properties = objectOf(objectOf(tool.schema)["properties"]);
   const entries = Object.entries(properties).map(([name, schema]) => [name, sampleOf(name, schema)] as const);
@@ -76,7 +76,7 @@ function callOf(tool: Tool): ToolCall {
 
 function sampleOf(name: string, schema: unknown): unknown {
   const { type, enum: choices } = objectOf(schema);
-  if (Array.isArray(choices)) return choices[0] as unknown;
+  if (Array.isArray(choices)) return listOf(choices)[0];
   switch (type) {
     case "number":
     case "integer":
@@ -105,7 +105,7 @@ export function countWords(text: string): number {
   return count;
 }
 
-/** Words with the blanks before them, so that joining the pieces gives the text back. */
+/** Splits into words, each with the white space before it, so that the joined pieces equal the text. */
 function splitWords(text: string): string[] {
   return text.match(/\s*\S+|\s+$/g) ?? [];
 }
@@ -122,7 +122,7 @@ function* repeatedPieces(bytes: number, chunkBytes: number): Generator<string> {
   if (remaining > 0) yield piece.slice(0, remaining);
 }
 
-/** Cuts serialised arguments as models do: in the middle of words, never all at once. */
+/** Splits serialized arguments as providers do: in several pieces, in the middle of words. */
 export function splitArguments(call: ToolCall): string[] {
   return JSON.stringify(call.arguments).match(/.{1,7}/gsu) ?? [];
 }

@@ -1,4 +1,4 @@
-// The fake provider as its users see it: through the official clients, and through its own records.
+// The fake provider through the official OpenAI and Anthropic clients, and the requests that it records.
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
@@ -30,25 +30,25 @@ function ask(content: string): Anthropic.MessageCreateParamsNonStreaming {
   return { model: "claude-fake", max_tokens: 100, messages: [{ role: "user", content }] };
 }
 
-describe("OpenAI's client", () => {
-  test("gets a whole answer", async () => {
-    const answer = await openai.chat.completions.create(chat("Good morning"));
-    expect(answer.choices[0]?.message.content).toBe(GREETING);
-    expect(answer.choices[0]?.finish_reason).toBe("stop");
-    expect(answer.model).toBe("gpt-fake");
-    expect(answer.usage).toMatchObject({ prompt_tokens: 2, completion_tokens: 7, total_tokens: 9 });
-    expect(answer._request_id).toBe("req_fake1");
+describe("OpenAI client", () => {
+  test("receives a JSON response", async () => {
+    const response = await openai.chat.completions.create(chat("Good morning"));
+    expect(response.choices[0]?.message.content).toBe(GREETING);
+    expect(response.choices[0]?.finish_reason).toBe("stop");
+    expect(response.model).toBe("gpt-fake");
+    expect(response.usage).toMatchObject({ prompt_tokens: 2, completion_tokens: 7, total_tokens: 9 });
+    expect(response._request_id).toBe("req_fake1");
   });
 
-  test("gets a stream, with usage only when it asks", async () => {
+  test("receives a stream, with usage only if requested", async () => {
     const stream = openai.chat.completions.stream({
       ...chat("Good morning"),
       stream: true,
       stream_options: { include_usage: true },
     });
-    const answer = await stream.finalChatCompletion();
-    expect(answer.choices[0]?.message.content).toBe(GREETING);
-    expect(answer.usage?.total_tokens).toBe(9);
+    const response = await stream.finalChatCompletion();
+    expect(response.choices[0]?.message.content).toBe(GREETING);
+    expect(response.usage?.total_tokens).toBe(9);
 
     const chunks = await Array.fromAsync(
       await openai.chat.completions.create({ ...chat("Good morning"), stream: true }),
@@ -57,28 +57,28 @@ describe("OpenAI's client", () => {
     expect(chunks).toHaveLength(1 + 7 + 1);
   });
 
-  test("gets tool calls, and the tool's result quoted", async () => {
-    const answer = await openai.chat.completions.create({ ...chat("Use a tool"), tools: openAiTools });
-    const message = answer.choices[0]!.message;
+  test("receives tool calls, then a reply that quotes the tool result", async () => {
+    const response = await openai.chat.completions.create({ ...chat("Use a tool"), tools: openAiTools });
+    const message = response.choices[0]!.message;
     const call = message.tool_calls![0]!;
-    expect(answer.choices[0]?.finish_reason).toBe("tool_calls");
+    expect(response.choices[0]?.finish_reason).toBe("tool_calls");
     if (call.type !== "function") throw new Error("not a function call");
     expect(JSON.parse(call.function.arguments)).toEqual(EXPECTED_ARGUMENTS);
 
     const result = { role: "tool" as const, tool_call_id: call.id, content: "21 degrees" };
     const messages = [{ role: "user" as const, content: "Use a tool" }, message, result];
     const next = await openai.chat.completions.create({ model: "gpt-fake", messages, tools: openAiTools });
-    expect(next.choices[0]?.message.content).toBe('Hello from Ada. The tool answered: "21 degrees".');
+    expect(next.choices[0]?.message.content).toBe('Hello from Ada. The tool returned: "21 degrees".');
   });
 
-  test("gets streamed and parallel tool calls", async () => {
+  test("receives streamed and parallel tool calls", async () => {
     const stream = openai.chat.completions.stream({
       ...chat("Use tools twice"),
       tools: openAiTools,
       stream: true,
     });
-    const answer = await stream.finalChatCompletion();
-    const calls = answer.choices[0]!.message.tool_calls!;
+    const response = await stream.finalChatCompletion();
+    const calls = response.choices[0]!.message.tool_calls!;
     expect(calls).toHaveLength(2);
     expect(new Set(calls.map((call) => call.id)).size).toBe(2);
     for (const call of calls) {
@@ -87,7 +87,7 @@ describe("OpenAI's client", () => {
     }
   });
 
-  test("is called no tool when it forbids them, and the named one when it insists", async () => {
+  test("receives no tool call with tool_choice none, and the named one if forced", async () => {
     const tools = openAiTools;
     const none = await openai.chat.completions.create({ ...chat("Use a tool"), tools, tool_choice: "none" });
     expect(none.choices[0]?.message.tool_calls).toBeUndefined();
@@ -96,13 +96,13 @@ describe("OpenAI's client", () => {
     expect(forced.choices[0]?.message.tool_calls).toHaveLength(1);
   });
 
-  test("gets OpenAI's errors", async () => {
-    const nobody = new OpenAI({ apiKey: "invalid", baseURL: provider.url, maxRetries: 0 });
+  test("receives OpenAI errors", async () => {
+    const unauthorized = new OpenAI({ apiKey: "invalid", baseURL: provider.url, maxRetries: 0 });
     const failure = (promise: PromiseLike<unknown>): Promise<unknown> =>
       Promise.resolve(promise).catch((e: unknown) => e);
     const create = (client: OpenAI, change: object) =>
       failure(client.chat.completions.create({ ...chat("Hi"), ...change }));
-    expect(await create(nobody, {})).toBeInstanceOf(OpenAI.AuthenticationError);
+    expect(await create(unauthorized, {})).toBeInstanceOf(OpenAI.AuthenticationError);
     expect(await create(openai, { messages: [] })).toBeInstanceOf(OpenAI.BadRequestError);
     const missing = await create(openai, { model: "missing-model" });
     expect(missing).toBeInstanceOf(OpenAI.NotFoundError);
@@ -114,7 +114,7 @@ describe("OpenAI's client", () => {
     expect(limited.headers?.get("x-ratelimit-remaining-requests")).toBe("0");
   });
 
-  test("is seen to leave in the middle of a stream", async () => {
+  test("is recorded as aborted if it disconnects during a stream", async () => {
     const stream = await openai.chat.completions.create(
       { ...chat("Hi"), stream: true },
       { headers: { "x-fake": '{"stallAfterChunks":2}' } },
@@ -129,56 +129,56 @@ describe("OpenAI's client", () => {
   });
 });
 
-describe("Anthropic's client", () => {
-  test("gets a whole answer", async () => {
-    const answer = await anthropic.messages.create({ ...ask("Good morning"), system: "Be kind" });
-    expect(answer.content).toEqual([{ type: "text", text: GREETING }] as never);
-    expect(answer.stop_reason).toBe("end_turn");
-    expect(answer.usage).toMatchObject({ input_tokens: 4, output_tokens: 7 });
+describe("Anthropic client", () => {
+  test("receives a JSON response", async () => {
+    const response = await anthropic.messages.create({ ...ask("Good morning"), system: "Be kind" });
+    expect(response.content).toEqual([{ type: "text", text: GREETING }] as never);
+    expect(response.stop_reason).toBe("end_turn");
+    expect(response.usage).toMatchObject({ input_tokens: 4, output_tokens: 7 });
   });
 
-  test("gets a stream of named events in their order", async () => {
+  test("receives a stream of named events in order", async () => {
     const stream = anthropic.messages.stream(ask("Good morning"));
     const types: string[] = [];
     stream.on("streamEvent", (event) => types.push(event.type));
-    const answer = await stream.finalMessage();
-    expect(answer.content[0]).toMatchObject({ type: "text", text: GREETING });
-    expect(answer.usage.output_tokens).toBe(7);
+    const response = await stream.finalMessage();
+    expect(response.content[0]).toMatchObject({ type: "text", text: GREETING });
+    expect(response.usage.output_tokens).toBe(7);
     expect(types[0]).toBe("message_start");
     expect(types.slice(-3)).toEqual(["content_block_stop", "message_delta", "message_stop"]);
   });
 
-  test("gets tool use, and the tool's result quoted", async () => {
-    const question = { ...ask("Use a tool"), tools: anthropicTools };
-    const answer = await anthropic.messages.create(question);
-    expect(answer.stop_reason).toBe("tool_use");
-    const block = answer.content[0]!;
+  test("receives tool use, then a reply that quotes the tool result", async () => {
+    const firstRequest = { ...ask("Use a tool"), tools: anthropicTools };
+    const response = await anthropic.messages.create(firstRequest);
+    expect(response.stop_reason).toBe("tool_use");
+    const block = response.content[0]!;
     if (block.type !== "tool_use") throw new Error("not a tool use");
     expect(block.input).toEqual(EXPECTED_ARGUMENTS);
 
     const result = { type: "tool_result" as const, tool_use_id: block.id, content: "21 degrees" };
     const next = await anthropic.messages.create({
-      ...question,
+      ...firstRequest,
       messages: [
-        ...question.messages,
-        { role: "assistant", content: answer.content },
+        ...firstRequest.messages,
+        { role: "assistant", content: response.content },
         { role: "user", content: [result] },
       ],
     });
-    expect(next.content[0]).toMatchObject({ text: 'Hello from Ada. The tool answered: "21 degrees".' });
+    expect(next.content[0]).toMatchObject({ text: 'Hello from Ada. The tool returned: "21 degrees".' });
   });
 
-  test("gets streamed and parallel tool use", async () => {
-    const answer = await anthropic.messages
+  test("receives streamed and parallel tool use", async () => {
+    const response = await anthropic.messages
       .stream({ ...ask("Use tools twice"), tools: anthropicTools })
       .finalMessage();
-    expect(answer.content).toHaveLength(2);
-    for (const block of answer.content) {
+    expect(response.content).toHaveLength(2);
+    for (const block of response.content) {
       expect(block).toMatchObject({ type: "tool_use", name: "get_weather", input: EXPECTED_ARGUMENTS });
     }
   });
 
-  test("gets Anthropic's errors", async () => {
+  test("receives Anthropic errors", async () => {
     const failure = (change: object, behavior: Behavior = {}): Promise<unknown> => {
       provider.behave(behavior);
       return Promise.resolve(anthropic.messages.create({ ...ask("Hi"), ...change })).catch((e: unknown) => e);
@@ -200,7 +200,7 @@ describe("Anthropic's client", () => {
     });
   });
 
-  test("gets an error in the middle of a stream", async () => {
+  test("receives an error in the middle of a stream", async () => {
     provider.behave({ errorAfterChunks: 3 });
     const stream = anthropic.messages.stream(ask("Hi"));
     const error: unknown = await stream.finalMessage().catch((e: unknown) => e);
@@ -208,7 +208,7 @@ describe("Anthropic's client", () => {
   });
 });
 
-describe("everything else", () => {
+describe("other requests", () => {
   test.each(["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "POST"])("%s is echoed", async (method) => {
     const body = method === "GET" ? {} : { body: "payload" };
     const response = await fetch(`${provider.url}/some/where?q=1`, {
@@ -226,7 +226,7 @@ describe("everything else", () => {
     expect(response.headers.has("allow")).toBe(method === "OPTIONS");
   });
 
-  test("HEAD has the headers and no body, and the connection stays usable", async () => {
+  test("HEAD returns headers without a body, and the connection stays usable", async () => {
     const head = await fetch(`${provider.url}/v1/models`, { method: "HEAD" });
     const get = await fetch(`${provider.url}/v1/models`);
     const length = (await get.arrayBuffer()).byteLength;
@@ -234,7 +234,7 @@ describe("everything else", () => {
     expect(await head.text()).toBe("");
   });
 
-  test("a gzipped answer is decoded by a client that understands it", async () => {
+  test("a gzip response is decoded by the client", async () => {
     provider.behave({ gzip: true });
     const response = await fetch(`${provider.url}/echo`, { method: "POST", body: "x".repeat(1000) });
     expect(response.headers.get("content-encoding")).toBe("gzip");
@@ -243,23 +243,23 @@ describe("everything else", () => {
     expect((await stream.finalChatCompletion()).choices[0]?.message.content).toBe(GREETING);
   });
 
-  test("a behavior may be a function of the request", async () => {
+  test("a behavior can be a function of the request", async () => {
     provider.behave((request) => (request.target === "/bad" ? { status: 503 } : {}));
     expect((await fetch(`${provider.url}/bad`)).status).toBe(503);
     expect((await fetch(`${provider.url}/good`)).status).toBe(200);
   });
 
-  test("a scripted model, text and usage are reported", async () => {
+  test("a scripted model, text, and usage are returned", async () => {
     provider.behave({ model: "other", text: "  kept as\nit is ", usage: { input: 1000, output: 2000 } });
-    const answer = await openai.chat.completions.create(chat("Hi"));
-    expect(answer.model).toBe("other");
-    expect(answer.choices[0]?.message.content).toBe("  kept as\nit is ");
-    expect(answer.usage?.total_tokens).toBe(3000);
+    const response = await openai.chat.completions.create(chat("Hi"));
+    expect(response.model).toBe("other");
+    expect(response.choices[0]?.message.content).toBe("  kept as\nit is ");
+    expect(response.usage?.total_tokens).toBe(3000);
   });
 });
 
-describe("records", () => {
-  test("keep the request as it came", async () => {
+describe("recorded requests", () => {
+  test("keep the request as received", async () => {
     await fetch(`${provider.url}/a?b`, { method: "POST", body: '{"c":1}', headers: { "X-Mixed-Case": "v" } });
     const request = provider.requests[0]!;
     expect(request).toMatchObject({ method: "POST", target: "/a?b", finished: true, aborted: false });
@@ -267,7 +267,7 @@ describe("records", () => {
     expect(request.header("x-mixed-case")).toBe("v");
   });
 
-  test("are bounded by number and by bytes, while the count goes on", async () => {
+  test("are bounded by number and bytes; the count is not", async () => {
     const small = await startFakeProvider({ maxRecords: 3, maxRecordedBytes: 25 });
     for (let serial = 1; serial <= 5; serial++) await fetch(`${small.url}/${serial}`);
     expect(small.requests.map((request) => request.target)).toEqual(["/3", "/4", "/5"]);
@@ -280,7 +280,7 @@ describe("records", () => {
     await small.stop();
   });
 
-  test("are not kept when not wanted", async () => {
+  test("are not kept with record: false", async () => {
     const silent = await startFakeProvider({ record: false });
     await fetch(silent.url);
     expect(silent.requests).toHaveLength(0);
@@ -289,7 +289,7 @@ describe("records", () => {
   });
 });
 
-test("a stopped provider refuses connections and starts again on the same port", async () => {
+test("a stopped provider rejects connections and restarts on the same port", async () => {
   const other = await startFakeProvider({ name: "Other" });
   const { url } = other;
   expect((await fetch(url)).status).toBe(200);
@@ -303,7 +303,7 @@ test("a stopped provider refuses connections and starts again on the same port",
   await other.stop();
 });
 
-test("the command line starts one and ends it on a signal", async () => {
+test("the command starts a provider and stops it on a signal", async () => {
   const main = `${import.meta.dir}/main.ts`;
   const child = Bun.spawn([process.execPath, main, "--name", "Grace", "--behave", '{"status":503}'], {
     stdout: "pipe",

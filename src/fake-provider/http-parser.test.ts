@@ -1,4 +1,4 @@
-// The request parser on its own: framing, arrival in any pieces, and what it must refuse.
+// The request parser: framing, input split at any byte, and requests that it must reject.
 import { describe, expect, test } from "bun:test";
 import { type ParserEvent, RequestParser } from "./http-parser.ts";
 
@@ -25,10 +25,10 @@ function summary(events: ParserEvent[]): unknown[] {
   });
 }
 
-describe("requests that are well-formed", () => {
+describe("valid requests", () => {
   const whole = summary(parseAll([CHUNKED + SIZED + BARE]));
 
-  test("are read with raw headers and decoded bodies, one after another", () => {
+  test("are parsed with raw headers and decoded bodies, in order", () => {
     expect(whole).toEqual([
       [
         "POST",
@@ -48,33 +48,37 @@ describe("requests that are well-formed", () => {
     ]);
   });
 
-  test("are the same when cut in two at any byte", () => {
+  test("give the same events if split in two at any byte", () => {
     const text = CHUNKED + SIZED + BARE;
     for (let at = 1; at < text.length; at++) {
       expect(summary(parseAll([text.slice(0, at), text.slice(at)]))).toEqual(whole);
     }
   });
 
-  test("are the same when they arrive byte by byte", () => {
+  test("give the same events if they arrive byte by byte", () => {
     expect(summary(parseAll((CHUNKED + SIZED + BARE).split("")))).toEqual(whole);
   });
 });
 
-describe("what is refused", () => {
-  const refused: [why: string, text: string, status: number][] = [
+describe("rejected requests", () => {
+  const rejected: [why: string, text: string, status: number][] = [
     ["no request line", "nonsense\r\n\r\n", 400],
     ["another version", "GET / HTTP/2.0\r\n\r\n", 400],
-    ["two lengths", "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400],
-    ["a length that is no number", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400],
-    ["length and chunks", "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400],
-    ["an unknown encoding", "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501],
-    ["a blank before the colon", "GET / HTTP/1.1\r\nA : b\r\n\r\n", 400],
+    ["two different lengths", "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400],
+    ["a length that is not a number", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400],
+    [
+      "Content-Length and chunked encoding",
+      "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+      400,
+    ],
+    ["an unknown transfer encoding", "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501],
+    ["white space before the colon", "GET / HTTP/1.1\r\nA : b\r\n\r\n", 400],
     ["a folded line", "GET / HTTP/1.1\r\nA: b\r\n c: d\r\n\r\n", 400],
     ["a bare line feed in a value", "GET / HTTP/1.1\r\nA: b\nC: d\r\n\r\n", 400],
-    ["an endless head", `GET / HTTP/1.1\r\nA: ${"b".repeat(1 << 21)}`, 431],
+    ["endless headers", `GET / HTTP/1.1\r\nA: ${"b".repeat(1 << 21)}`, 431],
     ["an enormous length", "POST / HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n", 413],
   ];
-  test.each(refused)("%s", (_why, text, status) => {
+  test.each(rejected)("%s", (_why, text, status) => {
     expect(summary(parseAll([text])).at(-1)).toBe(status);
   });
 

@@ -1,5 +1,5 @@
-// An incremental HTTP/1.1 request parser (RFC 9112): bytes are fed in, heads and bodies are taken out.
-// It never looks past the end of one request until asked for the next, so early bytes simply wait.
+// An incremental HTTP/1.1 request parser (RFC 9112): feed() adds bytes, next() returns request heads and bodies.
+// Pipelined bytes stay in the buffer until the caller asks for the next request.
 import type { HeaderPair } from "./behavior.ts";
 
 export interface RequestHead {
@@ -38,7 +38,7 @@ export class RequestParser {
   #bodyBytes = 0;
   #remaining = 0;
 
-  /** Bytes received but not yet part of a request that was taken out. */
+  /** Number of bytes received that belong to no returned event yet. */
   get waiting(): number {
     return this.#input.length;
   }
@@ -47,7 +47,7 @@ export class RequestParser {
     this.#input = this.#input.length === 0 ? bytes : Buffer.concat([this.#input, bytes]);
   }
 
-  /** The next event, or null until more bytes are fed. */
+  /** Returns the next event, or null if it needs more bytes. */
   next(): ParserEvent | null {
     try {
       return this.#state === "head" ? this.#readHead() : this.#readBody();
@@ -81,16 +81,18 @@ export class RequestParser {
       const lowered = name.toLowerCase();
       if (lowered === "content-length") {
         if (!/^\d+$/.test(value) || (length !== null && length !== value)) {
-          throw new MalformedRequest(400, "The content length is not one number.");
+          throw new MalformedRequest(400, "Content-Length is not a single number.");
         }
         length = value;
       } else if (lowered === "transfer-encoding") {
-        if (value.toLowerCase() !== "chunked") throw new MalformedRequest(501, "Only chunked is understood.");
+        if (value.toLowerCase() !== "chunked")
+          throw new MalformedRequest(501, "The only supported transfer encoding is chunked.");
         chunked = true;
       }
     }
-    // Both together is how requests are smuggled; an honest witness refuses them.
-    if (chunked && length !== null) throw new MalformedRequest(400, "Both a length and a transfer encoding.");
+    // Both fields together enable request smuggling (RFC 9112 6.1). Reject them, so that tests notice when they are forwarded.
+    if (chunked && length !== null)
+      throw new MalformedRequest(400, "The request has both Content-Length and Transfer-Encoding.");
     this.#bodyBytes = 0;
     this.#remaining = Number(length ?? 0);
     if (this.#remaining > MAX_BODY_BYTES) throw new MalformedRequest(413, "The request body is too large.");
@@ -133,7 +135,7 @@ export class RequestParser {
     }
   }
 
-  /** Moves what has arrived of the expected data; true once all of it has. */
+  /** Moves received bytes of the expected data into the body; returns true once all of it has arrived. */
   #takeData(): boolean {
     const taken = Math.min(this.#remaining, this.#input.length);
     if (taken > 0) {
@@ -174,7 +176,7 @@ function parseHead(text: string): RequestHead {
   for (let index = 1; index < lines.length; index++) {
     const line = lines[index] ?? "";
     const colon = line.indexOf(":");
-    // Space before the colon and folded lines are the other two roads to smuggling (RFC 9112 5.1, 5.2).
+    // White space before the colon and folded lines enable request smuggling too (RFC 9112 5.1, 5.2).
     if (colon < 1 || /[\s\0]/.test(line.slice(0, colon)) || /[\r\n\0]/.test(line)) {
       throw new MalformedRequest(400, "A header line is malformed.");
     }

@@ -1,4 +1,4 @@
-// Reading JSON that nobody has validated: each function gives a usable value whatever it is handed.
+// Readers for unvalidated JSON: each function returns a usable value for any input.
 
 export type JsonObject = Record<string, unknown>;
 
@@ -18,7 +18,7 @@ export function stringOf(value: unknown, otherwise = ""): string {
   return typeof value === "string" ? value : otherwise;
 }
 
-/** The text of a message's content, which both wire formats allow as a string or as a list of parts. */
+/** Returns the text of a message's content, which both wire formats allow as a string or as a list of parts. */
 export function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   return listOf(content)

@@ -1,4 +1,4 @@
-// The fake provider as a command: starts one, prints its address, ends it on a signal.
+// The fake provider as a command: starts one, prints its address, stops on SIGTERM or SIGINT.
 import { parseArgs } from "node:util";
 import { type Behavior, readFakeHeader } from "./behavior.ts";
 import { startFakeProvider } from "./server.ts";
@@ -7,13 +7,13 @@ const HELP = `A fake AI provider that speaks the OpenAI and Anthropic wire forma
 
 Usage: bun src/fake-provider/main.ts [--port N] [--hostname HOST] [--name NAME] [--behave JSON]
 
-  --port N         port to listen on; 0, the default, takes a free one
-  --hostname HOST  address to listen on; 127.0.0.1 by default
-  --name NAME      the name it gives itself in its answers; "fake" by default
-  --behave JSON    how it behaves, e.g. '{"status":503}' or '{"chunkDelayMs":50}'; see behavior.ts
-  --help           this text
+  --port N         port to listen on; default 0, any free port
+  --hostname HOST  address to listen on; default 127.0.0.1
+  --name NAME      the provider's name in its responses; default "fake"
+  --behave JSON    behavior, e.g. '{"status":503}' or '{"chunkDelayMs":50}'; see src/fake-provider/behavior.ts
+  --help           print this help
 
-A request may choose its own behavior with the header  x-fake: JSON
+A request can set its own behavior with the header  x-fake: JSON
 `;
 
 interface Arguments {
@@ -36,7 +36,8 @@ function readArguments(args: string[]): Arguments {
     },
   });
   const port = Number(values.port);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error(`Not a port: ${values.port}`);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new Error(`--port is "${values.port}"; give a whole number from 0 to 65535`);
   const { help, hostname, name } = values;
   return { help, port, hostname, name, behavior: readFakeHeader(values.behave) };
 }
@@ -47,14 +48,14 @@ async function main(): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
-  // Nobody in this process reads the records.
+  // Nothing in this process reads the recorded requests.
   const provider = await startFakeProvider({ port, hostname, name, record: false });
   provider.behave(behavior);
-  const leave = (): void => {
+  const stop = (): void => {
     void provider.stop().then(() => process.exit(0));
   };
-  process.once("SIGTERM", leave);
-  process.once("SIGINT", leave);
+  process.once("SIGTERM", stop);
+  process.once("SIGINT", stop);
   process.stdout.write(`${name} listens on ${provider.url}\n`);
 }
 

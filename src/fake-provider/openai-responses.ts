@@ -1,4 +1,4 @@
-// The OpenAI side: reads chat-completions requests, answers them in OpenAI's shapes, whole or streamed.
+// The OpenAI wire format: reads Chat Completions requests and creates the responses, as JSON or as SSE events.
 import { type FakeResponse, jsonResponse, renderPieces, sseEvent, streamResponse } from "./response.ts";
 import type { Behavior, HeaderPair } from "./behavior.ts";
 import type { ChatRequest, ChatReply, Tool } from "./conversation.ts";
@@ -25,15 +25,15 @@ export function respondToOpenAiChat(
   if (behavior.refuseStreamOptions !== undefined && body["stream_options"] !== undefined) {
     return openAiError(request, behavior.refuseStreamOptions, "Unknown parameter: 'stream_options'.");
   }
-  const question = readQuestion(body);
-  const reply = composeReply(question, behavior, providerName);
+  const chat = readChatRequest(body);
+  const reply = composeReply(chat, behavior, providerName);
   const headers = openAiHeaders(request);
-  if (!question.stream) return jsonResponse(200, completion(request, reply), headers);
+  if (!chat.stream) return jsonResponse(200, completion(request, reply), headers);
   const includeUsage = objectOf(body["stream_options"])["include_usage"] === true;
   return streamResponse(chunks(request, reply, includeUsage), headers);
 }
 
-function readQuestion(body: JsonObject): ChatRequest {
+function readChatRequest(body: JsonObject): ChatRequest {
   const messages = listOf(body["messages"]);
   const last = objectOf(messages.at(-1));
   const words = messages.reduce<number>(

@@ -1,4 +1,4 @@
-// What the fake provider remembers of each request, in a log bounded by number and by bytes.
+// The requests that the fake provider has received, in a log bounded by count and by body bytes.
 import type { HeaderPair } from "./behavior.ts";
 import type { RequestHead } from "./http-parser.ts";
 
@@ -6,25 +6,25 @@ export interface RecordedRequest {
   readonly method: string;
   /** The raw request target, query included. */
   readonly target: string;
-  /** Raw, in order, in their original case. */
+  /** As received: in order and in their original case. */
   readonly headers: HeaderPair[];
-  /** The first header of that name, whatever its case. */
+  /** Returns the first header of that name, ignoring case. */
   header(name: string): string | undefined;
   /** Empty until the whole body has arrived. */
   readonly body: Uint8Array;
   json(): unknown;
-  /** Serial of the request since the provider was started or reset, from 1. */
+  /** Number of the request since the provider was started or reset, from 1. */
   readonly serial: number;
-  /** Serial of the TCP connection, from 1. */
+  /** Number of the TCP connection, from 1. */
   readonly connection: number;
-  /** The peer closed before the answer was complete, while uploading included. */
+  /** The peer closed before the response was complete, including while it uploaded the body. */
   readonly aborted: boolean;
   /** All times are `performance.now()` milliseconds. */
   readonly abortedAt: number | null;
   readonly startedAt: number;
-  /** The answer was written to its intended end. Stays false when the fake itself cut or stalled it. */
+  /** The response was written completely. Stays false if the fake provider itself cut or stalled it. */
   readonly finished: boolean;
-  /** Bytes of the answer the kernel has taken: shows whether a reader's backpressure reached here. */
+  /** Response bytes that the kernel has accepted: shows whether backpressure from the reader arrived here. */
   readonly bytesSent: number;
 }
 
@@ -41,7 +41,7 @@ export class ReceivedRequest implements RecordedRequest {
   abortedAt: number | null = null;
   finished = false;
   bytesSent = 0;
-  /** Body bytes the log holds this request for; null when it is not, or no longer, in the log. */
+  /** Body bytes counted for this request in the log; null if the request is not, or no longer, in the log. */
   loggedBytes: number | null = null;
 
   constructor(
@@ -80,7 +80,7 @@ export class ReceivedRequest implements RecordedRequest {
 }
 
 export class RequestLog {
-  /** One array for the life of the provider, so that a test may hold on to it. */
+  /** The same array for the lifetime of the provider, so that a test may keep a reference to it. */
   readonly entries: ReceivedRequest[] = [];
   count = 0;
   #bodyBytes = 0;
@@ -96,7 +96,7 @@ export class RequestLog {
     if (this.entries.length > this.maxEntries) this.#forgetOldest();
   }
 
-  /** Called once the body is there; old requests go until the bodies fit, the newest always stays. */
+  /** Counts a complete body and drops the oldest requests until the bodies fit. The newest request always stays. */
   recordBodySize(request: ReceivedRequest): void {
     if (request.loggedBytes === null) return;
     request.loggedBytes = request.body.length;

@@ -1,19 +1,19 @@
-// From an answer to what happens on the socket: a lazy plan of writes, waits, stalls and closes.
-// All misbehavior at the level of bytes is decided here; the player only follows the plan.
+// Turns a response into a lazy plan of what happens on the socket: writes, waits, stalls, and closes.
+// Every deviation at the byte level is decided here; ResponsePlayer only executes the plan.
 import { STATUS_CODES } from "node:http";
 import { type FakeResponse, slices } from "./response.ts";
 import type { Behavior, HeaderPair } from "./behavior.ts";
 
-/** Bytes are written; "wait" pauses; "stall" is silence until the peer leaves; "close" ends before the answer does. */
+/** Bytes are written; "wait" pauses; "stall" sends nothing until the peer disconnects; "close" cuts the response. */
 export type Step =
   Uint8Array | { kind: "wait"; ms: number } | { kind: "stall" } | { kind: "close"; reset: boolean };
 
 export interface ConnectionTerms {
-  /** The answer to HEAD has headers only. */
+  /** The response to HEAD has headers only. */
   headOnly: boolean;
-  /** HTTP/1.0 knows no chunks: the body ends with the connection. */
+  /** HTTP/1.0 has no chunked encoding: closing the connection ends the body. */
   closeDelimited: boolean;
-  /** The connection ends after this answer, and the answer says so. */
+  /** Send `Connection: close` and close after this response. */
   closeAfter: boolean;
 }
 
@@ -21,23 +21,28 @@ type Framing = "length" | "chunked" | "close";
 
 const ENDLESS_BYTES = 1 << 30;
 const WRONG_LENGTH_BY = 10;
-// A reset sent together with the last bytes may overtake them in a client's event loop.
+// A client that receives a reset together with the last bytes may report the reset first and drop the bytes.
 const PAUSE_BEFORE_RESET_MS = 5;
 
 export function* planResponse(
-  answer: FakeResponse,
+  response: FakeResponse,
   behavior: Behavior,
   terms: ConnectionTerms,
 ): Generator<Step> {
   if (behavior.delayMs !== undefined) yield { kind: "wait", ms: behavior.delayMs };
   if (behavior.closeBeforeAnswer === true || behavior.refuse === true) yield* cut(behavior);
   for (const status of behavior.informational ?? []) yield Buffer.from(`${statusLine(status)}\r\n`);
-  const bodiless = answer.status === 204 || answer.status === 304;
-  const framing = chooseFraming(answer, behavior, terms);
-  const head = planHead(answer, behavior, bodiless ? [] : framingHeaders(answer, behavior, framing), terms);
+  const bodiless = response.status === 204 || response.status === 304;
+  const framing = chooseFraming(response, behavior, terms);
+  const head = planHead(
+    response,
+    behavior,
+    bodiless ? [] : framingHeaders(response, behavior, framing),
+    terms,
+  );
   yield* limited(head, behavior.cutHeadAfterBytes, behavior);
   if (bodiless || terms.headOnly) return;
-  yield* limited(planBody(answer, behavior, framing), behavior.cutAfterBytes, behavior);
+  yield* limited(planBody(response, behavior, framing), behavior.cutAfterBytes, behavior);
 }
 
 function* cut(behavior: Behavior): Generator<Step> {
@@ -46,7 +51,7 @@ function* cut(behavior: Behavior): Generator<Step> {
   yield { kind: "close", reset };
 }
 
-/** Lets so many bytes of a plan through, then cuts. */
+/** Passes on the first `limit` bytes of a plan, then cuts the connection. */
 function* limited(plan: Iterable<Step>, limit: number | undefined, behavior: Behavior): Generator<Step> {
   if (limit === undefined) {
     yield* plan;
@@ -67,17 +72,18 @@ function* limited(plan: Iterable<Step>, limit: number | undefined, behavior: Beh
   }
 }
 
-function chooseFraming(answer: FakeResponse, behavior: Behavior, terms: ConnectionTerms): Framing {
+function chooseFraming(response: FakeResponse, behavior: Behavior, terms: ConnectionTerms): Framing {
   if (terms.closeDelimited) return "close";
   const malformed = behavior.malformedChunk !== undefined && behavior.malformedChunk !== false;
-  return answer.body.kind === "stream" || malformed ? "chunked" : "length";
+  return response.body.kind === "stream" || malformed ? "chunked" : "length";
 }
 
-function framingHeaders(answer: FakeResponse, behavior: Behavior, framing: Framing): HeaderPair[] {
-  const scripted = (name: string): boolean => answer.headers.some(([given]) => given.toLowerCase() === name);
+function framingHeaders(response: FakeResponse, behavior: Behavior, framing: Framing): HeaderPair[] {
+  const scripted = (name: string): boolean =>
+    response.headers.some(([given]) => given.toLowerCase() === name);
   if (framing === "close" || scripted("content-length") || scripted("transfer-encoding")) return [];
-  if (framing === "chunked" || answer.body.kind === "stream") return [["Transfer-Encoding", "chunked"]];
-  const actual = answer.body.bytes.length;
+  if (framing === "chunked" || response.body.kind === "stream") return [["Transfer-Encoding", "chunked"]];
+  const actual = response.body.bytes.length;
   const wrong = behavior.wrongContentLength;
   const error = wrong === "longer" ? WRONG_LENGTH_BY : wrong === "shorter" ? -WRONG_LENGTH_BY : 0;
   return [["Content-Length", String(Math.max(0, actual + error))]];
@@ -88,18 +94,18 @@ function statusLine(status: number): string {
 }
 
 function* planHead(
-  answer: FakeResponse,
+  response: FakeResponse,
   behavior: Behavior,
   framing: HeaderPair[],
   terms: ConnectionTerms,
 ): Generator<Step> {
-  let head = statusLine(answer.status);
+  let head = statusLine(response.status);
   if (behavior.headerDelayMs !== undefined) {
     yield Buffer.from(head, "latin1");
     yield { kind: "wait", ms: behavior.headerDelayMs };
     head = "";
   }
-  for (const [name, value] of answer.headers) head += `${name}: ${value}\r\n`;
+  for (const [name, value] of response.headers) head += `${name}: ${value}\r\n`;
   for (const [name, value] of framing) head += `${name}: ${value}\r\n`;
   if (terms.closeAfter) head += "Connection: close\r\n";
   head += oddHeader(behavior.crlfInHeader ?? false);
@@ -135,15 +141,15 @@ function* endlessHeaders(behavior: Behavior): Generator<Step> {
   yield* cut(behavior);
 }
 
-function* planBody(answer: FakeResponse, behavior: Behavior, framing: Framing): Generator<Step> {
+function* planBody(response: FakeResponse, behavior: Behavior, framing: Framing): Generator<Step> {
   const { stallAfterChunks, cutAfterChunks, chunkDelayMs } = behavior;
   const malformed = behavior.malformedChunk === true ? "size" : behavior.malformedChunk;
   let sent = 0;
-  for (const piece of piecesOf(answer, framing)) {
+  for (const piece of piecesOf(response, framing)) {
     if (sent === cutAfterChunks) yield* cut(behavior);
     if (sent === stallAfterChunks) yield { kind: "stall" };
     if (sent > 0 && chunkDelayMs !== undefined) yield { kind: "wait", ms: chunkDelayMs };
-    // The second chunk is the bad one: by then a client has begun to believe in the stream.
+    // Only the second chunk is malformed, so that the client fails in the middle of a stream that started well.
     yield framing === "chunked" ? framed(piece, sent === 1 ? malformed : undefined) : piece;
     sent++;
   }
@@ -153,10 +159,10 @@ function* planBody(answer: FakeResponse, behavior: Behavior, framing: Framing): 
   if (behavior.wrongContentLength === "longer" && framing === "length") yield* cut(behavior);
 }
 
-function piecesOf(answer: FakeResponse, framing: Framing): Iterable<Uint8Array> {
-  if (answer.body.kind === "stream") return answer.body.pieces;
-  const { bytes } = answer.body;
-  // An answer that was whole is chunked only to be malformed, which takes two chunks.
+function piecesOf(response: FakeResponse, framing: Framing): Iterable<Uint8Array> {
+  if (response.body.kind === "stream") return response.body.pieces;
+  const { bytes } = response.body;
+  // A response with a whole body is chunked only to be malformed, which requires two chunks.
   return framing === "chunked" ? slices(bytes, Math.max(1, Math.ceil(bytes.length / 2))) : [bytes];
 }
 

@@ -1,9 +1,9 @@
-// Plays one planned answer on one socket: joins small writes, waits for room when the kernel has none,
-// and gives the event loop its turn during long answers.
+// Executes the plan of one response on one socket: joins small writes, waits for "drain" if the kernel's buffer is full,
+// and yields to the event loop during long responses.
 import type { Step } from "./response-plan.ts";
 import type { ReceivedRequest } from "./recorded-request.ts";
 
-/** The part of Bun's TCP socket that is used; `write` takes what fits and says how much that was. */
+/** The part of Bun's TCP socket that is used. `write` accepts what fits and returns the number of accepted bytes. */
 export interface RawSocket {
   write(bytes: Uint8Array): number;
   end(): void;
@@ -15,7 +15,7 @@ const TURN_BYTES = 1 << 20;
 
 export class ResponsePlayer {
   #unsent: Uint8Array | null = null;
-  /** What the plan wants once the unsent bytes are out. */
+  /** The step to execute once the unsent bytes are written. */
   #after: Exclude<Step, Uint8Array> | null = null;
   #timer: Timer | null = null;
   #over = false;
@@ -25,11 +25,11 @@ export class ResponsePlayer {
     private readonly socket: RawSocket,
     private readonly plan: Iterator<Step>,
     private readonly request: ReceivedRequest,
-    /** "cut" comes before the socket is closed, so that the close is not taken for the peer's. */
+    /** Called with "cut" before the socket is closed, so that the close is not attributed to the peer. */
     private readonly onEnd: (how: "complete" | "cut") => void,
   ) {}
 
-  /** Goes on as far as possible: at the start, after each wait, and when the kernel has room again. */
+  /** Executes the plan as far as possible: at the start, after each wait, and after "drain". */
   play(): void {
     this.#bytesThisTurn = 0;
     while (!this.#over) {
@@ -43,7 +43,7 @@ export class ResponsePlayer {
     }
   }
 
-  /** Only an answer that is held up by a full kernel buffer goes on with room; a waiting one keeps waiting. */
+  /** Continues a response that a full kernel buffer has stopped; a response in a "wait" step keeps waiting. */
   drained(): void {
     if (this.#unsent !== null && this.#timer === null) this.play();
   }
@@ -56,7 +56,7 @@ export class ResponsePlayer {
     this.plan.return?.();
   }
 
-  /** Takes steps from the plan until there is enough to write or something else to do; false at its end. */
+  /** Takes steps from the plan until there are enough bytes to write or another kind of step; returns false at its end. */
   #gather(): boolean {
     const pieces: Uint8Array[] = [];
     let size = 0;
@@ -76,12 +76,12 @@ export class ResponsePlayer {
     return this.#unsent !== null || this.#after !== null;
   }
 
-  /** True when all was taken and this turn may go on. */
+  /** Returns true if all bytes were accepted and this turn may continue. */
   #send(): boolean {
     const bytes = this.#unsent;
     if (bytes === null) return true;
     const taken = this.socket.write(bytes);
-    // Negative when the peer has gone; the close event, already under way, does the rest.
+    // Negative if the peer has disconnected; the pending close event cleans up.
     if (taken < 0 || this.#over) return false;
     this.request.bytesSent += taken;
     this.#unsent = taken === bytes.length ? null : bytes.subarray(taken);
@@ -92,7 +92,7 @@ export class ResponsePlayer {
     return false;
   }
 
-  /** True when the plan goes on at once. */
+  /** Returns true if the next step may follow immediately. */
   #act(step: Exclude<Step, Uint8Array>): boolean {
     switch (step.kind) {
       case "wait":

@@ -1,4 +1,4 @@
-// The shape every answer has before it is put on the wire, and the few ways to make one.
+// The response of the fake provider before it is written to the socket, and the functions that create one.
 import type { HeaderPair } from "./behavior.ts";
 
 export interface FakeResponse {
@@ -12,7 +12,7 @@ export interface WholeBody {
   bytes: Uint8Array;
 }
 
-/** Pieces are made as they are sent, so that a stream of gigabytes costs one chunk of memory. */
+/** Pieces are generated while they are sent, so that a stream of gigabytes needs the memory of one chunk. */
 export interface StreamBody {
   kind: "stream";
   pieces: Iterable<Uint8Array>;
@@ -43,7 +43,7 @@ export function sseEvent(data: unknown, eventName?: string): Uint8Array {
   return Buffer.from(`${name}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`);
 }
 
-/** Renders each piece of text; a piece equal to the one before is not rendered again, which makes big streams cheap. */
+/** Renders each piece of text. A piece equal to the previous one is not rendered again, which keeps big streams cheap. */
 export function* renderPieces(
   pieces: Iterable<string>,
   render: (piece: string) => Uint8Array,

@@ -1,4 +1,4 @@
-// From a request and a behavior to the answer to give: routes by path suffix, then lets the behavior reshape it.
+// Chooses the response to a request: routes by path suffix, then applies the behavior.
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import {
   anthropicError,
@@ -25,19 +25,19 @@ export function chooseResponse(
   behavior: Behavior,
   providerName: string,
 ): FakeResponse {
-  let answer = routeRequest(request, behavior, providerName);
+  let response = routeRequest(request, behavior, providerName);
   if (behavior.rateLimited !== undefined)
-    answer = rateLimitedResponse(request, behavior.rateLimited.retryAfter);
-  if (behavior.status !== undefined) answer = withStatus(request, answer, behavior.status);
-  if (behavior.body !== undefined) answer = withBody(answer, behavior.body);
-  if (behavior.errorAfterChunks !== undefined && answer.body.kind === "stream") {
+    response = rateLimitedResponse(request, behavior.rateLimited.retryAfter);
+  if (behavior.status !== undefined) response = withStatus(request, response, behavior.status);
+  if (behavior.body !== undefined) response = withBody(response, behavior.body);
+  if (behavior.errorAfterChunks !== undefined && response.body.kind === "stream") {
     const event = isAnthropic(request) ? anthropicErrorEvent() : sseEvent(openAiErrorBody(503));
-    answer.body = { kind: "stream", pieces: endWith(answer.body, behavior.errorAfterChunks, event) };
+    response.body = { kind: "stream", pieces: endWith(response.body, behavior.errorAfterChunks, event) };
   }
   const encoding = behavior.gzip === true ? "gzip" : behavior.encoding;
-  if (encoding !== undefined) answer = compressed(answer, encoding);
-  if (behavior.headers !== undefined) answer.headers = mergeHeaders(answer.headers, behavior.headers);
-  return answer;
+  if (encoding !== undefined) response = compressed(response, encoding);
+  if (behavior.headers !== undefined) response.headers = mergeHeaders(response.headers, behavior.headers);
+  return response;
 }
 
 function isAnthropic(request: ReceivedRequest): boolean {
@@ -46,7 +46,7 @@ function isAnthropic(request: ReceivedRequest): boolean {
 
 function routeRequest(request: ReceivedRequest, behavior: Behavior, providerName: string): FakeResponse {
   const { method, path } = request;
-  const answer =
+  const response =
     method === "POST" && path.endsWith("/chat/completions")
       ? respondToOpenAiChat(request, behavior, providerName)
       : method === "POST" && path.endsWith("/messages")
@@ -55,7 +55,7 @@ function routeRequest(request: ReceivedRequest, behavior: Behavior, providerName
           ? openAiModels(request, providerName)
           : echo(request);
   const big = behavior.bigStream;
-  if (big === undefined || answer.body.kind === "stream") return answer;
+  if (big === undefined || response.body.kind === "stream") return response;
   const pieces = blankPieces(big.bytes, big.chunkBytes);
   return {
     status: 200,
@@ -82,21 +82,21 @@ function* blankPieces(bytes: number, chunkBytes: number): Generator<Uint8Array> 
 
 function rateLimitedResponse(request: ReceivedRequest, retryAfter: number | string): FakeResponse {
   const anthropic = isAnthropic(request);
-  const answer = anthropic ? anthropicError(request, 429) : openAiError(request, 429);
+  const response = anthropic ? anthropicError(request, 429) : openAiError(request, 429);
   const limits = anthropic ? anthropicRateLimitHeaders(retryAfter) : openAiRateLimitHeaders(retryAfter);
-  answer.headers.push(...limits);
-  return answer;
+  response.headers.push(...limits);
+  return response;
 }
 
-function withStatus(request: ReceivedRequest, answer: FakeResponse, status: number): FakeResponse {
-  if (status < 400 || answer.status === status) return { ...answer, status };
+function withStatus(request: ReceivedRequest, response: FakeResponse, status: number): FakeResponse {
+  if (status < 400 || response.status === status) return { ...response, status };
   return isAnthropic(request) ? anthropicError(request, status) : openAiError(request, status);
 }
 
-function withBody(answer: FakeResponse, body: NonNullable<Behavior["body"]>): FakeResponse {
-  // A streamed route keeps its content type, so that scripted events are still an event stream.
-  if (Array.isArray(body)) return { ...answer, body: { kind: "stream", pieces: body.map(bytesOf) } };
-  return { ...answer, body: { kind: "whole", bytes: bytesOf(body) } };
+function withBody(response: FakeResponse, body: NonNullable<Behavior["body"]>): FakeResponse {
+  // A streamed route keeps its content type, so that a scripted body is still an event stream.
+  if (Array.isArray(body)) return { ...response, body: { kind: "stream", pieces: body.map(bytesOf) } };
+  return { ...response, body: { kind: "whole", bytes: bytesOf(body) } };
 }
 
 function bytesOf(data: string | Uint8Array): Uint8Array {
@@ -114,16 +114,16 @@ function* endWith(body: StreamBody, count: number, last: Uint8Array): Generator<
 
 const COMPRESS = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync, zstd: zstdCompressSync };
 
-function compressed(answer: FakeResponse, encoding: keyof typeof COMPRESS): FakeResponse {
-  const { body } = answer;
+function compressed(response: FakeResponse, encoding: keyof typeof COMPRESS): FakeResponse {
+  const { body } = response;
   const bytes = body.kind === "whole" ? body.bytes : Buffer.concat([...body.pieces]);
   const packed = COMPRESS[encoding](bytes);
-  const headers: HeaderPair[] = [...answer.headers, ["Content-Encoding", encoding]];
-  if (body.kind === "whole") return { ...answer, headers, body: { kind: "whole", bytes: packed } };
-  return { ...answer, headers, body: { kind: "stream", pieces: slices(packed, COMPRESSED_PIECE_BYTES) } };
+  const headers: HeaderPair[] = [...response.headers, ["Content-Encoding", encoding]];
+  if (body.kind === "whole") return { ...response, headers, body: { kind: "whole", bytes: packed } };
+  return { ...response, headers, body: { kind: "stream", pieces: slices(packed, COMPRESSED_PIECE_BYTES) } };
 }
 
-/** A scripted name replaces the fake's own header of that name; what is scripted is kept as it is. */
+/** Adds the scripted headers verbatim; a scripted name replaces the default header of that name. */
 function mergeHeaders(own: HeaderPair[], scripted: HeaderPair[]): HeaderPair[] {
   const names = new Set(scripted.map(([name]) => name.toLowerCase()));
   return [...own.filter(([name]) => !names.has(name.toLowerCase())), ...scripted];

@@ -1,4 +1,4 @@
-// The fake provider itself: listens, counts connections and requests, holds the behavior, starts again on its port.
+// The fake provider's TCP server: counts connections and requests, holds the behavior, and can restart on the same port.
 import type { Behavior } from "./behavior.ts";
 import { Connection, type ConnectionOwner } from "./connection.ts";
 import type { RequestHead } from "./http-parser.ts";
@@ -12,11 +12,11 @@ export type BehaviorScript = Behavior | ((request: RecordedRequest) => Behavior)
 export interface FakeProviderOptions {
   port?: number;
   hostname?: string;
-  /** The name it gives itself in its answers. */
+  /** The provider's name in its responses. */
   name?: string;
-  /** False keeps counts only, for load. */
+  /** False keeps counts only, for load tests. */
   record?: boolean;
-  /** How many requests, and how many bytes of their bodies, are remembered at most. */
+  /** Maximum number of recorded requests, and of the bytes of their bodies. */
   maxRecords?: number;
   maxRecordedBytes?: number;
 }
@@ -25,16 +25,16 @@ export interface FakeProvider {
   readonly url: string;
   readonly port: number;
   readonly name: string;
-  /** The latest requests, oldest first; always the same array. A request is in it from the end of its head on. */
+  /** The latest requests, oldest first; always the same array. A request is added when its headers are complete. */
   readonly requests: readonly RecordedRequest[];
-  /** All requests since the start or the last reset, remembered or not. */
+  /** Number of requests since the start or the last reset, recorded or not. */
   readonly requestCount: number;
   readonly connectionsOpened: number;
   openConnections(): number;
   behave(script: BehaviorScript): void;
-  /** Forgets records, counts and behavior; connections stay open. */
+  /** Clears records, counts, and behavior; connections stay open. */
   reset(): void;
-  /** Resolves once the check holds; rejects, naming the check, when it does not in time (4 s). */
+  /** Resolves once the check returns true; rejects with the check's source after `timeoutMs` (default 4 s). */
   until(check: () => boolean, timeoutMs?: number): Promise<void>;
   /** Stops listening and drops every connection. */
   stop(): Promise<void>;
@@ -48,7 +48,7 @@ export async function startFakeProvider(options: FakeProviderOptions = {}): Prom
   return provider;
 }
 
-// Less than a test is given, so that the failure names the check that never held.
+// Shorter than the test timeout, so that the error names the failed check.
 const UNTIL_MS = 4000;
 const POLL_MS = 2;
 
@@ -63,7 +63,7 @@ class TcpFakeProvider implements FakeProvider, ConnectionOwner {
   readonly #log: RequestLog;
   readonly #connections = new Set<Connection>();
   #script: BehaviorScript = {};
-  /** Apart from the count, which a reset sets back while connections live on. */
+  /** Not `connectionsOpened`: reset() clears that while connections stay open. */
   #lastConnection = 0;
   #listener: Listener | null = null;
 
@@ -122,10 +122,10 @@ class TcpFakeProvider implements FakeProvider, ConnectionOwner {
 
   async until(check: () => boolean, timeoutMs = UNTIL_MS): Promise<void> {
     const deadline = performance.now() + timeoutMs;
-    // Asked again and again rather than on events: a check may look at anything, bytes sent included.
+    // Polls instead of reacting to events: a check may read anything, for example `bytesSent`.
     while (!check()) {
       if (performance.now() >= deadline) {
-        throw new Error(`${this.name}: not so within ${timeoutMs} ms: ${check.toString()}`);
+        throw new Error(`${this.name}: condition not met within ${timeoutMs} ms: ${check.toString()}`);
       }
       await Bun.sleep(POLL_MS);
     }
@@ -143,7 +143,7 @@ class TcpFakeProvider implements FakeProvider, ConnectionOwner {
     this.#listener = Bun.listen<Connection | undefined>({
       hostname: this.#hostname,
       port: this.port,
-      // Without it a second listener could share the port and take half the connections unseen.
+      // Otherwise a second listener could share the port and take half of the connections unnoticed.
       exclusive: true,
       socket: {
         open: (socket) => this.#opened(socket),

@@ -138,7 +138,7 @@ describe.each([
     const result = { role: "tool" as const, tool_call_id: call.id, content: "21 degrees" };
     const messages = [...question.messages, message, result];
     const next = await client.chat.completions.create({ model: "gpt-fake", messages, tools: openAiTools });
-    expect(next.choices[0]?.message.content).toBe('Hello from Ada. The tool answered: "21 degrees".');
+    expect(next.choices[0]?.message.content).toBe('Hello from Ada. The tool returned: "21 degrees".');
   });
 
   test("gets streamed tool calls, several at once", async () => {
@@ -270,7 +270,7 @@ describe("Anthropic's client against an anthropic target", () => {
       { role: "user", content: [{ type: "tool_result", tool_use_id: block.id, content: "21 degrees" }] },
     ];
     const next = await client.messages.create({ ...question, messages, tools });
-    expect(next.content).toMatchObject([{ text: 'Hello from Ada. The tool answered: "21 degrees".' }]);
+    expect(next.content).toMatchObject([{ text: 'Hello from Ada. The tool returned: "21 degrees".' }]);
   });
 
   test("gets streamed tool calls", async () => {
