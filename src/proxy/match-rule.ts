@@ -19,24 +19,33 @@ export function matchRule(exchange: Exchange, gateway: CompiledGateway | null): 
     if (match.rule === null) throw notMatched(exchange, match.allowed);
     return { gateway: only, rule: match.rule };
   }
+  return matchAnyGateway(exchange);
+}
+
+function matchAnyGateway(exchange: Exchange): Matched {
+  const { path, method, request, snapshot } = exchange;
   const allowed: string[] = [];
-  let found: Matched | null = null;
-  for (const candidate of gatewaysFor(exchange)) {
-    const match = candidate.routes.match(path, method, request.headers);
-    if (match.rule === null) {
-      allowed.push(...match.allowed);
-      continue;
+  const matches: Matched[] = [];
+  for (const key of routeKeysOf(path)) {
+    for (const gateway of snapshot.gatewaysByRoute.get(key)?.values() ?? []) {
+      // A gateway can be listed under several keys of one path.
+      if (gateway === matches[0]?.gateway) continue;
+      const match = gateway.routes.match(path, method, request.headers);
+      if (match.rule === null) allowed.push(...match.allowed);
+      // Two matches decide. The other gateways on the path, possibly thousands, are not tried.
+      else if (matches.push({ gateway, rule: match.rule }) > 1) throw ambiguousGateway();
     }
-    if (found !== null) {
-      throw new GatehouseError(
-        "ambiguous_gateway",
-        "Several gateways have a rule for this request: send the Host of one (its subdomain) or an API key of one.",
-      );
-    }
-    found = { gateway: candidate, rule: match.rule };
   }
-  if (found === null) throw notMatched(exchange, allowed);
-  return found;
+  const [match] = matches;
+  if (match === undefined) throw notMatched(exchange, allowed);
+  return match;
+}
+
+function ambiguousGateway(): GatehouseError {
+  return new GatehouseError(
+    "ambiguous_gateway",
+    "Several gateways have a rule for this request: send the Host of one (its subdomain) or an API key of one.",
+  );
 }
 
 function notMatched({ method, path }: Exchange, allowed: readonly string[]): GatehouseError {
@@ -46,15 +55,4 @@ function notMatched({ method, path }: Exchange, allowed: readonly string[]): Gat
   return new GatehouseError("method_not_allowed", `${method} is not possible here; use ${list}.`, {
     headers: { Allow: list },
   });
-}
-
-/** Every gateway with a rule that could match the path; usually one or none. */
-function gatewaysFor({ path, snapshot }: Exchange): Iterable<CompiledGateway> {
-  let found: Iterable<CompiledGateway> | null = null;
-  for (const key of routeKeysOf(path)) {
-    const more = snapshot.gatewaysByRoute.get(key);
-    if (more === undefined) continue;
-    found = found === null ? more : new Set([...found, ...more]);
-  }
-  return found ?? [];
 }

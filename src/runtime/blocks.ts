@@ -3,7 +3,7 @@ import { newId } from "../base/ids.ts";
 import type { StoredBlock } from "../store/store.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import type { CurrentConfiguration } from "./current-configuration.ts";
-import type { BlockAccess } from "./plugin-hosts.ts";
+import { gatewayIdOf, type BlockAccess } from "./plugin-hosts.ts";
 
 const RETRY_MS = 1000;
 /** While the store is away. Whoever is not noted any more is only limited, not blocked. */
@@ -39,7 +39,7 @@ export class Blocks implements BlockAccess {
     const name = blockName(instanceId, type, subject);
     if (this.has(instanceId, type, subject) || this.#pending.size >= MAX_PENDING) return;
     const now = new Date().toISOString();
-    const gateway_id = instanceId.slice(0, instanceId.indexOf("/"));
+    const gateway_id = gatewayIdOf(instanceId);
     const times = { created_at: now, updated_at: now };
     const block = { id: newId(), gateway_id, name, type, subject, counter_key: counterKey, ...times };
     this.#pending.set(name, block);

@@ -60,7 +60,7 @@ export class CurrentConfiguration {
     let changes = NO_CHANGES;
     const written = await this.#compileWithin(work, options, (compiled) => (changes = compiled));
     // Only now: an undone write mends nothing.
-    for (const id of changes.gateways.keys()) this.#setFault(id, null);
+    for (const id of changes.gateways.keys()) this.#health.failedGateways.delete(id);
     if (written.changes.length > 0 && written.revision === this.snapshot.revision + 1) {
       this.#swap(changeSnapshot(this.snapshot, written.revision, changes), changes);
     } else {
@@ -176,7 +176,7 @@ export class CurrentConfiguration {
 
   #takeOver(gatewayId: string, parts: GatewayParts | null): CompiledGateway | null {
     if (parts !== null) return this.#compileOrKeep(parts);
-    this.#setFault(gatewayId, null);
+    this.#health.failedGateways.delete(gatewayId);
     return null;
   }
 
@@ -185,7 +185,7 @@ export class CurrentConfiguration {
     const { id, name } = parts.gateway;
     try {
       const compiled = compileGateway(parts, this.#context);
-      this.#setFault(id, null);
+      this.#health.failedGateways.delete(id);
       return compiled;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -193,16 +193,8 @@ export class CurrentConfiguration {
         { gateway_id: id, gateway: name, reason },
         "a stored gateway does not compile; it is not in force",
       );
-      this.#setFault(id, reason);
+      this.#health.failedGateways.set(id, reason);
       return this.snapshot.gateways.get(id) ?? null;
-    }
-  }
-
-  #setFault(gatewayId: string, reason: string | null): void {
-    const { failedGateways } = this.#health;
-    if (reason !== null) this.#health.failedGateways = new Map(failedGateways).set(gatewayId, reason);
-    else if (failedGateways.has(gatewayId)) {
-      this.#health.failedGateways = new Map([...failedGateways].filter(([id]) => id !== gatewayId));
     }
   }
 

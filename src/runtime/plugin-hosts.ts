@@ -23,13 +23,20 @@ interface Instance {
   readonly ready: Promise<void>;
 }
 
+/** The plugins of one gateway, by instance id. */
+class GatewayPlugins {
+  readonly instances = new Map<string, Instance>();
+  /** What instances stored with `keep`. It outlives changes of their settings. */
+  readonly kept = new Map<string, Map<string, unknown>>();
+}
+
 export class PluginHosts implements PluginInstances {
   readonly #counters: Counters;
   readonly #blocks: BlockAccess;
   readonly #log: Log;
   readonly #readyDeadlineMs: number;
-  readonly #instances = new Map<string, Instance>();
-  readonly #kept = new Map<string, Map<string, unknown>>();
+  /** By gateway id, so that deleting a gateway does not search the instances of all others. */
+  readonly #gateways = new Map<string, GatewayPlugins>();
 
   constructor(counters: Counters, blocks: BlockAccess, log: Log, readyDeadlineMs = READY_DEADLINE_MS) {
     this.#counters = counters;
@@ -41,19 +48,21 @@ export class PluginHosts implements PluginInstances {
   /** The hooks for these settings. A change elsewhere in the gateway leaves the instance as it is. */
   instance(instanceId: string, definition: PluginDefinition, settings: unknown): PluginHooks {
     const text = JSON.stringify(settings);
-    const known = this.#instances.get(instanceId);
+    const { instances } = this.#pluginsOf(instanceId);
+    const known = instances.get(instanceId);
     if (known?.definition === definition && known.settings === text) return known.hooks;
     const made = definition.create(settings, this.#hostFor(instanceId, definition.name));
     if (typeof made !== "object" || made === null) throw new Error("create() must return an object of hooks");
     const hooks = whenReady(made);
     const ready = this.#untilReady(definition.name, hooks);
-    this.#instances.set(instanceId, { definition, settings: text, hooks, ready });
+    instances.set(instanceId, { definition, settings: text, hooks, ready });
     return hooks;
   }
 
   /** Waits until the plugins can be called, so that no request has to; none holds up the start for longer than bounded. */
   async ready(): Promise<void> {
-    await Promise.all(Array.from(this.#instances.values(), (instance) => instance.ready));
+    const all = [...this.#gateways.values()].flatMap(({ instances }) => [...instances.values()]);
+    await Promise.all(all.map((instance) => instance.ready));
   }
 
   /** Hooks for one explanation: they see what the real ones see, and whatever they do to it comes to nothing. */
@@ -64,7 +73,7 @@ export class PluginHosts implements PluginInstances {
     listener: DecisionListener,
   ): PluginHooks {
     const host = this.#hostFor(instanceId, definition.name);
-    const kept = this.#kept.get(instanceId);
+    const kept = this.#gateways.get(gatewayIdOf(instanceId))?.kept.get(instanceId);
     const hooks = definition.create(settings, {
       ...host,
       isExplaining: true,
@@ -81,11 +90,18 @@ export class PluginHosts implements PluginInstances {
     if (this.#counters.state.state === "none") void this.#counters.clear(counterKey);
   }
 
-  /** A gateway is gone: so are its instances and what they kept. */
+  /** Releases the instances of a deleted gateway and what they kept. */
   forgetGateway(gatewayId: string): void {
-    for (const held of [this.#instances, this.#kept]) {
-      for (const id of held.keys()) if (id.startsWith(`${gatewayId}/`)) held.delete(id);
-    }
+    this.#gateways.delete(gatewayId);
+  }
+
+  #pluginsOf(instanceId: string): GatewayPlugins {
+    const gatewayId = gatewayIdOf(instanceId);
+    const known = this.#gateways.get(gatewayId);
+    if (known !== undefined) return known;
+    const made = new GatewayPlugins();
+    this.#gateways.set(gatewayId, made);
+    return made;
   }
 
   async #untilReady(plugin: string, { ready }: PluginHooks): Promise<void> {
@@ -108,14 +124,20 @@ export class PluginHosts implements PluginInstances {
         add: ({ type, subject }, counterKey) => this.#blocks.add(instanceId, type, subject, counterKey),
       },
       keep: <T>(name: string, make: () => T): T => {
-        const kept = this.#kept.get(instanceId) ?? new Map<string, unknown>();
-        this.#kept.set(instanceId, kept);
+        const plugins = this.#pluginsOf(instanceId);
+        const kept = plugins.kept.get(instanceId) ?? new Map<string, unknown>();
+        plugins.kept.set(instanceId, kept);
         if (!kept.has(name)) kept.set(name, make());
         return kept.get(name) as T;
       },
       log: (level, message, fields = {}) => this.#log[level]({ plugin, ...fields }, message),
     };
   }
+}
+
+/** An instance id is the id of its gateway and the id of its entry in `required_plugins`. */
+export function gatewayIdOf(instanceId: string): string {
+  return instanceId.slice(0, instanceId.indexOf("/"));
 }
 
 /** Counters that foretell instead of counting. */

@@ -1,13 +1,28 @@
 // How a snapshot follows changes: every index agrees with the records, whatever changed together or in between.
 import { describe, expect, test } from "bun:test";
-import { gatewayRecord } from "../../test/contract/store-records.ts";
+import fc from "fast-check";
+import {
+  blockRecord,
+  gatewayRecord,
+  ruleRecord,
+  serviceRecord,
+  upstreamRecord,
+} from "../../test/contract/store-records.ts";
 import { compileContext } from "../../test/support/compile-context.ts";
 import { compileGateway, type CompiledApiKey, type CompiledGateway } from "./compile.ts";
+import type { StoredBlock } from "../store/store.ts";
+import type { PersistentGroups } from "./persistent-groups.ts";
+import type { PersistentMap } from "./persistent-map.ts";
 import { changeSnapshot, EMPTY_SNAPSHOT, type Snapshot, type SnapshotChanges } from "./snapshot.ts";
 
-function gateway(id: string, subdomain: string | null): CompiledGateway {
-  const parts = { gateway: gatewayRecord({ id, subdomain }), upstreams: [], services: [], rules: [] };
-  return compileGateway(parts, compileContext());
+const context = compileContext();
+
+function gateway(id: string, subdomain: string | null, paths: readonly string[] = []): CompiledGateway {
+  const upstream = upstreamRecord(id);
+  const service = serviceRecord(id, upstream.id);
+  const rules = paths.map((path) => ruleRecord(id, service.id, { path }));
+  const record = gatewayRecord({ id, subdomain });
+  return compileGateway({ gateway: record, upstreams: [upstream], services: [service], rules }, context);
 }
 
 function apiKey(id: string, hash: string, gatewayId = "one"): CompiledApiKey {
@@ -153,4 +168,125 @@ describe("changeSnapshot", () => {
     const renamed = change(made, [], [["k1", { ...apiKey("k1", "hash"), name: "renamed" }]]);
     expect(renamed.apiKeysByHash.get("hash")?.name).toBe("renamed");
   });
+});
+
+/** What a snapshot indexes, in plain Maps that are copied for every write. */
+interface Records {
+  readonly gateways: ReadonlyMap<string, CompiledGateway>;
+  readonly apiKeys: ReadonlyMap<string, CompiledApiKey>;
+  readonly blocks: ReadonlyMap<string, StoredBlock>;
+}
+
+/** One record of a write: its kind, its name within its gateway, the gateway, and a number that makes its fields differ; null: removed. */
+type Step = readonly [kind: keyof Records, name: string, gatewayId: string, seed: number | null];
+
+const GATEWAYS = ["one", "two", "three"];
+const PATHS = ["/v1/chat", "/v1/*", "/teams/{team}/chat", "/v1/models"];
+const step: fc.Arbitrary<Step> = fc.tuple(
+  fc.constantFrom("gateways", "apiKeys", "blocks"),
+  fc.constantFrom("a", "b", "c", "d"),
+  fc.constantFrom(...GATEWAYS),
+  fc.option(fc.nat({ max: 15 }), { nil: null, freq: 3 }),
+);
+
+/** Subdomains, hashes and block names are unique at all times, as the store guarantees. */
+function changesOf(steps: readonly Step[], { gateways: known }: Records): SnapshotChanges {
+  const gateways = new Map<string, CompiledGateway | null>();
+  const apiKeys = new Map<string, CompiledApiKey | null>();
+  const blocks = new Map<string, StoredBlock | null>();
+  for (const [kind, , id, seed] of steps) {
+    const paths = PATHS.filter((_, index) => ((seed ?? 0) >> index) % 2 === 1);
+    const subdomain = paths.length % 2 === 1 ? `${id}-${paths.length}` : null;
+    if (kind === "gateways") gateways.set(id, seed === null ? null : gateway(id, subdomain, paths));
+  }
+  for (const [kind, name, gateway_id, seed] of steps) {
+    // A record never moves to another gateway.
+    const id = `${gateway_id}/${name}`;
+    const exists = (gateways.get(gateway_id) ?? known.get(gateway_id)) !== undefined;
+    if (!exists || gateways.get(gateway_id) === null) continue;
+    if (kind === "apiKeys") apiKeys.set(id, seed === null ? null : apiKey(id, `${id}-${seed}`, gateway_id));
+    if (kind === "blocks")
+      blocks.set(id, seed === null ? null : blockRecord(gateway_id, { id, name: `${id}-${seed}` }));
+  }
+  return { gateways, apiKeys, blocks };
+}
+
+function applied<T>(records: ReadonlyMap<string, T>, changes: ReadonlyMap<string, T | null>): Map<string, T> {
+  const next = new Map(records);
+  for (const [id, record] of changes) {
+    if (record === null) next.delete(id);
+    else next.set(id, record);
+  }
+  return next;
+}
+
+function apply(records: Records, changes: SnapshotChanges): Records {
+  const gateways = applied(records.gateways, changes.gateways);
+  const ofGateways = <T>(all: Map<string, T>, gatewayOf: (record: T) => string) =>
+    new Map([...all].filter(([, record]) => gateways.has(gatewayOf(record))));
+  return {
+    gateways,
+    apiKeys: ofGateways(applied(records.apiKeys, changes.apiKeys), (key) => key.gatewayId),
+    blocks: ofGateways(applied(records.blocks, changes.blocks), (block) => block.gateway_id),
+  };
+}
+
+function expectGroups<T extends { id: string }>(
+  groups: PersistentGroups<T>,
+  records: Iterable<T>,
+  groupsOf: (record: T) => readonly string[],
+): void {
+  const expected = new Map<string, Map<string, T>>();
+  for (const record of records)
+    for (const name of groupsOf(record))
+      expected.set(name, (expected.get(name) ?? new Map<string, T>()).set(record.id, record));
+  expect(groups.size).toBe(expected.size);
+  for (const [name, members] of expected) {
+    expect(groups.get(name)?.size).toBe(members.size);
+    for (const [id, member] of members) expect(groups.get(name)?.get(id)).toBe(member);
+  }
+}
+
+function expectMap<T>(
+  map: PersistentMap<T>,
+  records: Iterable<T>,
+  nameOf: (record: T) => string | null,
+): void {
+  const expected = new Map<string | null, T>();
+  for (const record of records) expected.set(nameOf(record), record);
+  expected.delete(null);
+  expect(map.size).toBe(expected.size);
+  for (const [name, record] of expected) expect(map.get(name ?? "")).toBe(record);
+}
+
+function expectIndexes(snapshot: Snapshot, records: Records): void {
+  const gateways = [...records.gateways.values()];
+  const apiKeys = [...records.apiKeys.values()];
+  const blocks = [...records.blocks.values()];
+  expectMap(snapshot.gateways, gateways, ({ id }) => id);
+  expectMap(snapshot.gatewaysBySubdomain, gateways, (each) => each.gateway.subdomain);
+  expectGroups(snapshot.gatewaysByRoute, gateways, ({ routes }) => routes.keys);
+  expect(snapshot.onlyGateway).toBe(gateways.length === 1 ? gateways[0]! : null);
+  expectMap(snapshot.apiKeysById, apiKeys, ({ id }) => id);
+  expectMap(snapshot.apiKeysByHash, apiKeys, ({ hash }) => hash);
+  expectGroups(snapshot.apiKeysByGateway, apiKeys, ({ gatewayId }) => [gatewayId]);
+  expectMap(snapshot.blocks, blocks, ({ id }) => id);
+  expectMap(snapshot.blocksByName, blocks, ({ name }) => name);
+  expectGroups(snapshot.blocksByGateway, blocks, ({ gateway_id }) => [gateway_id]);
+}
+
+test("every index agrees with the records after any writes, and so do those of earlier snapshots", () => {
+  fc.assert(
+    fc.property(fc.array(fc.array(step, { maxLength: 8 }), { maxLength: 12 }), (writes) => {
+      const none: Records = { gateways: new Map(), apiKeys: new Map(), blocks: new Map() };
+      const history: [Snapshot, Records][] = [[EMPTY_SNAPSHOT, none]];
+      for (const steps of writes) {
+        const [snapshot, records] = history.at(-1)!;
+        const changes = changesOf(steps, records);
+        history.push([changeSnapshot(snapshot, snapshot.revision + 1, changes), apply(records, changes)]);
+      }
+      for (const [snapshot, records] of history) expectIndexes(snapshot, records);
+    }),
+    { numRuns: 200 },
+  );
 });

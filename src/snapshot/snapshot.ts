@@ -1,23 +1,28 @@
-// The Snapshot: all that requests look up, immutable, one per revision. Changing a gateway costs what that gateway
-// costs, however many others there are.
+// The Snapshot: everything that requests look up, immutable, one per revision. All its maps are persistent, so the cost
+// of a write depends on the gateway it changes and not on the number of other gateways, API keys, or blocks.
 import { PriceTable } from "../usage/price-table.ts";
 import { BUILTIN_PRICES } from "../usage/builtin-prices.ts";
 import type { StoredBlock } from "../store/store.ts";
 import type { CompiledApiKey, CompiledGateway } from "./compile.ts";
-import { ShardedMap } from "./sharded-map.ts";
+import { GroupChanges, PersistentGroups } from "./persistent-groups.ts";
+import { PersistentMap } from "./persistent-map.ts";
 
 export interface Snapshot {
   readonly revision: number;
-  readonly gateways: ShardedMap<CompiledGateway>;
-  /** Where there is just one, as on most nodes: nobody has to look for it. */
+  readonly gateways: PersistentMap<CompiledGateway>;
+  /** The gateway of a node that has exactly one, as most nodes do: its requests need no lookup. */
   readonly onlyGateway: CompiledGateway | null;
-  readonly gatewaysBySubdomain: ShardedMap<CompiledGateway>;
+  readonly gatewaysBySubdomain: PersistentMap<CompiledGateway>;
   /** Gateways by the keys of their route tables, for requests that name no gateway. */
-  readonly gatewaysByRoute: ShardedMap<readonly CompiledGateway[]>;
-  readonly apiKeysByHash: ShardedMap<CompiledApiKey>;
-  readonly apiKeysById: ShardedMap<CompiledApiKey>;
-  readonly blocks: ShardedMap<StoredBlock>;
-  readonly blocksByName: ShardedMap<StoredBlock>;
+  readonly gatewaysByRoute: PersistentGroups<CompiledGateway>;
+  readonly apiKeysByHash: PersistentMap<CompiledApiKey>;
+  readonly apiKeysById: PersistentMap<CompiledApiKey>;
+  /** By gateway id; needed to drop the API keys of a deleted gateway. */
+  readonly apiKeysByGateway: PersistentGroups<CompiledApiKey>;
+  readonly blocks: PersistentMap<StoredBlock>;
+  readonly blocksByName: PersistentMap<StoredBlock>;
+  /** By gateway id; needed to drop the blocks of a deleted gateway. */
+  readonly blocksByGateway: PersistentGroups<StoredBlock>;
   readonly prices: PriceTable;
 }
 
@@ -25,50 +30,40 @@ export const BUILTIN_PRICE_TABLE = new PriceTable(BUILTIN_PRICES);
 
 export const EMPTY_SNAPSHOT: Snapshot = Object.freeze({
   revision: -1,
-  gateways: ShardedMap.empty<CompiledGateway>(),
+  gateways: PersistentMap.empty<CompiledGateway>(),
   onlyGateway: null,
-  gatewaysBySubdomain: ShardedMap.empty<CompiledGateway>(),
-  gatewaysByRoute: ShardedMap.empty<readonly CompiledGateway[]>(),
-  apiKeysByHash: ShardedMap.empty<CompiledApiKey>(),
-  apiKeysById: ShardedMap.empty<CompiledApiKey>(),
-  blocks: ShardedMap.empty<StoredBlock>(),
-  blocksByName: ShardedMap.empty<StoredBlock>(),
+  gatewaysBySubdomain: PersistentMap.empty<CompiledGateway>(),
+  gatewaysByRoute: PersistentGroups.empty<CompiledGateway>(),
+  apiKeysByHash: PersistentMap.empty<CompiledApiKey>(),
+  apiKeysById: PersistentMap.empty<CompiledApiKey>(),
+  apiKeysByGateway: PersistentGroups.empty<CompiledApiKey>(),
+  blocks: PersistentMap.empty<StoredBlock>(),
+  blocksByName: PersistentMap.empty<StoredBlock>(),
+  blocksByGateway: PersistentGroups.empty<StoredBlock>(),
   prices: BUILTIN_PRICE_TABLE,
 });
 
-/** By id; null for what is no longer there. */
+/** By id; null for a record that no longer exists. */
+type Changed<T> = ReadonlyMap<string, T | null>;
+
 export interface SnapshotChanges {
-  readonly gateways: ReadonlyMap<string, CompiledGateway | null>;
-  readonly apiKeys: ReadonlyMap<string, CompiledApiKey | null>;
-  readonly blocks: ReadonlyMap<string, StoredBlock | null>;
-  /** Absent: they are as they were. */
+  readonly gateways: Changed<CompiledGateway>;
+  readonly apiKeys: Changed<CompiledApiKey>;
+  readonly blocks: Changed<StoredBlock>;
+  /** Absent if the prices did not change. */
   readonly prices?: PriceTable;
 }
 
 export const NO_CHANGES: SnapshotChanges = { gateways: new Map(), apiKeys: new Map(), blocks: new Map() };
 
+/** Returns the snapshot with these changes. The API keys and blocks of a deleted gateway are removed with it. */
 export function changeSnapshot(old: Snapshot, revision: number, changes: SnapshotChanges): Snapshot {
-  const subdomains = new Map<string, CompiledGateway | null>();
   const apiKeys = new Map(changes.apiKeys);
   const blocks = new Map(changes.blocks);
-  for (const id of changes.gateways.keys()) {
-    const before = old.gateways.get(id)?.gateway.subdomain ?? null;
-    if (before !== null) subdomains.set(before, null);
-  }
-  // Set only after all old ones are cleared: two gateways may have swapped their subdomains.
   for (const [id, gateway] of changes.gateways) {
-    const after = gateway?.gateway.subdomain ?? null;
-    if (after !== null) subdomains.set(after, gateway);
-    if (gateway === null) {
-      for (const key of old.apiKeysById.values()) if (key.gatewayId === id) apiKeys.set(key.id, null);
-      for (const block of old.blocks.values()) if (block.gateway_id === id) blocks.set(block.id, null);
-    }
-  }
-  const hashes = new Map<string, CompiledApiKey | null>();
-  for (const [id, key] of apiKeys) {
-    const before = old.apiKeysById.get(id);
-    if (before !== undefined) hashes.set(before.hash, null);
-    if (key !== null) hashes.set(key.hash, key);
+    if (gateway !== null) continue;
+    for (const key of old.apiKeysByGateway.get(id)?.values() ?? []) apiKeys.set(key.id, null);
+    for (const block of old.blocksByGateway.get(id)?.values() ?? []) blocks.set(block.id, null);
   }
   const gateways = old.gateways.with(changes.gateways);
   const [first = null] = gateways.size === 1 ? gateways.values() : [];
@@ -76,45 +71,57 @@ export function changeSnapshot(old: Snapshot, revision: number, changes: Snapsho
     revision,
     gateways,
     onlyGateway: first,
-    gatewaysBySubdomain: old.gatewaysBySubdomain.with(subdomains),
-    gatewaysByRoute: old.gatewaysByRoute.with(changedRoutes(old, changes)),
-    apiKeysByHash: old.apiKeysByHash.with(hashes),
+    gatewaysBySubdomain: old.gatewaysBySubdomain.with(
+      changedNames(old.gateways, changes.gateways, ({ gateway }) => gateway.subdomain),
+    ),
+    gatewaysByRoute: old.gatewaysByRoute.with(
+      changedGroups(old.gateways, changes.gateways, ({ routes }) => routes.keys),
+    ),
+    apiKeysByHash: old.apiKeysByHash.with(changedNames(old.apiKeysById, apiKeys, ({ hash }) => hash)),
     apiKeysById: old.apiKeysById.with(apiKeys),
+    apiKeysByGateway: old.apiKeysByGateway.with(
+      changedGroups(old.apiKeysById, apiKeys, ({ gatewayId }) => [gatewayId]),
+    ),
     blocks: old.blocks.with(blocks),
-    blocksByName: old.blocksByName.with(changedNames(old, blocks)),
+    blocksByName: old.blocksByName.with(changedNames(old.blocks, blocks, ({ name }) => name)),
+    blocksByGateway: old.blocksByGateway.with(
+      changedGroups(old.blocks, blocks, ({ gateway_id }) => [gateway_id]),
+    ),
     prices: changes.prices ?? old.prices,
   });
 }
 
-function changedRoutes(
-  old: Snapshot,
-  { gateways }: SnapshotChanges,
-): Map<string, readonly CompiledGateway[] | null> {
-  const changed = new Map<string, readonly CompiledGateway[] | null>();
-  const listOf = (key: string) => changed.get(key) ?? old.gatewaysByRoute.get(key) ?? [];
-  for (const [id, gateway] of gateways) {
-    for (const key of old.gateways.get(id)?.routes.keys ?? []) {
-      changed.set(
-        key,
-        listOf(key).filter((each) => each.id !== id),
-      );
-    }
-    for (const key of gateway?.routes.keys ?? [])
-      if (gateway !== null) changed.set(key, [...listOf(key), gateway]);
+/** Changes of an index by a unique name; null for a record without one. */
+function changedNames<T>(
+  old: PersistentMap<T>,
+  changes: Changed<T>,
+  nameOf: (record: T) => string | null,
+): Map<string, T | null> {
+  const names = new Map<string, T | null>();
+  for (const id of changes.keys()) {
+    const before = old.get(id);
+    const name = before === undefined ? null : nameOf(before);
+    if (name !== null) names.set(name, null);
   }
-  for (const [key, list] of changed) if (list?.length === 0) changed.set(key, null);
-  return changed;
+  // The new names are set after all old ones are cleared: two records may have swapped their names.
+  for (const record of changes.values()) {
+    const name = record === null ? null : nameOf(record);
+    if (name !== null) names.set(name, record);
+  }
+  return names;
 }
 
-function changedNames(
-  old: Snapshot,
-  blocks: ReadonlyMap<string, StoredBlock | null>,
-): Map<string, StoredBlock | null> {
-  const names = new Map<string, StoredBlock | null>();
-  for (const id of blocks.keys()) {
-    const before = old.blocks.get(id);
-    if (before !== undefined) names.set(before.name, null);
+/** Changes of an index by names that several records may share. */
+function changedGroups<T>(
+  old: PersistentMap<T>,
+  changes: Changed<T>,
+  groupsOf: (record: T) => readonly string[],
+): GroupChanges<T> {
+  const groups = new GroupChanges<T>();
+  for (const [id, record] of changes) {
+    const before = old.get(id);
+    for (const group of before === undefined ? [] : groupsOf(before)) groups.set(group, id, null);
+    for (const group of record === null ? [] : groupsOf(record)) groups.set(group, id, record);
   }
-  for (const block of blocks.values()) if (block !== null) names.set(block.name, block);
-  return names;
+  return groups;
 }

@@ -55,8 +55,14 @@ async function requireAll(
 const USERS: Partial<Record<Kind, readonly { kind: Kind; where: string }[]>> = {
   upstreams: [{ kind: "services", where: "upstream_id = $1" }],
   services: [{ kind: "rules", where: "service_id = $1" }],
-  // A revoked key needs its rules no more; its record stays, but must not keep them alive.
-  rules: [{ kind: "api_keys", where: `active = 1 AND body LIKE '%"' || $1 || '"%'` }],
+  // A revoked key no longer needs its rules: its record stays, but does not keep them from being deleted. Only keys of
+  // the rule's own gateway can name it; without that condition 100,000 keys elsewhere would all be searched.
+  rules: [
+    {
+      kind: "api_keys",
+      where: `gateway_id = (SELECT gateway_id FROM rules WHERE id = $1) AND active = 1 AND body LIKE '%"' || $1 || '"%'`,
+    },
+  ],
   gateways: [
     { kind: "upstreams", where: "gateway_id = $1" },
     { kind: "services", where: "gateway_id = $1" },

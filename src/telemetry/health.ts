@@ -17,7 +17,7 @@ export class Health {
   countersLost = 0;
   counters: Dependency = { state: "none", detail: "in memory" };
   /** Gateways whose stored configuration does not compile here, with the reason. */
-  failedGateways: ReadonlyMap<string, string> = new Map();
+  readonly failedGateways = new Map<string, string>();
 
   get ready(): boolean {
     return this.phase === "serving" && this.revision !== null;
