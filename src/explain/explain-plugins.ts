@@ -7,7 +7,8 @@ import type { ChainLink, PluginChain } from "../snapshot/plugin-chain.ts";
 import { redact } from "../telemetry/log/redact.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import { forwardedHeaders } from "../proxy/header-filter.ts";
-import { runOnePreRequest, type PluginParts } from "../proxy/run-plugins.ts";
+import type { PluginParts } from "../proxy/plugin-call.ts";
+import { runOnePreRequest } from "../proxy/run-plugins.ts";
 
 export interface ExplainedChain {
   readonly plugins: ExplainedPlugin[];

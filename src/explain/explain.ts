@@ -9,7 +9,7 @@ import { createClientCredentials } from "../proxy/client-credential.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import { toGatehouseError } from "../proxy/fail.ts";
 import type { DataPlaneParts } from "../proxy/handle.ts";
-import type { PluginParts } from "../proxy/run-plugins.ts";
+import type { PluginParts } from "../proxy/plugin-call.ts";
 import { respondToReservedPath } from "../proxy/server.ts";
 import { STEPS, type StepParts } from "../proxy/steps.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";

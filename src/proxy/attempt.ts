@@ -2,6 +2,7 @@
 // loop there is.
 import { hashText } from "../balance/text-hash.ts";
 import { GatehouseError } from "../base/errors.ts";
+import { isPromise } from "../base/value-or-promise.ts";
 import type { Candidates, CompiledTarget, CompiledUpstream } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
@@ -42,7 +43,7 @@ export async function attempt(
       try {
         await inquiry.arrival;
         const answer = inquiry.answer();
-        result = answer instanceof Promise ? await answer : answer;
+        result = isPromise(answer) ? await answer : answer;
       } catch (cause) {
         result = inquiry.failed(cause);
       }

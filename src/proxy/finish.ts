@@ -7,7 +7,8 @@ import type { RequestSeries } from "../telemetry/metrics/request-series.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
-import { runPostResponse, type PluginParts } from "./run-plugins.ts";
+import type { PluginParts } from "./plugin-call.ts";
+import { runPostResponse } from "./run-plugins.ts";
 import { recordUsage } from "./record-usage.ts";
 
 export interface FinishParts extends PluginParts {

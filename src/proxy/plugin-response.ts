@@ -1,61 +1,43 @@
-// What a plugin answers instead of a provider, as a response; and what it may put into a header.
+// Converts the response of a plugin, which replaces a provider's response, to a Response.
 import type { PluginResponse } from "../sdk/index.ts";
 import type { Exchange } from "./exchange.ts";
+import { checkHeaderName, checkHeaderValue, checkSize } from "./plugin-values.ts";
 
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const LINE_BREAK = /[\r\n\0]/;
-const MAX_CODE = 64;
+const MAX_CODE_LENGTH = 64;
 
-/** Names that were found good, in lower case: plugins set the same few with every request. */
-const goodNames = new Map<string, string>();
-const MAX_GOOD_NAMES = 1000;
-
-export function checkName(name: string): string {
-  const known = goodNames.get(name);
-  if (known !== undefined) return known;
-  if (!NAME.test(name)) throw new Error(`"${name}" is not a header name`);
-  const lower = name.toLowerCase();
-  if (goodNames.size < MAX_GOOD_NAMES) goodNames.set(name, lower);
-  return lower;
-}
-
-export function checkValue(value: string): string {
-  if (typeof value !== "string" || LINE_BREAK.test(value))
-    throw new Error("a header value is a string in one line");
-  return value;
-}
-
-/** What a plugin answered, as a response. An error of its own gets the request id like any other. */
-export function pluginResponse(
-  { status, headers = {}, body }: PluginResponse,
+/** Sets the exchange's error code if the plugin responds with an error. */
+export function createPluginResponse(
+  { status, headers: given = {}, body }: PluginResponse,
   exchange: Exchange,
   maxBytes: number,
 ): Response {
-  const answered = new Headers();
-  for (const [name, value] of Object.entries(headers)) {
-    checkName(name);
-    answered.set(name, checkValue(value));
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(given)) {
+    checkHeaderName(name);
+    headers.set(name, checkHeaderValue(value));
   }
-  exchange.addResponseHeaders(answered);
-  answered.set("X-Request-Id", exchange.requestId);
+  exchange.addResponseHeaders(headers);
+  headers.set("X-Request-Id", exchange.requestId);
   if (status >= 400) exchange.errorCode = codeIn(body) ?? "plugin_answered";
-  if (body === undefined) return new Response(null, { status, headers: answered });
-  const isPlain = typeof body === "string" || body instanceof Uint8Array;
-  const sent = isPlain ? body : asJson(body, exchange.requestId);
-  if (Buffer.byteLength(sent) > maxBytes) throw new Error(`an answer has at most ${maxBytes} bytes`);
-  if (!isPlain && !answered.has("content-type")) answered.set("Content-Type", "application/json");
-  return new Response(sent, { status, headers: answered });
+  if (body === undefined) return new Response(null, { status, headers });
+  const isRaw = typeof body === "string" || body instanceof Uint8Array;
+  const content = isRaw ? body : toJson(body, exchange.requestId);
+  checkSize("a response body", Buffer.byteLength(content), maxBytes);
+  if (!isRaw && !headers.has("content-type")) headers.set("Content-Type", "application/json");
+  return new Response(content, { status, headers });
 }
 
-function asJson(body: unknown, requestId: string): string {
+/** Adds the request id to an error body, as the gateway's own errors have it. */
+function toJson(body: unknown, requestId: string): string {
   const isError = typeof body === "object" && body !== null && "error" in body && !("request_id" in body);
-  const text = JSON.stringify(isError ? { ...body, request_id: requestId } : body) as string | undefined;
-  if (text === undefined) throw new Error("an answer's body is a string, bytes or JSON");
+  const text: string | undefined = JSON.stringify(isError ? { ...body, request_id: requestId } : body);
+  if (text === undefined)
+    throw new Error(`a response body must be a string, a Uint8Array, or JSON, got ${typeof body}`);
   return text;
 }
 
-/** What a plugin calls its error, if it speaks the one error shape. */
+/** Returns the `code` of a body in the gateway's error format. */
 function codeIn(body: unknown): string | null {
   if (typeof body !== "object" || body === null || !("code" in body)) return null;
-  return typeof body.code === "string" ? body.code.slice(0, MAX_CODE) : null;
+  return typeof body.code === "string" ? body.code.slice(0, MAX_CODE_LENGTH) : null;
 }

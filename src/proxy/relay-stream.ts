@@ -1,5 +1,6 @@
 // Writes a provider's answer to the client as it comes, at the client's pace: as it is, or put into another wire format
 // and through plugins.
+import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import { unwatchDeadline, watchDeadline, type Deadline } from "../http/coarse-deadlines.ts";
 import type { BodyCapture } from "../telemetry/requests/body-capture.ts";
 import type { BodyReader } from "../upstream/upstream-response.ts";
@@ -21,9 +22,8 @@ export interface StreamPasses {
 }
 
 export interface PluginPass {
-  push(chunk: Uint8Array): Promise<Uint8Array>;
-  /** The last word: of a stream nothing but what a plugin has held back, of a whole body all of it. */
-  last(chunk: Uint8Array): Promise<Uint8Array>;
+  /** Resolves to the bytes that go to the client. The last call of a stream has no new bytes. */
+  run(chunk: Uint8Array, isLast: boolean): Promise<Uint8Array>;
 }
 
 /** The body of one answer, as the runtime asks for it: `pull` once, `cancel` where the client leaves. */
@@ -54,7 +54,7 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
     try {
       for (let chunk = await this.#reader.next(); chunk !== null; chunk = await this.#reader.next()) {
         const passed = this.#pass(chunk);
-        const turn = this.#write(client, passed instanceof Promise ? await passed : passed);
+        const turn = this.#write(client, isPromise(passed) ? await passed : passed);
         if (turn !== null) await turn;
       }
       await this.#finish(client);
@@ -78,17 +78,17 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
   }
 
   /** What goes to the client of these bytes. Without plugins and encodings nothing has to be waited for. */
-  #pass(chunk: Uint8Array): Uint8Array | Promise<Uint8Array> {
+  #pass(chunk: Uint8Array): ValueOrPromise<Uint8Array> {
     const { tap } = this.#passes;
     const tapped = tap === null ? chunk : tap.push(chunk);
-    return tapped instanceof Promise ? tapped.then((bytes) => this.#passOn(bytes)) : this.#passOn(tapped);
+    return isPromise(tapped) ? tapped.then((bytes) => this.#passOn(bytes)) : this.#passOn(tapped);
   }
 
-  #passOn(bytes: Uint8Array): Uint8Array | Promise<Uint8Array> {
+  #passOn(bytes: Uint8Array): ValueOrPromise<Uint8Array> {
     const { translation, plugins } = this.#passes;
     const translated = translation === null || bytes.byteLength === 0 ? bytes : translation.push(bytes);
     if (translated === null || translated.byteLength === 0) return NOTHING;
-    return plugins === null ? translated : plugins.push(translated);
+    return plugins === null ? translated : plugins.run(translated, false);
   }
 
   /** Null where the client has room for more; else nothing more is to be read before it has. */
@@ -119,8 +119,11 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
     const ending = translation?.ending() ?? "complete";
     if (ending === "broken") throw new Error("the stream ended before its end");
     const rest = tap === null ? NOTHING : await tap.end();
-    await this.#write(client, plugins === null || rest.byteLength === 0 ? rest : await plugins.push(rest));
-    if (plugins !== null) await this.#write(client, await plugins.last(NOTHING));
+    await this.#write(
+      client,
+      plugins === null || rest.byteLength === 0 ? rest : await plugins.run(rest, false),
+    );
+    if (plugins !== null) await this.#write(client, await plugins.run(NOTHING, true));
     // An error that the provider told in its stream has been passed on, and is an end of its own.
     this.#end(ending === "error" ? "incomplete" : "complete");
   }
@@ -133,7 +136,7 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
     this.#end("incomplete");
     // The client gets what came of an event that broke off, unless a plugin cannot say what may pass of it.
     const isPlain = plugins === null || held.byteLength === 0;
-    const last = isPlain ? held : await plugins.push(held).catch(() => NOTHING);
+    const last = isPlain ? held : await plugins.run(held, false).catch(() => NOTHING);
     this.#write(client, last)?.catch(() => undefined);
     // A reset overtakes bytes that the client has not read yet: they get a moment.
     await Bun.sleep(RESET_DELAY_MS);

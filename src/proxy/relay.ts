@@ -1,4 +1,5 @@
 // Hands a provider's answer to the client: bytes as they came, or put into another wire format or through plugins.
+import type { ValueOrPromise } from "../base/value-or-promise.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
@@ -7,8 +8,8 @@ import type { Verdict } from "./attempt-report.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 import { finish, type FinishParts } from "./finish.ts";
 import { answeredHeaders } from "./header-filter.ts";
-import { StreamRelay, type PluginPass } from "./relay-stream.ts";
-import { runPostRequest, runPreResponse, type PluginParts } from "./run-plugins.ts";
+import { StreamRelay } from "./relay-stream.ts";
+import { PreResponsePlugins, runPostRequest } from "./run-plugins.ts";
 import { translateStream, translateWhole } from "./translate-response.ts";
 import { settleUsage } from "./record-usage.ts";
 import { tapResponse, usageOfWhole, type UsageTap } from "../usage/usage-tap.ts";
@@ -23,7 +24,7 @@ export function relay(
   exchange: Exchange,
   answer: TargetResponse,
   parts: FinishParts,
-): Response | Promise<Response> {
+): ValueOrPromise<Response> {
   exchange.response = answer;
   const chain = exchange.gateway?.chain ?? null;
   const isUntouched = chain === null || (chain.post_request === null && chain.pre_response === null);
@@ -65,7 +66,7 @@ async function relayThrough(
     const plugins =
       chain === null || chain.pre_response === null
         ? null
-        : new AnswerPlugins(exchange, chain, parts, answer, status);
+        : new PreResponsePlugins(exchange, chain, parts, answer, status);
     if (answer.reader !== null && isStreamed(answer, plugins)) {
       const translation = answer.isTranslated ? translateStream(exchange) : null;
       const passes = { tap, translation, plugins, bodies: exchange.bodies };
@@ -98,41 +99,16 @@ function verdictFor(outcome: Outcome, status: number): Verdict {
   return outcome === "client_left" ? "neutral" : "failed";
 }
 
-/** The pre_response plugins, for one answer. */
-class AnswerPlugins implements PluginPass {
-  readonly isWhole: boolean;
-  readonly #run: (chunk: Uint8Array, isLast: boolean) => Promise<Uint8Array>;
-
-  constructor(
-    exchange: Exchange,
-    chain: PluginChain,
-    parts: PluginParts,
-    answer: TargetResponse,
-    status: number,
-  ) {
-    this.isWhole = chain.needsWholeAnswer;
-    this.#run = (chunk, isLast) => runPreResponse(exchange, chain, parts, answer, status, chunk, isLast);
-  }
-
-  push(chunk: Uint8Array): Promise<Uint8Array> {
-    return this.#run(chunk, false);
-  }
-
-  last(chunk: Uint8Array): Promise<Uint8Array> {
-    return this.#run(chunk, true);
-  }
-}
-
 /** An answer is handed on as it comes, unless a plugin or a translation needs all of it first. */
-function isStreamed({ isStream, isTranslated }: TargetResponse, plugins: AnswerPlugins | null): boolean {
-  if (plugins?.isWhole === true) return false;
+function isStreamed({ isStream, isTranslated }: TargetResponse, plugins: PreResponsePlugins | null): boolean {
+  if (plugins?.needsWholeBody === true) return false;
   return isStream || !isTranslated;
 }
 
 async function wholeBody(
   exchange: Exchange,
   answer: TargetResponse,
-  plugins: AnswerPlugins | null,
+  plugins: PreResponsePlugins | null,
   tap: UsageTap | null,
 ): Promise<Uint8Array | string | null> {
   if (!hasBody(answer)) return null;
@@ -141,7 +117,7 @@ async function wholeBody(
   if (tap !== null) body = tap.whole(body);
   if (answer.isTranslated)
     body = answer.isStream ? translateAtOnce(exchange, body) : translateWhole(answer.response.status, body);
-  return plugins === null ? body : plugins.last(typeof body === "string" ? Buffer.from(body) : body);
+  return plugins === null ? body : plugins.run(typeof body === "string" ? Buffer.from(body) : body, true);
 }
 
 function translateAtOnce(exchange: Exchange, stream: Uint8Array): Uint8Array {

@@ -1,41 +1,32 @@
-// Runs the plugins of a gateway, stage by stage: in order, under a deadline, each failing alone.
+// Runs the plugins of a gateway, stage by stage: in order, with a timeout for each call, and with isolated failures.
 import { GatehouseError } from "../base/errors.ts";
+import { isPromise, isThenable, type ValueOrPromise } from "../base/value-or-promise.ts";
 import { withTimeout } from "../base/with-timeout.ts";
+import type {
+  EndContext,
+  PluginHooks,
+  RequestContext,
+  ResponseBodyContext,
+  ResponseContext,
+} from "../sdk/index.ts";
 import type { ChainLink, PluginChain } from "../snapshot/plugin-chain.ts";
-import type { PluginStage } from "../model/plugin-stage.ts";
-import type { Log } from "../telemetry/log/log.ts";
-import type { Observation } from "../telemetry/observation.ts";
-import { PluginRun } from "../telemetry/metrics/observed-plugin.ts";
-import type { TargetResponse } from "./target-response.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
-import {
-  ExchangeResponseContext,
-  ExchangeBodyContext,
-  ExchangeEndContext,
-  ExchangeRequestContext,
-  type ContextParts,
-} from "./plugin-contexts.ts";
+import { PluginCall, type PluginParts } from "./plugin-call.ts";
+import { createPluginResponse } from "./plugin-response.ts";
+import { PostRequestContext } from "./post-request-context.ts";
+import { PostResponseContext } from "./post-response-context.ts";
+import { PreRequestContext } from "./pre-request-context.ts";
+import { PreResponseContext } from "./pre-response-context.ts";
+import type { TargetResponse } from "./target-response.ts";
 
-export const PLUGIN_DEADLINE_MS = 5000;
+const PLUGIN_TIMEOUT_MS = 5000;
 
-/** What the hook of each stage is given. */
-interface Contexts {
-  pre_request: ExchangeRequestContext;
-  post_request: ExchangeResponseContext;
-  pre_response: ExchangeBodyContext;
-  post_response: ExchangeEndContext;
-}
-type ContextOf<Stage extends PluginStage> = Contexts[Stage];
-
-export interface PluginParts extends ContextParts {
-  readonly log: Log;
-  readonly observation: Observation;
-}
-
-/** What plugins answered instead of a provider; null: the request goes on. Only a plugin that waits is waited for. */
-type PreRequestEnd = Response | null | Promise<Response | null>;
-
-export function runPreRequest(exchange: Exchange, chain: PluginChain, parts: PluginParts): PreRequestEnd {
+/** Returns the response of the first plugin that responds instead of a provider, or null. */
+export function runPreRequest(
+  exchange: Exchange,
+  chain: PluginChain,
+  parts: PluginParts,
+): ValueOrPromise<Response | null> {
   return runPreRequestFrom(0, exchange, chain.pre_request ?? [], parts);
 }
 
@@ -44,85 +35,92 @@ function runPreRequestFrom(
   exchange: Exchange,
   links: readonly ChainLink[],
   parts: PluginParts,
-): PreRequestEnd {
+): ValueOrPromise<Response | null> {
   for (let index = first; index < links.length; index++) {
-    const end = runOnePreRequest(exchange, links[index] as ChainLink, parts);
-    if (end instanceof Promise) return goOnAfter(end, index + 1, exchange, links, parts);
-    if (end !== null) return end;
+    const link = links[index];
+    if (link === undefined) break;
+    const response = runOnePreRequest(exchange, link, parts);
+    if (isPromise(response)) return continueAfter(response, index + 1, exchange, links, parts);
+    if (response !== null) return response;
   }
   return null;
 }
 
-async function goOnAfter(
-  waited: Promise<Response | null>,
+async function continueAfter(
+  pending: Promise<Response | null>,
   next: number,
   exchange: Exchange,
   links: readonly ChainLink[],
   parts: PluginParts,
 ): Promise<Response | null> {
-  return (await waited) ?? runPreRequestFrom(next, exchange, links, parts);
+  return (await pending) ?? runPreRequestFrom(next, exchange, links, parts);
 }
 
-export function runOnePreRequest(exchange: Exchange, link: ChainLink, parts: PluginParts): PreRequestEnd {
-  const observed = beginRun(exchange, link, "pre_request", parts);
-  const context = new ExchangeRequestContext(exchange, link.notesKey, observed, parts);
-  // An answer that cannot be sent is a fault of the plugin like any other.
-  return run(link, "pre_request", context, answerOf, null, exchange, observed, parts);
+export function runOnePreRequest(
+  exchange: Exchange,
+  link: ChainLink,
+  parts: PluginParts,
+): ValueOrPromise<Response | null> {
+  const call = new PluginCall(exchange, link, "pre_request", parts);
+  return callHook(call, callPreRequest, new PreRequestContext(call));
 }
 
-function answerOf(context: ExchangeRequestContext): Response | null {
-  return context.response();
-}
-
-/** Changes `headers` in place and resolves to the status. */
+/** Changes `headers` in place. Resolves to the status of the response to the client. */
 export async function runPostRequest(
   exchange: Exchange,
   chain: PluginChain,
   parts: PluginParts,
-  answer: TargetResponse,
+  response: TargetResponse,
   headers: Headers,
 ): Promise<number> {
-  let { status } = answer.response;
+  let { status } = response.response;
   for (const link of chain.post_request ?? []) {
-    const observed = beginRun(exchange, link, "post_request", parts);
-    const { notesKey } = link;
-    const context = new ExchangeResponseContext(exchange, notesKey, observed, parts, answer, status, headers);
-    await run(link, "post_request", context, nothing, undefined, exchange, observed, parts);
+    const call = new PluginCall(exchange, link, "post_request", parts);
+    const context = new PostRequestContext(call, response, status, headers);
+    await callHook(call, callPostRequest, context);
     ({ status } = context);
   }
   return status;
 }
 
-export async function runPreResponse(
-  exchange: Exchange,
-  chain: PluginChain,
-  parts: PluginParts,
-  answer: TargetResponse,
-  status: number,
-  chunk: Uint8Array,
-  isLast: boolean,
-): Promise<Uint8Array> {
-  let current = chunk;
-  for (const link of chain.pre_response ?? []) {
-    const observed = beginRun(exchange, link, "pre_response", parts);
-    const { notesKey } = link;
-    const context = new ExchangeBodyContext(
-      exchange,
-      notesKey,
-      observed,
-      parts,
-      answer,
-      status,
-      current,
-      isLast,
-    );
-    await run(link, "pre_response", context, nothing, undefined, exchange, observed, parts);
-    current = context.chunk;
+/** Runs the pre_response plugins of one response, chunk by chunk. */
+export class PreResponsePlugins {
+  readonly needsWholeBody: boolean;
+  readonly #links: readonly ChainLink[];
+  readonly #exchange: Exchange;
+  readonly #parts: PluginParts;
+  readonly #response: TargetResponse;
+  readonly #status: number;
+
+  constructor(
+    exchange: Exchange,
+    chain: PluginChain,
+    parts: PluginParts,
+    response: TargetResponse,
+    status: number,
+  ) {
+    this.needsWholeBody = chain.needsWholeResponse;
+    this.#links = chain.pre_response ?? [];
+    this.#exchange = exchange;
+    this.#parts = parts;
+    this.#response = response;
+    this.#status = status;
   }
-  return current;
+
+  /** Resolves to the bytes that go to the client. `isLast` is true for the end of a stream and for a whole body. */
+  async run(chunk: Uint8Array, isLast: boolean): Promise<Uint8Array> {
+    let current = chunk;
+    for (const link of this.#links) {
+      const call = new PluginCall(this.#exchange, link, "pre_response", this.#parts);
+      const context = new PreResponseContext(call, this.#response, this.#status, current, isLast);
+      await callHook(call, callPreResponse, context);
+      current = context.chunk;
+    }
+    return current;
+  }
 }
 
-/** Nobody waits for these; what they throw is told in the log only. */
+/** Does not wait for the hooks, and only logs their failures: the request has ended. */
 export function runPostResponse(
   exchange: Exchange,
   chain: PluginChain,
@@ -131,103 +129,69 @@ export function runPostResponse(
   status: number,
 ): void {
   for (const link of chain.post_response ?? []) {
-    const observed = beginRun(exchange, link, "post_response", parts);
-    const context = new ExchangeEndContext(exchange, link.notesKey, observed, parts, outcome, status);
-    const lenient = { ...link, continuesOnError: true };
-    void run(lenient, "post_response", context, nothing, undefined, exchange, observed, parts);
+    const call = new PluginCall(exchange, link, "post_response", parts);
+    void callHook(call, callPostResponse, new PostResponseContext(call, outcome, status));
   }
 }
 
-/** A plugin that gets an answer chunk by chunk runs once for all of them. */
-function beginRun(
-  exchange: Exchange,
-  link: ChainLink,
-  stage: PluginStage,
-  { observation }: PluginParts,
-): PluginRun {
-  const gateway = exchange.gateway?.gateway.name ?? "";
-  const plugin = observation.routes.plugin(link, gateway, link.name, stage);
-  const runs = (exchange.pluginRuns ??= []);
-  const known = stage === "pre_response" ? runs.find((each) => each.isOf(plugin)) : undefined;
-  if (known !== undefined) return known;
-  const begun = new PluginRun(plugin);
-  runs.push(begun);
-  return begun;
-}
-
-function nothing(): undefined {
-  return undefined;
-}
+const callPreRequest = (hooks: PluginHooks, context: RequestContext) => hooks.pre_request?.(context);
+const callPostRequest = (hooks: PluginHooks, context: ResponseContext) => hooks.post_request?.(context);
+const callPreResponse = (hooks: PluginHooks, context: ResponseBodyContext) => hooks.pre_response?.(context);
+const callPostResponse = (hooks: PluginHooks, context: EndContext) => hooks.post_response?.(context);
 
 /**
- * Calls a hook with its context, then `then`. Most hooks are done when they return: only those that are not cost a promise
- * and a timer, and this function makes no closure on the way. `otherwise` is what it comes to where the plugin failed and
- * the request goes on without it.
+ * Calls a hook. Returns the response that the plugin set, or null; also null if the plugin failed and the request
+ * continues without it. Most hooks are synchronous: only the others cost a promise and a timer, and no call allocates a
+ * closure.
  */
-function run<Stage extends PluginStage, T>(
-  link: ChainLink,
-  stage: Stage,
-  context: ContextOf<Stage>,
-  then: (context: ContextOf<Stage>) => T,
-  otherwise: T,
-  exchange: Exchange,
-  observed: PluginRun,
-  parts: PluginParts,
-): T | Promise<T> {
+function callHook<Context>(
+  call: PluginCall,
+  hook: (hooks: PluginHooks, context: Context) => unknown,
+  context: Context,
+): ValueOrPromise<Response | null> {
   const startedAt = performance.now();
   try {
-    const hooks = link.hooks as { [S in Stage]?: (context: ContextOf<S>) => unknown };
-    const done = hooks[stage]?.(context);
-    if (isThenable(done))
-      return runOn(done, link, context, then, otherwise, startedAt, exchange, observed, parts);
-    const result = then(context);
-    observed.ended(performance.now() - startedAt);
-    return result;
+    const result = hook(call.link.hooks, context);
+    return isThenable(result) ? finishLater(result, call, startedAt) : finishCall(call, startedAt);
   } catch (error) {
-    return failed(error, link, otherwise, startedAt, exchange, observed, parts);
+    return failCall(error, call, startedAt);
   }
 }
 
-/** The rest of `run` for a hook that is not done yet. */
-async function runOn<Context, T>(
-  done: PromiseLike<unknown>,
-  link: ChainLink,
-  context: Context,
-  then: (context: Context) => T,
-  otherwise: T,
+async function finishLater(
+  result: PromiseLike<unknown>,
+  call: PluginCall,
   startedAt: number,
-  exchange: Exchange,
-  observed: PluginRun,
-  parts: PluginParts,
-): Promise<T> {
+): Promise<Response | null> {
   try {
-    await withTimeout(PLUGIN_DEADLINE_MS, Promise.resolve(done), tooLong);
-    const result = then(context);
-    observed.ended(performance.now() - startedAt);
-    return result;
+    await withTimeout(PLUGIN_TIMEOUT_MS, Promise.resolve(result), createTimeoutError);
+    return finishCall(call, startedAt);
   } catch (error) {
-    return failed(error, link, otherwise, startedAt, exchange, observed, parts);
+    return failCall(error, call, startedAt);
   }
 }
 
-function failed<T>(
+/** Throws if the plugin's response is invalid, which is a failure of the plugin like any other. */
+function finishCall({ exchange, parts, run, response }: PluginCall, startedAt: number): Response | null {
+  let created: Response | null = null;
+  if (response !== null) {
+    created = createPluginResponse(response, exchange, parts.maxBodyBytes);
+    run.verdict = "answered";
+  }
+  run.ended(performance.now() - startedAt);
+  return created;
+}
+
+function failCall(
   error: unknown,
-  link: ChainLink,
-  otherwise: T,
+  { exchange, link, stage, parts, run }: PluginCall,
   startedAt: number,
-  { requestId }: Exchange,
-  observed: PluginRun,
-  { log }: PluginParts,
-): T {
-  observed.failed();
-  observed.ended(performance.now() - startedAt);
-  log.error({ request_id: requestId, plugin: link.name, err: error }, "a plugin failed");
-  if (link.continuesOnError) return otherwise;
+): null {
+  run.failed();
+  run.ended(performance.now() - startedAt);
+  parts.log.error({ request_id: exchange.requestId, plugin: link.name, err: error }, "plugin failed");
+  if (link.continuesOnError || stage === "post_response") return null;
   throw new GatehouseError("plugin_failed", `The plugin ${link.name} failed.`, { cause: error });
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === "function";
-}
-
-const tooLong = () => new Error(`took longer than ${PLUGIN_DEADLINE_MS} ms`);
+const createTimeoutError = () => new Error(`hook did not finish within ${PLUGIN_TIMEOUT_MS} ms`);

@@ -1,4 +1,5 @@
 // One request to one target: encoded and sent at once, then its answer, or why there is none.
+import type { ValueOrPromise } from "../base/value-or-promise.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { truncateText } from "../telemetry/truncate-text.ts";
@@ -67,7 +68,7 @@ export class UpstreamAttempt {
   }
 
   /** The answer, once its head is there; only one that is not all there is waited for. */
-  answer(): TargetResponse | Promise<TargetResponse> {
+  answer(): ValueOrPromise<TargetResponse> {
     return this.#encoded.plainBody === null ? this.#take(false) : this.#answerWithOption();
   }
 
@@ -93,7 +94,7 @@ export class UpstreamAttempt {
     return this.#take(false);
   }
 
-  #take(hidesUsage: boolean): TargetResponse | Promise<TargetResponse> {
+  #take(hidesUsage: boolean): ValueOrPromise<TargetResponse> {
     const now = performance.now();
     const response = this.#response;
     const firstByteMs = now - this.#facts.startedAt;

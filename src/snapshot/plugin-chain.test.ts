@@ -66,17 +66,17 @@ describe("a chain", () => {
     const { compile } = setup({ needs: ["body"] });
     const needs = (...configs: PluginConfig[]) => {
       const chain = compile(...configs);
-      return [chain?.needsRequestBody, chain?.needsWholeAnswer];
+      return [chain?.needsRequestBody, chain?.needsWholeResponse];
     };
     expect(needs(config("pre_request"))).toEqual([true, false]);
     expect(needs(config("pre_response"))).toEqual([false, true]);
     expect(needs(config("post_request"), config("pre_request", { enabled: false }))).toEqual([false, false]);
     expect(setup().compile(config("pre_request"), config("pre_response"))).toMatchObject({
       needsRequestBody: false,
-      needsWholeAnswer: false,
+      needsWholeResponse: false,
     });
     expect(setup({ needs: ["chunks"] }).compile(config("pre_response"))).toMatchObject({
-      needsWholeAnswer: false,
+      needsWholeResponse: false,
     });
   });
 

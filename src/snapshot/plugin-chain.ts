@@ -25,7 +25,7 @@ export type PluginChain = { readonly [Stage in PluginStage]: readonly ChainLink[
   /** Some plugin looks into the request's body. */
   readonly needsRequestBody: boolean;
   /** Some plugin must have the answer's body whole, though it be a stream. */
-  readonly needsWholeAnswer: boolean;
+  readonly needsWholeResponse: boolean;
 };
 
 /** Null where no plugin is enabled: then the chain costs nothing at all. */
@@ -70,7 +70,7 @@ export function compileChain(
   return {
     ...stages,
     needsRequestBody: needsBody("pre_request"),
-    needsWholeAnswer: needsBody("pre_response"),
+    needsWholeResponse: needsBody("pre_response"),
   };
 }
 

@@ -1,0 +1,51 @@
+// One call of a plugin's hook: the state that the runner and the context of the hook share.
+import type { PluginStage } from "../model/plugin-stage.ts";
+import type { PluginResponse } from "../sdk/index.ts";
+import type { ChainLink } from "../snapshot/plugin-chain.ts";
+import type { Log } from "../telemetry/log/log.ts";
+import { PluginRun } from "../telemetry/metrics/observed-plugin.ts";
+import type { Observation } from "../telemetry/observation.ts";
+import type { Exchange } from "./exchange.ts";
+
+export interface PluginParts {
+  readonly log: Log;
+  readonly observation: Observation;
+  readonly maxBodyBytes: number;
+  readonly clientAddress: (exchange: Exchange) => string;
+}
+
+export class PluginCall {
+  readonly exchange: Exchange;
+  readonly link: ChainLink;
+  readonly stage: PluginStage;
+  readonly parts: PluginParts;
+  /** The telemetry of the plugin on this request. */
+  readonly run: PluginRun;
+  /** Set by pre_request hooks that respond instead of a provider. */
+  response: PluginResponse | null = null;
+
+  constructor(exchange: Exchange, link: ChainLink, stage: PluginStage, parts: PluginParts) {
+    this.exchange = exchange;
+    this.link = link;
+    this.stage = stage;
+    this.parts = parts;
+    this.run = runOf(exchange, link, stage, parts);
+  }
+}
+
+/** A pre_response hook is called for each chunk, but all calls of one plugin are one run. */
+function runOf(
+  exchange: Exchange,
+  link: ChainLink,
+  stage: PluginStage,
+  { observation }: PluginParts,
+): PluginRun {
+  const gateway = exchange.gateway?.gateway.name ?? "";
+  const plugin = observation.routes.plugin(link, gateway, link.name, stage);
+  const runs = (exchange.pluginRuns ??= []);
+  const existing = stage === "pre_response" ? runs.find((run) => run.isOf(plugin)) : undefined;
+  if (existing !== undefined) return existing;
+  const run = new PluginRun(plugin);
+  runs.push(run);
+  return run;
+}

@@ -1,0 +1,44 @@
+// Checks of the values that plugins set. The errors are written for plugin authors and name no value that may be secret.
+
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const LINE_BREAK = /[\r\n\0]/;
+
+/** Valid names and their lower-case form: plugins set the same few headers on every request. */
+const validNames = new Map<string, string>();
+const MAX_VALID_NAMES = 1000;
+
+/** Returns the name in lower case. */
+export function checkHeaderName(name: string): string {
+  const known = validNames.get(name);
+  if (known !== undefined) return known;
+  if (!HEADER_NAME.test(name)) throw new Error(`"${name}" is not a valid header name`);
+  const lower = name.toLowerCase();
+  if (validNames.size < MAX_VALID_NAMES) validNames.set(name, lower);
+  return lower;
+}
+
+export function checkHeaderValue(value: string): string {
+  if (typeof value !== "string" || LINE_BREAK.test(value))
+    throw new Error("a header value must be a string without line breaks and NUL characters");
+  return value;
+}
+
+export function checkStatus(status: number): number {
+  if (!Number.isInteger(status) || status < 200 || status > 599)
+    throw new Error(`a status must be a whole number from 200 to 599, got ${String(status)}`);
+  return status;
+}
+
+/** `what` starts the sentence of the error, as in "a body". */
+export function checkBytes(what: string, value: string | Uint8Array, maxBytes: number): Uint8Array {
+  const bytes = typeof value === "string" ? Buffer.from(value) : value;
+  if (!(bytes instanceof Uint8Array))
+    throw new Error(`${what} must be a string or a Uint8Array, got ${typeof value}`);
+  checkSize(what, bytes.byteLength, maxBytes);
+  return bytes;
+}
+
+export function checkSize(what: string, byteLength: number, maxBytes: number): void {
+  if (byteLength > maxBytes)
+    throw new Error(`${what} must not be larger than ${maxBytes} bytes (MAX_BODY_BYTES), got ${byteLength}`);
+}

@@ -1,0 +1,97 @@
+// The context of pre_request hooks: reads and changes the request before it is sent to a provider.
+import type { PluginResponse, ReadonlyHeaders, RequestContext } from "../sdk/index.ts";
+import { forwardedHeaders } from "./header-filter.ts";
+import { HeadersView, RecordHeaders } from "./header-views.ts";
+import type { PluginCall } from "./plugin-call.ts";
+import { CallContext } from "./plugin-context.ts";
+import { checkBytes, checkHeaderName, checkHeaderValue, checkStatus } from "./plugin-values.ts";
+import { setBody } from "./read-body.ts";
+
+export class PreRequestContext extends CallContext implements RequestContext {
+  readonly #call: PluginCall;
+
+  constructor(call: PluginCall) {
+    super(call);
+    this.#call = call;
+  }
+
+  get path(): string {
+    return this.#call.exchange.sentPath;
+  }
+  get query(): string {
+    return this.#call.exchange.sentQuery;
+  }
+  get headers(): ReadonlyHeaders {
+    return new HeadersView(this.#call.exchange.request.headers);
+  }
+  get forwardedHeaders(): ReadonlyHeaders {
+    return new RecordHeaders(this.#sentHeaders());
+  }
+  /** Returns a copy: only replaceBody changes the body that is sent. */
+  get body(): Uint8Array | null {
+    return this.#call.exchange.body?.slice() ?? null;
+  }
+  get bodyText(): string | null {
+    return this.#call.exchange.text();
+  }
+  get isJson(): boolean {
+    return this.#call.exchange.isJson;
+  }
+  get json(): Readonly<Record<string, unknown>> | null {
+    return this.#call.exchange.json;
+  }
+
+  setHeader(name: string, value: string): void {
+    this.#sentHeaders()[checkHeaderName(name)] = checkHeaderValue(value);
+    this.#call.run.verdict = "changed";
+  }
+  removeHeader(name: string): void {
+    Reflect.deleteProperty(this.#sentHeaders(), checkHeaderName(name));
+    this.#call.run.verdict = "changed";
+  }
+  setPath(path: string): void {
+    if (!path.startsWith("/") || /[?#\s]/.test(path))
+      throw new Error('a path must start with "/" and must not contain whitespace, "?", or "#"');
+    this.#call.exchange.sentPath = path;
+    this.#call.run.verdict = "changed";
+  }
+  setQuery(query: string): void {
+    if (/[#\s]/.test(query)) throw new Error('a query must not contain whitespace or "#"');
+    this.#call.exchange.sentQuery = query === "" || query.startsWith("?") ? query : `?${query}`;
+    this.#call.run.verdict = "changed";
+  }
+  replaceBody(body: string | Uint8Array): void {
+    const { exchange, parts, run } = this.#call;
+    const bytes = checkBytes("a body", body, parts.maxBodyBytes);
+    const before = exchange.body;
+    try {
+      setBody(exchange, bytes);
+      run.verdict = "changed";
+    } catch (error) {
+      // With `on_error: continue` the request is sent without this plugin, and must not have an invalid body then.
+      if (before !== null) setBody(exchange, before);
+      throw error;
+    }
+  }
+  setResponseHeader(name: string, value: string): void {
+    checkHeaderName(name);
+    this.#call.exchange.setResponseHeader(name, checkHeaderValue(value));
+  }
+  respond(response: PluginResponse): void {
+    checkStatus(response.status);
+    this.#call.response = response;
+  }
+  /** Earlier name of setResponseHeader. */
+  setAnswerHeader(name: string, value: string): void {
+    this.setResponseHeader(name, value);
+  }
+  /** Earlier name of respond. */
+  answer(response: PluginResponse): void {
+    this.respond(response);
+  }
+
+  #sentHeaders(): Record<string, string> {
+    const { exchange } = this.#call;
+    return (exchange.sentHeaders ??= forwardedHeaders(exchange.request.headers));
+  }
+}
