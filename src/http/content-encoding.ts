@@ -1,176 +1,96 @@
-// Undoes the encoding of an answer, aside and bounded, to read its usage; and puts a stream back into its encoding
-// where a chunk was taken out of it.
+// The content encodings (RFC 9110, section 8.4) that the gateway decodes and encodes, the parser of the
+// Content-Encoding header, and decoding of whole bodies. Streams: decoding-reader.ts and stream-recoder.ts.
+import type { Transform } from "node:stream";
 import zlib from "node:zlib";
+import { isCompleteZstd, ZstdFrames } from "./zstd-frames.ts";
 
-/** What is read of an encoded answer that comes whole. */
-export const MAX_DECODED_BYTES = 4 * 1024 * 1024;
-/** A few bytes may stand for very many. */
-const MAX_DECODED_CHUNK_BYTES = 32 * 1024 * 1024;
+/** Output limit for a whole body, since a kilobyte can decode to gigabytes. */
+const MAX_DECODED_BYTES = 4 * 1024 * 1024;
 
-export interface Encoding {
-  readonly decodeWhole: (bytes: Uint8Array, options: { maxOutputLength: number }) => Uint8Array;
-  readonly createDecoder: () => Transform;
-  readonly createEncoder: () => Transform;
-  /** Makes an encoder hand out all that it has, so that a client can read every event as it comes. */
+type ZlibStream = Transform & zlib.Zlib;
+
+export interface ContentEncoding {
+  /** Throws if the bytes are invalid, truncated, or decode to more than `maxOutputLength`. */
+  readonly decode: (bytes: Uint8Array, options: { maxOutputLength: number }) => Uint8Array;
+  /** `firstByte` is the first byte of the encoded body. `chunkSize` limits the size of a decoded piece. */
+  readonly createDecoder: (firstByte: number, options?: { chunkSize: number }) => ZlibStream;
+  readonly createEncoder: () => ZlibStream;
+  /** Argument of `flush` that makes an encoder output everything it has, so that a client can decode each event. */
   readonly flush: number;
+  /** Present if the decoder does not report truncated input itself. */
+  readonly createTruncationCheck?: () => TruncationCheck;
 }
 
-/** The part of zlib's streams that is used. */
-interface Transform {
-  on(event: "data", listener: (bytes: Uint8Array) => void): unknown;
-  on(event: "error", listener: (error: Error) => void): unknown;
-  once(event: "end", listener: () => void): unknown;
-  write(bytes: Uint8Array, done: () => void): unknown;
-  flush(kind: number, done: () => void): void;
-  end(): unknown;
-  destroy(): unknown;
+export interface TruncationCheck {
+  push(bytes: Uint8Array): void;
+  readonly isComplete: boolean;
 }
 
 const { constants } = zlib;
 
-const GZIP: Encoding = {
-  decodeWhole: (bytes, options) => zlib.gunzipSync(bytes, options),
-  createDecoder: () => zlib.createGunzip(),
+const GZIP: ContentEncoding = {
+  decode: (bytes, options) => zlib.gunzipSync(bytes, options),
+  createDecoder: (_, options) => zlib.createGunzip(options),
   createEncoder: () => zlib.createGzip(),
   flush: constants.Z_SYNC_FLUSH,
 };
 
-const ENCODINGS: ReadonlyMap<string, Encoding> = new Map([
+// RFC 9110, section 8.4.1.2: some servers send "deflate" without the zlib header that it must have.
+const DEFLATE: ContentEncoding = {
+  decode: (bytes, options) =>
+    hasZlibHeader(bytes[0] ?? 0) ? zlib.inflateSync(bytes, options) : zlib.inflateRawSync(bytes, options),
+  createDecoder: (firstByte, options) =>
+    hasZlibHeader(firstByte) ? zlib.createInflate(options) : zlib.createInflateRaw(options),
+  createEncoder: () => zlib.createDeflate(),
+  flush: constants.Z_SYNC_FLUSH,
+};
+
+const BROTLI: ContentEncoding = {
+  decode: (bytes, options) => zlib.brotliDecompressSync(bytes, options),
+  createDecoder: (_, options) => zlib.createBrotliDecompress(options),
+  // The default quality of 11 takes too long for a stream.
+  createEncoder: () => zlib.createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
+  flush: constants.BROTLI_OPERATION_FLUSH,
+};
+
+/** RFC 9659: a zstd content encoding has a window of at most 8 MB. Without the limit, a decoder may take 128 MB. */
+const ZSTD_WINDOW = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
+
+const ZSTD: ContentEncoding = {
+  decode: (bytes, options) => {
+    if (!isCompleteZstd(bytes)) throw new Error("the zstd data is truncated");
+    return zlib.zstdDecompressSync(bytes, { ...options, ...ZSTD_WINDOW });
+  },
+  createDecoder: (_, options) => zlib.createZstdDecompress({ ...options, ...ZSTD_WINDOW }),
+  createEncoder: () => zlib.createZstdCompress(),
+  flush: constants.ZSTD_e_flush,
+  createTruncationCheck: () => new ZstdFrames(),
+};
+
+const ENCODINGS: ReadonlyMap<string, ContentEncoding> = new Map([
   ["gzip", GZIP],
   ["x-gzip", GZIP],
-  [
-    "deflate",
-    {
-      // Some send it without the wrapping that it should have.
-      decodeWhole: (bytes, options) =>
-        (((bytes[0] ?? 0) & 0x0f) === 8 ? zlib.inflateSync : zlib.inflateRawSync)(bytes, options),
-      createDecoder: () => zlib.createInflate(),
-      createEncoder: () => zlib.createDeflate(),
-      flush: constants.Z_SYNC_FLUSH,
-    },
-  ],
-  [
-    "br",
-    {
-      decodeWhole: (bytes, options) => zlib.brotliDecompressSync(bytes, options),
-      createDecoder: () => zlib.createBrotliDecompress(),
-      // Nobody waits for the last percent of a stream.
-      createEncoder: () => zlib.createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
-      flush: constants.BROTLI_OPERATION_FLUSH,
-    },
-  ],
-  [
-    "zstd",
-    {
-      decodeWhole: (bytes, options) => zlib.zstdDecompressSync(bytes, options),
-      createDecoder: () => zlib.createZstdDecompress(),
-      createEncoder: () => zlib.createZstdCompress(),
-      flush: constants.ZSTD_e_flush,
-    },
-  ],
+  ["deflate", DEFLATE],
+  ["br", BROTLI],
+  ["zstd", ZSTD],
 ]);
 
-/** The encoding that a header names: null where the bytes are plain, undefined where they cannot be read here. */
-export function encodingOf(header: string | null): Encoding | null | undefined {
+/** Parses a Content-Encoding header. More than one encoding is "unsupported": no provider sends that. */
+export function parseContentEncoding(header: string | null): ContentEncoding | "identity" | "unsupported" {
   const name = header?.trim().toLowerCase() ?? "";
-  return name === "" || name === "identity" ? null : ENCODINGS.get(name);
+  return name === "" || name === "identity" ? "identity" : (ENCODINGS.get(name) ?? "unsupported");
 }
 
-/** Null where it cannot be decoded, or is too large. */
-export function decodeWhole(bytes: Uint8Array, encoding: Encoding): Uint8Array | null {
+/** Decodes a whole body. Returns null if it is invalid, truncated, or decodes to more than 4 MiB. */
+export function decodeBody(bytes: Uint8Array, encoding: ContentEncoding): Uint8Array | null {
   try {
-    return encoding.decodeWhole(bytes, { maxOutputLength: MAX_DECODED_BYTES });
+    return encoding.decode(bytes, { maxOutputLength: MAX_DECODED_BYTES });
   } catch {
     return null;
   }
 }
 
-/** Reads an encoded stream as it comes and, where `changes`, writes it anew in the same encoding. */
-export class StreamRecoder {
-  readonly #decoder: Transform;
-  readonly #encoder: Transform | null;
-  readonly #flush: number;
-  #fault: Error | null = null;
-  #decoded: Uint8Array[] = [];
-  #decodedBytes = 0;
-  #encoded: Uint8Array[] = [];
-
-  constructor(encoding: Encoding, changes: boolean) {
-    this.#flush = encoding.flush;
-    this.#decoder = encoding.createDecoder();
-    this.#decoder.on("data", (bytes) => {
-      this.#decodedBytes += bytes.byteLength;
-      if (this.#decodedBytes > MAX_DECODED_CHUNK_BYTES) this.#fail(new Error("decodes to too much"));
-      else this.#decoded.push(bytes);
-    });
-    this.#decoder.on("error", (error) => this.#fail(error));
-    this.#encoder = changes ? encoding.createEncoder() : null;
-    this.#encoder?.on("data", (bytes) => this.#encoded.push(bytes));
-    this.#encoder?.on("error", (error) => this.#fail(error));
-  }
-
-  /** Rejects where the bytes are not what their header says. */
-  async decode(bytes: Uint8Array): Promise<Uint8Array> {
-    await this.#settled((done) => this.#decoder.write(bytes, done));
-    const decoded = Buffer.concat(this.#decoded);
-    this.#decoded = [];
-    this.#decodedBytes = 0;
-    return decoded;
-  }
-
-  /** These bytes, encoded, ready to be decoded as soon as they arrive. */
-  async encode(bytes: Uint8Array): Promise<Uint8Array> {
-    const encoder = this.#encoder;
-    if (encoder === null || bytes.byteLength === 0) return new Uint8Array(0);
-    await this.#settled((done) => {
-      encoder.write(bytes, () => undefined);
-      encoder.flush(this.#flush, done);
-    });
-    return this.#takeEncoded();
-  }
-
-  /** How an encoded stream ends. */
-  async end(): Promise<Uint8Array> {
-    const encoder = this.#encoder;
-    if (encoder === null) return new Uint8Array(0);
-    await this.#settled((done) => {
-      encoder.once("end", done);
-      encoder.end();
-    });
-    return this.#takeEncoded();
-  }
-
-  destroy(): void {
-    this.#fail(new Error("let go"));
-    this.#decoder.destroy();
-    this.#encoder?.destroy();
-  }
-
-  #takeEncoded(): Uint8Array {
-    const encoded = Buffer.concat(this.#encoded);
-    this.#encoded = [];
-    return encoded;
-  }
-
-  #onFault: ((error: Error) => void) | null = null;
-
-  #fail(error: Error): void {
-    this.#fault ??= error;
-    this.#decoded = [];
-    this.#onFault?.(this.#fault);
-  }
-
-  #settled(start: (done: () => void) => void): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (this.#fault !== null) {
-        reject(this.#fault);
-        return;
-      }
-      this.#onFault = reject;
-      start(() => {
-        if (this.#fault === null) resolve();
-        else reject(this.#fault);
-      });
-    });
-  }
+/** The low four bits of a zlib header are the compression method, and 8 is the only one (RFC 1950, section 2.2). */
+function hasZlibHeader(firstByte: number): boolean {
+  return (firstByte & 0x0f) === 8;
 }

@@ -3,7 +3,7 @@
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { connectRaw, type RawClient } from "../../test/support/raw-client.ts";
 import { waitFor } from "../../test/support/gatehouse-process.ts";
-import type { BodyReader } from "../upstream/upstream-response.ts";
+import type { BodyReader } from "../http/body-reader.ts";
 import type { Outcome } from "./exchange.ts";
 import { StreamRelay, type StreamPasses } from "./relay-stream.ts";
 import { UsageTap } from "../usage/usage-tap.ts";

@@ -3,7 +3,7 @@
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import { unwatchDeadline, watchDeadline, type Deadline } from "../http/coarse-deadlines.ts";
 import type { BodyCapture } from "../telemetry/requests/body-capture.ts";
-import type { BodyReader } from "../upstream/upstream-response.ts";
+import type { BodyReader } from "../http/body-reader.ts";
 import type { Outcome } from "./exchange.ts";
 import type { StreamTranslation } from "./translate-response.ts";
 import type { UsageTap } from "../usage/usage-tap.ts";

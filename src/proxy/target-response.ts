@@ -1,7 +1,9 @@
 // A provider's answer whose headers have come: its body is in memory, or still to be read.
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
-import { decode, encodingOf } from "../upstream/decode-response.ts";
-import type { BodyReader, UpstreamResponse } from "../upstream/upstream-response.ts";
+import type { BodyReader } from "../http/body-reader.ts";
+import { parseContentEncoding } from "../http/content-encoding.ts";
+import { decodeResponse } from "../upstream/decode-response.ts";
+import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
 import type { AttemptReport, Verdict } from "./attempt-report.ts";
 
@@ -65,10 +67,11 @@ export class TargetResponse {
     const { response, isDecoded, isStream } = this;
     if (!response.hasBody) return null;
     response.idleTimeoutMs = idleMs;
-    const encoding = isDecoded ? encodingOf(response.headers) : null;
+    const encoding = isDecoded ? parseContentEncoding(response.headers.get("content-encoding")) : "identity";
     // What came along with its head is all there without any waiting.
-    const whole = isStream || encoding !== null ? null : response.takeWholeBody();
-    if (whole === null) return this.#read(encoding === null ? response : decode(response, encoding));
+    const whole = isStream || encoding !== "identity" ? null : response.takeWholeBody();
+    if (whole === null)
+      return this.#read(encoding === "identity" ? response : decodeResponse(response, encoding));
     this.body = this.opening = whole;
     return null;
   }

@@ -1,5 +1,5 @@
 // Reads an answer whole and bounded, where something here must look into it.
-import type { BodyReader } from "./upstream-response.ts";
+import type { BodyReader } from "../http/body-reader.ts";
 import { UpstreamError } from "./upstream-error.ts";
 
 /** Reads a whole answer. More than `maxBytes` is a fault: what must be read must be bounded. */

@@ -2,19 +2,11 @@
 // deadlines.
 import type { ResponseHead, ResponseHeaders } from "./response-headers.ts";
 import { unwatchDeadline, watchDeadline, type Deadline } from "../http/coarse-deadlines.ts";
+import type { BodyReader } from "../http/body-reader.ts";
 import { UpstreamError } from "./upstream-error.ts";
 
 /** What is held for a reader that is slower than the provider; beyond it the provider has to wait. */
 const MAX_HELD_BYTES = 64 * 1024;
-
-/** Whoever reads a body: bytes as they come, null at the end, an UpstreamFault where it breaks off. */
-export interface BodyReader {
-  next(): Promise<Uint8Array | null>;
-  /** Waits for the first bytes without taking them: until they are there, another provider can still be asked. */
-  peek(): Promise<Uint8Array | null>;
-  /** Ends the provider's work. */
-  cancel(): void;
-}
 
 /** Where the answer comes from. */
 export interface ResponseSource {

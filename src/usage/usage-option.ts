@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { insertFirst, spliceTopLevel } from "../base/json-splice.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
-import { decodeWhole, encodingOf } from "../http/content-encoding.ts";
+import { decodeBody, parseContentEncoding } from "../http/content-encoding.ts";
 
 /** An answer that must be read to see what it refuses is read up to this size. */
 const MAX_REFUSAL_BYTES = 4 * 1024 * 1024;
@@ -52,8 +52,9 @@ export async function rejectsUsageOption(response: UpstreamResponse, idleMs: num
 }
 
 function namesOption(body: Uint8Array, contentEncoding: string | null): boolean {
-  const encoding = encodingOf(contentEncoding);
-  const plain = encoding === null ? body : encoding === undefined ? null : decodeWhole(body, encoding);
+  const encoding = parseContentEncoding(contentEncoding);
+  const plain =
+    encoding === "identity" ? body : encoding === "unsupported" ? null : decodeBody(body, encoding);
   if (plain === null) return false;
   const text = Buffer.from(plain.buffer, plain.byteOffset, plain.byteLength);
   return text.includes("stream_options") || text.includes("include_usage");

@@ -1,8 +1,10 @@
 // The tap on one answer: bytes pass, their usage is read, and the extra chunk of a stream is taken out where the
 // gateway asked for it.
-import type { BodyReader, UpstreamResponse } from "../upstream/upstream-response.ts";
+import type { BodyReader } from "../http/body-reader.ts";
+import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import { UsageAccumulator, toUsage, type TokenCounts, type Usage } from "./usage.ts";
-import { decodeWhole, encodingOf, StreamRecoder, type Encoding } from "../http/content-encoding.ts";
+import { decodeBody, parseContentEncoding, type ContentEncoding } from "../http/content-encoding.ts";
+import { StreamRecoder } from "../http/stream-recoder.ts";
 import { usageInJson } from "./usage-in-json.ts";
 import { StreamUsage } from "./stream-usage.ts";
 
@@ -68,8 +70,8 @@ export function usageOfWhole({ response, body, isDecoded }: TappedResponse): Usa
 }
 
 function usageInEncoded(body: Uint8Array, response: UpstreamResponse): TokenCounts | null {
-  const encoding = encodingOf(response.headers.get("content-encoding")) ?? null;
-  const decoded = encoding === null ? null : decodeWhole(body, encoding);
+  const encoding = parseContentEncoding(response.headers.get("content-encoding"));
+  const decoded = typeof encoding === "string" ? null : decodeBody(body, encoding);
   return decoded !== null && isObject(decoded) ? usageInJson(decoded) : null;
 }
 
@@ -77,21 +79,21 @@ function usageInEncoded(body: Uint8Array, response: UpstreamResponse): TokenCoun
 export function tapResponse(answer: TappedResponse): UsageTap | null {
   const { response, isStream, isDecoded, isChat, hidesUsage, reader } = answer;
   if (reader === null || !response.ok) return null;
-  const encoding = isDecoded ? null : encodingOf(response.headers.get("content-encoding"));
-  if (encoding === undefined) return new UsageTap(isChat);
+  const encoding = isDecoded ? "identity" : parseContentEncoding(response.headers.get("content-encoding"));
+  if (encoding === "unsupported") return new UsageTap(isChat);
   if (!isStream) return new JsonTap(encoding, isChat);
-  return encoding === null
+  return encoding === "identity"
     ? new StreamTap(hidesUsage, isChat)
     : new EncodedStreamTap(encoding, hidesUsage, isChat);
 }
 
 class JsonTap extends UsageTap {
-  readonly #encoding: Encoding | null;
+  readonly #encoding: ContentEncoding | "identity";
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #isWhole = true;
 
-  constructor(encoding: Encoding | null, isChat: boolean) {
+  constructor(encoding: ContentEncoding | "identity", isChat: boolean) {
     super(isChat);
     this.#encoding = encoding;
   }
@@ -99,7 +101,7 @@ class JsonTap extends UsageTap {
   override push(chunk: Uint8Array): Uint8Array {
     this.#chunks.push(chunk);
     this.#bytes += chunk.byteLength;
-    const most = this.#encoding === null ? MAX_PLAIN_BYTES : MAX_ENCODED_BYTES;
+    const most = this.#encoding === "identity" ? MAX_PLAIN_BYTES : MAX_ENCODED_BYTES;
     while (this.#bytes - (this.#chunks[0]?.byteLength ?? 0) >= most) {
       this.#bytes -= this.#chunks.shift()?.byteLength ?? 0;
       this.#isWhole = false;
@@ -122,8 +124,8 @@ class JsonTap extends UsageTap {
   }
 
   #read(bytes: Uint8Array): unknown {
-    if (this.#encoding === null) return !this.#isWhole || isObject(bytes) ? usageInJson(bytes) : null;
-    const decoded = this.#isWhole ? decodeWhole(bytes, this.#encoding) : null;
+    if (this.#encoding === "identity") return !this.#isWhole || isObject(bytes) ? usageInJson(bytes) : null;
+    const decoded = this.#isWhole ? decodeBody(bytes, this.#encoding) : null;
     return decoded !== null && isObject(decoded) ? usageInJson(decoded) : null;
   }
 }
@@ -168,7 +170,7 @@ class EncodedStreamTap extends UsageTap {
   #isReadable = true;
   #hasBegun = false;
 
-  constructor(encoding: Encoding, hidesUsage: boolean, isChat: boolean) {
+  constructor(encoding: ContentEncoding, hidesUsage: boolean, isChat: boolean) {
     super(isChat);
     this.#recoder = new StreamRecoder(encoding, hidesUsage);
     this.#stream = new StreamUsage(this.told, hidesUsage);

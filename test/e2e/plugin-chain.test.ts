@@ -379,10 +379,17 @@ describe("pre_response", () => {
     expect(response.headers.get("content-type")).toStartWith("text/event-stream");
   });
 
-  test.each([false, true])(
-    "a compressed answer is read plain and sent plain (stream: %p)",
-    async (stream) => {
-      provider.behave({ gzip: true, text: "quiet words" });
+  test.each([
+    ["gzip", false],
+    ["gzip", true],
+    ["br", true],
+    ["deflate", false],
+    ["zstd", false],
+    ["zstd", true],
+  ] as const)(
+    "an encoded response is decoded for the plugin and sent without encoding (%s, stream: %p)",
+    async (encoding, stream) => {
+      provider.behave({ encoding, text: "quiet words" });
       const route = await seedPlugins(gatehouse, provider, [scripted("pre_response", SHOUT)]);
       const response = await postChat(gatehouse, route, { body: { ...CHAT, stream } });
       const text = await response.text();
