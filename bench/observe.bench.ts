@@ -25,12 +25,12 @@ function alwaysOn(): Measured {
   const observation = new Observation(new Metrics(), NO_LOG, { requestLogSize: 1000, tracer: null });
   const attempt = servedBy(0, { model: "gpt-4o-mini", status: 200, firstByteAt: 1015 });
   const tokens = { input: 180, output: 44, isPartial: false };
-  const facts = requestFacts({ attempts: [attempt], answeredBy: attempt, tokens, cost: 0.001 });
+  const facts = requestFacts({ attempts: [attempt], finalAttempt: attempt, tokens, cost: 0.001 });
   const rounds = Array.from({ length: 9 }, () => {
     const started = performance.now();
     for (let request = 0; request < 100_000; request++) {
       observation.finished(facts);
-      if (request % 16 === 0) observation.settle();
+      if (request % 16 === 0) observation.flush();
     }
     return ((performance.now() - started) * 1000) / 100_000;
   });

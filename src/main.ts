@@ -129,7 +129,7 @@ export async function startGatehouse(
     await Promise.race([finished, Bun.sleep(seconds * 1000)]);
     await Promise.all(servers.map((server) => server.stop(true)));
     upstreamPool.close();
-    observation.settle();
+    observation.flush();
     await observation.tracer?.close();
     stopProcessFigures();
     stopFollowing.abort();

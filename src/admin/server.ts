@@ -50,7 +50,7 @@ export function listenAdmin({
       const { path } = target;
       const reserved = reservedPrefixOf(path);
       if (reserved === null) return fallThrough(request, server, target);
-      const healthAnswer = health.answer(path);
+      const healthAnswer = health.respond(path);
       if (healthAnswer !== null) return healthAnswer;
       if (reserved === "/api") {
         server.timeout(request, 0);

@@ -51,7 +51,7 @@ export function logFor({ LOG_FORMAT, LOG_LEVEL }: Settings, worker: number | nul
   const format = LOG_FORMAT ?? (process.stdout.isTTY ? "pretty" : "json");
   const sink = new BatchedSink(process.stdout);
   process.on("exit", () => sink.flush());
-  const log = createLog({ level: LOG_LEVEL, format, colour: usesColour(process.stdout) }, sink);
+  const log = createLog({ level: LOG_LEVEL, format, color: usesColour(process.stdout) }, sink);
   return worker === null ? log : log.child({ worker });
 }
 

@@ -37,7 +37,7 @@ export class WorkerLink implements Siblings {
     send({ kind: "listening", listening });
   }
 
-  async ask(topic: string, question: unknown): Promise<unknown[]> {
+  async query(topic: string, question: unknown): Promise<unknown[]> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const id = newId();
     const asked: Asked = { answers: [], left: this.#others, done: () => resolve(undefined) };
@@ -50,15 +50,15 @@ export class WorkerLink implements Siblings {
     return asked.answers;
   }
 
-  answer(topic: string, reply: (question: unknown) => unknown): void {
+  onQuery(topic: string, reply: (question: unknown) => unknown): void {
     this.#replies.set(topic, reply);
   }
 
-  tell(topic: string, message: unknown): void {
+  publish(topic: string, message: unknown): void {
     send({ kind: "tell", topic, message });
   }
 
-  hear(topic: string, listener: (message: unknown) => void): void {
+  subscribe(topic: string, listener: (message: unknown) => void): void {
     this.#listeners.set(topic, listener);
   }
 

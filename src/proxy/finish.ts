@@ -39,9 +39,9 @@ function factsOf(
   { routes }: Observation,
 ): RequestFacts {
   const { apiKey, gateway, response: answer, usage, observed, attemptFacts } = exchange;
-  const answeredBy = answer?.report.facts ?? null;
+  const finalAttempt = answer?.report.facts ?? null;
   const endedAt = performance.now();
-  closeAttempts(attemptFacts, answeredBy, outcome, endedAt);
+  closeAttempts(attemptFacts, finalAttempt, outcome, endedAt);
   const gatewayName = gateway?.gateway.name ?? null;
   const observedGateway = routes.gateway(gateway, gatewayName ?? "");
   return {
@@ -61,7 +61,7 @@ function factsOf(
     requestedModel: truncateText(exchange.model),
     isStream: exchange.wantsStream || answer?.isStream === true,
     attempts: attemptFacts,
-    answeredBy,
+    finalAttempt,
     tokens:
       usage === null
         ? null
@@ -79,7 +79,7 @@ function factsOf(
     bodies: exchange.bodies,
     trace: exchange.trace,
     operation: exchange.trace === null ? null : operationOf(exchange),
-    series: observed === null ? observedGateway.unmatched : seriesFor(exchange, answeredBy),
+    series: observed === null ? observedGateway.unmatched : seriesFor(exchange, finalAttempt),
   };
 }
 
@@ -94,17 +94,17 @@ function operationOf({ json, sentPath }: Exchange): string | null {
 /** What is still open ends with the request; an answer that broke off says so. */
 function closeAttempts(
   attempts: readonly AttemptFacts[],
-  answeredBy: AttemptFacts | null,
+  finalAttempt: AttemptFacts | null,
   outcome: Outcome,
   now: number,
 ): void {
   for (const attempt of attempts) attempt.endedAt ??= now;
-  if (answeredBy !== null && outcome === "incomplete") answeredBy.fault ??= "cut";
+  if (finalAttempt !== null && outcome === "incomplete") finalAttempt.fault ??= "cut";
 }
 
 /** Of the attempt that the client got, else of the last one. */
-function seriesFor({ observed, attemptFacts }: Exchange, answeredBy: AttemptFacts | null): RequestSeries {
-  const attempt = answeredBy ?? attemptFacts.at(-1);
-  if (attempt === undefined) return (observed as ObservedRule).unanswered;
+function seriesFor({ observed, attemptFacts }: Exchange, finalAttempt: AttemptFacts | null): RequestSeries {
+  const attempt = finalAttempt ?? attemptFacts.at(-1);
+  if (attempt === undefined) return (observed as ObservedRule).withoutAttempt;
   return attempt.target.series(attempt.model, attempt.status !== null && attempt.status < 400);
 }

@@ -16,7 +16,7 @@ export function observeRule(
   gateway: CompiledGateway,
   compiled: CompiledRule,
 ): ObservedRule {
-  return routes.knownRule(compiled) ?? describe(routes, gateway, compiled);
+  return routes.findRule(compiled) ?? describe(routes, gateway, compiled);
 }
 
 function describe(
@@ -27,7 +27,7 @@ function describe(
   const { rule, upstream } = compiled;
   const { id, name, path } = rule;
   const names: RouteNames = { gateway: gateway.name, rule: { id, name, path }, upstream: upstream.name };
-  return routes.describeRule(compiled, names, upstream.targets.map(namesOf));
+  return routes.addRule(compiled, names, upstream.targets.map(namesOf));
 }
 
 function namesOf({ id, provider, baseUrl, models, defaultModel }: CompiledTarget): TargetNames {

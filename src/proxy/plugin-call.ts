@@ -43,7 +43,7 @@ function runOf(
   const gateway = exchange.gateway?.gateway.name ?? "";
   const plugin = observation.routes.plugin(link, gateway, link.name, stage);
   const runs = (exchange.pluginRuns ??= []);
-  const existing = stage === "pre_response" ? runs.find((run) => run.isOf(plugin)) : undefined;
+  const existing = stage === "pre_response" ? runs.find((run) => run.isRunOf(plugin)) : undefined;
   if (existing !== undefined) return existing;
   const run = new PluginRun(plugin);
   runs.push(run);

@@ -46,7 +46,7 @@ export class CallContext implements PluginContext {
   }
   setDetail(detail: string): void {
     if (typeof detail !== "string") throw new Error("the detail must be a string");
-    this.#call.run.remark(detail);
+    this.#call.run.describe(detail);
   }
   /** Earlier name of setDetail. */
   remark(detail: string): void {

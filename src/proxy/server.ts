@@ -38,7 +38,7 @@ export function listenProxy({
 /** Reserved paths always win: health where it is one of its paths, else nothing is there. Null: the path is not reserved. */
 export function respondToReservedPath(request: Request, path: string, health: Health): Response | null {
   if (reservedPrefixOf(path) === null) return null;
-  return health.answer(path) ?? nothingAt(request, path);
+  return health.respond(path) ?? nothingAt(request, path);
 }
 
 function nothingAt(request: Request, path: string): Response {

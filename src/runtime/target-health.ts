@@ -63,10 +63,10 @@ export function shareTargetHealth(current: CurrentConfiguration, siblings: Sibli
     const upstream = upstreams.find(({ id }) => id === upstreamId);
     return upstream === undefined ? [] : targetHealth(upstream);
   };
-  siblings.answer("target health", (question) => own(question as TargetHealthQuestion));
+  siblings.onQuery("target health", (question) => own(question as TargetHealthQuestion));
   return async (gatewayId, upstreamId) => {
     const question = { gatewayId, upstreamId };
-    const others = (await siblings.ask("target health", question)) as TargetHealth[][];
+    const others = (await siblings.query("target health", question)) as TargetHealth[][];
     return mergeTargetHealth([own(question), ...others]);
   };
 }

@@ -1,8 +1,8 @@
-// What /healthz and /readyz tell, on both listeners.
+// The state that /healthz and /readyz report on both listeners.
 
 export type Phase = "starting" | "serving" | "draining";
 
-/** The state of something the gateway depends on, as `/readyz` names it. */
+/** The state of a dependency as `/readyz` reports it. "away" is part of the API. */
 export interface Dependency {
   readonly state: "ok" | "away" | "none";
   readonly detail?: string;
@@ -10,21 +10,21 @@ export interface Dependency {
 
 export class Health {
   phase: Phase = "starting";
-  /** Revision of the configuration in force; null until one is loaded. */
+  /** Revision of the active configuration; null until one is loaded. */
   revision: number | null = null;
   store: Dependency = { state: "away", detail: "not connected yet" };
-  /** How often a configured Redis went away. */
+  /** How often a configured Redis became unavailable. */
   countersLost = 0;
   counters: Dependency = { state: "none", detail: "in memory" };
-  /** Gateways whose stored configuration does not compile here, with the reason. */
+  /** Ids of gateways whose stored configuration does not compile in this process, with the reason. */
   readonly failedGateways = new Map<string, string>();
 
   get ready(): boolean {
     return this.phase === "serving" && this.revision !== null;
   }
 
-  /** The answer to a health path, or null for any other path. */
-  answer(path: string): Response | null {
+  /** Returns the response for a health path, or null for any other path. */
+  respond(path: string): Response | null {
     if (path === "/healthz") return Response.json({ status: "ok" });
     if (path !== "/readyz") return null;
     const body = {

@@ -1,4 +1,4 @@
-// Where a finished request goes: the access line and every observer, a moment after its answer was handed over.
+// Passes each finished request to the access log, metrics, request log, traffic and traces, after its response was sent.
 import { writeAccessLog } from "./log/access-log.ts";
 import { countRequest } from "./metrics/count-request.ts";
 import type { Log } from "./log/log.ts";
@@ -11,9 +11,9 @@ import type { Tracer } from "./traces/tracer.ts";
 import { Traffic } from "./requests/traffic.ts";
 
 export interface ObservationOptions {
-  /** How many requests the log keeps; 0: none. */
+  /** How many requests the request log keeps; 0 turns it off. */
   readonly requestLogSize: number;
-  /** Null: nothing is traced. */
+  /** Null if tracing is off. */
   readonly tracer: Tracer | null;
 }
 
@@ -32,37 +32,37 @@ export class Observation {
     this.routes = new ObservedRoutes(metrics);
     this.#log = log;
     this.#inFlight = metrics.number("gatehouse_requests_in_flight", {});
-    metrics.onCollect(() => this.settle());
+    metrics.onCollect(() => this.flush());
   }
 
   started(): void {
     this.#inFlight.value++;
   }
 
-  /** Nobody who waits for an answer waits for this: all that finished in one turn of the event loop is told after it. */
+  /** Queues the request. Recording runs once per turn of the event loop, so that it does not delay responses. */
   finished(facts: RequestFacts): void {
     this.#inFlight.value--;
-    if (this.#pending.push(facts) === 1) setImmediate(this.settle);
+    if (this.#pending.push(facts) === 1) setImmediate(this.flush);
   }
 
-  /** Tells at once what is still to be told. */
-  readonly settle = (): void => {
+  /** Records all queued requests now. */
+  readonly flush = (): void => {
     const facts = this.#pending;
     if (facts.length === 0) return;
     this.#pending = [];
-    const writesLines = this.#log.isLevelEnabled("info");
+    const writesAccessLog = this.#log.isLevelEnabled("info");
     for (const each of facts) {
       try {
-        if (writesLines) writeAccessLog(this.#log, each);
-        this.#tell(each);
+        if (writesAccessLog) writeAccessLog(this.#log, each);
+        this.#record(each);
       } catch (error) {
-        // Whoever observes must not harm what is observed.
-        this.#log.error({ request_id: each.requestId, err: error }, "a request could not be recorded");
+        // An error in telemetry must not affect other requests.
+        this.#log.error({ request_id: each.requestId, err: error }, "request could not be recorded");
       }
     }
   };
 
-  #tell(facts: RequestFacts): void {
+  #record(facts: RequestFacts): void {
     countRequest(facts);
     this.requests.add(facts);
     this.traffic.add(facts);

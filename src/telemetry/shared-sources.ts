@@ -1,4 +1,4 @@
-// What all processes that share the listeners know, as if they were one: metrics, traffic, the request log.
+// Metrics, traffic and the request log over all worker processes that share the listeners.
 import { newId } from "../base/ids.ts";
 import { mergeMetrics } from "./metrics/merge-metrics.ts";
 import type { MetricsSource } from "./metrics/metrics.ts";
@@ -10,47 +10,47 @@ import type { Siblings } from "./siblings.ts";
 import { mergePoints, type TrafficSource } from "./requests/traffic.ts";
 
 export function shareMetrics(own: MetricsSource, siblings: Siblings): MetricsSource {
-  siblings.answer("metrics", () => own.metricsText());
+  siblings.onQuery("metrics", () => own.metricsText());
   return {
     metricsText: async () => {
-      const others = (await siblings.ask("metrics", null)) as string[];
+      const others = (await siblings.query("metrics", null)) as string[];
       const text = await own.metricsText();
       return others.length === 0 ? text : mergeMetrics([text, ...others]);
     },
   };
 }
 
-interface TrafficQuestion {
+interface TrafficQuery {
   readonly from: number;
   readonly to: number;
   readonly gatewayId: string | null;
 }
 
 export function shareTraffic(own: TrafficSource, siblings: Siblings): TrafficSource {
-  siblings.answer("traffic", (question) => {
-    const { from, to, gatewayId } = question as TrafficQuestion;
+  siblings.onQuery("traffic", (query) => {
+    const { from, to, gatewayId } = query as TrafficQuery;
     return own.readTraffic(from, to, gatewayId);
   });
   return {
     readTraffic: async (from, to, gatewayId) => {
-      const others = await siblings.ask("traffic", { from, to, gatewayId } satisfies TrafficQuestion);
+      const others = await siblings.query("traffic", { from, to, gatewayId } satisfies TrafficQuery);
       return mergePoints([await own.readTraffic(from, to, gatewayId), ...(others as TrafficSecond[][])]);
     },
   };
 }
 
-interface ListQuestion {
+interface ListQuery {
   readonly filter: RequestFilter;
   readonly limit: number;
 }
 
-/** Somebody follows the requests through a sibling; null: no longer. */
-interface Following {
+/** A client of another worker follows the request log. A null filter ends the subscription. */
+interface FollowMessage {
   readonly id: string;
   readonly filter: RequestFilter | null;
 }
 
-interface Followed {
+interface FollowedRequest {
   readonly id: string;
   readonly record: RequestRecord;
 }
@@ -58,30 +58,30 @@ interface Followed {
 export function shareRequests(own: RequestSource, siblings: Siblings): RequestSource {
   const listeners = new Map<string, RequestListener>();
   const stops = new Map<string, () => void>();
-  siblings.answer("requests", (question) => {
-    const { filter, limit } = question as ListQuestion;
+  siblings.onQuery("requests", (query) => {
+    const { filter, limit } = query as ListQuery;
     return own.listRequests(filter, limit);
   });
-  siblings.hear("follow requests", (message) => {
-    const { id, filter } = message as Following;
+  siblings.subscribe("follow requests", (message) => {
+    const { id, filter } = message as FollowMessage;
     stops.get(id)?.();
     stops.delete(id);
     if (filter === null) return;
-    const hear = (record: RequestRecord) =>
-      siblings.tell("followed request", { id, record } satisfies Followed);
-    const stop = own.followRequests({ filter, hear, end: () => stops.delete(id) });
+    const onRequest = (record: RequestRecord) =>
+      siblings.publish("followed request", { id, record } satisfies FollowedRequest);
+    const stop = own.followRequests({ filter, onRequest, onClose: () => stops.delete(id) });
     if (stop !== null) stops.set(id, stop);
   });
-  siblings.hear("followed request", (message) => {
-    const { id, record } = message as Followed;
-    listeners.get(id)?.hear(record);
+  siblings.subscribe("followed request", (message) => {
+    const { id, record } = message as FollowedRequest;
+    listeners.get(id)?.onRequest(record);
   });
   return {
     isOn: own.isOn,
     listRequests: async (filter, limit) => {
-      const others = await siblings.ask("requests", { filter, limit } satisfies ListQuestion);
+      const others = await siblings.query("requests", { filter, limit } satisfies ListQuery);
       const page = await own.listRequests(filter, limit);
-      // One process knows the order of its requests better than their times tell it.
+      // Within one process the order in the log is exact; times are rounded to milliseconds.
       return others.length === 0 ? page : mergeRequests([page, ...(others as RequestPage[])], limit);
     },
     followRequests: (listener) => {
@@ -89,11 +89,11 @@ export function shareRequests(own: RequestSource, siblings: Siblings): RequestSo
       if (stop === null) return null;
       const id = newId();
       listeners.set(id, listener);
-      siblings.tell("follow requests", { id, filter: listener.filter } satisfies Following);
+      siblings.publish("follow requests", { id, filter: listener.filter } satisfies FollowMessage);
       return () => {
         stop();
         listeners.delete(id);
-        siblings.tell("follow requests", { id, filter: null } satisfies Following);
+        siblings.publish("follow requests", { id, filter: null } satisfies FollowMessage);
       };
     },
   };

@@ -1,19 +1,19 @@
-// The processes that share this one's listeners. Whoever asks the service something may reach any of them, and means all.
+// Messages between the worker processes that share the listeners. A client may reach any worker and expects the data of all.
 
 export interface Siblings {
-  /** What the others answer; those that do not in time are left out. */
-  ask(topic: string, question: unknown): Promise<unknown[]>;
-  /** How this process answers when another asks. */
-  answer(topic: string, reply: (question: unknown) => unknown): void;
-  /** Tells the others something; nobody answers. */
-  tell(topic: string, message: unknown): void;
-  hear(topic: string, listener: (message: unknown) => void): void;
+  /** Resolves with the replies of the other workers. Workers that do not reply in time are left out. */
+  query(topic: string, query: unknown): Promise<unknown[]>;
+  /** Registers how this worker replies to queries on a topic. */
+  onQuery(topic: string, reply: (query: unknown) => unknown): void;
+  /** Sends a message to the other workers without waiting for a reply. */
+  publish(topic: string, message: unknown): void;
+  subscribe(topic: string, listener: (message: unknown) => void): void;
 }
 
-/** There are none. */
+/** For a process that is the only worker. */
 export const ALONE: Siblings = {
-  ask: () => Promise.resolve([]),
-  answer: () => undefined,
-  tell: () => undefined,
-  hear: () => undefined,
+  query: () => Promise.resolve([]),
+  onQuery: () => undefined,
+  publish: () => undefined,
+  subscribe: () => undefined,
 };

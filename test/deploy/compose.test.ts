@@ -112,7 +112,7 @@ describe("every service of the compose file", () => {
     const [kind, ...words] = service.healthcheck.test;
     expect(kind).toBe("CMD");
     for (const [, path = ""] of words.join(" ").matchAll(/:8081(\/\w+)/g))
-      expect(new Health().answer(path)).not.toBeNull();
+      expect(new Health().respond(path)).not.toBeNull();
   });
 
   test.each(services)("%s mounts what there is, and waits for what is healthy", (_, service) => {

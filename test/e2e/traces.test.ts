@@ -239,7 +239,7 @@ describe("the collector", () => {
     expect(receiver.faults).toEqual([]);
   });
 
-  test("away or full for a while: the spans come later; refused: they are dropped and counted", async () => {
+  test("a collector that is unavailable for a while gets the spans later; rejected spans are dropped and counted", async () => {
     const before = await metric("gatehouse_trace_spans_total", { result: "dropped" });
     receiver.answer(() => {
       receiver.answer(null);
@@ -247,8 +247,8 @@ describe("the collector", () => {
     });
     await (await fetch(`${gatehouse.proxyUrl}/later`, { headers: { "X-Request-Id": "later" } })).text();
     await spansOf("later");
-    await untilPrinted(gatehouse, "traces cannot be sent");
-    await untilPrinted(gatehouse, "traces are taken again");
+    await untilPrinted(gatehouse, "trace export failed");
+    await untilPrinted(gatehouse, "trace export recovered");
 
     receiver.answer(() => new Response(null, { status: 400 }));
     await (await fetch(`${gatehouse.proxyUrl}/refused`)).text();

@@ -78,8 +78,8 @@ export function addRequestRoutes(
       const stream = new EventStream(() => stop?.());
       const stop = source.followRequests({
         filter,
-        hear: (record) => stream.send("request", redact(JSON.stringify(record))),
-        end: () => stream.end(),
+        onRequest: (record) => stream.send("request", redact(JSON.stringify(record))),
+        onClose: () => stream.end(),
       });
       if (stop === null) {
         stream.end();

@@ -1,4 +1,4 @@
-// Access lines: JSON whatever a client or an operator calls things, and no secret among the names.
+// Access log lines are valid JSON for any names that clients and operators choose, and contain no secret.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { writeAccessLog } from "./access-log.ts";
@@ -13,12 +13,12 @@ function lineOf(fields: Partial<RequestFacts>, level = "info"): string {
   return lines.join("");
 }
 
-describe("the access line", () => {
-  test("tells what is known of a request that was answered", () => {
-    const answeredBy = servedBy(1, { model: "m", firstByteAt: 1015.256 });
+describe("access log line", () => {
+  test("contains the fields of a request that was served", () => {
+    const finalAttempt = servedBy(1, { model: "m", firstByteAt: 1015.256 });
     const line = lineOf({
-      answeredBy,
-      attempts: [servedBy(0), answeredBy],
+      finalAttempt,
+      attempts: [servedBy(0), finalAttempt],
       apiKeyName: "key",
       endedAt: 1234.5678,
     });
@@ -43,7 +43,7 @@ describe("the access line", () => {
     });
   });
 
-  test("leaves out what there is not", () => {
+  test("omits fields without a value", () => {
     const line = lineOf({ gatewayName: null, rule: null, outcome: "failed", status: 404 });
     expect(Object.keys(JSON.parse(line) as object)).toEqual([
       "level",
@@ -60,39 +60,39 @@ describe("the access line", () => {
     ]);
   });
 
-  test("is JSON whatever things are called, and tells them as they are called", () => {
+  test("is JSON with unchanged names, whatever the names are", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), fc.string({ unit: "binary" }), (path, name) => {
-        const answeredBy = servedBy(0, { model: name });
-        const line = lineOf({ path, method: path, gatewayName: name, apiKeyName: name, answeredBy });
-        const told = JSON.parse(line) as Record<string, unknown>;
-        expect(told).toMatchObject({ path, method: path, gateway: name, api_key: name, model: name });
+        const finalAttempt = servedBy(0, { model: name });
+        const line = lineOf({ path, method: path, gatewayName: name, apiKeyName: name, finalAttempt });
+        const fields = JSON.parse(line) as Record<string, unknown>;
+        expect(fields).toMatchObject({ path, method: path, gateway: name, api_key: name, model: name });
       }),
     );
   });
 
-  test("holds no secret, however often it is written", () => {
+  test("contains no secret, also when the name is cached", () => {
     const secret = "sk-proj-AbCd_0123456789";
-    const answeredBy = servedBy(0, { model: secret });
+    const finalAttempt = servedBy(0, { model: secret });
     for (let times = 0; times < 2; times++) {
       const line = lineOf({
         requestId: secret,
         path: `/v1/${secret}`,
         gatewayName: secret,
         apiKeyName: `Bearer ${secret}`,
-        answeredBy,
+        finalAttempt,
       });
       expect(line).not.toContain("AbCd");
       expect(JSON.parse(line)).toMatchObject({ request_id: "sk-***", path: "/v1/sk-***", model: "sk-***" });
     }
   });
 
-  test("is right for more names than are remembered", () => {
+  test("is correct for more names than are cached", () => {
     for (let index = 0; index < 2500; index++)
       expect(JSON.parse(lineOf({ path: `/${index % 1700}` }))).toMatchObject({ path: `/${index % 1700}` });
   });
 
-  test("is not written where the level is higher", () => {
+  test("is not written when the log level is above info", () => {
     expect(lineOf({}, "warn")).toBe("");
   });
 });

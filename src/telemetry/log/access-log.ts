@@ -1,27 +1,28 @@
-// The access line: what the log tells of every request of the data plane. Put together as text, because of all that is
-// done for a request it would be among the dearest.
+// Writes the access log: one line per request of the data plane. The line is concatenated as text, because building an object
+// and serializing it would be one of the most expensive steps of a request.
 import type { Log } from "./log.ts";
 import { redact } from "./redact.ts";
 import type { RequestFacts } from "../requests/request-facts.ts";
 
-/** Names as JSON, past the redacting door: they are few, and every line repeats them. Beyond this many all are made anew. */
+/** Names as redacted JSON strings. There are few names, and every line repeats them. The map is emptied when it is full. */
 const names = new Map<string, string>();
 const MAX_NAMES = 1000;
 
 export function writeAccessLog(log: Log, facts: RequestFacts): void {
-  const { answeredBy } = facts;
-  const firstByteAt = answeredBy?.firstByteAt ?? null;
+  const { finalAttempt } = facts;
+  const firstByteAt = finalAttempt?.firstByteAt ?? null;
   let fields = `,"plane":"proxy","request_id":"${redact(facts.requestId)}"`;
   fields += `,"method":${nameText(facts.method)},"path":${nameText(facts.path)}`;
   fields += `,"status":${facts.status},"outcome":"${facts.outcome}"`;
   if (facts.gatewayName !== null) fields += `,"gateway":${nameText(facts.gatewayName)}`;
   if (facts.rule !== null) fields += `,"rule":"${facts.rule.names.rule.id}"`;
   if (facts.apiKeyName !== null) fields += `,"api_key":${nameText(facts.apiKeyName)}`;
-  if (answeredBy !== null) fields += `,"provider":${nameText(answeredBy.target.provider)}`;
-  if (answeredBy !== null && answeredBy.model !== null) fields += `,"model":${nameText(answeredBy.model)}`;
+  if (finalAttempt !== null) fields += `,"provider":${nameText(finalAttempt.target.provider)}`;
+  if (finalAttempt !== null && finalAttempt.model !== null)
+    fields += `,"model":${nameText(finalAttempt.model)}`;
   fields += `,"attempts":${facts.attempts.length},"ms":${round(facts.endedAt - facts.startedAt)}`;
-  if (answeredBy !== null && firstByteAt !== null)
-    fields += `,"first_byte_ms":${round(firstByteAt - answeredBy.startedAt)}`;
+  if (finalAttempt !== null && firstByteAt !== null)
+    fields += `,"first_byte_ms":${round(firstByteAt - finalAttempt.startedAt)}`;
   log.infoRedacted(fields, "request");
 }
 

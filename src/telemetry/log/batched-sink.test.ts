@@ -1,4 +1,4 @@
-// Log lines written together: none lost, none out of order, and not held for long.
+// Log lines are written in batches, in order, without loss and with a short delay.
 import { expect, test } from "bun:test";
 import { BatchedSink } from "./batched-sink.ts";
 
@@ -7,7 +7,7 @@ function collect(): { writes: string[]; sink: BatchedSink } {
   return { writes, sink: new BatchedSink({ write: (lines) => void writes.push(lines) }) };
 }
 
-test("lines of one moment are written together, soon, in their order", async () => {
+test("lines written close together are flushed together, in order", async () => {
   const { writes, sink } = collect();
   for (const line of ["a\n", "b\n", "c\n"]) sink.write(line);
   expect(writes).toEqual([]);
@@ -18,7 +18,7 @@ test("lines of one moment are written together, soon, in their order", async () 
   expect(writes).toEqual(["a\nb\nc\n", "d\n"]);
 });
 
-test("what is held is bounded", () => {
+test("the buffer is bounded", () => {
   const { writes, sink } = collect();
   for (let times = 0; times < 3; times++) sink.write("x".repeat(40_000));
   expect(writes.map((text) => text.length)).toEqual([80_000]);
@@ -26,7 +26,7 @@ test("what is held is bounded", () => {
   expect(writes.join("")).toHaveLength(120_000);
 });
 
-test("a flush writes what is held now, and nothing twice", async () => {
+test("flush writes the buffered lines at once, and no line twice", async () => {
   const { writes, sink } = collect();
   sink.flush();
   sink.write("last\n");

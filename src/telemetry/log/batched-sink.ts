@@ -1,5 +1,5 @@
-// Collects log lines for a moment and writes them together: a call to the system a line would be a third of the cost of a
-// request.
+// Collects log lines for a few milliseconds and writes them together: one system call per line would be a third of the CPU
+// cost of a request.
 import type { LogSink } from "./log.ts";
 
 const WAIT_MS = 20;

@@ -1,4 +1,5 @@
-// The time of a log line. Many lines fall into one millisecond, and writing a date costs more than the rest of a line.
+// Formats the time of a log line. Many lines fall into the same millisecond, and formatting a date costs more than the rest
+// of a line, so the last result is kept.
 
 let lastMs = NaN;
 let lastText = "";

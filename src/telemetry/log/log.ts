@@ -1,4 +1,4 @@
-// Structured logs: one JSON line an event, or a readable line on a terminal. Every line passes the redacting door.
+// Structured logs: one JSON line per event, or a readable line on a terminal. Every line passes through `redact`.
 import { isoTime } from "./iso-time.ts";
 import { redact } from "./redact.ts";
 
@@ -10,8 +10,8 @@ export interface LogOptions {
   /** `silent`: nothing is written. */
   readonly level: string;
   readonly format: "pretty" | "json";
-  /** Whether `pretty` lines may be coloured. */
-  readonly colour?: boolean;
+  /** Whether `pretty` lines may contain color codes. */
+  readonly color?: boolean;
 }
 
 export interface LogSink {
@@ -19,12 +19,12 @@ export interface LogSink {
 }
 
 export function createLog(options: LogOptions, sink: LogSink): Log {
-  const pretty = options.colour === true ? prettyLine : (line: string) => Bun.stripANSI(prettyLine(line));
+  const pretty = options.color === true ? prettyLine : (line: string) => Bun.stripANSI(prettyLine(line));
   const show = options.format === "pretty" ? pretty : (line: string) => line;
   return new Log(options.level, {}, (line) => sink.write(show(line)));
 }
 
-/** Each level takes fields and a sentence, or a sentence alone; an error goes under `err`. */
+/** Each level takes fields and a message, or a message alone. Errors are logged in the field `err`. */
 export class Log {
   readonly #lowest: number;
   readonly #bindings: Fields;
@@ -32,14 +32,14 @@ export class Log {
   readonly #write: (line: string) => void;
 
   constructor(level: string, bindings: Fields, write: (line: string) => void) {
-    const lowest = LEVELS.indexOf(level as LogLevel);
+    const lowest = LEVELS.findIndex((each) => each === level);
     this.#lowest = lowest < 0 ? LEVELS.length : lowest;
     this.#bindings = bindings;
-    this.#bindingsText = redact(inside(bindings));
+    this.#bindingsText = redact(fieldsText(bindings));
     this.#write = write;
   }
 
-  /** The same log, with more fields in every line. */
+  /** Returns a log that adds these fields to every line. */
   child(bindings: Fields): Log {
     return new Log(LEVELS[this.#lowest] ?? "silent", { ...this.#bindings, ...bindings }, this.#write);
   }
@@ -48,67 +48,67 @@ export class Log {
     return LEVELS.indexOf(level) >= this.#lowest;
   }
 
-  trace(fields: Fields | string, sentence?: string): void {
-    this.#tell("trace", fields, sentence);
+  trace(fields: Fields | string, message?: string): void {
+    this.#log("trace", fields, message);
   }
-  debug(fields: Fields | string, sentence?: string): void {
-    this.#tell("debug", fields, sentence);
+  debug(fields: Fields | string, message?: string): void {
+    this.#log("debug", fields, message);
   }
-  info(fields: Fields | string, sentence?: string): void {
-    this.#tell("info", fields, sentence);
+  info(fields: Fields | string, message?: string): void {
+    this.#log("info", fields, message);
   }
-  warn(fields: Fields | string, sentence?: string): void {
-    this.#tell("warn", fields, sentence);
+  warn(fields: Fields | string, message?: string): void {
+    this.#log("warn", fields, message);
   }
-  error(fields: Fields | string, sentence?: string): void {
-    this.#tell("error", fields, sentence);
+  error(fields: Fields | string, message?: string): void {
+    this.#log("error", fields, message);
   }
-  fatal(fields: Fields | string, sentence?: string): void {
-    this.#tell("fatal", fields, sentence);
-  }
-
-  /** For lines that come with every request: fields as JSON text, a comma before each, that have passed the redacting door. */
-  infoRedacted(fields: string, sentence: string): void {
-    if (this.isLevelEnabled("info")) this.#line("info", `${fields},"msg":"${sentence}"`);
+  fatal(fields: Fields | string, message?: string): void {
+    this.#log("fatal", fields, message);
   }
 
-  #tell(level: LogLevel, given: Fields | string, sentence?: string): void {
+  /** Writes a line whose fields are already redacted JSON text, each with a leading comma. For lines written per request. */
+  infoRedacted(fields: string, message: string): void {
+    if (this.isLevelEnabled("info")) this.#line("info", `${fields},"msg":"${message}"`);
+  }
+
+  #log(level: LogLevel, given: Fields | string, message?: string): void {
     if (!this.isLevelEnabled(level)) return;
     const hasFields = typeof given !== "string";
-    const fields = hasFields ? inside(given) : "";
-    const msg = JSON.stringify((hasFields ? sentence : given) ?? "");
+    const fields = hasFields ? fieldsText(given) : "";
+    const msg = JSON.stringify((hasFields ? message : given) ?? "");
     this.#line(level, redact(`${fields},"msg":${msg}`));
   }
 
-  /** Put together as text: merging all of it into one object first would cost as much as writing it. */
+  /** Concatenates text, because merging the fields into one object first would double the cost. */
   #line(level: LogLevel, rest: string): void {
     this.#write(`{"level":"${level}","time":"${isoTime(Date.now())}"${this.#bindingsText}${rest}}\n`);
   }
 }
 
-/** A log that keeps nothing: for what runs without anybody listening. */
+/** A log that discards everything. */
 export const NO_LOG = new Log("silent", {}, () => undefined);
 
-/** The fields as they stand in a line, behind others. */
-function inside(fields: Fields): string {
-  const json = asJson(fields);
+/** Returns the fields as JSON text without braces, with a leading comma. */
+function fieldsText(fields: Fields): string {
+  const json = toJson(fields);
   return json === "{}" ? "" : `,${json.slice(1, -1)}`;
 }
 
-/** A plugin's fields may say themselves how they are written, and not as an object. */
+/** The fields of a plugin may have a `toJSON` that returns something other than an object. */
 function isObject(json: string | undefined): json is string {
   return json?.startsWith("{") === true;
 }
 
-/** Whatever is in it, a line comes out: what cannot be written is told as a text. */
-function asJson(line: Fields): string {
+/** Serializes any fields. Values that JSON cannot represent are written as inspected text. */
+function toJson(line: Fields): string {
   try {
-    // Asking of each value costs as much again as writing it; most lines hold nothing to ask of.
-    const json = (isFlat(line) ? JSON.stringify(line) : JSON.stringify(line, tellErrors)) as
+    // A replacer function doubles the cost, and most lines have only plain values.
+    const json = (isFlat(line) ? JSON.stringify(line) : JSON.stringify(line, replaceErrors)) as
       string | undefined;
     if (isObject(json)) return json;
   } catch {
-    // Told below.
+    // Serialized below.
   }
   const plain = Object.entries(line).map(([name, value]) => [name, Bun.inspect(value, { depth: 2 })]);
   return JSON.stringify(Object.fromEntries(plain.filter(([name]) => name !== "toJSON")));
@@ -122,8 +122,8 @@ function isFlat(line: Fields): boolean {
   return true;
 }
 
-/** Errors have no fields that JSON would see. */
-function tellErrors(_name: string, value: unknown): unknown {
+/** JSON.stringify replacer: the fields of an Error are not enumerable. */
+function replaceErrors(_name: string, value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (!(value instanceof Error)) return value;
   const { name, message, stack, cause } = value;
@@ -136,7 +136,7 @@ function tellErrors(_name: string, value: unknown): unknown {
   };
 }
 
-const LEVEL_COLOURS: Record<string, string> = { fatal: "31", error: "31", warn: "33", info: "32" };
+const LEVEL_COLORS: Record<string, string> = { fatal: "31", error: "31", warn: "33", info: "32" };
 
 /** `12:30:45 INFO  listening  url=http://…` */
 function prettyLine(line: string): string {
@@ -148,6 +148,6 @@ function prettyLine(line: string): string {
       ([key, value]) => `\x1b[2m${key}=\x1b[0m${typeof value === "string" ? value : JSON.stringify(value)}`,
     )
     .join(" ");
-  const colour = LEVEL_COLOURS[label] ?? "2";
-  return `\x1b[2m${clock}\x1b[0m \x1b[${colour}m${label.toUpperCase().padEnd(5)}\x1b[0m ${typeof msg === "string" ? msg : ""}  ${rest}\n`;
+  const color = LEVEL_COLORS[label] ?? "2";
+  return `\x1b[2m${clock}\x1b[0m \x1b[${color}m${label.toUpperCase().padEnd(5)}\x1b[0m ${typeof msg === "string" ? msg : ""}  ${rest}\n`;
 }

@@ -1,4 +1,4 @@
-// The redacting door: every secret we can tell by its shape, wherever it stands in a line, and nothing else.
+// Redaction removes every secret with a known shape, wherever it occurs in a line, and nothing else.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { newApiKey } from "../../base/ids.ts";
@@ -22,7 +22,7 @@ const SECRETS = {
 
 describe("redact", () => {
   for (const [what, [secret, wrap]] of Object.entries(SECRETS)) {
-    test(`takes out ${what}, anywhere in a line and as often as it stands there`, () => {
+    test(`removes every occurrence of ${what} in a line`, () => {
       const surroundings = fc.string({
         unit: fc.constantFrom(" ", '"', ":", ",", "{", "}", "=", "/", "x ", "("),
       });
@@ -36,9 +36,9 @@ describe("redact", () => {
     });
   }
 
-  test("leaves everything else as it is", () => {
+  test("leaves other text unchanged", () => {
     for (const line of [
-      '{"level":"info","url":"http://127.0.0.1:8080","msg":"the Admin API listens"}',
+      '{"level":"info","url":"http://127.0.0.1:8080","msg":"Admin API listening"}',
       '{"id":"01890a5d-ac96-774b-bcce-b302099a8057","prefix":"gw_AbCdEf","ms":1.25}',
       "a bearer, a risk-taking desk-bound thing",
       "https://user@host.example/path?time=12:30@noon",
@@ -48,7 +48,7 @@ describe("redact", () => {
     }
   });
 
-  test("is passed by every line of a JSON log: messages, fields, nested fields, errors and their causes", () => {
+  test("applies to every line of a JSON log: messages, fields, nested fields, errors and their causes", () => {
     const lines: string[] = [];
     const log = createLog({ level: "trace", format: "json" }, { write: (line) => void lines.push(line) });
     const key = newApiKey();
@@ -63,7 +63,7 @@ describe("redact", () => {
     }
   });
 
-  test("whatever the fields are, a line of JSON comes out", () => {
+  test("a log line is valid JSON for any field values", () => {
     const lines: string[] = [];
     const log = createLog({ level: "info", format: "json" }, { write: (line) => void lines.push(line) });
     const circle: Record<string, unknown> = { big: 1n };
@@ -78,7 +78,7 @@ describe("redact", () => {
     ]);
   });
 
-  test("is passed by every line of a pretty log, also where a value stands right behind a colour", () => {
+  test("applies to every line of a pretty log, also directly after a color code", () => {
     const lines: string[] = [];
     const log = createLog({ level: "trace", format: "pretty" }, { write: (line) => void lines.push(line) });
     const key = newApiKey();
@@ -88,21 +88,21 @@ describe("redact", () => {
     }
   });
 
-  test("sees a secret at the start of a line within a text, which JSON writes as \\n", () => {
+  test("removes a secret after a line break, which JSON writes as \\n", () => {
     for (const secret of [PROVIDER_KEY, TOKEN, `Bearer opaque-token-123`]) {
-      const line = redact(JSON.stringify({ stack: `Error: refused\n${secret}\n\t${secret}` }));
+      const line = redact(JSON.stringify({ stack: `Error: rejected\n${secret}\n\t${secret}` }));
       expect(line).not.toContain(secret);
     }
   });
 
-  test("takes linear time: what would be quadratic never ends here", () => {
+  test("takes linear time: a quadratic pattern would not finish on these texts", () => {
     for (const piece of ["z", "eyJ-", "sk-", "Bearer ", "a://b:", "a:", "gw_"]) {
       const text = piece.repeat(400_000 / piece.length);
       expect(redact(text).length).toBeLessThanOrEqual(text.length);
     }
   });
 
-  test("takes out a password that holds an @", () => {
+  test("removes a password that contains an @", () => {
     expect(redact("postgres://admin:pa@ss@db.example/gatehouse")).toBe(
       "postgres://admin:***@db.example/gatehouse",
     );

@@ -1,6 +1,7 @@
-// The one redacting door: whatever is written to a log passes here as text.
+// Removes secrets from text. Everything that is logged or kept for display passes through `redact`.
 
-// Bodies pass here too, so every pattern is linear: none begins with a repetition that may start anywhere in a long word.
+// Bodies are redacted too, so every pattern must match in linear time: none starts with a repetition that could begin anywhere
+// in a long run of characters.
 const SECRETS: readonly (readonly [hint: string, pattern: RegExp, replacement: string])[] = [
   ["gw_", /gw_[A-Za-z0-9_-]{43}/g, "gw_***"],
   ["eyJ", /(?:\b|(?<=\\[nrtbf]))eyJ[A-Za-z0-9_-]{1,2000}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, "eyJ***"],
@@ -11,7 +12,7 @@ const SCHEMES = /(?:\b|(?<=\\[nrtbf]))(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]+/gi;
 const SCHEME_HINT = /bearer|basic/i;
 
 export function redact(text: string): string {
-  // Most lines hold none of them: looking for a few characters costs far less than the patterns.
+  // Most lines contain no secret, and searching for a short hint costs far less than running the patterns.
   let clean = SCHEME_HINT.test(text) ? text.replace(SCHEMES, "$1 ***") : text;
   for (const [hint, pattern, replacement] of SECRETS)
     if (clean.includes(hint)) clean = clean.replace(pattern, replacement);

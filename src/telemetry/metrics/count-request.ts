@@ -1,11 +1,11 @@
-// Adds one request to the metrics.
+// Adds one finished request to the metrics.
 import type { AttemptFacts, RequestFacts } from "../requests/request-facts.ts";
 
 export function countRequest(facts: RequestFacts): void {
-  const { series, gateway, rule, attempts, answeredBy, tokens, cost, errorCode, startedAt } = facts;
+  const { series, gateway, rule, attempts, finalAttempt, tokens, cost, errorCode, startedAt } = facts;
   series.countStatus(facts.status);
   series.duration.observe((facts.endedAt - startedAt) / 1000);
-  const firstByteAt = answeredBy?.firstByteAt ?? null;
+  const firstByteAt = finalAttempt?.firstByteAt ?? null;
   if (firstByteAt !== null) series.firstByte.observe((firstByteAt - startedAt) / 1000);
   if (tokens !== null) {
     series.inputTokens.add(tokens.input);
@@ -14,11 +14,13 @@ export function countRequest(facts: RequestFacts): void {
   if (cost !== null) series.cost.add(cost);
   gateway.countOutcome(facts.outcome);
   if (errorCode !== null) gateway.countError(errorCode);
-  for (let index = 0; index < attempts.length; index++) {
-    const attempt = attempts[index] as AttemptFacts;
+  let previous: AttemptFacts | null = null;
+  for (const attempt of attempts) {
     attempt.target.countAttempt(attempt.fault ?? attempt.status ?? "none");
-    if (index === 0 || rule === null) continue;
-    rule.retries.add();
-    if (attempts[index - 1]?.target !== attempt.target) rule.failovers.add();
+    if (previous !== null && rule !== null) {
+      rule.retries.add();
+      if (previous.target !== attempt.target) rule.failovers.add();
+    }
+    previous = attempt;
   }
 }

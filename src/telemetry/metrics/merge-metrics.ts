@@ -1,9 +1,9 @@
-// Makes one page of metrics of several: the processes that share a machine's listeners are one service.
+// Merges the metrics pages of all worker processes into one: to Prometheus they are one service.
 import { METRICS, type MetricDeclaration } from "./metric-table.ts";
 
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(\{.*\})? (\S+)$/;
 
-/** Sums, least or greatest values, as the table of metrics says. Every page is one of `Metrics.render`. */
+/** Merges pages written by `Metrics.render`. Each metric is summed, or its minimum or maximum is taken (metric-table.ts). */
 export function mergeMetrics(pages: readonly string[]): string {
   const families = new Map<string, Map<string, number>>();
   for (const page of pages) {

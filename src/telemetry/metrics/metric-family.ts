@@ -1,14 +1,14 @@
-// The numbers of one metric: a series for each set of label values, bounded, and their Prometheus text. Whoever adds often
-// keeps the series: adding is then one addition.
+// One metric: its series (one per set of label values, bounded) and their Prometheus text. Callers on the request path keep
+// the series they add to, so that counting is one addition.
 import type { MetricDeclaration } from "./metric-table.ts";
 
 export const MAX_SERIES = 1000;
-/** Of a histogram each series takes some twenty lines. */
+/** Lower than MAX_SERIES, because a histogram series has about twenty lines of text. */
 export const MAX_HISTOGRAM_SERIES = 300;
 const MAX_LABEL_LENGTH = 128;
-/** Beyond the bound every label says so. */
+/** Label value of the series that collects everything beyond the bound. */
 export const OTHER = "other";
-/** A series to which nothing was added for this long gives way when the family is full. */
+/** When a family is full, series to which nothing was added for this long are removed. */
 const IDLE_MS = 3_600_000;
 
 export class NumberSeries {
@@ -17,15 +17,15 @@ export class NumberSeries {
   add(amount = 1): void {
     this.value += amount;
   }
-  /** Grows with every addition; tells a series in use from one that is not. */
-  get mark(): number {
+  /** Grows with every addition, which shows whether the series is in use. */
+  get activity(): number {
     return this.value;
   }
 }
 
 export class HistogramSeries {
   readonly #bounds: readonly number[];
-  /** Not cumulative; the last one is for what no bound holds. */
+  /** Not cumulative. The last count is for values above all bounds. */
   readonly counts: Float64Array;
   sum = 0;
 
@@ -37,11 +37,11 @@ export class HistogramSeries {
   observe(value: number): void {
     const bounds = this.#bounds;
     let index = 0;
-    while (index < bounds.length && value > (bounds[index] as number)) index++;
-    this.counts[index] = (this.counts[index] as number) + 1;
+    while (index < bounds.length && value > (bounds[index] ?? Infinity)) index++;
+    this.counts[index] = (this.counts[index] ?? 0) + 1;
     this.sum += value;
   }
-  get mark(): number {
+  get activity(): number {
     return this.counts.reduce((total, count) => total + count, 0);
   }
 }
@@ -49,10 +49,10 @@ export class HistogramSeries {
 export type Series = NumberSeries | HistogramSeries;
 
 interface Member<S> {
-  /** `gateway="a",rule="b"`, made once. */
+  /** The formatted labels: `gateway="a",rule="b"`. */
   readonly pairs: string;
   readonly series: S;
-  markBefore: number;
+  activityBefore: number;
 }
 
 export class MetricFamily<S extends Series = Series> {
@@ -62,19 +62,19 @@ export class MetricFamily<S extends Series = Series> {
   readonly #onDrop: () => void;
   readonly #members = new Map<string, Member<S>>();
   readonly #maxSeries: number;
-  #markedAt: number;
+  #checkedAt: number;
 
-  /** `onDrop`: series were forgotten; whoever keeps some looks them up anew. */
+  /** `onDrop` is called when series are removed. Callers that keep series must look them up again. */
   constructor(name: string, declaration: MetricDeclaration, make: () => S, onDrop: () => void, now: number) {
     this.name = name;
     this.declaration = declaration;
     this.#make = make;
     this.#onDrop = onDrop;
-    this.#markedAt = now;
+    this.#checkedAt = now;
     this.#maxSeries = declaration.type === "histogram" ? MAX_HISTOGRAM_SERIES : MAX_SERIES;
   }
 
-  /** The series with these label values, in the order of the declaration. */
+  /** Returns the series with these label values, given in the order of the declaration. */
   series(values: readonly string[], now: number): S {
     const labels = values.map(shorten);
     const known = this.#members.get(keyOf(labels));
@@ -88,13 +88,13 @@ export class MetricFamily<S extends Series = Series> {
     this.#members.clear();
   }
 
-  /** Names come and go with configurations: what was not used since the last look, an hour ago or more, is forgotten. */
+  /** Removes series that were not used since the last check, at least IDLE_MS ago. Configuration changes leave such series. */
   #dropIdle(now: number): boolean {
-    if (now - this.#markedAt < IDLE_MS) return false;
-    this.#markedAt = now;
+    if (now - this.#checkedAt < IDLE_MS) return false;
+    this.#checkedAt = now;
     for (const [key, member] of this.#members) {
-      if (member.series.mark === member.markBefore) this.#members.delete(key);
-      else member.markBefore = member.series.mark;
+      if (member.series.activity === member.activityBefore) this.#members.delete(key);
+      else member.activityBefore = member.series.activity;
     }
     this.#onDrop();
     return this.#members.size < this.#maxSeries;
@@ -105,8 +105,8 @@ export class MetricFamily<S extends Series = Series> {
     const pairs = this.declaration.labels
       .map((label, index) => `${label}="${escapeLabel(labels[index] ?? "")}"`)
       .join(",");
-    // Less than any mark can be: a new series is not idle yet.
-    this.#members.set(keyOf(labels), { pairs, series, markBefore: -1 });
+    // Lower than any activity, so that a new series does not count as idle.
+    this.#members.set(keyOf(labels), { pairs, series, activityBefore: -1 });
     return series;
   }
 

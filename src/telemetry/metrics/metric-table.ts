@@ -1,5 +1,5 @@
-// Every metric there is: name, type, meaning and labels. The registry, docs/metrics.md and the dashboard's test are made
-// from this table.
+// The table of all metrics: name, type, help text and labels. The registry, docs/metrics.md and the dashboard test are derived
+// from it.
 
 export type MetricType = "counter" | "gauge" | "histogram";
 
@@ -9,11 +9,11 @@ export interface MetricDeclaration {
   readonly labels: readonly string[];
   /** Upper bounds of a histogram's buckets. */
   readonly buckets?: readonly number[];
-  /** How the processes of one machine make one figure of it; a sum unless told otherwise. */
+  /** How the values of several worker processes are merged; the default is their sum. */
   readonly merge?: "min" | "max";
 }
 
-/** From a cached answer to a model that thinks for minutes. */
+/** From a cached response to a model that reasons for minutes. */
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 const PLUGIN_SECONDS = [0.00001, 0.0001, 0.00025, 0.001, 0.0025, 0.01, 0.05, 0.25, 1, 5];
 const LAG_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
@@ -24,125 +24,129 @@ const TARGET = ["gateway", "upstream", "target", "provider"] as const;
 export const METRICS = {
   gatehouse_requests_total: {
     type: "counter",
-    help: "Requests that were answered, by the status that the client got.",
+    help: "Finished requests, by the status sent to the client.",
     labels: [...ROUTE, "status"],
   },
   gatehouse_request_duration_seconds: {
     type: "histogram",
-    help: "From the request's head until the last byte of its answer.",
+    help: "Time from the request headers to the last byte of the response.",
     labels: ROUTE,
     buckets: REQUEST_SECONDS,
   },
   gatehouse_first_byte_seconds: {
     type: "histogram",
-    help: "From the request's head until a provider's answer began, failed attempts included.",
+    help: "Time from the request headers to the first byte of the provider's response, failed attempts included.",
     labels: ROUTE,
     buckets: REQUEST_SECONDS,
   },
   gatehouse_tokens_total: {
     type: "counter",
-    help: "Tokens as providers told them; `direction` is `input` or `output`.",
+    help: "Tokens reported by providers; `direction` is `input` or `output`.",
     labels: [...ROUTE, "direction"],
   },
   gatehouse_cost_dollars_total: {
     type: "counter",
-    help: "What the tokens cost, in US dollars, where their price is known.",
+    help: "Cost of the tokens in US dollars, for models with a known price.",
     labels: ROUTE,
   },
   gatehouse_request_outcomes_total: {
     type: "counter",
-    help: "Requests by how they ended: `complete`, `incomplete` (the answer broke off), `client_left`, `failed`.",
+    help: "Requests by outcome: `complete`, `incomplete` (the response was cut off), `client_left` (the client disconnected), `failed`.",
     labels: ["gateway", "outcome"],
   },
   gatehouse_errors_total: {
     type: "counter",
-    help: "Errors that the gateway or one of its plugins answered, by their code (docs/errors.md).",
+    help: "Error responses by the gateway or its plugins, by error code (docs/errors.md).",
     labels: ["gateway", "code"],
   },
-  gatehouse_requests_in_flight: { type: "gauge", help: "Requests that are under way.", labels: [] },
+  gatehouse_requests_in_flight: { type: "gauge", help: "Requests in progress.", labels: [] },
 
   gatehouse_attempts_total: {
     type: "counter",
-    help: "Requests to targets, by what came of them: a status such as `200`, or a fault such as `unreachable`.",
+    help: "Upstream attempts, by result: a status such as `200`, or an error such as `unreachable`.",
     labels: [...TARGET, "result"],
   },
   gatehouse_retries_total: {
     type: "counter",
-    help: "Attempts after the first one of a request.",
+    help: "Upstream attempts after the first one of a request.",
     labels: ["gateway", "upstream"],
   },
   gatehouse_failovers_total: {
     type: "counter",
-    help: "Retries that went to another target than the attempt before.",
+    help: "Retries sent to another target than the previous attempt.",
     labels: ["gateway", "upstream"],
   },
   gatehouse_target_ejections_total: {
     type: "counter",
-    help: "How often passive health checks took a target out.",
+    help: "How often passive health checks ejected a target.",
     labels: TARGET,
   },
   gatehouse_target_healthy: {
     type: "gauge",
-    help: "1 while a target may be asked; 0 while it is out, on trial or resting.",
+    help: "1 while a target is in service; 0 while it is ejected, on trial or paused after a 429.",
     labels: TARGET,
     merge: "min",
   },
-  gatehouse_target_in_flight: { type: "gauge", help: "Requests under way at a target.", labels: TARGET },
+  gatehouse_target_in_flight: {
+    type: "gauge",
+    help: "Upstream attempts in progress per target.",
+    labels: TARGET,
+  },
 
   gatehouse_plugin_duration_seconds: {
     type: "histogram",
-    help: "Time in a plugin's hook, waiting included.",
+    help: "Time spent in a plugin hook, including waiting.",
     labels: ["gateway", "plugin", "stage"],
     buckets: PLUGIN_SECONDS,
   },
   gatehouse_plugin_faults_total: {
     type: "counter",
-    help: "Hooks that threw or took too long.",
+    help: "Plugin hooks that threw an error or timed out.",
     labels: ["gateway", "plugin", "stage"],
   },
   gatehouse_plugin_events_total: {
     type: "counter",
     help:
-      "What plugins count themselves (`context.count`). rate_limiter: `admitted`, `refused` and `blocked` by limit, " +
-      "`decided` by who counted. code_sanitation: `found` by language, once a request.",
+      "Events counted by plugins (`context.count`). rate_limiter: `admitted`, `refused` and `blocked` by limit, " +
+      "`decided` by the counter that decided. code_sanitation: `found` by language, at most once per request.",
     labels: ["gateway", "plugin", "event", "kind"],
   },
 
-  gatehouse_ready: { type: "gauge", help: "Whether /readyz says ready.", labels: [], merge: "min" },
+  gatehouse_ready: { type: "gauge", help: "1 if /readyz reports ready.", labels: [], merge: "min" },
   gatehouse_config_revision: {
     type: "gauge",
-    help: "Revision of the configuration in force; -1 before one is loaded.",
+    help: "Revision of the active configuration; -1 before one is loaded.",
     labels: [],
     merge: "min",
   },
-  gatehouse_store_up: { type: "gauge", help: "Whether the database answers.", labels: [], merge: "min" },
+  gatehouse_store_up: { type: "gauge", help: "1 if the database is available.", labels: [], merge: "min" },
   gatehouse_counters_up: {
     type: "gauge",
-    help: "Whether the counters can be used; 0 while a configured Redis is away.",
+    help: "1 if the counters are available; 0 while a configured Redis is unavailable.",
     labels: [],
     merge: "min",
   },
   gatehouse_counters_lost_total: {
     type: "counter",
-    help: "How often a configured Redis went away.",
+    help: "How often a configured Redis became unavailable.",
     labels: [],
   },
   gatehouse_faulty_gateways: {
     type: "gauge",
-    help: "Stored gateways that do not compile here.",
+    help: "Stored gateways whose configuration does not compile in this process.",
     labels: [],
     merge: "max",
   },
 
   gatehouse_trace_spans_total: {
     type: "counter",
-    help: "Spans that were `exported`, or `dropped` because the collector would not or could not take them.",
+    help: "Spans that were `exported`, or `dropped` because the collector rejected them or was unavailable.",
     labels: ["result"],
   },
 
   gatehouse_event_loop_lag_seconds: {
     type: "histogram",
-    help: "How late a timer of this process fires, looked at four times a second.",
+    help: "Delay of a timer in this process, measured four times per second.",
     labels: [],
     buckets: LAG_SECONDS,
   },
@@ -151,7 +155,7 @@ export const METRICS = {
   process_open_fds: { type: "gauge", help: "Open files and sockets.", labels: [] },
   process_start_time_seconds: {
     type: "gauge",
-    help: "When the process started, in Unix seconds.",
+    help: "Start time of the process in Unix seconds.",
     labels: [],
     merge: "min",
   },

@@ -1,4 +1,4 @@
-// The registry: what is added comes out in Prometheus' format, within bounds; and several pages make one.
+// The metrics registry: Prometheus text, bounds on series, and merging the pages of several processes.
 import { describe, expect, test } from "bun:test";
 import { readMetrics } from "../../../test/support/prometheus-text.ts";
 import { mergeMetrics } from "./merge-metrics.ts";
@@ -10,14 +10,14 @@ import { ObservedRoutes } from "./observed-route.ts";
 const HOUR = 3_600_000;
 
 describe("a page of metrics", () => {
-  test("every metric of the table is declared once, with its type, also before anything was added", () => {
+  test("declares every metric of the table once, with its type, also without series", () => {
     const { types } = readMetrics(new Metrics().render());
     expect(Object.fromEntries(types)).toEqual(
       Object.fromEntries(Object.entries(METRICS).map(([name, { type }]) => [name, type])),
     );
   });
 
-  test("labels may hold any text; secrets in them do not come out", () => {
+  test("label values may be any text; secrets in them are redacted", () => {
     const metrics = new Metrics();
     const odd = 'a "quoted"\nline \\ with {braces}, commas = and more';
     metrics.number("gatehouse_errors_total", { gateway: odd, code: "x" }).add(2);
@@ -31,7 +31,7 @@ describe("a page of metrics", () => {
     expect(page.sum("gatehouse_plugin_events_total", { kind: "sk-***" })).toBe(1);
   });
 
-  test("a histogram is cumulative, with sum and count, its bounds included", () => {
+  test("a histogram is cumulative with inclusive bounds, and has a sum and a count", () => {
     const metrics = new Metrics();
     const lag = metrics.histogram("gatehouse_event_loop_lag_seconds", {});
     for (const value of [0.0005, 0.005, 0.2, 7]) lag.observe(value);
@@ -49,7 +49,7 @@ describe("a page of metrics", () => {
     expect(page.value("gatehouse_event_loop_lag_seconds_sum")).toBeCloseTo(7.2055);
   });
 
-  test("what is looked up is looked up for every page", () => {
+  test("collectors run for every page", () => {
     const metrics = new Metrics();
     let looks = 0;
     metrics.onCollect(() => metrics.set("gatehouse_ready", {}, ++looks));
@@ -73,7 +73,7 @@ describe("bounds", () => {
   };
   const lines = (text: string) => text.split("\n").filter((line) => line.startsWith("f{"));
 
-  test("beyond the greatest number of series everything new is counted as other, and nothing is lost", () => {
+  test("beyond the maximum number of series, new label values are counted as other, and no count is lost", () => {
     const { family: errors } = family();
     for (let index = 0; index < MAX_SERIES + 50; index++) errors.series(["g", `code ${index}`], 0).add();
     const rendered = lines(errors.render());
@@ -83,11 +83,11 @@ describe("bounds", () => {
     expect(errors.render()).toContain('f{gateway="g",code="code 3"} 2\n');
   });
 
-  test("series that nothing was added to for an hour give way when the family is full", () => {
+  test("a full family removes series that were idle for an hour", () => {
     const { family: errors, drops } = family();
     for (let index = 0; index < MAX_SERIES; index++) errors.series(["g", `old ${index}`], 0).add();
     const add = (code: string, now: number) => errors.series(["g", code], now).add();
-    // The first look only marks; at the second, what has not moved since goes.
+    // The first check records the activity; the second removes series without new activity.
     add("new", HOUR);
     expect(errors.render()).toContain('code="other"} 1\n');
     add("old 7", HOUR + 1);
@@ -100,12 +100,12 @@ describe("bounds", () => {
     ]);
   });
 
-  test("models that clients make up share one series; declared ones and those answered well have their own", () => {
+  test("unknown models share one series; configured models and models with a successful response have their own", () => {
     const metrics = new Metrics();
     const routes = new ObservedRoutes(metrics);
     const rule = { id: "r", name: null, path: "/p" };
     const target = { id: "t", provider: "p", semanticName: "p", baseUrl: "http://p", models: ["declared"] };
-    const observed = routes.describeRule({}, { gateway: "g", rule, upstream: "u" }, [target]).targets[0]!;
+    const observed = routes.addRule({}, { gateway: "g", rule, upstream: "u" }, [target]).targets[0]!;
     observed.series("declared", false).countStatus(500);
     for (let index = 0; index < 300; index++) observed.series(`made up ${index}`, false).countStatus(404);
     for (let index = 0; index < 300; index++) observed.series(`served ${index}`, true).countStatus(200);
@@ -119,7 +119,7 @@ describe("bounds", () => {
     expect(new Set(page.series.map(({ labels }) => labels["model"])).size).toBeLessThan(60);
   });
 
-  test("codes that plugins make up are bounded by gateway", () => {
+  test("error codes of plugins are bounded per gateway", () => {
     const metrics = new Metrics();
     const gateway = new ObservedRoutes(metrics).gateway({}, "g");
     for (let index = 0; index < 500; index++) gateway.countError(`code ${index % 100}`);
@@ -129,7 +129,7 @@ describe("bounds", () => {
     expect(page.sum("gatehouse_errors_total", { code: "other" })).toBe(250);
   });
 
-  test("a plugin's events are bounded by plugin", () => {
+  test("events are bounded per plugin", () => {
     const metrics = new Metrics();
     const plugin = new ObservedRoutes(metrics).plugin({}, "g", "p", "pre_request");
     for (let index = 0; index < 500; index++) plugin.count("seen", `kind ${index % 250}`);
@@ -139,7 +139,7 @@ describe("bounds", () => {
     expect(page.sum("gatehouse_plugin_events_total", { event: "other", kind: "other" })).toBe(300);
   });
 
-  test("series that were dropped are found anew by those who kept them", () => {
+  test("callers look up series again after they were removed", () => {
     const metrics = new Metrics();
     const routes = new ObservedRoutes(metrics);
     const key = {};
@@ -151,7 +151,7 @@ describe("bounds", () => {
 });
 
 describe("mergeMetrics", () => {
-  test("adds up counters, histograms and loads; of states the worst, of revisions the oldest", () => {
+  test("sums counters, histograms and load gauges; takes the worst state and the oldest revision", () => {
     const pages = [1, 2].map((factor) => {
       const metrics = new Metrics();
       metrics.number("gatehouse_errors_total", { gateway: "g", code: "a" }).add(factor);
@@ -175,7 +175,7 @@ describe("mergeMetrics", () => {
     expect(page.value("gatehouse_faulty_gateways")).toBe(2);
   });
 
-  test("one page stays as it is", () => {
+  test("leaves a single page unchanged", () => {
     const metrics = new Metrics();
     metrics.number("gatehouse_errors_total", { gateway: 'a b "c"', code: "a" }).add();
     const page = metrics.render();

@@ -1,5 +1,5 @@
-// The metrics of this process and their Prometheus text. What happens often is added as it happens; what can be looked up
-// is looked up when somebody asks.
+// The metrics of this process and their Prometheus text. Events are counted when they happen; states are read when the metrics
+// are rendered.
 import type { Dependency, Health } from "../health.ts";
 import { HistogramSeries, MetricFamily, NumberSeries, type Series } from "./metric-family.ts";
 import {
@@ -12,7 +12,7 @@ import {
 
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Metrics as a page of text: this process's own, or (later) those of all that share its listeners. */
+/** A page of metrics: of this process, or of all worker processes. */
 export interface MetricsSource {
   metricsText(): Promise<string>;
 }
@@ -22,7 +22,7 @@ type NumberName = NameOf<"counter" | "gauge">;
 export class Metrics implements MetricsSource {
   readonly #families = new Map<MetricName, MetricFamily>();
   readonly #collectors: (() => void)[] = [];
-  /** Changes when series were forgotten for want of use: kept ones must then be looked up anew. */
+  /** Changes when unused series were removed. Callers that keep series must then look them up again. */
   generation = 0;
 
   constructor() {
@@ -35,7 +35,7 @@ export class Metrics implements MetricsSource {
     }
   }
 
-  /** The series with these labels, to be kept by whoever adds to it often. */
+  /** Returns the series with these labels. Callers on the request path keep it. */
   number<Name extends NumberName>(name: Name, labels: LabelsOf<Name>): NumberSeries {
     return this.#series(name, labels) as NumberSeries;
   }
@@ -48,14 +48,14 @@ export class Metrics implements MetricsSource {
     this.number(name, labels).value = value;
   }
 
-  /** Forgets the series of metrics that are looked up anew each time. */
+  /** Removes all series of metrics that are set again at each collection. */
   clear(...names: readonly MetricName[]): void {
     for (const name of names) this.#families.get(name)?.clear();
   }
 
-  /** `look` is called before every answer, to set what is not added up as it happens. */
-  onCollect(look: () => void): void {
-    this.#collectors.push(look);
+  /** `collect` is called before each rendering, to set metrics that describe a state. */
+  onCollect(collect: () => void): void {
+    this.#collectors.push(collect);
   }
 
   metricsText(): Promise<string> {
@@ -63,7 +63,7 @@ export class Metrics implements MetricsSource {
   }
 
   render(): string {
-    for (const look of this.#collectors) look();
+    for (const collect of this.#collectors) collect();
     let text = "";
     for (const family of this.#families.values()) text += family.render();
     return text;
@@ -71,7 +71,7 @@ export class Metrics implements MetricsSource {
 
   #series(name: MetricName, labels: Readonly<Record<string, string>>): Series {
     const family = this.#families.get(name);
-    if (family === undefined) throw new Error(`there is no metric ${name}`);
+    if (family === undefined) throw new Error(`unknown metric ${name}; declare it in metric-table.ts`);
     const values = family.declaration.labels.map((label) => labels[label] ?? "");
     return family.series(values, Date.now());
   }
@@ -81,7 +81,7 @@ function seriesMaker({ type, buckets = [] }: MetricDeclaration): () => Series {
   return type === "histogram" ? () => new HistogramSeries(buckets) : () => new NumberSeries();
 }
 
-/** What /readyz tells, as figures. */
+/** Exposes the state that /readyz reports as metrics. */
 export function collectHealth(metrics: Metrics, health: Health): void {
   metrics.onCollect(() => {
     metrics.set("gatehouse_ready", {}, Number(health.ready));

@@ -1,10 +1,10 @@
-// What telemetry keeps of one plugin of a gateway: the time it takes, its faults, and what it counts itself.
+// Metrics of one plugin of a gateway (duration, failures, events that it counts itself), and one run of it for the request log.
 import { OTHER, type HistogramSeries, type NumberSeries } from "./metric-family.ts";
 import type { Metrics } from "./metrics.ts";
 import { truncateText } from "../truncate-text.ts";
 import { redact } from "../log/redact.ts";
 
-/** A plugin that counts by what clients send must not fill the registry. */
+/** Bounds the series of a plugin that derives event names from client input. */
 const MAX_EVENTS = 100;
 
 export class ObservedPlugin {
@@ -15,7 +15,7 @@ export class ObservedPlugin {
   readonly #gateway: string;
   readonly #events = new Map<string, Map<string, NumberSeries>>();
   #eventCount = 0;
-  #faults: NumberSeries | null = null;
+  #failures: NumberSeries | null = null;
 
   constructor(metrics: Metrics, gateway: string, plugin: string, stage: string) {
     this.name = plugin;
@@ -25,9 +25,9 @@ export class ObservedPlugin {
     this.duration = metrics.histogram("gatehouse_plugin_duration_seconds", { gateway, plugin, stage });
   }
 
-  countFault(): void {
+  countFailure(): void {
     const labels = { gateway: this.#gateway, plugin: this.name, stage: this.stage };
-    (this.#faults ??= this.#metrics.number("gatehouse_plugin_faults_total", labels)).add();
+    (this.#failures ??= this.#metrics.number("gatehouse_plugin_faults_total", labels)).add();
   }
 
   count(event: string, kind: string): void {
@@ -49,7 +49,7 @@ export class ObservedPlugin {
 
 export type PluginVerdict = "passed" | "changed" | "answered" | "failed";
 
-/** One plugin at one request: how long it took and what it did. */
+/** One plugin in one request: how long it took and what it did. */
 export class PluginRun {
   readonly #plugin: ObservedPlugin;
   ms = 0;
@@ -71,12 +71,12 @@ export class PluginRun {
     this.#plugin.count(event, kind);
   }
 
-  /** The plugin's own words for the operator. */
-  remark(detail: string): void {
+  /** Keeps the text with which the plugin explains its decision to the operator. */
+  describe(detail: string): void {
     this.detail = truncateText(detail);
   }
 
-  isOf(plugin: ObservedPlugin): boolean {
+  isRunOf(plugin: ObservedPlugin): boolean {
     return this.#plugin === plugin;
   }
 
@@ -87,6 +87,6 @@ export class PluginRun {
 
   failed(): void {
     this.verdict = "failed";
-    this.#plugin.countFault();
+    this.#plugin.countFailure();
   }
 }

@@ -1,14 +1,14 @@
-// What telemetry keeps of a rule and its targets: their names, and the series that their requests add to. Made once for
-// each compiled rule, so that a request joins no labels.
+// Names and metric series of a rule and its targets. They are created once per compiled rule, so that a request does not look
+// up series by label values.
 import { OTHER, type NumberSeries } from "./metric-family.ts";
 import type { Metrics } from "./metrics.ts";
 import { ObservedPlugin } from "./observed-plugin.ts";
 import { redact } from "../log/redact.ts";
 import { RequestSeries } from "./request-series.ts";
 
-/** A model that no configuration names gets series of its own once it was answered well, up to so many a target. */
+/** A model that is not in the configuration gets its own series after a successful response, at most this many per target. */
 const MAX_UNDECLARED_MODELS = 50;
-/** Plugins choose codes too. */
+/** Bounds the error codes per gateway, because plugins may define codes. */
 const MAX_CODES = 50;
 
 export interface RouteNames {
@@ -20,10 +20,10 @@ export interface RouteNames {
 export interface TargetNames {
   readonly id: string;
   readonly provider: string;
-  /** As traces call it. */
+  /** The provider's name in OpenTelemetry's GenAI conventions. */
   readonly semanticName: string;
   readonly baseUrl: string;
-  /** Models that the configuration names. */
+  /** Models in the configuration. */
   readonly models: Iterable<string>;
 }
 
@@ -54,21 +54,21 @@ export class ObservedTarget {
     return (this.#address ??= addressOf(this.#baseUrl));
   }
 
-  /** `isGood`: the provider answered well. What clients make up must not crowd out the models that exist. */
-  series(model: string | null, isGood: boolean): RequestSeries {
+  /** `isSuccess`: the provider responded without an error. Model names invented by clients must not use up the series. */
+  series(model: string | null, isSuccess: boolean): RequestSeries {
     const name = model ?? "";
     const known = this.#byModel.get(name);
     if (known !== undefined) return known;
-    const mayGrow = isGood && this.#byModel.size < this.#declared.size + MAX_UNDECLARED_MODELS;
+    const mayGrow = isSuccess && this.#byModel.size < this.#declared.size + MAX_UNDECLARED_MODELS;
     if (name !== "" && name !== OTHER && !mayGrow && !this.#declared.has(name))
-      return this.series(OTHER, isGood);
+      return this.series(OTHER, isSuccess);
     const { gateway, rule } = this.#route;
     const made = new RequestSeries(this.#metrics, gateway, ruleLabel(rule), this.provider, redact(name));
     this.#byModel.set(name, made);
     return made;
   }
 
-  /** A status, or the name of a fault. */
+  /** `result` is a status or the name of an error. */
   countAttempt(result: string | number): void {
     let series = this.#byResult.get(result);
     if (series === undefined) {
@@ -91,7 +91,7 @@ function addressOf(baseUrl: string): TargetAddress {
   return { hostname, port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port) };
 }
 
-/** The series of a gateway that are not of one rule. */
+/** Metric series per gateway. */
 export class ObservedGateway {
   readonly #metrics: Metrics;
   readonly #name: string;
@@ -125,7 +125,7 @@ export class ObservedGateway {
     }
   }
 
-  /** Requests that came to no rule. */
+  /** Requests that matched no rule. */
   get unmatched(): RequestSeries {
     return (this.#unmatched ??= new RequestSeries(this.#metrics, this.#name, "", "", ""));
   }
@@ -138,7 +138,7 @@ export class ObservedRule {
   readonly retries: NumberSeries;
   readonly failovers: NumberSeries;
   readonly #metrics: Metrics;
-  #unanswered: RequestSeries | null = null;
+  #withoutAttempt: RequestSeries | null = null;
 
   constructor(metrics: Metrics, names: RouteNames, targets: readonly TargetNames[]) {
     this.names = names;
@@ -149,10 +149,10 @@ export class ObservedRule {
     this.failovers = metrics.number("gatehouse_failovers_total", { gateway, upstream });
   }
 
-  /** Requests that no provider answered. */
-  get unanswered(): RequestSeries {
+  /** Requests that ended before any upstream attempt. */
+  get withoutAttempt(): RequestSeries {
     const { gateway, rule } = this.names;
-    return (this.#unanswered ??= new RequestSeries(this.#metrics, gateway, ruleLabel(rule), "", ""));
+    return (this.#withoutAttempt ??= new RequestSeries(this.#metrics, gateway, ruleLabel(rule), "", ""));
   }
 }
 
@@ -160,7 +160,7 @@ function ruleLabel({ name, path }: RouteNames["rule"]): string {
   return name ?? path;
 }
 
-/** Finds what is kept by the compiled object it was made for. */
+/** Finds the series of compiled rules, gateways and plugins. */
 export class ObservedRoutes {
   readonly #metrics: Metrics;
   #generation = -1;
@@ -172,19 +172,19 @@ export class ObservedRoutes {
     this.#metrics = metrics;
   }
 
-  /** What was kept of a rule when it was described; undefined: it is to be described. */
-  knownRule(compiled: object): ObservedRule | undefined {
+  /** Returns undefined if the rule has not been added yet. */
+  findRule(compiled: object): ObservedRule | undefined {
     this.#dropStale();
     return this.#rules.get(compiled);
   }
 
-  describeRule(compiled: object, names: RouteNames, targets: readonly TargetNames[]): ObservedRule {
+  addRule(compiled: object, names: RouteNames, targets: readonly TargetNames[]): ObservedRule {
     const observed = new ObservedRule(this.#metrics, names, targets);
     this.#rules.set(compiled, observed);
     return observed;
   }
 
-  /** Of requests that came to no gateway, too: they have a key of their own. */
+  /** `compiled` is null for requests without a gateway. */
   gateway(compiled: object | null, name: string): ObservedGateway {
     this.#dropStale();
     const key = compiled ?? NO_GATEWAY;
@@ -206,7 +206,7 @@ export class ObservedRoutes {
     return observed;
   }
 
-  /** Series that were dropped are looked up anew. */
+  /** Discards kept series after Metrics removed unused ones. */
   #dropStale(): void {
     const { generation } = this.#metrics;
     if (generation === this.#generation) return;

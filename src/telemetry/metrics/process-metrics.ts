@@ -1,10 +1,10 @@
-// Figures of this process: processor time, memory, open files, and how late its event loop is.
+// Metrics of this process: CPU time, memory, open files and event loop lag.
 import { readdirSync } from "node:fs";
 import type { Metrics } from "./metrics.ts";
 
-const LAG_LOOK_MS = 250;
+const LAG_INTERVAL_MS = 250;
 
-/** Returns how to stop looking. */
+/** Returns a function that stops the collection. */
 export function collectProcessMetrics(metrics: Metrics): () => void {
   const startedAt = Math.round(Date.now() / 1000 - process.uptime());
   metrics.onCollect(() => {
@@ -16,17 +16,17 @@ export function collectProcessMetrics(metrics: Metrics): () => void {
     if (open !== null) metrics.set("process_open_fds", {}, open);
   });
   const lag = metrics.histogram("gatehouse_event_loop_lag_seconds", {});
-  let expected = performance.now() + LAG_LOOK_MS;
+  let expected = performance.now() + LAG_INTERVAL_MS;
   const timer = setInterval(() => {
     const now = performance.now();
     lag.observe(Math.max(0, now - expected) / 1000);
-    expected = now + LAG_LOOK_MS;
-  }, LAG_LOOK_MS);
+    expected = now + LAG_INTERVAL_MS;
+  }, LAG_INTERVAL_MS);
   timer.unref();
   return () => clearInterval(timer);
 }
 
-/** Null where the system does not tell, as on macOS. */
+/** Null where /proc does not exist, as on macOS. */
 function openFiles(): number | null {
   try {
     return readdirSync("/proc/self/fd").length;

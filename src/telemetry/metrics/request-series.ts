@@ -1,4 +1,4 @@
-// The series that the requests of one rule, provider and model add to.
+// The metric series of one rule, provider and model.
 import type { HistogramSeries, NumberSeries } from "./metric-family.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -28,7 +28,7 @@ export class RequestSeries {
     series.add();
   }
 
-  // Most routes never have some of these: made when first needed.
+  // Created when first needed: most routes never use some of these series.
   get firstByte(): HistogramSeries {
     return (this.#firstByte ??= this.#metrics.histogram("gatehouse_first_byte_seconds", this.#labels));
   }

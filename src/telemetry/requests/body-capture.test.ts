@@ -1,11 +1,11 @@
-// Bodies for the request log: cut, redacted, and never a credential of the request.
+// Captured bodies are truncated, redacted, and never contain a credential of the request.
 import { expect, test } from "bun:test";
 import { newApiKey } from "../../base/ids.ts";
 import { BodyCapture, MAX_BODY_CHARACTERS } from "./body-capture.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-test("bodies as they passed, chunk by chunk, the request's first version", () => {
+test("captures the first version of the request body and all chunks of the response body", () => {
   const bodies = new BodyCapture(null);
   bodies.takeRequest(bytes('{"a":"ä"}'));
   bodies.takeRequest(bytes("changed by a plugin"));
@@ -13,7 +13,7 @@ test("bodies as they passed, chunk by chunk, the request's first version", () =>
   expect(bodies.texts()).toEqual({ request: '{"a":"ä"}', response: "data: one\n\ndata: two\n\n" });
 });
 
-test("long ones are cut, and a secret that the cut divides is not shown in part", () => {
+test("truncates long bodies; a secret at the cut is not shown in part", () => {
   const bodies = new BodyCapture(null);
   const key = newApiKey();
   const padding = "x".repeat(MAX_BODY_CHARACTERS - 20);
@@ -24,7 +24,7 @@ test("long ones are cut, and a secret that the cut divides is not shown in part"
   expect(request).toEndWith("…");
 });
 
-test("a credential of any shape is taken out, also as JSON writes it", () => {
+test("removes a credential of any shape, also in its JSON-escaped form", () => {
   const bodies = new BodyCapture(null);
   const secret = 'odd "secret" \\ of no known shape';
   bodies.hide(secret);
@@ -33,7 +33,7 @@ test("a credential of any shape is taken out, also as JSON writes it", () => {
   expect(bodies.texts().response).toBe('*** and {"secret":"***"} but short stays');
 });
 
-test("what is compressed is told by its size", () => {
+test("shows only the size of a compressed body", () => {
   const bodies = new BodyCapture("gzip");
   bodies.takeRequest(Bun.gzipSync("hello"));
   bodies.responseEncoding = "br";

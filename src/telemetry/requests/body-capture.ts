@@ -1,11 +1,11 @@
-// The bodies of one request, for gateways that ask for them in the request log: cut, and through the redacting door.
+// Captures the bodies of one request for gateways with `log_bodies`: truncated and redacted.
 import { redact } from "../log/redact.ts";
 
 export const MAX_BODY_CHARACTERS = 16 * 1024;
-/** More is taken than is shown: a secret that the cut divides would not be known as one. */
-const MAX_TAKEN_BYTES = MAX_BODY_CHARACTERS + 8 * 1024;
+/** More is captured than is shown, because a secret that the cut divides would not be recognized. */
+const MAX_CAPTURED_BYTES = MAX_BODY_CHARACTERS + 8 * 1024;
 const CUT_MARK = "…";
-/** Shorter values stand in too many texts by chance. */
+/** Shorter values occur in too many texts by chance. */
 const SHORTEST_SECRET = 8;
 
 export interface BodyTexts {
@@ -14,8 +14,8 @@ export interface BodyTexts {
 }
 
 export class BodyCapture {
-  readonly #request = new Taken();
-  readonly #response = new Taken();
+  readonly #request = new CapturedBody();
+  readonly #response = new CapturedBody();
   readonly #secrets: string[] = [];
   #hasRequest = false;
   #texts: BodyTexts | null = null;
@@ -24,29 +24,29 @@ export class BodyCapture {
     this.#request.encoding = requestEncoding;
   }
 
-  /** The first one counts: as the client sent it, before plugins change it. */
+  /** Only the first call counts: the body as the client sent it, before plugins change it. */
   takeRequest(bytes: Uint8Array | null): void {
     if (this.#hasRequest || bytes === null) return;
     this.#hasRequest = true;
     this.#request.take(bytes);
   }
 
-  /** As it goes to the client, whole or chunk by chunk. */
+  /** Captures the body as it is sent to the client, whole or chunk by chunk. */
   takeResponse(bytes: Uint8Array | string | null): void {
     if (bytes !== null) this.#response.take(typeof bytes === "string" ? Buffer.from(bytes) : bytes);
   }
 
-  /** In which the response is that goes to the client; null: none. */
+  /** Content encoding of the response to the client; null if it has none. */
   set responseEncoding(encoding: string | null) {
     this.#response.encoding = encoding;
   }
 
-  /** A credential of this request: a provider may repeat it in its answer. */
+  /** Removes a credential of this request from the texts: a provider may repeat it in its response. */
   hide(secret: string): void {
     if (secret.length >= SHORTEST_SECRET) this.#secrets.push(secret);
   }
 
-  /** Made once; from then on nothing else is held. */
+  /** Creates the texts on the first call and releases the captured bytes. */
   texts(): BodyTexts {
     this.#texts ??= {
       request: this.#request.show(this.#secrets),
@@ -57,7 +57,7 @@ export class BodyCapture {
   }
 }
 
-class Taken {
+class CapturedBody {
   encoding: string | null = null;
   #chunks: Uint8Array[] = [];
   #held = 0;
@@ -65,9 +65,9 @@ class Taken {
 
   take(bytes: Uint8Array): void {
     this.#total += bytes.byteLength;
-    const room = MAX_TAKEN_BYTES - this.#held;
+    const room = MAX_CAPTURED_BYTES - this.#held;
     if (room <= 0) return;
-    // A copy: what it was cut from may be large, and may be used again.
+    // A copy: the source buffer may be large and may be reused.
     const part = bytes.slice(0, room);
     this.#held += part.byteLength;
     this.#chunks.push(part);
@@ -81,7 +81,7 @@ class Taken {
     let text = bytes.toString();
     for (const secret of secrets) {
       text = text.replaceAll(secret, "***");
-      // As JSON writes it, where that differs.
+      // In its JSON-escaped form, where that differs.
       text = text.replaceAll(JSON.stringify(secret).slice(1, -1), "***");
     }
     const clean = redact(text);

@@ -1,4 +1,4 @@
-// Requests for the tests of those who observe them.
+// Finished requests for the telemetry tests.
 import { Metrics } from "../metrics/metrics.ts";
 import { ObservedRoutes, type ObservedRule, type ObservedTarget } from "../metrics/observed-route.ts";
 import { AttemptFacts, type RequestFacts } from "./request-facts.ts";
@@ -6,7 +6,7 @@ import { AttemptFacts, type RequestFacts } from "./request-facts.ts";
 const metrics = new Metrics();
 const routes = new ObservedRoutes(metrics);
 const target = { id: "target-1", provider: "one", semanticName: "one", baseUrl: "http://one", models: [] };
-const rule: ObservedRule = routes.describeRule(
+const rule: ObservedRule = routes.addRule(
   {},
   { gateway: "g", rule: { id: "rule-1", name: null, path: "/p" }, upstream: "u" },
   [target, { ...target, id: "target-2", provider: "two" }],
@@ -32,7 +32,7 @@ export function requestFacts(fields: Partial<RequestFacts> = {}): RequestFacts {
     requestedModel: "wanted",
     isStream: false,
     attempts: [],
-    answeredBy: null,
+    finalAttempt: null,
     tokens: null,
     cost: null,
     startedAt: 1000,

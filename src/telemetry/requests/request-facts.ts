@@ -1,5 +1,5 @@
-// All that is remembered of one request when it is over: the access line, the metrics and whoever else observes take what
-// they need from here. It holds no part of the configuration, no credential, and no body unless the gateway asks for it.
+// The facts of one finished request, from which the access log, metrics, request log, traffic and traces are made. They contain
+// no part of the configuration, no credential, and no body unless the gateway sets `log_bodies`.
 import type { BodyCapture } from "./body-capture.ts";
 import type { PluginRun } from "../metrics/observed-plugin.ts";
 import type { ObservedGateway, ObservedRule, ObservedTarget } from "../metrics/observed-route.ts";
@@ -10,16 +10,16 @@ import type { RequestTrace } from "../traces/request-trace.ts";
 export class AttemptFacts {
   readonly target: ObservedTarget;
   readonly startedAt: number;
-  /** What was sent to the target. */
+  /** The model sent to the target. */
   model: string | null = null;
   status: number | null = null;
-  /** Why there was no answer, or no whole one. */
+  /** Why there was no response or an incomplete one. Named `fault` as in the request log API. */
   fault: string | null = null;
   firstByteAt: number | null = null;
   endedAt: number | null = null;
-  /** Where the request is traced. */
+  /** Set if the request is traced. */
   spanId: string | null = null;
-  /** The model that the answer names, where the request is traced. */
+  /** The model that the response names; set if the request is traced. */
   responseModel: string | null = null;
 
   constructor(target: ObservedTarget, startedAt: number) {
@@ -31,13 +31,13 @@ export class AttemptFacts {
 export interface TokenFacts {
   readonly input: number;
   readonly output: number;
-  /** The answer broke off or the client left: there may have been more. */
+  /** The response was cut off or the client disconnected, so that the real count may be higher. */
   readonly isPartial: boolean;
 }
 
 export interface RequestFacts {
   readonly requestId: string;
-  /** Revision of the configuration that the request saw. */
+  /** Revision of the configuration that served the request. */
   readonly revision: number;
   readonly method: string;
   readonly path: string;
@@ -50,12 +50,12 @@ export interface RequestFacts {
   readonly status: number;
   readonly outcome: "complete" | "incomplete" | "client_left" | "failed";
   readonly errorCode: string | null;
-  /** What the client asked for. */
+  /** The model that the client requested. */
   readonly requestedModel: string | null;
   readonly isStream: boolean;
   readonly attempts: readonly AttemptFacts[];
-  /** The attempt whose answer the client got. */
-  readonly answeredBy: AttemptFacts | null;
+  /** The attempt whose response was sent to the client. */
+  readonly finalAttempt: AttemptFacts | null;
   readonly tokens: TokenFacts | null;
   /** US dollars. */
   readonly cost: number | null;
@@ -67,8 +67,8 @@ export interface RequestFacts {
   readonly plugins: readonly PluginRun[] | null;
   readonly bodies: BodyCapture | null;
   readonly series: RequestSeries;
-  /** Null: it is not traced. */
+  /** Null if the request is not traced. */
   readonly trace: RequestTrace | null;
-  /** What it asks for, in the words of the GenAI conventions, where it is traced: `chat`. */
+  /** `gen_ai.operation.name` of the GenAI conventions, such as `chat`; set if the request is traced. */
   readonly operation: string | null;
 }

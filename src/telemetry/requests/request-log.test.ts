@@ -1,4 +1,4 @@
-// The request log without a server: the ring, its filters, those who follow, and several logs as one.
+// The request log: its ring, its filters, its listeners, and merging the logs of several processes.
 import { describe, expect, test } from "bun:test";
 import { requestFacts as facts, servedBy as attempt } from "./request-facts.fixture.ts";
 import { MAX_LISTENERS, mergeRequests, RequestLog, type RequestFilter } from "./request-log.ts";
@@ -12,7 +12,7 @@ async function idsIn(log: RequestLog, filter: Partial<RequestFilter> = {}, limit
 }
 
 describe("the ring", () => {
-  test("keeps the last ones, newest first, and counts all that match", async () => {
+  test("keeps the last requests, newest first, and counts all that match", async () => {
     const log = new RequestLog(3);
     expect(await idsIn(log)).toEqual([]);
     for (const requestId of ["a", "b"]) log.add(facts({ requestId }));
@@ -23,7 +23,7 @@ describe("the ring", () => {
     expect(await log.listRequests(OURS, 1)).toMatchObject({ count: 2, requests: [{ request_id: "e" }] });
   });
 
-  test("of size 0 is off", async () => {
+  test("is off with size 0", async () => {
     const log = new RequestLog(0);
     log.add(facts());
     expect([log.isOn, await idsIn(log)]).toEqual([false, []]);
@@ -36,7 +36,7 @@ describe("the ring", () => {
     log.add(facts({ requestId: "limited", status: 429, errorCode: "rate_limit_exceeded" }));
     log.add(facts({ requestId: "broken", status: 502, outcome: "failed", rule: null }));
     log.add(
-      facts({ requestId: "served", apiKeyId: "key-1", attempts: [attempt(0), served], answeredBy: served }),
+      facts({ requestId: "served", apiKeyId: "key-1", attempts: [attempt(0), served], finalAttempt: served }),
     );
     log.add(facts({ requestId: "later", endedWallMs: Date.parse("2026-01-01T00:01:00.250Z") }));
     expect(await idsIn(log, { status: "429" })).toEqual(["limited"]);
@@ -54,7 +54,7 @@ describe("the ring", () => {
   });
 });
 
-test("a record tells when each thing began and how long it took", () => {
+test("a record contains the start and duration of each step", () => {
   const failed = attempt(0, { model: "m", fault: "broken", endedAt: 1030 });
   const served = attempt(1, {
     model: "m",
@@ -67,7 +67,7 @@ test("a record tells when each thing began and how long it took", () => {
     recordOf(
       facts({
         attempts: [failed, served],
-        answeredBy: served,
+        finalAttempt: served,
         apiKeyId: "k",
         apiKeyName: "key",
         tokens: { input: 3, output: 4, isPartial: true },
@@ -121,34 +121,34 @@ test("a record tells when each thing began and how long it took", () => {
   });
 });
 
-describe("following", () => {
+describe("listeners", () => {
   const listener = (filter = OURS) => {
-    const heard: RequestRecord[] = [];
+    const received: RequestRecord[] = [];
     let ended = false;
     return {
       filter,
-      heard,
+      received,
       isEnded: () => ended,
-      hear: (record: RequestRecord) => void heard.push(record),
-      end: () => void (ended = true),
+      onRequest: (record: RequestRecord) => void received.push(record),
+      onClose: () => void (ended = true),
     };
   };
 
-  test("each hears what matches, until it stops or the log closes", () => {
+  test("each listener gets the requests that match, until it stops or the log closes", () => {
     const log = new RequestLog(1);
     const [all, errors, gone] = [listener(), listener({ ...OURS, status: "5xx" }), listener()];
     const stops = [all, errors, gone].map((each) => log.followRequests(each));
     stops[2]?.();
     log.add(facts({ requestId: "good" }));
     log.add(facts({ requestId: "bad", status: 500 }));
-    expect(all.heard.map((record) => record.request_id)).toEqual(["good", "bad"]);
-    expect(errors.heard.map((record) => record.request_id)).toEqual(["bad"]);
-    expect(gone.heard).toEqual([]);
+    expect(all.received.map((record) => record.request_id)).toEqual(["good", "bad"]);
+    expect(errors.received.map((record) => record.request_id)).toEqual(["bad"]);
+    expect(gone.received).toEqual([]);
     log.close();
     expect([all.isEnded(), errors.isEnded(), gone.isEnded()]).toEqual([true, true, false]);
   });
 
-  test("only so many at once; who leaves makes room", () => {
+  test("the number of listeners is bounded; one that stops frees its place", () => {
     const log = new RequestLog(1);
     const stops = Array.from({ length: MAX_LISTENERS }, () => log.followRequests(listener()));
     expect(stops.every((stop) => stop !== null)).toBe(true);
@@ -158,7 +158,7 @@ describe("following", () => {
   });
 });
 
-test("mergeRequests puts the pages of several processes in order", async () => {
+test("mergeRequests orders the requests of several processes", async () => {
   const pages = await Promise.all(
     [0, 1].map((process) => {
       const log = new RequestLog(10);

@@ -1,44 +1,44 @@
-// The request log: the last requests of this process in a ring, and whoever follows them live.
+// The request log: a ring of the last requests of this process, and the listeners that follow it live.
 import type { RequestFacts } from "./request-facts.ts";
 import { recordOf, startOf, type RequestRecord } from "./request-record.ts";
 
-/** Following costs a little for every request: so many at once are enough for an operator. */
+/** Each listener adds a small cost to every request. */
 export const MAX_LISTENERS = 32;
 
 export interface RequestFilter {
   readonly gatewayId: string;
-  /** `429`, or `4xx` for all of a hundred. */
+  /** A status such as `429`, or a class such as `4xx`. */
   readonly status?: string | undefined;
   readonly outcome?: string | undefined;
   readonly ruleId?: string | undefined;
   readonly apiKeyId?: string | undefined;
   readonly provider?: string | undefined;
-  /** As the client asked for it, or as it was sent. */
+  /** The model that the client requested or that was sent to the target. */
   readonly model?: string | undefined;
   readonly requestId?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly since?: number | undefined;
 }
 
-/** What ended last first. */
+/** Ordered by end time, latest first. */
 export interface RequestPage {
   readonly requests: readonly RequestRecord[];
-  /** All that match, not only those on this page. */
+  /** Number of all matching requests, not only those on this page. */
   readonly count: number;
 }
 
 export interface RequestListener {
   readonly filter: RequestFilter;
-  hear(record: RequestRecord): void;
-  /** Nothing more will be heard. */
-  end(): void;
+  onRequest(record: RequestRecord): void;
+  /** Called when the log closes; `onRequest` is not called afterwards. */
+  onClose(): void;
 }
 
-/** The requests of this process, or of all that share its listeners. */
+/** The requests of this process, or of all worker processes. */
 export interface RequestSource {
   readonly isOn: boolean;
   listRequests(filter: RequestFilter, limit: number): Promise<RequestPage>;
-  /** How to stop listening; null where too many listen already. */
+  /** Returns a function that stops following, or null if MAX_LISTENERS is reached. */
   followRequests(listener: RequestListener): (() => void) | null;
 }
 
@@ -48,7 +48,7 @@ export class RequestLog implements RequestSource {
   #next = 0;
   readonly #listeners = new Set<RequestListener>();
 
-  /** 0 turns it off. */
+  /** Size 0 turns the log off. */
   constructor(size: number) {
     this.#size = size;
   }
@@ -59,19 +59,19 @@ export class RequestLog implements RequestSource {
 
   add(facts: RequestFacts): void {
     if (this.#size === 0) return;
-    // From here on only what may be shown is held.
+    // Converts captured bodies to redacted texts, so that the log holds nothing else.
     facts.bodies?.texts();
     this.#ring[this.#next] = facts;
     this.#next = (this.#next + 1) % this.#size;
-    if (this.#listeners.size > 0) this.#tell(facts);
+    if (this.#listeners.size > 0) this.#notify(facts);
   }
 
   listRequests(filter: RequestFilter, limit: number): Promise<RequestPage> {
     const requests: RequestRecord[] = [];
     let count = 0;
     for (let back = 1; back <= this.#ring.length; back++) {
-      const facts = this.#ring[(this.#next - back + this.#size) % this.#size] as RequestFacts;
-      if (!matches(facts, filter)) continue;
+      const facts = this.#ring[(this.#next - back + this.#size) % this.#size];
+      if (facts === undefined || !matches(facts, filter)) continue;
       count++;
       if (requests.length < limit) requests.push(recordOf(facts));
     }
@@ -84,27 +84,27 @@ export class RequestLog implements RequestSource {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** The process ends: nobody is kept waiting for more. */
+  /** Ends all listeners when the process stops. */
   close(): void {
-    for (const listener of this.#listeners) listener.end();
+    for (const listener of this.#listeners) listener.onClose();
     this.#listeners.clear();
   }
 
-  #tell(facts: RequestFacts): void {
+  #notify(facts: RequestFacts): void {
     let record: RequestRecord | null = null;
     for (const listener of this.#listeners)
-      if (matches(facts, listener.filter)) listener.hear((record ??= recordOf(facts)));
+      if (matches(facts, listener.filter)) listener.onRequest((record ??= recordOf(facts)));
   }
 }
 
-/** One page of several processes' pages. */
+/** Merges the pages of several processes into one. */
 export function mergeRequests(pages: readonly RequestPage[], limit: number): RequestPage {
   const requests = pages.flatMap((page) => page.requests).sort((a, b) => endOf(b) - endOf(a));
   const count = pages.reduce((total, page) => total + page.count, 0);
   return { requests: requests.slice(0, limit), count };
 }
 
-/** As in a ring, what ended last comes first. */
+/** End time of the request in milliseconds since the epoch. */
 function endOf({ time, timings }: RequestRecord): number {
   return Date.parse(time) + timings.total_ms;
 }
@@ -119,9 +119,9 @@ function matches(facts: RequestFacts, filter: RequestFilter): boolean {
   if (requestId !== undefined && facts.requestId !== requestId) return false;
   if (since !== undefined && startOf(facts) < since) return false;
   if (provider === undefined && model === undefined) return true;
-  const asked = facts.answeredBy ?? facts.attempts.at(-1);
-  if (provider !== undefined && asked?.target.provider !== provider) return false;
-  return model === undefined || asked?.model === model || facts.requestedModel === model;
+  const attempt = facts.finalAttempt ?? facts.attempts.at(-1);
+  if (provider !== undefined && attempt?.target.provider !== provider) return false;
+  return model === undefined || attempt?.model === model || facts.requestedModel === model;
 }
 
 function hasStatus(status: number, wanted: string): boolean {

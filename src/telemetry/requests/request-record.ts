@@ -1,4 +1,4 @@
-// A request as the Admin API shows it.
+// A request as the request log of the Admin API shows it.
 import type { AttemptFacts, RequestFacts } from "./request-facts.ts";
 import type { PluginVerdict } from "../metrics/observed-plugin.ts";
 
@@ -54,11 +54,11 @@ export interface RequestRecord {
 }
 
 export function recordOf(facts: RequestFacts): RequestRecord {
-  const { startedAt, answeredBy, tokens, bodies } = facts;
+  const { startedAt, finalAttempt, tokens, bodies } = facts;
   const plugins = facts.plugins ?? [];
-  // The last one asked, where none gave the client its answer.
-  const asked = answeredBy ?? facts.attempts.at(-1) ?? null;
-  const firstByteAt = answeredBy?.firstByteAt ?? null;
+  // If no response was sent to the client, the last attempt.
+  const attempt = finalAttempt ?? facts.attempts.at(-1) ?? null;
+  const firstByteAt = finalAttempt?.firstByteAt ?? null;
   return {
     request_id: facts.requestId,
     time: new Date(startOf(facts)).toISOString(),
@@ -72,12 +72,12 @@ export function recordOf(facts: RequestFacts): RequestRecord {
     status: facts.status,
     outcome: facts.outcome,
     error_code: facts.errorCode,
-    provider: asked?.target.provider ?? null,
-    target_id: asked?.target.id ?? null,
-    model: asked?.model ?? null,
+    provider: attempt?.target.provider ?? null,
+    target_id: attempt?.target.id ?? null,
+    model: attempt?.model ?? null,
     requested_model: facts.requestedModel,
     stream: facts.isStream,
-    attempts: facts.attempts.map((attempt) => attemptRecord(attempt, facts)),
+    attempts: facts.attempts.map((each) => attemptRecord(each, facts)),
     tokens:
       tokens === null ? null : { input: tokens.input, output: tokens.output, partial: tokens.isPartial },
     cost: facts.cost,
@@ -86,7 +86,7 @@ export function recordOf(facts: RequestFacts): RequestRecord {
       first_byte_ms: firstByteAt === null ? null : round(firstByteAt - startedAt),
       body_ms: round(facts.bodyMs),
       plugins_ms: round(plugins.reduce((total, { ms }) => total + ms, 0)),
-      upstream_ms: round(facts.attempts.reduce((total, attempt) => total + lengthOf(attempt, facts), 0)),
+      upstream_ms: round(facts.attempts.reduce((total, each) => total + durationOf(each, facts), 0)),
     },
     plugins: plugins.map(({ name, stage, ms, verdict, detail }) => ({
       name,
@@ -114,11 +114,11 @@ function attemptRecord(attempt: AttemptFacts, facts: RequestFacts): AttemptRecor
     fault,
     start_ms: round(startedAt - facts.startedAt),
     first_byte_ms: firstByteAt === null ? null : round(firstByteAt - startedAt),
-    ms: round(lengthOf(attempt, facts)),
+    ms: round(durationOf(attempt, facts)),
   };
 }
 
-function lengthOf({ startedAt, endedAt }: AttemptFacts, facts: RequestFacts): number {
+function durationOf({ startedAt, endedAt }: AttemptFacts, facts: RequestFacts): number {
   return (endedAt ?? facts.endedAt) - startedAt;
 }
 

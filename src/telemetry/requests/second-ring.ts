@@ -1,16 +1,16 @@
-// Ten minutes of traffic, second by second, in arrays made once: what a second costs does not grow with its requests.
+// Ten minutes of traffic with one slot per second, in preallocated arrays: the memory of a slot does not depend on its requests.
 import type { RequestFacts } from "./request-facts.ts";
 
 export const TRAFFIC_SECONDS = 600;
-/** Upper bounds grow by half from one millisecond, to five minutes and what is beyond. */
+/** Upper bounds grow by a factor of 1.5 from 1 ms to about five minutes; the last bucket has no bound. */
 const BUCKETS = 32;
 const LOG_GROWTH = Math.log(1.5);
-const MOST_IN_BUCKET = 0xffff;
-/** Plugins choose codes too. */
+const MAX_IN_BUCKET = 0xffff;
+/** Bounds the codes per second, because plugins may define codes. */
 const MAX_CODES = 16;
 const OTHER = "other";
 
-/** One second of traffic, so that several can be added up. Histograms as counts; see `quantile`. */
+/** One second of traffic in a form that can be summed. Histograms are counts per bucket; see `quantile`. */
 export interface TrafficSecond {
   /** Unix seconds. */
   readonly second: number;
@@ -25,7 +25,7 @@ export interface TrafficSecond {
 }
 
 export class SecondRing {
-  /** Which second a slot holds. */
+  /** The second that each slot holds. */
   readonly #seconds = new Float64Array(TRAFFIC_SECONDS).fill(-1);
   readonly #requests = new Uint32Array(TRAFFIC_SECONDS);
   readonly #errors = new Uint32Array(TRAFFIC_SECONDS);
@@ -35,27 +35,27 @@ export class SecondRing {
   readonly #outputTokens = new Float64Array(TRAFFIC_SECONDS);
   readonly #cost = new Float64Array(TRAFFIC_SECONDS);
   readonly #refused: (Map<string, number> | null)[] = new Array<null>(TRAFFIC_SECONDS).fill(null);
-  /** The last second that anything happened in. */
+  /** The last second with a request. */
   lastSecond = -1;
 
   add(facts: RequestFacts, second: number): void {
     const slot = this.#slotFor(second);
-    const { answeredBy, startedAt, endedAt, tokens, cost, errorCode } = facts;
-    this.#requests[slot] = (this.#requests[slot] as number) + 1;
-    if (isError(facts)) this.#errors[slot] = (this.#errors[slot] as number) + 1;
+    const { finalAttempt, startedAt, endedAt, tokens, cost, errorCode } = facts;
+    addAt(this.#requests, slot, 1);
+    if (isError(facts)) addAt(this.#errors, slot, 1);
     count(this.#durations, slot, endedAt - startedAt);
-    const firstByteAt = answeredBy?.firstByteAt ?? null;
+    const firstByteAt = finalAttempt?.firstByteAt ?? null;
     if (firstByteAt !== null) count(this.#firstBytes, slot, firstByteAt - startedAt);
     if (tokens !== null) {
-      this.#inputTokens[slot] = (this.#inputTokens[slot] as number) + tokens.input;
-      this.#outputTokens[slot] = (this.#outputTokens[slot] as number) + tokens.output;
+      addAt(this.#inputTokens, slot, tokens.input);
+      addAt(this.#outputTokens, slot, tokens.output);
     }
-    if (cost !== null) this.#cost[slot] = (this.#cost[slot] as number) + cost;
-    // Refused is what was turned away before any provider was asked.
-    if (errorCode !== null && facts.attempts.length === 0) this.#refuse(slot, errorCode);
+    if (cost !== null) addAt(this.#cost, slot, cost);
+    // A request counts as rejected if it failed before any upstream attempt. The API field is named `refused`.
+    if (errorCode !== null && facts.attempts.length === 0) this.#countRejected(slot, errorCode);
   }
 
-  /** The seconds from `from` to `to` in which something happened, oldest first. */
+  /** Returns the seconds from `from` to `to` that had requests, oldest first. */
   read(from: number, to: number): TrafficSecond[] {
     const points: TrafficSecond[] = [];
     for (let second = Math.max(from, to - TRAFFIC_SECONDS + 1); second <= to; second++) {
@@ -63,13 +63,13 @@ export class SecondRing {
       if (this.#seconds[slot] !== second) continue;
       points.push({
         second,
-        requests: this.#requests[slot] as number,
-        errors: this.#errors[slot] as number,
+        requests: this.#requests[slot] ?? 0,
+        errors: this.#errors[slot] ?? 0,
         durations: [...this.#durations.subarray(slot * BUCKETS, (slot + 1) * BUCKETS)],
         firstBytes: [...this.#firstBytes.subarray(slot * BUCKETS, (slot + 1) * BUCKETS)],
-        inputTokens: this.#inputTokens[slot] as number,
-        outputTokens: this.#outputTokens[slot] as number,
-        cost: this.#cost[slot] as number,
+        inputTokens: this.#inputTokens[slot] ?? 0,
+        outputTokens: this.#outputTokens[slot] ?? 0,
+        cost: this.#cost[slot] ?? 0,
         refused: Object.fromEntries(this.#refused[slot] ?? []),
       });
     }
@@ -89,27 +89,31 @@ export class SecondRing {
     return slot;
   }
 
-  #refuse(slot: number, code: string): void {
+  #countRejected(slot: number, code: string): void {
     const codes = (this.#refused[slot] ??= new Map<string, number>());
     const name = codes.has(code) || codes.size < MAX_CODES ? code : OTHER;
     codes.set(name, (codes.get(name) ?? 0) + 1);
   }
 }
 
-/** Whatever the client could not use; one that left has not been failed. */
+/** Whether the client got no usable response. A client disconnect is not an error. */
 function isError({ status, outcome }: RequestFacts): boolean {
   return outcome === "incomplete" || (status >= 400 && outcome !== "client_left");
+}
+
+function addAt(numbers: Uint32Array | Float64Array, slot: number, amount: number): void {
+  numbers[slot] = (numbers[slot] ?? 0) + amount;
 }
 
 function count(buckets: Uint16Array, slot: number, milliseconds: number): void {
   const bucket =
     milliseconds <= 1 ? 0 : Math.min(BUCKETS - 1, Math.ceil(Math.log(milliseconds) / LOG_GROWTH));
   const at = slot * BUCKETS + bucket;
-  const before = buckets[at] as number;
-  if (before < MOST_IN_BUCKET) buckets[at] = before + 1;
+  const before = buckets[at] ?? 0;
+  if (before < MAX_IN_BUCKET) buckets[at] = before + 1;
 }
 
-/** The value below which this share of a histogram lies, off by less than a bucket; null of an empty one. */
+/** Returns the value below which this share of the histogram lies, to within one bucket; null if it is empty. */
 export function quantile(counts: readonly number[], share: number): number | null {
   const total = counts.reduce((sum, each) => sum + each, 0);
   if (total === 0) return null;

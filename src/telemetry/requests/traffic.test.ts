@@ -1,4 +1,4 @@
-// Traffic second by second: what is counted, for how long it is kept, and how several processes make one.
+// Traffic per second: what is counted, how long it is kept, and merging several processes.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { requestFacts, servedBy } from "./request-facts.fixture.ts";
@@ -7,7 +7,7 @@ import { MAX_GATEWAY_RINGS, mergePoints, showPoints, Traffic } from "./traffic.t
 
 const NOW = 1_800_000_000;
 
-/** A request of so many milliseconds that ended in a second. */
+/** A request with this duration that ended in this second. */
 function ended(second: number, fields: Parameters<typeof requestFacts>[0] = {}, ms = 10) {
   return requestFacts({ endedWallMs: second * 1000 + 500, startedAt: 1000, endedAt: 1000 + ms, ...fields });
 }
@@ -17,7 +17,7 @@ async function shown(traffic: Traffic, from: number, to: number, gateway: string
 }
 
 describe("points", () => {
-  test("one a second, those without traffic too, oldest first", async () => {
+  test("one per second, also without traffic, oldest first", async () => {
     const traffic = new Traffic();
     for (const second of [NOW - 2, NOW, NOW]) traffic.add(ended(second));
     const points = await shown(traffic, NOW - 3, NOW);
@@ -36,10 +36,10 @@ describe("points", () => {
     });
   });
 
-  test("errors, refusals, tokens and cost are added up", async () => {
+  test("sums errors, rejected requests, tokens and cost", async () => {
     const traffic = new Traffic();
     const attempt = servedBy(0, { status: 200, firstByteAt: 1005 });
-    const served = { attempts: [attempt], answeredBy: attempt };
+    const served = { attempts: [attempt], finalAttempt: attempt };
     const tokens = { input: 2, output: 3, isPartial: false };
     traffic.add(ended(NOW, { ...served, tokens, cost: 0.25 }));
     traffic.add(ended(NOW, { ...served, tokens, cost: 0.5, outcome: "incomplete" }));
@@ -58,7 +58,7 @@ describe("points", () => {
     expect(point?.first_byte_p50_ms).toBeWithin(3, 8);
   });
 
-  test("a second is forgotten when its place is taken again", async () => {
+  test("a second is dropped when its slot is reused", async () => {
     const traffic = new Traffic();
     traffic.add(ended(NOW, { status: 500, errorCode: "x" }));
     traffic.add(ended(NOW + TRAFFIC_SECONDS));
@@ -69,7 +69,7 @@ describe("points", () => {
 });
 
 describe("gateways", () => {
-  test("each has its own points", async () => {
+  test("each gateway has its own points", async () => {
     const traffic = new Traffic();
     traffic.add(ended(NOW, { gatewayId: "a" }));
     traffic.add(ended(NOW, { gatewayId: "b" }));
@@ -78,7 +78,7 @@ describe("gateways", () => {
     expect([await count(null), await count("a"), await count("b"), await count("c")]).toEqual([3, 1, 1, 0]);
   });
 
-  test("so many at a time; one that is quiet for ten minutes gives way", async () => {
+  test("the number of rings is bounded; one that was idle for ten minutes is removed", async () => {
     const traffic = new Traffic();
     for (let index = 0; index <= MAX_GATEWAY_RINGS; index++)
       traffic.add(ended(NOW, { gatewayId: `gateway ${index}` }));
@@ -91,7 +91,7 @@ describe("gateways", () => {
 });
 
 describe("quantiles", () => {
-  test("are off by less than a bucket, over all durations there are", async () => {
+  test("are accurate to within one bucket for all durations", async () => {
     const durations = fc.array(fc.double({ min: 1.01, max: 250_000, noNaN: true }), {
       minLength: 1,
       maxLength: 50,
@@ -109,13 +109,13 @@ describe("quantiles", () => {
     await fc.assert(check, { numRuns: 50 });
   });
 
-  test("of nothing there are none", () => {
+  test("are null without requests", () => {
     expect(quantile([], 0.5)).toBeNull();
     expect(quantile([0, 0], 0.5)).toBeNull();
   });
 });
 
-test("mergePoints adds the seconds of several processes up", async () => {
+test("mergePoints sums the seconds of several processes", async () => {
   const read = (...seconds: readonly number[]) => {
     const traffic = new Traffic();
     for (const second of seconds)

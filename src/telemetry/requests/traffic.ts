@@ -1,8 +1,8 @@
-// Traffic for charts: points of one second each, of all requests and of each gateway.
+// Traffic for charts: one point per second, over all requests and per gateway.
 import type { RequestFacts } from "./request-facts.ts";
 import { quantile, SecondRing, TRAFFIC_SECONDS, type TrafficSecond } from "./second-ring.ts";
 
-/** A ring takes some 100 kB, so that only so many gateways have one at a time. */
+/** A ring takes about 100 kB. */
 export const MAX_GATEWAY_RINGS = 100;
 
 /** A point as the Admin API shows it. */
@@ -19,16 +19,16 @@ export interface TrafficPoint {
   readonly refused: Readonly<Record<string, number>>;
 }
 
-/** The traffic of this process, or of all that share its listeners. */
+/** The traffic of this process, or of all worker processes. */
 export interface TrafficSource {
-  /** The seconds from `from` to `to` (Unix seconds) in which something happened; `gatewayId` null: of all gateways. */
+  /** Returns the seconds from `from` to `to` (Unix seconds) that had requests. `gatewayId` null selects all gateways. */
   readTraffic(from: number, to: number, gatewayId: string | null): Promise<readonly TrafficSecond[]>;
 }
 
 export class Traffic implements TrafficSource {
   readonly #all = new SecondRing();
   readonly #byGateway = new Map<string, SecondRing>();
-  #lookedAt = -1;
+  #checkedAt = -1;
 
   add(facts: RequestFacts): void {
     const second = Math.floor(facts.endedWallMs / 1000);
@@ -41,28 +41,28 @@ export class Traffic implements TrafficSource {
     return Promise.resolve(ring?.read(from, to) ?? []);
   }
 
-  /** Null while as many other gateways as may have a ring are in use. */
+  /** Returns null while MAX_GATEWAY_RINGS other gateways have recent traffic. */
   #ringOf(gatewayId: string, second: number): SecondRing | null {
     const known = this.#byGateway.get(gatewayId);
     if (known !== undefined) return known;
-    if (this.#byGateway.size >= MAX_GATEWAY_RINGS && !this.#dropQuiet(second)) return null;
+    if (this.#byGateway.size >= MAX_GATEWAY_RINGS && !this.#removeIdle(second)) return null;
     const ring = new SecondRing();
     this.#byGateway.set(gatewayId, ring);
     return ring;
   }
 
-  /** Rings in which nothing is left to read. */
-  #dropQuiet(second: number): boolean {
-    // Whoever finds no room asks again with every request: once a second is enough.
-    if (second === this.#lookedAt) return false;
-    this.#lookedAt = second;
+  /** Removes rings without traffic in the last TRAFFIC_SECONDS; returns whether there is room. */
+  #removeIdle(second: number): boolean {
+    // Called for every request of a gateway without a ring; one check per second is enough.
+    if (second === this.#checkedAt) return false;
+    this.#checkedAt = second;
     for (const [id, { lastSecond }] of this.#byGateway)
       if (lastSecond <= second - TRAFFIC_SECONDS) this.#byGateway.delete(id);
     return this.#byGateway.size < MAX_GATEWAY_RINGS;
   }
 }
 
-/** The seconds of several processes as those of one. */
+/** Sums the seconds of several processes. */
 export function mergePoints(lists: readonly (readonly TrafficSecond[])[]): TrafficSecond[] {
   const bySecond = new Map<number, TrafficSecond>();
   for (const point of lists.flat()) {
@@ -89,7 +89,7 @@ function added(one: TrafficSecond, other: TrafficSecond): TrafficSecond {
   };
 }
 
-/** A point for each second, those without traffic too. */
+/** Returns one point per second, including seconds without traffic. */
 export function showPoints(points: readonly TrafficSecond[], from: number, to: number): TrafficPoint[] {
   const bySecond = new Map(points.map((point) => [point.second, point]));
   return Array.from({ length: to - from + 1 }, (_, index) =>

@@ -1,11 +1,11 @@
-// A request as OTLP's spans: one of the request itself, one of each attempt, in OpenTelemetry's HTTP and GenAI words. Never
-// a prompt, an answer or a credential.
+// Encodes a request as OTLP spans: one for the request and one per upstream attempt, with the attributes of OpenTelemetry's HTTP
+// and GenAI conventions. Spans never contain a prompt, a response or a credential.
 import { ProtobufWriter } from "./protobuf-writer.ts";
 import { redact } from "../log/redact.ts";
 import type { AttemptFacts, RequestFacts } from "../requests/request-facts.ts";
 import type { RequestTrace } from "./request-trace.ts";
 
-/** The numbers that opentelemetry/proto gives to what is written here. */
+/** Field numbers from opentelemetry/proto. */
 const EXPORT = { resourceSpans: 1 };
 const RESOURCE_SPANS = { resource: 1, scopeSpans: 2 };
 const RESOURCE = { attributes: 1 };
@@ -34,14 +34,14 @@ export function spanCount({ attempts }: RequestFacts): number {
   return 1 + attempts.length;
 }
 
-/** Who sends the spans. */
+/** The process that sends the spans. */
 export interface SpanSender {
   readonly version: string;
-  /** Attributes of the resource. */
+  /** Resource attributes. */
   readonly resource: Readonly<Record<string, string>>;
 }
 
-/** Spans of traced requests as they come, as one request to a collector. */
+/** Collects the spans of traced requests into one export request. */
 export class SpanBatch {
   readonly #sender: SpanSender;
   readonly #writer = new ProtobufWriter();
@@ -60,7 +60,7 @@ export class SpanBatch {
     this.count += spanCount(facts);
   }
 
-  /** What has come so far; the next batch begins. */
+  /** Returns the collected spans and starts the next batch. */
   take(): Uint8Array {
     this.#writer.end(this.#scopeSpans);
     this.#writer.end(this.#resourceSpans);
@@ -75,9 +75,9 @@ export class SpanBatch {
     writer.clear();
     this.count = 0;
     this.#resourceSpans = writer.begin(EXPORT.resourceSpans);
-    const own = writer.begin(RESOURCE_SPANS.resource);
+    const resourceMessage = writer.begin(RESOURCE_SPANS.resource);
     for (const key in resource) writeText(writer, RESOURCE.attributes, key, resource[key]);
-    writer.end(own);
+    writer.end(resourceMessage);
     this.#scopeSpans = writer.begin(RESOURCE_SPANS.scopeSpans);
     const scope = writer.begin(SCOPE_SPANS.scope);
     writer.text(SCOPE.name, "gatehouse");
@@ -94,7 +94,7 @@ export class SpanBatch {
     if (trace.state !== null) writer.text(SPAN.traceState, redact(trace.state));
     this.#writeTimes(facts, facts.startedAt, facts.endedAt);
     writeText(writer, SPAN.attributes, "gatehouse.request_id", facts.requestId);
-    writer.raw(wordsOfRequest(facts));
+    writer.raw(commonPartOfRequest(facts));
     writer.end(span);
   }
 
@@ -105,16 +105,16 @@ export class SpanBatch {
     writer.hex(SPAN.spanId, attempt.spanId ?? "");
     writer.hex(SPAN.parentSpanId, trace.spanId);
     this.#writeTimes(facts, attempt.startedAt, attempt.endedAt ?? facts.endedAt);
-    const tokens = attempt === facts.answeredBy ? facts.tokens : null;
+    const tokens = attempt === facts.finalAttempt ? facts.tokens : null;
     if (tokens !== null) {
       writeNumber(writer, SPAN.attributes, "gen_ai.usage.input_tokens", tokens.input);
       writeNumber(writer, SPAN.attributes, "gen_ai.usage.output_tokens", tokens.output);
     }
-    writer.raw(wordsOfAttempt(facts, attempt));
+    writer.raw(commonPartOfAttempt(facts, attempt));
     writer.end(span);
   }
 
-  /** Times of the monotonic clock on the wall clock as it stood at the request's end. */
+  /** Converts monotonic times to wall-clock times with the offset at the end of the request. */
   #writeTimes({ endedAt, endedWallMs }: RequestFacts, from: number, to: number): void {
     const offset = endedWallMs - endedAt;
     this.#writer.nanoseconds(SPAN.start, Math.round((offset + from) * 1000));
@@ -122,52 +122,61 @@ export class SpanBatch {
   }
 }
 
-/** All of a span that requests of one kind have in common: the last one of each rule and target is kept as it was written. */
-interface Words {
-  readonly of: readonly unknown[];
+/**
+ * The encoded part of a span that similar requests have in common. The last one per rule and per target is kept, because most
+ * requests repeat it.
+ */
+interface CommonPart {
+  /** The values that the bytes were encoded from. */
+  readonly values: readonly unknown[];
   readonly bytes: Uint8Array;
 }
 
-const requestWords = new WeakMap<object, Words>();
-const attemptWords = new WeakMap<object, Words>();
-const wordsWriter = new ProtobufWriter();
+const requestParts = new WeakMap<object, CommonPart>();
+const attemptParts = new WeakMap<object, CommonPart>();
+const commonWriter = new ProtobufWriter();
 
-function wordsOfRequest(facts: RequestFacts): Uint8Array {
+function commonPartOfRequest(facts: RequestFacts): Uint8Array {
   const { method, path, status, outcome, gatewayName, attempts, revision, errorCode } = facts;
-  const error = facts.answeredBy?.fault ?? null;
-  const of = [method, path, status, outcome, gatewayName, attempts.length, revision, errorCode, error];
+  const error = facts.finalAttempt?.fault ?? null;
+  const values = [method, path, status, outcome, gatewayName, attempts.length, revision, errorCode, error];
   const owner = facts.rule ?? facts.gateway;
-  const known = requestWords.get(owner);
-  if (known !== undefined && isSame(known.of, of)) return known.bytes;
+  const known = requestParts.get(owner);
+  if (known !== undefined && isSame(known.values, values)) return known.bytes;
   const route = facts.rule?.names.rule.path;
-  // A client's mistake is not the server's error.
+  // A 4xx status is an error of the client, which a server span does not report as its own (HTTP conventions).
   const hasFailed = status >= 500 || outcome === "incomplete";
   const name = route === undefined ? method : `${method} ${route}`;
-  const bytes = writeWords(name, SERVER, hasFailed, (write) => {
+  const bytes = encodeCommonPart(name, SERVER, hasFailed, (write) => {
     writeText(write, SPAN.attributes, "http.request.method", method);
     writeText(write, SPAN.attributes, "http.route", route);
     writeNumber(write, SPAN.attributes, "http.response.status_code", status);
     writeText(write, SPAN.attributes, "url.path", path);
     writeText(write, SPAN.attributes, "url.scheme", "http");
     if (hasFailed)
-      writeText(write, SPAN.attributes, "error.type", errorCode ?? facts.answeredBy?.fault ?? String(status));
+      writeText(
+        write,
+        SPAN.attributes,
+        "error.type",
+        errorCode ?? facts.finalAttempt?.fault ?? String(status),
+      );
     writeText(write, SPAN.attributes, "gatehouse.gateway", gatewayName);
     writeText(write, SPAN.attributes, "gatehouse.outcome", outcome);
     writeNumber(write, SPAN.attributes, "gatehouse.attempts", attempts.length);
     writeNumber(write, SPAN.attributes, "gatehouse.revision", revision);
   });
-  requestWords.set(owner, { of, bytes });
+  requestParts.set(owner, { values, bytes });
   return bytes;
 }
 
-function wordsOfAttempt({ method, operation }: RequestFacts, attempt: AttemptFacts): Uint8Array {
+function commonPartOfAttempt({ method, operation }: RequestFacts, attempt: AttemptFacts): Uint8Array {
   const { target, model, status, fault, responseModel } = attempt;
-  const of = [method, operation, model, status, fault, responseModel];
-  const known = attemptWords.get(target);
-  if (known !== undefined && isSame(known.of, of)) return known.bytes;
+  const values = [method, operation, model, status, fault, responseModel];
+  const known = attemptParts.get(target);
+  if (known !== undefined && isSame(known.values, values)) return known.bytes;
   const hasFailed = fault !== null || (status !== null && status >= 400);
   const name = operation === null ? method : model === null ? operation : `${operation} ${model}`;
-  const bytes = writeWords(name, CLIENT, hasFailed, (write) => {
+  const bytes = encodeCommonPart(name, CLIENT, hasFailed, (write) => {
     writeText(write, SPAN.attributes, "gen_ai.operation.name", operation);
     writeText(write, SPAN.attributes, "gen_ai.provider.name", target.semanticName);
     writeText(write, SPAN.attributes, "gen_ai.request.model", model);
@@ -179,7 +188,7 @@ function wordsOfAttempt({ method, operation }: RequestFacts, attempt: AttemptFac
     if (hasFailed) writeText(write, SPAN.attributes, "error.type", fault ?? String(status));
     writeText(write, SPAN.attributes, "gatehouse.target", target.id);
   });
-  attemptWords.set(target, { of, bytes });
+  attemptParts.set(target, { values, bytes });
   return bytes;
 }
 
@@ -188,20 +197,20 @@ function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
   return true;
 }
 
-function writeWords(
+function encodeCommonPart(
   name: string,
   kind: number,
   hasFailed: boolean,
   writeAttributes: (write: ProtobufWriter) => void,
 ): Uint8Array {
-  wordsWriter.clear();
-  wordsWriter.text(SPAN.name, redact(name));
-  wordsWriter.number(SPAN.kind, kind);
-  writeAttributes(wordsWriter);
-  const status = wordsWriter.begin(SPAN.status);
-  if (hasFailed) wordsWriter.number(STATUS.code, ERROR);
-  wordsWriter.end(status);
-  return wordsWriter.take();
+  commonWriter.clear();
+  commonWriter.text(SPAN.name, redact(name));
+  commonWriter.number(SPAN.kind, kind);
+  writeAttributes(commonWriter);
+  const status = commonWriter.begin(SPAN.status);
+  if (hasFailed) commonWriter.number(STATUS.code, ERROR);
+  commonWriter.end(status);
+  return commonWriter.take();
 }
 
 function writeText(
@@ -213,9 +222,9 @@ function writeText(
   if (value === null || value === undefined) return;
   const attribute = write.begin(field);
   write.text(ATTRIBUTE.key, key);
-  const held = write.begin(ATTRIBUTE.value);
+  const wrapped = write.begin(ATTRIBUTE.value);
   write.text(VALUE.text, redact(value));
-  write.end(held);
+  write.end(wrapped);
   write.end(attribute);
 }
 
@@ -223,8 +232,8 @@ function writeNumber(write: ProtobufWriter, field: number, key: string, value: n
   if (value === null) return;
   const attribute = write.begin(field);
   write.text(ATTRIBUTE.key, key);
-  const held = write.begin(ATTRIBUTE.value);
+  const wrapped = write.begin(ATTRIBUTE.value);
   write.number(VALUE.number, Math.round(value));
-  write.end(held);
+  write.end(wrapped);
   write.end(attribute);
 }

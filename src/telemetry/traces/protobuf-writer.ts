@@ -1,9 +1,9 @@
-// Writes protobuf messages into one buffer that is used again: no object and no string in between.
+// Writes protobuf messages into one reused buffer, without intermediate objects or strings.
 
 const VARINT = 0;
 const FIXED64 = 1;
 const LENGTH_DELIMITED = 2;
-/** A message's length is written when its end is known, into a place kept for it: as a number of four bytes, however small. */
+/** The length of a nested message is written after its content, into four reserved bytes (a padded varint). */
 const LENGTH_BYTES = 4;
 const LENGTH_LIMIT = 2 ** 28;
 const SMALLEST = 64 * 1024;
@@ -17,12 +17,12 @@ export class ProtobufWriter {
     this.#length = 0;
   }
 
-  /** What was written, as bytes of their own. */
+  /** Returns a copy of the written bytes. */
   take(): Uint8Array {
     return new Uint8Array(this.#buffer.subarray(0, this.#length));
   }
 
-  /** Opens a message within this one; answers what `end` needs to know. */
+  /** Starts a nested message; returns the position that `end` needs. */
   begin(field: number): number {
     this.#tag(field, LENGTH_DELIMITED);
     this.#reserve(LENGTH_BYTES);
@@ -32,7 +32,7 @@ export class ProtobufWriter {
 
   end(start: number): void {
     let length = this.#length - start;
-    if (length >= LENGTH_LIMIT) throw new Error("a message is too long");
+    if (length >= LENGTH_LIMIT) throw new Error("protobuf message exceeds 2^28 bytes");
     for (let at = start - LENGTH_BYTES; at < start; at++) {
       const isLast = at === start - 1;
       this.#buffer[at] = isLast ? length : (length & 0x7f) | 0x80;
@@ -47,14 +47,14 @@ export class ProtobufWriter {
 
   text(field: number, value: string): void {
     this.#tag(field, LENGTH_DELIMITED);
-    // Three bytes a character at most; the length of plain text is known before it is written.
+    // UTF-8 needs at most three bytes per UTF-16 code unit.
     this.#reserve(value.length * 3 + 10);
     const bytes = Buffer.byteLength(value);
     this.#varint(bytes);
     this.#length += this.#buffer.write(value, this.#length, bytes, "utf8");
   }
 
-  /** Bytes that are written as hexadecimal digits elsewhere. */
+  /** Writes the bytes that the hexadecimal digits represent. */
   hex(field: number, digits: string): void {
     this.#tag(field, LENGTH_DELIMITED);
     this.#varint(digits.length / 2);
@@ -62,7 +62,7 @@ export class ProtobufWriter {
     this.#length += this.#buffer.write(digits, this.#length, "hex");
   }
 
-  /** Microseconds, as the nanoseconds that they are: more than a number can hold. */
+  /** Writes microseconds as nanoseconds in 64 bits, which exceed the safe integers of a number. */
   nanoseconds(field: number, microseconds: number): void {
     this.#tag(field, FIXED64);
     this.#reserve(8);
@@ -73,7 +73,7 @@ export class ProtobufWriter {
     this.#length += 8;
   }
 
-  /** What was written before, by a writer of this kind. */
+  /** Writes bytes that were encoded before. */
   raw(bytes: Uint8Array): void {
     this.#reserve(bytes.byteLength);
     this.#buffer.set(bytes, this.#length);

@@ -1,11 +1,11 @@
-// The trace of one request: its own span, whose child it is, and what it hands on.
+// The trace of one request: its span, the parent of its span, and the context that is sent upstream.
 import { formatTraceparent, newSpanId } from "./trace-context.ts";
 
 export class RequestTrace {
   readonly traceId: string;
   readonly spanId = newSpanId();
   readonly parentSpanId: string | null;
-  /** What other tracing systems on the way have to say to each other. */
+  /** The `tracestate` header of the request. */
   readonly state: string | null;
 
   constructor(traceId: string, parentSpanId: string | null, state: string | null) {
@@ -14,11 +14,11 @@ export class RequestTrace {
     this.state = state;
   }
 
-  /** The id of an attempt's span, which becomes the parent of whatever the provider does. */
+  /** Returns the span id of an upstream attempt and sets it as the parent in the request headers. */
   beginAttempt(headers: Record<string, string>): string {
     const spanId = newSpanId();
     headers["traceparent"] = formatTraceparent(this.traceId, spanId);
-    // It belongs to the parent; where that was not believed, neither is this.
+    // `tracestate` belongs to the parent. Without a valid parent it is removed (W3C Trace Context, section 3.3).
     if (this.parentSpanId === null && headers["tracestate"] !== undefined)
       Reflect.deleteProperty(headers, "tracestate");
     return spanId;

@@ -1,4 +1,4 @@
-// W3C trace context, sampling, and the model that an answer names.
+// W3C Trace Context, sampling, and the model that a response names.
 import { describe, expect, test } from "bun:test";
 import { formatTraceparent, modelIn, newSpanId, newTraceId, parseTraceparent } from "./trace-context.ts";
 import { Tracer } from "./tracer.ts";
@@ -8,7 +8,7 @@ const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";
 
 describe("traceparent", () => {
-  test("is read as the standard says, later versions too", () => {
+  test("is parsed as the standard says, also in later versions", () => {
     const parent = { traceId: TRACE, spanId: SPAN };
     expect(parseTraceparent(`00-${TRACE}-${SPAN}-01`)).toEqual({ ...parent, isSampled: true });
     expect(parseTraceparent(`00-${TRACE}-${SPAN}-00`)).toEqual({ ...parent, isSampled: false });
@@ -31,7 +31,7 @@ describe("traceparent", () => {
     `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`,
   ])("%p is not believed", (text) => expect(parseTraceparent(text)).toBeNull());
 
-  test("what is written is read", () => {
+  test("formatted values parse back", () => {
     const [traceId, spanId] = [newTraceId(), newSpanId()];
     expect(parseTraceparent(formatTraceparent(traceId, spanId))).toEqual({
       traceId,
@@ -40,7 +40,7 @@ describe("traceparent", () => {
     });
   });
 
-  test("ids are of the right form and differ", () => {
+  test("ids have the right form and are unique", () => {
     const ids = Array.from({ length: 2000 }, () => [newTraceId(), newSpanId()] as const);
     for (const [traceId, spanId] of ids) {
       expect(traceId).toMatch(/^[0-9a-f]{32}$/);
@@ -57,26 +57,26 @@ describe("sampling", () => {
       (each) => each !== null,
     );
 
-  test("by share, without a parent", () => {
+  test("follows the ratio without a parent", () => {
     expect(traced(0)).toHaveLength(0);
     expect(traced(1)).toHaveLength(2000);
     expect(traced(0.25).length).toBeWithin(300, 700);
   });
 
-  test("by the parent's word, whatever the share; an unbelievable parent is none", () => {
+  test("follows the sampled flag of a valid parent, whatever the ratio", () => {
     expect(traced(0, { traceparent: `00-${TRACE}-${SPAN}-01` })).toHaveLength(2000);
     expect(traced(1, { traceparent: `00-${TRACE}-${SPAN}-00` })).toHaveLength(0);
     expect(traced(1, { traceparent: "00-nonsense" })).toHaveLength(2000);
   });
 
-  test("a trace goes on: same trace, the caller's span as parent, its state kept", () => {
+  test("continues the caller's trace: same trace id, the caller's span as parent, its state kept", () => {
     const headers = new Headers({ traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: "a=1,b=2" });
     const trace = tracer(0).begin(headers);
     expect(trace).toMatchObject({ traceId: TRACE, parentSpanId: SPAN, state: "a=1,b=2" });
     expect(trace?.spanId).not.toBe(SPAN);
   });
 
-  test("what is handed on names the attempt as parent; a state without a believable parent is not", () => {
+  test("the upstream request names the attempt as parent; tracestate without a valid parent is removed", () => {
     const sent: Record<string, string> = { tracestate: "a=1" };
     const spanId = tracer(1)
       .begin(new Headers({ tracestate: "a=1" }))
@@ -86,7 +86,7 @@ describe("sampling", () => {
   });
 });
 
-test("modelIn finds the model that an answer names, not one that its text speaks of", () => {
+test("modelIn finds the model field, not a model named in generated text", () => {
   const bytes = (text: string) => new TextEncoder().encode(text);
   expect(modelIn(bytes('{"id":"x","model": "gpt-4o-2024","choices":[]}'))).toBe("gpt-4o-2024");
   expect(modelIn(bytes('event: message_start\ndata: {"message":{"model":"odd \\"name\\""}}'))).toBe(

@@ -1,4 +1,4 @@
-// W3C trace context: the ids of traces and spans, and the header that carries them from service to service.
+// W3C Trace Context: trace and span ids, and the `traceparent` header.
 import { randomFillSync } from "node:crypto";
 
 export interface TraceParent {
@@ -11,12 +11,12 @@ const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(
 const NO_TRACE = "0".repeat(32);
 const NO_SPAN = "0".repeat(16);
 
-/** Null where the header is missing or not to be believed: then a new trace begins. */
+/** Returns null if the header is missing or invalid; a new trace starts then. */
 export function parseTraceparent(text: string | null): TraceParent | null {
   const match = text === null ? null : TRACEPARENT.exec(text.trim());
   if (match === null) return null;
   const [, version = "", traceId = "", spanId = "", flags = "", more] = match;
-  // Later versions may say more behind what is known; this one may not.
+  // Later versions may append fields; version 00 must not.
   if (version === "ff" || (version === "00" && more !== undefined)) return null;
   if (traceId === NO_TRACE || spanId === NO_SPAN) return null;
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
@@ -34,7 +34,7 @@ export function newSpanId(): string {
   return randomHex(8, NO_SPAN);
 }
 
-// Asking the system for a few bytes at a time costs more than all else here.
+// Random bytes are read in blocks, because a system call per id would dominate the cost of an id.
 const pool = Buffer.alloc(4096);
 let used = pool.length;
 
@@ -50,21 +50,21 @@ function randomHex(bytes: number, never: string): string {
 
 const MODEL = /"model"\s*:\s*("(?:[^"\\]|\\.)*")/;
 const MODEL_KEY = Buffer.from('"model"');
-const LOOKED_AT_BYTES = 4096;
+const SEARCHED_BYTES = 4096;
 const MODEL_BYTES = 1024;
 
-// A typed array's own search looks for single bytes only.
+// Uint8Array.prototype.indexOf finds single bytes only.
 const { indexOf, toString } = Buffer.prototype as {
   indexOf: (this: Uint8Array, needle: Uint8Array, from: number) => number;
   toString: (this: Uint8Array, encoding: "utf8", from: number, to: number) => string;
 };
 
-/** The model that an answer names near its beginning, whole or first chunk of a stream; null where it names none. */
+/** Returns the model named near the start of a response body or of the first chunk of a stream, or null. */
 export function modelIn(bytes: Uint8Array | null): string | null {
   if (bytes === null) return null;
   const at = indexOf.call(bytes, MODEL_KEY, 0);
-  if (at < 0 || at > LOOKED_AT_BYTES) return null;
-  // Inside a text of the answer its quotes would be escaped.
+  if (at < 0 || at > SEARCHED_BYTES) return null;
+  // Inside generated text the quotes would be escaped.
   const [, model] = MODEL.exec(toString.call(bytes, "utf8", at, at + MODEL_BYTES)) ?? [];
   if (model === undefined) return null;
   try {

@@ -1,4 +1,4 @@
-// The exporter against a collector over HTTP: batches, bounds, and what becomes of spans that nobody takes.
+// The exporter with a collector over HTTP: batches, bounds, and spans that the collector does not accept.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { startOtlpReceiver, type OtlpReceiver } from "../../../test/support/otlp-receiver.ts";
 import { waitFor } from "../../../test/support/gatehouse-process.ts";
@@ -24,7 +24,7 @@ afterEach(async () => {
   await receiver.stop();
 });
 
-/** A traced request with so many attempts. */
+/** A traced request with this number of attempts. */
 function traced(attempts: number) {
   return requestFacts({
     trace: new RequestTrace(newTraceId(), null, null),
@@ -35,7 +35,7 @@ function traced(attempts: number) {
 const spans = (result: "exported" | "dropped") =>
   metrics.number("gatehouse_trace_spans_total", { result }).value;
 
-test("many spans go in batches, each within its bound, none lost or sent twice", async () => {
+test("spans are sent in bounded batches, each exactly once", async () => {
   for (let index = 0; index < 700; index++) exporter.add(traced(index % 4));
   const total = 700 + (700 / 4) * 6;
   await waitFor(() => (spans("exported") === total ? true : null));
@@ -47,7 +47,7 @@ test("many spans go in batches, each within its bound, none lost or sent twice",
   expect(spans("dropped")).toBe(0);
 });
 
-test("while nobody takes them only so many wait; the rest are dropped and counted", async () => {
+test("while the collector is unavailable the queue is bounded; further spans are dropped and counted", async () => {
   receiver.answer(() => new Response(null, { status: 429 }));
   const offered = MAX_QUEUED_SPANS + 1000;
   for (let index = 0; index < offered; index++) exporter.add(traced(0));
@@ -58,7 +58,7 @@ test("while nobody takes them only so many wait; the rest are dropped and counte
   expect(spans("exported")).toBeGreaterThan(0);
 });
 
-test("a batch that is never taken is given up, and does not hold up those behind it", async () => {
+test("a batch that is always rejected is dropped and does not block later batches", async () => {
   receiver.answer(() => new Response(null, { status: 503 }));
   exporter.add(traced(0));
   await waitFor(() => (spans("dropped") === 1 ? true : null));

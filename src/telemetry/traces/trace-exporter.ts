@@ -1,4 +1,4 @@
-// Sends spans to an OTLP collector: in batches, off the path of requests, bounded. What cannot be sent is dropped and
+// Sends spans to an OTLP collector in bounded batches, outside the request path. Spans that cannot be sent are dropped and
 // counted.
 import type { Log } from "../log/log.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -7,20 +7,20 @@ import type { RequestFacts } from "../requests/request-facts.ts";
 
 export const MAX_BATCH_SPANS = 512;
 export const MAX_QUEUED_SPANS = 8192;
-const SEND_DEADLINE_MS = 10_000;
-const CLOSE_DEADLINE_MS = 2000;
-/** A batch that a collector cannot take, whatever it says, must not hold up all others. */
+const SEND_TIMEOUT_MS = 10_000;
+const CLOSE_TIMEOUT_MS = 2000;
+/** A batch that the collector keeps rejecting must not block later batches. */
 const MAX_TRIES = 5;
-/** As the protocol names them; any other refusal is for good. */
-const WORTH_ANOTHER_TRY = new Set([429, 502, 503, 504]);
+/** Retryable status codes of the OTLP specification; any other error drops the batch. */
+const RETRYABLE = new Set([429, 502, 503, 504]);
 
 export interface TraceExporterOptions {
-  /** Of the collector; spans go to /v1/traces below it. */
+  /** Base URL of the collector; spans are sent to `/v1/traces` below it. */
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly serviceName: string;
   readonly version: string;
-  /** How long spans wait for others. */
+  /** Delay between two exports. */
   readonly delayMs: number;
 }
 
@@ -30,16 +30,16 @@ interface Batch {
 }
 
 interface Reply {
-  /** Why the batch was not taken; null: it was. */
-  readonly refusal: string | null;
+  /** Why the batch was not accepted; null if it was. */
+  readonly error: string | null;
   readonly rejected: number;
-  readonly isWorthAnotherTry: boolean;
+  readonly isRetryable: boolean;
 }
 
 export class TraceExporter {
   readonly #url: string;
   readonly #options: TraceExporterOptions;
-  /** Written as they come: whoever waits for a collector holds bytes, and no part of a request. */
+  /** Spans are encoded when they are added, so that waiting spans keep no part of a request in memory. */
   readonly #open: SpanBatch;
   readonly #metrics: Metrics;
   readonly #log: Log;
@@ -48,8 +48,8 @@ export class TraceExporter {
   #queuedSpans = 0;
   #flushing: Promise<void> | null = null;
   #tries = 0;
-  /** A collector that is in trouble is asked less and less often. */
-  #restUntil = 0;
+  /** Back-off after failed exports: no export before this time. */
+  #retryAt = 0;
   #isFailing = false;
 
   constructor(options: TraceExporterOptions, metrics: Metrics, log: Log) {
@@ -59,7 +59,7 @@ export class TraceExporter {
     this.#metrics = metrics;
     this.#log = log;
     this.#timer = setInterval(() => {
-      if (performance.now() >= this.#restUntil) void this.#flush();
+      if (performance.now() >= this.#retryAt) void this.#flush();
     }, options.delayMs);
     this.#timer.unref();
     this.#count("exported", 0);
@@ -76,15 +76,15 @@ export class TraceExporter {
     if (this.#open.count + count > MAX_BATCH_SPANS) this.#closeBatch();
     this.#open.add(facts, facts.trace);
     this.#queuedSpans += count;
-    // While the collector is away the timer is enough.
+    // While the collector is failing, only the timer triggers exports.
     if (this.#open.count >= MAX_BATCH_SPANS && !this.#isFailing) void this.#flush();
   }
 
-  /** Sends what is left, if that can be done soon. */
+  /** Sends the remaining spans, for at most CLOSE_TIMEOUT_MS. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     const sent = (this.#flushing ?? Promise.resolve()).then(() => this.#flush());
-    await Promise.race([sent, Bun.sleep(CLOSE_DEADLINE_MS)]);
+    await Promise.race([sent, Bun.sleep(CLOSE_TIMEOUT_MS)]);
   }
 
   #flush(): Promise<void> {
@@ -101,23 +101,23 @@ export class TraceExporter {
     this.#closeBatch();
     for (let batch = this.#queue[0]; batch !== undefined; batch = this.#queue[0]) {
       const reply = await this.#send(batch.bytes);
-      if (reply.refusal !== null) {
-        this.#tellRefusal(reply.refusal);
-        // It stays at the head of the queue.
-        if (reply.isWorthAnotherTry && ++this.#tries < MAX_TRIES) {
-          this.#restUntil = performance.now() + this.#options.delayMs * 2 ** this.#tries;
+      if (reply.error !== null) {
+        this.#logFailure(reply.error);
+        // The batch stays first in the queue.
+        if (reply.isRetryable && ++this.#tries < MAX_TRIES) {
+          this.#retryAt = performance.now() + this.#options.delayMs * 2 ** this.#tries;
           return;
         }
       } else if (this.#isFailing) {
         this.#isFailing = false;
-        this.#log.info("traces are taken again");
+        this.#log.info("trace export recovered");
       }
       this.#tries = 0;
       this.#queue.shift();
       this.#queuedSpans -= batch.spans;
-      const taken = reply.refusal === null ? Math.max(0, batch.spans - reply.rejected) : 0;
-      this.#count("exported", taken);
-      this.#count("dropped", batch.spans - taken);
+      const accepted = reply.error === null ? Math.max(0, batch.spans - reply.rejected) : 0;
+      this.#count("exported", accepted);
+      this.#count("dropped", batch.spans - accepted);
     }
   }
 
@@ -128,23 +128,23 @@ export class TraceExporter {
         headers: { ...this.#options.headers, "Content-Type": "application/x-protobuf" },
         body,
         redirect: "manual",
-        signal: AbortSignal.timeout(SEND_DEADLINE_MS),
+        signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
       });
       const rejected = rejectedIn(await response.bytes());
-      if (response.ok) return { refusal: null, rejected, isWorthAnotherTry: false };
-      const refusal = `the collector answered ${response.status}`;
-      return { refusal, rejected: 0, isWorthAnotherTry: WORTH_ANOTHER_TRY.has(response.status) };
-    } catch (error) {
-      const refusal = error instanceof Error ? error.message : String(error);
-      return { refusal, rejected: 0, isWorthAnotherTry: true };
+      if (response.ok) return { error: null, rejected, isRetryable: false };
+      const error = `the collector responded with status ${response.status}`;
+      return { error, rejected: 0, isRetryable: RETRYABLE.has(response.status) };
+    } catch (cause) {
+      const error = cause instanceof Error ? cause.message : String(cause);
+      return { error, rejected: 0, isRetryable: true };
     }
   }
 
-  /** Once an outage, not once a batch. */
-  #tellRefusal(reason: string): void {
+  /** Logs once per outage, not once per batch. */
+  #logFailure(reason: string): void {
     if (this.#isFailing) return;
     this.#isFailing = true;
-    this.#log.warn({ reason, url: this.#url }, "traces cannot be sent");
+    this.#log.warn({ reason, url: this.#url }, "trace export failed");
   }
 
   #count(result: "exported" | "dropped", spans: number): void {
@@ -169,14 +169,14 @@ const PARTIAL_SUCCESS = 0x0a;
 const REJECTED_SPANS = 0x08;
 
 /**
- * A collector may take a batch and yet refuse some of it: a message in field 1 of its answer, which begins with how many
- * (field 1 there) where it refused any.
+ * Returns how many spans a collector rejected from a batch that it otherwise accepted: field 1 (partial_success) of the response
+ * holds a message whose field 1 is that count.
  */
-function rejectedIn(answer: Uint8Array): number {
-  if (answer[0] !== PARTIAL_SUCCESS || answer[2] !== REJECTED_SPANS) return 0;
+function rejectedIn(response: Uint8Array): number {
+  if (response[0] !== PARTIAL_SUCCESS || response[2] !== REJECTED_SPANS) return 0;
   let rejected = 0;
-  for (let at = 3, factor = 1; at < answer.length; at++, factor *= 128) {
-    const byte = answer[at] ?? 0;
+  for (let at = 3, factor = 1; at < response.length; at++, factor *= 128) {
+    const byte = response[at] ?? 0;
     rejected += (byte & 0x7f) * factor;
     if (byte < 0x80) break;
   }

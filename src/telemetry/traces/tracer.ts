@@ -1,11 +1,11 @@
-// Which requests are traced. Where tracing is off there is no tracer at all.
+// Decides which requests are traced. There is no tracer if tracing is off.
 import { truncateText } from "../truncate-text.ts";
 import type { RequestFacts } from "../requests/request-facts.ts";
 import { RequestTrace } from "./request-trace.ts";
 import { newTraceId, parseTraceparent } from "./trace-context.ts";
 import type { TraceExporter } from "./trace-exporter.ts";
 
-/** The share is judged by the trace's id, so that all nodes judge alike. */
+/** Sampling uses the last digits of the trace id, so that all nodes make the same decision. */
 const ID_DIGITS = 14;
 const ID_RANGE = 2 ** 56;
 
@@ -13,13 +13,13 @@ export class Tracer {
   readonly #exporter: TraceExporter;
   readonly #ratio: number;
 
-  /** `ratio`: the share of requests without a parent that is traced; with one, the parent has decided. */
+  /** `ratio` is the share of requests without a parent that is traced. With a parent, its sampled flag decides. */
   constructor(exporter: TraceExporter, ratio: number) {
     this.#exporter = exporter;
     this.#ratio = ratio;
   }
 
-  /** Null: this request is not traced, and what it brought goes on as it came. */
+  /** Returns null if the request is not traced. Its trace headers are then forwarded unchanged. */
   begin(headers: Headers): RequestTrace | null {
     const parent = parseTraceparent(headers.get("traceparent"));
     if (parent !== null)
