@@ -115,7 +115,7 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
     await untilCounters(node, "away");
     expect(await metric("gatehouse_counters_up")).toBe(0);
     expect(await metric("gatehouse_counters_lost_total")).toBeGreaterThan(lost);
-    await untilPrinted(node, "the shared counters are away");
+    await untilPrinted(node, "shared counters unavailable");
     redis.resume();
     await untilCounters(node, "ok");
     expect(await metric("gatehouse_counters_up")).toBe(1);
@@ -223,10 +223,10 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
             ? true
             : null,
         );
-      await untilLogged("the shared counters are away");
+      await untilLogged("shared counters unavailable");
       await restoreRedis();
       await Promise.all(nodes.map((each) => untilCounters(each, "ok")));
-      await untilLogged("the shared counters are there");
+      await untilLogged("shared counters available");
       for (const [policy, route] of routes) {
         const statuses = await whileHeard(nodes, (attempt) => everywhere(route, 10, `new ${attempt}`));
         expect([policy, countStatuses(statuses)]).toEqual([policy, { "200": 4, "429": 26 }]);
