@@ -108,7 +108,7 @@ export function mintToken(env: Record<string, string>, ...args: string[]): strin
   return run.stdout.toString().trim();
 }
 
-async function callApi(
+export async function callApi(
   adminUrl: string,
   token: string,
   method: string,
