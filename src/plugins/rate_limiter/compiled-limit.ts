@@ -6,7 +6,8 @@ import { windowSeconds, type RateLimiterSettings } from "./settings.ts";
 /** The order in which limits are checked. The error names the first limit that is reached, so `global` is last. */
 const ORDER: readonly LimitType[] = ["per_fingerprint", "per_ip", "per_user", "global"];
 
-/** Most requests have a subject that was seen recently. The cache is cleared when it has this many entries. */
+/** Most requests have a subject that was seen recently. The cache is cleared when it has this many entries. (A
+ * plugin imports only the SDK, which does not export the gateway's own bounded cache.) */
 const MAX_CACHED_SUBJECTS = 1000;
 
 export class CompiledLimit {
