@@ -56,7 +56,7 @@ async function startInProcess(): Promise<GatewayInProcess> {
 }
 
 test("stopping one gateway closes its connections and leaves those of the other open", async () => {
-  for (const { post } of [first, second]) expect((await post()).status).toBe(200);
+  for (const gateway of [first, second]) expect((await gateway.post()).status).toBe(200);
   // The same base URL, but a connection per gateway.
   expect([provider.connectionsOpened, provider.openConnections()]).toEqual([2, 2]);
 
