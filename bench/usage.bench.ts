@@ -1,7 +1,7 @@
-// What reading the usage costs: of a whole answer, beside parsing all of it; and of a stream, chunk by chunk.
-import { UsageAccumulator } from "../src/usage/usage.ts";
-import { usageInJson } from "../src/usage/usage-in-json.ts";
-import { StreamUsage } from "../src/usage/stream-usage.ts";
+// Measures the cost of reading usage: from a whole body, compared with parsing it, and from a stream, per chunk.
+import { formatNamed } from "../src/formats/registry.ts";
+import { StreamUsageFilter } from "../src/usage/stream-usage-filter.ts";
+import { UsageAccumulator } from "../src/usage/usage-accumulator.ts";
 import { median, printTable, type Measured } from "./report.ts";
 
 const ROUNDS = 9;
@@ -13,22 +13,23 @@ const USAGE = {
   prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
   completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 },
 };
+const { usage: reader } = formatNamed("openai");
 
-function answerOf(bytes: number): Uint8Array {
+function bodyOf(bytes: number): Uint8Array {
   const message = { role: "assistant", content: "some words, ".repeat(bytes / 12), refusal: null };
   const choices = [{ index: 0, message, logprobs: null, finish_reason: "stop" }];
-  const frame = { id: "chatcmpl-1", object: "chat.completion", created: 1, model: "gpt-4o" };
-  return Buffer.from(JSON.stringify({ ...frame, choices, usage: USAGE, system_fingerprint: "fp_1" }));
+  const fields = { id: "chatcmpl-1", object: "chat.completion", created: 1, model: "gpt-4o" };
+  return Buffer.from(JSON.stringify({ ...fields, choices, usage: USAGE, system_fingerprint: "fp_1" }));
 }
 
-function streamOf(chunks: number, end: string): Uint8Array[] {
+function streamOf(chunks: number, eventEnd: string): Uint8Array[] {
   const event = (fields: object) =>
-    Buffer.from(`data: ${JSON.stringify({ id: "chatcmpl-1", ...fields })}${end}`);
+    Buffer.from(`data: ${JSON.stringify({ id: "chatcmpl-1", ...fields })}${eventEnd}`);
   const content = { choices: [{ index: 0, delta: { content: " word" }, finish_reason: null }], usage: null };
   return [...Array<Uint8Array>(chunks).fill(event(content)), event({ choices: [], usage: USAGE })];
 }
 
-/** Microseconds of one call. */
+/** Returns the microseconds per call. */
 function measure(work: () => unknown, calls = CALLS): number {
   const rounds = Array.from({ length: ROUNDS }, () => {
     const started = performance.now();
@@ -42,33 +43,33 @@ export function benchUsage(): Promise<void> {
   const rows: Measured[] = [];
   const decoder = new TextDecoder();
   for (const bytes of [600, 6000, 60_000]) {
-    const answer = answerOf(bytes);
+    const body = bodyOf(bytes);
     const calls = Math.min(CALLS, 60_000_000 / bytes);
     rows.push(
       {
-        what: `whole answer of ${bytes} bytes`,
-        value: measure(() => usageInJson(answer), calls),
+        what: `whole body of ${bytes} bytes`,
+        value: measure(() => reader.readBody(body), calls),
         unit: "µs",
       },
       {
-        what: "  parsing all of it",
-        value: measure(() => JSON.parse(decoder.decode(answer)) as unknown, calls),
+        what: "  parsing it",
+        value: measure(() => JSON.parse(decoder.decode(body)) as unknown, calls),
         unit: "µs",
       },
     );
   }
-  for (const [name, end] of [
+  for (const [name, eventEnd] of [
     ["LF", "\n\n"],
     ["CRLF", "\r\n\r\n"],
   ] as const) {
-    const stream = streamOf(100, end);
-    const play = () => {
-      const usage = new StreamUsage(new UsageAccumulator(), true);
-      for (const chunk of stream) usage.push(chunk);
+    const stream = streamOf(100, eventEnd);
+    const relay = () => {
+      const filter = new StreamUsageFilter(reader, new UsageAccumulator(reader), true);
+      for (const chunk of stream) filter.push(chunk);
     };
     rows.push({
-      what: `a chunk of a stream (${name})`,
-      value: measure(play, 500) / stream.length,
+      what: `chunk of a stream (${name})`,
+      value: measure(relay, 500) / stream.length,
       unit: "µs",
     });
   }

@@ -1,4 +1,4 @@
-// Tests of the example plugin, written with the plugin test harness.
+// The example's own test, with the harness that every plugin author has.
 import { expect, test } from "bun:test";
 import { testPlugin } from "gatehouse/sdk/testing";
 import redactEmail from "./redact-email.ts";
@@ -9,7 +9,7 @@ const chat = (content: unknown) => ({
   user: "kept@example.com",
 });
 
-test("replaces addresses in messages and nothing else", async () => {
+test("addresses in messages are replaced, and nothing else", async () => {
   const plugin = testPlugin(redactEmail);
   const { body, response } = await plugin.preRequest({
     body: chat("Write to ann.lee+x@mail.example.org, please."),
@@ -18,17 +18,17 @@ test("replaces addresses in messages and nothing else", async () => {
   expect(response).toBeNull();
 });
 
-test("replaces addresses in the parts of a message", async () => {
+test("parts of a message are looked at too", async () => {
   const plugin = testPlugin(redactEmail, { replacement: "***" });
   const { body } = await plugin.preRequest({ body: chat([{ type: "text", text: "a@b.co" }]) });
   expect(JSON.parse(body ?? "")).toEqual(chat([{ type: "text", text: "***" }]));
 });
 
-test("forwards a body without an address unchanged", async () => {
+test("a body without an address goes on as it came", async () => {
   const text = '{"messages": [ {"role":"user","content":"none here"} ], "n": 1.0}';
   expect((await testPlugin(redactEmail).preRequest({ body: text })).body).toBe(text);
 });
 
-test("rejects unknown settings", () => {
+test("settings that it does not know are refused", () => {
   expect(() => testPlugin(redactEmail, { replacment: "x" })).toThrow();
 });

@@ -7,9 +7,9 @@ export interface Gateway {
   subdomain: string | null;
   /** Plugins attached to the gateway. */
   required_plugins: PluginConfig[];
-  /** Rules require an API key unless they set require_api_key to false. */
+  /** Rules ask for an API key unless they say otherwise. */
   require_api_key: boolean;
-  /** The request log keeps bodies, truncated after 16 KiB. */
+  /** Whether the request log keeps bodies, cut at 16 KiB. */
   log_bodies: boolean;
   id: string;
   created_at: string;
@@ -33,7 +33,7 @@ export interface PluginConfig {
 
 export interface GatewayList {
   gateways: Gateway[];
-  /** Number of all matching records, not only of those on this page. */
+  /** All that match, not only those on this page. */
   count: number;
   limit: number;
   offset: number;
@@ -46,9 +46,9 @@ export interface GatewayInput {
   subdomain?: string | null;
   /** Plugins attached to the gateway. */
   required_plugins?: PluginConfigInput[];
-  /** Rules require an API key unless they set require_api_key to false. */
+  /** Rules ask for an API key unless they say otherwise. */
   require_api_key?: boolean;
-  /** The request log keeps bodies, truncated after 16 KiB. */
+  /** Whether the request log keeps bodies, cut at 16 KiB. */
   log_bodies?: boolean;
 }
 
@@ -138,7 +138,7 @@ export interface Timeouts {
 
 export interface UpstreamList {
   upstreams: Upstream[];
-  /** Number of all matching records, not only of those on this page. */
+  /** All that match, not only those on this page. */
   count: number;
   limit: number;
   offset: number;
@@ -225,7 +225,7 @@ export interface Service {
 
 export interface ServiceList {
   services: Service[];
-  /** Number of all matching records, not only of those on this page. */
+  /** All that match, not only those on this page. */
   count: number;
   limit: number;
   offset: number;
@@ -271,7 +271,7 @@ export interface Rule {
 
 export interface RuleList {
   rules: Rule[];
-  /** Number of all matching records, not only of those on this page. */
+  /** All that match, not only those on this page. */
   count: number;
   limit: number;
   offset: number;
@@ -315,16 +315,14 @@ export interface ApiKey {
   created_at: string;
   updated_at: string;
   gateway_id: string;
-  /** The first nine characters of the key. */
   prefix: string;
-  /** False: the key is revoked. */
   active: boolean;
   last_used_at: string | null;
 }
 
 export interface ApiKeyList {
   api_keys: ApiKey[];
-  /** Number of all matching records, not only of those on this page. */
+  /** All that match, not only those on this page. */
   count: number;
   limit: number;
   offset: number;
@@ -351,7 +349,7 @@ export interface Block {
 
 export interface BlockList {
   blocks: Block[];
-  /** Number of all matching records, not only of those on this page. */
+  /** All that match, not only those on this page. */
   count: number;
   limit: number;
   offset: number;
@@ -367,7 +365,7 @@ export interface Plugin {
 
 export interface PluginList {
   plugins: Plugin[];
-  /** Number of all matching records, not only of those on this page. */
+  /** All that match, not only those on this page. */
   count: number;
   limit: number;
   offset: number;
@@ -382,7 +380,7 @@ export interface Provider {
 
 export interface ProviderList {
   providers: Provider[];
-  /** Number of all matching records, not only of those on this page. */
+  /** All that match, not only those on this page. */
   count: number;
   limit: number;
   offset: number;
@@ -391,10 +389,10 @@ export interface ProviderList {
 export interface Revision {
   revision: number;
   created_at: string;
-  /** `sub` of the admin token that made the change. */
+  /** `sub` of the token that wrote. */
   subject: string | null;
   action: "create" | "update" | "delete" | "rollback" | "apply";
-  /** `gateway`, `upstream`, …, `prices`, or `configuration` for a change of several records. */
+  /** gateway, upstream, …; prices; configuration: several records. */
   resource: string;
   resource_id: string | null;
   gateway_id: string | null;
@@ -403,10 +401,76 @@ export interface Revision {
 
 export interface RevisionList {
   revisions: Revision[];
-  /** Number of all matching records, not only of those on this page. */
+  /** All that match, not only those on this page. */
   count: number;
   limit: number;
   offset: number;
+}
+
+export interface ApiKeyWithKey {
+  /** Key name. */
+  name: string;
+  subject_type: "gateway";
+  /** The gateway that the key belongs to. */
+  subject: string;
+  /** Rules the key is valid for; none means every rule. */
+  policies: string[];
+  /** ISO 8601; unset: never. */
+  expires_at: string | null;
+  id: string;
+  created_at: string;
+  updated_at: string;
+  gateway_id: string;
+  prefix: string;
+  active: boolean;
+  last_used_at: string | null;
+  key: string;
+}
+
+export interface UsageReport {
+  usage: {
+    day?: string;
+    model?: string | null;
+    api_key_id?: string | null;
+    api_key?: string | null;
+    /** Chats that were answered, and others that told of tokens. */
+    requests: number;
+    /** Those of them whose tokens are not known in full. */
+    partial_requests: number;
+    input_tokens: number;
+    output_tokens: number;
+    /** US dollars, as far as prices were known. */
+    cost: number;
+  }[];
+  from: string;
+  to: string;
+  total: {
+    /** Chats that were answered, and others that told of tokens. */
+    requests: number;
+    /** Those of them whose tokens are not known in full. */
+    partial_requests: number;
+    input_tokens: number;
+    output_tokens: number;
+    /** US dollars, as far as prices were known. */
+    cost: number;
+  };
+}
+
+export interface Prices {
+  /** The first that matches a model is its price. */
+  prices: Price[];
+  /** Whether these are the built-in ones. */
+  builtin: boolean;
+  updated_at: string;
+}
+
+export interface Price {
+  /** The model as it is sent to the provider; a `*` at the end stands for any rest. */
+  model: string;
+  /** US dollars for a million tokens of input. */
+  input_per_million: number;
+  /** US dollars for a million tokens of output. */
+  output_per_million: number;
 }
 
 export interface PricesInput {
@@ -435,6 +499,75 @@ export interface ExplainInput {
   client_address?: string;
 }
 
+export interface Explanation {
+  /** The gateway that the request is for. */
+  gateway: {
+    id: string;
+    name: string;
+  } | null;
+  rule: {
+    id: string;
+    name: string | null;
+    path: string;
+  } | null;
+  /** Those that fit best first, 200 at most. */
+  rules: {
+    id: string;
+    path: string;
+    matched: boolean;
+    reason: string;
+  }[];
+  authentication: {
+    required: boolean;
+    api_key: {
+      id: string;
+      name: string;
+    } | null;
+    verdict: "allowed" | "denied";
+    reason: string;
+  };
+  plugins: {
+    name: string;
+    stage: "pre_request" | "post_request" | "pre_response" | "post_response";
+    verdict: "passed" | "changed" | "answered" | "failed" | "not_run";
+    detail: string | null;
+  }[];
+  /** As the answer's headers would tell them: this request is taken off. */
+  limits: {
+    type: string;
+    limit: number;
+    remaining: number;
+    reset: string;
+    window: string;
+  }[];
+  targets: {
+    id: string;
+    provider: string;
+    priority: number;
+    weight: number;
+    state: "healthy" | "out" | "trial" | "resting";
+    eligible: boolean;
+    /** It would be asked now. With chance in play no target says so. */
+    next: boolean;
+    reason: string;
+    model: string | null;
+  }[];
+  /** What would be sent first, with credentials masked. */
+  upstream_request: {
+    target_id: string;
+    method: string;
+    url: string;
+    headers: Record<string, string>;
+    body: string | null;
+  } | null;
+  /** What the gateway itself would answer. */
+  answer: {
+    status: number;
+    code: string | null;
+    error: string | null;
+  } | null;
+}
+
 export interface DocumentInput {
   version?: 1;
   gateways: {
@@ -444,9 +577,9 @@ export interface DocumentInput {
     subdomain?: string | null;
     /** Plugins attached to the gateway. */
     required_plugins?: PluginConfigInput[];
-    /** Rules require an API key unless they set require_api_key to false. */
+    /** Rules ask for an API key unless they say otherwise. */
     require_api_key?: boolean;
-    /** The request log keeps bodies, truncated after 16 KiB. */
+    /** Whether the request log keeps bodies, cut at 16 KiB. */
     log_bodies?: boolean;
     upstreams?: {
       /** Upstream name. */
@@ -536,150 +669,13 @@ export interface DocumentInput {
   }[];
 }
 
-export interface ApiKeyWithKey {
-  /** Key name. */
-  name: string;
-  subject_type: "gateway";
-  /** The gateway that the key belongs to. */
-  subject: string;
-  /** Rules the key is valid for; none means every rule. */
-  policies: string[];
-  /** ISO 8601; unset: never. */
-  expires_at: string | null;
-  id: string;
-  created_at: string;
-  updated_at: string;
-  gateway_id: string;
-  /** The first nine characters of the key. */
-  prefix: string;
-  /** False: the key is revoked. */
-  active: boolean;
-  last_used_at: string | null;
-  key: string;
-}
-
-export interface UsageReport {
-  usage: {
-    day?: string;
-    model?: string | null;
-    api_key_id?: string | null;
-    api_key?: string | null;
-    /** Chat requests with a response, and other requests that used tokens. */
-    requests: number;
-    /** Requests among them whose token counts are incomplete. */
-    partial_requests: number;
-    input_tokens: number;
-    output_tokens: number;
-    /** US dollars. Models without a price are not included. */
-    cost: number;
-  }[];
-  from: string;
-  to: string;
-  total: {
-    /** Chat requests with a response, and other requests that used tokens. */
-    requests: number;
-    /** Requests among them whose token counts are incomplete. */
-    partial_requests: number;
-    input_tokens: number;
-    output_tokens: number;
-    /** US dollars. Models without a price are not included. */
-    cost: number;
-  };
-}
-
-export interface Prices {
-  /** The first that matches a model is its price. */
-  prices: Price[];
-  /** Whether these are the built-in prices. */
-  builtin: boolean;
-  updated_at: string;
-}
-
-export interface Price {
-  /** The model as it is sent to the provider; a `*` at the end stands for any rest. */
-  model: string;
-  /** US dollars for a million tokens of input. */
-  input_per_million: number;
-  /** US dollars for a million tokens of output. */
-  output_per_million: number;
-}
-
-export interface Explanation {
-  /** The gateway that the request is for. */
-  gateway: {
-    id: string;
-    name: string;
-  } | null;
-  rule: {
-    id: string;
-    name: string | null;
-    path: string;
-  } | null;
-  /** Those that fit best first, 200 at most. */
-  rules: {
-    id: string;
-    path: string;
-    matched: boolean;
-    reason: string;
-  }[];
-  authentication: {
-    required: boolean;
-    api_key: {
-      id: string;
-      name: string;
-    } | null;
-    verdict: "allowed" | "denied";
-    reason: string;
-  };
-  plugins: {
-    name: string;
-    stage: "pre_request" | "post_request" | "pre_response" | "post_response";
-    verdict: "passed" | "changed" | "answered" | "failed" | "not_run";
-    detail: string | null;
-  }[];
-  /** As the answer's headers would tell them: this request is taken off. */
-  limits: {
-    type: string;
-    limit: number;
-    remaining: number;
-    reset: string;
-    window: string;
-  }[];
-  targets: {
-    id: string;
-    provider: string;
-    priority: number;
-    weight: number;
-    state: "healthy" | "out" | "trial" | "resting";
-    eligible: boolean;
-    /** It would be asked now. With chance in play no target says so. */
-    next: boolean;
-    reason: string;
-    model: string | null;
-  }[];
-  /** What would be sent first, with credentials masked. */
-  upstream_request: {
-    target_id: string;
-    method: string;
-    url: string;
-    headers: Record<string, string>;
-    body: string | null;
-  } | null;
-  /** What the gateway itself would answer. */
-  answer: {
-    status: number;
-    code: string | null;
-    error: string | null;
-  } | null;
-}
-
 export interface RevisionWithDiff {
   revision: number;
   created_at: string;
-  /** `sub` of the admin token that made the change. */
+  /** `sub` of the token that wrote. */
   subject: string | null;
   action: "create" | "update" | "delete" | "rollback" | "apply";
-  /** `gateway`, `upstream`, …, `prices`, or `configuration` for a change of several records. */
+  /** gateway, upstream, …; prices; configuration: several records. */
   resource: string;
   resource_id: string | null;
   gateway_id: string | null;
@@ -689,7 +685,7 @@ export interface RevisionWithDiff {
     before: unknown;
     after: unknown;
   }[];
-  /** Number of changed fields that are missing in `diff` because there are too many. */
+  /** Lines that were too many to be told. */
   diff_left_out?: number;
 }
 
@@ -704,7 +700,7 @@ export interface Applied {
       before: unknown;
       after: unknown;
     }[];
-    /** The key of a new API key without key_sha256. It is not shown again. */
+    /** Of a new API key without key_sha256, this once. */
     key?: string;
   }[];
   revision: number;
@@ -712,7 +708,7 @@ export interface Applied {
 
 export interface Rollback {
   revision: number;
-  /** API keys that were revoked or rotated since then. They remain so. */
+  /** API keys whose end since then stands. */
   not_undone: {
     api_key_id: string;
     name: string;
@@ -721,9 +717,9 @@ export interface Rollback {
 }
 
 export interface Error {
-  /** A sentence for people. */
+  /** One sentence for a person. */
   error: string;
-  /** A stable code for programs. */
+  /** Stable, for programs. */
   code:
     | "bad_request"
     | "invalid_json"
@@ -773,9 +769,9 @@ export interface Error {
 export interface RequestList {
   requests: {
     request_id: string;
-    /** When the request arrived. */
+    /** When it came. */
     time: string;
-    /** Revision of the configuration that the request used. */
+    /** Of the configuration that it saw. */
     revision: number;
     gateway_id: string | null;
     gateway: string | null;
@@ -792,11 +788,11 @@ export interface RequestList {
     } | null;
     status: number;
     outcome: "complete" | "incomplete" | "client_left" | "failed";
-    /** Code of the error, if the gateway or a plugin responded with one. */
+    /** Of an error that the gateway or a plugin answered. */
     error_code: string | null;
     provider: string | null;
     target_id: string | null;
-    /** The model that was sent to the provider. */
+    /** As it was sent to the provider. */
     model: string | null;
     requested_model: string | null;
     stream: boolean;
@@ -805,11 +801,11 @@ export interface RequestList {
       provider: string;
       model: string | null;
       status: number | null;
-      /** Why there is no complete response. */
+      /** Why there was no whole answer. */
       fault: string | null;
-      /** Since the start of the request. */
+      /** Since the request's start. */
       start_ms: number;
-      /** Since the start of the attempt. */
+      /** Since the attempt's start. */
       first_byte_ms: number | null;
       ms: number;
     }[];
@@ -823,10 +819,10 @@ export interface RequestList {
     timings: {
       total_ms: number;
       first_byte_ms: number | null;
-      /** Until the request body was read. */
+      /** Until the request's body was read. */
       body_ms: number;
       plugins_ms: number;
-      /** Sum of all attempts, each until its last byte. */
+      /** All attempts together, to their last byte. */
       upstream_ms: number;
     };
     plugins: {
@@ -836,7 +832,7 @@ export interface RequestList {
       verdict: "passed" | "changed" | "answered" | "failed";
       detail: string | null;
     }[];
-    /** Present if the gateway has `log_bodies`. Truncated after 16 KiB; known secrets are removed. */
+    /** Only of gateways with `log_bodies`; cut at 16 KiB, known secrets taken out. */
     bodies?: {
       request: string;
       response: string;
@@ -850,11 +846,11 @@ export interface TargetHealthList {
   targets: {
     target_id: string;
     provider: string;
-    /** `out`: ejected by passive health checks; `trial`: one trial request is allowed; `resting`: the provider responded 429 with a pause. */
+    /** `out`: taken out by passive checks; `trial`: one request may try it; `resting`: it asked for a rest by 429. */
     state: "healthy" | "out" | "trial" | "resting";
-    /** Consecutive failures. */
+    /** In a row. */
     failures: number;
-    /** When the state `out` or `resting` ends. */
+    /** When it is no longer out, or has rested. */
     until: string | null;
     in_flight: number;
     /** Moving average of the time to first byte. */
@@ -866,7 +862,7 @@ export interface Traffic {
   points: {
     time: string;
     requests: number;
-    /** Responses with status 400 or above, and incomplete responses. */
+    /** Status 400 and above, and answers that broke off. */
     errors: number;
     p50_ms: number | null;
     p99_ms: number | null;
@@ -875,7 +871,7 @@ export interface Traffic {
     output_tokens: number;
     /** US dollars. */
     cost: number;
-    /** Requests that were not sent to any provider, by error code. */
+    /** Requests that no provider was asked for, by the code of their error. */
     refused: Record<string, number>;
   }[];
 }

@@ -1,7 +1,7 @@
-// Query parameters and response shape that all lists share.
+// Paging and filtering, the same for every list.
 import { z } from "zod";
 
-/** Schema of a whole number in a query. */
+/** A whole number in a query, with its default and bounds. */
 export const wholeNumber = (fallback: number, min: number, max: number) =>
   z
     .string()
@@ -17,10 +17,7 @@ export const pageQuery = z.strictObject({
 
 export const listQuery = pageQuery.extend({ name: z.string().optional() });
 
-export interface ListParameters extends z.output<typeof listQuery> {
-  /** Of API keys: the gateway that they belong to. */
-  readonly subject?: string | undefined;
-}
+export type ListParameters = z.output<typeof listQuery>;
 
 /** `{"gateways": [...], "count": 12, "limit": 100, "offset": 0}` */
 export function listResponse(

@@ -53,9 +53,7 @@ export function rejectUnstorable(value: unknown, path: string, depth: number): v
   }
 }
 
-/** JSON merge patch (RFC 7396): objects merge, other values replace, null removes a field (its default applies again). */
-export function mergePatch(target: unknown, patch: JsonObject): JsonObject;
-export function mergePatch(target: unknown, patch: unknown): unknown;
+/** RFC 7396: objects merge, everything else replaces, null removes (and so returns a field to its default). */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isJsonObject(patch)) return patch;
   const merged: JsonObject = isJsonObject(target) ? { ...target } : {};

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
 import { readSettings, SettingsError, type Settings } from "../config/settings.ts";
-import { OPENAI_FORMAT } from "../formats/format-names.ts";
+import { HUB_FORMAT } from "../formats/format-names.ts";
 import { startGatehouse, type Gatehouse } from "../main.ts";
 import { EXAMPLE_UPSTREAM } from "../formats/example-upstream.ts";
 import type { Log } from "../telemetry/log/log.ts";
@@ -94,7 +94,7 @@ async function introduce(
   const upstream = await create(`${place}/upstreams`, { ...EXAMPLE_UPSTREAM, targets });
   const service = await create(`${place}/services`, { name: "chat", upstream_id: upstream.id });
   const path = "/v1/chat/completions";
-  const rule = { service_id: service.id, path, methods: ["POST"], response_format: OPENAI_FORMAT };
+  const rule = { service_id: service.id, path, methods: ["POST"], response_format: HUB_FORMAT };
   await create(`${place}/rules`, rule);
   const { key = "" } = await create("/iam/api-keys", { name: "demo", subject: gateway.id });
   const url = `${gatehouse.proxyUrl ?? ""}${path}`;

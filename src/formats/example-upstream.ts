@@ -1,4 +1,4 @@
-// The specification's example upstream: two providers, one preferred, the other taking over.
+// The example upstream of the specification: two targets that share the load and take over for each other.
 export const EXAMPLE_UPSTREAM = {
   name: "models",
   algorithm: "round-robin",

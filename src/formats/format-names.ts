@@ -1,6 +1,7 @@
-// The wire formats the gateway can speak to a target. A provider is data (providers/); a format is code (wire/).
-export const OPENAI_FORMAT = "openai";
-export const ANTHROPIC_FORMAT = "anthropic";
+// Names of the wire formats. Kept apart from the registry so that schemas can list the names without loading translators.
 
-export const WIRE_FORMATS = [OPENAI_FORMAT, ANTHROPIC_FORMAT] as const;
-export type WireFormat = (typeof WIRE_FORMATS)[number];
+export const FORMAT_NAMES = ["openai", "anthropic"] as const;
+export type FormatName = (typeof FORMAT_NAMES)[number];
+
+/** OpenAI chat completions. Every translation has this format on one side, so n formats need n translators, not n². */
+export const HUB_FORMAT = "openai" satisfies FormatName;

@@ -1,12 +1,13 @@
-// The providers known by name, as data: where they are, which format they speak, where chat completions live.
-// Any other name is accepted with a base_url and taken as the OpenAI format unless the target says otherwise.
-import { ANTHROPIC_FORMAT, OPENAI_FORMAT, type WireFormat } from "./format-names.ts";
+// The table of known providers: base URL, format, and path of the chat endpoint.
+// A target may name any other provider if it sets a base_url. The format is then the hub format unless the target sets one.
+import { HUB_FORMAT, type FormatName } from "./format-names.ts";
+import type { Format } from "./format.ts";
 
 export interface Provider {
   readonly name: string;
-  /** Null where every customer has an address of their own: the target must then say it. */
+  /** Null if each customer has a different URL, which the target must then set. */
   readonly base_url: string | null;
-  readonly format: WireFormat;
+  readonly format: FormatName;
   readonly default_path: string;
 }
 
@@ -14,12 +15,12 @@ const provider = (
   name: string,
   base_url: string | null,
   default_path: string,
-  format: WireFormat = OPENAI_FORMAT,
+  format: FormatName = HUB_FORMAT,
 ): Provider => ({ name, base_url, format, default_path });
 
 const PROVIDERS: readonly Provider[] = [
   provider("openai", "https://api.openai.com", "/v1/chat/completions"),
-  provider("anthropic", "https://api.anthropic.com", "/v1/messages", ANTHROPIC_FORMAT),
+  provider("anthropic", "https://api.anthropic.com", "/v1/messages", "anthropic"),
   provider("azure", null, "/openai/v1/chat/completions"),
   provider("google", "https://generativelanguage.googleapis.com", "/v1beta/openai/chat/completions"),
   provider("mistral", "https://api.mistral.ai", "/v1/chat/completions"),
@@ -36,26 +37,20 @@ const PROVIDERS: readonly Provider[] = [
   provider("vllm", null, "/v1/chat/completions"),
 ];
 
-const byName = new Map(PROVIDERS.map((each) => [each.name, each]));
+const byName = new Map(PROVIDERS.map((known) => [known.name, known]));
 
 export function knownProviders(): readonly Provider[] {
   return PROVIDERS;
 }
 
-/** The known provider of this name, or what is assumed of any other. */
+/** Returns the table entry of a known provider, or the defaults for any other. */
 export function providerNamed(name: string): Provider {
   return byName.get(name) ?? provider(name, null, "/v1/chat/completions");
 }
 
-/** Where chat completions live for a target that speaks another format than its provider is known for. */
-export function chatPathOf({ format, default_path }: Provider, spoken: WireFormat): string {
-  if (spoken === format) return default_path;
-  return spoken === ANTHROPIC_FORMAT ? "/v1/messages" : "/v1/chat/completions";
-}
-
-/** Whether chat completions of this format live there, at whatever address: every one of the table ends alike. */
-export function isChatPath(path: string, format: WireFormat): boolean {
-  return path.endsWith(format === ANTHROPIC_FORMAT ? "/messages" : "/chat/completions");
+/** Returns the path of the chat endpoint for a target with this format, which may differ from the provider's. */
+export function chatPathOf(provider: Provider, format: Format): string {
+  return provider.format === format.name ? provider.default_path : format.chatPath;
 }
 
 export function isKnownProvider(name: string): boolean {

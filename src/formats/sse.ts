@@ -1,40 +1,42 @@
-// Server-Sent Events: an incremental parser over bytes, and the encoder for events the gateway writes itself.
-// Follows the WHATWG event stream grammar; `id` and `retry` are read over, for no provider's API uses them.
+// Server-sent events: an incremental parser over bytes, and the encoder for events that the gateway writes.
+// Follows the event stream grammar of the WHATWG HTML standard. `id` and `retry` are ignored: no provider's API uses them.
 
 export interface SseEvent {
-  /** The `event:` name; null where the stream gave none. */
+  /** The `event:` field, or null if there is none. */
   readonly event: string | null;
   readonly data: string;
 }
 
-export const DEFAULT_MAX_EVENT_BYTES = 4 * 1024 * 1024;
+const DEFAULT_MAX_EVENT_BYTES = 4 * 1024 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
 const COLON = 0x3a;
-const FIRST_LINE_CAPACITY = 512;
-/** A line buffer that one large event blew up is let go again, so that a long stream does not hold on to it. */
-const KEPT_LINE_CAPACITY = 64 * 1024;
+const INITIAL_LINE_CAPACITY = 512;
+/** A line buffer that grew beyond this is replaced, so that one large event does not occupy memory for a long stream. */
+const MAX_KEPT_LINE_CAPACITY = 64 * 1024;
 
-// Lines are decoded whole: CR and LF bytes never stand inside a UTF-8 sequence, so no decoder state crosses lines.
-// Only a BOM at the very start of the stream is dropped, and that is done by hand; hence ignoreBOM.
+// Lines are decoded one by one: a UTF-8 sequence never contains CR or LF bytes, so no decoder state is needed across lines.
+// `ignoreBOM` keeps byte order marks in the text. The parser itself removes the only one that the grammar removes: the one at
+// the start of the stream.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
 export class SseTooLargeError extends Error {
   override readonly name = "SseTooLargeError";
 
-  constructor(readonly maxEventBytes: number) {
-    super(`A server-sent event is larger than ${maxEventBytes} bytes; the stream is given up.`);
+  constructor(maxEventBytes: number) {
+    super(`A server-sent event is larger than ${maxEventBytes} bytes; the stream is aborted.`);
   }
 }
 
 export class SseParser {
   readonly #maxEventBytes: number;
-  // The unfinished line, kept in a buffer that doubles: bytes arriving one at a time still cost linear time.
-  #line = new Uint8Array(FIRST_LINE_CAPACITY);
+  // The incomplete line. Its buffer doubles when it is full, so that even bytes arriving one at a time take linear time.
+  #line = new Uint8Array(INITIAL_LINE_CAPACITY);
   #lineLength = 0;
   #isFirstLine = true;
   #afterCarriageReturn = false;
-  // The unfinished event.
+  // The incomplete event.
   #event = "";
   #data: string[] = [];
   #eventBytes = 0;
@@ -43,11 +45,11 @@ export class SseParser {
     this.#maxEventBytes = maxEventBytes;
   }
 
-  /** Takes the next bytes, cut anywhere, and returns the events they complete. Keeps no reference to `bytes`. */
+  /** Returns the events that the next bytes of the stream complete. Keeps no reference to `bytes`. */
   push(bytes: Uint8Array): SseEvent[] {
     const events: SseEvent[] = [];
     let start = this.#skipLineFeedAfterReturn(bytes);
-    // Each position is searched for anew only once it has been passed; so every byte is looked at once per search.
+    // Each search is repeated only after its result has been passed, so each byte is read once per search.
     let lf = bytes.indexOf(LF, start);
     let cr = bytes.indexOf(CR, start);
     while (lf !== -1 || cr !== -1) {
@@ -64,12 +66,6 @@ export class SseParser {
     }
     if (start < bytes.length) this.#keep(bytes.subarray(start));
     return events;
-  }
-
-  /** True when the stream, were it to end now, would cut an event in two. */
-  get hasPartialEvent(): boolean {
-    if (this.#data.length > 0 || this.#event !== "") return true;
-    return this.#lineLength > 0 && this.#line[0] !== COLON;
   }
 
   #skipLineFeedAfterReturn(bytes: Uint8Array): number {
@@ -100,7 +96,7 @@ export class SseParser {
     const line = this.#line.subarray(0, this.#lineLength);
     this.#lineLength = 0;
     const event = this.#readLine(line);
-    if (this.#line.length > KEPT_LINE_CAPACITY) this.#line = new Uint8Array(FIRST_LINE_CAPACITY);
+    if (this.#line.length > MAX_KEPT_LINE_CAPACITY) this.#line = new Uint8Array(INITIAL_LINE_CAPACITY);
     return event;
   }
 
@@ -126,7 +122,7 @@ export class SseParser {
 
   #dispatch(): SseEvent | null {
     const name = this.#event === "" ? null : this.#event;
-    // The grammar drops an event without any data line; an empty data line does count.
+    // The grammar drops events without a data line. An empty data line counts as one.
     const event = this.#data.length === 0 ? null : { event: name, data: this.#data.join("\n") };
     this.#event = "";
     this.#data = [];
@@ -135,10 +131,10 @@ export class SseParser {
   }
 }
 
-/** One event as text; callers that write several at once join the text and encode it in one go. */
+/** Returns one event as text, so that callers can join several events and encode them at once. */
 export function formatSse(event: { readonly event?: string | null; readonly data: string }): string {
   const name = event.event ?? "";
-  if (/[\r\n]/.test(name)) throw new Error("The name of a server-sent event must not hold a line break.");
+  if (/[\r\n]/.test(name)) throw new Error("The name of a server-sent event must not contain a line break.");
   let text = name === "" ? "" : `event: ${name}\n`;
   for (const line of event.data.split(/\r\n|\r|\n/)) text += `data: ${line}\n`;
   return text + "\n";

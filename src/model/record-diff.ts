@@ -1,19 +1,20 @@
-// The differences between two versions of a record, field by field. Credentials are compared but never shown.
+// What differs between two versions of a record, field by field, with credentials compared but never shown.
 import { READ_ONLY_FIELDS } from "./record.ts";
-import { maskSecret, type Target } from "./target.ts";
+import { maskSecret } from "./target.ts";
+import type { Upstream } from "./upstream.ts";
 import { formatPath } from "./validate.ts";
 
-/** `before` or `after` is null if the field, or the whole record, does not exist. */
+/** Null stands for a field, or a whole record, that was not there. */
 export interface FieldChange {
   readonly path: string;
   readonly before: unknown;
   readonly after: unknown;
 }
 
-/** Fields that the server updates by itself are not part of a change. */
-const IGNORED_FIELDS: readonly string[] = [...READ_ONLY_FIELDS, "last_used_at"];
+/** What the server keeps by itself is no change that somebody made. */
+const LEFT_OUT: readonly string[] = [...READ_ONLY_FIELDS, "last_used_at"];
 
-/** A credential that can be compared but not read: JSON shows its mask. */
+/** A credential that can be compared but not read: written out, it is its mask. */
 class HiddenCredential {
   readonly #secret: string;
 
@@ -30,13 +31,8 @@ class HiddenCredential {
   }
 }
 
-/** Returns an upstream whose credentials can be compared, but show only their masks. */
-export function hideCredentials({
-  targets,
-  ...upstream
-}: {
-  readonly targets: readonly Pick<Target, "credentials">[];
-}): object {
+/** An upstream whose credentials may be compared and written out, but show only their masks. */
+export function hideCredentials({ targets, ...upstream }: Pick<Upstream, "targets">): object {
   const hidden = targets.map((target) => {
     if (target.credentials === null) return target;
     const { header_name, header_value } = target.credentials;
@@ -46,27 +42,27 @@ export function hideCredentials({
 }
 
 export function diffRecords(before: object | null, after: object | null): FieldChange[] {
-  return diff([], withoutIgnored(before), withoutIgnored(after));
+  return diff([], withoutOwn(before), withoutOwn(after));
 }
 
-function withoutIgnored(record: object | null): object {
-  return Object.fromEntries(Object.entries(record ?? {}).filter(([name]) => !IGNORED_FIELDS.includes(name)));
+function withoutOwn(record: object | null): object {
+  return Object.fromEntries(Object.entries(record ?? {}).filter(([name]) => !LEFT_OUT.includes(name)));
 }
 
 function diff(path: readonly PropertyKey[], before: unknown, after: unknown): FieldChange[] {
   if (before instanceof HiddenCredential && before.isSame(after)) return [];
-  const [itemsBefore, itemsAfter] = [itemsOf(before), itemsOf(after)];
-  if (itemsBefore !== null && itemsAfter !== null && Array.isArray(before) === Array.isArray(after)) {
-    const keys = new Set([...itemsAfter.keys(), ...itemsBefore.keys()]);
-    return [...keys].flatMap((key) => diff([...path, key], itemsBefore.get(key), itemsAfter.get(key)));
+  const [keysBefore, keysAfter] = [keysOf(before), keysOf(after)];
+  if (keysBefore !== null && keysAfter !== null && Array.isArray(before) === Array.isArray(after)) {
+    const keys = new Set([...keysAfter, ...keysBefore]);
+    const at = (value: unknown, key: PropertyKey) => (value as Record<PropertyKey, unknown>)[key];
+    return [...keys].flatMap((key) => diff([...path, key], at(before, key), at(after, key)));
   }
   if ((before ?? null) === (after ?? null)) return [];
   return [{ path: formatPath(path), before: before ?? null, after: after ?? null }];
 }
 
-/** Returns the items of an array or object by index or name; null for any other value. */
-function itemsOf(value: unknown): ReadonlyMap<PropertyKey, unknown> | null {
-  if (Array.isArray(value)) return new Map<PropertyKey, unknown>(value.entries());
+function keysOf(value: unknown): PropertyKey[] | null {
+  if (Array.isArray(value)) return [...value.keys()];
   if (typeof value !== "object" || value === null || value instanceof HiddenCredential) return null;
-  return new Map<PropertyKey, unknown>(Object.entries(value));
+  return Object.keys(value);
 }

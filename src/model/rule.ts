@@ -1,6 +1,6 @@
 // Rule: which requests go to which service.
 import { z } from "zod";
-import { OPENAI_FORMAT } from "../formats/format-names.ts";
+import { HUB_FORMAT } from "../formats/format-names.ts";
 import { headersField, idField, nameField, priorityField } from "./fields.ts";
 import type { ChildFields } from "./record.ts";
 import { pathPatternProblem } from "./rule-path.ts";
@@ -48,7 +48,7 @@ export const ruleSchema = z
       .nullable()
       .default(null)
       .meta({ description: "Unset: the gateway decides." }),
-    response_format: z.literal(OPENAI_FORMAT).nullable().default(null).meta({
+    response_format: z.literal(HUB_FORMAT).nullable().default(null).meta({
       description: "Turns every answer into this shape, whatever the target speaks.",
     }),
     active: z.boolean().default(true).meta({ description: "An inactive rule matches nothing." }),

@@ -1,7 +1,7 @@
 // Target: one provider endpoint of an upstream, and the masking of its credential.
 import { z } from "zod";
 import { isForbiddenHost } from "../base/forbidden-address.ts";
-import { WIRE_FORMATS } from "../formats/format-names.ts";
+import { FORMAT_NAMES } from "../formats/format-names.ts";
 import {
   headerNameField,
   headerValueField,
@@ -83,7 +83,7 @@ export const targetSchema = z
       .default(null)
       .meta({ description: "Instead of the provider's own address." }),
     format: z
-      .enum(WIRE_FORMATS)
+      .enum(FORMAT_NAMES)
       .nullable()
       .default(null)
       .meta({ description: "Instead of the provider's wire format." }),

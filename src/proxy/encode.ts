@@ -1,33 +1,38 @@
-// Puts a request into the form its target wants: address, headers, model, wire format.
+// Builds the request to a target from the client's request: URL, headers, model, and wire format.
 import { GatehouseError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { spliceTopLevelString } from "../base/json-splice.ts";
-import { ANTHROPIC_FORMAT, OPENAI_FORMAT } from "../formats/format-names.ts";
-import { isAnthropicBody } from "../formats/anthropic-body.ts";
-import { translateChatRequest } from "../formats/translate/openai-chat-to-anthropic-messages.ts";
-import { isChatPath } from "../formats/providers.ts";
-import { TranslationError } from "../formats/translate/translation-error.ts";
+import type { StreamUsageOption, Translator } from "../formats/format.ts";
+import { formatOfChatPath } from "../formats/registry.ts";
+import { TranslationError } from "../formats/translation-error.ts";
+import type { UsageReader } from "../formats/usage-reader.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { OutgoingRequest } from "../upstream/outgoing-request.ts";
-import { DEFAULT_VERSION, VERSION_HEADER } from "../formats/anthropic-messages.ts";
+import { isKnownToReject } from "../usage/usage-option.ts";
 import type { ClientCredentials } from "./client-credential.ts";
 import type { Exchange } from "./exchange.ts";
 import { forwardedHeaders } from "./header-filter.ts";
-import { lacksUsageOption, withUsageOption } from "../usage/usage-option.ts";
 
 export interface EncodedRequest extends OutgoingRequest {
   readonly headers: Record<string, string>;
-  /** The same body without the option that the gateway put in for its own count; null where it put in none. */
-  readonly plainBody: Uint8Array | null;
-  /** A chat completion, whose tokens are counted. */
+  /** The option that the gateway added to the body to get the usage of a stream; null if it added none. */
+  readonly addedUsageOption: AddedUsageOption | null;
+  /** A chat completion. Its response counts as usage even if it reports no tokens. */
   readonly isChat: boolean;
-  /** The model as it was sent, if any. */
+  /** The model that is sent to the target, if any. */
   readonly model: string | null;
-  /** The answer is to be put into another wire format. */
-  readonly isTranslated: boolean;
-  /** The answer must be read here, so it must come in an encoding that can be. */
-  readonly readsAnswer: boolean;
+  /** Translates the response to the hub format; null if the response is relayed in the target's format. */
+  readonly translator: Translator | null;
+  /** The gateway reads the response body, so the target must not compress it. */
+  readonly readsResponse: boolean;
+  readonly usageReader: UsageReader;
+}
+
+export interface AddedUsageOption {
+  readonly option: StreamUsageOption;
+  readonly bodyWith: Uint8Array;
+  readonly bodyWithout: Uint8Array;
 }
 
 export function encodeRequest(
@@ -36,30 +41,37 @@ export function encodeRequest(
   target: CompiledTarget,
   clientCredentials: ClientCredentials,
 ): EncodedRequest {
-  const isTranslated = rule.rule.response_format !== null && target.format === ANTHROPIC_FORMAT;
-  const readsAnswer = isTranslated || (exchange.gateway?.chain?.pre_response ?? null) !== null;
+  const { json } = exchange;
+  const { format } = target;
+  const translator = rule.rule.response_format === null ? null : format.translator;
+  const readsResponse = translator !== null || (exchange.gateway?.chain?.pre_response ?? null) !== null;
   const path = pathFor(exchange, rule, target);
   const { body, model } = encodeBody(exchange, target);
-  const { json } = exchange;
-  const isChat = json !== null && isChatRequest(exchange.method, path, json, target);
-  const lacksOption =
-    isChat && body !== null && target.format === OPENAI_FORMAT && lacksUsageOption(json, target);
+  const isChatPath = format.isChatPath(path);
+  // A target without a path of its own may also serve the endpoints of other formats.
+  const { usage: usageReader } = isChatPath ? format : (formatOfChatPath(path) ?? format);
+  const isChat = isChatPath && exchange.method === "POST" && json !== null && Array.isArray(json["messages"]);
+  const addedUsageOption = isChat && body !== null ? usageOptionFor(body, json, target) : null;
   return {
     baseUrl: target.baseUrl,
     path: path + exchange.sentQuery,
     method: exchange.method,
-    headers: headersFor(exchange, rule, target, clientCredentials, readsAnswer),
-    body: lacksOption ? withUsageOption(body, json) : body,
-    plainBody: lacksOption ? body : null,
+    headers: headersFor(exchange, rule, target, clientCredentials, readsResponse),
+    body: addedUsageOption === null ? body : addedUsageOption.bodyWith,
+    addedUsageOption,
     isChat,
     model,
-    isTranslated,
-    readsAnswer,
+    translator,
+    readsResponse,
+    usageReader,
   };
 }
 
-function isChatRequest(method: string, path: string, body: JsonObject, { format }: CompiledTarget): boolean {
-  return method === "POST" && isChatPath(path, format) && Array.isArray(body["messages"]);
+/** Returns the option to add to a stream request, or null if it is not needed or the target does not accept it. */
+function usageOptionFor(body: Uint8Array, json: JsonObject, target: CompiledTarget): AddedUsageOption | null {
+  const option = target.format.streamUsageOption;
+  if (option === null || !option.canAdd(json) || isKnownToReject(target)) return null;
+  return { option, bodyWith: option.add(body, json), bodyWithout: body };
 }
 
 function pathFor(
@@ -72,7 +84,7 @@ function pathFor(
   return (target.path ?? "") + remainder;
 }
 
-/** How much of `path` the segments before `/*` take up. */
+/** Returns the length of the part of `path` that matches the segments of `pattern` before its final `*`. */
 function prefixLength(path: string, pattern: string): number {
   let segments = pattern.split("/").length - 2;
   let at = 0;
@@ -88,16 +100,16 @@ function headersFor(
   { rule }: CompiledRule,
   target: CompiledTarget,
   clientCredentials: ClientCredentials,
-  readsAnswer: boolean,
+  readsResponse: boolean,
 ): Record<string, string> {
   const headers = sentHeaders === null ? forwardedHeaders(request.headers) : { ...sentHeaders };
-  // Without a word on it any encoding would do, and this client never said which it can read.
-  if (readsAnswer || headers["accept-encoding"] === undefined) headers["accept-encoding"] = "identity";
+  // Without Accept-Encoding the target may use any encoding (RFC 9110, 12.5.3), also one that the client cannot decode.
+  if (readsResponse || headers["accept-encoding"] === undefined) headers["accept-encoding"] = "identity";
   headers["user-agent"] ??= "gatehouse";
   if (!target.hasCredential)
     for (const [name, value] of clientCredentials(request.headers)) headers[name] = value;
   for (const [name, value] of target.headers) headers[name] = value;
-  if (target.format === ANTHROPIC_FORMAT) headers[VERSION_HEADER] ??= DEFAULT_VERSION;
+  for (const [name, value] of target.format.requiredHeaders) headers[name] ??= value;
   const host = rule.preserve_host ? request.headers.get("host") : null;
   if (host !== null) headers["host"] = host;
   return headers;
@@ -107,26 +119,27 @@ function encodeBody(exchange: Exchange, target: CompiledTarget): Pick<EncodedReq
   const { json, bodyText, body } = exchange;
   if (json === null || bodyText === null) return { body, model: null };
   const model = modelFor(exchange, target);
-  if (target.format === ANTHROPIC_FORMAT && Array.isArray(json["messages"]) && !isAnthropicBody(json)) {
-    return { body: Buffer.from(translate(model === null ? json : { ...json, model })), model };
+  const { translator } = target.format;
+  if (translator !== null && Array.isArray(json["messages"]) && !translator.isRequest(json)) {
+    return { body: Buffer.from(translate(translator, model === null ? json : { ...json, model })), model };
   }
   if (model === null || model === exchange.model) return { body, model };
   return { body: Buffer.from(spliceTopLevelString(bodyText, "model", model)), model };
 }
 
-/** What the client asked for where the target serves it, else the target's own default; none without a JSON object. */
+/** Returns the requested model if the target serves it, else the target's default model; null without a JSON object. */
 export function modelFor(
-  { json, model: wanted }: Pick<Exchange, "json" | "model">,
+  { json, model: requested }: Pick<Exchange, "json" | "model">,
   { models, defaultModel }: CompiledTarget,
 ): string | null {
   if (json === null) return null;
-  if (wanted !== null && (models === null || models.has(wanted))) return wanted;
-  return defaultModel ?? wanted;
+  if (requested !== null && (models === null || models.has(requested))) return requested;
+  return defaultModel ?? requested;
 }
 
-function translate(body: Parameters<typeof translateChatRequest>[0]): string {
+function translate(translator: Translator, body: JsonObject): string {
   try {
-    return JSON.stringify(translateChatRequest(body));
+    return JSON.stringify(translator.encodeRequest(body));
   } catch (error) {
     if (!(error instanceof TranslationError)) throw error;
     const details = [{ path: error.path, message: error.message }];

@@ -16,7 +16,7 @@ import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import type { RequestTrace } from "../telemetry/traces/request-trace.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { TargetResponse } from "./target-response.ts";
-import type { Usage } from "../usage/usage.ts";
+import type { Usage } from "../usage/usage-accumulator.ts";
 
 /** How the response ended, as the access log reports it. */
 export type Outcome = "complete" | "incomplete" | "client_left" | "failed";

@@ -1,5 +1,5 @@
 // What telemetry keeps of a rule: found by the compiled rule, and made from its names the first time.
-import { semanticNameOf } from "../formats/semantic-name.ts";
+import { otelProviderName } from "../formats/otel-provider-name.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -32,5 +32,5 @@ function describe(
 
 function namesOf({ id, provider, baseUrl, models, defaultModel }: CompiledTarget): TargetNames {
   const declared = [...(models ?? []), ...(defaultModel === null ? [] : [defaultModel])];
-  return { id, provider, semanticName: semanticNameOf(provider), baseUrl, models: declared };
+  return { id, provider, semanticName: otelProviderName(provider), baseUrl, models: declared };
 }

@@ -1,9 +1,9 @@
-// What becomes of the usage of an answer: it is noted on the exchange with its cost, and counted into the totals.
+// Records the usage of a response: on the exchange, with its cost, and in the totals.
+import type { Usage } from "../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Usage } from "../usage/usage.ts";
 
-/** Notes on the exchange what its answer used and what that costs, at the price that was in force when it began. */
+/** Sets the usage of the exchange and its cost, at the prices that were in effect when the request started. */
 export function settleUsage(exchange: Exchange, usage: Usage | null): void {
   exchange.usage = usage;
   const model = exchange.response?.model ?? null;
@@ -11,17 +11,17 @@ export function settleUsage(exchange: Exchange, usage: Usage | null): void {
     exchange.cost = exchange.snapshot.prices.costOf(model, usage.inputTokens, usage.outputTokens);
 }
 
-/** Counts a request into the totals of its gateway, key and model: a chat that was answered, or whatever told of tokens. */
+/** Adds a request to the totals of its gateway, key, and model if it is a successful chat or its response reports tokens. */
 export function recordUsage(exchange: Exchange, totals: UsageTotals): void {
-  const { usage, cost, response: answer, gateway, apiKey } = exchange;
-  if (gateway === null || answer === null) return;
-  if (usage === null && !(answer.isChat && answer.response.ok)) return;
+  const { usage, cost, response: targetResponse, gateway, apiKey } = exchange;
+  if (gateway === null || targetResponse === null) return;
+  if (usage === null && !(targetResponse.isChat && targetResponse.response.ok)) return;
   totals.add({
     gatewayId: gateway.id,
     apiKeyId: apiKey?.id ?? null,
     apiKeyName: apiKey?.name ?? null,
-    model: answer.model,
-    // A good answer that tells nothing is as little known in full as one that broke off.
+    model: targetResponse.model,
+    // The tokens of a successful response without usage are unknown, like those of a response that was cut.
     isPartial: usage?.isPartial ?? true,
     inputTokens: usage?.inputTokens ?? 0,
     outputTokens: usage?.outputTokens ?? 0,

@@ -6,6 +6,7 @@ import { waitFor } from "../../test/support/gatehouse-process.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import type { Outcome } from "./exchange.ts";
 import { StreamRelay, type StreamPasses } from "./relay-stream.ts";
+import { formatNamed } from "../formats/registry.ts";
 import { UsageTap } from "../usage/usage-tap.ts";
 
 const PIECE = 64 * 1024;
@@ -149,11 +150,11 @@ test("a provider that breaks off: what came of it arrives, then the connection b
 
 test("a client that leaves over the last bytes of a stream that broke off: it broke off, and nothing else happens", async () => {
   class HoldingTap extends UsageTap {
-    override broken(): Uint8Array {
+    override abort(): Uint8Array {
       return new Uint8Array(PIECES * PIECE);
     }
   }
-  passes = { ...NO_PASSES, tap: new HoldingTap(true) };
+  passes = { ...NO_PASSES, tap: new HoldingTap({ usageReader: formatNamed("openai").usage, isChat: true }) };
   pieces = new Pieces(1, () => Promise.reject(new Error("cut")));
   const client = await ask();
   client.pause();

@@ -2,10 +2,10 @@
 // and through plugins.
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import { unwatchDeadline, watchDeadline, type Deadline } from "../http/coarse-deadlines.ts";
+import type { StreamDecoder } from "../formats/format.ts";
 import type { BodyCapture } from "../telemetry/requests/body-capture.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import type { Outcome } from "./exchange.ts";
-import type { StreamTranslation } from "./translate-response.ts";
 import type { UsageTap } from "../usage/usage-tap.ts";
 
 /** A client that has taken nothing for this long is gone: nothing else would tell, and its provider would be held for ever. */
@@ -16,7 +16,7 @@ const NOTHING = new Uint8Array(0);
 /** What the bytes go through on their way. */
 export interface StreamPasses {
   readonly tap: UsageTap | null;
-  readonly translation: StreamTranslation | null;
+  readonly translation: StreamDecoder | null;
   readonly plugins: PluginPass | null;
   readonly bodies: BodyCapture | null;
 }
@@ -117,7 +117,7 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
   async #finish(client: ReadableStreamDirectController): Promise<void> {
     const { tap, translation, plugins } = this.#passes;
     const ending = translation?.ending() ?? "complete";
-    if (ending === "broken") throw new Error("the stream ended before its end");
+    if (ending === "truncated") throw new Error("the stream ended before its end");
     const rest = tap === null ? NOTHING : await tap.end();
     await this.#write(
       client,
@@ -132,7 +132,7 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
     if (this.#hasEnded) return;
     this.#reader.cancel();
     const { tap, plugins } = this.#passes;
-    const held = tap?.broken() ?? NOTHING;
+    const held = tap?.abort() ?? NOTHING;
     this.#end("incomplete");
     // The client gets what came of an event that broke off, unless a plugin cannot say what may pass of it.
     const isPlain = plugins === null || held.byteLength === 0;

@@ -10,9 +10,9 @@ import { finish, type FinishParts } from "./finish.ts";
 import { answeredHeaders } from "./header-filter.ts";
 import { StreamRelay } from "./relay-stream.ts";
 import { PreResponsePlugins, runPostRequest } from "./run-plugins.ts";
-import { translateStream, translateWhole } from "./translate-response.ts";
+import { translateBody, translateStream, translateWholeStream } from "./translate-response.ts";
 import { settleUsage } from "./record-usage.ts";
-import { tapResponse, usageOfWhole, type UsageTap } from "../usage/usage-tap.ts";
+import { tapResponse, usageOfBody, type UsageTap } from "../usage/usage-tap.ts";
 
 /** What a whole answer may hold where something here must read it. */
 const MAX_WHOLE_BYTES = 32 * 1024 * 1024;
@@ -29,7 +29,7 @@ export function relay(
   const chain = exchange.gateway?.chain ?? null;
   const isUntouched = chain === null || (chain.post_request === null && chain.pre_response === null);
   // Most answers are all there and stay as they are.
-  return isUntouched && answer.reader === null && !answer.isTranslated
+  return isUntouched && answer.reader === null && answer.translator === null
     ? handOver(exchange, answer, parts)
     : relayThrough(exchange, answer, chain, parts);
 }
@@ -38,7 +38,7 @@ function handOver(exchange: Exchange, answer: TargetResponse, parts: FinishParts
   const { body } = answer;
   const { status } = answer.response;
   const headers = headersFor(exchange, answer);
-  settleUsage(exchange, usageOfWhole(answer));
+  settleUsage(exchange, usageOfBody(answer));
   exchange.bodies?.takeResponse(body);
   answer.report.end(verdictOf(status));
   finish(exchange, "complete", status, parts);
@@ -59,7 +59,7 @@ async function relayThrough(
         ? answer.response.status
         : await runPostRequest(exchange, chain, parts, answer, headers);
     const end = (outcome: Outcome) => {
-      settleUsage(exchange, tap === null ? usageOfWhole(answer) : tap.result(outcome === "complete"));
+      settleUsage(exchange, tap === null ? usageOfBody(answer) : tap.result(outcome === "complete"));
       answer.report.end(verdictFor(outcome, answer.response.status));
       finish(exchange, outcome, status, parts);
     };
@@ -68,7 +68,7 @@ async function relayThrough(
         ? null
         : new PreResponsePlugins(exchange, chain, parts, answer, status);
     if (answer.reader !== null && isStreamed(answer, plugins)) {
-      const translation = answer.isTranslated ? translateStream(exchange) : null;
+      const translation = answer.translator === null ? null : translateStream(answer.translator, exchange);
       const passes = { tap, translation, plugins, bodies: exchange.bodies };
       exchange.releaseBody();
       return new Response(new ReadableStream(new StreamRelay(answer.reader, passes, end)), {
@@ -82,7 +82,7 @@ async function relayThrough(
     return responseWith(body, status, headers);
   } catch (error) {
     // Nothing has gone to the client yet: the fault is told as an error, and logged with it.
-    settleUsage(exchange, tap === null ? usageOfWhole(answer) : tap.result(false));
+    settleUsage(exchange, tap === null ? usageOfBody(answer) : tap.result(false));
     answer.reader?.cancel();
     const isProvidersFault = error instanceof UpstreamError && error.kind !== "client_left";
     answer.report.end(isProvidersFault ? "failed" : "neutral");
@@ -100,9 +100,9 @@ function verdictFor(outcome: Outcome, status: number): Verdict {
 }
 
 /** An answer is handed on as it comes, unless a plugin or a translation needs all of it first. */
-function isStreamed({ isStream, isTranslated }: TargetResponse, plugins: PreResponsePlugins | null): boolean {
+function isStreamed({ isStream, translator }: TargetResponse, plugins: PreResponsePlugins | null): boolean {
   if (plugins?.needsWholeBody === true) return false;
-  return isStream || !isTranslated;
+  return isStream || translator === null;
 }
 
 async function wholeBody(
@@ -113,18 +113,14 @@ async function wholeBody(
 ): Promise<Uint8Array | string | null> {
   if (!hasBody(answer)) return null;
   const bytes = answer.reader === null ? answer.body : await readWholeBody(answer.reader, MAX_WHOLE_BYTES);
+  const { translator, isStream, response } = answer;
   let body: Uint8Array | string = bytes ?? new Uint8Array(0);
-  if (tap !== null) body = tap.whole(body);
-  if (answer.isTranslated)
-    body = answer.isStream ? translateAtOnce(exchange, body) : translateWhole(answer.response.status, body);
+  if (tap !== null) body = tap.pushWhole(body);
+  if (translator !== null)
+    body = isStream
+      ? translateWholeStream(translator, exchange, body)
+      : translateBody(translator, response.status, body);
   return plugins === null ? body : plugins.run(typeof body === "string" ? Buffer.from(body) : body, true);
-}
-
-function translateAtOnce(exchange: Exchange, stream: Uint8Array): Uint8Array {
-  const translation = translateStream(exchange);
-  const translated = translation.push(stream) ?? new Uint8Array(0);
-  if (translation.ending() === "broken") throw new UpstreamError("cut");
-  return translated;
 }
 
 /** Bytes without a type would get one from the runtime; as a stream they stay without. */
@@ -142,7 +138,7 @@ function asBody(
 }
 
 function headersFor(exchange: Exchange, answer: TargetResponse): Headers {
-  const { response, isStream, target, model, firstByteMs, isTranslated, isDecoded } = answer;
+  const { response, isStream, target, model, firstByteMs, translator, isDecoded } = answer;
   // The runtime frames the body; what the provider said of its length is true only where there is none.
   const headers = answeredHeaders(response.headers, {
     length: exchange.method === "HEAD",
@@ -155,7 +151,7 @@ function headersFor(exchange: Exchange, answer: TargetResponse): Headers {
   const total = tenths(performance.now() - exchange.startedAt);
   headers.append("Server-Timing", `total;dur=${total}, upstream;dur=${tenths(firstByteMs)}`);
   if (isStream) headers.set("X-Accel-Buffering", "no");
-  else if (isTranslated && hasBody(answer)) headers.set("Content-Type", "application/json");
+  else if (translator !== null && hasBody(answer)) headers.set("Content-Type", "application/json");
   exchange.addResponseHeaders(headers);
   return headers;
 }

@@ -1,4 +1,6 @@
 // A provider's answer whose headers have come: its body is in memory, or still to be read.
+import type { Translator } from "../formats/format.ts";
+import type { UsageReader } from "../formats/usage-reader.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import { parseContentEncoding } from "../http/content-encoding.ts";
@@ -10,8 +12,9 @@ import type { AttemptReport, Verdict } from "./attempt-report.ts";
 /** Of the request that was sent, what decides how its answer is read. */
 interface WhatWasAsked {
   readonly model: string | null;
-  readonly isTranslated: boolean;
-  readonly readsAnswer: boolean;
+  readonly translator: Translator | null;
+  readonly readsResponse: boolean;
+  readonly usageReader: UsageReader;
   readonly isChat: boolean;
 }
 
@@ -23,8 +26,10 @@ export class TargetResponse {
   readonly firstByteMs: number;
   readonly response: UpstreamResponse;
   readonly report: AttemptReport;
-  /** The answer is to be put into another wire format. */
-  readonly isTranslated: boolean;
+  /** Translates the response to another format; null if it is relayed in the target's format. */
+  readonly translator: Translator | null;
+  /** Reads the usage of the response in the format of the endpoint. */
+  readonly usageReader: UsageReader;
   /** Its encoding, if it has one, is undone, because something here reads it. */
   readonly isDecoded: boolean;
   /** It answers a chat completion. */
@@ -41,7 +46,7 @@ export class TargetResponse {
   constructor(
     target: CompiledTarget,
     response: UpstreamResponse,
-    { model, isTranslated, readsAnswer, isChat }: WhatWasAsked,
+    { model, translator, readsResponse, usageReader, isChat }: WhatWasAsked,
     report: AttemptReport,
     firstByteMs: number,
     hidesUsage: boolean,
@@ -51,8 +56,9 @@ export class TargetResponse {
     this.firstByteMs = firstByteMs;
     this.response = response;
     this.report = report;
-    this.isTranslated = isTranslated;
-    this.isDecoded = readsAnswer;
+    this.translator = translator;
+    this.usageReader = usageReader;
+    this.isDecoded = readsResponse;
     this.isChat = isChat;
     this.hidesUsage = hidesUsage;
     this.isStream = isEventStream(response);
@@ -79,7 +85,7 @@ export class TargetResponse {
   async #read(reader: BodyReader): Promise<void> {
     const length = Number(this.response.headers.get("content-length") ?? Infinity);
     // Undoing an encoding can make it much larger than its declared length, but not larger than this.
-    if (!this.isStream && (this.isTranslated || length <= SMALL_ANSWER_BYTES)) {
+    if (!this.isStream && (this.translator !== null || length <= SMALL_ANSWER_BYTES)) {
       this.body = this.opening = await readWholeBody(reader, MAX_READ_BYTES);
     } else {
       this.opening = await reader.peek();

@@ -1,23 +1,41 @@
-// Puts the answer of a provider into the OpenAI chat shape, for rules that ask for it: whole, error or stream.
+// Translates a target's response to the hub format, for rules with a response_format: whole responses, errors, and streams.
 import { GatehouseError } from "../base/errors.ts";
-import { translateError, translateMessage } from "../formats/translate/anthropic-messages-to-openai-chat.ts";
-import { MessageStreamTranslator } from "../formats/translate/anthropic-stream-to-openai-chat.ts";
-import { isAnthropicMessage } from "../formats/anthropic-messages.ts";
+import type { StreamDecoder, Translator } from "../formats/format.ts";
+import { requestsStreamUsage } from "../formats/openai/stream-usage-option.ts";
+import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { Exchange } from "./exchange.ts";
-import { asksForUsage } from "../usage/usage-option.ts";
 
-export function translateWhole(status: number, body: Uint8Array): string {
+export function translateBody(translator: Translator, status: number, body: Uint8Array): string {
   const value = parse(body);
-  if (status >= 400) return JSON.stringify(translateError(value, status));
-  if (!isAnthropicMessage(value)) {
+  if (status >= 400) return JSON.stringify(translator.decodeError(value, status));
+  const translated = translator.decodeResponse(value, unixSeconds());
+  if (translated === null) {
     throw new GatehouseError(
       "upstream_bad_answer",
-      "The provider's answer is not a message in its own format.",
+      "The provider's response is not in the target's format. Check the target's format.",
     );
   }
-  return JSON.stringify(translateMessage(value, Math.floor(Date.now() / 1000)));
+  return JSON.stringify(translated);
 }
 
+export function translateStream(translator: Translator, { json }: Exchange): StreamDecoder {
+  const includeUsage = json !== null && requestsStreamUsage(json);
+  return translator.decodeStream({ createdAt: unixSeconds(), includeUsage });
+}
+
+/** Translates a stream that was read to its end. */
+export function translateWholeStream(
+  translator: Translator,
+  exchange: Exchange,
+  stream: Uint8Array,
+): Uint8Array {
+  const decoder = translateStream(translator, exchange);
+  const translated = decoder.push(stream) ?? new Uint8Array(0);
+  if (decoder.ending() === "truncated") throw new UpstreamError("cut");
+  return translated;
+}
+
+/** Returns null if the body is not JSON. */
 function parse(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
@@ -26,21 +44,6 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-export interface StreamTranslation {
-  /** Null where a chunk yields nothing yet. */
-  push(chunk: Uint8Array): Uint8Array | null;
-  /** How the provider ended its stream: as its format demands, with an error that it told, or not at all. */
-  ending(): "complete" | "error" | "broken";
-}
-
-export function translateStream({ json }: Exchange): StreamTranslation {
-  const includeUsage = json !== null && asksForUsage(json);
-  const translator = new MessageStreamTranslator({ created: Math.floor(Date.now() / 1000), includeUsage });
-  return {
-    push: (chunk) => translator.push(chunk),
-    ending: () => {
-      const { complete, error } = translator.end();
-      return complete ? "complete" : error === null ? "broken" : "error";
-    },
-  };
+function unixSeconds(): number {
+  return Math.floor(Date.now() / 1000);
 }

@@ -12,7 +12,7 @@ import { UpstreamError } from "../upstream/upstream-error.ts";
 import { TargetResponse, verdictOf } from "./target-response.ts";
 import { AttemptReport } from "./attempt-report.ts";
 import type { ClientCredentials } from "./client-credential.ts";
-import { encodeRequest, type EncodedRequest } from "./encode.ts";
+import { encodeRequest, type AddedUsageOption, type EncodedRequest } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
 import { rejectsUsageOption, rememberRejection } from "../usage/usage-option.ts";
 
@@ -69,7 +69,8 @@ export class UpstreamAttempt {
 
   /** The answer, once its head is there; only one that is not all there is waited for. */
   answer(): ValueOrPromise<TargetResponse> {
-    return this.#encoded.plainBody === null ? this.#take(false) : this.#answerWithOption();
+    const { addedUsageOption } = this.#encoded;
+    return addedUsageOption === null ? this.#take(false) : this.#answerWithOption(addedUsageOption);
   }
 
   /** Why there is none. */
@@ -82,11 +83,11 @@ export class UpstreamAttempt {
     return error;
   }
 
-  /** The same where the gateway put in an option of its own, which the target may refuse. */
-  async #answerWithOption(): Promise<TargetResponse> {
+  /** Repeats the request without the usage option that the gateway added if the target rejects that option. */
+  async #answerWithOption({ option, bodyWithout }: AddedUsageOption): Promise<TargetResponse> {
     const { timeouts } = this.#rule.upstream;
-    if (!(await rejectsUsageOption(this.#response, timeouts.idle))) return this.#take(true);
-    this.#response = this.#upstreamPool.send({ ...this.#encoded, body: this.#encoded.plainBody }, timeouts);
+    if (!(await rejectsUsageOption(this.#response, option, timeouts.idle))) return this.#take(true);
+    this.#response = this.#upstreamPool.send({ ...this.#encoded, body: bodyWithout }, timeouts);
     this.#exchange.replaceAttempt(this.#response);
     await this.#response.headersReceived;
     // An error that only quoted the request comes again, and says nothing about the option.

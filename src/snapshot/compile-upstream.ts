@@ -2,17 +2,18 @@
 import type { BalancePlan } from "../balance/balance-plan.ts";
 import type { BalanceRegistry } from "../balance/balance-registry.ts";
 import type { ErrorDetail } from "../base/errors.ts";
-import { ANTHROPIC_FORMAT, type WireFormat } from "../formats/format-names.ts";
+import type { Format } from "../formats/format.ts";
 import type { Target } from "../model/target.ts";
 import type { Upstream } from "../model/upstream.ts";
 import { chatPathOf, isKnownProvider, providerNamed, type Provider } from "../formats/providers.ts";
+import { formatNamed } from "../formats/registry.ts";
 import { CompileError } from "./compile-error.ts";
 
 export interface CompiledTarget {
   readonly id: string;
   readonly index: number;
   readonly provider: string;
-  readonly format: WireFormat;
+  readonly format: Format;
   /** Scheme, host and base path, without a slash at the end. */
   readonly baseUrl: string;
   /** Null: the request's own path is kept. */
@@ -82,7 +83,7 @@ export function compileUpstream(upstream: Upstream, balance: BalanceRegistry): C
 }
 
 function compileTarget(target: Target, index: number, provider: Provider, baseUrl: string): CompiledTarget {
-  const format = target.format ?? provider.format;
+  const format = formatNamed(target.format ?? provider.format);
   const headers = new Map<string, string>();
   for (const [name, value] of Object.entries(target.headers)) headers.set(name.toLowerCase(), value);
   const { credentials, default_model } = target;
@@ -104,7 +105,7 @@ function compileTarget(target: Target, index: number, provider: Provider, baseUr
 }
 
 function readsBody({ models, defaultModel, format }: CompiledTarget): boolean {
-  return models !== null || defaultModel !== null || format === ANTHROPIC_FORMAT;
+  return models !== null || defaultModel !== null || format.translator !== null;
 }
 
 function compileCandidates(

@@ -1,18 +1,18 @@
-// The tap on one answer: bytes pass, their usage is read, and the extra chunk of a stream is taken out where the
-// gateway asked for it.
+// Reads the usage of one response while its bytes are relayed, and removes the usage event of a stream if only the gateway
+// requested it.
+import type { UsageReader } from "../formats/usage-reader.ts";
 import type { BodyReader } from "../http/body-reader.ts";
-import type { UpstreamResponse } from "../upstream/upstream-response.ts";
-import { UsageAccumulator, toUsage, type TokenCounts, type Usage } from "./usage.ts";
 import { decodeBody, parseContentEncoding, type ContentEncoding } from "../http/content-encoding.ts";
 import { StreamRecoder } from "../http/stream-recoder.ts";
-import { usageInJson } from "./usage-in-json.ts";
-import { StreamUsage } from "./stream-usage.ts";
+import type { UpstreamResponse } from "../upstream/upstream-response.ts";
+import { StreamUsageFilter } from "./stream-usage-filter.ts";
+import { UsageAccumulator, usageOf, type Usage } from "./usage-accumulator.ts";
 
-/** Of a plain answer its end is enough, and small ones are kept whole; an encoded one must be all there. */
+/** Usage is usually at the end of a body, so the last bytes of a plain body suffice. An encoded body is needed whole. */
 const MAX_PLAIN_BYTES = 256 * 1024;
 const MAX_ENCODED_BYTES = 1024 * 1024;
 
-/** The parts of a target's response that decide how its usage is read. */
+/** The properties of a target's response that decide how its usage is read. */
 interface TappedResponse {
   readonly response: UpstreamResponse;
   readonly body: Uint8Array | null;
@@ -21,182 +21,188 @@ interface TappedResponse {
   readonly isDecoded: boolean;
   readonly isChat: boolean;
   readonly hidesUsage: boolean;
+  readonly usageReader: UsageReader;
 }
 
-/** What passes on of some bytes. Only a stream that is encoded must be waited for. */
-type Passing = Uint8Array | Promise<Uint8Array>;
+/** Bytes to relay. Only encoded streams need a promise. */
+type RelayedBytes = Uint8Array | Promise<Uint8Array>;
 
-const NOTHING = new Uint8Array(0);
+const NO_BYTES = new Uint8Array(0);
+const OPENING_BRACE = 0x7b;
 
-/** A tap on an answer that cannot be read here: all of it passes, and nothing is told. */
+/** Used directly for responses that cannot be decoded: relays all bytes and reads no usage. */
 export class UsageTap {
-  protected readonly told = new UsageAccumulator();
+  protected readonly usage: UsageAccumulator;
   readonly #isChat: boolean;
 
-  constructor(isChat: boolean) {
+  constructor({ usageReader, isChat }: Pick<TappedResponse, "usageReader" | "isChat">) {
+    this.usage = new UsageAccumulator(usageReader);
     this.#isChat = isChat;
   }
 
-  push(chunk: Uint8Array): Passing {
+  push(chunk: Uint8Array): RelayedBytes {
     return chunk;
   }
 
-  /** What was held back and passes on at the end of the answer. */
-  end(): Passing {
-    return NOTHING;
+  /** Call at the end of the response. Returns the held back bytes to relay. */
+  end(): RelayedBytes {
+    return NO_BYTES;
   }
 
-  /** Instead of all of that, for an answer that is there whole: what passes on of it. */
-  whole(body: Uint8Array): Uint8Array {
+  /** Call instead of `push` and `end` for a body that was read at once. Returns the bytes to relay. */
+  pushWhole(body: Uint8Array): Uint8Array {
     return body;
   }
 
-  /** What was held back and passes on where the answer broke off. */
-  broken(): Uint8Array {
-    return NOTHING;
+  /** Call instead of `end` if the response was cut. Returns the held back bytes to relay. */
+  abort(): Uint8Array {
+    return NO_BYTES;
   }
 
-  /** Nothing more will come. */
+  /** Call last, once. */
   result(isComplete: boolean): Usage | null {
-    return this.told.result(isComplete, this.#isChat);
+    return this.usage.result(isComplete, this.#isChat);
   }
 }
 
-/** The usage of an answer that is in memory, read at once. */
-export function usageOfWhole({ response, body, isDecoded }: TappedResponse): Usage | null {
+/** Returns the usage of a response whose body is in memory. */
+export function usageOfBody({ response, body, isDecoded, usageReader }: TappedResponse): Usage | null {
   if (body === null || !response.ok) return null;
-  const usage = isDecoded || isObject(body) ? usageInJson(body) : usageInEncoded(body, response);
-  return usage === null ? null : toUsage(usage);
+  const json = isDecoded || startsObject(body) ? body : decodeObject(body, response);
+  return json === null ? null : usageOf(usageReader, usageReader.readBody(json));
 }
 
-function usageInEncoded(body: Uint8Array, response: UpstreamResponse): TokenCounts | null {
+/** Returns null if the body has no encoding, cannot be decoded, or is not a JSON object. */
+function decodeObject(body: Uint8Array, response: UpstreamResponse): Uint8Array | null {
   const encoding = parseContentEncoding(response.headers.get("content-encoding"));
   const decoded = typeof encoding === "string" ? null : decodeBody(body, encoding);
-  return decoded !== null && isObject(decoded) ? usageInJson(decoded) : null;
+  return decoded !== null && startsObject(decoded) ? decoded : null;
 }
 
-/** Null where there is nothing to tap: an answer that is in memory or has no body, or is not a good one. */
-export function tapResponse(answer: TappedResponse): UsageTap | null {
-  const { response, isStream, isDecoded, isChat, hidesUsage, reader } = answer;
+/** Returns null if there is no usage to read while relaying: the body is in memory or absent, or the status is an error. */
+export function tapResponse(tapped: TappedResponse): UsageTap | null {
+  const { response, isStream, isDecoded, reader } = tapped;
   if (reader === null || !response.ok) return null;
   const encoding = isDecoded ? "identity" : parseContentEncoding(response.headers.get("content-encoding"));
-  if (encoding === "unsupported") return new UsageTap(isChat);
-  if (!isStream) return new JsonTap(encoding, isChat);
-  return encoding === "identity"
-    ? new StreamTap(hidesUsage, isChat)
-    : new EncodedStreamTap(encoding, hidesUsage, isChat);
+  if (encoding === "unsupported") return new UsageTap(tapped);
+  if (!isStream) return new JsonTap(tapped, encoding);
+  return encoding === "identity" ? new StreamTap(tapped) : new EncodedStreamTap(tapped, encoding);
 }
 
 class JsonTap extends UsageTap {
+  readonly #reader: UsageReader;
   readonly #encoding: ContentEncoding | "identity";
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #isWhole = true;
 
-  constructor(encoding: ContentEncoding | "identity", isChat: boolean) {
-    super(isChat);
+  constructor(tapped: TappedResponse, encoding: ContentEncoding | "identity") {
+    super(tapped);
+    this.#reader = tapped.usageReader;
     this.#encoding = encoding;
   }
 
   override push(chunk: Uint8Array): Uint8Array {
     this.#chunks.push(chunk);
     this.#bytes += chunk.byteLength;
-    const most = this.#encoding === "identity" ? MAX_PLAIN_BYTES : MAX_ENCODED_BYTES;
-    while (this.#bytes - (this.#chunks[0]?.byteLength ?? 0) >= most) {
+    const maxBytes = this.#encoding === "identity" ? MAX_PLAIN_BYTES : MAX_ENCODED_BYTES;
+    while (this.#bytes - (this.#chunks[0]?.byteLength ?? 0) >= maxBytes) {
       this.#bytes -= this.#chunks.shift()?.byteLength ?? 0;
       this.#isWhole = false;
     }
     return chunk;
   }
 
-  override whole(body: Uint8Array): Uint8Array {
-    this.push(body);
-    return body;
+  override pushWhole(body: Uint8Array): Uint8Array {
+    return this.push(body);
   }
 
   override result(isComplete: boolean): Usage | null {
-    const [only = NOTHING] = this.#chunks;
-    const bytes = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : only;
+    const [first = NO_BYTES] = this.#chunks;
+    const bytes = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first;
     this.#chunks = [];
-    // An answer that broke off does not end with its outermost object, and tells nothing.
-    this.told.add(this.#read(bytes), true);
+    const json = this.#decode(bytes);
+    // A cut response does not end with its outermost object, so no usage is found in it.
+    const counters = json === null ? null : this.#reader.readBody(json);
+    if (counters !== null) this.usage.add(counters, "final");
     return super.result(isComplete);
   }
 
-  #read(bytes: Uint8Array): unknown {
-    if (this.#encoding === "identity") return !this.#isWhole || isObject(bytes) ? usageInJson(bytes) : null;
+  /** Returns the end of a JSON object, or null. */
+  #decode(bytes: Uint8Array): Uint8Array | null {
+    if (this.#encoding === "identity") return !this.#isWhole || startsObject(bytes) ? bytes : null;
     const decoded = this.#isWhole ? decodeBody(bytes, this.#encoding) : null;
-    return decoded !== null && isObject(decoded) ? usageInJson(decoded) : null;
+    return decoded !== null && startsObject(decoded) ? decoded : null;
   }
 }
 
-/** Whether the first byte that is no blank opens a JSON object. */
-function isObject(bytes: Uint8Array): boolean {
+/** Whether the first byte that is not white space opens a JSON object. */
+function startsObject(bytes: Uint8Array): boolean {
   let at = 0;
-  while ((bytes[at] ?? 0x7b) <= 0x20) at++;
-  return bytes[at] === 0x7b;
+  while ((bytes[at] ?? OPENING_BRACE) <= 0x20) at++;
+  return bytes[at] === OPENING_BRACE;
 }
 
 class StreamTap extends UsageTap {
-  readonly #stream: StreamUsage;
+  readonly #filter: StreamUsageFilter;
 
-  constructor(hidesUsage: boolean, isChat: boolean) {
-    super(isChat);
-    this.#stream = new StreamUsage(this.told, hidesUsage);
+  constructor(tapped: TappedResponse) {
+    super(tapped);
+    this.#filter = new StreamUsageFilter(tapped.usageReader, this.usage, tapped.hidesUsage);
   }
 
-  override push(chunk: Uint8Array): Passing {
-    return this.#stream.push(chunk);
+  override push(chunk: Uint8Array): RelayedBytes {
+    return this.#filter.push(chunk);
   }
 
-  override end(): Passing {
-    return this.#stream.rest();
+  override end(): RelayedBytes {
+    return this.#filter.end();
   }
 
-  override whole(body: Uint8Array): Uint8Array {
-    return Buffer.concat([this.#stream.push(body), this.#stream.rest()]);
+  override pushWhole(body: Uint8Array): Uint8Array {
+    return Buffer.concat([this.#filter.push(body), this.#filter.end()]);
   }
 
-  override broken(): Uint8Array {
-    return this.#stream.broken();
+  override abort(): Uint8Array {
+    return this.#filter.abort();
   }
 }
 
-/** Decodes the stream aside. Only where a chunk is to be taken out does the client get it encoded anew. */
+/** Decodes a copy of the stream. The client gets the original bytes unless the usage event must be removed from them. */
 class EncodedStreamTap extends UsageTap {
   readonly #recoder: StreamRecoder;
-  readonly #stream: StreamUsage;
-  #changes: boolean;
+  readonly #filter: StreamUsageFilter;
+  #isRecoding: boolean;
   #isReadable = true;
-  #hasBegun = false;
+  #hasStarted = false;
 
-  constructor(encoding: ContentEncoding, hidesUsage: boolean, isChat: boolean) {
-    super(isChat);
-    this.#recoder = new StreamRecoder(encoding, hidesUsage);
-    this.#stream = new StreamUsage(this.told, hidesUsage);
-    this.#changes = hidesUsage;
+  constructor(tapped: TappedResponse, encoding: ContentEncoding) {
+    super(tapped);
+    this.#recoder = new StreamRecoder(encoding, tapped.hidesUsage);
+    this.#filter = new StreamUsageFilter(tapped.usageReader, this.usage, tapped.hidesUsage);
+    this.#isRecoding = tapped.hidesUsage;
   }
 
   override async push(chunk: Uint8Array): Promise<Uint8Array> {
     if (!this.#isReadable) return chunk;
     try {
-      const passing = this.#stream.push(await this.#recoder.decode(chunk));
-      return this.#changes ? await this.#recoder.encode(passing) : chunk;
+      const relayed = this.#filter.push(await this.#recoder.decode(chunk));
+      return this.#isRecoding ? await this.#recoder.encode(relayed) : chunk;
     } catch (error) {
-      // What has begun in one encoding cannot go on in another; what has not begun passes as it is.
-      if (this.#changes && this.#hasBegun) throw error;
-      this.#changes = false;
+      // A stream that has been relayed re-encoded cannot continue with the original bytes.
+      if (this.#isRecoding && this.#hasStarted) throw error;
+      this.#isRecoding = false;
       this.#isReadable = false;
       return chunk;
     } finally {
-      this.#hasBegun = true;
+      this.#hasStarted = true;
     }
   }
 
   override async end(): Promise<Uint8Array> {
-    const rest = this.#stream.rest();
-    if (!this.#changes) return NOTHING;
-    return Buffer.concat([await this.#recoder.encode(rest), await this.#recoder.end()]);
+    const heldBack = this.#filter.end();
+    if (!this.#isRecoding) return NO_BYTES;
+    return Buffer.concat([await this.#recoder.encode(heldBack), await this.#recoder.end()]);
   }
 
   override result(isComplete: boolean): Usage | null {

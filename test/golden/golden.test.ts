@@ -1,17 +1,22 @@
-// Runs every golden pair: a file is one case, written and checked by hand. Streams are also cut at every byte.
+// Runs every golden case; each was written and reviewed by hand. Streams are also split at every byte.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "bun:test";
-import {
-  translateError,
-  translateMessage,
-} from "../../src/formats/translate/anthropic-messages-to-openai-chat.ts";
-import { MessageStreamTranslator } from "../../src/formats/translate/anthropic-stream-to-openai-chat.ts";
-import { translateChatRequest } from "../../src/formats/translate/openai-chat-to-anthropic-messages.ts";
-import { TranslationError } from "../../src/formats/translate/translation-error.ts";
+import type { StreamEnding, Translator } from "../../src/formats/format.ts";
+import type { FormatName } from "../../src/formats/format-names.ts";
+import { formatNamed } from "../../src/formats/registry.ts";
+import { TranslationError } from "../../src/formats/translation-error.ts";
+import { StreamUsageFilter } from "../../src/usage/stream-usage-filter.ts";
+import { UsageAccumulator } from "../../src/usage/usage-accumulator.ts";
 
-const REQUESTS = join(import.meta.dir, "openai-chat-to-anthropic-messages");
-const ANSWERS = join(import.meta.dir, "anthropic-messages-to-openai-chat");
+/** Folders with the cases of each format: requests from the hub format, and responses to the hub format. */
+const FOLDERS = [
+  {
+    format: "anthropic" satisfies FormatName,
+    requests: join(import.meta.dir, "openai-chat-to-anthropic-messages"),
+    responses: join(import.meta.dir, "anthropic-messages-to-openai-chat"),
+  },
+] as const;
 
 function casesIn(folder: string) {
   const files = readdirSync(folder).filter((file) => file.endsWith(".json"));
@@ -21,66 +26,105 @@ function casesIn(folder: string) {
   });
 }
 
-describe("openai chat request to anthropic messages", () => {
-  for (const { name, golden } of casesIn(REQUESTS)) {
+function translatorOf(format: FormatName): Translator {
+  const { translator } = formatNamed(format);
+  if (translator === null) throw new Error(`${format} has no translator`);
+  return translator;
+}
+
+describe.each(FOLDERS)("openai chat request to $format", ({ format, requests }) => {
+  const translator = translatorOf(format);
+  const cases = casesIn(requests);
+  for (const { name, golden } of cases) {
     test(name, () => {
       const before = structuredClone(golden.input);
       if (golden.error === undefined) {
-        expect(translateChatRequest(golden.input)).toStrictEqual(golden.output);
+        expect(translator.encodeRequest(golden.input)).toStrictEqual(golden.output);
       } else {
-        const { path, message } = catchTranslationError(() => translateChatRequest(golden.input));
+        const { path, message } = catchTranslationError(() => translator.encodeRequest(golden.input));
         expect({ path, message }).toEqual(golden.error);
       }
       expect(golden.input).toEqual(before);
     });
   }
+
+  test("all cases were found", () => expect(cases.length).toBeGreaterThan(50));
 });
 
-describe("anthropic answer to openai chat", () => {
-  const cases = casesIn(ANSWERS);
-  for (const { name, golden } of cases.filter(({ golden: { kind } }) => kind === "message")) {
-    test(name, () => expect(translateMessage(golden.input, golden.created)).toStrictEqual(golden.output));
-  }
-  for (const { name, golden } of cases.filter(({ golden: { kind } }) => kind === "error")) {
-    test(name, () => expect(translateError(golden.input, golden.status)).toStrictEqual(golden.output));
-  }
-  for (const { name, golden } of cases.filter(({ golden: { kind } }) => kind === "stream")) {
-    const input = new Uint8Array(readFileSync(join(ANSWERS, `${name}.in.sse`)));
-    const output = readFileSync(join(ANSWERS, `${name}.out.sse`), "utf8");
-    const { complete, error, model, usage } = golden;
-    const expected = { output, end: { complete, error }, model, usage };
+describe.each(FOLDERS)("$format response to openai chat", ({ format, responses }) => {
+  const translator = translatorOf(format);
+  const cases = casesIn(responses);
+  const casesOfKind = (kind: string) => cases.filter(({ golden }) => golden.kind === kind);
 
-    test(`${name}, whole`, () => expect(translateStream(golden, [input])).toEqual(expected));
+  for (const { name, golden } of casesOfKind("message")) {
+    test(name, () =>
+      expect(translator.decodeResponse(golden.input, golden.created)).toStrictEqual(golden.output),
+    );
+  }
+  for (const { name, golden } of casesOfKind("error")) {
+    test(name, () =>
+      expect(translator.decodeError(golden.input, golden.status)).toStrictEqual(golden.output),
+    );
+  }
+  for (const { name, golden } of casesOfKind("stream")) {
+    const input = new Uint8Array(readFileSync(join(responses, `${name}.in.sse`)));
+    const output = readFileSync(join(responses, `${name}.out.sse`), "utf8");
+    // Usage is also read from events after an error, which the decoder ignores.
+    const usage = golden.error === null ? { usage: tokensOf(golden.usage) } : {};
+    const expected = { output, ending: endingOf(golden), ...usage };
+    const decode = (chunks: Uint8Array[]) => decodeStream(format, golden, chunks);
+
+    test(`${name}, whole`, () => expect(decode([input])).toMatchObject(expected));
     test(`${name}, byte by byte`, () => {
-      const bytes = Array.from(input, (_, at) => input.subarray(at, at + 1));
-      expect(translateStream(golden, bytes)).toEqual(expected);
+      expect(decode(Array.from(input, (_, at) => input.subarray(at, at + 1)))).toMatchObject(expected);
     });
-    test(`${name}, cut in two at every byte`, () => {
+    test(`${name}, split in two at every byte`, () => {
       for (let at = 0; at <= input.length; at += 1) {
-        expect(translateStream(golden, [input.subarray(0, at), input.subarray(at)])).toEqual(expected);
+        expect(decode([input.subarray(0, at), input.subarray(at)])).toMatchObject(expected);
       }
     });
   }
+
+  test("every case is of a known kind", () => {
+    const kinds = new Set(cases.map(({ golden: { kind } }) => kind));
+    expect([...kinds].sort()).toEqual(["error", "message", "stream"]);
+  });
 });
 
-test("every golden file is of a known kind", () => {
-  const kinds = new Set(casesIn(ANSWERS).map(({ golden: { kind } }) => kind));
-  expect([...kinds].sort()).toEqual(["error", "message", "stream"]);
-  expect(casesIn(REQUESTS).length).toBeGreaterThan(50);
-});
+function endingOf(golden: { complete: boolean; error: object | null }): StreamEnding {
+  if (golden.complete) return "complete";
+  return golden.error === null ? "truncated" : "error";
+}
 
-function translateStream(golden: { created: number; include_usage: boolean }, chunks: Uint8Array[]) {
-  const translator = new MessageStreamTranslator({
-    created: golden.created,
+function tokensOf(usage: { prompt_tokens: number; completion_tokens: number } | null) {
+  return usage === null ? null : { inputTokens: usage.prompt_tokens, outputTokens: usage.completion_tokens };
+}
+
+/** Decodes a stream and counts its tokens, as the proxy does. */
+function decodeStream(
+  format: FormatName,
+  golden: { created: number; include_usage: boolean },
+  chunks: Uint8Array[],
+) {
+  const decoder = translatorOf(format).decodeStream({
+    createdAt: golden.created,
     includeUsage: golden.include_usage,
   });
+  const { usage: reader } = formatNamed(format);
+  const accumulator = new UsageAccumulator(reader);
+  const filter = new StreamUsageFilter(reader, accumulator, false);
   const parts: Uint8Array[] = [];
   for (const chunk of chunks) {
-    const part = translator.push(chunk);
+    const part = decoder.push(filter.push(chunk));
     if (part !== null) parts.push(part);
   }
-  const output = Buffer.concat(parts).toString("utf8");
-  return { output, end: translator.end(), model: translator.model, usage: translator.usage };
+  filter.end();
+  const usage = accumulator.result(true, false);
+  return {
+    output: Buffer.concat(parts).toString("utf8"),
+    ending: decoder.ending(),
+    usage: usage === null ? null : { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens },
+  };
 }
 
 function catchTranslationError(run: () => unknown): TranslationError {
@@ -90,5 +134,5 @@ function catchTranslationError(run: () => unknown): TranslationError {
     if (error instanceof TranslationError) return error;
     throw error;
   }
-  throw new Error("The translation went through, though an error was expected.");
+  throw new Error("The translation succeeded, but an error was expected.");
 }

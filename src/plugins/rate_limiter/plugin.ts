@@ -1,4 +1,4 @@
-// The rate_limiter plugin: exact sliding-window limits per gateway, address, user and fingerprint.
+// rate_limiter: exact sliding-window limits per gateway, address, user and fingerprint.
 import {
   definePlugin,
   type Decision,
@@ -12,17 +12,17 @@ import { rateLimiterSettings, type RateLimiterSettings } from "./settings.ts";
 
 export const rateLimiter = definePlugin({
   name: "rate_limiter",
-  description: "Limits requests in a sliding window: in total, by address, by user, by fingerprint.",
+  description: "Limits requests in a trailing window: all together, by address, by user, by fingerprint.",
   stages: ["pre_request"],
   settings: rateLimiterSettings,
   explainable: true,
   create(settings, host) {
     const check = new LimitCheck(settings, host);
-    return { pre_request: (context) => check.run(context) };
+    return { pre_request: (context) => check.request(context) };
   },
 });
 
-/** Checks the limits of one gateway. */
+/** The limits of one gateway. */
 class LimitCheck {
   readonly #settings: RateLimiterSettings;
   readonly #host: PluginHost;
@@ -34,8 +34,7 @@ class LimitCheck {
     this.#limits = compileLimits(settings, host.instanceId);
   }
 
-  /** Synchronous unless the counters are in Redis. */
-  run(context: RequestContext): Promise<void> | undefined {
+  request(context: RequestContext): Promise<void> | undefined {
     const { blocks, counters, instanceId } = this.#host;
     const wanted: Limit[] = [];
     let blocked: LimitType | null = null;
@@ -45,71 +44,61 @@ class LimitCheck {
       wanted.push(limit.limitOf(subject));
       if (blocked === null && blocks.has(type, subject)) blocked = type;
     }
-    // A limit of zero rejects the request, so nothing is counted, and still returns the state of the other limits.
+    // A limit that never has room: the others tell where they stand, and nothing is counted.
     if (blocked !== null) wanted.push({ key: `${instanceId}:blocked`, limit: 0, windowMs: 1000 });
     const decision = counters.admit(wanted, this.#settings.on_store_failure);
-    if (decision instanceof Promise) return this.#applyLater(context, wanted, blocked, decision);
-    this.#apply(context, wanted, blocked, decision);
+    if (decision instanceof Promise) return this.#judgeLater(context, wanted, blocked, decision);
+    this.#judge(context, wanted, blocked, decision);
     return undefined;
   }
 
-  async #applyLater(
+  async #judgeLater(
     context: RequestContext,
     wanted: readonly Limit[],
     blocked: LimitType | null,
     decision: Promise<Decision>,
   ): Promise<void> {
-    this.#apply(context, wanted, blocked, await decision);
+    this.#judge(context, wanted, blocked, await decision);
   }
 
-  /** Sets the rate limit headers, and responds with an error unless the request is admitted. */
-  #apply(
+  #judge(
     context: RequestContext,
     wanted: readonly Limit[],
     blocked: LimitType | null,
     decision: Decision,
   ): void {
-    setLimitHeaders(context, this.#limits, decision);
+    tellLimits(context, this.#limits, decision);
     context.count("decided", decision.source);
-    if (blocked !== null) respondBlocked(context, blocked);
-    else if (decision.source === "closed") respondUnavailable(context);
+    if (blocked !== null) refuseForGood(context, blocked);
+    else if (decision.source === "closed") refuseWithoutCounters(context);
     else if (decision.admitted) context.count("admitted");
     else {
-      const reached = this.#limits[decision.refusedBy];
-      const counted = wanted[decision.refusedBy];
-      if (reached === undefined || counted === undefined)
-        throw new Error(`counters rejected a request by limit ${decision.refusedBy}, which does not exist`);
-      if (this.#settings.actions.type === "reject")
-        respondExceeded(context, reached.type, this.#settings, decision);
-      else block(context, reached, counted, this.#host);
+      const full = this.#limits[decision.refusedBy] as CompiledLimit;
+      if (this.#settings.actions.type === "reject") reject(context, full.type, this.#settings, decision);
+      else block(context, full, wanted[decision.refusedBy] as Limit, this.#host);
     }
   }
 }
 
-function setLimitHeaders(
-  context: RequestContext,
-  limits: readonly CompiledLimit[],
-  { states }: Decision,
-): void {
+function tellLimits(context: RequestContext, limits: readonly CompiledLimit[], { states }: Decision): void {
   for (let index = 0; index < limits.length; index++) {
-    const limit = limits[index];
+    const { headers, limitText } = limits[index] as CompiledLimit;
     const state = states[index];
-    if (limit === undefined || state === undefined) continue;
-    const { headers, limitText } = limit;
+    if (state === undefined) continue;
     context.setResponseHeader(headers.limit, limitText);
     context.setResponseHeader(headers.remaining, String(state.remaining));
     context.setResponseHeader(headers.reset, String(state.resetAt));
   }
 }
 
-function respondExceeded(
+function reject(
   context: RequestContext,
   type: LimitType,
   { actions }: RateLimiterSettings,
   { states }: Decision,
 ): void {
   context.count("refused", type);
-  context.setDetail(`${type} limit reached`);
+  context.setDetail(`${type} is full`);
   const waitMs = Math.max(...states.map((state) => state.waitMs));
   const retryAfter = actions.retry_after ?? String(Math.max(1, Math.ceil(waitMs / 1000)));
   context.respond({
@@ -121,27 +110,24 @@ function respondExceeded(
 
 function block(context: RequestContext, limit: CompiledLimit, counted: Limit, { blocks }: PluginHost): void {
   blocks.add({ type: limit.type, subject: limit.subjectOf(counted) }, counted.key);
-  respondBlocked(context, limit.type);
+  refuseForGood(context, limit.type);
 }
 
-function respondBlocked(context: RequestContext, type: LimitType): void {
+function refuseForGood(context: RequestContext, type: LimitType): void {
   context.count("blocked", type);
-  context.setDetail(`${type} blocked permanently`);
+  context.setDetail(`${type} is blocked for good`);
   context.respond({
     status: 403,
     body: { error: `${type} rate limit exceeded`, code: "rate_limit_blocked" },
   });
 }
 
-function respondUnavailable(context: RequestContext): void {
+function refuseWithoutCounters(context: RequestContext): void {
   context.count("refused", "counters_away");
-  context.setDetail("shared counters unavailable");
+  context.setDetail("the shared counters are away");
   context.respond({
     status: 503,
     headers: { "Retry-After": "1" },
-    body: {
-      error: "The rate limits cannot be checked because the shared counters are unavailable. Retry later.",
-      code: "counters_unavailable",
-    },
+    body: { error: "The rate limits cannot be checked right now.", code: "counters_unavailable" },
   });
 }

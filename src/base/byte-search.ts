@@ -1,0 +1,24 @@
+// Searches any Uint8Array for byte sequences with Buffer's methods. Uint8Array itself can only search for single bytes, and
+// creating a Buffer view for each search would cost more than the search.
+
+interface BufferMethods {
+  readonly indexOf: (this: Uint8Array, needle: Uint8Array, from: number) => number;
+  readonly lastIndexOf: (this: Uint8Array, needle: Uint8Array, from: number) => number;
+  readonly toString: (this: Uint8Array, encoding: "latin1", from: number, to: number) => string;
+}
+
+const methods: BufferMethods = Buffer.alloc(0);
+const { indexOf, lastIndexOf, toString } = methods;
+
+export function indexOfBytes(bytes: Uint8Array, needle: Uint8Array, from: number): number {
+  return indexOf.call(bytes, needle, from);
+}
+
+export function lastIndexOfBytes(bytes: Uint8Array, needle: Uint8Array, from: number): number {
+  return lastIndexOf.call(bytes, needle, from);
+}
+
+/** Decodes the bytes from `from` to the end, one character per byte. */
+export function latin1From(bytes: Uint8Array, from: number): string {
+  return toString.call(bytes, "latin1", from, bytes.byteLength);
+}

@@ -1,0 +1,24 @@
+// The registry entry of Anthropic messages.
+import type { Format } from "../format.ts";
+import { decodeError, decodeResponse } from "./decode-response.ts";
+import { MessageStreamDecoder } from "./decode-stream.ts";
+import { encodeRequest } from "./encode-request.ts";
+import { isAnthropicRequest } from "./recognize-request.ts";
+import { anthropicUsage } from "./usage.ts";
+
+export const ANTHROPIC: Format = {
+  name: "anthropic",
+  chatPath: "/v1/messages",
+  isChatPath: (path) => path.endsWith("/messages"),
+  // Anthropic rejects requests without an API version. This version has been the only one since 2023.
+  requiredHeaders: [["anthropic-version", "2023-06-01"]],
+  translator: {
+    isRequest: isAnthropicRequest,
+    encodeRequest,
+    decodeResponse,
+    decodeError,
+    decodeStream: (options) => new MessageStreamDecoder(options),
+  },
+  usage: anthropicUsage,
+  streamUsageOption: null,
+};

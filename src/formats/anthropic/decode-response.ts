@@ -1,0 +1,123 @@
+// Translates whole Anthropic responses and errors to OpenAI chat; decode-stream.ts translates streams.
+// Left out are thinking blocks, because OpenAI's chat responses have no field for reasoning or for the signature that must be
+// sent back with it, and blocks of server tools, because the client cannot run those.
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type {
+  ChatCompletion,
+  ChatErrorBody,
+  ChatFinishReason,
+  ChatToolCall,
+  ChatUsage,
+} from "../openai/wire-types.ts";
+
+const FINISH_REASONS: ReadonlyMap<unknown, ChatFinishReason> = new Map([
+  ["end_turn", "stop"],
+  ["stop_sequence", "stop"],
+  ["max_tokens", "length"],
+  ["model_context_window_exceeded", "length"],
+  // The response is incomplete and the client would have to request the rest. "length" is the closest value OpenAI has.
+  ["pause_turn", "length"],
+  ["tool_use", "tool_calls"],
+  ["refusal", "content_filter"],
+]);
+
+/** OpenAI's type and code for each of Anthropic's error types. Other error types are passed through. */
+const ERRORS: ReadonlyMap<string, { readonly type: string; readonly code: string | null }> = new Map([
+  ["invalid_request_error", { type: "invalid_request_error", code: null }],
+  ["authentication_error", { type: "authentication_error", code: "invalid_api_key" }],
+  ["billing_error", { type: "insufficient_quota", code: "insufficient_quota" }],
+  ["permission_error", { type: "permission_error", code: "permission_denied" }],
+  ["not_found_error", { type: "invalid_request_error", code: "not_found" }],
+  ["request_too_large", { type: "invalid_request_error", code: "request_too_large" }],
+  ["rate_limit_error", { type: "rate_limit_error", code: "rate_limit_exceeded" }],
+  ["timeout_error", { type: "server_error", code: "timeout" }],
+  ["api_error", { type: "server_error", code: "server_error" }],
+  ["overloaded_error", { type: "server_error", code: "overloaded" }],
+]);
+
+/** `createdAt` is in Unix seconds; Anthropic's responses carry no time. */
+export function decodeResponse(body: unknown, createdAt: number): ChatCompletion | null {
+  if (!isJsonObject(body) || body["type"] !== "message" || !Array.isArray(body["content"])) return null;
+  const blocks = body["content"].filter(isJsonObject);
+  // Citations split one text into several blocks, so the texts are joined without a separator.
+  const text = blocks.map((block) => (block["type"] === "text" ? textOf(block["text"]) : "")).join("");
+  const calls = blocks.filter(({ type }) => type === "tool_use").map(decodeToolUse);
+  return {
+    id: textOf(body["id"]),
+    object: "chat.completion",
+    created: createdAt,
+    model: textOf(body["model"]),
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: "assistant",
+          content: text === "" && calls.length > 0 ? null : text,
+          refusal: refusalOf(body),
+          ...(calls.length === 0 ? {} : { tool_calls: calls }),
+        },
+        logprobs: null,
+        finish_reason: toFinishReason(body),
+      },
+    ],
+    usage: toChatUsage(isJsonObject(body["usage"]) ? body["usage"] : {}),
+  };
+}
+
+function decodeToolUse({ id, name, input }: JsonObject): ChatToolCall {
+  return {
+    id: textOf(id),
+    type: "function",
+    function: { name: textOf(name), arguments: JSON.stringify(input ?? {}) },
+  };
+}
+
+/** Returns the text, or "" for any other value. */
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** `stop` is a message, or the delta of a `message_delta` event. */
+export function toFinishReason({ stop_reason }: JsonObject): ChatFinishReason {
+  return FINISH_REASONS.get(stop_reason ?? "end_turn") ?? "stop";
+}
+
+/** Returns why the model refused, if Anthropic reports a reason. */
+export function refusalOf({ stop_reason, stop_details }: JsonObject): string | null {
+  if (stop_reason !== "refusal" || !isJsonObject(stop_details)) return null;
+  const { explanation } = stop_details;
+  return typeof explanation === "string" ? explanation : null;
+}
+
+/** Anthropic's `input_tokens` exclude cached input; OpenAI's `prompt_tokens` include it. */
+export function toChatUsage(usage: JsonObject): ChatUsage {
+  const cached = countOf(usage["cache_read_input_tokens"]);
+  const written = countOf(usage["cache_creation_input_tokens"]);
+  const prompt = countOf(usage["input_tokens"]) + cached + written;
+  const completion = countOf(usage["output_tokens"]);
+  const details = usage["output_tokens_details"];
+  const thinking = isJsonObject(details) ? details["thinking_tokens"] : undefined;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
+    ...(typeof thinking === "number" ? { completion_tokens_details: { reasoning_tokens: thinking } } : {}),
+  };
+}
+
+function countOf(value: unknown): number {
+  return typeof value === "number" ? value : 0;
+}
+
+/** `body` is null if it was not JSON, for example an HTML page of a proxy between the gateway and the provider. */
+export function decodeError(body: unknown, status: number): ChatErrorBody {
+  const error = isJsonObject(body) ? body["error"] : null;
+  if (!isJsonObject(error) || typeof error["type"] !== "string" || typeof error["message"] !== "string") {
+    const type = status >= 500 ? "server_error" : "invalid_request_error";
+    const message = `The provider responded with status ${status} and an unreadable error.`;
+    return { error: { message, type, param: null, code: null } };
+  }
+  const { type, code } = ERRORS.get(error["type"]) ?? { type: error["type"], code: null };
+  return { error: { message: error["message"], type, param: null, code } };
+}

@@ -1,0 +1,188 @@
+// Translates an Anthropic message stream to an OpenAI chat stream while it arrives.
+// [DONE] is written only for message_stop, so that a cut stream never looks complete.
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { StreamDecoder, StreamDecoderOptions, StreamEnding } from "../format.ts";
+import { CHAT_STREAM_DONE, type ChatCompletionChunk, type ChatDelta } from "../openai/wire-types.ts";
+import { requireObject } from "../read-fields.ts";
+import { formatSse, SseParser } from "../sse.ts";
+import { TranslationError } from "../translation-error.ts";
+import { decodeError, refusalOf, textOf, toChatUsage, toFinishReason } from "./decode-response.ts";
+
+/** A tool_use block whose content_block_stop has not arrived yet. */
+interface OpenToolCall {
+  /** Index among the tool calls, which differs from the index among the blocks. */
+  readonly index: number;
+  readonly input: unknown;
+  hasArguments: boolean;
+}
+
+const encoder = new TextEncoder();
+
+export class MessageStreamDecoder implements StreamDecoder {
+  readonly #parser: SseParser;
+  readonly #createdAt: number;
+  readonly #includeUsage: boolean;
+  /** By the index of their block. */
+  readonly #openToolCalls = new Map<unknown, OpenToolCall>();
+  #toolCallCount = 0;
+  #id = "";
+  #model = "";
+  #usage: JsonObject = {};
+  #hasFinishReason = false;
+  #ending: StreamEnding = "truncated";
+  #output = "";
+
+  constructor(options: StreamDecoderOptions) {
+    this.#parser = new SseParser(options.maxEventBytes);
+    this.#createdAt = options.createdAt;
+    this.#includeUsage = options.includeUsage;
+  }
+
+  push(bytes: Uint8Array): Uint8Array | null {
+    for (const { data } of this.#parser.push(bytes)) {
+      if (this.#ending !== "truncated") break;
+      this.#decode(parseEvent(data));
+    }
+    if (this.#output === "") return null;
+    const output = encoder.encode(this.#output);
+    this.#output = "";
+    return output;
+  }
+
+  ending(): StreamEnding {
+    return this.#ending;
+  }
+
+  #decode(event: JsonObject): void {
+    switch (event["type"]) {
+      case "message_start":
+        this.#startMessage(requireObject(event["message"], "message"));
+        return;
+      case "content_block_start":
+        this.#startBlock(event["index"], requireObject(event["content_block"], "content_block"));
+        return;
+      case "content_block_delta":
+        this.#decodeBlockDelta(event["index"], requireObject(event["delta"], "delta"));
+        return;
+      case "content_block_stop":
+        this.#stopBlock(event["index"]);
+        return;
+      case "message_delta":
+        this.#addUsage(event["usage"]);
+        this.#decodeMessageDelta(requireObject(event["delta"], "delta"));
+        return;
+      case "message_stop":
+        this.#stopMessage();
+        return;
+      case "error":
+        this.#output += formatSse({ data: JSON.stringify(decodeError(event, 500)) });
+        this.#ending = "error";
+        return;
+      default:
+      // `ping` and unknown types: Anthropic adds event types over time and asks clients to ignore those they do not know.
+    }
+  }
+
+  #startMessage(message: JsonObject): void {
+    this.#id = textOf(message["id"]);
+    this.#model = textOf(message["model"]);
+    this.#addUsage(message["usage"]);
+    this.#writeChunk({ role: "assistant", content: "" });
+  }
+
+  #startBlock(blockIndex: unknown, { type, id, name, input, text }: JsonObject): void {
+    if (type === "text") this.#writeText(text);
+    if (type !== "tool_use") return;
+    const index = this.#toolCallCount++;
+    this.#openToolCalls.set(blockIndex, { index, input, hasArguments: false });
+    this.#writeChunk({
+      tool_calls: [
+        { index, id: textOf(id), type: "function", function: { name: textOf(name), arguments: "" } },
+      ],
+    });
+  }
+
+  #decodeBlockDelta(blockIndex: unknown, { type, text, partial_json }: JsonObject): void {
+    if (type === "text_delta") this.#writeText(text);
+    else if (type === "input_json_delta") this.#writeArguments(blockIndex, textOf(partial_json));
+  }
+
+  #writeText(text: unknown): void {
+    if (typeof text === "string" && text !== "") this.#writeChunk({ content: text });
+  }
+
+  #writeArguments(blockIndex: unknown, json: string): void {
+    const call = this.#openToolCalls.get(blockIndex);
+    // Blocks of server tools have deltas as well, but no open call, because the client cannot run those tools.
+    if (call === undefined || json === "") return;
+    call.hasArguments = true;
+    this.#writeChunk({ tool_calls: [{ index: call.index, function: { arguments: json } }] });
+  }
+
+  #stopBlock(blockIndex: unknown): void {
+    const call = this.#openToolCalls.get(blockIndex);
+    if (call === undefined) return;
+    // Anthropic sends no JSON at all for a tool without parameters. OpenAI's clients parse the arguments, and "" is not JSON.
+    if (!call.hasArguments) this.#writeArguments(blockIndex, JSON.stringify(call.input ?? {}));
+    this.#openToolCalls.delete(blockIndex);
+  }
+
+  #decodeMessageDelta(delta: JsonObject): void {
+    if ((delta["stop_reason"] ?? null) !== null) this.#writeFinishReason(delta);
+  }
+
+  #writeFinishReason(stop: JsonObject): void {
+    this.#hasFinishReason = true;
+    const refusal = refusalOf(stop);
+    this.#writeChunk(refusal === null ? {} : { refusal }, stop);
+  }
+
+  #stopMessage(): void {
+    if (!this.#hasFinishReason) this.#writeFinishReason({});
+    if (this.#includeUsage) this.#write({ ...this.#chunkWith([]), usage: toChatUsage(this.#usage) });
+    this.#output += formatSse({ data: CHAT_STREAM_DONE });
+    this.#ending = "complete";
+  }
+
+  /** Counts are cumulative. A count that a later event omits or sets to null keeps its earlier value. */
+  #addUsage(usage: unknown): void {
+    if (!isJsonObject(usage)) return;
+    const known = Object.entries(usage).filter(([, count]) => (count ?? null) !== null);
+    this.#usage = { ...this.#usage, ...Object.fromEntries(known) };
+  }
+
+  #writeChunk(delta: ChatDelta, stop: JsonObject | null = null): void {
+    const finish_reason = stop === null ? null : toFinishReason(stop);
+    this.#write(this.#chunkWith([{ index: 0, delta, logprobs: null, finish_reason }]));
+  }
+
+  #chunkWith(choices: ChatCompletionChunk["choices"]): ChatCompletionChunk {
+    return {
+      id: this.#id,
+      object: "chat.completion.chunk",
+      created: this.#createdAt,
+      model: this.#model,
+      choices,
+      ...(this.#includeUsage ? { usage: null } : {}),
+    };
+  }
+
+  #write(chunk: ChatCompletionChunk): void {
+    this.#output += formatSse({ data: JSON.stringify(chunk) });
+  }
+}
+
+function parseEvent(data: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(data);
+  } catch {
+    value = null;
+  }
+  // The type is in the data, so the SSE event name is not needed. Some proxies drop it.
+  if (isJsonObject(value) && typeof value["type"] === "string") return value;
+  throw new TranslationError(
+    "stream",
+    "The provider's stream contains an event that is not in Anthropic's format. Check the target's format.",
+  );
+}

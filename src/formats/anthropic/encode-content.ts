@@ -1,0 +1,100 @@
+// Translates the content of one OpenAI chat message, a string or parts, to Anthropic blocks: text, images, PDF documents.
+import type {
+  AnthropicDocumentBlock,
+  AnthropicImageBlock,
+  AnthropicSource,
+  AnthropicUserContentBlock,
+} from "./wire-types.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { readString, requireObject, requireString } from "../read-fields.ts";
+import { TranslationError } from "../translation-error.ts";
+
+/** Returns the blocks of a user message or tool result. Empty texts are left out because Anthropic rejects them. */
+export function encodeContent(content: unknown, path: string): AnthropicUserContentBlock[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  const blocks: AnthropicUserContentBlock[] = [];
+  for (const [part, partPath] of readParts(content, path)) {
+    const block = encodePart(part, partPath);
+    if (block.type !== "text" || block.text !== "") blocks.push(block);
+  }
+  return blocks;
+}
+
+/** Returns the texts of a system, developer, or assistant message, whose content may only be text. */
+export function encodeTextContent(content: unknown, path: string): string[] {
+  if (typeof content === "string") return content === "" ? [] : [content];
+  const texts: string[] = [];
+  for (const [part, partPath] of readParts(content, path)) {
+    const field = part["type"] === "refusal" ? "refusal" : "text";
+    if (part["type"] !== field) throw unknownPart(part, partPath, "text");
+    const text = requireString(part, field, partPath);
+    if (text !== "") texts.push(text);
+  }
+  return texts;
+}
+
+function readParts(content: unknown, path: string): [JsonObject, string][] {
+  if (!Array.isArray(content)) {
+    throw new TranslationError(path, `${path} must be a string or an array of parts.`);
+  }
+  return content.map((part: unknown, index) => {
+    const partPath = `${path}[${index}]`;
+    return [requireObject(part, partPath), partPath];
+  });
+}
+
+function encodePart(part: JsonObject, path: string): AnthropicUserContentBlock {
+  switch (part["type"]) {
+    case "text":
+      return { type: "text", text: requireString(part, "text", path) };
+    case "image_url":
+      return encodeImage(requireObject(part["image_url"], `${path}.image_url`), `${path}.image_url`);
+    case "file":
+      return encodeFile(requireObject(part["file"], `${path}.file`), `${path}.file`);
+    default:
+      throw unknownPart(part, path, "text, image_url, or file");
+  }
+}
+
+/** `detail` is dropped: it is a hint about cost that Anthropic does not have. */
+function encodeImage(image: JsonObject, path: string): AnthropicImageBlock {
+  const url = requireString(image, "url", path);
+  if (/^https?:\/\//i.test(url)) return { type: "image", source: { type: "url", url } };
+  const source = parseDataUrl(url);
+  if (source?.media_type.startsWith("image/") !== true) {
+    throw new TranslationError(
+      `${path}.url`,
+      `${path}.url must be an http(s) URL or a base64 data URL of an image ("data:image/png;base64,…").`,
+    );
+  }
+  // A common misspelling, which Anthropic rejects and OpenAI accepts.
+  if (source.media_type === "image/jpg") source.media_type = "image/jpeg";
+  return { type: "image", source };
+}
+
+function encodeFile(file: JsonObject, path: string): AnthropicDocumentBlock {
+  const source = parseDataUrl(readString(file, "file_data", path) ?? "");
+  if (source?.media_type !== "application/pdf") {
+    throw new TranslationError(
+      path,
+      `${path} must contain a PDF in file_data ("data:application/pdf;base64,…"). Anthropic cannot read OpenAI file ids.`,
+    );
+  }
+  const title = readString(file, "filename", path);
+  return title === undefined ? { type: "document", source } : { type: "document", source, title };
+}
+
+function parseDataUrl(url: string): (AnthropicSource & { type: "base64" }) | null {
+  // Only the part before the comma is matched, because matching megabytes of base64 would be slow.
+  const comma = url.indexOf(",");
+  if (comma === -1 || comma > 256) return null;
+  const mediaType = /^data:([^;,\s]+)(?:;[^;,]+)*;base64$/i.exec(url.slice(0, comma));
+  if (mediaType?.[1] === undefined) return null;
+  return { type: "base64", media_type: mediaType[1].toLowerCase(), data: url.slice(comma + 1) };
+}
+
+function unknownPart(part: JsonObject, path: string, known: string): TranslationError {
+  const type =
+    typeof part["type"] === "string" ? `of type ${JSON.stringify(part["type"])}` : "without a type";
+  return new TranslationError(path, `A part ${type} cannot be translated for Anthropic here. Use ${known}.`);
+}

@@ -1,0 +1,72 @@
+// The Anthropic messages types that the request translation writes. They list only the fields the gateway uses.
+import type { JsonObject } from "../../base/json.ts";
+
+interface AnthropicTextBlock {
+  type: "text";
+  text: string;
+}
+
+export type AnthropicSource =
+  { type: "base64"; media_type: string; data: string } | { type: "url"; url: string };
+
+export interface AnthropicImageBlock {
+  type: "image";
+  source: AnthropicSource;
+}
+
+export interface AnthropicDocumentBlock {
+  type: "document";
+  source: AnthropicSource;
+  title?: string;
+}
+
+export interface AnthropicToolUseBlock {
+  type: "tool_use";
+  id: string;
+  name: string;
+  input: JsonObject;
+}
+
+export interface AnthropicToolResultBlock {
+  type: "tool_result";
+  tool_use_id: string;
+  content: string | AnthropicUserContentBlock[];
+}
+
+export type AnthropicUserContentBlock = AnthropicTextBlock | AnthropicImageBlock | AnthropicDocumentBlock;
+export type AnthropicRequestBlock =
+  AnthropicUserContentBlock | AnthropicToolUseBlock | AnthropicToolResultBlock;
+
+export interface AnthropicRequestMessage {
+  role: "user" | "assistant";
+  content: string | AnthropicRequestBlock[];
+}
+
+export interface AnthropicTool {
+  name: string;
+  description?: string;
+  input_schema: JsonObject;
+}
+
+export type AnthropicToolChoice =
+  | { type: "auto" | "any"; disable_parallel_tool_use?: boolean }
+  | { type: "tool"; name: string; disable_parallel_tool_use?: boolean }
+  | { type: "none" };
+
+export interface AnthropicRequest {
+  /** Absent if neither the client nor the target names a model. */
+  model?: string;
+  max_tokens: number;
+  system?: string;
+  messages: AnthropicRequestMessage[];
+  tools?: AnthropicTool[];
+  tool_choice?: AnthropicToolChoice;
+  stop_sequences?: string[];
+  temperature?: number;
+  top_p?: number;
+  top_k?: number;
+  thinking?: JsonObject;
+  output_config?: { format: { type: "json_schema"; schema: JsonObject } };
+  metadata?: { user_id: string };
+  stream?: boolean;
+}

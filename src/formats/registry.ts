@@ -1,0 +1,17 @@
+// The registry of wire formats. To add one: a folder with its entry, its name in format-names.ts, and a line in FORMATS.
+import { ANTHROPIC } from "./anthropic/anthropic-format.ts";
+import type { FormatName } from "./format-names.ts";
+import type { Format } from "./format.ts";
+import { OPENAI } from "./openai/openai-format.ts";
+
+const FORMATS: Readonly<Record<FormatName, Format>> = { openai: OPENAI, anthropic: ANTHROPIC };
+const ALL = Object.values(FORMATS);
+
+export function formatNamed(name: FormatName): Format {
+  return FORMATS[name];
+}
+
+/** Returns the format that has a chat endpoint at this path, or null. */
+export function formatOfChatPath(path: string): Format | null {
+  return ALL.find((format) => format.isChatPath(path)) ?? null;
+}

@@ -1,0 +1,117 @@
+// Reads the token usage of responses: from a whole body without parsing it, and from the events of a stream.
+// Which fields to read and what they mean is declared by each format.
+import { indexOfBytes, lastIndexOfBytes, latin1From } from "../base/byte-search.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { toCount, UsageScanner } from "./usage-scanner.ts";
+
+export interface TokenCounts {
+  /** All input, cached input included. */
+  readonly inputTokens: number;
+  /** All output, reasoning included. */
+  readonly outputTokens: number;
+}
+
+/** Values of `UsageFields.counters`, in that order; ABSENT for those that a usage object does not have. */
+export type Counters = readonly number[];
+
+export interface UsageFields {
+  /** Key of the usage object in the body of a response. */
+  readonly key: string;
+  /** Integer fields of the usage object that `toTokenCounts` needs. */
+  readonly counters: readonly string[];
+  /** Returns null if all counters are absent. */
+  readonly toTokenCounts: (counters: Counters) => TokenCounts | null;
+  /** Returns the usage object in a stream event, or null if the event reports no usage. */
+  readonly findInEvent: (event: JsonObject) => EventUsage | null;
+}
+
+export interface EventUsage {
+  readonly usage: JsonObject;
+  /**
+   * `start`: reported before the model generates output. `running`: the counts so far. `final`: the counts are complete,
+   * even if the stream is cut afterwards.
+   */
+  readonly stage: "start" | "running" | "final";
+  /** The event reports nothing else, so that the gateway can remove it if the client did not request usage. */
+  readonly isUsageOnly: boolean;
+}
+
+/** A body with this many candidates is parsed instead, because each candidate costs a scan of the bytes after it. */
+const MAX_CANDIDATES = 8;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const SPACE = 0x20;
+const LETTER_N = 0x6e;
+
+export class UsageReader {
+  readonly toTokenCounts: UsageFields["toTokenCounts"];
+  readonly findInEvent: UsageFields["findInEvent"];
+  readonly #key: string;
+  readonly #quotedKey: Uint8Array;
+  readonly #counters: readonly string[];
+  readonly #scanner: UsageScanner;
+
+  constructor({ key, counters, toTokenCounts, findInEvent }: UsageFields) {
+    this.toTokenCounts = toTokenCounts;
+    this.findInEvent = findInEvent;
+    this.#key = key;
+    this.#quotedKey = Buffer.from(JSON.stringify(key));
+    this.#counters = counters;
+    this.#scanner = new UsageScanner(counters);
+  }
+
+  countersOf(usage: JsonObject): Counters {
+    return this.#counters.map((name) => toCount(usage[name]));
+  }
+
+  /**
+   * Returns the counters of the usage object at the top level of a body, or null if there is none.
+   *
+   * Only the bytes after the last occurrences of the key are read, which is correct for valid JSON: a quote without a
+   * backslash before it begins or ends a string, and no letter follows the end of a string, so the bytes found are a
+   * complete string. It is a key of the outermost object if and only if `{`, followed by the rest of the body, is valid
+   * JSON. `body` may therefore lack its beginning.
+   */
+  readBody(body: Uint8Array): Counters | null {
+    const key = this.#quotedKey;
+    let at = lastIndexOfBytes(body, key, body.byteLength);
+    for (let candidates = 0; at > 0; candidates++) {
+      if (candidates === MAX_CANDIDATES) return this.#readObject(parse(latin1From(body, 0)));
+      if (body[at - 1] !== BACKSLASH) {
+        const counters = this.#scanner.scan(body, at + key.byteLength);
+        if (counters !== null) return counters;
+        // Strings are not decoded as UTF-8, because only numbers are read.
+        const tail = parse(`{${latin1From(body, at)}`);
+        if (tail !== null) return this.#readObject(tail);
+      }
+      at = lastIndexOfBytes(body, key, at - 1);
+    }
+    return null;
+  }
+
+  /** Returns false if the bytes contain no usage object. Some streams have `"usage":null` in every chunk. */
+  mayContainUsage(bytes: Uint8Array): boolean {
+    const key = this.#quotedKey;
+    for (let at = 0; ;) {
+      at = indexOfBytes(bytes, key, at);
+      if (at < 0) return false;
+      at += key.byteLength;
+      if (bytes[at] !== COLON) return true;
+      const value = bytes[at + 1] === SPACE ? at + 2 : at + 1;
+      if (bytes[value] !== LETTER_N) return true;
+    }
+  }
+
+  #readObject(body: unknown): Counters | null {
+    const usage = isJsonObject(body) ? body[this.#key] : null;
+    return isJsonObject(usage) ? this.countersOf(usage) : null;
+  }
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,63 @@
+// Combines the usage that a provider reports in one response, possibly in several stream events, into one token count.
+import { isJsonObject } from "../base/json.ts";
+import type { Counters, EventUsage, TokenCounts, UsageReader } from "../formats/usage-reader.ts";
+import { ABSENT } from "../formats/usage-scanner.ts";
+
+/** The tokens that one response used. */
+export interface Usage extends TokenCounts {
+  /** The response ended before the provider reported all tokens; these are the tokens reported until then. */
+  readonly isPartial: boolean;
+}
+
+export class UsageAccumulator {
+  readonly #reader: UsageReader;
+  #counters: number[] | null = null;
+  /** The provider has reported the final counts, whether or not the rest of the response arrives. */
+  #isFinal = false;
+  /** Only the usage at the start of a stream has been reported. */
+  #isStartOnly = false;
+
+  constructor(reader: UsageReader) {
+    this.#reader = reader;
+  }
+
+  /** Counters are cumulative: a later value replaces an earlier one. */
+  add(counters: Counters, stage: EventUsage["stage"]): void {
+    const isFirst = this.#counters === null;
+    for (const [index, count] of counters.entries()) {
+      if (count === ABSENT) continue;
+      this.#counters ??= counters.map(() => ABSENT);
+      this.#counters[index] = count;
+    }
+    this.#isFinal ||= stage === "final";
+    this.#isStartOnly = isFirst && stage === "start";
+  }
+
+  /** Adds the usage in a stream event, given as parsed JSON. Returns true if the event reports nothing but usage. */
+  addEvent(event: unknown): boolean {
+    const found = isJsonObject(event) ? this.#reader.findInEvent(event) : null;
+    if (found === null) return false;
+    this.add(this.#reader.countersOf(found.usage), found.stage);
+    return found.isUsageOnly;
+  }
+
+  /**
+   * Call at the end of the response. Returns null if the provider reported no usage. For a chat response that ended early
+   * the tokens are then unknown but not zero, so the result is partial.
+   */
+  result(isComplete: boolean, isChat: boolean): Usage | null {
+    if (this.#counters === null)
+      return isChat && !isComplete ? { inputTokens: 0, outputTokens: 0, isPartial: true } : null;
+    const isPartial = !this.#isFinal && (!isComplete || this.#isStartOnly);
+    return toUsage(this.#reader.toTokenCounts(this.#counters), isPartial);
+  }
+}
+
+/** Returns the usage of a complete body that has these counters. */
+export function usageOf(reader: UsageReader, counters: Counters | null): Usage | null {
+  return counters === null ? null : toUsage(reader.toTokenCounts(counters), false);
+}
+
+function toUsage(tokens: TokenCounts | null, isPartial: boolean): Usage | null {
+  return tokens === null ? null : { ...tokens, isPartial };
+}
