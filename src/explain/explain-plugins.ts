@@ -1,4 +1,4 @@
-// What each plugin of a gateway would say of a request: the very hooks run, over a host on which nothing happens.
+// Explains what each plugin of a gateway would do with a request: runs the real hooks on a host without side effects.
 import { GatehouseError } from "../base/errors.ts";
 import type { Decision, Limit } from "../counters/counters.ts";
 import type { ExplainedLimit, ExplainedPlugin } from "../model/explanation.ts";
@@ -13,11 +13,11 @@ import { runOnePreRequest } from "../proxy/run-plugins.ts";
 export interface ExplainedChain {
   readonly plugins: ExplainedPlugin[];
   readonly limits: ExplainedLimit[];
-  /** What a plugin answered, or the failure that ends the request; null: it goes on. */
+  /** The response or the failure of a plugin that ends the request; null if the request continues. */
   readonly end: Response | GatehouseError | null;
 }
 
-/** `isReached` false: the request is refused before any plugin is asked. */
+/** `isReached` is false if the request ends before its plugins would run. */
 export async function explainPlugins(
   exchange: Exchange,
   chain: PluginChain | null,
@@ -29,7 +29,7 @@ export async function explainPlugins(
   let end: ExplainedChain["end"] = null;
   for (const link of chain?.pre_request ?? []) {
     if (end !== null || !isReached) {
-      plugins.push(told(link, "not_run", "the request does not come this far"));
+      plugins.push(explainedAs(link, "not_run", "the request ends before this plugin"));
       continue;
     }
     const explained = await explainOne(exchange, link, parts, limits);
@@ -39,7 +39,7 @@ export async function explainPlugins(
   for (const stage of PLUGIN_STAGES) {
     if (stage === "pre_request") continue;
     for (const { name } of chain?.[stage] ?? [])
-      plugins.push({ name, stage, verdict: "not_run", detail: "it looks at the provider's answer" });
+      plugins.push({ name, stage, verdict: "not_run", detail: "runs on the provider's response" });
   }
   return { plugins, limits, end };
 }
@@ -52,35 +52,35 @@ async function explainOne(
 ): Promise<{ plugin: ExplainedPlugin; end: ExplainedChain["end"] }> {
   if (link.explaining === null) {
     const detail =
-      "it does not say that it is explainable, so it was left out; the rest is told as if it passed";
-    return { plugin: told(link, "not_run", detail), end: null };
+      "not marked as explainable, so it was not run; the explanation continues as if it had passed";
+    return { plugin: explainedAs(link, "not_run", detail), end: null };
   }
   const before = stateOf(exchange);
   try {
-    const hooks = link.explaining((asked, decision) => limits.push(...explainLimits(asked, decision)));
-    // Failing is told apart here: the chain itself goes on where the entry says so.
-    const dry = { ...link, hooks, continuesOnError: false };
-    const response = await runOnePreRequest(exchange, dry, parts);
+    const hooks = link.explaining((checked, decision) => limits.push(...explainLimits(checked, decision)));
+    // A failure must reach the catch below, which reports it, even if the request would continue.
+    const explaining = { ...link, hooks, continuesOnError: false };
+    const response = await runOnePreRequest(exchange, explaining, parts);
     if (response !== null)
-      return { plugin: told(link, "answered", `with status ${response.status}`), end: response };
+      return { plugin: explainedAs(link, "answered", `with status ${response.status}`), end: response };
     const changes = changesSince(before, exchange);
-    if (changes.length === 0) return { plugin: told(link, "passed", null), end: null };
-    return { plugin: told(link, "changed", changes.join(", ")), end: null };
+    if (changes.length === 0) return { plugin: explainedAs(link, "passed", null), end: null };
+    return { plugin: explainedAs(link, "changed", changes.join(", ")), end: null };
   } catch (error) {
     const failed =
       error instanceof GatehouseError
         ? error
         : new GatehouseError("plugin_failed", `The plugin ${link.name} failed.`, { cause: error });
     const reason = failed.cause instanceof Error ? failed.cause.message : failed.message;
-    const goesOn = link.continuesOnError ? "; the request goes on" : "";
+    const consequence = link.continuesOnError ? "; the request continues" : "";
     return {
-      plugin: told(link, "failed", redact(reason) + goesOn),
+      plugin: explainedAs(link, "failed", redact(reason) + consequence),
       end: link.continuesOnError ? null : failed,
     };
   }
 }
 
-function told(
+function explainedAs(
   { name }: ChainLink,
   verdict: ExplainedPlugin["verdict"],
   detail: string | null,
@@ -112,7 +112,7 @@ function changesSince(before: RequestState, exchange: Exchange): string[] {
   return changes;
 }
 
-/** Limits without a type are a plugin's own affair. */
+/** Leaves out limits without a type, which a plugin keeps for itself. */
 function explainLimits(limits: readonly Limit[], { states }: Decision): ExplainedLimit[] {
   return limits.flatMap(({ type, limit, windowMs }, index) => {
     const state = states[index];
@@ -129,7 +129,7 @@ const UNITS = [
   ["s", 1000],
 ] as const;
 
-/** As the settings write it: `30s`, `5m`. */
+/** Formats a duration as in the settings: `30s`, `5m`. */
 function duration(milliseconds: number): string {
   const [unit, size] = UNITS.find(([, each]) => milliseconds % each === 0) ?? ["ms", 1];
   return `${milliseconds / size}${unit}`;

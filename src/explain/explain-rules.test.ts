@@ -1,4 +1,4 @@
-// The reasons why a rule does not serve, by hand; that the right one serves is the route table's to test.
+// The reasons why a rule does not serve a request. route-table.test.ts checks that the right rule serves.
 import { describe, expect, test } from "bun:test";
 import {
   gatewayRecord,
@@ -14,10 +14,10 @@ import { EMPTY_SNAPSHOT } from "../snapshot/snapshot.ts";
 import { exchangeFor } from "./explain-request.ts";
 import { explainRules } from "./explain-rules.ts";
 
-/** By id, which is the rule's place in the list. */
+/** Rule ids are `r0`, `r1`, … in the order of the list. */
 function explained(
   sketches: readonly Partial<Rule>[],
-  asked: { path: string; method?: string; headers?: Record<string, string> },
+  request: { path: string; method?: string; headers?: Record<string, string> },
 ): ExplainedRule[] {
   const gateway = gatewayRecord();
   const upstream = upstreamRecord(gateway.id);
@@ -27,17 +27,17 @@ function explained(
   );
   const parts = { gateway, upstreams: [upstream], services: [service], rules };
   const compiled = compileGateway(parts, compileContext());
-  const exchange = exchangeFor(explainRequestSchema.parse(asked), EMPTY_SNAPSHOT);
+  const exchange = exchangeFor(explainRequestSchema.parse(request), EMPTY_SNAPSHOT);
   const { rule } = compiled.routes.match(exchange.path, exchange.method, exchange.request.headers);
   return explainRules(exchange, compiled, rule, null);
 }
 
-function reasons(...words: Parameters<typeof explained>): Record<string, string> {
-  return Object.fromEntries(explained(...words).map(({ id, reason }) => [id, reason]));
+function reasons(...parameters: Parameters<typeof explained>): Record<string, string> {
+  return Object.fromEntries(explained(...parameters).map(({ id, reason }) => [id, reason]));
 }
 
-describe("the first difference", () => {
-  test("activity, path, method and headers, in that order", () => {
+describe("the reason is the first difference", () => {
+  test("in active state, path, method and headers", () => {
     const sketches: Partial<Rule>[] = [
       { path: "/a", active: false },
       { path: "/b", methods: ["GET"] },
@@ -47,49 +47,49 @@ describe("the first difference", () => {
       { path: "/*" },
     ];
     expect(reasons(sketches, { path: "/a?q=1", headers: { "x-team": "blue" } })).toEqual({
-      r0: "the rule is not active",
-      r1: "the path /a does not fit",
-      r2: "POST is not among its methods, GET, PUT",
-      r3: 'the header x-team is not "red"',
-      r4: "the header x-other is missing",
-      r5: "it serves this request",
+      r0: "rule is inactive",
+      r1: "path /a does not match",
+      r2: "method POST does not match; the rule has GET, PUT",
+      r3: 'header x-team is not "red"',
+      r4: "header x-other is missing",
+      r5: "serves this request",
     });
   });
 
-  test("the kind of path, the length of a prefix, priority, headers, age", () => {
+  test("in kind of path, prefix length, priority, headers and age", () => {
     const why = (serving: Partial<Rule>, other: Partial<Rule>, headers: Record<string, string> = {}) => {
       const [first, second] = explained([serving, other], { path: "/a/b", headers });
       expect(first).toMatchObject({ id: "r0", matched: true });
       expect(second?.matched).toBe(false);
-      return second?.reason.replace(/^.* serves before it: /, "");
+      return second?.reason.replace(/^.* takes precedence: /, "");
     };
     expect(why({ path: "/a/b" }, { path: "/a/{x}" })).toBe("an exact path beats a path with parameters");
     expect(why({ path: "/a/{x}" }, { path: "/a/*" })).toBe("a path with parameters beats a prefix");
     expect(why({ path: "/a/*" }, { path: "/*" })).toBe("its prefix is longer");
-    expect(why({ path: "/a/b" }, { path: "/a/b", priority: 3 })).toBe("its priority 0 comes before 3");
+    expect(why({ path: "/a/b" }, { path: "/a/b", priority: 3 })).toBe("its priority 0 is before 3");
     const headers = { "x-team": "red" };
     expect(why({ path: "/a/b", headers }, { path: "/a/b" }, headers)).toBe(
-      "it asks for more headers, 1 against 0",
+      "it requires more headers (1 instead of 0)",
     );
     expect(why({ path: "/a/b" }, { path: "/a/b" })).toBe("it is older");
   });
 
-  test("the one that serves is named by its name, else by its path", () => {
+  test("the serving rule is identified by its name, else by its path", () => {
     const named = [{ path: "/a", name: "chat rule" }, { path: "/*" }];
-    expect(reasons(named, { path: "/a" })["r1"]).toStartWith('the rule "chat rule" (r0) serves before it');
+    expect(reasons(named, { path: "/a" })["r1"]).toStartWith('rule "chat rule" (r0) takes precedence');
     const unnamed = [{ path: "/a" }, { path: "/*" }];
-    expect(reasons(unnamed, { path: "/a" })["r1"]).toStartWith("the rule /a (r0) serves before it");
+    expect(reasons(unnamed, { path: "/a" })["r1"]).toStartWith("rule /a (r0) takes precedence");
   });
 });
 
-test("of many rules 200 are told, those that fit first", () => {
+test("lists at most 200 rules, those whose path matches first", () => {
   const sketches = Array.from({ length: 500 }, (_, index) => ({ path: index === 499 ? "/*" : `/p${index}` }));
-  const told = explained(sketches, { path: "/p450" });
-  expect(told).toHaveLength(200);
-  expect(told.slice(0, 2).map(({ id, matched }) => [id, matched])).toEqual([
+  const listed = explained(sketches, { path: "/p450" });
+  expect(listed).toHaveLength(200);
+  expect(listed.slice(0, 2).map(({ id, matched }) => [id, matched])).toEqual([
     ["r450", true],
     ["r499", false],
   ]);
-  const fitting = Array.from({ length: 500 }, () => ({ path: "/p" }));
-  expect(explained(fitting, { path: "/p" })).toHaveLength(200);
+  const matching = Array.from({ length: 500 }, () => ({ path: "/p" }));
+  expect(explained(matching, { path: "/p" })).toHaveLength(200);
 });

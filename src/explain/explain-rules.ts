@@ -1,4 +1,4 @@
-// Why each rule of a gateway serves a request or does not: the first difference, in the order in which matching looks.
+// Explains for each rule of a gateway why it serves a request or does not: the first difference in matching order.
 import type { GatehouseError } from "../base/errors.ts";
 import type { ExplainedRule } from "../model/explanation.ts";
 import type { Rule } from "../model/rule.ts";
@@ -8,33 +8,36 @@ import { missingHeader } from "../snapshot/route-table.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 
 const MAX_RULES = 200;
-const KINDS = {
+const PATH_KINDS = {
   exact: "an exact path",
   parameters: "a path with parameters",
   prefix: "a prefix",
 } as const;
 
-/** Those whose path fits first, the best of them at the head. `serving` null: none does, and `fault` may be why. */
+/**
+ * Lists the rules whose path matches first, by precedence. `serving` is null if no rule serves the request; `error` may
+ * say why.
+ */
 export function explainRules(
   exchange: Exchange,
   gateway: CompiledGateway,
   serving: CompiledRule | null,
   error: GatehouseError | null,
 ): ExplainedRule[] {
-  const fitting = gateway.routes.candidates(exchange.path);
-  const fits = new Set(fitting.map(({ id }) => id));
-  const told = fitting.slice(0, MAX_RULES).map((candidate): ExplainedRule => {
+  const candidates = gateway.routes.candidates(exchange.path);
+  const candidateIds = new Set(candidates.map(({ id }) => id));
+  const explained = candidates.slice(0, MAX_RULES).map((candidate): ExplainedRule => {
     const matched = serving?.id === candidate.id;
     const reason = reasonFor(exchange, candidate, serving, error);
     return { id: candidate.id, path: candidate.rule.path, matched, reason };
   });
   for (const rule of gateway.parts.rules) {
-    if (told.length >= MAX_RULES) break;
-    if (fits.has(rule.id)) continue;
-    const reason = rule.active ? `the path ${shorten(exchange.path)} does not fit` : "the rule is not active";
-    told.push({ id: rule.id, path: rule.path, matched: false, reason });
+    if (explained.length >= MAX_RULES) break;
+    if (candidateIds.has(rule.id)) continue;
+    const reason = rule.active ? `path ${shorten(exchange.path)} does not match` : "rule is inactive";
+    explained.push({ id: rule.id, path: rule.path, matched: false, reason });
   }
-  return told;
+  return explained;
 }
 
 function reasonFor(
@@ -45,30 +48,30 @@ function reasonFor(
 ): string {
   const { method, request } = exchange;
   if (!candidate.methods.has(method))
-    return `${method} is not among its methods, ${[...candidate.methods].join(", ")}`;
+    return `method ${method} does not match; the rule has ${[...candidate.methods].join(", ")}`;
   const missing = missingHeader(candidate, request.headers);
   if (missing !== null) {
-    if (!request.headers.has(missing)) return `the header ${missing} is missing`;
-    const wanted = candidate.headers.find(([name]) => name === missing)?.[1] ?? "";
-    return `the header ${missing} is not "${wanted}"`;
+    if (!request.headers.has(missing)) return `header ${missing} is missing`;
+    const expected = candidate.headers.find(([name]) => name === missing)?.[1] ?? "";
+    return `header ${missing} is not "${expected}"`;
   }
   if (serving === null) {
-    if (error?.code === "ambiguous_gateway") return "it fits, and so does a rule of another gateway";
-    return "it fits, but no rule is asked: the request ends before";
+    if (error?.code === "ambiguous_gateway") return "matches, but a rule of another gateway matches as well";
+    return "matches, but the request ends before a rule is chosen";
   }
-  if (serving.id === candidate.id) return "it serves this request";
-  return `${nameOf(serving.rule)} serves before it: ${whyFirst(serving, candidate)}`;
+  if (serving.id === candidate.id) return "serves this request";
+  return `${nameOf(serving.rule)} takes precedence: ${precedenceReason(serving, candidate)}`;
 }
 
-/** In the order of precedence; see RouteTable and byPrecedence in compile.ts. */
-function whyFirst(serving: CompiledRule, candidate: CompiledRule): string {
+/** Compares in the order of precedence; see RouteTable and byPrecedence in compile.ts. */
+function precedenceReason(serving: CompiledRule, candidate: CompiledRule): string {
   if (serving.pathKind !== candidate.pathKind)
-    return `${KINDS[serving.pathKind]} beats ${KINDS[candidate.pathKind]}`;
+    return `${PATH_KINDS[serving.pathKind]} beats ${PATH_KINDS[candidate.pathKind]}`;
   if (serving.pathKind === "prefix" && depthOf(serving) !== depthOf(candidate)) return "its prefix is longer";
   if (serving.rule.priority !== candidate.rule.priority)
-    return `its priority ${serving.rule.priority} comes before ${candidate.rule.priority}`;
+    return `its priority ${serving.rule.priority} is before ${candidate.rule.priority}`;
   if (serving.headers.length !== candidate.headers.length)
-    return `it asks for more headers, ${serving.headers.length} against ${candidate.headers.length}`;
+    return `it requires more headers (${serving.headers.length} instead of ${candidate.headers.length})`;
   return "it is older";
 }
 
@@ -77,7 +80,7 @@ function depthOf({ rule }: CompiledRule): number {
 }
 
 function nameOf({ name, path, id }: Rule): string {
-  return `the rule ${name === null ? path : `"${name}"`} (${id})`;
+  return `rule ${name === null ? path : `"${name}"`} (${id})`;
 }
 
 function shorten(path: string): string {

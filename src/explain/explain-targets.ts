@@ -1,4 +1,5 @@
-// Which target a request would go to and why the others would not be asked; nothing is picked, claimed or sent.
+// Explains which target would receive a request, and why the others would not. Changes no balancing state and sends
+// nothing.
 import type { BalancePlan } from "../balance/balance-plan.ts";
 import { GatehouseError } from "../base/errors.ts";
 import type { ExplainedTarget, Explanation } from "../model/explanation.ts";
@@ -19,7 +20,7 @@ type UpstreamRequest = Explanation["upstream_request"];
 export interface ExplainedAttempt {
   readonly targets: ExplainedTarget[];
   readonly request: UpstreamRequest;
-  /** Why nothing would be sent. */
+  /** Why no request would be sent; null if one would. */
   readonly error: GatehouseError | null;
 }
 
@@ -37,48 +38,63 @@ export function explainTargets(
     candidates = candidatesFor(exchange, upstream);
   } catch (error) {
     if (!(error instanceof GatehouseError)) throw error;
-    const reason = `it does not serve the model ${exchange.model ?? ""}, and model_routing is require`;
-    const targets = upstream.targets.map((target) => tell(exchange, rule, target, now, reason));
+    const reason = `does not serve the model ${exchange.model ?? ""}, and model_routing is require`;
+    const targets = upstream.targets.map((target) => describeTarget(exchange, rule, target, now, reason));
     return { targets, request: null, error };
   }
-  const { first, then } = candidates;
-  // Over copies of all state: picking there is picking as it is, and moves nothing.
-  const plan = upstream.plan.rehearsal();
-  const clientHash = clientHashFor(exchange, upstream, parts);
-  const isRandom = plan.config.algorithm === "random";
-  const problems = new Map<number, GatehouseError>();
-  let eligible: number[] = [];
-  let encoded: EncodedRequest | GatehouseError | null = null;
-  let index = -1;
-  do {
-    const tried = [...problems.keys()];
-    eligible = plan.eligible(first, then, tried, now);
-    // Where chance would choose, the likeliest stands for all.
-    index = isRandom ? likeliest(plan, eligible) : plan.pick(first, then, tried, clientHash, now);
-    if (index < 0) break;
-    encoded = encodeFor(exchange, rule, upstream.targets[index] as CompiledTarget, plan, now, parts);
-    if (encoded instanceof GatehouseError) problems.set(index, encoded);
-  } while (encoded instanceof GatehouseError);
-  const isChance = isRandom && eligible.length > 1;
-  const targets = upstream.targets.map((target): ExplainedTarget => {
-    if (!eligible.includes(target.index)) {
-      const error = problems.get(target.index);
-      const reason = error?.message ?? whyNot(target, candidates, upstream.plan, eligible, now);
-      return tell(exchange, rule, target, now, reason);
-    }
-    const isNext = !isChance && target.index === index;
-    const reason = isNext ? "it would be asked now" : isChance ? "chance decides, by weight" : "not its turn";
-    return { ...tell(exchange, rule, target, now, reason), eligible: true, next: isNext };
-  });
-  if (encoded === null) {
-    return { targets, request: null, error: noHealthyTarget(upstream.plan.retryAfterMs(first, then, now)) };
+  const pick = rehearsePick(exchange, rule, candidates, parts, now);
+  const targets = upstream.targets.map((target) =>
+    explainTarget(exchange, rule, target, candidates, pick, now),
+  );
+  const { target, encoded, errors } = pick;
+  if (target !== null && encoded !== null) {
+    return { targets, request: describeRequest(exchange, rule, target, encoded), error: null };
   }
-  if (encoded instanceof GatehouseError) return { targets, request: null, error: encoded };
-  const target = upstream.targets[index] as CompiledTarget;
-  return { targets, request: shown(exchange, rule, target, encoded), error: null };
+  const waitMs = upstream.plan.retryAfterMs(candidates.first, candidates.then, now);
+  return { targets, request: null, error: [...errors.values()].at(-1) ?? noHealthyTarget(upstream, waitMs) };
 }
 
-/** As an attempt does it: the target is claimed, if only in the rehearsal, and let go where it cannot be encoded for. */
+/** Which target would be picked, and the request that would be sent to it. */
+interface RehearsedPick {
+  /** The targets among which the last pick chose. */
+  readonly eligible: readonly number[];
+  /** Null if no target is left to pick. */
+  readonly target: CompiledTarget | null;
+  readonly encoded: EncodedRequest | null;
+  /** Targets that were picked earlier, but whose format cannot express the request. */
+  readonly errors: ReadonlyMap<number, GatehouseError>;
+  /** Several targets are eligible, and one of them would be chosen at random. */
+  readonly isRandom: boolean;
+}
+
+function rehearsePick(
+  exchange: Exchange,
+  rule: CompiledRule,
+  { first, then }: Candidates,
+  parts: ExplainTargetsParts,
+  now: number,
+): RehearsedPick {
+  const { upstream } = rule;
+  // A copy of all balancing state: a pick from it chooses as a real one does, and changes nothing.
+  const plan = upstream.plan.rehearsal();
+  const clientHash = clientHashFor(exchange, upstream, parts);
+  const picksAtRandom = plan.config.algorithm === "random";
+  const errors = new Map<number, GatehouseError>();
+  for (;;) {
+    const tried = [...errors.keys()];
+    const eligible = plan.eligible(first, then, tried, now);
+    const isRandom = picksAtRandom && eligible.length > 1;
+    // Of targets that are chosen at random, the explanation shows the request to the likeliest.
+    const index = picksAtRandom ? likeliest(plan, eligible) : plan.pick(first, then, tried, clientHash, now);
+    const target = upstream.targets[index];
+    if (target === undefined) return { eligible, target: null, encoded: null, errors, isRandom };
+    const encoded = encodeFor(exchange, rule, target, plan, now, parts);
+    if (!(encoded instanceof GatehouseError)) return { eligible, target, encoded, errors, isRandom };
+    errors.set(index, encoded);
+  }
+}
+
+/** Claims the target in the rehearsed plan as a real attempt does, and releases it if the request cannot be encoded. */
 function encodeFor(
   exchange: Exchange,
   rule: CompiledRule,
@@ -98,7 +114,30 @@ function encodeFor(
   }
 }
 
-function tell(
+function explainTarget(
+  exchange: Exchange,
+  rule: CompiledRule,
+  target: CompiledTarget,
+  candidates: Candidates,
+  { eligible, target: picked, errors, isRandom }: RehearsedPick,
+  now: number,
+): ExplainedTarget {
+  if (!eligible.includes(target.index)) {
+    const reason =
+      errors.get(target.index)?.message ??
+      ineligibleReason(target, candidates, rule.upstream.plan, eligible, now);
+    return describeTarget(exchange, rule, target, now, reason);
+  }
+  const isNext = !isRandom && target === picked;
+  const reason = isNext
+    ? "receives this request"
+    : isRandom
+      ? "chosen at random, by weight"
+      : "another target is next";
+  return { ...describeTarget(exchange, rule, target, now, reason), eligible: true, next: isNext };
+}
+
+function describeTarget(
   exchange: Exchange,
   { upstream }: CompiledRule,
   target: CompiledTarget,
@@ -112,8 +151,8 @@ function tell(
   return { id, provider, priority, weight, state, eligible: false, next: false, reason, model };
 }
 
-/** In the order in which a pick looks. */
-function whyNot(
+/** Checks in the same order as a pick. */
+function ineligibleReason(
   { index }: CompiledTarget,
   { first, then }: Candidates,
   plan: BalancePlan,
@@ -121,18 +160,18 @@ function whyNot(
   now: number,
 ): string {
   const { weight = 0, priority = 0, state } = plan.contenders[index] ?? {};
-  if (!first.includes(index) && !then.includes(index)) return "it does not serve the model";
+  if (!first.includes(index) && !then.includes(index)) return "does not serve the model";
   if (weight <= 0) return "its weight is 0";
   if (plan.config.passive && state !== undefined && !state.health.canServe(now)) {
-    if (plan.state(index, now) === "probing") return "it is out, and one request is trying it already";
-    return `it is out for another ${seconds(state.health.waitMs(now))}`;
+    if (plan.state(index, now) === "probing") return "unhealthy; a trial request is in progress";
+    return `unhealthy for another ${seconds(state.health.waitMs(now))}`;
   }
   if (state !== undefined && now < state.restUntil)
-    return `it asked for a rest, of another ${seconds(state.restUntil - now)}`;
+    return `its provider sent 429 with Retry-After; not used for another ${seconds(state.restUntil - now)}`;
   if (then.includes(index) && eligible.some((each) => first.includes(each)))
-    return "others serve the model that was asked for";
+    return "other targets serve the requested model";
   const tier = Math.min(...eligible.map((each) => plan.contenders[each]?.priority ?? Infinity));
-  return `targets of priority ${tier} come before those of ${priority}`;
+  return `targets of priority ${tier} are used before priority ${priority}`;
 }
 
 function seconds(milliseconds: number): string {
@@ -148,19 +187,20 @@ function likeliest(plan: BalancePlan, eligible: readonly number[]): number {
   return best;
 }
 
-function shown(
+/** Credentials are masked. */
+function describeRequest(
   { method, gateway }: Exchange,
   { upstream }: CompiledRule,
   { id, index }: CompiledTarget,
-  { baseUrl, path, headers, body }: EncodedRequest,
+  { baseUrl, path, headers: sent, body }: EncodedRequest,
 ): UpstreamRequest {
   const record = gateway?.parts.upstreams.find((each) => each.id === upstream.id)?.targets[index];
   const secrets = new Set<string>(CREDENTIAL_HEADERS);
   secrets.add(record?.credentials?.header_name.toLowerCase() ?? "");
   const url = baseUrl + path;
-  const told: Record<string, string> = { host: new URL(url).host };
-  for (const [name, value] of Object.entries(headers))
-    told[name] = secrets.has(name) ? maskSecret(value) : redact(value);
+  const headers: Record<string, string> = { host: new URL(url).host };
+  for (const [name, value] of Object.entries(sent))
+    headers[name] = secrets.has(name) ? maskSecret(value) : redact(value);
   const text = body === null ? null : new TextDecoder().decode(body);
-  return { target_id: id, method, url, headers: told, body: text };
+  return { target_id: id, method, url, headers, body: text };
 }

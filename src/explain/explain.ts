@@ -149,9 +149,9 @@ function explainAuthentication(
     return { required, api_key, verdict: "denied", reason: error.message };
   const reason =
     rule === null
-      ? "no rule was reached that could ask for a key"
+      ? "no rule matched that could require an API key"
       : apiKey === null
-        ? "no API key is asked for"
+        ? "no API key is required"
         : "the API key is valid for this rule";
   return { required, api_key, verdict: "allowed", reason };
 }

@@ -69,7 +69,7 @@ export async function attempt(
   // When all fail the client gets the last answer that a provider gave, as it was.
   if (lastAnswer !== null && !exchange.isClientDisconnected) return lastAnswer;
   lastAnswer?.reader?.cancel();
-  throw lastError ?? noHealthyTarget(plan.retryAfterMs(first, then, performance.now()));
+  throw lastError ?? noHealthyTarget(upstream, plan.retryAfterMs(first, then, performance.now()));
 }
 
 /** Whom this request may go to. */
@@ -110,9 +110,9 @@ function isBroken(result: TargetResponse | Error): boolean {
   return result instanceof UpstreamError && (result.kind === "unreachable" || result.kind === "broken");
 }
 
-export function noHealthyTarget(retryAfterMs: number): GatehouseError {
+export function noHealthyTarget({ name }: CompiledUpstream, retryAfterMs: number): GatehouseError {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  return new GatehouseError("no_healthy_target", "Every target is out for now; try again later.", {
+  return new GatehouseError("no_healthy_target", `No healthy targets for upstream "${name}".`, {
     headers: { "Retry-After": String(seconds) },
   });
 }

@@ -186,7 +186,7 @@ describe("explain", () => {
     for (const part of [
       "POST /v1/chat at the gateway acme",
       '✓ /v1/chat "chat"',
-      "✓ no API key is asked for",
+      "✓ no API key is required",
       "✓ rate_limiter passed",
       "global: 49 of 50 in 1m",
       "→ openai (priority 1, weight 1, healthy, model gpt-fake)",

@@ -1,5 +1,5 @@
-// An explanation against what then really happens: on random configurations and requests the gateway answers as it
-// was foretold, or the provider gets the very request that was shown. GATEHOUSE_EXPLAIN_RUNS says how many worlds.
+// Compares explanations with real requests on random configurations ("worlds"): the gateway responds as explained, or
+// the provider receives exactly the request that was shown. GATEHOUSE_EXPLAIN_RUNS sets the number of worlds.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { rmSync } from "node:fs";
@@ -33,8 +33,8 @@ type Explanation = ApiAnswer["body"];
 let gatehouse: GatehouseProcess;
 let providers: FakeProvider[];
 let directory: string;
-/** What was met, so that a test which meets nothing cannot pass for one that proves something. */
-const met = { answered: new Map<string, number>(), forwarded: 0, changed: 0 };
+/** What the random worlds covered, so that a run that covers nothing fails. */
+const covered = { responses: new Map<string, number>(), forwarded: 0, changed: 0 };
 
 beforeAll(async () => {
   directory = pluginsDirectory({ "acting.ts": ACTING_PLUGIN });
@@ -51,7 +51,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** The headers that a request of a world has, by gateway. */
+/** Returns the headers of a request. */
 function headersOf(request: WorldRequest, gateways: readonly SeededGateway[]): Record<string, string> {
   const gateway = gateways[request.host];
   const owner = gateway ?? gateways[0];
@@ -78,7 +78,7 @@ async function explain(request: WorldRequest, gateways: readonly SeededGateway[]
   return explanation;
 }
 
-test(`${RUNS} random worlds: what is explained is what happens`, async () => {
+test(`${RUNS} random worlds: explanations agree with real requests`, async () => {
   await fc.assert(
     fc.asyncProperty(worlds, async (world) => {
       const gateways = await seedWorld(gatehouse, world, providers);
@@ -91,10 +91,12 @@ test(`${RUNS} random worlds: what is explained is what happens`, async () => {
     }),
     { numRuns: RUNS },
   );
-  expect(met.forwarded).toBeGreaterThan(RUNS / 10);
-  expect(met.answered.size).toBeGreaterThan(3);
+  expect(covered.forwarded).toBeGreaterThan(RUNS / 10);
+  expect(covered.responses.size).toBeGreaterThan(3);
   if (process.env["GATEHOUSE_EXPLAIN_RUNS"] !== undefined)
-    process.stdout.write(`${JSON.stringify({ ...met, answered: Object.fromEntries(met.answered) })}\n`);
+    process.stdout.write(
+      `${JSON.stringify({ ...covered, responses: Object.fromEntries(covered.responses) })}\n`,
+    );
 }, 600_000);
 
 async function compare(request: WorldRequest, gateways: readonly SeededGateway[]): Promise<void> {
@@ -105,21 +107,22 @@ async function compare(request: WorldRequest, gateways: readonly SeededGateway[]
   expect(sent()).toHaveLength(0);
 
   const requestId = crypto.randomUUID();
-  const answer = await call(request, gateways, requestId);
-  // The balancer has been told of the end when this line is written.
+  const response = await call(request, gateways, requestId);
+  // When this line is written, the end of the attempt has been reported to the balancer.
   const line = await accessLineOf(requestId);
   expect({ rule: line.rule, key: line.api_key }).toEqual({
     rule: explanation.rule?.id,
     key: explanation.authentication.api_key?.name,
   });
   if (explanation.rule !== null) expect(line.gateway).toBe(explanation.gateway.name);
-  compareLimits(explanation, answer);
+  compareLimits(explanation, response);
   if (explanation.answer === null) compareForwarded(explanation);
-  else compareAnswered(explanation, answer, request.method);
-  if (explanation.plugins.some(({ verdict }: { verdict: string }) => verdict === "changed")) met.changed++;
+  else compareResponse(explanation, response, request.method);
+  if (explanation.plugins.some(({ verdict }: { verdict: string }) => verdict === "changed"))
+    covered.changed++;
 }
 
-/** Searched for from the end: the log of a thousand worlds is long. */
+/** Searches from the end: the log of a thousand worlds is long. */
 function accessLineOf(requestId: string): Promise<ApiAnswer["body"]> {
   return waitFor(() => {
     const output = gatehouse.output();
@@ -146,29 +149,29 @@ function call(
   });
 }
 
-/** All that reached a provider, the earliest first. */
+/** Returns all requests that providers received, in order. */
 function sent(): RecordedRequest[] {
   return providers.flatMap(({ requests }) => requests).toSorted((a, b) => a.startedAt - b.startedAt);
 }
 
-function compareAnswered({ answer: foretold }: Explanation, answer: RawAnswer, method: string): void {
-  expect(answer.status).toBe(foretold.status);
+function compareResponse({ answer: explained }: Explanation, response: RawAnswer, method: string): void {
+  expect(response.status).toBe(explained.status);
   expect(sent()).toHaveLength(0);
-  if (foretold.code === null || method === "HEAD") return;
-  const { code, error } = answer.json();
-  expect({ code, error }).toEqual({ code: foretold.code, error: foretold.error });
-  met.answered.set(code, (met.answered.get(code) ?? 0) + 1);
+  if (explained.code === null || method === "HEAD") return;
+  const { code, error } = response.json();
+  expect({ code, error }).toEqual({ code: explained.code, error: explained.error });
+  covered.responses.set(code, (covered.responses.get(code) ?? 0) + 1);
 }
 
 function compareForwarded({ upstream_request: shown, targets }: Explanation): void {
   const [first] = sent();
-  if (first === undefined) throw new Error("a request was shown, and none was sent");
-  met.forwarded++;
+  if (first === undefined) throw new Error("a request was shown, but none was sent");
+  covered.forwarded++;
   const at = Number(first.header("x-target"));
   expect(targets[at].eligible).toBe(true);
   const next = targets.findIndex((each: { next: boolean }) => each.next);
   if (next >= 0) expect(at).toBe(next);
-  // Where chance decides, the one that is shown may not be the one that was chosen.
+  // With random balancing, the target that is shown may differ from the one that was chosen.
   if (targets[at].id !== shown.target_id) return;
   const url = new URL(shown.url);
   expect(first.method).toBe(shown.method);
@@ -176,32 +179,32 @@ function compareForwarded({ upstream_request: shown, targets }: Explanation): vo
   expect(Buffer.from(first.body).toString()).toBe(shown.body ?? "");
   for (const [name, value] of first.headers) {
     if (["connection", "content-length", "accept", "x-request-id"].includes(name.toLowerCase())) continue;
-    const told = shown.headers[name.toLowerCase()];
+    const shownValue = shown.headers[name.toLowerCase()];
     if (/^(?:authorization|x-key)$/i.test(name)) {
-      expect(told).toBe(value.length < 12 ? "***" : `${value.slice(0, 3)}***${value.slice(-4)}`);
-    } else expect({ name, value: told }).toEqual({ name, value });
+      expect(shownValue).toBe(value.length < 12 ? "***" : `${value.slice(0, 3)}***${value.slice(-4)}`);
+    } else expect({ name, value: shownValue }).toEqual({ name, value });
   }
   for (const name of Object.keys(shown.headers)) expect(first.header(name)).toBeDefined();
 }
 
-function compareLimits({ limits }: Explanation, answer: RawAnswer): void {
-  // Of two entries with a limit of one type the later one's headers are on the answer.
+function compareLimits({ limits }: Explanation, response: RawAnswer): void {
+  // If two plugins have a limit of the same type, the response has the headers of the later one.
   const last = new Map<string, { limit: number; remaining: number; reset: string }>();
   for (const limit of limits) last.set(limit.type, limit);
   for (const [type, { limit, remaining, reset }] of last) {
     expect({
-      limit: answer.header(`X-RateLimit-${type}-Limit`),
-      remaining: answer.header(`X-RateLimit-${type}-Remaining`),
+      limit: response.header(`X-RateLimit-${type}-Limit`),
+      remaining: response.header(`X-RateLimit-${type}-Remaining`),
     }).toEqual({ limit: String(limit), remaining: String(remaining) });
-    // A window that nothing is counted in yet starts with the request, which came a moment later.
-    const later = Number(answer.header(`X-RateLimit-${type}-Reset`)) - Date.parse(reset) / 1000;
+    // An empty window starts with the request, which was sent a moment later.
+    const later = Number(response.header(`X-RateLimit-${type}-Reset`)) - Date.parse(reset) / 1000;
     expect(later).toBeWithin(0, 60);
   }
-  const isOurs = (name: string) => /^X-RateLimit-(?:global|per_)/.test(name);
-  expect(answer.headers.some(([name]) => isOurs(name))).toBe(last.size > 0);
+  const isRateLimit = (name: string) => /^X-RateLimit-(?:global|per_)/.test(name);
+  expect(response.headers.some(([name]) => isRateLimit(name))).toBe(last.size > 0);
 }
 
-/** An explanation less what time alone changes. */
+/** Removes everything that changes with time alone. */
 function withoutTimes(explanation: Explanation): Explanation {
   return {
     ...explanation,

@@ -1,5 +1,5 @@
-// POST /gateways/{id}/explain over a started process: what each part tells, that nothing is counted, written or called
-// by asking, and that no secret is shown. That it agrees with what happens is explain-agreement.test.ts.
+// POST /gateways/{id}/explain over a started process: what each part reports, that an explanation counts, writes and
+// sends nothing, and that it shows no secret. explain-agreement.test.ts checks that it agrees with real requests.
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
@@ -23,27 +23,27 @@ import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support
 import { hasRedis, startRedis } from "../support/redis.ts";
 
 const START_MS = 60_000;
-/** A busy machine takes its time. */
+/** Generous, for a busy machine. */
 setDefaultTimeout(60_000);
 
-/** Two plugins of one mind: only one of them says that it may be asked without anything happening. */
-const speaking = (name: string, declares: string) => `
+/** The source of a plugin with side effects. `declares` may mark it as explainable. */
+const pluginSource = (name: string, declares: string) => `
   import { definePlugin, z } from "gatehouse/sdk";
   export default definePlugin({
     name: "${name}",
-    description: "Speaks up in the log, counts and blocks.",
+    description: "Logs, counts and blocks.",
     stages: ["pre_request", "post_request"],
     ${declares}
     settings: z.strictObject({}),
     create(settings, host) {
       return {
         async pre_request(context) {
-          host.log("warn", "spoke up");
+          host.log("warn", "side effect");
           const kept = host.keep("calls", () => ({ count: 0 }));
           if (!host.isExplaining) kept.count++;
           context.setHeader("x-calls", String(kept.count));
-          host.blocks.add({ type: "spoken", subject: "to" }, "spoken:to");
-          const decision = await host.counters.admit([{ key: host.instanceId, limit: 2, windowMs: 90_000, type: "spoken" }], "local");
+          host.blocks.add({ type: "calls", subject: "one" }, "calls:one");
+          const decision = await host.counters.admit([{ key: host.instanceId, limit: 2, windowMs: 90_000, type: "calls" }], "local");
           if (!decision.admitted) context.respond({ status: 429, body: { error: "enough", code: "enough" } });
         },
         post_request() {},
@@ -57,8 +57,8 @@ let directory: string;
 
 beforeAll(async () => {
   directory = pluginsDirectory({
-    "quiet.ts": speaking("quiet", "explainable: true,"),
-    "loud.ts": speaking("loud", ""),
+    "quiet.ts": pluginSource("quiet", "explainable: true,"),
+    "loud.ts": pluginSource("loud", ""),
   });
   const env = { PLUGINS_DIR: directory };
   [gatehouse, provider] = await Promise.all([startGatehouseProcess({ env }), startFakeProvider()]);
@@ -72,20 +72,20 @@ beforeEach(() => provider.reset());
 
 async function explain(
   { gateway, path }: SeededRoute,
-  asked: Fields = {},
+  request: Fields = {},
   at: GatehouseProcess = gatehouse,
 ): Promise<ApiAnswer["body"]> {
-  const body = { method: "POST", path, body: CHAT, ...asked };
-  const answer = await at.api("POST", `/gateways/${gateway}/explain`, body);
-  expect(answer.body).not.toHaveProperty("error");
-  expect(answer.status).toBe(200);
-  return answer.body;
+  const body = { method: "POST", path, body: CHAT, ...request };
+  const response = await at.api("POST", `/gateways/${gateway}/explain`, body);
+  expect(response.body).not.toHaveProperty("error");
+  expect(response.status).toBe(200);
+  return response.body;
 }
 
 const plugin = (name: string, fields: Fields = {}) => ({ name, stage: "pre_request", ...fields });
 
-describe("asking does nothing", () => {
-  test("no limit is counted; what is left is told as the answer would", async () => {
+describe("an explanation has no side effects", () => {
+  test("counts no limit, and reports what remains as the response headers would", async () => {
     const route = await seedPlugins(gatehouse, provider, [
       limiter({ global: [2, "1m"], per_ip: [9, "36h"] }),
     ]);
@@ -114,25 +114,25 @@ describe("asking does nothing", () => {
     expect(full.targets).toEqual([]);
   });
 
-  test("nobody is blocked, though the answer would be a block", async () => {
+  test("blocks no client, even if a request would be blocked", async () => {
     const settings = { actions: { type: "block" } };
     const route = await seedPlugins(gatehouse, provider, [limiter({ per_ip: [1, "1h"] }, settings)]);
     await postChat(gatehouse, route);
     for (let times = 0; times < 3; times++)
       expect((await explain(route)).answer).toMatchObject({ status: 403, code: "rate_limit_blocked" });
     expect((await gatehouse.api("GET", `/gateways/${route.gateway}/blocks`)).body.count).toBe(0);
-    // Another address has not used the limit up.
+    // Another address has not used up its limit.
     expect((await explain(route, { client_address: "198.51.100.9" })).answer).toBeNull();
     expect((await postChat(gatehouse, route)).status).toBe(403);
     expect((await explain(route)).answer).toMatchObject({ code: "rate_limit_blocked" });
   });
 
-  test("no target has its turn taken", async () => {
+  test("takes no turn from the targets", async () => {
     const targets = [targetAt(provider), targetAt(provider)];
     const route = await seedRoute(gatehouse, { upstream: { targets } });
     const turns: string[] = [];
     for (let times = 0; times < 4; times++) {
-      for (let asked = 0; asked < 3; asked++) {
+      for (let repeat = 0; repeat < 3; repeat++) {
         const next = (await explain(route)).targets.filter((each: { next: boolean }) => each.next);
         expect(next).toHaveLength(1);
         turns.push(next[0].id);
@@ -144,7 +144,7 @@ describe("asking does nothing", () => {
     expect(turns).toEqual([a, a, a, b, b, b, a, a, a, b, b, b]);
   });
 
-  test("a key is not used, and no access line is written", async () => {
+  test("records no use of the key and writes no access log", async () => {
     const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
     const { id, key } = await seedKey(gatehouse, route.gateway);
     const { authentication } = await explain(route, { headers: { "X-GW-API-Key": key } });
@@ -154,7 +154,7 @@ describe("asking does nothing", () => {
       verdict: "allowed",
       reason: "the API key is valid for this rule",
     });
-    // Uses are written every two seconds: once another key's is there, this one's would be.
+    // Uses are written every two seconds: once that of another key is stored, this one would be as well.
     const other = await seedKey(gatehouse, route.gateway);
     await (await postChat(gatehouse, route, { headers: { "X-GW-API-Key": other.key } })).text();
     const lastUse = async (keyId: string): Promise<string | null> =>
@@ -164,24 +164,24 @@ describe("asking does nothing", () => {
     expect(accessLines(gatehouse).filter((line) => line.rule === route.rule)).toHaveLength(1);
   });
 
-  test("a plugin that says it is explainable runs, and what it does to its host comes to nothing", async () => {
+  test("runs an explainable plugin, whose calls to its host have no effect", async () => {
     const route = await seedPlugins(gatehouse, provider, [plugin("quiet")]);
     for (let times = 0; times < 3; times++) {
       const { plugins, limits, upstream_request } = await explain(route);
       expect(plugins[0]).toMatchObject({ verdict: "changed", detail: "the header x-calls" });
-      expect(limits).toMatchObject([{ type: "spoken", limit: 2, remaining: 1, window: "90s" }]);
+      expect(limits).toMatchObject([{ type: "calls", limit: 2, remaining: 1, window: "90s" }]);
       expect(upstream_request.headers["x-calls"]).toBe("0");
     }
     expect(
-      logRecords(gatehouse).filter((line) => line.plugin === "quiet" && line.msg === "spoke up"),
+      logRecords(gatehouse).filter((line) => line.plugin === "quiet" && line.msg === "side effect"),
     ).toEqual([]);
     expect((await gatehouse.api("GET", `/gateways/${route.gateway}/blocks`)).body.count).toBe(0);
-    // What the real one keeps can be seen.
+    // The plugin reads what real requests have kept.
     await (await postChat(gatehouse, route)).text();
     expect((await explain(route)).upstream_request.headers["x-calls"]).toBe("1");
   });
 
-  test("a plugin that does not say so is not run, and the reason is told", async () => {
+  test("does not run a plugin that is not explainable, and says so", async () => {
     const route = await seedPlugins(gatehouse, provider, [
       plugin("loud"),
       plugin("quiet", { stage: "post_request" }),
@@ -198,18 +198,18 @@ describe("asking does nothing", () => {
         name: "quiet",
         stage: "post_request",
         verdict: "not_run",
-        detail: "it looks at the provider's answer",
+        detail: "runs on the provider's response",
       },
     ]);
     expect(upstream_request).not.toBeNull();
-    expect(logRecords(gatehouse).filter((line) => line.plugin === "loud" && line.msg === "spoke up")).toEqual(
-      [],
-    );
+    expect(
+      logRecords(gatehouse).filter((line) => line.plugin === "loud" && line.msg === "side effect"),
+    ).toEqual([]);
   });
 });
 
-describe("what is told", () => {
-  test("plugins behind the one that answers are not run", async () => {
+describe("an explanation reports", () => {
+  test("plugins after the one that responds as not run", async () => {
     const sanitation = plugin("code_sanitation", {
       settings: {
         languages: [{ language: "sql", enabled: true }],
@@ -224,7 +224,7 @@ describe("what is told", () => {
     expect(answer).toMatchObject({ status: 400, code: "code_injection_detected" });
   });
 
-  test("authentication: a missing, an unknown and a wrong key", async () => {
+  test("authentication with a missing, an unknown and a wrong key", async () => {
     const upstream = { targets: [targetAt(provider)] };
     const route = await seedRoute(gatehouse, { gateway: { require_api_key: true }, upstream });
     const other = await seedRoute(gatehouse, { gateway: route.gateway, upstream });
@@ -247,7 +247,7 @@ describe("what is told", () => {
     });
   });
 
-  test("targets: drained, a later tier, another model, out, resting, and where chance decides", async () => {
+  test("targets: drained, later tier, another model, unhealthy, resting, and chosen at random", async () => {
     const targets = [
       targetAt(provider, { weight: 0 }),
       targetAt(provider, { priority: 2 }),
@@ -257,7 +257,7 @@ describe("what is told", () => {
     const health_checks = { passive: true, threshold: 1, interval: 600 };
     const upstream = { targets, health_checks, max_attempts: 1 };
     const route = await seedRoute(gatehouse, { upstream });
-    const told = async () => {
+    const reportedTargets = async () => {
       const { targets: all } = await explain(route);
       return all.map(({ state, eligible, next, reason, model }: Fields) => ({
         state,
@@ -269,20 +269,21 @@ describe("what is told", () => {
     };
     const idle = { state: "healthy", eligible: false, next: false, model: CHAT.model };
     const drained = { ...idle, reason: "its weight is 0" };
-    const serves = { ...idle, eligible: true, next: true, reason: "it would be asked now" };
-    const unlike = { ...idle, model: "m9", reason: "others serve the model that was asked for" };
-    const later = { ...idle, reason: "targets of priority 1 come before those of 2" };
-    expect(await told()).toEqual([drained, later, unlike, serves]);
+    const serves = { ...idle, eligible: true, next: true, reason: "receives this request" };
+    const otherModel = { ...idle, model: "m9", reason: "other targets serve the requested model" };
+    const later = { ...idle, reason: "targets of priority 1 are used before priority 2" };
+    expect(await reportedTargets()).toEqual([drained, later, otherModel, serves]);
 
     await postChat(gatehouse, route, { headers: { "x-fake": JSON.stringify({ status: 500 }) } });
-    const out = { ...idle, state: "out", reason: "it is out for another n s" };
-    expect(await told()).toEqual([drained, serves, unlike, out]);
+    const out = { ...idle, state: "out", reason: "unhealthy for another n s" };
+    expect(await reportedTargets()).toEqual([drained, serves, otherModel, out]);
 
     const limited = JSON.stringify({ rateLimited: { retryAfter: 30 } });
     await postChat(gatehouse, route, { headers: { "x-fake": limited } });
-    const resting = { ...idle, state: "resting", reason: "it asked for a rest, of another n s" };
+    const reason = "its provider sent 429 with Retry-After; not used for another n s";
+    const resting = { ...idle, state: "resting", reason };
     const instead = { ...serves, model: "m9" };
-    expect(await told()).toEqual([drained, resting, instead, out]);
+    expect(await reportedTargets()).toEqual([drained, resting, instead, out]);
 
     await gatehouse.api("PATCH", `/gateways/${route.gateway}/upstreams/${route.upstream}`, {
       algorithm: "random",
@@ -296,7 +297,7 @@ describe("what is told", () => {
     expect(upstream_request.target_id).toBe(random[1].id);
   });
 
-  test("a model that nobody serves, and a body that no target can be sent", async () => {
+  test("a model that no target serves, and a body that no target accepts", async () => {
     const targets = [targetAt(provider, { models: ["m1"] })];
     const strict = await seedRoute(gatehouse, { upstream: { targets, model_routing: "require" } });
     const unserved = await explain(strict);
@@ -307,12 +308,12 @@ describe("what is told", () => {
     });
     const foreign = [targetAt(provider, { format: "anthropic" })];
     const translated = await seedRoute(gatehouse, { upstream: { targets: foreign } });
-    const { answer, targets: told } = await explain(translated, { body: { ...CHAT, n: 2 } });
+    const { answer, targets: explained } = await explain(translated, { body: { ...CHAT, n: 2 } });
     expect(answer).toMatchObject({ status: 400, code: "untranslatable" });
-    expect(told[0]).toMatchObject({ eligible: false, reason: expect.stringContaining("leave n out") });
+    expect(explained[0]).toMatchObject({ eligible: false, reason: expect.stringContaining("leave n out") });
   });
 
-  test("credentials are masked: the target's, the client's own, and the keys in its headers", async () => {
+  test("credentials masked: those of the target and the client, and keys in other headers", async () => {
     const secret = "Bearer sk-a-secret-of-the-target";
     const named = targetAt(provider, { credentials: { header_name: "X-Special", header_value: secret } });
     const without = targetAt(provider, { priority: 2 });
@@ -329,21 +330,21 @@ describe("what is told", () => {
     expect((await explain(route, { headers })).upstream_request.headers["x-api-key"]).toBe("sk-***-key");
   });
 
-  test("which gateway: this one without a Host, else as key and Host say", async () => {
+  test("the gateway: this one without a Host header, else that of the key or Host", async () => {
     const upstream = { targets: [targetAt(provider)] };
     const rule = { path: "/shared/place" };
     const one = await seedRoute(gatehouse, { gateway: { name: "one", subdomain: "one-e" }, upstream, rule });
     const two = await seedRoute(gatehouse, { gateway: { name: "two", subdomain: "two-e" }, upstream, rule });
     expect((await explain(one)).gateway).toEqual({ id: one.gateway, name: "one" });
-    const led = await explain(one, { headers: { Host: "two-e.example.com" } });
-    expect(led.gateway).toEqual({ id: two.gateway, name: "two" });
-    expect(led.rule.id).toBe(two.rule);
+    const other = await explain(one, { headers: { Host: "two-e.example.com" } });
+    expect(other.gateway).toEqual({ id: two.gateway, name: "two" });
+    expect(other.rule.id).toBe(two.rule);
     const { key } = await seedKey(gatehouse, two.gateway);
     expect((await explain(one, { headers: { "x-gw-api-key": key } })).rule.id).toBe(two.rule);
-    const unclear = await explain(one, { headers: { Host: "elsewhere.example.com" } });
-    expect(unclear.answer.code).toBe("ambiguous_gateway");
-    expect(unclear.rules).toMatchObject([
-      { matched: false, reason: "it fits, and so does a rule of another gateway" },
+    const ambiguous = await explain(one, { headers: { Host: "elsewhere.example.com" } });
+    expect(ambiguous.answer.code).toBe("ambiguous_gateway");
+    expect(ambiguous.rules).toMatchObject([
+      { matched: false, reason: "matches, but a rule of another gateway matches as well" },
     ]);
     const models = await explain(one, { method: "GET", path: "/v1/models", body: null });
     expect(models.answer).toEqual({ status: 200, code: null, error: null });
@@ -353,7 +354,7 @@ describe("what is told", () => {
     expect((await explain(one, { path: "/api/v1/gateways" })).answer.code).toBe("rule_not_found");
   });
 
-  test("a body as text goes on as it is; other values as JSON", async () => {
+  test("a text body unchanged, and other values as JSON", async () => {
     const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
     const text = '{ "n": 12345678901234567890,\n "é": 1 }';
     const headers = { "Content-Type": "application/json" };
@@ -367,8 +368,8 @@ describe("what is told", () => {
   });
 });
 
-describe("refusals", () => {
-  test("what is not such a request is named", async () => {
+describe("validation", () => {
+  test("names each invalid field", async () => {
     const { gateway } = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
     const send = (body: unknown) => gatehouse.api("POST", `/gateways/${gateway}/explain`, body);
     expectFaultsAt(await send({}), "path");
@@ -383,10 +384,10 @@ describe("refusals", () => {
 });
 
 test.skipIf(!hasRedis)(
-  "with shared counters the limits are read from Redis, and stay as they are",
+  "with shared counters, an explanation reads the limits from Redis and does not change them",
   async () => {
     const redis = await startRedis(["--appendonly", "no"]);
-    // One worker: a second one would hear of the route a moment after the first has told that it is there.
+    // One worker: a second one would learn of the route a moment after the first has responded.
     const env = { REDIS_URL: redis.url, REDIS_SILENT_MS: "3000", WORKERS: "1" };
     const shared = await startGatehouseProcess({ env });
     try {

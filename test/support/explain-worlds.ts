@@ -1,4 +1,4 @@
-// Random configurations and requests for the test that an explanation agrees with what then happens.
+// Random configurations and requests for the test that compares explanations with real requests.
 import fc from "fast-check";
 import type { FakeProvider } from "../../src/fake-provider/server.ts";
 import { create } from "./admin-fixtures.ts";
@@ -6,12 +6,12 @@ import type { GatehouseProcess } from "./gatehouse-process.ts";
 
 type Fields = Record<string, unknown>;
 
-/** Explainable, and with all that a plugin may do; what it does, its settings and the request's x-do say. */
+/** An explainable plugin that does what the request header `x-do` says. */
 export const ACTING_PLUGIN = `
   import { definePlugin, z } from "gatehouse/sdk";
   export default definePlugin({
     name: "acting",
-    description: "Changes, answers or fails as it is told.",
+    description: "Changes the request, responds or fails.",
     stages: ["pre_request"],
     explainable: true,
     settings: z.strictObject({ mark: z.string() }),
@@ -132,7 +132,7 @@ const gateway = fc.record({
 const ATTACK = "1' UNION SELECT password FROM users--";
 const chat = (fields: Fields) => ({ messages: [{ role: "user", content: "Good morning" }], ...fields });
 
-/** A body as text, and what it says it is. */
+/** A body as text, and its content type. */
 const body = fc.constantFrom<readonly [string | null, string | null]>(
   [null, null],
   [JSON.stringify(chat({ model: "m1" })), "application/json"],
@@ -148,7 +148,7 @@ const body = fc.constantFrom<readonly [string | null, string | null]>(
 );
 
 const request = fc.record({
-  /** How often it comes: limits fill up, turns go round, targets fall out. */
+  /** How often it is sent: limits fill up, turns rotate, targets become unhealthy. */
   times: fc.constantFrom(1, 1, 3),
   method: fc.oneof(
     { weight: 4, arbitrary: fc.constant("POST") },
@@ -160,9 +160,9 @@ const request = fc.record({
   ),
   query: fc.constantFrom("", "", "?q=1&r=%20", "?q=1%27%20UNION%20SELECT%201%20FROM%20users--"),
   body,
-  /** Index of a gateway whose Host it sends; beyond them it is a Host that names none. */
+  /** Index of the gateway whose Host it sends; an index without a gateway sends an unknown Host. */
   host: fc.constantFrom(0, 0, 0, 1, 2),
-  /** Which key it presents: a gateway's own for all rules, its own for one rule, one that nobody has, none. */
+  /** The API key it sends: one for all rules, one for one rule, an unknown one, or none. */
   key: fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom("none", "all") },
     { weight: 1, arbitrary: fc.constantFrom("one", "unknown") },
@@ -187,7 +187,9 @@ export const worlds = fc.record({
   requests: fc.array(request, { minLength: 1, maxLength: 4 }),
 });
 
-export type World = (typeof worlds)["generate"] extends (...words: never[]) => { value: infer T } ? T : never;
+export type World = (typeof worlds)["generate"] extends (...parameters: never[]) => { value: infer T }
+  ? T
+  : never;
 export type WorldRequest = World["requests"][number];
 
 export interface SeededGateway {
@@ -196,14 +198,14 @@ export interface SeededGateway {
   readonly keys: { readonly all: string; readonly one: string };
 }
 
-let worldsMade = 0;
+let worldCount = 0;
 
 export async function seedWorld(
   gatehouse: GatehouseProcess,
   world: World,
   providers: readonly FakeProvider[],
 ): Promise<SeededGateway[]> {
-  const serial = ++worldsMade;
+  const serial = ++worldCount;
   return Promise.all(
     world.gateways.map(async ({ require_api_key, plugins, routes }, index) => {
       const subdomain = `world-${serial}-${index}`;
