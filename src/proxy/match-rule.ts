@@ -1,8 +1,9 @@
 // Which rule serves a request: the best match of its gateway, or of the only gateway that has one.
 import { GatehouseError } from "../base/errors.ts";
+import { HTTP_METHODS } from "../model/rule.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
-import { routeKeysOf } from "../snapshot/route-table.ts";
+import { routeKeysFor } from "../snapshot/route-table.ts";
 import type { Exchange } from "./exchange.ts";
 
 export interface Matched {
@@ -23,22 +24,28 @@ export function matchRule(exchange: Exchange, gateway: CompiledGateway | null): 
 }
 
 function matchAnyGateway(exchange: Exchange): Matched {
-  const { path, method, request, snapshot } = exchange;
-  const allowed: string[] = [];
+  // Two matches decide. The other gateways on the path, possibly thousands, are not tried.
+  const [match, another] = findMatches(exchange, exchange.method, 2);
+  if (another !== undefined) throw ambiguousGateway();
+  if (match !== undefined) return match;
+  throw notMatched(
+    exchange,
+    HTTP_METHODS.filter((method) => findMatches(exchange, method, 1).length > 0),
+  );
+}
+
+/** Finds up to `limit` gateways that have a rule for the request with this method. */
+function findMatches({ path, request, snapshot }: Exchange, method: string, limit: number): Matched[] {
   const matches: Matched[] = [];
-  for (const key of routeKeysOf(path)) {
+  for (const key of routeKeysFor(path, method, snapshot.patternDepth)) {
     for (const gateway of snapshot.gatewaysByRoute.get(key)?.values() ?? []) {
       // A gateway can be listed under several keys of one path.
       if (gateway === matches[0]?.gateway) continue;
-      const match = gateway.routes.match(path, method, request.headers);
-      if (match.rule === null) allowed.push(...match.allowed);
-      // Two matches decide. The other gateways on the path, possibly thousands, are not tried.
-      else if (matches.push({ gateway, rule: match.rule }) > 1) throw ambiguousGateway();
+      const { rule } = gateway.routes.match(path, method, request.headers);
+      if (rule !== null && matches.push({ gateway, rule }) === limit) return matches;
     }
   }
-  const [match] = matches;
-  if (match === undefined) throw notMatched(exchange, allowed);
-  return match;
+  return matches;
 }
 
 function ambiguousGateway(): GatehouseError {
@@ -51,7 +58,7 @@ function ambiguousGateway(): GatehouseError {
 function notMatched({ method, path }: Exchange, allowed: readonly string[]): GatehouseError {
   if (allowed.length === 0)
     return new GatehouseError("rule_not_found", `No rule matches ${method} ${path.slice(0, 200)}.`);
-  const list = [...new Set(allowed)].join(", ");
+  const list = allowed.join(", ");
   return new GatehouseError("method_not_allowed", `${method} is not possible here; use ${list}.`, {
     headers: { Allow: list },
   });

@@ -70,12 +70,12 @@ export class PersistentMap<V> {
     return undefined;
   }
 
-  *values(): IterableIterator<V> {
-    const pending = this.#root === null ? [] : [this.#root];
-    for (let slot = pending.pop(); slot !== undefined; slot = pending.pop()) {
-      if (slot instanceof Branch) pending.push(...slot.slots);
-      else for (let entry: Entry<V> | null = slot; entry !== null; entry = entry.next) yield entry.value;
-    }
+  /** In no particular order. */
+  values(): Iterable<V> {
+    const root = this.#root;
+    if (root === null) return [];
+    // A generator costs several times as much as an array of one.
+    return root instanceof Entry && root.next === null ? [root.value] : valuesIn(root);
   }
 
   /** Returns a copy with these entries set, or removed where the value is null. */
@@ -88,6 +88,14 @@ export class PersistentMap<V> {
       else if (root !== null) root = remove(edit, root, 0, hashCode, key);
     }
     return root === this.#root ? this : new PersistentMap(root, edit.size);
+  }
+}
+
+function* valuesIn<V>(root: Slot<V>): Iterable<V> {
+  const pending = [root];
+  for (let slot = pending.pop(); slot !== undefined; slot = pending.pop()) {
+    if (slot instanceof Branch) pending.push(...slot.slots);
+    else for (let entry: Entry<V> | null = slot; entry !== null; entry = entry.next) yield entry.value;
   }
 }
 

@@ -11,7 +11,7 @@ import { compileContext } from "../../test/support/compile-context.ts";
 import type { Rule } from "../model/rule.ts";
 import { pathPatternProblem } from "../model/rule-path.ts";
 import { compileGateway } from "./compile.ts";
-import { routeKeyOf, routeKeysOf, type RouteTable } from "./route-table.ts";
+import { patternDepthOf, routeKeyOf, routeKeysFor, type RouteTable } from "./route-table.ts";
 
 type RuleSketch = Pick<Rule, "path"> & Partial<Pick<Rule, "methods" | "priority" | "headers" | "active">>;
 
@@ -110,15 +110,27 @@ describe("the oracle's reading of the contract", () => {
     );
   }, 60_000);
 
-  test("a gateway without a name is found under every path that one of its rules matches", () => {
+  test("a request that names no gateway finds it under every path that one of its rules matches", () => {
     fc.assert(
-      fc.property(rule, path, (sketch, requested) => {
+      fc.property(rule, path, fc.nat({ max: 3 }), (sketch, requested, deeper) => {
         fc.pre(hasPath(sketch, requested));
-        expect(routeKeysOf(requested)).toContain(routeKeyOf(sketch.path));
+        const depth = patternDepthOf(sketch.path);
+        for (const method of sketch.methods) {
+          const key = routeKeyOf(sketch.path, method);
+          // Patterns of other gateways may be deeper.
+          expect(routeKeysFor(requested, method, depth + deeper)).toContain(key);
+        }
       }),
       { numRuns: 1000 },
     );
   });
+});
+
+test("a request has one key if all paths are exact, and no more keys than the deepest pattern has segments", () => {
+  expect(routeKeysFor("/v1/chat", "POST", -1)).toEqual(["POST=/v1/chat"]);
+  expect(routeKeysFor("/v1/chat/", "GET", 2)).toEqual(["GET=/v1/chat/", "GET^", "GET^/v1", "GET^/v1/chat"]);
+  expect(routeKeysFor("/", "GET", 2)).toEqual(["GET=/", "GET^"]);
+  expect(routeKeysFor("/a".repeat(8000), "GET", 3)).toHaveLength(5);
 });
 
 describe("the contract's own examples", () => {

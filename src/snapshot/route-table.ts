@@ -20,8 +20,10 @@ export type RouteMatch =
 const NOTHING: RouteMatch = Object.freeze({ rule: null, allowed: Object.freeze([]) });
 
 export class RouteTable {
-  /** Under these a snapshot finds the gateways that could match a path; see `routeKeysOf`. */
+  /** The keys under which a snapshot lists this gateway; see `routeKeysFor`. */
   readonly keys: readonly string[];
+  /** The most literal segments before the first parameter or `*` of any pattern; -1 if all paths are exact. */
+  readonly patternDepth: number;
   readonly #exact = new Map<string, CompiledRule[]>();
   readonly #patterns: Segment = newSegment();
   readonly #hasPatterns: boolean;
@@ -29,13 +31,16 @@ export class RouteTable {
   /** `rules` in their order of precedence: priority, then number of headers, then age. */
   constructor(rules: readonly CompiledRule[]) {
     const keys = new Set<string>();
+    let depth = -1;
     for (const rule of rules) {
       const { path } = rule.rule;
-      keys.add(routeKeyOf(path));
+      for (const method of rule.methods) keys.add(routeKeyOf(path, method));
+      depth = Math.max(depth, patternDepthOf(path));
       if (rule.pathKind === "exact") this.#exact.set(path, [...(this.#exact.get(path) ?? []), rule]);
       else addPattern(this.#patterns, rule);
     }
     this.keys = [...keys];
+    this.patternDepth = depth;
     this.#hasPatterns = rules.some((rule) => rule.pathKind !== "exact");
   }
 
@@ -143,20 +148,33 @@ function collect(
   if (at.parameter !== null && segment !== "") collect(at.parameter, path, depth + 1, complete, prefixes);
 }
 
+const WILDCARD = /\/(?:\{|\*$)/;
+
 /**
- * The key under which a snapshot lists the gateways that have such a rule: the whole path of an exact rule, else the
- * literal segments before the first parameter or `*`.
+ * The key under which a snapshot lists the gateways that have a rule with this path and method: the whole path of an
+ * exact rule, otherwise the literal segments before the first parameter or `*`.
  */
-export function routeKeyOf(pattern: string): string {
-  const wild = pattern.search(/\/(?:\{|\*$)/);
-  return wild < 0 ? `=${pattern}` : `^${pattern.slice(0, wild)}`;
+export function routeKeyOf(pattern: string, method: string): string {
+  const wildcardAt = pattern.search(WILDCARD);
+  return wildcardAt < 0 ? `${method}=${pattern}` : `${method}^${pattern.slice(0, wildcardAt)}`;
 }
 
-/** Every key under which a rule matching this path can be listed. */
-export function routeKeysOf(path: string): string[] {
-  const keys = [`=${path}`, "^"];
-  for (let at = path.indexOf("/", 1); at >= 0; at = path.indexOf("/", at + 1))
-    keys.push(`^${path.slice(0, at)}`);
-  if (path !== "/") keys.push(`^${path}`);
+/** The number of literal segments before the first parameter or `*`; -1 for an exact path. */
+export function patternDepthOf(pattern: string): number {
+  const wildcardAt = pattern.search(WILDCARD);
+  return wildcardAt < 0 ? -1 : pattern.slice(0, wildcardAt).split("/").length - 1;
+}
+
+/**
+ * Every key under which a rule that matches this request can be listed. `patternDepth` is that of the deepest pattern:
+ * without it, a path of thousands of segments would lead to as many keys.
+ */
+export function routeKeysFor(path: string, method: string, patternDepth: number): string[] {
+  const keys = [`${method}=${path}`];
+  if (patternDepth >= 0) keys.push(`${method}^`);
+  for (let depth = 1, end = 0; depth <= patternDepth && end >= 0 && path !== "/"; depth++) {
+    end = path.indexOf("/", end + 1);
+    keys.push(`${method}^${end < 0 ? path : path.slice(0, end)}`);
+  }
   return keys;
 }

@@ -13,6 +13,7 @@ import { compileGateway, type CompiledApiKey, type CompiledGateway } from "./com
 import type { StoredBlock } from "../store/store.ts";
 import type { PersistentGroups } from "./persistent-groups.ts";
 import type { PersistentMap } from "./persistent-map.ts";
+import { routeKeysFor } from "./route-table.ts";
 import { changeSnapshot, EMPTY_SNAPSHOT, type Snapshot, type SnapshotChanges } from "./snapshot.ts";
 
 const context = compileContext();
@@ -266,6 +267,12 @@ function expectIndexes(snapshot: Snapshot, records: Records): void {
   expectMap(snapshot.gateways, gateways, ({ id }) => id);
   expectMap(snapshot.gatewaysBySubdomain, gateways, (each) => each.gateway.subdomain);
   expectGroups(snapshot.gatewaysByRoute, gateways, ({ routes }) => routes.keys);
+  for (const path of ["/v1/chat", "/v1/other", "/teams/red/chat", "/"]) {
+    const keys = routeKeysFor(path, "POST", snapshot.patternDepth);
+    const listed = new Set(keys.flatMap((key) => [...(snapshot.gatewaysByRoute.get(key)?.values() ?? [])]));
+    for (const each of gateways)
+      if (each.routes.match(path, "POST", new Headers()).rule !== null) expect(listed).toContain(each);
+  }
   expect(snapshot.onlyGateway).toBe(gateways.length === 1 ? gateways[0]! : null);
   expectMap(snapshot.apiKeysById, apiKeys, ({ id }) => id);
   expectMap(snapshot.apiKeysByHash, apiKeys, ({ hash }) => hash);

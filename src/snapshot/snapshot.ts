@@ -15,6 +15,8 @@ export interface Snapshot {
   readonly gatewaysBySubdomain: PersistentMap<CompiledGateway>;
   /** Gateways by the keys of their route tables, for requests that name no gateway. */
   readonly gatewaysByRoute: PersistentGroups<CompiledGateway>;
+  /** At least the pattern depth of every gateway's route table. Deleting the deepest pattern does not reduce it. */
+  readonly patternDepth: number;
   readonly apiKeysByHash: PersistentMap<CompiledApiKey>;
   readonly apiKeysById: PersistentMap<CompiledApiKey>;
   /** By gateway id; needed to drop the API keys of a deleted gateway. */
@@ -34,6 +36,7 @@ export const EMPTY_SNAPSHOT: Snapshot = Object.freeze({
   onlyGateway: null,
   gatewaysBySubdomain: PersistentMap.empty<CompiledGateway>(),
   gatewaysByRoute: PersistentGroups.empty<CompiledGateway>(),
+  patternDepth: -1,
   apiKeysByHash: PersistentMap.empty<CompiledApiKey>(),
   apiKeysById: PersistentMap.empty<CompiledApiKey>(),
   apiKeysByGateway: PersistentGroups.empty<CompiledApiKey>(),
@@ -60,8 +63,12 @@ export const NO_CHANGES: SnapshotChanges = { gateways: new Map(), apiKeys: new M
 export function changeSnapshot(old: Snapshot, revision: number, changes: SnapshotChanges): Snapshot {
   const apiKeys = new Map(changes.apiKeys);
   const blocks = new Map(changes.blocks);
+  let { patternDepth } = old;
   for (const [id, gateway] of changes.gateways) {
-    if (gateway !== null) continue;
+    if (gateway !== null) {
+      patternDepth = Math.max(patternDepth, gateway.routes.patternDepth);
+      continue;
+    }
     for (const key of old.apiKeysByGateway.get(id)?.values() ?? []) apiKeys.set(key.id, null);
     for (const block of old.blocksByGateway.get(id)?.values() ?? []) blocks.set(block.id, null);
   }
@@ -77,6 +84,7 @@ export function changeSnapshot(old: Snapshot, revision: number, changes: Snapsho
     gatewaysByRoute: old.gatewaysByRoute.with(
       changedGroups(old.gateways, changes.gateways, ({ routes }) => routes.keys),
     ),
+    patternDepth,
     apiKeysByHash: old.apiKeysByHash.with(changedNames(old.apiKeysById, apiKeys, ({ hash }) => hash)),
     apiKeysById: old.apiKeysById.with(apiKeys),
     apiKeysByGateway: old.apiKeysByGateway.with(
