@@ -4,18 +4,29 @@ export interface Measured {
   readonly what: string;
   readonly value: number;
   readonly unit: string;
+  /** The largest value that is acceptable. Printed with pass or FAIL; a failure sets the exit code. */
+  readonly atMost?: number;
   readonly note?: string;
 }
 
 export function printTable(title: string, rows: readonly Measured[]): void {
   console.log(`\n${title}`);
   const width = Math.max(...rows.map((row) => row.what.length));
-  for (const { what, value, unit, note } of rows) {
-    const shown = value >= 100 ? Math.round(value).toLocaleString("en") : value.toFixed(value >= 10 ? 1 : 3);
-    console.log(
-      `  ${what.padEnd(width)}  ${shown.padStart(10)} ${unit}${note === undefined ? "" : `   ${note}`}`,
-    );
+  for (const { what, value, unit, atMost, note } of rows) {
+    const remarks = [atMost === undefined ? undefined : verdict(value, atMost, unit), note];
+    const line = `  ${what.padEnd(width)}  ${shownValue(value).padStart(10)} ${unit}`;
+    console.log([line, ...remarks.filter((remark) => remark !== undefined)].join("   "));
   }
+}
+
+function shownValue(value: number): string {
+  return value >= 100 ? Math.round(value).toLocaleString("en") : value.toFixed(value >= 10 ? 1 : 3);
+}
+
+function verdict(value: number, atMost: number, unit: string): string {
+  const passes = value <= atMost;
+  if (!passes) process.exitCode = 1;
+  return `at most ${atMost.toLocaleString("en")} ${unit}: ${passes ? "pass" : "FAIL"}`;
 }
 
 export function median(values: readonly number[]): number {

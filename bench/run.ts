@@ -3,6 +3,7 @@ import { benchAdmin } from "./admin.bench.ts";
 import { benchCodeSanitation } from "./code-sanitation.bench.ts";
 import { benchCounters } from "./counters.bench.ts";
 import { benchJsonScanner } from "./json-scanner.bench.ts";
+import { benchGrowth } from "./growth-writes.bench.ts";
 import { benchObserve } from "./observe.bench.ts";
 import { benchOverload } from "./overload.bench.ts";
 import { benchUsage } from "./usage.bench.ts";
@@ -10,6 +11,7 @@ import { benchUsage } from "./usage.bench.ts";
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   admin: benchAdmin,
   counters: benchCounters,
+  growth: benchGrowth,
   "json-scanner": benchJsonScanner,
   observe: benchObserve,
   overload: benchOverload,

@@ -1,66 +1,112 @@
-// Writes many records straight into the store of a gateway that is not running: the Admin API would compile the
-// configuration anew for each of them.
+// Writes many records directly into the store of a stopped gateway. Through the Admin API, every record would compile
+// its gateway again.
 import { join } from "node:path";
 import { apiKeyPrefix, hashApiKey, newApiKey, newId } from "../src/base/ids.ts";
 import { apiKeySchema } from "../src/model/api-key.ts";
+import { gatewaySchema } from "../src/model/gateway.ts";
 import { ruleSchema } from "../src/model/rule.ts";
+import { serviceSchema } from "../src/model/service.ts";
+import { upstreamSchema } from "../src/model/upstream.ts";
 import { CredentialCipher } from "../src/store/credential-cipher.ts";
 import { openStore } from "../src/store/sql-store.ts";
-import type { Kind, RecordOf } from "../src/store/store.ts";
+import type { Store, Transaction } from "../src/store/store.ts";
 import { TEST_SECRET } from "../test/support/gatehouse-process.ts";
-import type { Route } from "./gatehouse.ts";
+import { CHAT_PATH } from "./chat-payload.ts";
+import { targetAt, type Route } from "./gatehouse.ts";
 
-/** So many that a write stays well within the store's deadline on a busy machine. */
+/** Records per transaction: few enough that it commits within the store's deadline on a busy machine. */
 const BATCH = 500;
 
-/** Rules on paths of their own, beside the one that is there. Returns their paths. */
+/** Opens the store of a data directory as the benchmarks' gateways do. */
+export function openSeededStore(dataDir: string): Store {
+  return openStore(`sqlite://${join(dataDir, "gatehouse.db")}`, new CredentialCipher(TEST_SECRET));
+}
+
+/** Adds gateways with one rule each, all on the same path, and returns what they consist of. */
+export async function seedGateways(dataDir: string, count: number): Promise<Route[]> {
+  const routes = Array.from({ length: count }, () => ({ gateway: newId(), service: newId(), rule: newId() }));
+  await insertAll(dataDir, routes, async (transaction, { gateway, service, rule }) => {
+    const name = `gateway ${gateway}`;
+    const upstream = childOf(gateway);
+    const targets = [targetAt("http://127.0.0.1:9")];
+    const stored = upstreamSchema.parse({ name: "models", targets });
+    await transaction.insert("gateways", {
+      ...gatewaySchema.parse({ name }),
+      ...times(),
+      id: gateway,
+      required_plugins: [],
+    });
+    await transaction.insert("upstreams", {
+      ...stored,
+      ...upstream,
+      targets: stored.targets.map((target) => ({ ...target, id: newId() })),
+    });
+    await transaction.insert("services", {
+      ...serviceSchema.parse({ name: "chat", upstream_id: upstream.id }),
+      ...childOf(gateway, service),
+    });
+    await transaction.insert("rules", {
+      ...ruleSchema.parse({ service_id: service, path: CHAT_PATH, methods: ["POST"] }),
+      ...childOf(gateway, rule),
+    });
+  });
+  return routes;
+}
+
+/** Adds rules to the gateway of `route`, each on its own path, and returns their paths. */
 export async function seedRules(
   dataDir: string,
   { gateway, service }: Route,
   count: number,
 ): Promise<string[]> {
   const paths = Array.from({ length: count }, (_, index) => `/v1/teams/team-${index}/chat/completions`);
-  await insertAll(dataDir, "rules", paths, (path) => ({
-    ...ruleSchema.parse({ service_id: service, path, methods: ["POST"] }),
-    ...childOf(gateway),
-  }));
+  await insertAll(dataDir, paths, (transaction, path) =>
+    transaction.insert("rules", {
+      ...ruleSchema.parse({ service_id: service, path, methods: ["POST"] }),
+      ...childOf(gateway),
+    }),
+  );
   return paths;
 }
 
-/** Returns the keys themselves. */
-export async function seedApiKeys(dataDir: string, { gateway }: Route, count: number): Promise<string[]> {
+/** Adds API keys to the gateway of `route` and returns the keys in plain text. */
+export async function seedApiKeys(
+  dataDir: string,
+  { gateway }: Pick<Route, "gateway">,
+  count: number,
+): Promise<string[]> {
   const keys = Array.from({ length: count }, newApiKey);
-  await insertAll(dataDir, "api_keys", keys, (key) => ({
-    ...apiKeySchema.parse({ name: "bench", subject: gateway }),
-    ...childOf(gateway),
-    hash: hashApiKey(key),
-    prefix: apiKeyPrefix(key),
-    active: true,
-    last_used_at: null,
-  }));
+  await insertAll(dataDir, keys, (transaction, key) =>
+    transaction.insert("api_keys", {
+      ...apiKeySchema.parse({ name: "bench", subject: gateway }),
+      ...childOf(gateway),
+      hash: hashApiKey(key),
+      prefix: apiKeyPrefix(key),
+      active: true,
+      last_used_at: null,
+    }),
+  );
   return keys;
 }
 
-function childOf(gateway: string): {
-  id: string;
-  gateway_id: string;
-  created_at: string;
-  updated_at: string;
-} {
+function times(): { created_at: string; updated_at: string } {
   const now = new Date().toISOString();
-  return { id: newId(), gateway_id: gateway, created_at: now, updated_at: now };
+  return { created_at: now, updated_at: now };
 }
 
-async function insertAll<K extends Kind, T>(
+function childOf(gateway_id: string, id = newId()) {
+  return { id, gateway_id, ...times() };
+}
+
+async function insertAll<T>(
   dataDir: string,
-  kind: K,
   items: readonly T[],
-  recordOf: (item: T) => RecordOf[K],
+  insert: (transaction: Transaction, item: T) => Promise<void>,
 ): Promise<void> {
-  const store = openStore(`sqlite://${join(dataDir, "gatehouse.db")}`, new CredentialCipher(TEST_SECRET));
+  const store = openSeededStore(dataDir);
   for (let from = 0; from < items.length; from += BATCH) {
     await store.write(async (transaction) => {
-      for (const item of items.slice(from, from + BATCH)) await transaction.insert(kind, recordOf(item));
+      for (const item of items.slice(from, from + BATCH)) await insert(transaction, item);
     });
   }
   await store.close();
