@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { headersField } from "./fields.ts";
 import { PLUGIN_STAGES } from "./plugin-stage.ts";
-import { HTTP_METHODS } from "./rule.ts";
+import { HTTP_METHODS } from "./http-methods.ts";
 
 export const explainRequestSchema = z.strictObject({
   method: z

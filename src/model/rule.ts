@@ -2,10 +2,9 @@
 import { z } from "zod";
 import { HUB_FORMAT } from "../formats/format-names.ts";
 import { headersField, idField, nameField, priorityField } from "./fields.ts";
+import { HTTP_METHODS } from "./http-methods.ts";
 import type { ChildFields } from "./record.ts";
 import { pathPatternProblem } from "./rule-path.ts";
-
-export const HTTP_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] as const;
 
 const pathField = z
   .string()

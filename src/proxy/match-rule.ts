@@ -1,6 +1,6 @@
 // Which rule serves a request: the best match of its gateway, or of the only gateway that has one.
 import { GatehouseError } from "../base/errors.ts";
-import { HTTP_METHODS } from "../model/rule.ts";
+import { HTTP_METHODS } from "../model/http-methods.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { routeKeysFor } from "../snapshot/route-table.ts";
