@@ -1,4 +1,4 @@
-// The example's own test, with the harness that every plugin author has.
+// Tests of the example plugin, written with the plugin test harness.
 import { expect, test } from "bun:test";
 import { testPlugin } from "gatehouse/sdk/testing";
 import redactEmail from "./redact-email.ts";
@@ -9,7 +9,7 @@ const chat = (content: unknown) => ({
   user: "kept@example.com",
 });
 
-test("addresses in messages are replaced, and nothing else", async () => {
+test("replaces addresses in messages and nothing else", async () => {
   const plugin = testPlugin(redactEmail);
   const { body, response } = await plugin.preRequest({
     body: chat("Write to ann.lee+x@mail.example.org, please."),
@@ -18,17 +18,17 @@ test("addresses in messages are replaced, and nothing else", async () => {
   expect(response).toBeNull();
 });
 
-test("parts of a message are looked at too", async () => {
+test("replaces addresses in the parts of a message", async () => {
   const plugin = testPlugin(redactEmail, { replacement: "***" });
   const { body } = await plugin.preRequest({ body: chat([{ type: "text", text: "a@b.co" }]) });
   expect(JSON.parse(body ?? "")).toEqual(chat([{ type: "text", text: "***" }]));
 });
 
-test("a body without an address goes on as it came", async () => {
+test("forwards a body without an address unchanged", async () => {
   const text = '{"messages": [ {"role":"user","content":"none here"} ], "n": 1.0}';
   expect((await testPlugin(redactEmail).preRequest({ body: text })).body).toBe(text);
 });
 
-test("settings that it does not know are refused", () => {
+test("rejects unknown settings", () => {
   expect(() => testPlugin(redactEmail, { replacment: "x" })).toThrow();
 });

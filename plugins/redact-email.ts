@@ -1,13 +1,13 @@
-// An example of a custom plugin: takes e-mail addresses out of prompts before a provider sees them.
-// docs/guides/custom-plugin.md tells how it came to be.
+// Example of a custom plugin: replaces e-mail addresses in prompts before they are sent to a provider.
+// docs/guides/custom-plugin.md explains how to write one.
 import { definePlugin, z } from "gatehouse/sdk";
 
-/** No part of it can match in two ways, so it takes no longer than the text is long. */
+/** Every quantifier is bounded and the parts do not overlap, so matching time is linear in the length of the text. */
 const EMAIL = /\b[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}\b/g;
 
 export default definePlugin({
   name: "redact_email",
-  description: "Replaces e-mail addresses in the messages of a chat before they are sent.",
+  description: "Replaces e-mail addresses in the messages of a chat before they are sent to a provider.",
   stages: ["pre_request"],
   needs: ["body"],
   explainable: true,
@@ -16,7 +16,7 @@ export default definePlugin({
       .string()
       .max(64)
       .default("[e-mail]")
-      .meta({ description: "What stands in for an address." }),
+      .meta({ description: "The text that replaces an address." }),
   }),
   create({ replacement }) {
     const redact = (value: unknown): unknown => {

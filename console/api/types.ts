@@ -7,9 +7,9 @@ export interface Gateway {
   subdomain: string | null;
   /** Plugins attached to the gateway. */
   required_plugins: PluginConfig[];
-  /** Rules ask for an API key unless they say otherwise. */
+  /** Rules require an API key unless they set require_api_key to false. */
   require_api_key: boolean;
-  /** Whether the request log keeps bodies, cut at 16 KiB. */
+  /** The request log keeps bodies, truncated after 16 KiB. */
   log_bodies: boolean;
   id: string;
   created_at: string;
@@ -33,7 +33,7 @@ export interface PluginConfig {
 
 export interface GatewayList {
   gateways: Gateway[];
-  /** All that match, not only those on this page. */
+  /** Number of all matching records, not only of those on this page. */
   count: number;
   limit: number;
   offset: number;
@@ -46,9 +46,9 @@ export interface GatewayInput {
   subdomain?: string | null;
   /** Plugins attached to the gateway. */
   required_plugins?: PluginConfigInput[];
-  /** Rules ask for an API key unless they say otherwise. */
+  /** Rules require an API key unless they set require_api_key to false. */
   require_api_key?: boolean;
-  /** Whether the request log keeps bodies, cut at 16 KiB. */
+  /** The request log keeps bodies, truncated after 16 KiB. */
   log_bodies?: boolean;
 }
 
@@ -138,7 +138,7 @@ export interface Timeouts {
 
 export interface UpstreamList {
   upstreams: Upstream[];
-  /** All that match, not only those on this page. */
+  /** Number of all matching records, not only of those on this page. */
   count: number;
   limit: number;
   offset: number;
@@ -225,7 +225,7 @@ export interface Service {
 
 export interface ServiceList {
   services: Service[];
-  /** All that match, not only those on this page. */
+  /** Number of all matching records, not only of those on this page. */
   count: number;
   limit: number;
   offset: number;
@@ -271,7 +271,7 @@ export interface Rule {
 
 export interface RuleList {
   rules: Rule[];
-  /** All that match, not only those on this page. */
+  /** Number of all matching records, not only of those on this page. */
   count: number;
   limit: number;
   offset: number;
@@ -315,14 +315,16 @@ export interface ApiKey {
   created_at: string;
   updated_at: string;
   gateway_id: string;
+  /** The first nine characters of the key. */
   prefix: string;
+  /** False: the key is revoked. */
   active: boolean;
   last_used_at: string | null;
 }
 
 export interface ApiKeyList {
   api_keys: ApiKey[];
-  /** All that match, not only those on this page. */
+  /** Number of all matching records, not only of those on this page. */
   count: number;
   limit: number;
   offset: number;
@@ -349,7 +351,7 @@ export interface Block {
 
 export interface BlockList {
   blocks: Block[];
-  /** All that match, not only those on this page. */
+  /** Number of all matching records, not only of those on this page. */
   count: number;
   limit: number;
   offset: number;
@@ -365,7 +367,7 @@ export interface Plugin {
 
 export interface PluginList {
   plugins: Plugin[];
-  /** All that match, not only those on this page. */
+  /** Number of all matching records, not only of those on this page. */
   count: number;
   limit: number;
   offset: number;
@@ -380,7 +382,7 @@ export interface Provider {
 
 export interface ProviderList {
   providers: Provider[];
-  /** All that match, not only those on this page. */
+  /** Number of all matching records, not only of those on this page. */
   count: number;
   limit: number;
   offset: number;
@@ -389,10 +391,10 @@ export interface ProviderList {
 export interface Revision {
   revision: number;
   created_at: string;
-  /** `sub` of the token that wrote. */
+  /** `sub` of the admin token that made the change. */
   subject: string | null;
   action: "create" | "update" | "delete" | "rollback" | "apply";
-  /** gateway, upstream, …; prices; configuration: several records. */
+  /** `gateway`, `upstream`, …, `prices`, or `configuration` for a change of several records. */
   resource: string;
   resource_id: string | null;
   gateway_id: string | null;
@@ -401,76 +403,10 @@ export interface Revision {
 
 export interface RevisionList {
   revisions: Revision[];
-  /** All that match, not only those on this page. */
+  /** Number of all matching records, not only of those on this page. */
   count: number;
   limit: number;
   offset: number;
-}
-
-export interface ApiKeyWithKey {
-  /** Key name. */
-  name: string;
-  subject_type: "gateway";
-  /** The gateway that the key belongs to. */
-  subject: string;
-  /** Rules the key is valid for; none means every rule. */
-  policies: string[];
-  /** ISO 8601; unset: never. */
-  expires_at: string | null;
-  id: string;
-  created_at: string;
-  updated_at: string;
-  gateway_id: string;
-  prefix: string;
-  active: boolean;
-  last_used_at: string | null;
-  key: string;
-}
-
-export interface UsageReport {
-  usage: {
-    day?: string;
-    model?: string | null;
-    api_key_id?: string | null;
-    api_key?: string | null;
-    /** Chats that were answered, and others that told of tokens. */
-    requests: number;
-    /** Those of them whose tokens are not known in full. */
-    partial_requests: number;
-    input_tokens: number;
-    output_tokens: number;
-    /** US dollars, as far as prices were known. */
-    cost: number;
-  }[];
-  from: string;
-  to: string;
-  total: {
-    /** Chats that were answered, and others that told of tokens. */
-    requests: number;
-    /** Those of them whose tokens are not known in full. */
-    partial_requests: number;
-    input_tokens: number;
-    output_tokens: number;
-    /** US dollars, as far as prices were known. */
-    cost: number;
-  };
-}
-
-export interface Prices {
-  /** The first that matches a model is its price. */
-  prices: Price[];
-  /** Whether these are the built-in ones. */
-  builtin: boolean;
-  updated_at: string;
-}
-
-export interface Price {
-  /** The model as it is sent to the provider; a `*` at the end stands for any rest. */
-  model: string;
-  /** US dollars for a million tokens of input. */
-  input_per_million: number;
-  /** US dollars for a million tokens of output. */
-  output_per_million: number;
 }
 
 export interface PricesInput {
@@ -499,75 +435,6 @@ export interface ExplainInput {
   client_address?: string;
 }
 
-export interface Explanation {
-  /** The gateway that the request is for. */
-  gateway: {
-    id: string;
-    name: string;
-  } | null;
-  rule: {
-    id: string;
-    name: string | null;
-    path: string;
-  } | null;
-  /** Those that fit best first, 200 at most. */
-  rules: {
-    id: string;
-    path: string;
-    matched: boolean;
-    reason: string;
-  }[];
-  authentication: {
-    required: boolean;
-    api_key: {
-      id: string;
-      name: string;
-    } | null;
-    verdict: "allowed" | "denied";
-    reason: string;
-  };
-  plugins: {
-    name: string;
-    stage: "pre_request" | "post_request" | "pre_response" | "post_response";
-    verdict: "passed" | "changed" | "answered" | "failed" | "not_run";
-    detail: string | null;
-  }[];
-  /** As the answer's headers would tell them: this request is taken off. */
-  limits: {
-    type: string;
-    limit: number;
-    remaining: number;
-    reset: string;
-    window: string;
-  }[];
-  targets: {
-    id: string;
-    provider: string;
-    priority: number;
-    weight: number;
-    state: "healthy" | "out" | "trial" | "resting";
-    eligible: boolean;
-    /** It would be asked now. With chance in play no target says so. */
-    next: boolean;
-    reason: string;
-    model: string | null;
-  }[];
-  /** What would be sent first, with credentials masked. */
-  upstream_request: {
-    target_id: string;
-    method: string;
-    url: string;
-    headers: Record<string, string>;
-    body: string | null;
-  } | null;
-  /** What the gateway itself would answer. */
-  answer: {
-    status: number;
-    code: string | null;
-    error: string | null;
-  } | null;
-}
-
 export interface DocumentInput {
   version?: 1;
   gateways: {
@@ -577,9 +444,9 @@ export interface DocumentInput {
     subdomain?: string | null;
     /** Plugins attached to the gateway. */
     required_plugins?: PluginConfigInput[];
-    /** Rules ask for an API key unless they say otherwise. */
+    /** Rules require an API key unless they set require_api_key to false. */
     require_api_key?: boolean;
-    /** Whether the request log keeps bodies, cut at 16 KiB. */
+    /** The request log keeps bodies, truncated after 16 KiB. */
     log_bodies?: boolean;
     upstreams?: {
       /** Upstream name. */
@@ -669,13 +536,150 @@ export interface DocumentInput {
   }[];
 }
 
+export interface ApiKeyWithKey {
+  /** Key name. */
+  name: string;
+  subject_type: "gateway";
+  /** The gateway that the key belongs to. */
+  subject: string;
+  /** Rules the key is valid for; none means every rule. */
+  policies: string[];
+  /** ISO 8601; unset: never. */
+  expires_at: string | null;
+  id: string;
+  created_at: string;
+  updated_at: string;
+  gateway_id: string;
+  /** The first nine characters of the key. */
+  prefix: string;
+  /** False: the key is revoked. */
+  active: boolean;
+  last_used_at: string | null;
+  key: string;
+}
+
+export interface UsageReport {
+  usage: {
+    day?: string;
+    model?: string | null;
+    api_key_id?: string | null;
+    api_key?: string | null;
+    /** Chat requests with a response, and other requests that used tokens. */
+    requests: number;
+    /** Requests among them whose token counts are incomplete. */
+    partial_requests: number;
+    input_tokens: number;
+    output_tokens: number;
+    /** US dollars. Models without a price are not included. */
+    cost: number;
+  }[];
+  from: string;
+  to: string;
+  total: {
+    /** Chat requests with a response, and other requests that used tokens. */
+    requests: number;
+    /** Requests among them whose token counts are incomplete. */
+    partial_requests: number;
+    input_tokens: number;
+    output_tokens: number;
+    /** US dollars. Models without a price are not included. */
+    cost: number;
+  };
+}
+
+export interface Prices {
+  /** The first that matches a model is its price. */
+  prices: Price[];
+  /** Whether these are the built-in prices. */
+  builtin: boolean;
+  updated_at: string;
+}
+
+export interface Price {
+  /** The model as it is sent to the provider; a `*` at the end stands for any rest. */
+  model: string;
+  /** US dollars for a million tokens of input. */
+  input_per_million: number;
+  /** US dollars for a million tokens of output. */
+  output_per_million: number;
+}
+
+export interface Explanation {
+  /** The gateway that the request is for. */
+  gateway: {
+    id: string;
+    name: string;
+  } | null;
+  rule: {
+    id: string;
+    name: string | null;
+    path: string;
+  } | null;
+  /** Those that fit best first, 200 at most. */
+  rules: {
+    id: string;
+    path: string;
+    matched: boolean;
+    reason: string;
+  }[];
+  authentication: {
+    required: boolean;
+    api_key: {
+      id: string;
+      name: string;
+    } | null;
+    verdict: "allowed" | "denied";
+    reason: string;
+  };
+  plugins: {
+    name: string;
+    stage: "pre_request" | "post_request" | "pre_response" | "post_response";
+    verdict: "passed" | "changed" | "answered" | "failed" | "not_run";
+    detail: string | null;
+  }[];
+  /** As the answer's headers would tell them: this request is taken off. */
+  limits: {
+    type: string;
+    limit: number;
+    remaining: number;
+    reset: string;
+    window: string;
+  }[];
+  targets: {
+    id: string;
+    provider: string;
+    priority: number;
+    weight: number;
+    state: "healthy" | "out" | "trial" | "resting";
+    eligible: boolean;
+    /** It would be asked now. With chance in play no target says so. */
+    next: boolean;
+    reason: string;
+    model: string | null;
+  }[];
+  /** What would be sent first, with credentials masked. */
+  upstream_request: {
+    target_id: string;
+    method: string;
+    url: string;
+    headers: Record<string, string>;
+    body: string | null;
+  } | null;
+  /** What the gateway itself would answer. */
+  answer: {
+    status: number;
+    code: string | null;
+    error: string | null;
+  } | null;
+}
+
 export interface RevisionWithDiff {
   revision: number;
   created_at: string;
-  /** `sub` of the token that wrote. */
+  /** `sub` of the admin token that made the change. */
   subject: string | null;
   action: "create" | "update" | "delete" | "rollback" | "apply";
-  /** gateway, upstream, …; prices; configuration: several records. */
+  /** `gateway`, `upstream`, …, `prices`, or `configuration` for a change of several records. */
   resource: string;
   resource_id: string | null;
   gateway_id: string | null;
@@ -685,7 +689,7 @@ export interface RevisionWithDiff {
     before: unknown;
     after: unknown;
   }[];
-  /** Lines that were too many to be told. */
+  /** Number of changed fields that are missing in `diff` because there are too many. */
   diff_left_out?: number;
 }
 
@@ -700,7 +704,7 @@ export interface Applied {
       before: unknown;
       after: unknown;
     }[];
-    /** Of a new API key without key_sha256, this once. */
+    /** The key of a new API key without key_sha256. It is not shown again. */
     key?: string;
   }[];
   revision: number;
@@ -708,7 +712,7 @@ export interface Applied {
 
 export interface Rollback {
   revision: number;
-  /** API keys whose end since then stands. */
+  /** API keys that were revoked or rotated since then. They remain so. */
   not_undone: {
     api_key_id: string;
     name: string;
@@ -717,9 +721,9 @@ export interface Rollback {
 }
 
 export interface Error {
-  /** One sentence for a person. */
+  /** A sentence for people. */
   error: string;
-  /** Stable, for programs. */
+  /** A stable code for programs. */
   code:
     | "bad_request"
     | "invalid_json"
@@ -769,9 +773,9 @@ export interface Error {
 export interface RequestList {
   requests: {
     request_id: string;
-    /** When it came. */
+    /** When the request arrived. */
     time: string;
-    /** Of the configuration that it saw. */
+    /** Revision of the configuration that the request used. */
     revision: number;
     gateway_id: string | null;
     gateway: string | null;
@@ -788,11 +792,11 @@ export interface RequestList {
     } | null;
     status: number;
     outcome: "complete" | "incomplete" | "client_left" | "failed";
-    /** Of an error that the gateway or a plugin answered. */
+    /** Code of the error, if the gateway or a plugin responded with one. */
     error_code: string | null;
     provider: string | null;
     target_id: string | null;
-    /** As it was sent to the provider. */
+    /** The model that was sent to the provider. */
     model: string | null;
     requested_model: string | null;
     stream: boolean;
@@ -801,11 +805,11 @@ export interface RequestList {
       provider: string;
       model: string | null;
       status: number | null;
-      /** Why there was no whole answer. */
+      /** Why there is no complete response. */
       fault: string | null;
-      /** Since the request's start. */
+      /** Since the start of the request. */
       start_ms: number;
-      /** Since the attempt's start. */
+      /** Since the start of the attempt. */
       first_byte_ms: number | null;
       ms: number;
     }[];
@@ -819,10 +823,10 @@ export interface RequestList {
     timings: {
       total_ms: number;
       first_byte_ms: number | null;
-      /** Until the request's body was read. */
+      /** Until the request body was read. */
       body_ms: number;
       plugins_ms: number;
-      /** All attempts together, to their last byte. */
+      /** Sum of all attempts, each until its last byte. */
       upstream_ms: number;
     };
     plugins: {
@@ -832,7 +836,7 @@ export interface RequestList {
       verdict: "passed" | "changed" | "answered" | "failed";
       detail: string | null;
     }[];
-    /** Only of gateways with `log_bodies`; cut at 16 KiB, known secrets taken out. */
+    /** Present if the gateway has `log_bodies`. Truncated after 16 KiB; known secrets are removed. */
     bodies?: {
       request: string;
       response: string;
@@ -846,11 +850,11 @@ export interface TargetHealthList {
   targets: {
     target_id: string;
     provider: string;
-    /** `out`: taken out by passive checks; `trial`: one request may try it; `resting`: it asked for a rest by 429. */
+    /** `out`: ejected by passive health checks; `trial`: one trial request is allowed; `resting`: the provider responded 429 with a pause. */
     state: "healthy" | "out" | "trial" | "resting";
-    /** In a row. */
+    /** Consecutive failures. */
     failures: number;
-    /** When it is no longer out, or has rested. */
+    /** When the state `out` or `resting` ends. */
     until: string | null;
     in_flight: number;
     /** Moving average of the time to first byte. */
@@ -862,7 +866,7 @@ export interface Traffic {
   points: {
     time: string;
     requests: number;
-    /** Status 400 and above, and answers that broke off. */
+    /** Responses with status 400 or above, and incomplete responses. */
     errors: number;
     p50_ms: number | null;
     p99_ms: number | null;
@@ -871,7 +875,7 @@ export interface Traffic {
     output_tokens: number;
     /** US dollars. */
     cost: number;
-    /** Requests that no provider was asked for, by the code of their error. */
+    /** Requests that were not sent to any provider, by error code. */
     refused: Record<string, number>;
   }[];
 }

@@ -1,4 +1,4 @@
-// The Admin API as one function from request to answer: authentication, routes, documents, errors.
+// The Admin API as one function from request to response: authentication, routes, OpenAPI document, errors.
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
@@ -13,10 +13,11 @@ import type { Log } from "../telemetry/log/log.ts";
 import type { RequestSource } from "../telemetry/requests/request-log.ts";
 import type { TrafficSource } from "../telemetry/requests/traffic.ts";
 import { createAuthenticate } from "./authenticate.ts";
-import { addChildRoutes } from "./child-routes.ts";
 import { renderDocsPage } from "./docs-page.ts";
-import { openApiDocument, registerComponents } from "./openapi.ts";
+import { unhandledError } from "./not-found.ts";
+import { openApiDocument, type OpenApiDocument } from "./openapi.ts";
 import type { AdminEnvironment, RouteTable } from "./operation.ts";
+import { addResource } from "./resource-operations.ts";
 import { addApiKeyRoutes } from "./routes/api-keys.ts";
 import { addBlockRoutes } from "./routes/blocks.ts";
 import { addExplainRoutes } from "./routes/explain.ts";
@@ -52,51 +53,17 @@ export interface AdminApiParts {
 export type AdminApi = (request: Request) => Promise<Response>;
 
 export function createAdminApi(parts: AdminApiParts): AdminApi {
-  const { current, log } = parts;
-  const table: RouteTable = {
-    app: new OpenAPIHono<AdminEnvironment>({ strict: true }),
-    maxBodyBytes: parts.maxBodyBytes,
-    methodsByPath: new Map(),
-  };
-  const authenticate = createAuthenticate(parts.secret);
-  table.app.use("/api/v1/*", async (context, next) => {
-    context.set("subject", await authenticate(context.req.raw.headers.get("authorization")));
-    await next();
-  });
-  addGatewayRoutes(table, current);
-  addChildRoutes(table, current, upstreams);
-  addChildRoutes(table, current, services);
-  addChildRoutes(table, current, rules);
-  addApiKeyRoutes(table, current);
-  addBlockRoutes(table, current, parts.counters);
-  addUsageRoutes(table, current, parts.usageTotals);
-  addPriceRoutes(table, current);
-  addExplainRoutes(table, current, parts.explain);
-  addPluginRoutes(table, parts.registry);
-  addProviderRoutes(table);
-  addRequestRoutes(table, current, parts.requests);
-  addTargetHealthRoutes(table, current, parts.targetHealth);
-  addTrafficRoutes(table, current, parts.traffic);
-  addRevisionRoutes(table, current);
-  addExportRoutes(table, current);
-  addDocuments(table, parts.version);
-  const allowedMethods = compileAllowedMethods(table);
-  table.app.notFound((context) => {
-    throw notFoundOrNotAllowed(context.req.method, context.req.path, allowedMethods(context.req.path));
-  });
-  table.app.onError((error) => {
-    throw error;
-  });
-
+  const { log } = parts;
+  const app = createApp(parts);
   return async (request) => {
     const started = performance.now();
     const requestId = requestIdFrom(request.headers.get("x-request-id"));
     let response: Response;
     try {
-      response = await table.app.fetch(request);
+      response = await app.fetch(request);
       response.headers.set("X-Request-Id", requestId);
     } catch (error) {
-      response = errorResponse(describeFault(error, requestId, log), requestId);
+      response = errorResponse(toGatehouseError(error, requestId, log), requestId);
     }
     const { path } = requestTargetOf(request.url);
     const ms = Math.round((performance.now() - started) * 100) / 100;
@@ -115,10 +82,48 @@ export function createAdminApi(parts: AdminApiParts): AdminApi {
   };
 }
 
-function addDocuments(table: RouteTable, version: string): void {
-  registerComponents(table);
-  // Made on first use: most processes are never asked.
-  let document: ReturnType<typeof openApiDocument> | undefined;
+function createApp(parts: AdminApiParts): RouteTable["app"] {
+  const app = new OpenAPIHono<AdminEnvironment>({ strict: true });
+  const table: RouteTable = { app, maxBodyBytes: parts.maxBodyBytes };
+  const authenticate = createAuthenticate(parts.secret);
+  app.use("/api/v1/*", async (context, next) => {
+    context.set("subject", await authenticate(context.req.raw.headers.get("authorization")));
+    await next();
+  });
+  addRoutes(table, parts);
+  addDocumentation(table, parts.version);
+  app.notFound(({ req }) => {
+    throw unhandledError(app, req.method, req.path);
+  });
+  app.onError((error) => {
+    throw error;
+  });
+  return app;
+}
+
+function addRoutes(table: RouteTable, parts: AdminApiParts): void {
+  const { current } = parts;
+  addGatewayRoutes(table, current);
+  addResource(table, current, upstreams);
+  addResource(table, current, services);
+  addResource(table, current, rules);
+  addApiKeyRoutes(table, current);
+  addBlockRoutes(table, current, parts.counters);
+  addUsageRoutes(table, current, parts.usageTotals);
+  addPriceRoutes(table, current);
+  addExplainRoutes(table, current, parts.explain);
+  addPluginRoutes(table, parts.registry);
+  addProviderRoutes(table);
+  addRequestRoutes(table, current, parts.requests);
+  addTargetHealthRoutes(table, current, parts.targetHealth);
+  addTrafficRoutes(table, current, parts.traffic);
+  addRevisionRoutes(table, current);
+  addExportRoutes(table, current);
+}
+
+/** The OpenAPI document and the reference page. They are created on first use, because most processes never need them. */
+function addDocumentation(table: RouteTable, version: string): void {
+  let document: OpenApiDocument | undefined;
   let page: string | undefined;
   table.app.get("/api/openapi.json", () => Response.json((document ??= openApiDocument(table, version))));
   table.app.get("/api/docs", () => {
@@ -128,39 +133,15 @@ function addDocuments(table: RouteTable, version: string): void {
       headers: { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": csp },
     });
   });
-  table.methodsByPath.set("/api/openapi.json", ["get"]).set("/api/docs", ["get"]);
 }
 
-function compileAllowedMethods({ methodsByPath }: RouteTable): (path: string) => string[] {
-  const patterns = [...methodsByPath].map(([template, methods]) => ({
-    pattern: new RegExp(`^${template.replaceAll(/:\w+/g, "[^/]+")}$`),
-    methods: methods.flatMap((method) => (method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()])),
-  }));
-  return (path) => patterns.find(({ pattern }) => pattern.test(path))?.methods ?? [];
-}
-
-function notFoundOrNotAllowed(method: string, path: string, allowed: readonly string[]): GatehouseError {
-  if (allowed.length === 0)
-    return new GatehouseError("not_found", `There is nothing at ${path.slice(0, 200)}.`);
-  return new GatehouseError(
-    "method_not_allowed",
-    `${method} is not possible here; use ${allowed.join(", ")}.`,
-    {
-      headers: { Allow: allowed.join(", ") },
-    },
-  );
-}
-
-/** What the client is told. A fault of ours is told in the log only. */
-function describeFault(error: unknown, requestId: string, log: Log): GatehouseError {
+/** Returns the error for the response. The cause of an internal error is logged and not shown to the client. */
+function toGatehouseError(error: unknown, requestId: string, log: Log): GatehouseError {
   if (error instanceof GatehouseError) {
     if (error.code === "store_unavailable")
-      log.warn({ request_id: requestId, err: error.cause }, error.message);
+      log.warn({ request_id: requestId, err: error.cause, reason: error.message }, "store unavailable");
     return error;
   }
-  log.error({ request_id: requestId, err: error }, "the Admin API failed");
-  return new GatehouseError(
-    "internal_error",
-    "Something went wrong here; the log has it under the request id.",
-  );
+  log.error({ request_id: requestId, err: error }, "admin request failed");
+  return new GatehouseError("internal_error", "Internal error. Search the gateway log for this request_id.");
 }

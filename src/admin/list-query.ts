@@ -1,7 +1,7 @@
-// Paging and filtering, the same for every list.
+// Query parameters and response shape that all lists share.
 import { z } from "zod";
 
-/** A whole number in a query, with its default and bounds. */
+/** Schema of a whole number in a query. */
 export const wholeNumber = (fallback: number, min: number, max: number) =>
   z
     .string()
@@ -17,7 +17,10 @@ export const pageQuery = z.strictObject({
 
 export const listQuery = pageQuery.extend({ name: z.string().optional() });
 
-export type ListParameters = z.output<typeof listQuery>;
+export interface ListParameters extends z.output<typeof listQuery> {
+  /** Of API keys: the gateway that they belong to. */
+  readonly subject?: string | undefined;
+}
 
 /** `{"gateways": [...], "count": 12, "limit": 100, "offset": 0}` */
 export function listResponse(

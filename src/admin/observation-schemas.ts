@@ -1,4 +1,4 @@
-// What the Admin API shows of running traffic, for the OpenAPI document.
+// Component schemas of the OpenAPI document for running traffic: requests, target health, and traffic points.
 import { z } from "zod";
 
 const time = z.iso.datetime();
@@ -10,16 +10,16 @@ const attempt = z.object({
   provider: z.string(),
   model: z.string().nullable(),
   status: z.int().nullable(),
-  fault: z.string().nullable().meta({ description: "Why there was no whole answer." }),
-  start_ms: milliseconds.meta({ description: "Since the request's start." }),
-  first_byte_ms: milliseconds.nullable().meta({ description: "Since the attempt's start." }),
+  fault: z.string().nullable().meta({ description: "Why there is no complete response." }),
+  start_ms: milliseconds.meta({ description: "Since the start of the request." }),
+  first_byte_ms: milliseconds.nullable().meta({ description: "Since the start of the attempt." }),
   ms: milliseconds,
 });
 
 const request = z.object({
   request_id: z.string(),
-  time: time.meta({ description: "When it came." }),
-  revision: z.int().meta({ description: "Of the configuration that it saw." }),
+  time: time.meta({ description: "When the request arrived." }),
+  revision: z.int().meta({ description: "Revision of the configuration that the request used." }),
   gateway_id: z.string().nullable(),
   gateway: z.string().nullable(),
   method: z.string(),
@@ -31,10 +31,10 @@ const request = z.object({
   error_code: z
     .string()
     .nullable()
-    .meta({ description: "Of an error that the gateway or a plugin answered." }),
+    .meta({ description: "Code of the error, if the gateway or a plugin responded with one." }),
   provider: z.string().nullable(),
   target_id: z.string().nullable(),
-  model: z.string().nullable().meta({ description: "As it was sent to the provider." }),
+  model: z.string().nullable().meta({ description: "The model that was sent to the provider." }),
   requested_model: z.string().nullable(),
   stream: z.boolean(),
   attempts: z.array(attempt),
@@ -43,9 +43,9 @@ const request = z.object({
   timings: z.object({
     total_ms: milliseconds,
     first_byte_ms: milliseconds.nullable(),
-    body_ms: milliseconds.meta({ description: "Until the request's body was read." }),
+    body_ms: milliseconds.meta({ description: "Until the request body was read." }),
     plugins_ms: milliseconds,
-    upstream_ms: milliseconds.meta({ description: "All attempts together, to their last byte." }),
+    upstream_ms: milliseconds.meta({ description: "Sum of all attempts, each until its last byte." }),
   }),
   plugins: z.array(
     z.object({
@@ -56,16 +56,16 @@ const request = z.object({
       detail: z.string().nullable(),
     }),
   ),
-  bodies: z
-    .object({ request: z.string(), response: z.string() })
-    .optional()
-    .meta({ description: "Only of gateways with `log_bodies`; cut at 16 KiB, known secrets taken out." }),
+  bodies: z.object({ request: z.string(), response: z.string() }).optional().meta({
+    description:
+      "Present if the gateway has `log_bodies`. Truncated after 16 KiB; known secrets are removed.",
+  }),
 });
 
 const point = z.object({
   time,
   requests: count,
-  errors: count.meta({ description: "Status 400 and above, and answers that broke off." }),
+  errors: count.meta({ description: "Responses with status 400 or above, and incomplete responses." }),
   p50_ms: milliseconds.nullable(),
   p99_ms: milliseconds.nullable(),
   first_byte_p50_ms: milliseconds.nullable(),
@@ -74,7 +74,7 @@ const point = z.object({
   cost: z.number().meta({ description: "US dollars." }),
   refused: z
     .record(z.string(), count)
-    .meta({ description: "Requests that no provider was asked for, by the code of their error." }),
+    .meta({ description: "Requests that were not sent to any provider, by error code." }),
 });
 
 const target = z.object({
@@ -82,16 +82,17 @@ const target = z.object({
   provider: z.string(),
   state: z.enum(["healthy", "out", "trial", "resting"]).meta({
     description:
-      "`out`: taken out by passive checks; `trial`: one request may try it; `resting`: it asked for a rest by 429.",
+      "`out`: ejected by passive health checks; `trial`: one trial request is allowed; `resting`: the provider responded " +
+      "429 with a pause.",
   }),
-  failures: count.meta({ description: "In a row." }),
-  until: time.nullable().meta({ description: "When it is no longer out, or has rested." }),
+  failures: count.meta({ description: "Consecutive failures." }),
+  until: time.nullable().meta({ description: "When the state `out` or `resting` ends." }),
   in_flight: count,
   latency_ms: milliseconds.nullable().meta({ description: "Moving average of the time to first byte." }),
 });
 
-export const OBSERVATION_SCHEMAS: readonly (readonly [name: string, schema: z.ZodType])[] = [
-  ["RequestList", z.object({ requests: z.array(request), count, limit: count })],
-  ["TargetHealthList", z.object({ targets: z.array(target) })],
-  ["Traffic", z.object({ points: z.array(point) })],
-];
+export const OBSERVATION_SCHEMAS = {
+  RequestList: z.object({ requests: z.array(request), count, limit: count }),
+  TargetHealthList: z.object({ targets: z.array(target) }),
+  Traffic: z.object({ points: z.array(point) }),
+};

@@ -1,4 +1,4 @@
-// How a route of the Admin API is defined once: its handler, its checks and its place in the OpenAPI document.
+// Defines one operation of the Admin API: its route, its request checks, and its entry in the OpenAPI document.
 import { createRoute, type OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
 import { z } from "zod";
 import { GatehouseError, validationError } from "../base/errors.ts";
@@ -7,40 +7,44 @@ import { readBody } from "../http/read-body.ts";
 import { parseYamlObject } from "../base/yaml.ts";
 import { check } from "../model/validate.ts";
 
-export type Method = "get" | "post" | "put" | "patch" | "delete";
+type Method = "get" | "post" | "put" | "patch" | "delete";
 
-/** Who calls, and under which conditions. */
+/** The sender of an authenticated request. */
 export interface Caller {
-  /** The subject of the admin token. */
+  /** `sub` of the admin token; null for a token without one. */
   readonly subject: string | null;
   readonly headers: Headers;
 }
 
-/** What a handler is given: everything already checked but the fields of the body. */
+export type PathParameters = Readonly<Record<string, string>>;
+
+/** The input of a handler. Everything is validated except the fields of the body. */
 export interface Call<Query> {
-  readonly params: Readonly<Record<string, string>>;
+  readonly params: PathParameters;
   readonly query: Query;
-  /** The JSON object of the body; an empty one where the operation takes none. */
+  /** The JSON object in the body; empty for an operation without a body. */
   readonly body: JsonObject;
   readonly caller: Caller;
 }
 
 export interface Operation<Query> {
   readonly method: Method;
-  /** Below /api/v1, as in `/gateways/{gateway_id}`. */
+  /** Relative to /api/v1, for example `/gateways/{gateway_id}`. */
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
+  /** Absent: query parameters are rejected. */
   readonly query?: z.ZodType<Query>;
-  /** Name of the component schema the body follows; absent: no body is read. */
+  /** Name of the component schema that describes the body. Absent: the body is not read. */
   readonly body?: string;
   readonly bodyExample?: unknown;
-  /** Body and answer may be YAML as well. */
+  /** Request and response bodies may also be YAML. */
   readonly yaml?: true;
-  /** The answer has an ETag: it is a record that is read (`If-None-Match`), or one that is changed (`If-Match`). */
+  /** The response has an ETag. `read` honors If-None-Match, `changed` honors If-Match. */
   readonly etag?: "read" | "created" | "changed";
-  readonly answer: {
+  readonly response: {
     readonly status: 200 | 201 | 204;
+    /** Name of a component schema. */
     readonly schema?: string;
     readonly description: string;
   };
@@ -54,8 +58,6 @@ export interface AdminEnvironment {
 export interface RouteTable {
   readonly app: OpenAPIHono<AdminEnvironment>;
   readonly maxBodyBytes: number;
-  /** Every path template with its methods, for 405 and `Allow`. */
-  readonly methodsByPath: Map<string, Method[]>;
 }
 
 const noQuery = z.strictObject({});
@@ -65,10 +67,8 @@ const JSON_TYPES = /^application\/(merge-patch\+)?json\s*(;|$)/i;
 export function addOperation<Query>(table: RouteTable, operation: Operation<Query>): void {
   const route = createRoute(describeRoute(operation));
   table.app.openAPIRegistry.registerPath(route);
-  const path = route.getRoutingPath();
-  table.methodsByPath.set(path, [...(table.methodsByPath.get(path) ?? []), operation.method]);
-  table.app.on(operation.method.toUpperCase(), path, async (context) => {
-    refuseUnstorable(context.req.param(), context.req.queries());
+  table.app.on(operation.method.toUpperCase(), route.getRoutingPath(), async (context) => {
+    rejectUnusableParameters(context.req.param(), context.req.queries());
     const query = check<unknown>(operation.query ?? noQuery, context.req.query());
     if (!query.ok)
       throw validationError(query.details.map((detail) => ({ ...detail, path: `?${detail.path}` })));
@@ -81,17 +81,14 @@ export function addOperation<Query>(table: RouteTable, operation: Operation<Quer
   });
 }
 
-/** U+0000 cannot be in any id or name: PostgreSQL would refuse to look for it. A parameter given twice is a mistake. */
-function refuseUnstorable(
-  params: Readonly<Record<string, string>>,
-  queries: Readonly<Record<string, string[]>>,
-): void {
+/** Rejects U+0000, which no id or name contains and PostgreSQL cannot compare, and repeated query parameters. */
+function rejectUnusableParameters(params: PathParameters, queries: Readonly<Record<string, string[]>>): void {
   if (Object.values(params).some((value) => value.includes("\0"))) {
-    throw new GatehouseError("not_found", "There is nothing under this id.");
+    throw new GatehouseError("not_found", "No record has this id: it contains U+0000.");
   }
   for (const [name, values] of Object.entries(queries)) {
     const path = `?${name}`;
-    if (values.length > 1) throw validationError([{ path, message: "is given twice" }]);
+    if (values.length > 1) throw validationError([{ path, message: "must not be repeated" }]);
     if (values[0]?.includes("\0") === true)
       throw validationError([{ path, message: "must not contain U+0000" }]);
   }
@@ -101,22 +98,16 @@ async function readObject(request: Request, maxBytes: number, yaml = false): Pro
   const type = request.headers.get("content-type") ?? "";
   if (yaml && YAML_TYPES.test(type)) return parseYamlObject(await readBody(request, maxBytes));
   if (!JSON_TYPES.test(type)) {
-    const what = yaml ? "YAML or JSON, with Content-Type: application/yaml or" : "JSON, with Content-Type:";
-    throw new GatehouseError("unsupported_media_type", `Send ${what} application/json.`);
+    const accepted = yaml
+      ? "YAML or JSON, with Content-Type: application/yaml or"
+      : "JSON, with Content-Type:";
+    throw new GatehouseError("unsupported_media_type", `Send ${accepted} application/json.`);
   }
   return parseJsonObject(await readBody(request, maxBytes));
 }
 
 function describeRoute<Query>(operation: Operation<Query>): RouteConfig & { path: string } {
-  const { answer } = operation;
   const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
-  const content = (schema: string, example?: unknown, yaml?: true) => {
-    const media = {
-      schema: { $ref: `#/components/schemas/${schema}` },
-      ...(example !== undefined && { example }),
-    };
-    return { "application/json": media, ...(yaml && { "application/yaml": media }) };
-  };
   const params = z.object(Object.fromEntries(names.map((name) => [name, z.string()])));
   return {
     method: operation.method,
@@ -129,26 +120,38 @@ function describeRoute<Query>(operation: Operation<Query>): RouteConfig & { path
       ...(operation.query instanceof z.ZodObject && { query: operation.query }),
       ...preconditionOf(operation),
       ...(operation.body !== undefined && {
-        body: { required: true, content: content(operation.body, operation.bodyExample, operation.yaml) },
+        body: { required: true, content: contentOf(operation.body, operation.bodyExample, operation.yaml) },
       }),
     },
-    responses: {
-      [answer.status]: {
-        description: answer.description,
-        ...(answer.schema !== undefined && { content: content(answer.schema) }),
-        ...(operation.etag !== undefined && answer.status !== 204 && { headers: ETAG_HEADER }),
-      },
-      ...(operation.etag === "read" && { 304: { description: "It is still what If-None-Match names." } }),
-      ...(operation.etag === "changed" && {
-        412: { description: "It is no longer what If-Match names.", content: content("Error") },
-      }),
-      default: { description: "An error, in the one error shape.", content: content("Error") },
-    },
+    responses: describeResponses(operation),
   };
 }
 
+function describeResponses<Query>({ response, etag }: Operation<Query>): RouteConfig["responses"] {
+  return {
+    [response.status]: {
+      description: response.description,
+      ...(response.schema !== undefined && { content: contentOf(response.schema) }),
+      ...(etag !== undefined && response.status !== 204 && { headers: ETAG_HEADER }),
+    },
+    ...(etag === "read" && { 304: { description: "The current version matches If-None-Match." } }),
+    ...(etag === "changed" && {
+      412: { description: "The current version does not match If-Match.", content: contentOf("Error") },
+    }),
+    default: { description: "An error.", content: contentOf("Error") },
+  };
+}
+
+function contentOf(schema: string, example?: unknown, yaml?: true) {
+  const media = {
+    schema: { $ref: `#/components/schemas/${schema}` },
+    ...(example !== undefined && { example }),
+  };
+  return { "application/json": media, ...(yaml && { "application/yaml": media }) };
+}
+
 const ETAG_HEADER = {
-  ETag: { description: "The version of the record.", schema: { type: "string" } },
+  ETag: { description: "Version of the record.", schema: { type: "string" } },
 } as const;
 
 function preconditionOf<Query>({ etag }: Operation<Query>): { headers?: z.ZodObject } {
@@ -156,11 +159,11 @@ function preconditionOf<Query>({ etag }: Operation<Query>): { headers?: z.ZodObj
     headers: z.object({ [name]: z.string().optional().meta({ description }) }),
   });
   if (etag === "read")
-    return field("If-None-Match", "ETags that the caller has: 304 where it is one of them.");
+    return field("If-None-Match", "Known ETags. If the current one is among them, the response is 304.");
   if (etag === "changed")
     return field(
       "If-Match",
-      "The ETag that the change is meant for, or `*`: 412 where it is another by now.",
+      "The ETag to change, or `*`. If the record has another ETag, the response is 412.",
     );
   return {};
 }

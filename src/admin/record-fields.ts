@@ -1,22 +1,32 @@
-// What a client may send for a record: its own fields, never those that the server sets.
+// Fields that the server sets: clients may not choose them, and may send them back unchanged.
 import { validationError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import type { ChildFields, RecordFields } from "../model/record.ts";
 
-/** For a record that is sent back: what the server sets is ignored. */
+/** Returns a copy without the named fields. */
 export function withoutFields(body: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)));
 }
 
+/** Returns a new record of a gateway, its fields in the order in which responses show them. */
+export function newChild<Fields extends object>(
+  { id, created_at, updated_at }: RecordFields,
+  gateway_id: string,
+  fields: Fields,
+): Fields & ChildFields {
+  return { id, gateway_id, ...fields, created_at, updated_at };
+}
+
 /**
- * When a record is changed: later than its last change even within one millisecond, or on a clock that was set back, so
- * that no two versions of it have one time.
+ * Returns the `updated_at` for a change to a record. It is later than the previous one even within the same millisecond
+ * or after the clock was set back, because the ETag is derived from it.
  */
 export function timeOfChange({ updated_at }: { readonly updated_at: string }): string {
   return new Date(Math.max(Date.now(), Date.parse(updated_at) + 1)).toISOString();
 }
 
-/** For a new record: whoever sends an id expects it to be used, and would look for the record in vain. */
-export function refuseReadOnly(body: JsonObject, readOnly: readonly string[]): void {
+/** Rejects server-set fields in a new record: a client that sends an id expects the record to have it. */
+export function rejectReadOnly(body: JsonObject, readOnly: readonly string[]): void {
   const given = readOnly.filter((name) => name in body);
   if (given.length === 0) return;
   throw validationError(given.map((path) => ({ path, message: "is set by the server; leave it out" })));

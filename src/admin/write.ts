@@ -1,14 +1,14 @@
-// Writes a record through the configuration, so that a fault of compilation comes back as a fault of its fields.
+// Looks up records for an operation, and writes them so that a configuration that does not compile is a 400.
 import { GatehouseError, validationError } from "../base/errors.ts";
 import { CompileError } from "../snapshot/compile-error.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { Kind, RecordOf, Transaction, WriteOptions } from "../store/store.ts";
 import type { Caller } from "./operation.ts";
 
-/** For a write that may touch every record of a gateway, or all there are. */
+/** Deadline for a write that may change every record of a gateway, or all records. */
 export const LONG_WRITE_MS = 30_000;
 
-export async function writeRecord<T extends { readonly id: string } | null>(
+export async function writeRecord<T extends { readonly id: string }>(
   current: CurrentConfiguration,
   { subject }: Pick<Caller, "subject">,
   work: (transaction: Transaction) => Promise<T>,
@@ -19,51 +19,56 @@ export async function writeRecord<T extends { readonly id: string } | null>(
     return await current.write(
       async (transaction) => {
         const record = await work(transaction);
-        writtenId = record?.id;
+        writtenId = record.id;
         return record;
       },
       { ...options, subject },
     );
   } catch (error) {
-    throw explainCompileFault(error, ({ kind, id }) => (id === writtenId ? "" : `${kind}/${id}.`));
+    throw toValidationError(error, ({ kind, id }) => (id === writtenId ? "" : `${kind}/${id}.`));
   }
 }
 
-/** What does not compile is a fault of a field. `placeOf` names the record where that is not the one that was sent. */
-export function explainCompileFault(error: unknown, placeOf: (error: CompileError) => string): unknown {
+/** Turns a CompileError into a validation error. `prefixFor` returns what precedes the path of each field. */
+export function toValidationError(error: unknown, prefixFor: (error: CompileError) => string): unknown {
   if (!(error instanceof CompileError)) return error;
-  const place = placeOf(error);
-  return validationError(error.details.map(({ path, message }) => ({ path: place + path, message })));
+  const prefix = prefixFor(error);
+  return validationError(error.details.map(({ path, message }) => ({ path: prefix + path, message })));
 }
 
-export function notFound(kind: Kind, id: string): GatehouseError {
-  const what = kind === "api_keys" ? "API key" : kind.slice(0, -1);
-  return new GatehouseError("not_found", `There is no ${what} "${id.slice(0, 64)}".`);
-}
-
-interface RecordReader {
+export interface RecordReader {
   get<K extends Kind>(kind: K, id: string): Promise<RecordOf[K] | null>;
 }
 
-export async function requireGateway(reader: RecordReader, id: string): Promise<RecordOf["gateways"]> {
-  const gateway = await reader.get("gateways", id);
-  if (gateway === null) throw notFound("gateways", id);
-  return gateway;
+export function requireGateway(reader: RecordReader, id: string): Promise<RecordOf["gateways"]> {
+  return requireRecord(reader, "gateways", id, null);
 }
 
-type ChildKind = Exclude<Kind, "gateways">;
-
-/** A record of this gateway; one of another gateway is as little found as one that does not exist. */
-export async function requireChild<K extends ChildKind>(
+/**
+ * Returns a record or throws the 404. With a gateway id, a record of another gateway is not found either, and a gateway
+ * that does not exist is reported first.
+ */
+export async function requireRecord<K extends Kind>(
   reader: RecordReader,
   kind: K,
-  gatewayId: string,
   id: string,
+  gatewayId: string | null,
 ): Promise<RecordOf[K]> {
   const record = await reader.get(kind, id);
-  if (record === null || record.gateway_id !== gatewayId) {
-    await requireGateway(reader, gatewayId);
-    throw notFound(kind, id);
-  }
-  return record;
+  if (record !== null && (gatewayId === null || gatewayIdOf(record) === gatewayId)) return record;
+  if (gatewayId !== null) await requireGateway(reader, gatewayId);
+  throw new GatehouseError("not_found", `There is no ${SINGULAR[kind]} "${id.slice(0, 64)}".`);
 }
+
+function gatewayIdOf(record: RecordOf[Kind]): string | null {
+  return "gateway_id" in record ? record.gateway_id : null;
+}
+
+const SINGULAR: Readonly<Record<Kind, string>> = {
+  gateways: "gateway",
+  upstreams: "upstream",
+  services: "service",
+  rules: "rule",
+  api_keys: "API key",
+  blocks: "block",
+};

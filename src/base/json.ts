@@ -53,7 +53,9 @@ export function rejectUnstorable(value: unknown, path: string, depth: number): v
   }
 }
 
-/** RFC 7396: objects merge, everything else replaces, null removes (and so returns a field to its default). */
+/** JSON merge patch (RFC 7396): objects merge, other values replace, null removes a field (its default applies again). */
+export function mergePatch(target: unknown, patch: JsonObject): JsonObject;
+export function mergePatch(target: unknown, patch: unknown): unknown;
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isJsonObject(patch)) return patch;
   const merged: JsonObject = isJsonObject(target) ? { ...target } : {};

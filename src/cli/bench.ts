@@ -147,8 +147,8 @@ async function withGateway<T>(
     const [[providerUrl = ""], [adminUrl = "", proxyUrl = ""]] = await Promise.all([
       start(["fake-provider"], {}, [/listens on (\S+)/]),
       start(["serve"], settings, [
-        /"url":"([^"]+)","msg":"the Admin API listens"/,
-        /"url":"([^"]+)","msg":"the proxy listens"/,
+        /"url":"([^"]+)","msg":"admin API listening"/,
+        /"url":"([^"]+)","msg":"proxy listening"/,
       ]),
     ]);
     await seed(adminUrl, await mintToken(secret, 3600), providerUrl);

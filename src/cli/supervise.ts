@@ -1,5 +1,6 @@
 // Runs WORKERS processes that share the listeners: starts them, replaces the ones that crash, hands signals on.
 import type { Subprocess } from "bun";
+import { BoundedCache } from "../base/bounded-cache.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Listening } from "../main.ts";
 import type { Log } from "../telemetry/log/log.ts";
@@ -38,7 +39,7 @@ class Workers {
   #listening: Listening | null = null;
   #crashes: readonly number[] = [];
   /** Who asked which question of the others. */
-  readonly #askers = new Map<string, number>();
+  readonly #askers = new BoundedCache<string, number>(MAX_ASKERS);
   readonly #ended = Promise.withResolvers<number>();
   #exitCode: number | null = null;
 
@@ -80,7 +81,7 @@ class Workers {
       const asker = this.#askers.get(message.id);
       if (asker !== undefined) this.#pass(message, asker);
     } else {
-      if (message.kind === "ask") this.#remember(message.id, number);
+      if (message.kind === "ask") this.#askers.set(message.id, number);
       for (const other of this.#running.keys()) if (other !== number) this.#pass(message, other);
     }
   }
@@ -89,12 +90,6 @@ class Workers {
     const worker = this.#running.get(to);
     // One that is on its way out hears nothing any more.
     if (worker?.exitCode === null && !worker.killed) worker.send(message);
-  }
-
-  #remember(id: string, asker: number): void {
-    this.#askers.set(id, asker);
-    const [oldest] = this.#askers.keys();
-    if (this.#askers.size > MAX_ASKERS && oldest !== undefined) this.#askers.delete(oldest);
   }
 
   /** The first one to listen has made the secret, the database and the ports; now the others can have them. */

@@ -1,44 +1,39 @@
-// Owns what Redis last said about limits without room, for the time when it cannot be asked.
+// Remembers the limits that Redis reported as exhausted, for the time when Redis is unavailable.
+import { BoundedCache } from "../base/bounded-cache.ts";
 import type { Limit, LimitState } from "./counters.ts";
 
-interface Full {
+interface ExhaustedLimit {
   readonly until: number;
   readonly resetAt: number;
   readonly limit: number;
   readonly windowMs: number;
 }
 
-/** A node remembers this many; beyond it the one that was named longest ago is forgotten. */
-const MAX_KNOWN = 10_000;
+const KEPT_LIMITS = 10_000;
 
 /**
- * A limit that Redis called full stays full until the moment it named: requests only ever leave the log by then. So a
- * client who has used a shared limit up is not given this node's own one as well, however short Redis's absence.
+ * A limit that Redis reported as exhausted stays exhausted until the time that Redis gave, because requests only leave
+ * its window meanwhile. So a client that has used up a shared limit does not also get the local limit of this node while
+ * Redis is unavailable, however briefly.
  */
 export class ExhaustedLimits {
-  readonly #known = new Map<string, Full>();
+  readonly #limits = new BoundedCache<string, ExhaustedLimit>(KEPT_LIMITS);
 
-  learn({ key, limit, windowMs }: Limit, { waitMs, resetAt }: LimitState, now: number): void {
-    this.#known.delete(key);
-    this.#known.set(key, { until: now + waitMs, resetAt, limit, windowMs });
-    if (this.#known.size <= MAX_KNOWN) return;
-    for (const oldest of this.#known.keys()) {
-      this.#known.delete(oldest);
-      break;
-    }
+  record({ key, limit, windowMs }: Limit, { waitMs, resetAt }: LimitState, now: number): void {
+    this.#limits.set(key, { until: now + waitMs, resetAt, limit, windowMs });
   }
 
   forget(key: string): void {
-    this.#known.delete(key);
+    this.#limits.delete(key);
   }
 
-  /** Where a limit stands that is known to be full, or null. A limit that was edited since is not known. */
-  look({ key, limit, windowMs }: Limit, now: number): LimitState | null {
-    const full = this.#known.get(key);
-    if (full === undefined) return null;
-    if (full.until > now && full.limit === limit && full.windowMs === windowMs)
-      return { remaining: 0, resetAt: full.resetAt, waitMs: Math.ceil(full.until - now) };
-    this.#known.delete(key);
+  /** Returns the state of a limit known to be exhausted, or null. A limit that has been edited since is not known. */
+  stateOf({ key, limit, windowMs }: Limit, now: number): LimitState | null {
+    const exhausted = this.#limits.get(key);
+    if (exhausted === undefined) return null;
+    if (exhausted.until > now && exhausted.limit === limit && exhausted.windowMs === windowMs)
+      return { remaining: 0, resetAt: exhausted.resetAt, waitMs: Math.ceil(exhausted.until - now) };
+    this.#limits.delete(key);
     return null;
   }
 }

@@ -136,13 +136,13 @@ export class RedisCounters implements Counters {
     else
       for (const [at, limit] of limits.entries()) {
         const state = states[at];
-        if (state !== undefined && state.waitMs > 0) this.#knownFull.learn(limit, state, performance.now());
+        if (state !== undefined && state.waitMs > 0) this.#knownFull.record(limit, state, performance.now());
       }
   }
 
   #decideAlone(limits: readonly Limit[], policy: UnavailablePolicy, counts: boolean): Decision {
     if (policy !== "local") return decideUncounted(limits, policy, Date.now());
-    const known = limits.map((limit) => this.#knownFull.look(limit, performance.now()));
+    const known = limits.map((limit) => this.#knownFull.stateOf(limit, performance.now()));
     const refused = known.some((state) => state !== null);
     const decide = refused ? "look" : counts ? "admit" : "peek";
     const { states: own, ...decision } = this.#local[decide](limits);

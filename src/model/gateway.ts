@@ -1,8 +1,8 @@
-// Gateway: the root of a configuration, selected by API key, subdomain or a rule of its own.
+// Gateway: the root of a configuration. A request selects it by API key, subdomain, or a matching rule.
 import { z } from "zod";
 import { nameField } from "./fields.ts";
-import { pluginConfigSchema, type PluginConfig, type StoredPluginConfig } from "./plugin-config.ts";
-import type { RecordFields } from "./record.ts";
+import { pluginConfigSchema, type StoredPluginConfig } from "./plugin-config.ts";
+import { omit, type RecordFields } from "./record.ts";
 
 export const gatewaySchema = z
   .strictObject({
@@ -22,11 +22,11 @@ export const gatewaySchema = z
     require_api_key: z
       .boolean()
       .default(false)
-      .meta({ description: "Rules ask for an API key unless they say otherwise." }),
+      .meta({ description: "Rules require an API key unless they set require_api_key to false." }),
     log_bodies: z
       .boolean()
       .default(false)
-      .meta({ description: "Whether the request log keeps bodies, cut at 16 KiB." }),
+      .meta({ description: "The request log keeps bodies, truncated after 16 KiB." }),
   })
   .meta({ id: "Gateway" });
 
@@ -35,12 +35,8 @@ export type Gateway = Omit<GatewayFields, "required_plugins"> & {
   readonly required_plugins: readonly StoredPluginConfig[];
 } & RecordFields;
 
-/** As a gateway is shown: the ids of its plugins are ours alone. */
+/** Returns a gateway as responses show it: without the internal ids of its plugins. */
 export function showGateway(gateway: Gateway): GatewayFields & RecordFields {
-  const required_plugins = gateway.required_plugins.map((config) => {
-    const shown: Partial<StoredPluginConfig> = { ...config };
-    Reflect.deleteProperty(shown, "id");
-    return shown as PluginConfig;
-  });
+  const required_plugins = gateway.required_plugins.map((config) => omit(config, "id"));
   return { ...gateway, required_plugins };
 }

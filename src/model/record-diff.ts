@@ -1,20 +1,19 @@
-// What differs between two versions of a record, field by field, with credentials compared but never shown.
+// The differences between two versions of a record, field by field. Credentials are compared but never shown.
 import { READ_ONLY_FIELDS } from "./record.ts";
-import { maskSecret } from "./target.ts";
-import type { Upstream } from "./upstream.ts";
+import { maskSecret, type Target } from "./target.ts";
 import { formatPath } from "./validate.ts";
 
-/** Null stands for a field, or a whole record, that was not there. */
+/** `before` or `after` is null if the field, or the whole record, does not exist. */
 export interface FieldChange {
   readonly path: string;
   readonly before: unknown;
   readonly after: unknown;
 }
 
-/** What the server keeps by itself is no change that somebody made. */
-const LEFT_OUT: readonly string[] = [...READ_ONLY_FIELDS, "last_used_at"];
+/** Fields that the server updates by itself are not part of a change. */
+const IGNORED_FIELDS: readonly string[] = [...READ_ONLY_FIELDS, "last_used_at"];
 
-/** A credential that can be compared but not read: written out, it is its mask. */
+/** A credential that can be compared but not read: JSON shows its mask. */
 class HiddenCredential {
   readonly #secret: string;
 
@@ -31,8 +30,13 @@ class HiddenCredential {
   }
 }
 
-/** An upstream whose credentials may be compared and written out, but show only their masks. */
-export function hideCredentials({ targets, ...upstream }: Pick<Upstream, "targets">): object {
+/** Returns an upstream whose credentials can be compared, but show only their masks. */
+export function hideCredentials({
+  targets,
+  ...upstream
+}: {
+  readonly targets: readonly Pick<Target, "credentials">[];
+}): object {
   const hidden = targets.map((target) => {
     if (target.credentials === null) return target;
     const { header_name, header_value } = target.credentials;
@@ -42,27 +46,27 @@ export function hideCredentials({ targets, ...upstream }: Pick<Upstream, "target
 }
 
 export function diffRecords(before: object | null, after: object | null): FieldChange[] {
-  return diff([], withoutOwn(before), withoutOwn(after));
+  return diff([], withoutIgnored(before), withoutIgnored(after));
 }
 
-function withoutOwn(record: object | null): object {
-  return Object.fromEntries(Object.entries(record ?? {}).filter(([name]) => !LEFT_OUT.includes(name)));
+function withoutIgnored(record: object | null): object {
+  return Object.fromEntries(Object.entries(record ?? {}).filter(([name]) => !IGNORED_FIELDS.includes(name)));
 }
 
 function diff(path: readonly PropertyKey[], before: unknown, after: unknown): FieldChange[] {
   if (before instanceof HiddenCredential && before.isSame(after)) return [];
-  const [keysBefore, keysAfter] = [keysOf(before), keysOf(after)];
-  if (keysBefore !== null && keysAfter !== null && Array.isArray(before) === Array.isArray(after)) {
-    const keys = new Set([...keysAfter, ...keysBefore]);
-    const at = (value: unknown, key: PropertyKey) => (value as Record<PropertyKey, unknown>)[key];
-    return [...keys].flatMap((key) => diff([...path, key], at(before, key), at(after, key)));
+  const [itemsBefore, itemsAfter] = [itemsOf(before), itemsOf(after)];
+  if (itemsBefore !== null && itemsAfter !== null && Array.isArray(before) === Array.isArray(after)) {
+    const keys = new Set([...itemsAfter.keys(), ...itemsBefore.keys()]);
+    return [...keys].flatMap((key) => diff([...path, key], itemsBefore.get(key), itemsAfter.get(key)));
   }
   if ((before ?? null) === (after ?? null)) return [];
   return [{ path: formatPath(path), before: before ?? null, after: after ?? null }];
 }
 
-function keysOf(value: unknown): PropertyKey[] | null {
-  if (Array.isArray(value)) return [...value.keys()];
+/** Returns the items of an array or object by index or name; null for any other value. */
+function itemsOf(value: unknown): ReadonlyMap<PropertyKey, unknown> | null {
+  if (Array.isArray(value)) return new Map<PropertyKey, unknown>(value.entries());
   if (typeof value !== "object" || value === null || value instanceof HiddenCredential) return null;
-  return Object.keys(value);
+  return new Map<PropertyKey, unknown>(Object.entries(value));
 }

@@ -1,4 +1,4 @@
-// What every stored record has besides its own fields.
+// Fields that all stored records have.
 export interface RecordFields {
   readonly id: string;
   /** RFC 3339 UTC. */
@@ -11,5 +11,15 @@ export interface ChildFields extends RecordFields {
   readonly gateway_id: string;
 }
 
-/** Set by the server: ignored where a record is sent back, refused where one is made. */
+/** Fields that the server sets: rejected in a new record, ignored in a record that is sent back. */
 export const READ_ONLY_FIELDS: readonly string[] = ["id", "gateway_id", "created_at", "updated_at"];
+
+/** Returns a copy of `record` without the named fields. */
+export function omit<T extends object, Name extends keyof T>(
+  record: T,
+  ...names: readonly Name[]
+): Omit<T, Name> {
+  const copy: Omit<T, Name> = { ...record };
+  for (const name of names) Reflect.deleteProperty(copy, name);
+  return copy;
+}

@@ -1,5 +1,5 @@
-// Custom plugins: loaded from PLUGINS_DIR at start, watched, and swapped when they change. What fails to load leaves
-// the version before it running.
+// Loads custom plugins from PLUGINS_DIR at start, watches the directory, and replaces plugins whose files change. If a new
+// version fails to load, the previous version keeps running.
 import { existsSync, readdirSync, statSync, watch, type FSWatcher } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,13 +10,14 @@ import * as sdk from "../sdk/index.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import type { PluginRegistry } from "./registry.ts";
 
+/** Editors write a file in several steps: wait until there was no change for this long. */
 const SETTLE_MS = 100;
-/** How often a directory is looked for that is not there, or no longer. */
-const LOOK_MS = 1000;
+/** Interval at which to check whether the directory was created, removed or replaced. */
+const DIRECTORY_CHECK_MS = 1000;
 const LOAD_DEADLINE_MS = 5000;
 const ENTRY_FILES = ["index.ts", "index.js"];
 
-// Wherever a plugin lies on the disk, this name leads to the SDK of the gateway that runs it.
+// Resolves "gatehouse/sdk" to the SDK of the running gateway, wherever a plugin is located on disk.
 Bun.plugin({
   name: "gatehouse-sdk",
   setup: (build) => void build.module("gatehouse/sdk", () => ({ exports: { ...sdk }, loader: "object" })),
@@ -27,13 +28,13 @@ export class CustomPlugins {
   readonly #registry: PluginRegistry;
   readonly #log: Log;
   readonly #onChange: (name: string) => void;
-  /** The plugin that each entry of the directory gave, and when the entry was last changed. */
+  /** By directory entry: the name of its plugin (null if it failed to load), and the version of its files. */
   readonly #loaded = new Map<string, { name: string | null; version: string }>();
   #watcher: FSWatcher | null = null;
-  /** The directory that is watched: one that was removed and made again is another. */
-  #watched: string | null = null;
-  #settling: Timer | undefined;
-  #looking: Timer | undefined;
+  /** Identity of the watched directory: a directory that was removed and created again is a different one. */
+  #watchedIdentity: string | null = null;
+  #settleTimer: Timer | undefined;
+  #directoryTimer: Timer | undefined;
   #scanning: Promise<void> = Promise.resolve();
 
   constructor(directory: string, registry: PluginRegistry, log: Log, onChange: (name: string) => void) {
@@ -43,43 +44,47 @@ export class CustomPlugins {
     this.#onChange = onChange;
   }
 
-  /** Loads what is there, and from then on what changes. A directory that does not exist yet is looked for. */
+  /** Loads all plugins, and from then on those that change. The directory may be created later. */
   async start(): Promise<void> {
     await this.scan();
     this.#watch();
-    this.#looking = setInterval(() => {
-      if (identityOf(this.#directory) === this.#watched) return;
+    this.#directoryTimer = setInterval(() => {
+      if (identityOf(this.#directory) === this.#watchedIdentity) return;
       this.#watcher?.close();
       this.#watch();
       void this.scan();
-    }, LOOK_MS);
-    this.#looking.unref();
+    }, DIRECTORY_CHECK_MS);
+    this.#directoryTimer.unref();
   }
 
   stop(): void {
-    clearInterval(this.#looking);
-    clearTimeout(this.#settling);
+    clearInterval(this.#directoryTimer);
+    clearTimeout(this.#settleTimer);
     this.#watcher?.close();
   }
 
   #watch(): void {
-    this.#watched = identityOf(this.#directory);
-    if (this.#watched === null) return;
+    this.#watchedIdentity = identityOf(this.#directory);
+    if (this.#watchedIdentity === null) return;
     this.#watcher = watch(this.#directory, { recursive: true }, () => {
-      // Editors write a file in several steps: it is read when they have come to rest.
-      clearTimeout(this.#settling);
-      this.#settling = setTimeout(() => void this.scan(), SETTLE_MS);
+      clearTimeout(this.#settleTimer);
+      this.#settleTimer = setTimeout(() => void this.scan(), SETTLE_MS);
     });
     this.#watcher.on("error", (error) =>
-      this.#log.warn({ err: error }, "custom plugins are no longer watched"),
+      this.#log.warn(
+        { err: error, directory: this.#directory },
+        "plugin directory watch failed; restart to load changed plugins",
+      ),
     );
   }
 
-  /** Looks at every entry of the directory; one scan at a time. */
+  /** Loads new and changed entries of the directory and unregisters removed ones. Scans run one at a time. */
   scan(): Promise<void> {
     this.#scanning = this.#scanning
       .then(() => this.#scanNow())
-      .catch((error: unknown) => this.#log.warn({ err: error }, "PLUGINS_DIR could not be read"));
+      .catch((error: unknown) =>
+        this.#log.warn({ err: error, directory: this.#directory }, "plugin directory could not be read"),
+      );
     return this.#scanning;
   }
 
@@ -89,7 +94,7 @@ export class CustomPlugins {
       const file = entryFile(this.#directory, entry);
       if (file !== null) present.set(entry, file);
     }
-    // First what is gone: a file that was given another name keeps its plugin.
+    // Removed entries first: after a rename of a file, its plugin name must be free for the new file.
     for (const [entry, { name }] of this.#loaded) {
       if (!present.has(entry)) this.#forget(entry, name);
     }
@@ -100,23 +105,29 @@ export class CustomPlugins {
   }
 
   async #load(entry: string, file: string, version: string): Promise<void> {
-    const before = this.#loaded.get(entry)?.name ?? null;
+    const previous = this.#loaded.get(entry)?.name ?? null;
     try {
-      const definition = checkDefinition(await importFresh(file));
+      const definition = await importFresh(file);
+      assertDefinition(definition);
       for (const [other, { name }] of this.#loaded) {
         if (other !== entry && name === definition.name)
-          throw new Error(`${other} has a plugin "${name}" already`);
+          throw new Error(`the name "${name}" is already used by ${other}`);
       }
       this.#registry.register(definition);
       this.#loaded.set(entry, { name: definition.name, version });
-      if (before !== null && before !== definition.name) this.#remove(before);
-      this.#log.info({ plugin: definition.name, file: entry }, "a custom plugin is loaded");
+      if (previous !== null && previous !== definition.name) this.#remove(previous);
+      this.#log.info({ plugin: definition.name, file: entry }, "custom plugin loaded");
       this.#onChange(definition.name);
     } catch (error) {
-      this.#loaded.set(entry, { name: before, version });
-      const rest = before === null ? "it is left out" : `the one before it stays: ${before}`;
+      this.#loaded.set(entry, { name: previous, version });
       const reason = error instanceof Error ? error.message : String(error);
-      this.#log.error({ file: entry, reason }, `a custom plugin could not be loaded; ${rest}`);
+      if (previous === null)
+        this.#log.error({ file: entry, reason }, "custom plugin failed to load; skipping it");
+      else
+        this.#log.error(
+          { plugin: previous, file: entry, reason },
+          "custom plugin failed to load; keeping the previous version",
+        );
     }
   }
 
@@ -124,13 +135,14 @@ export class CustomPlugins {
     this.#loaded.delete(entry);
     if (name === null) return;
     this.#remove(name);
-    // Another one may have been refused for its sake.
-    for (const [other, { name: given }] of this.#loaded) if (given === null) this.#loaded.delete(other);
+    // Another entry may have failed to load because this one had the same name: load those entries again.
+    for (const [other, { name: loadedName }] of this.#loaded)
+      if (loadedName === null) this.#loaded.delete(other);
   }
 
   #remove(name: string): void {
     this.#registry.unregister(name);
-    this.#log.info({ plugin: name }, "a custom plugin is gone");
+    this.#log.info({ plugin: name }, "custom plugin removed");
     this.#onChange(name);
   }
 }
@@ -140,7 +152,7 @@ function identityOf(directory: string): string | null {
   return stat === undefined ? null : `${stat.ino}/${stat.birthtimeMs}`;
 }
 
-/** A `.ts` or `.js` file, or a folder with an index; what is neither, or a test, is no plugin. */
+/** Returns the file to load for a `.ts` or `.js` file or a folder with an index file; null for tests and other entries. */
 function entryFile(directory: string, entry: string): string | null {
   const path = join(directory, entry);
   if (entry.startsWith(".")) return null;
@@ -151,7 +163,7 @@ function entryFile(directory: string, entry: string): string | null {
   return (ext === ".ts" || ext === ".js") && !name.endsWith(".test") && !name.endsWith(".d") ? path : null;
 }
 
-/** Changes whenever a file of the entry does. */
+/** Returns a text that changes whenever a file of the entry changes. */
 function versionOf(path: string): string {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return "gone";
@@ -162,8 +174,8 @@ function versionOf(path: string): string {
 }
 
 /**
- * Bundled first: a module that was imported once stays as it was, with all that it imports. The bundle has a name that
- * was never imported.
+ * Returns the default export of the file as it is on disk now. The file is bundled under a new name first, because the
+ * runtime caches a module, and everything that it imports, after the first import.
  */
 async function importFresh(file: string): Promise<unknown> {
   const built = await Bun.build({
@@ -179,36 +191,42 @@ async function importFresh(file: string): Promise<unknown> {
   try {
     const bundle = join(folder, "plugin.js");
     await writeFile(bundle, await output.text());
-    // A module that awaits what never comes must not keep the gateway from starting.
-    const late = () => new Error(`it took longer than ${LOAD_DEADLINE_MS} ms to load`);
-    const module = await withTimeout(
-      LOAD_DEADLINE_MS,
-      import(bundle) as Promise<{ default?: unknown }>,
-      late,
-    );
-    return module.default;
+    // A top-level await that never resolves must not prevent the gateway from starting.
+    const late = () => new Error(`loading took longer than ${LOAD_DEADLINE_MS} ms`);
+    const module = await withTimeout<unknown>(LOAD_DEADLINE_MS, import(bundle), late);
+    return typeof module === "object" && module !== null && "default" in module ? module.default : undefined;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function checkDefinition(value: unknown): sdk.PluginDefinition {
+/** Custom plugins may be plain JavaScript, so every field is validated at run time. */
+function assertDefinition(value: unknown): asserts value is sdk.PluginDefinition {
   if (typeof value !== "object" || value === null)
     throw new Error("the default export must be definePlugin({ … })");
-  const { name, description, stages, settings, create } = value as Partial<sdk.PluginDefinition>;
+  const fields: { readonly [Field in keyof sdk.PluginDefinition]?: unknown } = value;
+  const { name, description, stages, settings, create } = fields;
   if (typeof name !== "string" || !PLUGIN_NAME.test(name)) {
     throw new Error("name must be 1 to 64 letters, digits, '.', '_' or '-'");
   }
-  if (typeof description !== "string") throw new Error("description must be a text");
-  const known = PLUGIN_STAGES as readonly unknown[];
-  const areStages =
-    Array.isArray(stages) && stages.length > 0 && stages.every((stage: unknown) => known.includes(stage));
-  if (!areStages) throw new Error(`stages must be some of ${PLUGIN_STAGES.join(", ")}`);
-  if (typeof (settings as { safeParse?: unknown } | undefined)?.safeParse !== "function") {
-    throw new Error("settings must be a zod schema");
-  }
-  // What cannot be shown would break the list of all plugins.
-  sdk.z.toJSONSchema(settings as sdk.z.ZodType, { io: "input", unrepresentable: "any" });
+  if (typeof description !== "string") throw new Error("description must be a string");
+  if (!Array.isArray(stages) || stages.length === 0 || !stages.every(isStage))
+    throw new Error(`stages must be one or more of ${PLUGIN_STAGES.join(", ")}`);
+  if (!isSchema(settings)) throw new Error("settings must be a zod schema");
+  // A schema that cannot be converted would break the list of all plugins.
+  sdk.z.toJSONSchema(settings, { io: "input", unrepresentable: "any" });
   if (typeof create !== "function") throw new Error("create must be a function that returns hooks");
-  return value as sdk.PluginDefinition;
+}
+
+function isStage(value: unknown): boolean {
+  return PLUGIN_STAGES.some((stage) => stage === value);
+}
+
+function isSchema(value: unknown): value is sdk.z.ZodType {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "safeParse" in value &&
+    typeof value.safeParse === "function"
+  );
 }

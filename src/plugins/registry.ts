@@ -1,4 +1,4 @@
-// The plugins a configuration may name: the built-in ones, and those that were loaded from PLUGINS_DIR.
+// The registry of plugins that a configuration may use: built-in plugins and custom plugins from PLUGINS_DIR.
 import type { PluginDefinition } from "../sdk/index.ts";
 import { codeSanitation } from "./code_sanitation/plugin.ts";
 import { rateLimiter } from "./rate_limiter/plugin.ts";
@@ -23,7 +23,7 @@ export class PluginRegistry {
     return this.#plugins.keys();
   }
 
-  /** Built-in ones first, then as they were loaded. */
+  /** Returns built-in plugins first, then custom plugins in the order they were loaded. */
   all(): RegisteredPlugin[] {
     return [...this.#plugins.values()];
   }
@@ -32,7 +32,7 @@ export class PluginRegistry {
     return this.#plugins.get(name)?.builtin === true;
   }
 
-  /** Registers a custom plugin, or a new version of it. */
+  /** Adds a custom plugin or replaces its previous version. Throws if a built-in plugin has the name. */
   register(definition: PluginDefinition): void {
     if (this.isBuiltin(definition.name))
       throw new Error(`"${definition.name}" is the name of a built-in plugin`);

@@ -1,5 +1,6 @@
 // The address a request comes from: the peer, or what a trusted proxy in front says of its own peer.
 import { isIP, type BlockList } from "node:net";
+import { BoundedCache } from "../base/bounded-cache.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** A peer, and whether it is believed in what it says of its own. */
@@ -8,18 +9,16 @@ interface Peer {
   readonly isTrusted: boolean;
 }
 
-/** Peers that were judged. Beyond this many all are judged anew. */
-const MAX_PEERS = 10_000;
+const CACHED_PEERS = 10_000;
 
 /** Looked up once a request, however often it is asked for. */
 export function createClientAddress(trusted: BlockList): (exchange: Exchange) => string {
-  const peers = new Map<string, Peer>();
+  const peers = new BoundedCache<string, Peer>(CACHED_PEERS);
   const peerAt = (given: string): Peer => {
     let peer = peers.get(given);
     if (peer === undefined) {
       const address = plain(given);
       peer = { address, isTrusted: isTrusted(address, trusted) };
-      if (peers.size >= MAX_PEERS) peers.clear();
       peers.set(given, peer);
     }
     return peer;

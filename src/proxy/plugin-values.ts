@@ -1,11 +1,11 @@
 // Checks of the values that plugins set. The errors are written for plugin authors and name no value that may be secret.
+import { BoundedCache } from "../base/bounded-cache.ts";
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const LINE_BREAK = /[\r\n\0]/;
 
 /** Valid names and their lower-case form: plugins set the same few headers on every request. */
-const validNames = new Map<string, string>();
-const MAX_VALID_NAMES = 1000;
+const validNames = new BoundedCache<string, string>(1000);
 
 /** Returns the name in lower case. */
 export function checkHeaderName(name: string): string {
@@ -13,7 +13,7 @@ export function checkHeaderName(name: string): string {
   if (known !== undefined) return known;
   if (!HEADER_NAME.test(name)) throw new Error(`"${name}" is not a valid header name`);
   const lower = name.toLowerCase();
-  if (validNames.size < MAX_VALID_NAMES) validNames.set(name, lower);
+  validNames.set(name, lower);
   return lower;
 }
 

@@ -1,5 +1,6 @@
 // Which gateway a request is for: its API key's, else its Host's, else the one whose rules match.
 import { isIP } from "node:net";
+import { BoundedCache } from "../base/bounded-cache.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { hashApiKey, looksLikeApiKey } from "../base/ids.ts";
 import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
@@ -8,16 +9,14 @@ import type { Exchange } from "./exchange.ts";
 
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/;
 
-/** Hosts that were found good: there are few, and every request names one. Beyond this many all are read anew. */
-const goodHosts = new Set<string>();
-const MAX_GOOD_HOSTS = 1000;
+/** Host headers that were valid: every request has one, and there are few different ones. */
+const validHosts = new BoundedCache<string, true>(1000);
 
 /** Two Host headers arrive joined by a comma: which of them counts is what an attacker wants to choose. */
 export function rejectInvalidHost(host: string | null): void {
-  if (host === null || goodHosts.has(host)) return;
+  if (host === null || validHosts.get(host) === true) return;
   if (!HOST.test(host)) throw new GatehouseError("bad_request", "The Host header must name one host.");
-  if (goodHosts.size >= MAX_GOOD_HOSTS) goodHosts.clear();
-  goodHosts.add(host);
+  validHosts.set(host, true);
 }
 
 /** The key a request presents: our own header, or a `gw_…` value where the usual SDKs put theirs. */

@@ -2,11 +2,12 @@
 // addresses checked here, so a name that resolves differently a moment later (DNS rebinding) gains nothing.
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
+import { BoundedCache } from "../base/bounded-cache.ts";
 import { isForbiddenAddress, isForbiddenHost } from "../base/forbidden-address.ts";
 import { UpstreamError } from "./upstream-error.ts";
 
 const CACHE_MS = 30_000;
-const MAX_NAMES = 1000;
+const CACHED_HOSTS = 1000;
 
 interface CachedAddresses {
   readonly addresses: readonly string[];
@@ -15,14 +16,13 @@ interface CachedAddresses {
 
 /** Caches resolved addresses for 30 seconds. */
 export class HostResolver {
-  readonly #cache = new Map<string, CachedAddresses>();
+  readonly #cache = new BoundedCache<string, CachedAddresses>(CACHED_HOSTS);
 
   /** Returns the addresses of a host in the order in which to try them. Rejects with an UpstreamError. */
   async resolve(host: string): Promise<readonly string[]> {
     const cached = this.#cache.get(host);
     if (cached !== undefined && cached.expiresAt > performance.now()) return cached.addresses;
     const addresses = await resolveHost(host);
-    if (this.#cache.size >= MAX_NAMES) this.#cache.clear();
     this.#cache.set(host, { addresses, expiresAt: performance.now() + CACHE_MS });
     return addresses;
   }

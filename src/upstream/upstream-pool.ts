@@ -1,4 +1,5 @@
 // The connections of one gateway to all providers: one origin per base URL, and the timer that closes idle connections.
+import { BoundedCache } from "../base/bounded-cache.ts";
 import type { Connection } from "./connection.ts";
 import { sendThroughForwardProxy, usesForwardProxy } from "./forward-proxy.ts";
 import { HostResolver } from "./host-resolver.ts";
@@ -7,8 +8,8 @@ import { serializeRequestHeaders, type OutgoingRequest } from "./outgoing-reques
 import type { UpstreamError } from "./upstream-error.ts";
 import { UpstreamResponse, type ResponseSource } from "./upstream-response.ts";
 
-/** When the pool has this many origins, it drops all of them and starts again. */
-const MAX_ORIGINS = 1000;
+/** Origins beyond this number are closed when they have not been used for the longest time. */
+const KEPT_ORIGINS = 1000;
 const SWEEP_MS = 5000;
 
 /** In milliseconds. */
@@ -19,7 +20,7 @@ export interface SendTimeouts {
 
 export class UpstreamPool {
   readonly #resolver = new HostResolver();
-  readonly #origins = new Map<string, Origin>();
+  readonly #origins = new BoundedCache<string, Origin>(KEPT_ORIGINS, (origin) => origin.close());
   #sweepTimer: Timer | null = null;
   #isClosed = false;
 
@@ -43,7 +44,8 @@ export class UpstreamPool {
   /** Closes idle connections now, and each of the others as soon as its response is complete. */
   close(): void {
     this.#isClosed = true;
-    this.#closeOrigins();
+    for (const origin of this.#origins.values()) origin.close();
+    this.#origins.clear();
     if (this.#sweepTimer !== null) clearInterval(this.#sweepTimer);
     this.#sweepTimer = null;
   }
@@ -51,17 +53,11 @@ export class UpstreamPool {
   #originOf(baseUrl: string): Origin {
     let origin = this.#origins.get(baseUrl);
     if (origin === undefined) {
-      if (this.#origins.size >= MAX_ORIGINS) this.#closeOrigins();
       origin = new Origin(baseUrl, this.#resolver, () => this.#startSweeping());
       if (this.#isClosed) origin.close();
       else this.#origins.set(baseUrl, origin);
     }
     return origin;
-  }
-
-  #closeOrigins(): void {
-    for (const origin of this.#origins.values()) origin.close();
-    this.#origins.clear();
   }
 
   #startSweeping(): void {

@@ -1,15 +1,16 @@
 // What tokens cost: the table that prices compile to.
+import { BoundedCache } from "../base/bounded-cache.ts";
 import type { Price } from "../model/price.ts";
 
 const TOKENS_PER_PRICE = 1_000_000;
 /** Clients may send any name: those looked up lately are remembered, not all there ever were. */
-const MAX_REMEMBERED = 1000;
+const CACHED_MODELS = 1000;
 
 /** Immutable but for its memory. */
 export class PriceTable {
   readonly #byName = new Map<string, number>();
   readonly #prefixes: readonly (readonly [prefix: string, index: number])[];
-  readonly #found = new Map<string, Price | null>();
+  readonly #found = new BoundedCache<string, Price | null>(CACHED_MODELS);
   readonly #prices: readonly Price[];
 
   constructor(prices: readonly Price[]) {
@@ -34,7 +35,6 @@ export class PriceTable {
     let price = this.#found.get(model);
     if (price === undefined) {
       price = this.#lookUp(model);
-      if (this.#found.size >= MAX_REMEMBERED) this.#found.clear();
       this.#found.set(model, price);
     }
     return price;

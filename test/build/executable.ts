@@ -109,7 +109,7 @@ describe("the executable", () => {
     for (const [name, source] of Object.entries(signing("second"))) writePlugin(plugins, name, source);
     await waitFor(async () => ((await signed()) === "second" ? true : null));
     writePlugin(plugins, "broken.ts", "export default 1 +");
-    await logged(gatehouse, "a custom plugin could not be loaded; it is left out", { file: "broken.ts" });
+    await logged(gatehouse, "custom plugin failed to load; skipping it", { file: "broken.ts" });
   });
 
   test(`has ${AT_ONCE} requests to a provider under way at once, as the same process that was started`, async () => {

@@ -89,7 +89,7 @@ test("from an empty file to a running plugin", async () => {
 
   expect(output).toContain(`"name":"${name}"`);
   expect(output).toContain("HTTP/1.1 200 OK");
-  const [, header = "", value = ""] = /The answer has the header `([\w-]+): (\d+)`/.exec(GUIDE) ?? [];
+  const [, header = "", value = ""] = /The response has the header `([\w-]+): (\d+)`/.exec(GUIDE) ?? [];
   expect(header).not.toBe("");
   expect(output.toLowerCase()).toContain(`\r\n${header}: ${value}\r\n`);
   expect(JSON.stringify(onlyRequest(provider).json())).not.toContain("please");
@@ -107,7 +107,7 @@ test("its test passes, and fails where the plugin is wrong", () => {
 }, 15_000);
 
 test("the full example that it names passes too, without a server", () => {
-  const [, example = ""] = /`(plugins\/[\w-]+\.test\.ts)` is a full example/.exec(GUIDE) ?? [];
+  const [, example = ""] = /`(plugins\/[\w-]+\.test\.ts)` is a complete example/.exec(GUIDE) ?? [];
   for (const file of [example, example.replace(".test", "")]) cpSync(join(ROOT, file), join(folder, file));
   const { code, output } = run([process.execPath, "test", `./${example}`]);
   expect(output).toContain("0 fail");

@@ -457,7 +457,7 @@ describe("scripts/generate_jwt_token.sh", () => {
           for await (const chunk of child.stdout) printed += Buffer.from(chunk).toString();
         })();
         const url = await waitFor(
-          () => /"url":"([^"]+)","msg":"the Admin API listens"/.exec(printed)?.[1] ?? null,
+          () => /"url":"([^"]+)","msg":"admin API listening"/.exec(printed)?.[1] ?? null,
         );
         const token = run({}, [], dataDir).stdout.toString().trim();
         const response = await fetch(`${url}/api/v1/gateways`, {

@@ -1,4 +1,4 @@
-// code_sanitation at the door: every example of the specification, in every part of a request, blocked and sanitised.
+// End-to-end tests of code_sanitation: every example of the specification in every part of a request, for both actions.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
@@ -55,7 +55,7 @@ afterAll(async () => {
   await provider.stop();
 });
 
-/** A prefix route of a new gateway with this plugin; the path below it goes to the provider. */
+/** Creates a gateway with this plugin and a prefix route, and returns the base URL of the route. */
 async function route(settings: Record<string, unknown>): Promise<string> {
   const plugin = { name: "code_sanitation", enabled: true, stage: "pre_request", priority: 1, settings };
   const { path } = await seedRoute(gatehouse, {
@@ -93,8 +93,8 @@ const contentOf = (body: Uint8Array) =>
   (JSON.parse(new TextDecoder().decode(body)) as { messages: { content: string }[] }).messages[0]?.content ??
   "";
 
-/** Where an example is put, and how the provider got it. */
-const PARTS: readonly [part: string, sent: (example: string) => Sent, seen: () => string][] = [
+/** Part of the request, the request with an example in that part, and the part as the provider received it. */
+const PARTS: readonly [part: string, sent: (example: string) => Sent, received: () => string][] = [
   ["body", (example) => ({ body: chatOf(`Look: ${example}`) }), () => contentOf(provider.requests[0]!.body)],
   ["headers", (example) => ({ header: example }), () => provider.requests[0]!.header("x-note") ?? ""],
   [
@@ -114,26 +114,26 @@ describe.each(Object.entries(EXAMPLES))("%s", (language, examples) => {
     const base = await route({ languages: only(language), content_to_check: [part], action: "block" });
     for (const example of examples) {
       const response = await send(base, sent(example));
-      const answer = (await response.json()) as Record<string, unknown>;
-      expect({ example, status: response.status, code: answer["code"] }).toEqual({
+      const body = (await response.json()) as Record<string, unknown>;
+      expect({ example, status: response.status, code: body["code"] }).toEqual({
         example,
         status: 400,
         code: "code_injection_detected",
       });
-      expect(answer["error"]).toBe("Potential code injection detected");
-      expect(answer["request_id"]).toBe(response.headers.get("x-request-id"));
+      expect(body["error"]).toBe("Potential code injection detected");
+      expect(body["request_id"]).toBe(response.headers.get("x-request-id"));
     }
     expect(provider.requestCount).toBe(0);
   });
 
-  test.each(PARTS)("is sanitised in %s, and the request goes on", async (part, sent, seen) => {
+  test.each(PARTS)("is sanitized in %s, and the request is forwarded", async (part, sent, received) => {
     const base = await route({ languages: only(language), content_to_check: [part], action: "sanitize" });
     for (const example of examples) {
       provider.reset();
       expect((await send(base, sent(example))).status).toBe(200);
-      expect({ example, kept: seen().includes(example) }).toEqual({ example, kept: false });
-      expect(seen()).toContain("X");
-      if (part === "body") expect(seen()).toHaveLength(`Look: ${example}`.length);
+      expect({ example, kept: received().includes(example) }).toEqual({ example, kept: false });
+      expect(received()).toContain("X");
+      if (part === "body") expect(received()).toHaveLength(`Look: ${example}`.length);
     }
   });
 });
@@ -152,7 +152,7 @@ describe("settings", () => {
     expect((await send(base, { body: chatOf("os.system('ls')") })).status).toBe(400);
   });
 
-  test("only the parts listed in content_to_check are scanned; all means all", async () => {
+  test("only the parts listed in content_to_check are scanned; all scans every part", async () => {
     for (const [content_to_check, caught] of [
       [["body"], [400, 200, 200]],
       [["headers"], [200, 400, 200]],
@@ -166,7 +166,7 @@ describe("settings", () => {
     }
   });
 
-  test("status_code and error_message are those of the answer", async () => {
+  test("status_code and error_message set the response", async () => {
     const wording = { status_code: 422, error_message: "No code, please." };
     const base = await route({
       languages: everything,
@@ -204,7 +204,7 @@ describe("bodies", () => {
     action,
   });
 
-  test("a clean body goes on byte for byte", async () => {
+  test("a clean body is forwarded byte for byte", async () => {
     const base = await route(all("sanitize"));
     const body =
       '{ "z":1.0, "big":12345678901234567890,\n"messages":[{"role":"user","content":"please select a union rep and drop by the table"}] }';
@@ -224,12 +224,12 @@ describe("bodies", () => {
     expect(sent).not.toContain("DROP TABLE");
   });
 
-  test("keys are looked at too", async () => {
+  test("object keys are scanned too", async () => {
     const base = await route(all("block"));
     expect((await send(base, { body: JSON.stringify({ "<script>alert(1)</script>": 1 }) })).status).toBe(400);
   });
 
-  test("JSON that is no object, and text that is no JSON", async () => {
+  test("JSON that is not an object, and text that is not JSON", async () => {
     const base = await route(all("block"));
     expect((await send(base, { body: JSON.stringify(["ok", "<script>alert(1)</script>"]) })).status).toBe(
       400,
@@ -255,7 +255,7 @@ describe("bodies", () => {
     }
   });
 
-  test("a body that is encoded cannot be looked at, and is 415", async () => {
+  test("a compressed body cannot be scanned and is rejected with 415", async () => {
     const base = await route(all("block"));
     const response = await fetch(`${base}/chat`, {
       method: "POST",

@@ -292,7 +292,7 @@ describe("names that are not unique", () => {
       expect(refused.body.details[1].message).toContain("POST /v1/x");
       const applied = await gatehouse.api("POST", "/apply", { gateways: [{ name: "twin" }] });
       expectFaultsAt(applied, "gateways[0].name");
-      expect(onlyMessage(applied)).toContain('2 gateways called "twin"');
+      expect(onlyMessage(applied)).toContain('2 gateways named "twin"');
     } finally {
       await gatehouse.stop();
     }

@@ -1,5 +1,5 @@
-// Custom plugins from PLUGINS_DIR: loaded at start, picked up and swapped while requests run, the old one kept when
-// the new one fails, and listed (the contract's section 7).
+// Tests of custom plugins from PLUGINS_DIR (section 7 of the contract): loading at start, loading and replacing while
+// requests run, keeping the previous version if a new one fails, and the plugin list.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, renameSync, rmSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -26,22 +26,23 @@ import type { SeededRoute } from "../support/proxy-fixtures.ts";
 const START_MS = 20_000;
 const SWAP_MS = 5000;
 
-/** Says a word in a header of every answer. */
-function saying(name: string, word: string, { settings = "z.object({})", top = "" } = {}): string {
+/** Source of a plugin that sets a response header to a word. */
+function headerPlugin(name: string, word: string, { settings = "z.object({})", top = "" } = {}): string {
   return `
     import { definePlugin, z } from "gatehouse/sdk";
     ${top}
     export default definePlugin({
       name: "${name}",
-      description: "Says ${word}.",
+      description: "Sets ${word}.",
       stages: ["pre_request"],
       settings: ${settings},
-      create: () => ({ pre_request: (context) => context.setResponseHeader("X-Said", "${word}") }),
+      create: () => ({ pre_request: (context) => context.setResponseHeader("X-Word", "${word}") }),
     });`;
 }
 
-const BROKEN = "export default definePlugin({ this is no TypeScript";
-const FAILED = "a custom plugin could not be loaded; it is left out";
+const BROKEN = "export default definePlugin({ this is not TypeScript";
+const SKIPPED = "custom plugin failed to load; skipping it";
+const KEPT = "custom plugin failed to load; keeping the previous version";
 
 let gatehouse: GatehouseProcess;
 let provider: FakeProvider;
@@ -49,16 +50,16 @@ let directory: string;
 
 beforeAll(async () => {
   directory = pluginsDirectory({
-    "at_start.ts": saying("at_start", "started"),
-    "plain.js": saying("plain_js", "javascript").replaceAll(": ReadonlyHeaders", ""),
+    "at_start.ts": headerPlugin("at_start", "started"),
+    "plain.js": headerPlugin("plain_js", "javascript").replaceAll(": ReadonlyHeaders", ""),
     "broken_at_start.ts": BROKEN,
-    "folder/index.ts": saying("in_folder", "${word}", {
+    "folder/index.ts": headerPlugin("in_folder", "${word}", {
       top: `import { word } from "./deep/word.ts";`,
     }).replace('"${word}"', "word"),
     "folder/deep/word.ts": `export const word = "nested";`,
-    "at_start.test.ts": `throw new Error("a test is no plugin");`,
-    ".hidden.ts": saying("hidden", "hidden"),
-    "notes.txt": "no plugin",
+    "at_start.test.ts": `throw new Error("tests must not be loaded");`,
+    ".hidden.ts": headerPlugin("hidden", "hidden"),
+    "notes.txt": "not a plugin",
     "types.d.ts": "export {};",
     "data/readme.md": "a folder without an index",
   });
@@ -74,15 +75,15 @@ afterAll(async () => {
 const seed = (name: string, settings: Fields = {}): Promise<SeededRoute> =>
   seedPlugins(gatehouse, provider, [{ name, stage: "pre_request", settings }]);
 
-async function saidOn(route: SeededRoute): Promise<string | null> {
+async function wordOn(route: SeededRoute): Promise<string | null> {
   const response = await postChat(gatehouse, route);
   await response.text();
   expect(response.status).toBe(200);
-  return response.headers.get("x-said");
+  return response.headers.get("x-word");
 }
 
-async function untilSaid(route: SeededRoute, word: string): Promise<void> {
-  await waitFor(async () => ((await saidOn(route)) === word ? true : null), SWAP_MS);
+async function untilWord(route: SeededRoute, word: string): Promise<void> {
+  await waitFor(async () => ((await wordOn(route)) === word ? true : null), SWAP_MS);
 }
 
 async function listed(): Promise<Map<string, ApiAnswer["body"]>> {
@@ -91,7 +92,8 @@ async function listed(): Promise<Map<string, ApiAnswer["body"]>> {
 }
 
 const untilListed = (name: string) => waitFor(async () => (await listed()).get(name) ?? null, SWAP_MS);
-const untilGone = (name: string) => waitFor(async () => ((await listed()).has(name) ? null : true), SWAP_MS);
+const untilRemoved = (name: string) =>
+  waitFor(async () => ((await listed()).has(name) ? null : true), SWAP_MS);
 
 async function faultyGateways(): Promise<Record<string, string>> {
   const response = await fetch(`${gatehouse.adminUrl}/readyz`);
@@ -101,31 +103,33 @@ async function faultyGateways(): Promise<Record<string, string>> {
 }
 
 describe("at start", () => {
-  test("files and folders are loaded, from outside of the repository", async () => {
+  test("loads files and folders from outside the repository", async () => {
     expect(directory.startsWith(process.cwd())).toBe(false);
-    expect(await saidOn(await seed("at_start"))).toBe("started");
-    expect(await saidOn(await seed("plain_js"))).toBe("javascript");
-    expect(await saidOn(await seed("in_folder"))).toBe("nested");
+    expect(await wordOn(await seed("at_start"))).toBe("started");
+    expect(await wordOn(await seed("plain_js"))).toBe("javascript");
+    expect(await wordOn(await seed("in_folder"))).toBe("nested");
   });
 
-  test("a broken one is left out, which the log says; tests, hidden and other files are none", async () => {
-    expect(await logged(gatehouse, FAILED, { file: "broken_at_start.ts" })).toMatchObject({ level: "error" });
+  test("skips and logs a broken file; ignores tests, hidden files and other files", async () => {
+    expect(await logged(gatehouse, SKIPPED, { file: "broken_at_start.ts" })).toMatchObject({
+      level: "error",
+    });
     const known = ["at_start", "code_sanitation", "in_folder", "plain_js", "rate_limiter"];
     expect([...(await listed()).keys()].filter((name) => known.includes(name)).sort()).toEqual(known);
     expect((await listed()).has("hidden")).toBe(false);
-    const failed = logRecords(gatehouse).filter((line) => line.msg === FAILED);
+    const failed = logRecords(gatehouse).filter((line) => line.msg === SKIPPED);
     for (const { file } of failed)
       expect(["at_start.test.ts", ".hidden.ts", "notes.txt", "types.d.ts"]).not.toContain(file);
   });
 });
 
 describe("GET /plugins", () => {
-  test("lists name, description, stages, JSON Schema and whether it is built in", async () => {
+  test("lists name, description, stages, JSON Schema and whether the plugin is built in", async () => {
     const settings = `z.strictObject({ word: z.string().max(9).default("x").meta({ description: "What." }), n: z.int().optional() })`;
-    writePlugin(directory, "schema.ts", saying("with_schema", "s", { settings }));
+    writePlugin(directory, "schema.ts", headerPlugin("with_schema", "s", { settings }));
     expect(await untilListed("with_schema")).toEqual({
       name: "with_schema",
-      description: "Says s.",
+      description: "Sets s.",
       stages: ["pre_request"],
       builtin: false,
       settings_schema: {
@@ -149,31 +153,31 @@ describe("GET /plugins", () => {
     expect(body.plugins).toHaveLength(1);
   });
 
-  test("a schema that JSON Schema cannot hold, or none of ours, does not break the list", async () => {
+  test("a schema that has no JSON Schema equivalent, or is not a zod schema, does not break the list", async () => {
     const odd = `z.object({ when: z.date().optional(), f: z.custom(() => true).optional() })`;
-    writePlugin(directory, "odd.ts", saying("odd_schema", "odd", { settings: odd }));
+    writePlugin(directory, "odd.ts", headerPlugin("odd_schema", "odd", { settings: odd }));
     writePlugin(
       directory,
       "foreign.ts",
-      saying("foreign", "f", { settings: "{ safeParse: () => ({ success: true }) } as never" }),
+      headerPlugin("foreign", "f", { settings: "{ safeParse: () => ({ success: true }) } as never" }),
     );
     await untilListed("odd_schema");
-    await logged(gatehouse, FAILED, { file: "foreign.ts" });
+    await logged(gatehouse, SKIPPED, { file: "foreign.ts" });
     expect((await gatehouse.api("GET", "/plugins")).status).toBe(200);
   });
 });
 
-describe("while it runs", () => {
-  test("a new file is picked up; until then its name is refused", async () => {
+describe("while the gateway runs", () => {
+  test("loads a new file; rejects its plugin name before that", async () => {
     const body = { name: "early", required_plugins: [{ name: "new_one", stage: "pre_request" }] };
     expectFaultsAt(await gatehouse.api("POST", "/gateways", body), "required_plugins[0].name");
-    writePlugin(directory, "new.ts", saying("new_one", "new"));
+    writePlugin(directory, "new.ts", headerPlugin("new_one", "new"));
     await untilListed("new_one");
-    expect(await saidOn(await seed("new_one"))).toBe("new");
+    expect(await wordOn(await seed("new_one"))).toBe("new");
   });
 
-  test("an edit is swapped while requests run: none fails, new ones see the new code", async () => {
-    writePlugin(directory, "edited.ts", saying("edited", "v0"));
+  test("replaces an edited plugin while requests run: no request fails, and new requests use the new code", async () => {
+    writePlugin(directory, "edited.ts", headerPlugin("edited", "v0"));
     await untilListed("edited");
     const route = await seed("edited");
     const statuses: number[] = [];
@@ -184,13 +188,13 @@ describe("while it runs", () => {
         const response = await postChat(gatehouse, route);
         await response.text();
         statuses.push(response.status);
-        words.push(response.headers.get("x-said") ?? "nothing");
+        words.push(response.headers.get("x-word") ?? "nothing");
       }
     });
     for (const word of ["v1", "v2", "v3"]) {
-      writePlugin(directory, "edited.ts", saying("edited", word));
-      await untilSaid(route, word);
-      expect(await saidOn(route)).toBe(word);
+      writePlugin(directory, "edited.ts", headerPlugin("edited", word));
+      await untilWord(route, word);
+      expect(await wordOn(route)).toBe(word);
     }
     isOver = true;
     await Promise.all(clients);
@@ -198,116 +202,113 @@ describe("while it runs", () => {
     expect([...new Set(words)].sort()).toEqual(["v0", "v1", "v2", "v3"]);
   }, 15_000);
 
-  test("a request under way finishes with the code that it began with", async () => {
+  test("a request in flight finishes with the code that it started with", async () => {
     const slow = (word: string) => `
       import { definePlugin, z } from "gatehouse/sdk";
       export default definePlugin({ name: "slow", description: "", stages: ["pre_request"], settings: z.object({}),
-        create: () => ({ async pre_request(context) { await Bun.sleep(1000); context.setResponseHeader("X-Said", "${word}"); } }) });`;
+        create: () => ({ async pre_request(context) { await Bun.sleep(1000); context.setResponseHeader("X-Word", "${word}"); } }) });`;
     writePlugin(directory, "slow.ts", slow("old"));
     await untilListed("slow");
     const route = await seed("slow");
-    const underWay = saidOn(route);
+    const inFlight = wordOn(route);
     await Bun.sleep(50);
     writePlugin(directory, "slow.ts", slow("new").replace("Bun.sleep(1000)", "Bun.sleep(1)"));
-    await untilSaid(route, "new");
-    expect(await underWay).toBe("old");
+    await untilWord(route, "new");
+    expect(await inFlight).toBe("old");
   });
 
   test.each([
     ["does not parse", BROKEN],
-    ["throws when it is loaded", `${saying("stubborn", "bad")}; throw new Error("no");`],
-    ["imports what is not there", `import "./nowhere.ts"; ${saying("stubborn", "bad")}`],
+    ["throws on import", `${headerPlugin("stubborn", "bad")}; throw new Error("no");`],
+    ["imports a missing file", `import "./nowhere.ts"; ${headerPlugin("stubborn", "bad")}`],
     ["has no default export", "export const nothing = 1;"],
-    ["has a name that is none", saying("not a name", "bad")],
-    ["takes the name of a built-in plugin", saying("rate_limiter", "bad")],
-    ["supports no stage that there is", saying("stubborn", "bad").replace('["pre_request"]', '["never"]')],
-    ["has settings that are no schema", saying("stubborn", "bad", { settings: "{}" })],
-  ])("an edit that %s leaves the old one running, and the log says so", async (_what, source) => {
+    ["has an invalid name", headerPlugin("not a name", "bad")],
+    ["uses the name of a built-in plugin", headerPlugin("rate_limiter", "bad")],
+    ["supports no known stage", headerPlugin("stubborn", "bad").replace('["pre_request"]', '["never"]')],
+    ["has settings that are not a schema", headerPlugin("stubborn", "bad", { settings: "{}" })],
+  ])("an edit that %s keeps the previous version running and is logged", async (_what, source) => {
     const name = `stubborn_${crypto.randomUUID().slice(0, 8)}`;
     const file = `${name}.ts`;
-    writePlugin(directory, file, saying(name, "old"));
+    writePlugin(directory, file, headerPlugin(name, "old"));
     await untilListed(name);
     const route = await seed(name);
     writePlugin(directory, file, source.replaceAll("stubborn", name));
-    const line = await logged(
-      gatehouse,
-      `a custom plugin could not be loaded; the one before it stays: ${name}`,
-    );
+    const line = await logged(gatehouse, KEPT, { plugin: name });
     expect(line).toMatchObject({ level: "error", file });
     expect(line.reason).toMatch(/\S/);
-    expect(await saidOn(route)).toBe("old");
-    expect(await saidOn(await seed(name))).toBe("old");
-    writePlugin(directory, file, saying(name, "mended"));
-    await untilSaid(route, "mended");
+    expect(await wordOn(route)).toBe("old");
+    expect(await wordOn(await seed(name))).toBe("old");
+    writePlugin(directory, file, headerPlugin(name, "fixed"));
+    await untilWord(route, "fixed");
   });
 
-  test("the edit of a file deep in a folder is an edit of its plugin", async () => {
+  test("reloads a plugin when a file in a subfolder of it changes", async () => {
     const route = await seed("in_folder");
     writePlugin(directory, "folder/deep/word.ts", `export const word = "edited deep";`);
-    await untilSaid(route, "edited deep");
+    await untilWord(route, "edited deep");
   });
 
-  test("a folder made later is watched in its depths as well", async () => {
-    const index = saying("late_folder", "", { top: `import { word } from "./deep/word.ts";` }).replace(
-      '"X-Said", ""',
-      '"X-Said", word',
+  test("watches subfolders of a folder that is created later", async () => {
+    const index = headerPlugin("late_folder", "", { top: `import { word } from "./deep/word.ts";` }).replace(
+      '"X-Word", ""',
+      '"X-Word", word',
     );
     writePlugin(directory, "late/deep/word.ts", `export const word = "first";`);
     writePlugin(directory, "late/index.ts", index);
     await untilListed("late_folder");
     const route = await seed("late_folder");
-    expect(await saidOn(route)).toBe("first");
+    expect(await wordOn(route)).toBe("first");
     writePlugin(directory, "late/deep/word.ts", `export const word = "second";`);
-    await untilSaid(route, "second");
+    await untilWord(route, "second");
   });
 
-  test("a file that is gone takes its plugin along; gateways that have it keep it and are named by /readyz", async () => {
-    writePlugin(directory, "leaving.ts", saying("leaving", "still here"));
-    await untilListed("leaving");
-    const route = await seed("leaving");
-    unlinkSync(join(directory, "leaving.ts"));
-    await untilGone("leaving");
-    expect(await saidOn(route)).toBe("still here");
-    expect((await faultyGateways())[route.gateway]).toContain("leaving");
-    const body = { name: "late", required_plugins: [{ name: "leaving", stage: "pre_request" }] };
+  test("removing a file removes its plugin; gateways that use it keep it and are listed by /readyz", async () => {
+    writePlugin(directory, "removed.ts", headerPlugin("removed", "still active"));
+    await untilListed("removed");
+    const route = await seed("removed");
+    unlinkSync(join(directory, "removed.ts"));
+    await untilRemoved("removed");
+    expect(await wordOn(route)).toBe("still active");
+    expect((await faultyGateways())[route.gateway]).toContain("removed");
+    const body = { name: "late", required_plugins: [{ name: "removed", stage: "pre_request" }] };
     expectError(await gatehouse.api("POST", "/gateways", body), 400, "validation_failed");
-    writePlugin(directory, "leaving.ts", saying("leaving", "back"));
-    await untilSaid(route, "back");
+    writePlugin(directory, "removed.ts", headerPlugin("removed", "back"));
+    await untilWord(route, "back");
     expect(await faultyGateways()).not.toHaveProperty(route.gateway);
   });
 
-  test("a file under a new name keeps its plugin", async () => {
-    writePlugin(directory, "zz_before.ts", saying("renamed_file", "same"));
+  test("renaming a file keeps its plugin", async () => {
+    writePlugin(directory, "zz_before.ts", headerPlugin("renamed_file", "same"));
     await untilListed("renamed_file");
     const route = await seed("renamed_file");
     renameSync(join(directory, "zz_before.ts"), join(directory, "aa_after.ts"));
-    await logged(gatehouse, "a custom plugin is loaded", { file: "aa_after.ts" });
+    await logged(gatehouse, "custom plugin loaded", { file: "aa_after.ts" });
     expect((await listed()).has("renamed_file")).toBe(true);
-    expect(await saidOn(route)).toBe("same");
+    expect(await wordOn(route)).toBe("same");
     expect(await faultyGateways()).not.toHaveProperty(route.gateway);
   });
 
-  test("a plugin under a new name takes the place of the old one", async () => {
-    writePlugin(directory, "renaming.ts", saying("name_before", "x"));
-    await untilListed("name_before");
-    writePlugin(directory, "renaming.ts", saying("name_after", "x"));
-    await untilListed("name_after");
-    await untilGone("name_before");
+  test("a file whose plugin has a new name replaces the plugin with the old name", async () => {
+    writePlugin(directory, "renaming.ts", headerPlugin("old_name", "x"));
+    await untilListed("old_name");
+    writePlugin(directory, "renaming.ts", headerPlugin("new_name", "x"));
+    await untilListed("new_name");
+    await untilRemoved("old_name");
   });
 
-  test("a new version that refuses the settings in force: the old hooks stay, and /readyz lists the gateway", async () => {
+  test("a new version that rejects the active settings: the old hooks stay, and /readyz lists the gateway", async () => {
     const settings = (schema: string) => ({ settings: `z.object({ level: ${schema} })` });
-    writePlugin(directory, "stricter.ts", saying("stricter", "loose", settings("z.number()")));
+    writePlugin(directory, "stricter.ts", headerPlugin("stricter", "loose", settings("z.number()")));
     await untilListed("stricter");
     const route = await seed("stricter", { level: 9 });
     const other = await seed("stricter", { level: 1 });
     writePlugin(
       directory,
       "stricter.ts",
-      saying("stricter", "strict", settings(`z.number().max(3, "is too high")`)),
+      headerPlugin("stricter", "strict", settings(`z.number().max(3, "is too high")`)),
     );
-    await untilSaid(other, "strict");
-    expect(await saidOn(route)).toBe("loose");
+    await untilWord(other, "strict");
+    expect(await wordOn(route)).toBe("loose");
     const faulty = await faultyGateways();
     expect(faulty[route.gateway]).toContain("is too high");
     expect(faulty).not.toHaveProperty(other.gateway);
@@ -315,26 +316,26 @@ describe("while it runs", () => {
       required_plugins: [{ name: "stricter", stage: "pre_request", settings: { level: 2 } }],
     });
     expect(patched.status).toBe(200);
-    expect(await saidOn(route)).toBe("strict");
+    expect(await wordOn(route)).toBe("strict");
     expect(await faultyGateways()).not.toHaveProperty(route.gateway);
   });
 
-  test("what must outlive an edit is kept by the host", async () => {
+  test("a value kept by the host outlives an edit of the plugin", async () => {
     const counting = (word: string) => `
       import { definePlugin, z } from "gatehouse/sdk";
       export default definePlugin({ name: "counting", description: "", stages: ["pre_request"], settings: z.object({}),
         create: (_settings, host) => {
           const kept = host.keep("count", () => ({ count: 0 }));
-          return { pre_request: (context) => context.setResponseHeader("X-Said", "${word} " + ++kept.count) };
+          return { pre_request: (context) => context.setResponseHeader("X-Word", "${word} " + ++kept.count) };
         } });`;
     writePlugin(directory, "counting.ts", counting("one"));
     await untilListed("counting");
     const [route, apart] = [await seed("counting"), await seed("counting")];
-    expect(await saidOn(route)).toBe("one 1");
-    expect(await saidOn(route)).toBe("one 2");
-    expect(await saidOn(apart)).toBe("one 1");
+    expect(await wordOn(route)).toBe("one 1");
+    expect(await wordOn(route)).toBe("one 2");
+    expect(await wordOn(apart)).toBe("one 1");
     writePlugin(directory, "counting.ts", counting("two"));
-    const seen = await waitFor(async () => ((await saidOn(route)) ?? "").match(/^two (\d+)$/), SWAP_MS);
+    const seen = await waitFor(async () => ((await wordOn(route)) ?? "").match(/^two (\d+)$/), SWAP_MS);
     expect(Number(seen[1])).toBeGreaterThanOrEqual(3);
   });
 });
@@ -347,7 +348,7 @@ test("a plugin written against the earlier SDK names still runs", async () => {
      const reply: PluginAnswer = { status: 418, body: "short and stout" };
      export default definePlugin({ name: "earlier", description: "", stages: ["pre_request"], settings: z.object({}),
        create: () => ({ pre_request(context) {
-         context.setAnswerHeader("X-Said", "tea");
+         context.setAnswerHeader("X-Word", "tea");
          context.remark("made tea");
          context.answer(reply);
        } }) });`,
@@ -356,7 +357,7 @@ test("a plugin written against the earlier SDK names still runs", async () => {
   const route = await seed("earlier");
   const response = await postChat(gatehouse, route);
   expect([response.status, await response.text()]).toEqual([418, "short and stout"]);
-  expect(response.headers.get("x-said")).toBe("tea");
+  expect(response.headers.get("x-word")).toBe("tea");
   const record = await waitFor(
     async () => (await gatehouse.api("GET", `/gateways/${route.gateway}/requests`)).body.requests[0] ?? null,
     SWAP_MS,
@@ -365,21 +366,21 @@ test("a plugin written against the earlier SDK names still runs", async () => {
 });
 
 describe("names", () => {
-  test("a second file with the name of another is refused, and takes over when that one goes", async () => {
-    writePlugin(directory, "first.ts", saying("contested", "first"));
+  test("a second file with the same plugin name is skipped, and is loaded when the first file is removed", async () => {
+    writePlugin(directory, "first.ts", headerPlugin("contested", "first"));
     await untilListed("contested");
     const route = await seed("contested");
-    writePlugin(directory, "second.ts", saying("contested", "second"));
-    const line = await logged(gatehouse, FAILED, { file: "second.ts" });
+    writePlugin(directory, "second.ts", headerPlugin("contested", "second"));
+    const line = await logged(gatehouse, SKIPPED, { file: "second.ts" });
     expect(line.reason).toContain("first.ts");
-    expect(await saidOn(route)).toBe("first");
+    expect(await wordOn(route)).toBe("first");
     unlinkSync(join(directory, "first.ts"));
-    await untilSaid(route, "second");
+    await untilWord(route, "second");
   });
 
-  test.each(["rate_limiter", "code_sanitation"])("%s is taken by the built-in plugin", async (name) => {
-    writePlugin(directory, `own_${name}.ts`, saying(name, "usurped"));
-    const line = await logged(gatehouse, FAILED, { file: `own_${name}.ts` });
+  test.each(["rate_limiter", "code_sanitation"])("%s is reserved for the built-in plugin", async (name) => {
+    writePlugin(directory, `own_${name}.ts`, headerPlugin(name, "usurped"));
+    const line = await logged(gatehouse, SKIPPED, { file: `own_${name}.ts` });
     expect(line.reason).toContain("built-in");
     expect((await listed()).get(name)).toMatchObject({ builtin: true });
   });
@@ -388,11 +389,12 @@ describe("names", () => {
     const good = ["a", "A.b_c-9", "n".repeat(64)];
     const bad = ["", "n".repeat(65), "with space", "slash/y", "ümlaut", "colon:"];
     for (const [index, name] of good.entries())
-      writePlugin(directory, `good_${index}.ts`, saying(name, "ok"));
-    for (const [index, name] of bad.entries()) writePlugin(directory, `bad_${index}.ts`, saying(name, "no"));
+      writePlugin(directory, `good_${index}.ts`, headerPlugin(name, "ok"));
+    for (const [index, name] of bad.entries())
+      writePlugin(directory, `bad_${index}.ts`, headerPlugin(name, "no"));
     for (const name of good) await untilListed(name);
     for (const index of bad.keys()) {
-      const line = await logged(gatehouse, FAILED, { file: `bad_${index}.ts` });
+      const line = await logged(gatehouse, SKIPPED, { file: `bad_${index}.ts` });
       expect(line.reason).toContain("1 to 64");
     }
     for (const name of bad) expect((await listed()).has(name)).toBe(false);
@@ -403,9 +405,9 @@ describe("names", () => {
   });
 });
 
-describe("the directory itself", () => {
+describe("the plugin directory", () => {
   test(
-    "may come after the start, go and come again, and the gateway lives",
+    "may be created after the start, removed and created again",
     async () => {
       const parent = pluginsDirectory();
       const late = join(parent, "later");
@@ -414,15 +416,15 @@ describe("the directory itself", () => {
         (await other.api("GET", "/plugins")).body.plugins.map(
           (plugin: { name: string }) => plugin.name,
         ) as string[];
-      const until = (isThere: boolean) =>
-        waitFor(async () => ((await names()).includes("comes_late") === isThere ? true : null), SWAP_MS);
+      const until = (isListed: boolean) =>
+        waitFor(async () => ((await names()).includes("created_late") === isListed ? true : null), SWAP_MS);
       try {
         expect(existsSync(late)).toBe(false);
-        writePlugin(late, "late.ts", saying("comes_late", "x"));
+        writePlugin(late, "late.ts", headerPlugin("created_late", "x"));
         await until(true);
         rmSync(late, { recursive: true });
         await until(false);
-        writePlugin(late, "late.ts", saying("comes_late", "x"));
+        writePlugin(late, "late.ts", headerPlugin("created_late", "x"));
         await until(true);
       } finally {
         await other.stop();

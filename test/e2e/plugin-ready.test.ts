@@ -84,7 +84,7 @@ test(
     try {
       const messages = logRecords(second).map(({ msg }) => msg as string);
       expect(messages.indexOf("slow is ready")).toBeGreaterThan(-1);
-      expect(messages.indexOf("slow is ready")).toBeLessThan(messages.indexOf("the proxy listens"));
+      expect(messages.indexOf("slow is ready")).toBeLessThan(messages.indexOf("proxy listening"));
     } finally {
       await second.stop();
     }

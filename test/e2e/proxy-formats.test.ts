@@ -582,7 +582,7 @@ describe.skipIf(!canUnshare)("a name that resolves to a link-local or metadata a
     void (async () => {
       for await (const chunk of proxy.stdout) printed += decoder.decode(chunk, { stream: true });
     })();
-    proxyUrl = await waitFor(() => /"url":"([^"]+)","msg":"the proxy listens"/.exec(printed)?.[1] ?? null);
+    proxyUrl = await waitFor(() => /"url":"([^"]+)","msg":"proxy listening"/.exec(printed)?.[1] ?? null);
   });
   afterAll(async () => {
     proxy.kill("SIGKILL");

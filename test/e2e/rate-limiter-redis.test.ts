@@ -1,5 +1,5 @@
-// rate_limiter over a real Redis: exact over three processes, and what happens while Redis is killed, paused or away
-// (the contract's section 7). The processes share one database too.
+// Tests of rate_limiter with a real Redis (section 7 of the contract): exact counts across three processes that also share a
+// database, and behavior while Redis is killed, paused or unavailable.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -25,12 +25,12 @@ import { CHAT, rawJson, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 
 const START_MS = 30_000;
-/** The contract says a second; a machine with other work gets a few. */
+/** The contract allows one second; allow more on a busy machine. */
 const RETURN_MS = 5000;
-/** The contract says 25 ms more; this only tells waiting for Redis from not waiting for it. */
+/** The contract allows 25 ms of extra latency; this bound only shows that the request did not wait for Redis. */
 const SOON_MS = 2000;
 
-describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
+describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
   let redis: RedisServer;
   let provider: FakeProvider;
   let database: string;
@@ -54,7 +54,7 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
     rmSync(database, { recursive: true, force: true });
   });
   beforeEach(() => provider.reset());
-  // Whatever a test left behind, the next one finds Redis there and known to be.
+  // Every test starts with Redis running and every process connected to it.
   afterEach(async () => {
     redis.resume();
     if ((await redis.command("PING").catch(() => null)) !== "PONG") await redis.start();
@@ -67,7 +67,7 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
     return response.json();
   }
 
-  /** Seeds on the first process and waits until every one knows the route. */
+  /** Creates a route through the first process and waits until every process has it. */
   async function seedEverywhere(
     limits: Parameters<typeof limiter>[0],
     settings: Fields = {},
@@ -77,7 +77,7 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
     return route;
   }
 
-  /** Waits until every process has the configuration of this one in force. */
+  /** Waits until the configuration of this process is active in every process. */
   async function untilAllFollow(leader: GatehouseProcess): Promise<void> {
     const { revision } = await readiness(leader);
     for (const node of nodes)
@@ -93,15 +93,15 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
   const statusesOf = (node: GatehouseProcess, route: SeededRoute, times: number, user = "ann") =>
     Promise.all(Array.from({ length: times }, () => statusOf(node, route, user)));
 
-  /** That many at once on each process. */
+  /** Sends this many concurrent requests to each process. */
   const everywhere = async (route: SeededRoute, times: number, user: string): Promise<number[]> =>
     (await Promise.all(nodes.map((node) => statusesOf(node, route, times, user)))).flat();
 
-  test("/readyz names the counters and their state", async () => {
+  test("/readyz reports the state of the counters", async () => {
     for (const node of nodes) expect((await readiness(node)).counters).toEqual({ state: "ok" });
   });
 
-  test("a metric and a log line tell that Redis is away, and that it is back", async () => {
+  test("a metric and a log message report that Redis is unavailable and available again", async () => {
     const [node] = nodes as [GatehouseProcess];
     const metric = async (name: string) => {
       const text = await (await fetch(`${node.adminUrl}/metrics`)).text();
@@ -115,13 +115,13 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
     await untilCounters(node, "away");
     expect(await metric("gatehouse_counters_up")).toBe(0);
     expect(await metric("gatehouse_counters_lost_total")).toBeGreaterThan(lost);
-    await untilPrinted(node, "the shared counters are away");
+    await untilPrinted(node, "shared counters unavailable");
     redis.resume();
     await untilCounters(node, "ok");
     expect(await metric("gatehouse_counters_up")).toBe(1);
   });
 
-  test("1,000 requests at once over three processes against a limit of 100: exactly 100 pass", async () => {
+  test("1,000 concurrent requests across three processes against a limit of 100: exactly 100 pass", async () => {
     const { route, statuses } = await whileHeard(nodes, async () => {
       const route = await seedEverywhere({ per_user: [100, "1m"], global: [900, "1m"] });
       provider.reset();
@@ -130,28 +130,28 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
     });
     expect(countStatuses(statuses)).toEqual({ "200": 100, "429": 900 });
     expect(provider.requestCount).toBe(100);
-    // Refused requests were counted in none: of the global limit exactly the hundred are gone, and this one.
+    // Rejected requests were not counted: the global limit is used up by exactly the hundred admitted ones and this one.
     const next = await rawJson(nodes[1]!.proxyUrl, route.path, CHAT, [["X-User-ID", "bob"]]);
     expect(next.header("X-RateLimit-global-Remaining")).toBe("799");
     expect(next.header("X-RateLimit-per_user-Remaining")).toBe("99");
     expect(Number(next.header("X-RateLimit-global-Reset")) - Date.now() / 1000).toBeWithin(1, 62);
   }, 20_000);
 
-  test("one count for all processes, in one trailing window", async () => {
+  test("all processes share one count in one sliding window", async () => {
     const route = await seedEverywhere({ per_user: [2, "2s"] });
     expect(await statusOf(nodes[0]!, route)).toBe(200);
     expect(await statusOf(nodes[1]!, route)).toBe(200);
-    const refused = await postChat(nodes[2]!, route, { headers: { "X-User-ID": "ann" } });
-    expect(refused.status).toBe(429);
-    expect(await refused.json()).toMatchObject({
+    const rejected = await postChat(nodes[2]!, route, { headers: { "X-User-ID": "ann" } });
+    expect(rejected.status).toBe(429);
+    expect(await rejected.json()).toMatchObject({
       error: "per_user rate limit exceeded",
       code: "rate_limit_exceeded",
     });
-    expect(Number(refused.headers.get("retry-after"))).toBeWithin(1, 3);
+    expect(Number(rejected.headers.get("retry-after"))).toBeWithin(1, 3);
     await waitFor(async () => ((await statusOf(nodes[2]!, route)) === 200 ? true : null), 4000);
   });
 
-  test("a block holds on every process within a second, and so does its lifting, with its count", async () => {
+  test("a block, and its removal together with its count, takes effect in every process within a second", async () => {
     const route = await seedEverywhere({ per_user: [1, "1h"] }, { actions: { type: "block" } });
     const blocks = `/gateways/${route.gateway}/blocks`;
     const [first, second, third] = nodes as [GatehouseProcess, GatehouseProcess, GatehouseProcess];
@@ -163,7 +163,7 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
     }, RETURN_MS);
     expect(listed).toMatchObject([{ type: "per_user" }]);
     await untilAllFollow(first);
-    // The count alone would refuse them too: without it, only the block is left to do so.
+    // The count alone would reject the requests as well. Without it, only the block can.
     await redis.command("FLUSHALL");
     for (const node of nodes) expect(await statusOf(node, route)).toBe(403);
     expect((await second.api("DELETE", `${blocks}/${listed[0]!.id}`)).status).toBe(204);
@@ -173,17 +173,17 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
   });
 
   const POLICIES = [
-    // What each lets through of six requests while Redis is away, where the limit of four has one counted already.
+    // Statuses of six requests while Redis is unavailable, with a limit of four that has counted one request already.
     ["local", [200, 200, 200, 429, 429, 429], null],
     ["open", [200, 200, 200, 200, 200, 200], null],
     ["closed", [503, 503, 503, 503, 503, 503], "counters_unavailable"],
   ] as const;
 
   describe.each(["killed", "paused"] as const)("Redis %s", (how) => {
-    const takeAway = () => (how === "killed" ? redis.kill() : redis.pause());
-    const bringBack = () => (how === "killed" ? redis.start() : redis.resume());
+    const stopRedis = () => (how === "killed" ? redis.kill() : redis.pause());
+    const restoreRedis = () => (how === "killed" ? redis.start() : redis.resume());
 
-    test("each on_store_failure does as written, soon, and counting is exact again after its return", async () => {
+    test("each on_store_failure policy applies quickly, and counting is exact again after Redis returns", async () => {
       const [node] = nodes as [GatehouseProcess];
       const { routes, counted } = await whileHeard(nodes, async () => {
         const routes = new Map<string, SeededRoute>();
@@ -195,9 +195,9 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
       });
       expect(counted).toEqual([200, 200, 200]);
       const linesBefore = logRecords(node).length;
-      await takeAway();
-      // One that nobody counts, so that what follows meets a gateway that knows.
-      await statusOf(node, routes.get("open")!, "nobody");
+      await stopRedis();
+      // An uncounted request, so that the gateway has noticed the failure before the measured requests.
+      await statusOf(node, routes.get("open")!, "uncounted");
       await untilCounters(node, "away");
       for (const [policy, statuses, code] of POLICIES) {
         const route = routes.get(policy)!;
@@ -215,7 +215,7 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
         }
       }
       expect((await readiness(node)).counters.detail).toContain(String(redis.port));
-      const isTold = (message: string) =>
+      const untilLogged = (message: string) =>
         waitFor(() =>
           logRecords(node)
             .slice(linesBefore)
@@ -223,17 +223,17 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
             ? true
             : null,
         );
-      await isTold("the shared counters are away");
-      await bringBack();
+      await untilLogged("shared counters unavailable");
+      await restoreRedis();
       await Promise.all(nodes.map((each) => untilCounters(each, "ok")));
-      await isTold("the shared counters are there");
+      await untilLogged("shared counters available");
       for (const [policy, route] of routes) {
         const statuses = await whileHeard(nodes, (attempt) => everywhere(route, 10, `new ${attempt}`));
         expect([policy, countStatuses(statuses)]).toEqual([policy, { "200": 4, "429": 26 }]);
       }
     }, 25_000);
 
-    test("under load no request fails, waits or is lost, and the limits are exact after its return", async () => {
+    test("under load no request fails, waits or is lost, and the limits are exact after Redis returns", async () => {
       const route = await seedEverywhere({ per_user: [50, "1h"] }, { on_store_failure: "local" });
       const statuses: number[] = [];
       let slowest = 0;
@@ -249,10 +249,10 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
         }),
       );
       await Bun.sleep(200);
-      await takeAway();
+      await stopRedis();
       await Promise.all(nodes.map((node) => untilCounters(node, "away")));
       await Bun.sleep(300);
-      await bringBack();
+      await restoreRedis();
       await Promise.all(nodes.map((node) => untilCounters(node, "ok")));
       isOver = true;
       await Promise.all(load);
@@ -263,7 +263,7 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
     }, 25_000);
   });
 
-  test("while Redis is away a block holds, and lifting it clears the count there when it is back", async () => {
+  test("a block stays active while Redis is unavailable, and its removal clears the count when Redis returns", async () => {
     const route = await seedEverywhere(
       { per_user: [1, "1h"] },
       { actions: { type: "block" }, on_store_failure: "open" },
@@ -288,7 +288,7 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
   }, 30_000);
 
   test(
-    "REDIS_SILENT_MS: a Redis that takes its time is waited for as long as the operator says",
+    "REDIS_SILENT_MS sets how long to wait for a slow Redis",
     async () => {
       const node = await startGatehouseProcess({
         env: { REDIS_URL: redis.url, REDIS_SILENT_MS: "4000", WORKERS: "1" },
@@ -310,7 +310,7 @@ describe.skipIf(!hasRedis)("rate_limiter over Redis", () => {
   );
 
   test(
-    "a process that starts without Redis serves, says so, and finds it later",
+    "a process that starts without Redis serves requests, reports the state, and connects later",
     async () => {
       const away = await startRedis();
       await away.kill();

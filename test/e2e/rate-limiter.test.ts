@@ -1,5 +1,5 @@
-// rate_limiter in one process: whom a request counts for, what is counted and when it is forgotten, the headers, and
-// both actions (specification 2.7, 7 and 8; the contract's section 7).
+// Tests of rate_limiter in one process: the subject of a request, what is counted and for how long, the headers, and both
+// actions (sections 2.7, 7 and 8 of the specification; section 7 of the contract).
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
@@ -50,7 +50,7 @@ async function statusOf(
   return response.status;
 }
 
-/** Whether two requests count for one key: the second finds the limit of one full. */
+/** Returns true if two requests count for the same subject: the second exceeds a limit of one. */
 async function countTogether(type: string, one: ChatCall, two: ChatCall, on = gatehouse): Promise<boolean> {
   const route = await seedPlugins(on, provider, [limiter({ [type]: [1, "1m"] })]);
   const first = await postChat(on, route, one);
@@ -61,38 +61,38 @@ async function countTogether(type: string, one: ChatCall, two: ChatCall, on = ga
 
 const from = (address: string): ChatCall => ({ headers: { "X-Forwarded-For": address } });
 
-/** The headers of the limits as they stand on the wire. */
+/** Returns the rate limit headers as spelled on the wire. */
 function limitHeaders(headers: Iterable<HeaderPair>): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => name.startsWith("X-RateLimit-")));
 }
 
 describe("per_ip", () => {
-  test("is the peer where nothing was forwarded", async () => {
+  test("is the peer address if nothing was forwarded", async () => {
     expect(await countTogether("per_ip", {}, {})).toBe(true);
     expect(await countTogether("per_ip", {}, from("127.0.0.1"))).toBe(true);
   });
 
   test.each([
-    ["the forwarded address of a trusted peer", "203.0.113.1", "203.0.113.1", true],
-    ["two forwarded addresses count apart", "203.0.113.1", "203.0.113.2", false],
-    ["the rightmost untrusted one counts", "198.51.100.9, 203.0.113.1, 10.0.0.1", "203.0.113.1", true],
+    ["the address forwarded by a trusted peer", "203.0.113.1", "203.0.113.1", true],
+    ["two forwarded addresses are counted separately", "203.0.113.1", "203.0.113.2", false],
+    ["the rightmost untrusted address counts", "198.51.100.9, 203.0.113.1, 10.0.0.1", "203.0.113.1", true],
     [
-      "whatever stands left of it was anybody's to write",
+      "addresses to the left of it are ignored because a client can forge them",
       "1.1.1.1, 203.0.113.1",
       "2.2.2.2, 203.0.113.1",
       true,
     ],
-    ["the left one does not count", "203.0.113.1, 203.0.113.2", "203.0.113.1", false],
-    ["a chain of trusted ones leads to the first of them", "10.1.1.1, 10.0.0.1", "10.1.1.1", true],
+    ["the leftmost address does not count", "203.0.113.1, 203.0.113.2", "203.0.113.1", false],
+    ["a chain of only trusted addresses ends at the first of them", "10.1.1.1, 10.0.0.1", "10.1.1.1", true],
     ["IPv6", "2001:db8::1", "[2001:db8::1]:4711", true],
     ["IPv4 through an IPv6 socket, and with a port", "::ffff:203.0.113.1", "203.0.113.1:80", true],
-    ["what is no address ends the chain", "203.0.113.1, nonsense, 10.0.0.7", "10.0.0.7", true],
-    ["nothing but nonsense is the peer", "nonsense", "127.0.0.1", true],
+    ["an invalid entry ends the chain", "203.0.113.1, nonsense, 10.0.0.7", "10.0.0.7", true],
+    ["a header of only invalid entries is ignored", "nonsense", "127.0.0.1", true],
   ])("%s: %s / %s", async (_what, one, two, together) => {
     expect(await countTogether("per_ip", from(one), from(two))).toBe(together);
   });
 
-  test("X-Real-IP counts, and X-Forwarded-For beats it", async () => {
+  test("X-Real-IP counts, and X-Forwarded-For has precedence", async () => {
     const real = (address: string): ChatCall => ({ headers: { "X-Real-IP": address } });
     expect(await countTogether("per_ip", real("203.0.113.1"), from("203.0.113.1"))).toBe(true);
     expect(await countTogether("per_ip", real("203.0.113.1"), real("203.0.113.2"))).toBe(false);
@@ -101,7 +101,7 @@ describe("per_ip", () => {
     expect(await countTogether("per_ip", both, real("203.0.113.1"))).toBe(false);
   });
 
-  test("several header lines are one chain", async () => {
+  test("several X-Forwarded-For fields form one chain", async () => {
     const route = await seedLimits({ per_ip: [1, "1m"] });
     const lines: HeaderPair[] = [
       ["X-Forwarded-For", "198.51.100.9"],
@@ -113,14 +113,14 @@ describe("per_ip", () => {
   });
 
   test(
-    "nobody's forwarding is believed with TRUSTED_PROXIES=none, only that of the listed ones otherwise",
+    "forwarding headers are ignored with TRUSTED_PROXIES=none, and accepted only from listed proxies otherwise",
     async () => {
-      const nobody = await startGatehouseProcess({ env: { TRUSTED_PROXIES: "none" } });
+      const none = await startGatehouseProcess({ env: { TRUSTED_PROXIES: "none" } });
       const others = await startGatehouseProcess({ env: { TRUSTED_PROXIES: "203.0.113.0/24" } });
       const listed = await startGatehouseProcess({ env: { TRUSTED_PROXIES: "127.0.0.0/8,203.0.113.0/24" } });
       try {
         const real: ChatCall = { headers: { "X-Real-IP": "198.51.100.1" } };
-        for (const distrusting of [nobody, others]) {
+        for (const distrusting of [none, others]) {
           expect(await countTogether("per_ip", from("198.51.100.1"), from("198.51.100.2"), distrusting)).toBe(
             true,
           );
@@ -128,12 +128,12 @@ describe("per_ip", () => {
         }
         const [long, short] = [from("198.51.100.1, 203.0.113.8"), from("198.51.100.1")];
         expect(await countTogether("per_ip", long, short, listed)).toBe(true);
-        // A private range that is not listed is a stranger like any other.
+        // A private range that is not listed is not trusted.
         expect(await countTogether("per_ip", from("198.51.100.1, 10.0.0.1"), from("10.0.0.1"), listed)).toBe(
           true,
         );
       } finally {
-        await Promise.all([nobody.stop(), others.stop(), listed.stop()]);
+        await Promise.all([none.stop(), others.stop(), listed.stop()]);
       }
     },
     START_MS,
@@ -144,13 +144,13 @@ describe("per_user", () => {
   const user = (id: string): ChatCall => ({ headers: { "X-User-ID": id } });
   const bodyUser = (name: unknown): ChatCall => ({ body: { ...CHAT, user: name } });
 
-  test("X-User-ID, else the API key, else the body's user, else anonymous", async () => {
+  test("X-User-ID, else the API key, else the user of the body, else anonymous", async () => {
     const route = await seedLimits({ per_user: [1, "1m"] });
     const one = await seedKey(gatehouse, route.gateway);
     const two = await seedKey(gatehouse, route.gateway);
     const keyed = (key: string, more: Record<string, string> = {}) => ({ "X-GW-API-Key": key, ...more });
     const named = { ...CHAT, user: "bob" };
-    // Each line has a limit of its own, and the same identity once more has none left.
+    // Each new subject has its own limit of one; the same subject again is rejected.
     const inTurn: [Record<string, string>, unknown, number][] = [
       [keyed(one.key, { "X-User-ID": "ann" }), named, 200],
       [keyed(two.key, { "X-User-ID": "ann" }), CHAT, 429],
@@ -172,7 +172,7 @@ describe("per_user", () => {
     expect(seen).toEqual(inTurn.map(([, , status]) => status));
   });
 
-  test("the name spaces are apart: nobody takes another's place by a clever name", async () => {
+  test("namespaces are separate: a client cannot take the subject of another by choosing its name", async () => {
     expect(await countTogether("per_user", user("bob"), bodyUser("bob"))).toBe(false);
     expect(await countTogether("per_user", bodyUser("anonymous"), {})).toBe(false);
     expect(await countTogether("per_user", user("anonymous"), {})).toBe(false);
@@ -181,10 +181,10 @@ describe("per_user", () => {
     const route = await seedLimits({ per_user: [1, "1m"] });
     const { id, key } = await seedKey(gatehouse, route.gateway);
     expect(await statusOf(route, { "X-GW-API-Key": key })).toBe(200);
-    for (const clever of [id, `key:${id}`]) expect(await statusOf(route, { "X-User-ID": clever })).toBe(200);
+    for (const forged of [id, `key:${id}`]) expect(await statusOf(route, { "X-User-ID": forged })).toBe(200);
   });
 
-  test("names of any length count, and apart from each other", async () => {
+  test("names of any length are counted, and separately", async () => {
     const long = "x".repeat(5000);
     expect(await countTogether("per_user", bodyUser(long), bodyUser(long))).toBe(true);
     expect(await countTogether("per_user", bodyUser(`${long}1`), bodyUser(`${long}2`))).toBe(false);
@@ -204,14 +204,14 @@ describe("per_fingerprint", () => {
     ["the client's own credential", { Authorization: "Bearer sk-other" }],
     ["IP", { "X-Forwarded-For": "203.0.113.6" }],
     ["User-Agent", { "User-Agent": "tool/2" }],
-  ])("%s makes another one", async (_what, change) => {
+  ])("another %s gives another fingerprint", async (_what, change) => {
     expect(await countTogether("per_fingerprint", { headers: BASE }, { headers: BASE })).toBe(true);
     expect(
       await countTogether("per_fingerprint", { headers: BASE }, { headers: { ...BASE, ...change } }),
     ).toBe(false);
   });
 
-  test("the gateway key is the credential where there is one", async () => {
+  test("the gateway key is the credential if there is one", async () => {
     const route = await seedLimits({ per_fingerprint: [1, "1m"] });
     const [one, two] = [await seedKey(gatehouse, route.gateway), await seedKey(gatehouse, route.gateway)];
     expect(await statusOf(route, { ...BASE, "X-GW-API-Key": one.key })).toBe(200);
@@ -223,7 +223,7 @@ describe("per_fingerprint", () => {
 });
 
 describe("counting", () => {
-  test("all four types at once, each counted by an admitted request, none by a refused one", async () => {
+  test("an admitted request is counted for all four types, a rejected request for none", async () => {
     const route = await seedLimits({
       global: [50, "1m"],
       per_ip: [40, "1m"],
@@ -232,45 +232,48 @@ describe("counting", () => {
     });
     const remaining = async (user: string) => {
       const { headers, status } = await rawJson(gatehouse.proxyUrl, route.path, CHAT, [["X-User-ID", user]]);
-      const told = limitHeaders(headers);
-      return [status, ...TYPES.map((type) => Number(told[`X-RateLimit-${type}-Remaining`]))];
+      const limits = limitHeaders(headers);
+      return [status, ...TYPES.map((type) => Number(limits[`X-RateLimit-${type}-Remaining`]))];
     };
     expect(await remaining("ann")).toEqual([200, 29, 39, 1, 49]);
     expect(await remaining("ann")).toEqual([200, 28, 38, 0, 48]);
-    for (let refused = 0; refused < 5; refused++)
+    for (let rejected = 0; rejected < 5; rejected++)
       expect(await remaining("ann")).toEqual([429, 28, 38, 0, 48]);
     expect(await remaining("bob")).toEqual([200, 29, 37, 1, 47]);
     expect(provider.requestCount).toBe(3);
   });
 
-  test("the first without room names the error: per_fingerprint, per_ip, per_user, global", async () => {
+  test("the error names the first limit reached: per_fingerprint, per_ip, per_user, global", async () => {
     for (const [index, type] of TYPES.entries()) {
-      // Those before it have room for one more; it and those after it are full.
+      // Limits before this one allow one more request; this one and those after it are reached.
       const limits = Object.fromEntries(TYPES.map((each, at) => [each, [at < index ? 2 : 1, "1m"] as const]));
       const route = await seedLimits(limits);
       expect(await statusOf(route)).toBe(200);
-      const refused: ApiAnswer["body"] = await (await postChat(gatehouse, route)).json();
-      expect(refused.error).toBe(`${type} rate limit exceeded`);
+      const rejected: ApiAnswer["body"] = await (await postChat(gatehouse, route)).json();
+      expect(rejected.error).toBe(`${type} rate limit exceeded`);
     }
   });
 
-  test("global counts all requests of a gateway, whoever sends them, and of no other", async () => {
+  test("global counts the requests of all clients of a gateway, and of no other gateway", async () => {
     const route = await seedLimits({ global: [3, "1m"] });
     const second = await seedRoute(gatehouse, {
       gateway: route.gateway,
       upstream: { targets: [targetAt(provider)] },
     });
     const other = await seedLimits({ global: [3, "1m"] });
-    const who = (number: number) => ({ "X-User-ID": `u${number}`, "X-Forwarded-For": `203.0.113.${number}` });
-    expect(await statusOf(route, who(1))).toBe(200);
-    expect(await statusOf(second, who(2))).toBe(200);
-    expect(await statusOf(other, who(1))).toBe(200);
-    expect(await statusOf(route, who(3))).toBe(200);
-    expect(await statusOf(second, who(4))).toBe(429);
-    expect(await statusOf(other, who(4))).toBe(200);
+    const client = (number: number) => ({
+      "X-User-ID": `u${number}`,
+      "X-Forwarded-For": `203.0.113.${number}`,
+    });
+    expect(await statusOf(route, client(1))).toBe(200);
+    expect(await statusOf(second, client(2))).toBe(200);
+    expect(await statusOf(other, client(1))).toBe(200);
+    expect(await statusOf(route, client(3))).toBe(200);
+    expect(await statusOf(second, client(4))).toBe(429);
+    expect(await statusOf(other, client(4))).toBe(200);
   });
 
-  test("global is the last line of defence over per_ip and per_user", async () => {
+  test("global applies after per_ip and per_user", async () => {
     const route = await seedLimits({ global: [3, "1m"], per_ip: [2, "1m"], per_user: [2, "1m"] });
     const seen: string[] = [];
     for (const number of [1, 1, 1, 2, 3]) {
@@ -283,17 +286,17 @@ describe("counting", () => {
     expect(seen).toEqual(["passed", "passed", ip, "passed", global]);
   });
 
-  test("two rate_limiter entries count apart, and both must have room", async () => {
+  test("two rate_limiter entries count separately, and both must admit a request", async () => {
     const plugins = [limiter({ per_user: [3, "1m"] }), limiter({ per_user: [5, "1m"], global: [4, "1m"] })];
     const route = await seedPlugins(gatehouse, provider, plugins);
     const bob = { "X-User-ID": "bob" };
     const seen: number[] = [];
     for (const headers of [{}, {}, {}, {}, {}, bob, bob]) seen.push(await statusOf(route, headers));
-    // Had they one count, the first three requests would fill both.
+    // With one shared count, the first three requests would reach both limits.
     expect(seen).toEqual([200, 200, 200, 429, 429, 200, 429]);
   });
 
-  test("a window trails: each request leaves it by itself, not all at once", async () => {
+  test("the window slides: each request leaves it individually", async () => {
     const route = await seedLimits({ global: [2, "3s"] });
     const startedAt = performance.now();
     expect(await statusOf(route)).toBe(200);
@@ -302,10 +305,10 @@ describe("counting", () => {
     const secondAt = performance.now();
     expect(await statusOf(route)).toBe(429);
     await waitFor(async () => ((await statusOf(route)) === 200 ? true : null), 6000);
-    // The first left after three seconds; its refused followers, counted nowhere, did not put that off.
+    // The first request left the window after three seconds; rejected requests are not counted and did not delay that.
     expect(performance.now() - startedAt).toBeGreaterThan(2990);
     expect(performance.now() - secondAt).toBeLessThan(2900);
-    // The second is still in the window, so the one just admitted fills it again.
+    // The second request is still in the window, so the one just admitted reaches the limit again.
     expect(await statusOf(route)).toBe(429);
   });
 
@@ -322,11 +325,11 @@ describe("counting", () => {
     expect(reset).toBeInteger();
     expect(reset - before).toBeGreaterThanOrEqual(seconds - 0.01);
     expect(reset - Date.now() / 1000).toBeLessThanOrEqual(seconds + 1);
-    const refused: ApiAnswer["body"] = await (await postChat(gatehouse, route)).json();
-    expect(Number(refused.retry_after)).toBeWithin(seconds - 3, seconds + 1);
+    const rejected: ApiAnswer["body"] = await (await postChat(gatehouse, route)).json();
+    expect(Number(rejected.retry_after)).toBeWithin(seconds - 3, seconds + 1);
   });
 
-  test("1,000 requests at once against a limit of 100: exactly 100 pass", async () => {
+  test("1,000 concurrent requests against a limit of 100: exactly 100 pass", async () => {
     const route = await seedLimits({ per_ip: [100, "1m"], global: [900, "1m"] });
     const statuses = await Promise.all(Array.from({ length: 1000 }, () => statusOf(route)));
     expect(countStatuses(statuses)).toEqual({ "200": 100, "429": 900 });
@@ -335,7 +338,7 @@ describe("counting", () => {
     expect(limitHeaders(headers)["X-RateLimit-global-Remaining"]).toBe("800");
   }, 15_000);
 
-  test("changing other parts of the configuration resets nothing; a changed limit applies at once", async () => {
+  test("changing other parts of the configuration resets nothing; a changed limit applies immediately", async () => {
     const route = await seedLimits({ per_user: [3, "1m"] });
     const at = `/gateways/${route.gateway}`;
     const change = async (path: string, fields: Fields) => {
@@ -366,7 +369,7 @@ describe("counting", () => {
     expect([await statusOf(route), await statusOf(route), await statusOf(route)]).toEqual([200, 200, 429]);
     await change(at, { required_plugins: [limits(2)] });
     expect(await statusOf(route)).toBe(429);
-    // Switched off for a while it counts nothing, and forgets nothing either.
+    // While disabled, it counts nothing and keeps its counts.
     await change(at, { required_plugins: [{ ...limits(2), enabled: false }] });
     expect(await statusOf(route)).toBe(200);
     await change(at, { required_plugins: [limits(6)] });
@@ -386,28 +389,28 @@ describe("headers", () => {
   };
 
   test.each([
-    ["an answer", {}, CHAT, 200],
+    ["a response", {}, CHAT, 200],
     ["a stream", {}, STREAMED_CHAT, 200],
     ["a provider's error", { status: 400 }, CHAT, 400],
     ["a provider's own 429", { rateLimited: { retryAfter: 3 } }, CHAT, 429],
     ["an error of the gateway", { closeBeforeAnswer: true }, CHAT, 502],
-  ])("are on %s, exactly spelled", async (_what, fake, body, status) => {
+  ])("are on %s, with exact spelling", async (_what, fake, body, status) => {
     const route = await seedLimits(ALL);
     provider.behave(fake);
     const now = Date.now() / 1000;
-    const answer = await rawJson(gatehouse.proxyUrl, route.path, body);
-    expect(answer.status).toBe(status);
-    const told = limitHeaders(answer.headers.filter(([name]) => /_|global/.test(name)));
-    expect(Object.keys(told).sort()).toEqual([...NAMES].sort());
+    const response = await rawJson(gatehouse.proxyUrl, route.path, body);
+    expect(response.status).toBe(status);
+    const limits = limitHeaders(response.headers.filter(([name]) => /_|global/.test(name)));
+    expect(Object.keys(limits).sort()).toEqual([...NAMES].sort());
     for (const type of TYPES) {
-      expect(told[`X-RateLimit-${type}-Limit`]).toBe("9");
-      expect(told[`X-RateLimit-${type}-Remaining`]).toBe("8");
-      expect(told[`X-RateLimit-${type}-Reset`]).toMatch(/^\d{10}$/);
-      expect(Number(told[`X-RateLimit-${type}-Reset`]) - now).toBeWithin(58, 64);
+      expect(limits[`X-RateLimit-${type}-Limit`]).toBe("9");
+      expect(limits[`X-RateLimit-${type}-Remaining`]).toBe("8");
+      expect(limits[`X-RateLimit-${type}-Reset`]).toMatch(/^\d{10}$/);
+      expect(Number(limits[`X-RateLimit-${type}-Reset`]) - now).toBeWithin(58, 64);
     }
   });
 
-  test("are on refusals of either kind, for each configured type and no other", async () => {
+  test("are on rejections of both kinds, for each configured type and no other", async () => {
     for (const [type, status] of [
       ["reject", 429],
       ["block", 403],
@@ -415,9 +418,9 @@ describe("headers", () => {
       const route = await seedLimits({ per_user: [1, "1m"], global: [5, "1m"] }, { actions: { type } });
       await statusOf(route);
       for (let again = 0; again < 2; again++) {
-        const answer = await rawJson(gatehouse.proxyUrl, route.path, CHAT);
-        expect(answer.status).toBe(status);
-        expect(limitHeaders(answer.headers)).toEqual({
+        const response = await rawJson(gatehouse.proxyUrl, route.path, CHAT);
+        expect(response.status).toBe(status);
+        expect(limitHeaders(response.headers)).toEqual({
           "X-RateLimit-per_user-Limit": "1",
           "X-RateLimit-per_user-Remaining": "0",
           "X-RateLimit-per_user-Reset": expect.stringMatching(/^\d{10}$/),
@@ -429,7 +432,7 @@ describe("headers", () => {
     }
   });
 
-  test("are on an error that comes after the plugins ran, and on a later plugin's refusal", async () => {
+  test("are on an error after the plugins ran, and on the rejection of a later plugin", async () => {
     const route = await seedPlugins(gatehouse, provider, [limiter({ global: [9, "1m"] })], {
       target: { models: ["known"] },
       upstream: { model_routing: "require" },
@@ -442,11 +445,11 @@ describe("headers", () => {
       limiter({ per_ip: [1, "1m"] }),
     ]);
     await statusOf(twice);
-    const refused = await rawJson(gatehouse.proxyUrl, twice.path, CHAT);
-    expect([refused.status, refused.header("X-RateLimit-global-Remaining")]).toEqual([429, "7"]);
+    const rejected = await rawJson(gatehouse.proxyUrl, twice.path, CHAT);
+    expect([rejected.status, rejected.header("X-RateLimit-global-Remaining")]).toEqual([429, "7"]);
   });
 
-  test("Reset is when the oldest counted request leaves", async () => {
+  test("Reset is the time when the oldest counted request leaves the window", async () => {
     const route = await seedLimits({ global: [5, "1m"] });
     const resetOf = async () =>
       Number((await rawJson(gatehouse.proxyUrl, route.path, CHAT)).header("X-RateLimit-global-Reset"));
@@ -457,7 +460,7 @@ describe("headers", () => {
 });
 
 describe("reject", () => {
-  test("429 in the specification's words, with retry_after as set", async () => {
+  test("429 with the message of the specification and the configured retry_after", async () => {
     const route = await seedLimits(
       { per_user: [1, "1m"] },
       { actions: { type: "reject", retry_after: "77" } },
@@ -475,7 +478,7 @@ describe("reject", () => {
     });
   });
 
-  test("without it, the real seconds until every full limit has room, rounded up; and reject is the default", async () => {
+  test("without retry_after: the seconds until every reached limit allows a request, rounded up; reject is the default", async () => {
     const route = await seedLimits({ per_user: [1, "20s"], per_ip: [1, "40s"], global: [9, "90s"] });
     await statusOf(route);
     await Bun.sleep(1100);
@@ -486,12 +489,12 @@ describe("reject", () => {
     expect(response.headers.get("retry-after")).toBe(body.retry_after);
   });
 
-  test("whoever waits that long is let in", async () => {
+  test("a client that waits that long is admitted", async () => {
     const route = await seedLimits({ global: [1, "1s"] });
     await statusOf(route);
-    const refused = await postChat(gatehouse, route);
-    expect(refused.status).toBe(429);
-    expect(refused.headers.get("retry-after")).toBe("1");
+    const rejected = await postChat(gatehouse, route);
+    expect(rejected.status).toBe(429);
+    expect(rejected.headers.get("retry-after")).toBe("1");
     await Bun.sleep(1000);
     expect(await statusOf(route)).toBe(200);
   });
@@ -507,7 +510,7 @@ describe("block", () => {
       return body.count === count ? (body.blocks as Record<string, string>[]) : null;
     }, 5000);
 
-  test("403 with the same error and no retry_after, long after the window is over", async () => {
+  test("403 with the same error and no retry_after, even after the window is over", async () => {
     const route = await seedLimits({ per_user: [1, "1s"] }, BLOCK);
     const ann = { "X-User-ID": "ann" };
     expect(await statusOf(route, ann)).toBe(200);
@@ -525,7 +528,7 @@ describe("block", () => {
     expect(await statusOf(route, { "X-User-ID": "bob" })).toBe(200);
   });
 
-  test("the blocks are listed, one is lifted with its count, the others stay", async () => {
+  test("blocks are listed; removing one clears its count and keeps the others", async () => {
     const route = await seedLimits({ per_user: [1, "1h"], global: [90, "1h"] }, BLOCK);
     const other = await seedLimits({ per_user: [1, "1h"] }, BLOCK);
     for (const user of ["ann", "bob"]) {
@@ -545,7 +548,7 @@ describe("block", () => {
     expect(await statusOf(route, { "X-User-ID": "ann" })).toBe(403);
     const lifted = await gatehouse.api("DELETE", `/gateways/${route.gateway}/blocks/${ann["id"]}`);
     expect([lifted.status, lifted.body]).toEqual([204, null]);
-    // Its window of an hour is not over: that it may call again shows that its count is gone.
+    // The window of an hour is not over: an admitted request shows that the count was cleared.
     expect(await statusOf(route, { "X-User-ID": "ann" })).toBe(200);
     expect(await statusOf(route, { "X-User-ID": "bob" })).toBe(403);
     expectError(
@@ -556,7 +559,7 @@ describe("block", () => {
     expect((await untilBlocks(route.gateway, 1))[0]!["subject"]).toContain("bob");
   });
 
-  test("all of a gateway are lifted at once, and none of another", async () => {
+  test("all blocks of a gateway can be removed together, without those of another", async () => {
     const route = await seedLimits({ per_user: [1, "1h"] }, BLOCK);
     const other = await seedLimits({ per_ip: [1, "1h"] }, BLOCK);
     for (const user of ["ann", "bob", "carol"]) {
@@ -572,12 +575,12 @@ describe("block", () => {
     for (const user of ["ann", "bob", "carol"])
       expect(await statusOf(route, { "X-User-ID": user })).toBe(200);
     expect(await statusOf(other)).toBe(403);
-    const nowhere = crypto.randomUUID();
-    expectError(await gatehouse.api("GET", `/gateways/${nowhere}/blocks`), 404, "not_found");
-    expectError(await gatehouse.api("DELETE", `/gateways/${nowhere}/blocks`), 404, "not_found");
+    const missing = crypto.randomUUID();
+    expectError(await gatehouse.api("GET", `/gateways/${missing}/blocks`), 404, "not_found");
+    expectError(await gatehouse.api("DELETE", `/gateways/${missing}/blocks`), 404, "not_found");
   });
 
-  test("a blocked request is counted nowhere, and a block is made once", async () => {
+  test("a blocked request is not counted, and a block is created once", async () => {
     const route = await seedLimits({ per_user: [2, "1h"], global: [50, "1h"] }, BLOCK);
     await Promise.all(Array.from({ length: 40 }, () => statusOf(route)));
     await untilBlocks(route.gateway, 1);
@@ -587,7 +590,7 @@ describe("block", () => {
   });
 
   test(
-    "survives a restart, and goes with its gateway",
+    "survives a restart, and is deleted with its gateway",
     async () => {
       const own = await startGatehouseProcess({ keepData: true });
       const route = await seedPlugins(own, provider, [limiter({ per_ip: [1, "1s"] }, BLOCK)]);
@@ -621,44 +624,56 @@ describe("block", () => {
 });
 
 describe("settings", () => {
-  const refused = (settings: unknown) =>
+  const createWith = (settings: unknown) =>
     gatehouse.api("POST", "/gateways", {
-      name: "refused",
+      name: "rejected",
       required_plugins: [{ name: "rate_limiter", stage: "pre_request", settings }],
     });
   const at = (field: string) => `required_plugins[0].settings.${field}`;
   const global = { limit: 1, window: "1s" };
 
   test.each(["30", "s", "5 m", "-1s", "0s", "1.5h", "1w", "1S", "367d", ""])(
-    "a window of %p is refused",
+    "rejects a window of %p",
     async (window) => {
-      expectFaultsAt(await refused({ limits: { global: { limit: 1, window } } }), at("limits.global.window"));
+      expectFaultsAt(
+        await createWith({ limits: { global: { limit: 1, window } } }),
+        at("limits.global.window"),
+      );
     },
   );
 
-  test.each([0, -1, 1.5, "5", null])("a limit of %p is refused", async (limit) => {
-    expectFaultsAt(await refused({ limits: { per_ip: { limit, window: "1s" } } }), at("limits.per_ip.limit"));
+  test.each([0, -1, 1.5, "5", null])("rejects a limit of %p", async (limit) => {
+    expectFaultsAt(
+      await createWith({ limits: { per_ip: { limit, window: "1s" } } }),
+      at("limits.per_ip.limit"),
+    );
   });
 
-  test("what is not known, nothing at all, and other values are refused by name", async () => {
-    expectFaultsAt(await refused({ limits: {} }), at("limits"));
-    expectFaultsAt(await refused({}), at("limits"));
-    expectFaultsAt(await refused({ limits: { global, per_country: global } }), at("limits.per_country"));
-    expectFaultsAt(await refused({ limits: { global: { ...global, burst: 2 } } }), at("limits.global.burst"));
-    expectFaultsAt(await refused({ limits: { global }, actions: { type: "ban" } }), at("actions.type"));
+  test("rejects unknown fields, missing limits and unknown values by field name", async () => {
+    expectFaultsAt(await createWith({ limits: {} }), at("limits"));
+    expectFaultsAt(await createWith({}), at("limits"));
+    expectFaultsAt(await createWith({ limits: { global, per_country: global } }), at("limits.per_country"));
     expectFaultsAt(
-      await refused({ limits: { global }, actions: { retry_after: "soon" } }),
+      await createWith({ limits: { global: { ...global, burst: 2 } } }),
+      at("limits.global.burst"),
+    );
+    expectFaultsAt(await createWith({ limits: { global }, actions: { type: "ban" } }), at("actions.type"));
+    expectFaultsAt(
+      await createWith({ limits: { global }, actions: { retry_after: "soon" } }),
       at("actions.retry_after"),
     );
-    expectFaultsAt(await refused({ limits: { global }, on_store_failure: "panic" }), at("on_store_failure"));
+    expectFaultsAt(
+      await createWith({ limits: { global }, on_store_failure: "panic" }),
+      at("on_store_failure"),
+    );
   });
 });
 
-describe("a change of the list of plugins", () => {
+describe("a change of the plugin list", () => {
   const perUser = limiter({ per_user: [50, "1h"] });
   const perIp = limiter({ per_ip: [1, "1h"] });
 
-  test("leaves every entry what it has counted, wherever it stands", async () => {
+  test("keeps the counts of every entry, whatever its position", async () => {
     const route = await seedPlugins(gatehouse, provider, [perUser, perIp]);
     expect([await statusOf(route), await statusOf(route)]).toEqual([200, 429]);
     for (const required_plugins of [[perIp, perUser], [perIp], [limiter({ global: [9, "1m"] }), perIp]]) {
@@ -669,7 +684,7 @@ describe("a change of the list of plugins", () => {
     }
   });
 
-  test("keeps ids of its own that nobody sees", async () => {
+  test("keeps internal ids that the API does not show", async () => {
     const { gateway } = await seedPlugins(gatehouse, provider, [perIp]);
     const { body } = await gatehouse.api("GET", `/gateways/${gateway}`);
     expect(Object.keys(body.required_plugins[0]).sort()).toEqual([
@@ -684,7 +699,7 @@ describe("a change of the list of plugins", () => {
 });
 
 test(
-  "lifting a block clears the count in every process, though they share no Redis",
+  "removing a block clears the count in every process, even without a shared Redis",
   async () => {
     const other = await startGatehouseProcess({ dataDir: gatehouse.dataDir, keepData: true });
     const revision = async (at: GatehouseProcess) =>
@@ -693,16 +708,16 @@ test(
       waitFor(async () => ((await revision(other)) >= (await revision(gatehouse)) ? true : null));
     try {
       const route = await seedLimits({ per_ip: [1, "1h"] }, { actions: { type: "block" } });
-      const ask = async (at: GatehouseProcess) => (await postChat(at, route, {})).status;
+      const send = async (at: GatehouseProcess) => (await postChat(at, route, {})).status;
       const blocks = `/gateways/${route.gateway}/blocks`;
       await caughtUp();
-      expect([await ask(other), await ask(gatehouse), await ask(gatehouse)]).toEqual([200, 200, 403]);
+      expect([await send(other), await send(gatehouse), await send(gatehouse)]).toEqual([200, 200, 403]);
       await waitFor(async () => ((await gatehouse.api("GET", blocks)).body.count === 1 ? true : null));
       await caughtUp();
-      expect(await ask(other)).toBe(403);
+      expect(await send(other)).toBe(403);
       expect((await gatehouse.api("DELETE", blocks)).status).toBe(204);
       await caughtUp();
-      expect([await ask(other), await ask(gatehouse)]).toEqual([200, 200]);
+      expect([await send(other), await send(gatehouse)]).toEqual([200, 200]);
     } finally {
       await other.stop();
     }

@@ -212,7 +212,7 @@ describe("a record", () => {
     for (let call = 0; call < 3; call++) await (await postChat(gatehouse, route)).text();
     const refused = await newest(route, 4);
     expect(refused).toMatchObject({ status: 429, outcome: "complete", error_code: "rate_limit_exceeded" });
-    expect(verdicts(refused)).toEqual([["rate_limiter", "pre_request", "answered", "per_ip is full"]]);
+    expect(verdicts(refused)).toEqual([["rate_limiter", "pre_request", "answered", "per_ip limit reached"]]);
   });
 });
 

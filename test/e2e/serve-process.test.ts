@@ -414,9 +414,7 @@ describe("signals", () => {
     const read = (async () => {
       for await (const chunk of npm.stdout) printed += Buffer.from(chunk).toString();
     })();
-    const url = await waitFor(
-      () => /"url":"([^"]+)","msg":"the Admin API listens"/.exec(printed)?.[1] ?? null,
-    );
+    const url = await waitFor(() => /"url":"([^"]+)","msg":"admin API listening"/.exec(printed)?.[1] ?? null);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     npm.kill("SIGTERM");
     await npm.exited;

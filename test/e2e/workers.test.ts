@@ -37,7 +37,7 @@ const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
 
 const listening = (gatehouse: GatehouseProcess) =>
-  logRecords(gatehouse).filter((line) => line.msg === "the proxy listens");
+  logRecords(gatehouse).filter((line) => line.msg === "proxy listening");
 
 /** Until that many workers have come to listen, those that were replaced included. */
 const untilServing = (gatehouse: GatehouseProcess, count: number) =>

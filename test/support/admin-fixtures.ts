@@ -81,7 +81,7 @@ export function without(record: ApiAnswer["body"], ...names: readonly string[]):
 
 /** Creates a record, fails the test when that does not work, and returns it. */
 export async function create(
-  gatehouse: GatehouseProcess,
+  gatehouse: Pick<GatehouseProcess, "api">,
   path: string,
   body: unknown,
 ): Promise<ApiAnswer["body"]> {

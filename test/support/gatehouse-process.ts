@@ -76,8 +76,8 @@ export async function startGatehouseProcess(options: StartOptions = {}): Promise
     if (child.exitCode !== null) throw new Error(`gatehouse ended with ${child.exitCode}:\n${printed.text}`);
     return found.size >= wanted ? found : null;
   });
-  const adminUrl = urls.get("the Admin API listens") ?? "";
-  const proxyUrl = urls.get("the proxy listens") ?? "";
+  const adminUrl = urls.get("admin API listening") ?? "";
+  const proxyUrl = urls.get("proxy listening") ?? "";
   // DATA_DIR is for a server without a secret: the script then reads the one that was generated.
   const secret = options.env?.["SERVER_SECRET_KEY"] ?? TEST_SECRET;
   const token = mintToken({ SERVER_SECRET_KEY: secret, DATA_DIR: dataDir });
@@ -108,7 +108,7 @@ export function mintToken(env: Record<string, string>, ...args: string[]): strin
   return run.stdout.toString().trim();
 }
 
-async function callApi(
+export async function callApi(
   adminUrl: string,
   token: string,
   method: string,

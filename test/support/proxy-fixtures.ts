@@ -28,7 +28,7 @@ let routes = 0;
 
 /** A gateway (or the one given) with an upstream, a service and a rule: POST on a path of its own, unless told otherwise. */
 export async function seedRoute(
-  gatehouse: GatehouseProcess,
+  gatehouse: Pick<GatehouseProcess, "api">,
   { gateway = {}, upstream, rule = {} }: RouteSeed,
 ): Promise<SeededRoute> {
   const serial = ++routes;

@@ -1,203 +1,120 @@
-// API keys: the key itself is shown once, at creation and rotation; a revoked key leaves its record behind.
+// API keys. The key itself is shown on creation and on rotation only; DELETE revokes a key and keeps its record.
 import { z } from "zod";
 import { GatehouseError, validationError } from "../../base/errors.ts";
-import { apiKeyPrefix, hashApiKey, newApiKey, newId } from "../../base/ids.ts";
-import { mergePatch, type JsonObject } from "../../base/json.ts";
-import { API_KEY_MUTABLE_FIELDS, apiKeySchema, type ApiKey } from "../../model/api-key.ts";
-import { READ_ONLY_FIELDS } from "../../model/record.ts";
-import { unknownNameMessage, validate } from "../../model/validate.ts";
+import { apiKeyPrefix, hashApiKey, newApiKey } from "../../base/ids.ts";
+import { apiKeySchema, type ApiKeyFields } from "../../model/api-key.ts";
+import { omit, READ_ONLY_FIELDS } from "../../model/record.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
-import type { StoredApiKey, Transaction } from "../../store/store.ts";
-import { readResponse, recordResponse, requireMatch } from "../etag.ts";
-import { listQuery, listResponse } from "../list-query.ts";
-import { addOperation, type Caller, type RouteTable } from "../operation.ts";
-import { refuseReadOnly, timeOfChange, withoutFields } from "../record-fields.ts";
-import { notFound, writeRecord } from "../write.ts";
+import type { StoredApiKey } from "../../store/store.ts";
+import { recordResponse } from "../etag.ts";
+import { listQuery } from "../list-query.ts";
+import { addOperation, type RouteTable } from "../operation.ts";
+import { newChild, timeOfChange } from "../record-fields.ts";
+import { childFieldSchemas, timeSchema } from "../record-schemas.ts";
+import { addResource, changeRecord, pathOfOne } from "../resource-operations.ts";
+import type { Resource } from "../resource.ts";
 
-const KEY_READ_ONLY = [...READ_ONLY_FIELDS, "key", "prefix", "active", "last_used_at"];
-const apiKeyListQuery = listQuery.extend({ subject: z.string().optional() });
+const shownSchema = apiKeySchema.extend({
+  ...childFieldSchemas,
+  prefix: z.string().meta({ description: "The first nine characters of the key." }),
+  active: z.boolean().meta({ description: "False: the key is revoked." }),
+  last_used_at: timeSchema.nullable(),
+});
 
-const API_KEY_EXAMPLE = {
-  name: "mobile app",
-  subject_type: "gateway",
-  subject: "01890a5d-ac96-774b-bcce-b302099a8057",
-  policies: [],
-  expires_at: "2030-01-01T00:00:00Z",
+/** The response to creation and rotation. */
+export const apiKeyWithKeySchema = shownSchema.extend({ key: z.string() });
+
+export const apiKeys: Resource<"api_keys", ApiKeyFields> = {
+  kind: "api_keys",
+  singular: "API key",
+  plural: "API keys",
+  tag: "api keys",
+  schemaName: "ApiKey",
+  collection: "/iam/api-keys",
+  idParameter: "api_key_id",
+  isChild: false,
+  schema: apiKeySchema,
+  shownSchema,
+  readOnlyFields: [...READ_ONLY_FIELDS, "key", "prefix", "active", "last_used_at"],
+  example: {
+    name: "mobile app",
+    subject_type: "gateway",
+    subject: "01890a5d-ac96-774b-bcce-b302099a8057",
+    policies: [],
+    expires_at: "2030-01-01T00:00:00Z",
+  },
+  hasPut: false,
+  documentation: {
+    list: { description: "Oldest first, without the keys themselves." },
+    create: {
+      schema: "ApiKeyWithKey",
+      description: "The new record with its key. No later response shows this key.",
+    },
+    get: { description: "The record, without the key itself." },
+    merge: { summary: "Change name, policies, or expires_at of an API key (JSON merge patch)" },
+    delete: { summary: "Revoke an API key. Its record remains.", description: "Revoked." },
+  },
+  listQuery: listQuery.extend({
+    subject: z.string().optional().meta({ description: "Id of the gateway that the keys belong to." }),
+  }),
+  create: (fields, base) => {
+    rejectPast(fields.expires_at);
+    const key = newApiKey();
+    const record = newChild(base, fields.subject, {
+      ...fields,
+      ...secretFieldsOf(key),
+      active: true,
+      last_used_at: null,
+    });
+    return { record, shownOnce: { key } };
+  },
+  change: (before, fields, updated_at) => {
+    if (fields.subject !== before.subject)
+      throw validationError([{ path: "subject", message: "cannot be changed; create a new key" }]);
+    // A key that has expired may still be renamed.
+    if (fields.expires_at !== before.expires_at) rejectPast(fields.expires_at);
+    return { ...before, ...fields, updated_at };
+  },
+  show: (key) => omit(key, "hash"),
+  delete: (transaction, key) =>
+    transaction.update("api_keys", { ...key, active: false, updated_at: timeOfChange(key) }),
+  requireParent: async (reader, { subject }) => {
+    if ((await reader.get("gateways", subject)) === null)
+      throw validationError([{ path: "subject", message: `there is no gateway "${subject}"` }]);
+  },
+  requireMutable: ({ active }) => {
+    if (!active) throw new GatehouseError("api_key_revoked", "This API key is revoked. Create a new one.");
+  },
+  // A revoked key is not written again: its rules may be deleted already, and the write would fail.
+  isDeleted: ({ active }) => !active,
 };
 
 export function addApiKeyRoutes(table: RouteTable, current: CurrentConfiguration): void {
-  const tag = "api keys";
-  const collection = "/iam/api-keys";
-  const one = `${collection}/{api_key_id}`;
-  const idOf = (params: Readonly<Record<string, string>>) => params["api_key_id"] ?? "";
-
-  addOperation(table, {
-    method: "get",
-    path: collection,
-    tag,
-    summary: "List API keys",
-    query: apiKeyListQuery,
-    answer: { status: 200, schema: "ApiKeyList", description: "Oldest first, without the keys themselves." },
-    handle: async ({ query: { subject, ...query } }) => {
-      const page = await current.store.list("api_keys", { gatewayId: subject, ...query });
-      return listResponse("api_keys", page.records.map(shown), page.count, query);
-    },
-  });
-
+  addResource(table, current, apiKeys);
   addOperation(table, {
     method: "post",
-    path: collection,
-    tag,
-    summary: "Create an API key",
-    body: "ApiKeyInput",
-    bodyExample: API_KEY_EXAMPLE,
-    answer: {
-      status: 201,
-      schema: "ApiKeyWithKey",
-      description: "The only answer, with rotation, that holds the key.",
-    },
-    etag: "created",
-    handle: async ({ body, caller }) => {
-      refuseReadOnly(body, KEY_READ_ONLY);
-      const fields = validate(apiKeySchema, body);
-      refusePast(fields.expires_at);
+    path: `${pathOfOne(apiKeys)}/rotate`,
+    tag: apiKeys.tag,
+    summary: "Replace the key of an API key. The old key stops working immediately.",
+    response: { status: 200, schema: "ApiKeyWithKey", description: "The record with its new key." },
+    etag: "changed",
+    handle: async (call) => {
       const key = newApiKey();
-      const now = new Date().toISOString();
-      const times = { created_at: now, updated_at: now, last_used_at: null };
-      const record: StoredApiKey = {
-        id: newId(),
-        gateway_id: fields.subject,
-        ...fields,
-        ...secretOf(key),
-        active: true,
-        ...times,
-      };
-      await writeRecord(current, caller, async (transaction) => {
-        if ((await transaction.get("gateways", fields.subject)) === null) {
-          throw validationError([{ path: "subject", message: `there is no gateway "${fields.subject}"` }]);
-        }
-        await transaction.insert("api_keys", record);
-        return record;
-      });
-      const headers = { Location: `/api/v1${collection}/${record.id}` };
-      return recordResponse(shown(record), { status: 201, headers, extra: { key } });
-    },
-  });
-
-  addOperation(table, {
-    method: "get",
-    path: one,
-    tag,
-    summary: "Get an API key",
-    answer: { status: 200, schema: "ApiKey", description: "The record, without the key itself." },
-    etag: "read",
-    handle: async ({ params, caller }) => {
-      const record = await current.store.get("api_keys", idOf(params));
-      if (record === null) throw notFound("api_keys", idOf(params));
-      return readResponse(caller, shown(record));
-    },
-  });
-
-  addOperation(table, {
-    method: "patch",
-    path: one,
-    tag,
-    summary: "Change name, policies or expires_at of an API key (JSON merge patch)",
-    body: "ApiKeyPatch",
-    answer: { status: 200, schema: "ApiKey", description: "The record as it is now." },
-    etag: "changed",
-    handle: async ({ params, body, caller }) => {
-      const changed = await writeRecord(current, caller, async (transaction) => {
-        const before = await requireActive(transaction, caller, idOf(params));
-        const record = { ...before, ...patched(before, body), updated_at: timeOfChange(before) };
-        await transaction.update("api_keys", record);
-        return record;
-      });
-      return recordResponse(shown(changed));
-    },
-  });
-
-  addOperation(table, {
-    method: "post",
-    path: `${one}/rotate`,
-    tag,
-    summary: "Give an API key a new key; the old one ends at once",
-    answer: { status: 200, schema: "ApiKeyWithKey", description: "The record with its new key." },
-    etag: "changed",
-    handle: async ({ params, caller }) => {
-      const key = newApiKey();
-      const rotated = await writeRecord(current, caller, async (transaction) => {
-        const before = await requireActive(transaction, caller, idOf(params));
-        const record = { ...before, ...secretOf(key), updated_at: timeOfChange(before) };
-        await transaction.update("api_keys", record);
-        return record;
-      });
-      return recordResponse(shown(rotated), { extra: { key } });
-    },
-  });
-
-  addOperation(table, {
-    method: "delete",
-    path: one,
-    tag,
-    summary: "Revoke an API key; its record stays",
-    answer: { status: 204, description: "Revoked." },
-    etag: "changed",
-    handle: async ({ params, caller }) => {
-      const found = await current.store.get("api_keys", idOf(params));
-      if (found === null) throw notFound("api_keys", idOf(params));
-      // Its rules may be gone by now: what is revoked is not written again.
-      if (!found.active) return new Response(null, { status: 204 });
-      await writeRecord(current, caller, async (transaction) => {
-        const before = await requireActive(transaction, caller, found.id);
-        const record = { ...before, active: false, updated_at: timeOfChange(before) };
-        await transaction.update("api_keys", record);
-        return record;
-      });
-      return new Response(null, { status: 204 });
+      const shown = await changeRecord(current, apiKeys, call, (before, updated_at) => ({
+        ...before,
+        ...secretFieldsOf(key),
+        updated_at,
+      }));
+      return recordResponse(shown, { shownOnce: { key } });
     },
   });
 }
 
-function secretOf(key: string): Pick<StoredApiKey, "hash" | "prefix"> {
+function secretFieldsOf(key: string): Pick<StoredApiKey, "hash" | "prefix"> {
   return { hash: hashApiKey(key), prefix: apiKeyPrefix(key) };
 }
 
-function shown(key: StoredApiKey): ApiKey {
-  return withoutFields({ ...key }, ["hash"]) as unknown as ApiKey;
-}
-
-async function requireActive(transaction: Transaction, caller: Caller, id: string): Promise<StoredApiKey> {
-  const key = await transaction.get("api_keys", id);
-  if (key === null) throw notFound("api_keys", id);
-  requireMatch(caller, shown(key));
-  if (!key.active) throw new GatehouseError("api_key_revoked", "This API key is revoked; create a new one.");
-  return key;
-}
-
-function patched(before: StoredApiKey, body: JsonObject) {
-  for (const name of Object.keys(body)) {
-    if (API_KEY_MUTABLE_FIELDS.includes(name) || KEY_READ_ONLY.includes(name)) continue;
-    const fixed = name === "subject" || name === "subject_type";
-    const message = fixed
-      ? "cannot be changed; create a new key"
-      : unknownNameMessage(name, API_KEY_MUTABLE_FIELDS);
-    if (!fixed || before[name] !== body[name]) throw validationError([{ path: name, message }]);
-  }
-  const { name, subject_type, subject, policies, expires_at } = before;
-  const mutable = Object.fromEntries(
-    Object.entries(body).filter(([field]) => API_KEY_MUTABLE_FIELDS.includes(field)),
-  );
-  const fields = validate(
-    apiKeySchema,
-    mergePatch({ name, subject_type, subject, policies, expires_at }, mutable),
-  );
-  // An expired key may be renamed: only a time that is newly given has to lie ahead.
-  if (fields.expires_at !== before.expires_at) refusePast(fields.expires_at);
-  return fields;
-}
-
-function refusePast(expiresAt: string | null): void {
+function rejectPast(expiresAt: string | null): void {
   if (expiresAt === null || Date.parse(expiresAt) > Date.now()) return;
-  throw validationError([{ path: "expires_at", message: "must lie in the future" }]);
+  throw validationError([{ path: "expires_at", message: "must be in the future" }]);
 }

@@ -1,4 +1,4 @@
-// POST /gateways/{id}/explain: what would become of a request, with nothing sent and nothing counted.
+// POST /gateways/{gateway_id}/explain: simulates a request without sending or counting anything.
 import { GatehouseError } from "../../base/errors.ts";
 import { explainRequestSchema, type Explain } from "../../model/explanation.ts";
 import { validate } from "../../model/validate.ts";
@@ -18,17 +18,17 @@ export function addExplainRoutes(table: RouteTable, current: CurrentConfiguratio
     method: "post",
     path: "/gateways/{gateway_id}/explain",
     tag: "explain",
-    summary: "Explain what would become of a request; no provider is called and nothing is counted",
+    summary: "Explain how a request would be processed. No provider is called and nothing is counted.",
     body: "ExplainInput",
     bodyExample: EXPLAIN_EXAMPLE,
-    answer: { status: 200, schema: "Explanation", description: "What every step would say." },
+    response: { status: 200, schema: "Explanation", description: "The result of each step." },
     handle: async ({ params, body }) => {
       const gatewayId = params["gateway_id"] ?? "";
       const request = validate(explainRequestSchema, body);
       const explanation = await explain(gatewayId, request);
       if (explanation !== null) return Response.json(explanation);
       await requireGateway(current.store, gatewayId);
-      throw new GatehouseError("not_found", "This gateway is not in force here; /readyz says why.");
+      throw new GatehouseError("not_found", "This gateway is not active on this node. See /readyz.");
     },
   });
 }

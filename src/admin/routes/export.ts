@@ -1,4 +1,4 @@
-// The configuration as code: all of it as one document, and a document made true in one write.
+// Configuration as code: exports the configuration as one document, and applies a document in one write.
 import { z } from "zod";
 import { GatehouseError, validationError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -6,20 +6,20 @@ import { exportDocument, exportProblems, type SecretVariable } from "../../model
 import { linkProblems } from "../../model/document-links.ts";
 import { settleReferences } from "../../model/document-variables.ts";
 import { documentSchema, type ConfigurationDocument } from "../../model/document.ts";
+import { omit } from "../../model/record.ts";
 import { validate } from "../../model/validate.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { Transaction } from "../../store/store.ts";
-import { DocumentApplication, type AppliedChange } from "../apply-document.ts";
+import { DocumentApplication } from "../apply-document.ts";
 import { taggedResponse } from "../etag.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
-import { withoutFields } from "../record-fields.ts";
-import { explainCompileFault, LONG_WRITE_MS } from "../write.ts";
+import { LONG_WRITE_MS, toValidationError } from "../write.ts";
 
 const flag = z.enum(["true", "false"]).default("false");
 const applyQuery = z.strictObject({
-  dry_run: flag.meta({ description: "Say what would change, and change nothing." }),
+  dry_run: flag.meta({ description: "Return the changes without making them." }),
   prune: flag.meta({
-    description: "Delete what gateways of the document have and the document does not name.",
+    description: "In the gateways of the document, delete the records that the document does not contain.",
   }),
 });
 
@@ -30,16 +30,16 @@ export function addExportRoutes(table: RouteTable, current: CurrentConfiguration
     method: "get",
     path: "/export",
     tag,
-    summary: "Export the configuration as a document; secrets are references to the environment",
-    answer: {
+    summary: "Export the configuration as a document. Secrets are references to environment variables.",
+    response: {
       status: 200,
       schema: "DocumentInput",
-      description: "YAML, or JSON by Accept: application/json.",
+      description: "YAML, or JSON with Accept: application/json.",
     },
     yaml: true,
     etag: "read",
     handle: async ({ caller }) => {
-      const { text, type } = await exported(current, caller.headers.get("accept") ?? "");
+      const { text, type } = await exportText(current, caller.headers.get("accept") ?? "");
       const etag = `"${Bun.hash(text).toString(36)}"`;
       const headers = { "Content-Type": type, Vary: "Accept" };
       return taggedResponse(caller, etag, () => new Response(text, { headers }));
@@ -50,37 +50,40 @@ export function addExportRoutes(table: RouteTable, current: CurrentConfiguration
     method: "post",
     path: "/apply",
     tag,
-    summary: "Bring the configuration to what a document says: all of it or nothing, in one revision",
+    summary: "Apply a document: all of its changes in one revision, or none",
     query: applyQuery,
     body: "DocumentInput",
     yaml: true,
-    answer: { status: 200, schema: "Applied", description: "What was, or on a dry run would be, done." },
+    response: {
+      status: 200,
+      schema: "Applied",
+      description: "The changes that were made, or would be made without dry_run.",
+    },
     handle: async ({ body, query, caller }) => {
       const document = readDocument(body);
       let application: DocumentApplication | undefined;
       const work = async (transaction: Transaction) => {
         application = new DocumentApplication(transaction, { prune: query.prune === "true" });
         await application.apply(document);
-        return application.changes;
+        return application.writer.changes;
       };
       const options = { subject: caller.subject, action: "apply", deadlineMs: LONG_WRITE_MS } as const;
       try {
         if (query.dry_run === "true") {
-          // The key of a dry run opens nothing: it is not told.
-          const changes = (await current.tryOut(work, options)).map(withoutKey);
+          // The keys of a dry run are never stored, so the response does not contain them.
+          const changes = (await current.tryOut(work, options)).map((change) => omit(change, "key"));
           return Response.json({ changes, revision: current.snapshot.revision });
         }
         const { value: changes, revision } = await current.commit(work, options);
         return Response.json({ changes, revision });
       } catch (error) {
-        throw explainCompileFault(error, ({ kind, id }) => `${application?.placeOf(id) ?? `${kind}/${id}`}.`);
+        throw toValidationError(
+          error,
+          ({ kind, id }) => `${application?.writer.placeOf(id) ?? `${kind}/${id}`}.`,
+        );
       }
     },
   });
-}
-
-function withoutKey(change: AppliedChange): JsonObject {
-  return withoutFields({ ...change }, ["key"]);
 }
 
 function readDocument(body: JsonObject): ConfigurationDocument {
@@ -92,7 +95,7 @@ function readDocument(body: JsonObject): ConfigurationDocument {
   return document;
 }
 
-async function exported(
+async function exportText(
   current: CurrentConfiguration,
   accept: string,
 ): Promise<{ text: string; type: string }> {
@@ -106,8 +109,8 @@ async function exported(
   });
   const problems = exportProblems(gateways);
   if (problems.length > 0) {
-    const sentence = `A document tells records by their names, and ${problems[0]?.message ?? ""}.`;
-    throw new GatehouseError("duplicate", sentence, { details: problems });
+    const message = `A document identifies records by their names, but ${problems[0]?.message ?? ""}.`;
+    throw new GatehouseError("duplicate", message, { details: problems });
   }
   const { document, variables } = exportDocument(gateways);
   if (/\bapplication\/json\b/i.test(accept) && !/yaml/i.test(accept)) {
@@ -120,10 +123,12 @@ async function exported(
 
 function heading(variables: readonly SecretVariable[]): string {
   const width = Math.max(0, ...variables.map(({ name }) => name.length));
-  const lines = ["The configuration of a Gatehouse. gatehouse apply FILE makes it true."];
+  const lines = ["Configuration of Gatehouse. Apply it with: gatehouse apply FILE"];
   if (variables.length > 0)
-    lines.push("Secrets come from the environment; where one is not set, the stored one stays:");
+    lines.push(
+      "Secrets are read from environment variables. If a variable is not set, the stored secret is kept:",
+    );
   for (const { name, place } of variables) lines.push(`  ${name.padEnd(width)}  ${place}`);
-  // A name of an operator's choosing must not end the comment that it stands in.
+  // A name in the text may contain these characters, and YAML ends a comment at them.
   return lines.map((line) => `# ${line.replaceAll(/[\u0085\u2028\u2029]/g, " ")}\n`).join("");
 }

@@ -1,4 +1,4 @@
-// The plugins that a gateway may name in required_plugins.
+// The registered plugins, which a gateway can use in required_plugins.
 import { z } from "zod";
 import type { PluginRegistry } from "../../plugins/registry.ts";
 import { listResponse, pageQuery } from "../list-query.ts";
@@ -11,7 +11,7 @@ export function addPluginRoutes(table: RouteTable, registry: PluginRegistry): vo
     tag: "plugins",
     summary: "List the registered plugins with their settings schemas",
     query: pageQuery,
-    answer: { status: 200, schema: "PluginList", description: "Built-in and custom plugins." },
+    response: { status: 200, schema: "PluginList", description: "Built-in and custom plugins." },
     handle: ({ query }) => {
       const plugins = registry.all().map(({ definition, builtin }) => ({
         name: definition.name,

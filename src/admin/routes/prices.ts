@@ -1,4 +1,4 @@
-// Prices of models: the built-in ones, or the operator's own in their place.
+// Prices of models. An operator can replace the built-in ones.
 import { BUILTIN_PRICES, BUILTIN_PRICES_DATE } from "../../usage/builtin-prices.ts";
 import { pricesSchema } from "../../model/price.ts";
 import { validate } from "../../model/validate.ts";
@@ -22,9 +22,9 @@ export function addPriceRoutes(table: RouteTable, current: CurrentConfiguration)
   addOperation(table, {
     ...shared,
     method: "get",
-    summary: "Get the prices in force",
-    answer: { status: 200, schema: "Prices", description: "In the order they are tried." },
-    handle: async () => shown(await current.store.prices()),
+    summary: "Get the active prices",
+    response: { status: 200, schema: "Prices", description: "In the order in which they are matched." },
+    handle: async () => show(await current.store.prices()),
   });
 
   addOperation(table, {
@@ -33,20 +33,24 @@ export function addPriceRoutes(table: RouteTable, current: CurrentConfiguration)
     summary: "Replace the prices",
     body: "PricesInput",
     bodyExample: PRICES_EXAMPLE,
-    answer: { status: 200, schema: "Prices", description: "In force for every request that begins now." },
+    response: {
+      status: 200,
+      schema: "Prices",
+      description: "The new prices. They apply to requests that start from now on.",
+    },
     handle: async ({ body, caller }) => {
       const { prices } = validate(pricesSchema, withoutFields(body, READ_ONLY));
       const stored = { prices, updated_at: new Date().toISOString() };
       await current.write((transaction) => transaction.setPrices(stored), { subject: caller.subject });
-      return shown(stored);
+      return show(stored);
     },
   });
 
   addOperation(table, {
     ...shared,
     method: "delete",
-    summary: "Go back to the built-in prices",
-    answer: { status: 204, description: "The built-in ones are in force." },
+    summary: "Restore the built-in prices",
+    response: { status: 204, description: "The built-in prices are active." },
     handle: async ({ caller }) => {
       await current.write((transaction) => transaction.setPrices(null), { subject: caller.subject });
       return new Response(null, { status: 204 });
@@ -54,7 +58,7 @@ export function addPriceRoutes(table: RouteTable, current: CurrentConfiguration)
   });
 }
 
-function shown(stored: StoredPrices | null): Response {
+function show(stored: StoredPrices | null): Response {
   const builtin = { prices: BUILTIN_PRICES, updated_at: `${BUILTIN_PRICES_DATE}T00:00:00.000Z` };
   const { prices, updated_at } = stored ?? builtin;
   return Response.json({ prices, builtin: stored === null, updated_at });

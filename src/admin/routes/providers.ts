@@ -1,4 +1,4 @@
-// The providers known by name.
+// The built-in table of providers.
 import { knownProviders } from "../../formats/providers.ts";
 import { listResponse, pageQuery } from "../list-query.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
@@ -10,10 +10,10 @@ export function addProviderRoutes(table: RouteTable): void {
     tag: "providers",
     summary: "List the known providers",
     query: pageQuery,
-    answer: {
+    response: {
       status: 200,
       schema: "ProviderList",
-      description: "Name, address, wire format and chat endpoint.",
+      description: "Name, base URL, wire format, and path of the chat endpoint.",
     },
     handle: ({ query }) => {
       const all = knownProviders();

@@ -1,4 +1,4 @@
-// The request log of a gateway: the last requests, and those to come as server-sent events.
+// The request log of a gateway: the last requests, and a stream of new ones as server-sent events.
 import { z } from "zod";
 import { GatehouseError } from "../../base/errors.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
@@ -10,13 +10,13 @@ import {
 } from "../../telemetry/requests/request-log.ts";
 import { EventStream } from "../event-stream.ts";
 import { pageQuery } from "../list-query.ts";
-import { addOperation, type RouteTable } from "../operation.ts";
+import { addOperation, type PathParameters, type RouteTable } from "../operation.ts";
 import { requireGateway } from "../write.ts";
 
 const filterQuery = z.strictObject({
   status: z
     .string()
-    .regex(/^[1-5](xx|\d\d)$/, "must be a status such as 429, or a hundred of them such as 4xx")
+    .regex(/^[1-5](xx|\d\d)$/, "must be a status such as 429, or a class such as 4xx")
     .optional(),
   outcome: z.enum(["complete", "incomplete", "client_left", "failed"]).optional(),
   rule_id: z.string().optional(),
@@ -29,32 +29,26 @@ const filterQuery = z.strictObject({
 
 const requestsQuery = filterQuery.extend({ limit: pageQuery.shape.limit });
 
+const tag = "requests";
+const collection = "/gateways/{gateway_id}/requests";
+
 export function addRequestRoutes(
   table: RouteTable,
   current: CurrentConfiguration,
   source: RequestSource,
 ): void {
-  const tag = "requests";
-  const collection = "/gateways/{gateway_id}/requests";
-  const requireLog = async (params: Readonly<Record<string, string>>) => {
-    const { id } = await requireGateway(current.store, params["gateway_id"] ?? "");
-    if (!source.isOn)
-      throw new GatehouseError("request_log_off", "The request log is off: REQUEST_LOG_SIZE is 0.");
-    return id;
-  };
-
   addOperation(table, {
     method: "get",
     path: collection,
     tag,
     summary: "List the last requests of a gateway",
     query: requestsQuery,
-    answer: { status: 200, schema: "RequestList", description: "Newest first; kept in memory only." },
+    response: { status: 200, schema: "RequestList", description: "Newest first. Kept in memory only." },
     handle: async ({ params, query }) => {
-      const gatewayId = await requireLog(params);
+      const gatewayId = await requireRequestLog(current, source, params);
       const { limit } = query;
       const { requests, count } = await source.listRequests(filterFrom(gatewayId, query), limit);
-      // Whatever clients and providers wrote into it passes the door that a log line passes.
+      // Records contain text from clients and providers, so they are redacted like log lines.
       return new Response(redact(JSON.stringify({ requests, count, limit })), {
         headers: { "Content-Type": "application/json" },
       });
@@ -67,30 +61,47 @@ export function addRequestRoutes(
     tag,
     summary: "Follow the requests of a gateway",
     query: filterQuery,
-    answer: {
+    response: {
       status: 200,
       description:
-        "Server-sent events without end: `request` with the record of a request that has just ended; `dropped` with the " +
-        "`count` of those that came faster than they were read.",
+        "An endless stream of server-sent events: `request` is the record of a request that has just ended; `dropped` is " +
+        "the `count` of records that were skipped because the client reads too slowly.",
     },
-    handle: async ({ params, query }) => {
-      const filter = filterFrom(await requireLog(params), query);
-      const stream = new EventStream(() => stop?.());
-      const stop = source.followRequests({
-        filter,
-        onRequest: (record) => stream.send("request", redact(JSON.stringify(record))),
-        onClose: () => stream.end(),
-      });
-      if (stop === null) {
-        stream.end();
-        throw new GatehouseError(
-          "too_many_listeners",
-          `${MAX_LISTENERS} clients follow the requests already.`,
-        );
-      }
-      return stream.response();
-    },
+    handle: async ({ params, query }) =>
+      followRequests(source, filterFrom(await requireRequestLog(current, source, params), query)),
   });
+}
+
+/** Returns the id of the gateway, or throws 404 if the gateway does not exist or the request log is off. */
+async function requireRequestLog(
+  current: CurrentConfiguration,
+  source: RequestSource,
+  params: PathParameters,
+): Promise<string> {
+  const { id } = await requireGateway(current.store, params["gateway_id"] ?? "");
+  if (!source.isOn)
+    throw new GatehouseError(
+      "request_log_off",
+      "The request log is off: REQUEST_LOG_SIZE is 0. Set it to the number of requests to keep.",
+    );
+  return id;
+}
+
+function followRequests(source: RequestSource, filter: RequestFilter): Response {
+  const stream = new EventStream(() => stop?.());
+  const stop = source.followRequests({
+    filter,
+    onRequest: (record) => stream.send("request", redact(JSON.stringify(record))),
+    onClose: () => stream.end(),
+  });
+  if (stop === null) {
+    stream.end();
+    throw new GatehouseError(
+      "too_many_listeners",
+      `${MAX_LISTENERS} clients are following the request log. Close one and retry.`,
+    );
+  }
+  return stream.response();
 }
 
 function filterFrom(gatewayId: string, query: z.output<typeof filterQuery>): RequestFilter {

@@ -1,17 +1,20 @@
 // Rules of a gateway.
 import { ruleSchema, type RuleFields } from "../../model/rule.ts";
-import type { ChildResource } from "../child-routes.ts";
+import { newChild } from "../record-fields.ts";
+import { childFieldSchemas } from "../record-schemas.ts";
+import { childDeclaration, type Resource } from "../resource.ts";
 
-export const rules: ChildResource<"rules", RuleFields> = {
-  kind: "rules",
+export const rules: Resource<"rules", RuleFields> = {
+  ...childDeclaration("rules", "rule"),
   schemaName: "Rule",
-  singular: "rule",
   schema: ruleSchema,
+  shownSchema: ruleSchema.extend(childFieldSchemas),
   example: {
     service_id: "01890a5d-ac96-774b-bcce-b302099a8057",
     path: "/v1/chat/completions",
     methods: ["POST"],
   },
-  toStored: (fields) => fields,
-  toShown: (rule) => rule,
+  create: (fields, base, gatewayId) => ({ record: newChild(base, gatewayId, fields) }),
+  change: (before, fields, updated_at) => newChild({ ...before, updated_at }, before.gateway_id, fields),
+  show: (rule) => rule,
 };

@@ -1,17 +1,20 @@
 // Services of a gateway.
 import { serviceSchema, type ServiceFields } from "../../model/service.ts";
-import type { ChildResource } from "../child-routes.ts";
+import { newChild } from "../record-fields.ts";
+import { childFieldSchemas } from "../record-schemas.ts";
+import { childDeclaration, type Resource } from "../resource.ts";
 
-export const services: ChildResource<"services", ServiceFields> = {
-  kind: "services",
+export const services: Resource<"services", ServiceFields> = {
+  ...childDeclaration("services", "service"),
   schemaName: "Service",
-  singular: "service",
   schema: serviceSchema,
+  shownSchema: serviceSchema.extend(childFieldSchemas),
   example: {
     name: "chat",
     upstream_id: "01890a5d-ac96-774b-bcce-b302099a8057",
     description: "Chat completions",
   },
-  toStored: (fields) => fields,
-  toShown: (service) => service,
+  create: (fields, base, gatewayId) => ({ record: newChild(base, gatewayId, fields) }),
+  change: (before, fields, updated_at) => newChild({ ...before, updated_at }, before.gateway_id, fields),
+  show: (service) => service,
 };

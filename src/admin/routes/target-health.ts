@@ -1,8 +1,8 @@
-// How the targets of an upstream are doing.
+// Health of the targets of an upstream.
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { TargetHealthSource } from "../../runtime/target-health.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
-import { requireChild } from "../write.ts";
+import { requireRecord } from "../write.ts";
 
 export function addTargetHealthRoutes(
   table: RouteTable,
@@ -13,15 +13,15 @@ export function addTargetHealthRoutes(
     method: "get",
     path: "/gateways/{gateway_id}/upstreams/{upstream_id}/health",
     tag: "upstreams",
-    summary: "How the targets of an upstream are doing",
-    answer: {
+    summary: "Get the health of the targets of an upstream",
+    response: {
       status: 200,
       schema: "TargetHealthList",
-      description: "As this node sees them, in the order of the upstream.",
+      description: "As seen by this node, in the order of the upstream's targets.",
     },
     handle: async ({ params }) => {
       const gatewayId = params["gateway_id"] ?? "";
-      const { id } = await requireChild(current.store, "upstreams", gatewayId, params["upstream_id"] ?? "");
+      const { id } = await requireRecord(current.store, "upstreams", params["upstream_id"] ?? "", gatewayId);
       return Response.json({ targets: await source(gatewayId, id) });
     },
   });

@@ -1,4 +1,4 @@
-// Traffic of the last minutes for charts, a point a second.
+// Traffic of the last minutes for charts, one point per second.
 import { z } from "zod";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import { TRAFFIC_SECONDS } from "../../telemetry/requests/second-ring.ts";
@@ -21,12 +21,12 @@ export function addTrafficRoutes(
     method: "get",
     path: "/traffic",
     tag: "traffic",
-    summary: "Traffic of the last seconds",
+    summary: "Get the traffic of the last seconds",
     query: trafficQuery,
-    answer: {
+    response: {
       status: 200,
       schema: "Traffic",
-      description: "A point for each second, oldest first; the last one is still running.",
+      description: "One point per second, oldest first. The last second is not complete yet.",
     },
     handle: async ({ query: { seconds, gateway_id } }) => {
       if (gateway_id !== undefined) await requireGateway(current.store, gateway_id);

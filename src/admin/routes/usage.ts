@@ -1,13 +1,13 @@
-// Usage of a gateway: tokens and cost, summed up by day, model and API key.
+// Usage of a gateway: tokens and cost, grouped by day, model, and API key.
 import { z } from "zod";
 import { validationError } from "../../base/errors.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { UsageTotals } from "../../usage/usage-totals.ts";
-import { USAGE_GROUPS, type UsageGroup, type UsageSum } from "../../store/usage.ts";
+import { USAGE_GROUPS, type UsageSum } from "../../store/usage.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 import { requireGateway } from "../write.ts";
 
-const MS_A_DAY = 86_400_000;
+const MS_PER_DAY = 86_400_000;
 const DEFAULT_DAYS = 30;
 const MAX_DAYS = 366;
 const MAX_ROWS = 10_000;
@@ -19,15 +19,13 @@ const dayField = z
   .meta({ format: "date" });
 
 const usageQuery = z.strictObject({
-  from: dayField.meta({
-    description: `First day, in UTC; ${DEFAULT_DAYS} days up to \`to\` where it is left out.`,
-  }),
-  to: dayField.meta({ description: "Last day, in UTC; today where it is left out." }),
+  from: dayField.meta({ description: `First day, in UTC. Default: ${DEFAULT_DAYS} days up to \`to\`.` }),
+  to: dayField.meta({ description: "Last day, in UTC. Default: today." }),
   group_by: z
     .string()
     .default("day")
-    .refine(isGroups, `must be some of ${USAGE_GROUPS.join(", ")}, each once, with commas between`)
-    .meta({ description: "Any of `day`, `model` and `api_key`, with commas between." }),
+    .refine(isGroupList, `must be a comma-separated list of ${USAGE_GROUPS.join(", ")}, each at most once`)
+    .meta({ description: "`day`, `model`, and `api_key`, separated by commas." }),
 });
 
 export function addUsageRoutes(
@@ -39,23 +37,23 @@ export function addUsageRoutes(
     method: "get",
     path: "/gateways/{gateway_id}/usage",
     tag: "usage",
-    summary: "Sum up the tokens and the cost of a gateway",
+    summary: "Sum the tokens and the cost of a gateway",
     query: usageQuery,
-    answer: {
+    response: {
       status: 200,
       schema: "UsageReport",
-      description: "By what it is grouped by, in that order; right within about two seconds.",
+      description: "Sorted by the groups, in their order. Accurate to within about two seconds.",
     },
     handle: async ({ params, query }) => {
       const gatewayId = params["gateway_id"] ?? "";
-      const { from, to } = spanOf(query);
-      const groupBy = query.group_by.split(",") as UsageGroup[];
+      const { from, to } = rangeOf(query);
+      const groupBy = groupsIn(query.group_by);
       await requireGateway(current.store, gatewayId);
-      // What this process has counted is in the answer; of others it is as they last wrote.
+      // The response includes all usage that this process has counted; other processes flush on their own schedule.
       await usageTotals.flush();
       const usage = await current.store.sumUsage({ gatewayId, from, to, groupBy, limit: MAX_ROWS });
       if (usage.length > MAX_ROWS) {
-        const message = `leads to more than ${MAX_ROWS} rows; ask for fewer days or group by less`;
+        const message = `results in more than ${MAX_ROWS} rows; use fewer days or fewer groups`;
         throw validationError([{ path: "?group_by", message }]);
       }
       return Response.json({ usage: usage.map(rounded), from, to, total: rounded(totalOf(usage)) });
@@ -66,28 +64,31 @@ export function addUsageRoutes(
 function isDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const time = Date.parse(`${text}T00:00:00Z`);
-  // Some days are not in the calendar, and would be read as another.
+  // Date.parse reads a day that does not exist, such as February 30, as a later one.
   return !Number.isNaN(time) && dayOf(time) === text;
 }
 
-function isGroups(text: string): boolean {
-  const groups = text.split(",");
-  const known: readonly string[] = USAGE_GROUPS;
-  return groups.every((group) => known.includes(group)) && new Set(groups).size === groups.length;
+function groupsIn(list: string) {
+  return list.split(",").flatMap((name) => USAGE_GROUPS.filter((group) => group === name));
+}
+
+function isGroupList(text: string): boolean {
+  const names = text.split(",");
+  return groupsIn(text).length === names.length && new Set(names).size === names.length;
 }
 
 function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-function spanOf({ from, to }: { from?: string | undefined; to?: string | undefined }): {
+function rangeOf({ from, to }: { from?: string | undefined; to?: string | undefined }): {
   from: string;
   to: string;
 } {
   const last = to ?? dayOf(Date.now());
   const first =
-    from ?? dayOf(Math.max(Date.parse(last) - (DEFAULT_DAYS - 1) * MS_A_DAY, Date.parse("0000-01-01")));
-  const days = (Date.parse(last) - Date.parse(first)) / MS_A_DAY + 1;
+    from ?? dayOf(Math.max(Date.parse(last) - (DEFAULT_DAYS - 1) * MS_PER_DAY, Date.parse("0000-01-01")));
+  const days = (Date.parse(last) - Date.parse(first)) / MS_PER_DAY + 1;
   if (days < 1) throw validationError([{ path: "?from", message: `must not be later than ${last}` }]);
   if (days > MAX_DAYS)
     throw validationError([
@@ -108,7 +109,7 @@ function totalOf(usage: readonly UsageSum[]): UsageSum {
   return total;
 }
 
-/** Adding up fractions leaves a trace far behind the last digit that means something. */
+/** Removes the floating-point error that the addition of fractions causes. */
 function rounded(sum: UsageSum): UsageSum {
   return { ...sum, cost: Number(sum.cost.toFixed(10)) };
 }

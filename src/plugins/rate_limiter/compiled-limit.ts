@@ -1,13 +1,14 @@
-// One limit of a gateway as a request needs it: its headers by name, and who is limited in the words of the counters.
+// A rate limit of one gateway, prepared for fast checks: header names, and the counter limit for each subject.
 import type { Limit } from "../../sdk/index.ts";
 import type { LimitType } from "./identity.ts";
 import { windowSeconds, type RateLimiterSettings } from "./settings.ts";
 
-/** The order of checking: the first without room names the error; global is the last line of defence. */
+/** The order in which limits are checked. The error names the first limit that is reached, so `global` is last. */
 const ORDER: readonly LimitType[] = ["per_fingerprint", "per_ip", "per_user", "global"];
 
-/** The same subjects come again and again. Beyond this many all are made anew. */
-const MAX_KNOWN = 1000;
+/** Most requests have a subject that was seen recently. The cache is cleared when it has this many entries. (A
+ * plugin imports only the SDK, which does not export the gateway's own bounded cache.) */
+const MAX_CACHED_SUBJECTS = 1000;
 
 export class CompiledLimit {
   readonly type: LimitType;
@@ -16,7 +17,7 @@ export class CompiledLimit {
   readonly #keyPrefix: string;
   readonly #limit: number;
   readonly #windowMs: number;
-  readonly #known = new Map<string, Limit>();
+  readonly #limitBySubject = new Map<string, Limit>();
 
   constructor(type: LimitType, limit: number, windowMs: number, instanceId: string) {
     const prefix = `X-RateLimit-${type}-`;
@@ -28,17 +29,19 @@ export class CompiledLimit {
     this.#windowMs = windowMs;
   }
 
+  /** Returns the limit to pass to the counters for this subject. */
   limitOf(subject: string): Limit {
-    let limit = this.#known.get(subject);
+    let limit = this.#limitBySubject.get(subject);
     if (limit === undefined) {
       const key = this.#keyPrefix + subject;
       limit = { type: this.type, key, limit: this.#limit, windowMs: this.#windowMs };
-      if (this.#known.size >= MAX_KNOWN) this.#known.clear();
-      this.#known.set(subject, limit);
+      if (this.#limitBySubject.size >= MAX_CACHED_SUBJECTS) this.#limitBySubject.clear();
+      this.#limitBySubject.set(subject, limit);
     }
     return limit;
   }
 
+  /** Returns the subject of a limit that `limitOf` returned. */
   subjectOf({ key }: Limit): string {
     return key.slice(this.#keyPrefix.length);
   }

@@ -1,4 +1,4 @@
-// Whom a request counts for: precedence, name spaces that cannot be confused, and keys of bounded length.
+// Tests which subject a request is counted for: precedence, distinct namespaces, and keys of bounded length.
 import { describe, expect, test } from "bun:test";
 import { definePlugin, z, type PluginContext } from "../../sdk/index.ts";
 import { testPlugin, type TestRequest } from "../../sdk/testing.ts";
@@ -6,14 +6,14 @@ import { subjectOf, type LimitType } from "./identity.ts";
 
 async function subject(type: LimitType, request: TestRequest): Promise<string> {
   let found = "";
-  const asking = definePlugin({
-    name: "asking",
+  const probe = definePlugin({
+    name: "probe",
     description: "",
     stages: ["pre_request"],
     settings: z.object({}),
     create: () => ({ pre_request: (context) => void (found = subjectOf(type, context)) }),
   });
-  await testPlugin(asking).preRequest(request);
+  await testPlugin(probe).preRequest(request);
   return found;
 }
 
@@ -22,20 +22,20 @@ const body = { user: "bob" };
 
 describe("per_user", () => {
   test.each<[string, TestRequest, string]>([
-    ["X-User-ID before all", { headers: { "x-user-id": "ann" }, apiKey, body }, "id:ann"],
-    ["then the API key", { apiKey, body }, "key:0190-key"],
-    ["then the body's user", { body }, "user:bob"],
-    ["then one for all", {}, "anonymous"],
-    ["an empty X-User-ID says nothing", { headers: { "x-user-id": "" }, body }, "user:bob"],
-    ["an empty user says nothing", { body: { user: "" } }, "anonymous"],
-    ["a user that is no text says nothing", { body: { user: { id: 1 } } }, "anonymous"],
-    ["a body that is no object has no user", { body: ["user"] }, "anonymous"],
-    ["a body that is no JSON has no user", { body: "user=bob" }, "anonymous"],
+    ["X-User-ID has the highest precedence", { headers: { "x-user-id": "ann" }, apiKey, body }, "id:ann"],
+    ["the API key is next", { apiKey, body }, "key:0190-key"],
+    ["the user of the body is next", { body }, "user:bob"],
+    ["requests without any of them share one subject", {}, "anonymous"],
+    ["an empty X-User-ID is ignored", { headers: { "x-user-id": "" }, body }, "user:bob"],
+    ["an empty user is ignored", { body: { user: "" } }, "anonymous"],
+    ["a user that is not a string is ignored", { body: { user: { id: 1 } } }, "anonymous"],
+    ["a body that is not an object has no user", { body: ["user"] }, "anonymous"],
+    ["a body that is not JSON has no user", { body: "user=bob" }, "anonymous"],
   ])("%s", async (_what, request, expected) => {
     expect(await subject("per_user", request)).toBe(expected);
   });
 
-  test("no two ways of naming lead to one subject", async () => {
+  test("different sources of a user never share a subject", async () => {
     const requests: TestRequest[] = [
       { headers: { "x-user-id": "anonymous" } },
       { body: { user: "anonymous" } },
@@ -52,7 +52,7 @@ describe("per_user", () => {
     expect(new Set(subjects).size).toBe(requests.length);
   });
 
-  test("a long name has a short subject of its own", async () => {
+  test("a long name has a short and distinct subject", async () => {
     const long = (end: string) => subject("per_user", { body: { user: "x".repeat(100_000) + end } });
     expect((await long("1")).length).toBeLessThan(100);
     expect(await long("1")).toBe(await long("1"));
@@ -62,10 +62,10 @@ describe("per_user", () => {
   });
 });
 
-test("per_ip is the client's address, and global is one for all", async () => {
+test("per_ip is the client address, and global is the same for all requests", async () => {
   expect(await subject("per_ip", { clientAddress: "2001:db8::1" })).toBe("2001:db8::1");
-  const everybody = [{}, { apiKey, body, clientAddress: "192.0.2.9", headers: { "x-user-id": "ann" } }];
-  expect(await Promise.all(everybody.map((request) => subject("global", request)))).toEqual(["", ""]);
+  const requests = [{}, { apiKey, body, clientAddress: "192.0.2.9", headers: { "x-user-id": "ann" } }];
+  expect(await Promise.all(requests.map((request) => subject("global", request)))).toEqual(["", ""]);
 });
 
 describe("per_fingerprint", () => {
@@ -79,10 +79,10 @@ describe("per_fingerprint", () => {
     headers: { ...base.headers, ...headers },
   });
 
-  test("is the same for the same, and hides what it is made of", async () => {
-    const print = await subject("per_fingerprint", base);
-    expect(await subject("per_fingerprint", { ...base })).toBe(print);
-    expect(print).toMatch(/^[\w-]{43}$/);
+  test("is stable and does not reveal its parts", async () => {
+    const fingerprint = await subject("per_fingerprint", base);
+    expect(await subject("per_fingerprint", { ...base })).toBe(fingerprint);
+    expect(fingerprint).toMatch(/^[\w-]{43}$/);
   });
 
   test.each<[string, TestRequest]>([
@@ -92,11 +92,11 @@ describe("per_fingerprint", () => {
     ["address", { ...base, clientAddress: "192.0.2.2" }],
     ["User-Agent", withHeaders({ "user-agent": "tool/2" })],
     ["API key", { ...base, apiKey }],
-  ])("another %s makes another one", async (_what, other) => {
+  ])("another %s gives another fingerprint", async (_what, other) => {
     expect(await subject("per_fingerprint", other)).not.toBe(await subject("per_fingerprint", base));
   });
 
-  test("with a gateway key the client's own credential does not matter", async () => {
+  test("ignores the client's own credential if there is a gateway key", async () => {
     const one = await subject("per_fingerprint", { ...base, apiKey });
     expect(
       await subject("per_fingerprint", { ...withHeaders({ authorization: "Bearer new" }), apiKey }),
@@ -104,12 +104,14 @@ describe("per_fingerprint", () => {
   });
 
   test.each(["x-api-key", "api-key"])("%s is a credential too", async (name) => {
-    const prints = ["a", "b"].map((value) => subject("per_fingerprint", { headers: { [name]: value } }));
-    const [one, two] = await Promise.all(prints);
+    const fingerprints = ["a", "b"].map((value) =>
+      subject("per_fingerprint", { headers: { [name]: value } }),
+    );
+    const [one, two] = await Promise.all(fingerprints);
     expect(one).not.toBe(two!);
   });
 
-  test("its parts cannot run into each other", async () => {
+  test("is different if the same characters are split differently between its parts", async () => {
     const one = await subject("per_fingerprint", { headers: { "x-user-id": "a", authorization: "bc" } });
     const two = await subject("per_fingerprint", { headers: { "x-user-id": "ab", authorization: "c" } });
     expect(one).not.toBe(two);

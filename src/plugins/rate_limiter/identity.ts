@@ -1,11 +1,11 @@
-// Who a request counts for: its address, its user, its fingerprint.
+// Determines the subject that a request is counted for: its address, its user or its fingerprint.
 import { createHash } from "node:crypto";
 import type { RequestContext } from "../../sdk/index.ts";
 
 export type LimitType = "per_fingerprint" | "per_ip" | "per_user" | "global";
 
 const CREDENTIALS = ["x-gw-api-key", "authorization", "x-api-key", "api-key"];
-const MAX_SUBJECT = 256;
+const MAX_SUBJECT_LENGTH = 256;
 
 export function subjectOf(type: LimitType, context: RequestContext): string {
   switch (type) {
@@ -20,7 +20,7 @@ export function subjectOf(type: LimitType, context: RequestContext): string {
   }
 }
 
-/** X-User-ID, else the API key, else the body's user, else one for all who say nothing. */
+/** X-User-ID, else the API key, else the `user` of the body, else one shared subject for anonymous requests. */
 function userOf({ headers, apiKey, json }: RequestContext): string {
   const named = headers.get("x-user-id");
   if (named !== null && named !== "") return bounded(`id:${named}`);
@@ -29,7 +29,7 @@ function userOf({ headers, apiKey, json }: RequestContext): string {
   return typeof user === "string" && user !== "" ? bounded(`user:${user}`) : "anonymous";
 }
 
-/** The credential goes in as a hash like the rest: nothing of it can be read from a counter's key. */
+/** A hash over user, credential, address and User-Agent, so that a counter key never reveals a credential. */
 function fingerprintOf(context: RequestContext): string {
   const { headers, apiKey, clientAddress } = context;
   let credential = apiKey?.id ?? "";
@@ -38,8 +38,8 @@ function fingerprintOf(context: RequestContext): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
 }
 
-/** A name of any length must not make a counter's key of any length; two long names still count apart. */
+/** Hashes long subjects: a client must not control the length of a counter key, and two long names must stay distinct. */
 function bounded(subject: string): string {
-  if (subject.length <= MAX_SUBJECT) return subject;
+  if (subject.length <= MAX_SUBJECT_LENGTH) return subject;
   return `sha256:${createHash("sha256").update(subject).digest("base64url")}`;
 }

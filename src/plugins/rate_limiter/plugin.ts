@@ -1,4 +1,4 @@
-// rate_limiter: exact sliding-window limits per gateway, address, user and fingerprint.
+// The rate_limiter plugin: exact sliding-window limits per gateway, address, user and fingerprint.
 import {
   definePlugin,
   type Decision,
@@ -12,17 +12,17 @@ import { rateLimiterSettings, type RateLimiterSettings } from "./settings.ts";
 
 export const rateLimiter = definePlugin({
   name: "rate_limiter",
-  description: "Limits requests in a trailing window: all together, by address, by user, by fingerprint.",
+  description: "Limits requests in a sliding window: in total, by address, by user, by fingerprint.",
   stages: ["pre_request"],
   settings: rateLimiterSettings,
   explainable: true,
   create(settings, host) {
     const check = new LimitCheck(settings, host);
-    return { pre_request: (context) => check.request(context) };
+    return { pre_request: (context) => check.run(context) };
   },
 });
 
-/** The limits of one gateway. */
+/** Checks the limits of one gateway. */
 class LimitCheck {
   readonly #settings: RateLimiterSettings;
   readonly #host: PluginHost;
@@ -34,7 +34,8 @@ class LimitCheck {
     this.#limits = compileLimits(settings, host.instanceId);
   }
 
-  request(context: RequestContext): Promise<void> | undefined {
+  /** Synchronous unless the counters are in Redis. */
+  run(context: RequestContext): Promise<void> | undefined {
     const { blocks, counters, instanceId } = this.#host;
     const wanted: Limit[] = [];
     let blocked: LimitType | null = null;
@@ -44,61 +45,71 @@ class LimitCheck {
       wanted.push(limit.limitOf(subject));
       if (blocked === null && blocks.has(type, subject)) blocked = type;
     }
-    // A limit that never has room: the others tell where they stand, and nothing is counted.
+    // A limit of zero rejects the request, so nothing is counted, and still returns the state of the other limits.
     if (blocked !== null) wanted.push({ key: `${instanceId}:blocked`, limit: 0, windowMs: 1000 });
     const decision = counters.admit(wanted, this.#settings.on_store_failure);
-    if (decision instanceof Promise) return this.#judgeLater(context, wanted, blocked, decision);
-    this.#judge(context, wanted, blocked, decision);
+    if (decision instanceof Promise) return this.#applyLater(context, wanted, blocked, decision);
+    this.#apply(context, wanted, blocked, decision);
     return undefined;
   }
 
-  async #judgeLater(
+  async #applyLater(
     context: RequestContext,
     wanted: readonly Limit[],
     blocked: LimitType | null,
     decision: Promise<Decision>,
   ): Promise<void> {
-    this.#judge(context, wanted, blocked, await decision);
+    this.#apply(context, wanted, blocked, await decision);
   }
 
-  #judge(
+  /** Sets the rate limit headers, and responds with an error unless the request is admitted. */
+  #apply(
     context: RequestContext,
     wanted: readonly Limit[],
     blocked: LimitType | null,
     decision: Decision,
   ): void {
-    tellLimits(context, this.#limits, decision);
+    setLimitHeaders(context, this.#limits, decision);
     context.count("decided", decision.source);
-    if (blocked !== null) refuseForGood(context, blocked);
-    else if (decision.source === "closed") refuseWithoutCounters(context);
+    if (blocked !== null) respondBlocked(context, blocked);
+    else if (decision.source === "closed") respondUnavailable(context);
     else if (decision.admitted) context.count("admitted");
     else {
-      const full = this.#limits[decision.refusedBy] as CompiledLimit;
-      if (this.#settings.actions.type === "reject") reject(context, full.type, this.#settings, decision);
-      else block(context, full, wanted[decision.refusedBy] as Limit, this.#host);
+      const reached = this.#limits[decision.refusedBy];
+      const counted = wanted[decision.refusedBy];
+      if (reached === undefined || counted === undefined)
+        throw new Error(`counters rejected a request by limit ${decision.refusedBy}, which does not exist`);
+      if (this.#settings.actions.type === "reject")
+        respondExceeded(context, reached.type, this.#settings, decision);
+      else block(context, reached, counted, this.#host);
     }
   }
 }
 
-function tellLimits(context: RequestContext, limits: readonly CompiledLimit[], { states }: Decision): void {
+function setLimitHeaders(
+  context: RequestContext,
+  limits: readonly CompiledLimit[],
+  { states }: Decision,
+): void {
   for (let index = 0; index < limits.length; index++) {
-    const { headers, limitText } = limits[index] as CompiledLimit;
+    const limit = limits[index];
     const state = states[index];
-    if (state === undefined) continue;
+    if (limit === undefined || state === undefined) continue;
+    const { headers, limitText } = limit;
     context.setResponseHeader(headers.limit, limitText);
     context.setResponseHeader(headers.remaining, String(state.remaining));
     context.setResponseHeader(headers.reset, String(state.resetAt));
   }
 }
 
-function reject(
+function respondExceeded(
   context: RequestContext,
   type: LimitType,
   { actions }: RateLimiterSettings,
   { states }: Decision,
 ): void {
   context.count("refused", type);
-  context.setDetail(`${type} is full`);
+  context.setDetail(`${type} limit reached`);
   const waitMs = Math.max(...states.map((state) => state.waitMs));
   const retryAfter = actions.retry_after ?? String(Math.max(1, Math.ceil(waitMs / 1000)));
   context.respond({
@@ -110,24 +121,27 @@ function reject(
 
 function block(context: RequestContext, limit: CompiledLimit, counted: Limit, { blocks }: PluginHost): void {
   blocks.add({ type: limit.type, subject: limit.subjectOf(counted) }, counted.key);
-  refuseForGood(context, limit.type);
+  respondBlocked(context, limit.type);
 }
 
-function refuseForGood(context: RequestContext, type: LimitType): void {
+function respondBlocked(context: RequestContext, type: LimitType): void {
   context.count("blocked", type);
-  context.setDetail(`${type} is blocked for good`);
+  context.setDetail(`${type} blocked permanently`);
   context.respond({
     status: 403,
     body: { error: `${type} rate limit exceeded`, code: "rate_limit_blocked" },
   });
 }
 
-function refuseWithoutCounters(context: RequestContext): void {
+function respondUnavailable(context: RequestContext): void {
   context.count("refused", "counters_away");
-  context.setDetail("the shared counters are away");
+  context.setDetail("shared counters unavailable");
   context.respond({
     status: 503,
     headers: { "Retry-After": "1" },
-    body: { error: "The rate limits cannot be checked right now.", code: "counters_unavailable" },
+    body: {
+      error: "The rate limits cannot be checked because the shared counters are unavailable. Retry later.",
+      code: "counters_unavailable",
+    },
   });
 }

@@ -1,15 +1,15 @@
-// Settings of rate_limiter (specification 2.7): limits by type, and what happens when one is full.
+// Settings of rate_limiter (specification 2.7): limits by type, and the action when a limit is reached.
 import { z } from "../../sdk/index.ts";
 
 const WINDOW = /^([1-9]\d{0,8})([smhd])$/;
-const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
+const SECONDS_PER_UNIT: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 const MAX_WINDOW_SECONDS = 366 * 86_400;
 
-/** `30s`, `5m`, `1h`, `1d` in seconds, or null when the text is no such duration. */
+/** Returns the seconds of a duration such as `30s`, `5m`, `1h` or `1d`; null for any other text. */
 export function windowSeconds(text: string): number | null {
-  const [, count, unit] = WINDOW.exec(text) ?? [];
-  if (count === undefined) return null;
-  return Number(count) * SECONDS[unit as keyof typeof SECONDS];
+  const [, count, unit = ""] = WINDOW.exec(text) ?? [];
+  const seconds = SECONDS_PER_UNIT[unit];
+  return count === undefined || seconds === undefined ? null : Number(count) * seconds;
 }
 
 const windowField = z
@@ -37,22 +37,25 @@ export const rateLimiterSettings = z.strictObject({
         .optional()
         .meta({ description: "By user, credential, address and User-Agent together." }),
     })
-    .refine((limits) => Object.keys(limits).length > 0, "must hold at least one limit"),
+    .refine((limits) => Object.keys(limits).length > 0, "must contain at least one limit"),
   actions: z
     .strictObject({
-      type: z
-        .enum(["reject", "block"])
-        .default("reject")
-        .meta({ description: "429 until there is room, or 403 for good." }),
+      type: z.enum(["reject", "block"]).default("reject").meta({
+        description:
+          "reject: 429 until the limit allows requests again; block: 403 permanently, until the block is removed.",
+      }),
       retry_after: z
         .string()
         .regex(/^\d{1,9}$/, "must be a whole number of seconds, written as a string")
         .optional()
-        .meta({ description: "Seconds to wait; without it, the real time until there is room." }),
+        .meta({
+          description: "Value of Retry-After in seconds. Default: the time until the limit allows a request.",
+        }),
     })
     .prefault({}),
   on_store_failure: z.enum(["local", "open", "closed"]).default("local").meta({
-    description: "When the shared counters are away: this node's own limits, no limits, or 503.",
+    description:
+      "If the shared counters are unavailable: limits counted per node (local), no limits (open) or 503 (closed).",
   }),
 });
 

@@ -1,12 +1,12 @@
 // Writes the access log: one line per request of the data plane. The line is concatenated as text, because building an object
 // and serializing it would be one of the most expensive steps of a request.
+import { BoundedCache } from "../../base/bounded-cache.ts";
 import type { Log } from "./log.ts";
 import { redact } from "./redact.ts";
 import type { RequestFacts } from "../requests/request-facts.ts";
 
-/** Names as redacted JSON strings. There are few names, and every line repeats them. The map is emptied when it is full. */
-const names = new Map<string, string>();
-const MAX_NAMES = 1000;
+/** Names as redacted JSON strings. There are few names, and every line repeats them. */
+const names = new BoundedCache<string, string>(1000);
 
 export function writeAccessLog(log: Log, facts: RequestFacts): void {
   const { finalAttempt } = facts;
@@ -30,7 +30,6 @@ function nameText(name: string): string {
   let text = names.get(name);
   if (text === undefined) {
     text = redact(JSON.stringify(name));
-    if (names.size >= MAX_NAMES) names.clear();
     names.set(name, text);
   }
   return text;

@@ -1,0 +1,114 @@
+// Writes the records of a document in a transaction, and records each change with the place of its record in the document.
+import { GatehouseError, validationError } from "../base/errors.ts";
+import { newId } from "../base/ids.ts";
+import { diffRecords, type FieldChange } from "../model/record-diff.ts";
+import type { RecordFields } from "../model/record.ts";
+import type { Kind, RecordOf, Transaction } from "../store/store.ts";
+import { timeOfChange } from "./record-fields.ts";
+
+const RESOURCE_NAMES = {
+  gateways: "gateway",
+  upstreams: "upstream",
+  services: "service",
+  rules: "rule",
+  api_keys: "api_key",
+} as const satisfies Partial<Record<Kind, string>>;
+
+type DocumentKind = keyof typeof RESOURCE_NAMES;
+
+export interface AppliedChange {
+  readonly action: "create" | "update" | "delete" | "none";
+  readonly resource: (typeof RESOURCE_NAMES)[DocumentKind];
+  /** Name of the gateway. */
+  readonly gateway: string;
+  readonly name: string;
+  readonly diff: readonly FieldChange[];
+  /** The key itself, of an API key that was created without a hash. */
+  readonly key?: string;
+}
+
+/** A record of the document, to be created or updated. */
+interface WantedRecord<K extends DocumentKind> {
+  readonly kind: K;
+  readonly gateway: string;
+  readonly name: string;
+  /** Path in the document. */
+  readonly place: string;
+  /** The stored record; null if there is none. */
+  readonly before: RecordOf[K] | null;
+  readonly build: (base: RecordFields) => RecordOf[K];
+  /** The record as a document contains it, for the comparison. */
+  readonly toForm: (record: RecordOf[K]) => object;
+  /** The key itself, of a new API key. */
+  readonly key?: string | null;
+}
+
+/** Random for a new key, so the diff leaves them out. */
+const GENERATED_KEY_FIELDS: readonly string[] = ["key_sha256", "prefix"];
+
+export class DocumentWriter {
+  readonly changes: AppliedChange[] = [];
+  readonly #transaction: Transaction;
+  /** Places in the document by record id. */
+  readonly #places = new Map<string, string>();
+
+  constructor(transaction: Transaction) {
+    this.#transaction = transaction;
+  }
+
+  /** Where a record is in the document, to report a problem that only compilation finds. */
+  placeOf(id: string): string | undefined {
+    return this.#places.get(id);
+  }
+
+  /** Inserts a record that is new, or updates one that differs. Returns the stored record. */
+  async put<K extends DocumentKind>(wanted: WantedRecord<K>): Promise<RecordOf[K]> {
+    const { kind, gateway, name, place, before, build, toForm, key = null } = wanted;
+    const now = new Date().toISOString();
+    const base =
+      before === null
+        ? { id: newId(), created_at: now, updated_at: now }
+        : { id: before.id, created_at: before.created_at, updated_at: timeOfChange(before) };
+    const record = await atPlace(place, () => Promise.resolve(build(base)));
+    this.#places.set(record.id, place);
+    const allChanges = diffRecords(before === null ? null : toForm(before), toForm(record));
+    const diff =
+      key === null ? allChanges : allChanges.filter(({ path }) => !GENERATED_KEY_FIELDS.includes(path));
+    const action = before === null ? "create" : diff.length === 0 ? "none" : "update";
+    if (action === "create") await atPlace(place, () => this.#transaction.insert(kind, record));
+    if (action === "update") await atPlace(place, () => this.#transaction.update(kind, record));
+    const resource = RESOURCE_NAMES[kind];
+    this.changes.push({ action, resource, gateway, name, diff, ...(key !== null && { key }) });
+    return action === "none" && before !== null ? before : record;
+  }
+
+  async remove(
+    kind: "rules" | "services" | "upstreams",
+    gateway: string,
+    id: string,
+    name: string,
+  ): Promise<void> {
+    await this.#transaction.remove(kind, id);
+    this.changes.push({ action: "delete", resource: RESOURCE_NAMES[kind], gateway, name, diff: [] });
+  }
+
+  async revoke(gateway: string, key: RecordOf["api_keys"]): Promise<void> {
+    await this.#transaction.update("api_keys", { ...key, active: false, updated_at: timeOfChange(key) });
+    const diff = [{ path: "active", before: true, after: false }];
+    this.changes.push({ action: "delete", resource: "api_key", gateway, name: key.name, diff });
+  }
+}
+
+/** Runs `work` and prefixes the field paths of its errors with the place of the record in the document. */
+async function atPlace<T>(place: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isAboutField =
+      error instanceof GatehouseError && ["validation_failed", "duplicate"].includes(error.code);
+    if (!isAboutField || error.details === undefined) throw error;
+    const details = error.details.map(({ path, message }) => ({ path: `${place}.${path}`, message }));
+    if (error.code === "validation_failed") throw validationError(details);
+    throw new GatehouseError(error.code, `${place}.${error.message}`, { details });
+  }
+}

@@ -1,0 +1,136 @@
+// Component schemas of the OpenAPI document that are not derived from a resource declaration.
+import { z } from "zod";
+import { ERRORS } from "../base/errors.ts";
+import { FORMAT_NAMES } from "../formats/format-names.ts";
+import { explanationSchema } from "../model/explanation.ts";
+import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
+import { pricesSchema } from "../model/price.ts";
+import { OBSERVATION_SCHEMAS } from "./observation-schemas.ts";
+import { timeSchema } from "./record-schemas.ts";
+import { apiKeyWithKeySchema } from "./routes/api-keys.ts";
+
+const count = z.int().min(0);
+
+const revisionSchema = z.object({
+  revision: z.int(),
+  created_at: timeSchema,
+  subject: z.string().nullable().meta({ description: "`sub` of the admin token that made the change." }),
+  action: z.enum(["create", "update", "delete", "rollback", "apply"]),
+  resource: z.string().meta({
+    description: "`gateway`, `upstream`, …, `prices`, or `configuration` for a change of several records.",
+  }),
+  resource_id: z.string().nullable(),
+  gateway_id: z.string().nullable(),
+  name: z.string().nullable(),
+});
+
+const fieldChanges = z.array(z.object({ path: z.string(), before: z.unknown(), after: z.unknown() }));
+
+const appliedSchema = z.object({
+  changes: z.array(
+    z.object({
+      action: z.enum(["create", "update", "delete", "none"]),
+      resource: z.enum(["gateway", "upstream", "service", "rule", "api_key"]),
+      gateway: z.string(),
+      name: z.string(),
+      diff: fieldChanges,
+      key: z
+        .string()
+        .optional()
+        .meta({ description: "The key of a new API key without key_sha256. It is not shown again." }),
+    }),
+  ),
+  revision: z.int(),
+});
+
+const rollbackSchema = z.object({
+  revision: z.int(),
+  not_undone: z
+    .array(z.object({ api_key_id: z.string(), name: z.string(), reason: z.enum(["revoked", "rotated"]) }))
+    .meta({ description: "API keys that were revoked or rotated since then. They remain so." }),
+});
+
+const usageSums = {
+  requests: count.meta({
+    description: "Chat requests with a response, and other requests that used tokens.",
+  }),
+  partial_requests: count.meta({ description: "Requests among them whose token counts are incomplete." }),
+  input_tokens: count,
+  output_tokens: count,
+  cost: z.number().meta({ description: "US dollars. Models without a price are not included." }),
+};
+
+const usageGroups = {
+  day: z.iso.date().optional(),
+  model: z.string().nullable().optional(),
+  api_key_id: z.string().nullable().optional(),
+  api_key: z.string().nullable().optional(),
+};
+
+const usageSchema = z.object({
+  usage: z.array(z.object({ ...usageGroups, ...usageSums })),
+  from: z.iso.date(),
+  to: z.iso.date(),
+  total: z.object(usageSums),
+});
+
+const shownPricesSchema = pricesSchema.extend({
+  builtin: z.boolean().meta({ description: "Whether these are the built-in prices." }),
+  updated_at: timeSchema,
+});
+
+const errorSchema = z.object({
+  error: z.string().meta({ description: "A sentence for people." }),
+  code: z.enum(Object.keys(ERRORS)).meta({ description: "A stable code for programs." }),
+  request_id: z.string(),
+  details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  retry_after: z.string().optional(),
+});
+
+/** Records that are only read: name, schema, and key of the list. */
+export const READ_ONLY_RECORDS: readonly (readonly [name: string, schema: z.ZodType, plural: string])[] = [
+  [
+    "Block",
+    z.object({ id: z.uuid(), type: z.string(), subject: z.string(), created_at: timeSchema }),
+    "blocks",
+  ],
+  [
+    "Plugin",
+    z.object({
+      name: z.string(),
+      description: z.string(),
+      stages: z.array(z.enum(PLUGIN_STAGES)),
+      settings_schema: z.record(z.string(), z.unknown()),
+      builtin: z.boolean(),
+    }),
+    "plugins",
+  ],
+  [
+    "Provider",
+    z.object({
+      name: z.string(),
+      base_url: z.string().nullable(),
+      format: z.enum(FORMAT_NAMES),
+      default_path: z.string(),
+    }),
+    "providers",
+  ],
+  ["Revision", revisionSchema, "revisions"],
+];
+
+export const RESPONSE_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
+  ApiKeyWithKey: apiKeyWithKeySchema,
+  UsageReport: usageSchema,
+  Prices: shownPricesSchema,
+  Explanation: explanationSchema,
+  RevisionWithDiff: revisionSchema.extend({
+    diff: fieldChanges,
+    diff_left_out: z.int().optional().meta({
+      description: "Number of changed fields that are missing in `diff` because there are too many.",
+    }),
+  }),
+  Applied: appliedSchema,
+  Rollback: rollbackSchema,
+  Error: errorSchema,
+  ...OBSERVATION_SCHEMAS,
+};

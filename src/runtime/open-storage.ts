@@ -1,0 +1,63 @@
+// Opens the database, the rate-limit counters, and the usage that is written to the database in batches.
+import { join } from "node:path";
+import type { Settings } from "../config/settings.ts";
+import type { Counters } from "../counters/counters.ts";
+import { MemoryCounters } from "../counters/memory.ts";
+import { CredentialCipher } from "../store/credential-cipher.ts";
+import { openStore } from "../store/sql-store.ts";
+import type { Store } from "../store/store.ts";
+import type { Health } from "../telemetry/health.ts";
+import type { Log } from "../telemetry/log/log.ts";
+import { KeyUsage } from "../usage/key-usage.ts";
+import { UsageTotals } from "../usage/usage-totals.ts";
+
+export interface Storage {
+  readonly databaseUrl: string;
+  readonly store: Store;
+  readonly counters: Counters;
+  readonly keyUsage: KeyUsage;
+  readonly usageTotals: UsageTotals;
+  close(): Promise<void>;
+}
+
+/** `secret` encrypts provider credentials unless ENCRYPTION_KEY is set. */
+export async function openStorage(
+  settings: Settings,
+  secret: string,
+  health: Health,
+  log: Log,
+): Promise<Storage> {
+  const databaseUrl = settings.DATABASE_URL ?? `sqlite://${join(settings.DATA_DIR, "gatehouse.db")}`;
+  const cipher = new CredentialCipher(settings.ENCRYPTION_KEY ?? secret);
+  const store = openStore(databaseUrl, cipher, settings.REVISIONS_KEPT);
+  const counters = await openCounters(settings, health, log);
+  const keyUsage = new KeyUsage(store, log);
+  const usageTotals = new UsageTotals(store, log);
+  const close = async () => {
+    await keyUsage.stop();
+    await usageTotals.stop();
+    await counters.close();
+    await store.close();
+  };
+  return { databaseUrl, store, counters, keyUsage, usageTotals, close };
+}
+
+/** Opens counters that are shared through Redis if REDIS_URL is set, else counters in the memory of this process. */
+async function openCounters(settings: Settings, health: Health, log: Log): Promise<Counters> {
+  if (settings.REDIS_URL === null) return new MemoryCounters();
+  const { RedisCounters } = await import("../counters/redis.ts");
+  const redis = new RedisCounters(settings.REDIS_URL, {
+    silentMs: settings.REDIS_SILENT_MS,
+    onStateChange: (state) => {
+      health.counters = state;
+      if (state.state === "away") {
+        health.countersLost++;
+        log.warn({ detail: state.detail }, "shared counters unavailable");
+      } else log.info("shared counters available");
+    },
+  });
+  // Until Redis is connected, this process would use its own counters and admit too many requests.
+  await redis.settled;
+  health.counters = redis.state;
+  return redis;
+}
