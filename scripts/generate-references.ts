@@ -15,14 +15,14 @@ export function references(): Map<string, string> {
 
 function settingsReference(): string {
   const rows = Object.entries(SETTINGS).map(
-    ([name, { shown, meaning }]) => `| \`${name}\` | ${shown} | ${meaning} |`,
+    ([name, { shownDefault, description }]) => `| \`${name}\` | ${shownDefault} | ${description} |`,
   );
   return `# Settings
 
-From the environment, or from a \`.env\` file in the folder the gateway is started in. An empty value counts as unset.
-A bad value ends the start with one line that names the setting and the mend, and exit code 2.
+Settings are environment variables, or lines of a \`.env\` file in the working directory. An empty value counts as unset.
+On an invalid value the gateway exits with code 2 and prints one line that names the setting, the value, and the fix.
 
-| setting | default | meaning |
+| setting | default | description |
 | --- | --- | --- |
 ${rows.join("\n")}
 `;
@@ -34,8 +34,9 @@ function errorsReference(): string {
   );
   return `# Errors
 
-Both planes answer errors in one shape. \`error\` is a sentence for people, \`code\` is stable and for programs, \`request_id\`
-finds the request in the log; \`details\` names every fault of a validation, \`retry_after\` is there for limits.
+All error responses of both planes have one shape. \`error\` is a sentence for people, \`code\` is stable and for programs, and
+\`request_id\` identifies the request in the log. Validation errors have \`details\`, one entry per problem. Rate limit errors
+have \`retry_after\`.
 
 \`\`\`json
 {

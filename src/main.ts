@@ -98,7 +98,7 @@ interface Parts {
 
 function readServerSecret(settings: Settings, log: Log): string {
   const { value, notice } = resolveServerSecret(settings);
-  if (notice !== null) log[notice.level](notice.sentence);
+  if (notice !== null) log[notice.level](notice.fields, notice.message);
   return value;
 }
 

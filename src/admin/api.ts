@@ -14,7 +14,7 @@ import type { RequestSource } from "../telemetry/requests/request-log.ts";
 import type { TrafficSource } from "../telemetry/requests/traffic.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { renderDocsPage } from "./docs-page.ts";
-import { unhandledError } from "./not-found.ts";
+import { unhandledError } from "./unhandled-request.ts";
 import { openApiDocument, type OpenApiDocument } from "./openapi.ts";
 import type { AdminEnvironment, RouteTable } from "./operation.ts";
 import { addResource } from "./resource-operations.ts";

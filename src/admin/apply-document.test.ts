@@ -1,5 +1,5 @@
-// Documents against the whole Admin API in this process: whatever was applied comes back from an export, here and on an
-// empty node, and applied again it changes nothing.
+// Property tests of export and apply with the Admin API in this process: an export restores the configuration on another
+// node, and changes nothing on the same one.
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { SignJWT } from "jose";
@@ -20,7 +20,7 @@ import { Health } from "../telemetry/health.ts";
 import { createLog } from "../telemetry/log/log.ts";
 import { createAdminApi } from "./api.ts";
 
-const SECRET = "the secret of these tests, which is long enough";
+const SECRET = "a secret for these tests that is long enough";
 const opened: Store[] = [];
 afterAll(async () => {
   await Promise.all(opened.map((store) => store.close()));
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 interface Node {
   call(method: string, path: string, body?: string, headers?: Record<string, string>): Promise<Response>;
-  /** Takes everything away. */
+  /** Deletes all gateways. */
   empty(): Promise<void>;
 }
 
@@ -77,22 +77,22 @@ interface Applied {
 
 async function apply(node: Node, document: unknown, query = ""): Promise<Applied> {
   const headers = { "Content-Type": "application/json" };
-  const answer = await node.call("POST", `/apply${query}`, JSON.stringify(document), headers);
-  const body = (await answer.json()) as Applied & { error?: string };
-  if (answer.status !== 200) throw new Error(`${answer.status} ${body.error ?? ""}`);
+  const response = await node.call("POST", `/apply${query}`, JSON.stringify(document), headers);
+  const body = (await response.json()) as Applied & { error?: string };
+  if (response.status !== 200) throw new Error(`${response.status} ${body.error ?? ""}`);
   return body;
 }
 
 async function exported(node: Node, accept: string): Promise<string> {
-  const answer = await node.call("GET", "/export", undefined, { Accept: accept });
-  const text = await answer.text();
-  if (answer.status !== 200) throw new Error(text);
+  const response = await node.call("GET", "/export", undefined, { Accept: accept });
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(text);
   return text;
 }
 
 const actions = ({ changes }: Applied) => [...new Set(changes.map(({ action }) => action))];
 
-/** Texts that a careless notation would lose, references among them. */
+/** Texts that need care in YAML, and texts that look like references. */
 const text = fc.oneof(
   fc.string({
     minLength: 1,
@@ -125,7 +125,7 @@ const secret = fc
   .string({ minLength: 1, maxLength: 30, unit: fc.constantFrom("s", "k", "-", "1", "$", "{", "}", " ", "*") })
   .filter((value) => !value.includes("***"));
 const target = record({
-  provider: fc.constantFrom("of-my-own", "another"),
+  provider: fc.constantFrom("custom", "another"),
   base_url: fc.constantFrom("http://127.0.0.1:9", "https://models.example"),
   path: optional(fc.constantFrom("", "/v1/x")),
   weight: optional(fc.nat(9)),
@@ -229,7 +229,7 @@ const documents = fc
       JSON.parse(JSON.stringify({ gateways })) as { gateways: { upstreams: { targets: object[] }[] }[] },
   );
 
-/** The variables of an export with the secrets that the document was made of. */
+/** The variables that an export refers to, with the secrets of the document `from`. */
 function environmentOf(document: unknown, from: unknown): Record<string, string> {
   const values = (value: unknown): string[] => {
     if (typeof value !== "object" || value === null) return [];
@@ -244,7 +244,7 @@ function environmentOf(document: unknown, from: unknown): Record<string, string>
   );
 }
 
-test("an export applied to an empty node gives an equal configuration; applied where it came from it changes nothing", async () => {
+test("an export restores the configuration on an empty node, and changes nothing on its own node", async () => {
   const [one, two] = [await startNode(), await startNode()];
   await fc.assert(
     fc.asyncProperty(documents, async (document) => {
@@ -266,24 +266,24 @@ test("an export applied to an empty node gives an equal configuration; applied w
       expect({ unset: resolved.unset, faults: resolved.faults }).toEqual({ unset: [], faults: [] });
       const tried = await apply(two, resolved.document, "?dry_run=true");
       expect(await exported(two, "application/json")).toBe(`{\n  "version": 1,\n  "gateways": []\n}\n`);
-      const carried = await apply(two, resolved.document);
-      expect(tried.changes).toEqual(carried.changes);
+      const applied = await apply(two, resolved.document);
+      expect(tried.changes).toEqual(applied.changes);
       expect(await exported(two, "application/yaml")).toBe(yaml);
       expect(actions(await apply(two, resolved.document))).toEqual(["none"]);
-      // With the secrets given, the first node has nothing to change either: they are the ones it has.
+      // With the secrets from the environment, the first node has nothing to change either.
       expect(actions(await apply(one, resolved.document))).toEqual(["none"]);
     }),
     { numRuns: 12, endOnFailure: true },
   );
 }, 60_000);
 
-test("whatever a node has, applying a document with prune makes its gateways what the document says", async () => {
+test("apply with prune makes the gateways equal to the document", async () => {
   const [one, two] = [await startNode(), await startNode()];
   await fc.assert(
     fc.asyncProperty(documents, documents, async (before, after) => {
       await one.empty();
       await two.empty();
-      // The same gateways, so that everything in them is changed, kept or pruned.
+      // Both documents have the same gateways, so that their records are changed, kept, or pruned.
       for (const [index, each] of after.gateways.entries())
         Object.assign(each, { name: `gateway ${index}`, subdomain: null });
       for (const [index, each] of before.gateways.entries())
@@ -295,10 +295,10 @@ test("whatever a node has, applying a document with prune makes its gateways wha
       const done = await apply(one, raw, "?prune=true");
       expect(tried.changes).toEqual(done.changes);
       await apply(two, raw);
-      // Names of variables that would be alike are numbered in the order of the records.
-      const told = async (node: Node) =>
+      // Variables with the same name are numbered in the order of the records, which differs between the nodes.
+      const exportedText = async (node: Node) =>
         (await exported(node, "application/json")).replaceAll(/(\$\{\w*KEY)_\d+/g, "$1");
-      const byName = async (node: Node) => sorted(JSON.parse(await told(node)));
+      const byName = async (node: Node) => sorted(JSON.parse(await exportedText(node)));
       expect(await byName(one)).toEqual(await byName(two));
       expect(actions(await apply(one, raw, "?prune=true"))).toEqual(["none"]);
     }),
@@ -306,7 +306,7 @@ test("whatever a node has, applying a document with prune makes its gateways wha
   );
 }, 60_000);
 
-/** Lists of records in an order of their own: older records come first, whatever the document's order. */
+/** Sorts lists of records: an export lists older records first, whatever the order of the document. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) {
     const items = value.map(sorted);

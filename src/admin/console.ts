@@ -1,11 +1,12 @@
-// Serves the console at /console: built on the first visit and kept in memory, compressed; strict about what may run.
+// Serves the console at /console. It is built on the first request and kept in memory, compressed.
 import type { ConsoleFile } from "../../scripts/build-console.ts";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
+import { unknownPathError } from "./unknown-path.ts";
 
 const PAGE = "index.html";
 
-/** Only our own files run and are spoken to; nothing inline, nothing from elsewhere, no frame around it. */
+/** Allows the console to load and call this origin only; forbids inline scripts and embedding in frames. */
 const HEADERS = {
   "Content-Security-Policy": [
     "default-src 'none'",
@@ -29,7 +30,7 @@ interface Asset {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export type Console = (request: Request, path: string) => Promise<Response>;
+type Console = (request: Request, path: string) => Promise<Response>;
 
 export function createConsole(): Console {
   let assets: Promise<ReadonlyMap<string, Asset>> | undefined;
@@ -37,37 +38,36 @@ export function createConsole(): Console {
     const requestId = requestIdFrom(request.headers.get("x-request-id"));
     if (request.method !== "GET" && request.method !== "HEAD") {
       const headers = { Allow: "GET, HEAD" };
-      const error = new GatehouseError("method_not_allowed", "Use GET, HEAD.", { headers });
+      const error = new GatehouseError(
+        "method_not_allowed",
+        `${request.method} is not supported at this path. Use GET, HEAD.`,
+        { headers },
+      );
       return errorResponse(error, requestId);
     }
     assets ??= buildAssets();
     try {
-      return answer(request, path, await assets, requestId);
+      return serveAsset(request, path, await assets, requestId);
     } catch (cause) {
-      // What could not be built now may be built later: a package that is missing may have come.
+      // Build again on the next request: a missing package may be installed in the meantime.
       assets = undefined;
-      const sentence =
-        "The console cannot be built from its sources; run npm install in the gateway's folder.";
-      return errorResponse(new GatehouseError("internal_error", sentence, { cause }), requestId);
+      const message =
+        "The console cannot be built from its sources. Run npm install in the gateway's directory.";
+      return errorResponse(new GatehouseError("internal_error", message, { cause }), requestId);
     }
   };
 }
 
-function answer(
+function serveAsset(
   request: Request,
   path: string,
   assets: ReadonlyMap<string, Asset>,
   requestId: string,
 ): Response {
   const name = path.slice("/console/".length);
-  // Every page of the console is the one page: which one is drawn is decided in the browser. A name with a dot is a file.
+  // The console is a single-page application, so every path without a file extension gets the same page.
   const asset = assets.get(/^[^/]+\.\w+$/.test(name) ? name : PAGE);
-  if (asset === undefined) {
-    return errorResponse(
-      new GatehouseError("not_found", `There is nothing at ${path.slice(0, 200)}.`),
-      requestId,
-    );
-  }
+  if (asset === undefined) return errorResponse(unknownPathError(path), requestId);
   const headers: Record<string, string> = { ...HEADERS, ...asset.headers };
   if (request.headers.get("if-none-match") === headers["ETag"])
     return new Response(null, { status: 304, headers });
@@ -90,7 +90,7 @@ function toAsset({ name, type, text }: ConsoleFile): Asset {
     headers: {
       "Content-Type": type,
       Vary: "Accept-Encoding",
-      // The names of all but the page hold a hash of their content.
+      // All file names except that of the page contain a hash of the content.
       "Cache-Control": name === PAGE ? "no-cache" : "public, max-age=31536000, immutable",
       ETag: `"${Bun.hash(plain).toString(36)}"`,
     },

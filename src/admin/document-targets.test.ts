@@ -1,4 +1,4 @@
-// Targets of a document continue those that are stored, the surest first.
+// withTargetIds: which stored target a target of a document gets its id from.
 import { expect, test } from "bun:test";
 import { targetRecord } from "../../test/contract/store-records.ts";
 import { maskSecret, type Target } from "../model/target.ts";
@@ -13,7 +13,7 @@ const stored = [
   targetRecord({ id: "c", base_url: "https://c.example" }),
 ];
 
-/** A target as a document has it: without its id, and masked or not. */
+/** A target as a document contains it: without its id. */
 function wanted(target: Target, fields: Partial<Target> = {}) {
   const { id, ...rest } = { ...target, ...fields };
   expect(id).toBeString();
@@ -26,16 +26,16 @@ const masked = (target: Target, mask?: string) => {
 const idsOf = (targets: Parameters<typeof withTargetIds>[0]) =>
   withTargetIds(targets, stored).map(({ id }) => id);
 
-test("in any order, with their credentials or their masks", () => {
+test("matches equal targets in any order, by credential or by mask", () => {
   const [a, b, c] = stored as [Target, Target, Target];
   expect(idsOf([wanted(a), wanted(b), wanted(c)])).toEqual(["a", "b", "c"]);
   expect(idsOf([masked(b), wanted(c), masked(a)])).toEqual(["b", "c", "a"]);
   expect(idsOf([wanted(b), masked(a)])).toEqual(["b", "a"]);
 });
 
-test("the surest first, then what is most like it; a stored one once only", () => {
+test("prefers equal targets over similar ones, and uses each stored target once", () => {
   const [a, b, c] = stored as [Target, Target, Target];
-  // The first has changed, the second has not: it must not be taken by the first.
+  // The first target has changed and must not get the id of the second, which has not.
   expect(idsOf([wanted(b, { weight: 9 }), wanted(a)])).toEqual(["b", "a"]);
   expect(idsOf([wanted(c, { models: ["m"] })])).toEqual(["c"]);
   expect(idsOf([wanted(c, { base_url: "https://other.example" })])).toEqual(["a"]);
@@ -43,7 +43,7 @@ test("the surest first, then what is most like it; a stored one once only", () =
   expect(idsOf([wanted(a), wanted(a), wanted(a), wanted(a)])).toEqual(["a", "b", "c", undefined]);
 });
 
-test("a secret of which not even the mask could be written is the stored one", () => {
+test("HIDDEN in place of a mask refers to the stored credential", () => {
   const [a, b] = stored as [Target, Target, Target];
   const [first, second] = withTargetIds([masked(a, "***"), masked(b, "***")], stored);
   expect(first?.credentials?.header_value).toBe(maskSecret(FIRST));

@@ -1,11 +1,11 @@
-// Which stored target a target of a document continues: documents have no ids, and health follows the id.
+// Assigns the ids of stored targets to the targets of a document. Documents have no ids, but health state is kept by id.
 import type { DocumentUpstream } from "../model/document.ts";
 import { HIDDEN, maskSecret, type Target } from "../model/target.ts";
 
 type DocumentTarget = DocumentUpstream["targets"][number];
 
-/** From surely the same to perhaps the same; of several the first that is free. */
-const LIKENESS: readonly ((wanted: DocumentTarget, stored: Target) => boolean)[] = [
+/** Comparisons from the strictest to the loosest. A target gets the first stored target that is still unassigned. */
+const COMPARISONS: readonly ((wanted: DocumentTarget, stored: Target) => boolean)[] = [
   (wanted, stored) => sameFields(wanted, stored) && sameCredential(wanted, stored),
   sameFields,
   (wanted, stored) => sameEndpoint(wanted, stored) && wanted.default_model === stored.default_model,
@@ -19,10 +19,10 @@ export function withTargetIds(
 ): (DocumentTarget & { id?: string })[] {
   const free = new Set(stored);
   const matched = new Map<DocumentTarget, Target>();
-  for (const isLike of LIKENESS) {
+  for (const isAlike of COMPARISONS) {
     for (const target of wanted) {
       if (matched.has(target)) continue;
-      const found = [...free].find((each) => isLike(target, each));
+      const found = [...free].find((each) => isAlike(target, each));
       if (found === undefined) continue;
       matched.set(target, found);
       free.delete(found);
@@ -32,7 +32,7 @@ export function withTargetIds(
     const found = matched.get(target);
     if (found === undefined) return target;
     const { id, credentials } = found;
-    // Not even its mask could be written: what is stored is meant all the same.
+    // The export writes HIDDEN if the mask contains a brace. It refers to the stored credential, too.
     if (credentials === null || target.credentials?.header_value !== HIDDEN) return { ...target, id };
     return {
       ...target,

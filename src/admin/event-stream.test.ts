@@ -1,4 +1,4 @@
-// A lasting stream of events: a slow reader costs a bounded queue and is told what it missed; leaving is noticed.
+// EventStream: events, the bounded queue for slow readers, and the end of the stream.
 import { expect, test } from "bun:test";
 import { EventStream, MAX_QUEUED, MAX_QUEUED_CHARACTERS } from "./event-stream.ts";
 
@@ -20,7 +20,7 @@ async function read(reader: Reader): Promise<string | null> {
   return done ? null : new TextDecoder().decode(value);
 }
 
-test("events come as they are sent; a comment opens the stream", async () => {
+test("starts with a comment and then delivers events as they are sent", async () => {
   const { stream, reader } = open();
   expect(await read(reader)).toBe(":\n\n");
   const waiting = read(reader);
@@ -29,7 +29,7 @@ test("events come as they are sent; a comment opens the stream", async () => {
   await reader.cancel();
 });
 
-test("for one who does not read only so many are kept, the newest, and the loss is told", async () => {
+test("keeps the newest events for a client that does not read, and counts the dropped ones", async () => {
   const { stream, reader } = open();
   for (let index = 0; index < MAX_QUEUED + 100; index++) stream.send("request", String(index));
   const text = (await read(reader)) ?? "";
@@ -37,12 +37,12 @@ test("for one who does not read only so many are kept, the newest, and the loss 
   expect(events).toHaveLength(MAX_QUEUED);
   expect(events.at(-1)).toBe(`event: request\ndata: ${MAX_QUEUED + 99}`);
   const dropped = Number(/event: dropped\ndata: \{"count":(\d+)\}/.exec(text)?.[1]);
-  // The comment that opened the stream is among them.
+  // The comment at the start of the stream is dropped as well.
   expect(dropped).toBe(101);
   await reader.cancel();
 });
 
-test("large events are bounded by their size too", async () => {
+test("limits the size of the queued events", async () => {
   const { stream, reader } = open();
   const large = "x".repeat(MAX_QUEUED_CHARACTERS / 4);
   for (let index = 0; index < 10; index++) stream.send("request", `${index} ${large}`);
@@ -52,7 +52,7 @@ test("large events are bounded by their size too", async () => {
   await reader.cancel();
 });
 
-test("it ends when told to, once what was sent is read; and when the reader leaves", async () => {
+test("ends after the queued events are read, or when the client disconnects", async () => {
   const ended = open();
   ended.stream.send("request", "last");
   ended.stream.end();
@@ -61,10 +61,10 @@ test("it ends when told to, once what was sent is read; and when the reader leav
   expect(await read(ended.reader)).toBeNull();
   expect(ended.closes()).toBe(1);
 
-  const left = open();
-  await read(left.reader);
-  const waiting = read(left.reader);
-  await left.reader.cancel();
+  const disconnected = open();
+  await read(disconnected.reader);
+  const waiting = read(disconnected.reader);
+  await disconnected.reader.cancel();
   expect(await waiting).toBeNull();
-  expect(left.closes()).toBe(1);
+  expect(disconnected.closes()).toBe(1);
 });

@@ -1,7 +1,8 @@
-// An answer of server-sent events that lasts: written at the client's pace, bounded, alive in silence.
+// A response of server-sent events without end. Events that the client has not read yet wait in a bounded queue.
 
+/** Comments keep proxies from closing a connection without events. */
 const COMMENT_MS = 15_000;
-/** What a client that reads slowly may have waiting. What is older gives way, and the client is told. */
+/** Limits of the queue. If a client reads too slowly, the oldest events are dropped and a `dropped` event counts them. */
 export const MAX_QUEUED = 256;
 export const MAX_QUEUED_CHARACTERS = 1024 * 1024;
 
@@ -15,7 +16,7 @@ export class EventStream {
   #wake: (() => void) | null = null;
   #isEnded = false;
 
-  /** `onClose`: the client has left, or the stream was ended. */
+  /** `onClose` is called once, when the client disconnects or the stream is ended. */
   constructor(onClose: () => void) {
     this.#onClose = onClose;
     this.#comments = setInterval(() => this.#put(":\n\n"), COMMENT_MS);
@@ -31,7 +32,7 @@ export class EventStream {
     }
   }
 
-  /** What is queued is still written. */
+  /** Ends the stream after the queued events are written. */
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
@@ -41,7 +42,7 @@ export class EventStream {
   }
 
   response(): Response {
-    // A first comment, so that the headers reach the client though nothing has happened yet.
+    // Bun sends the response headers with the first chunk of the body, so start with a comment.
     this.#put(":\n\n");
     const body = new ReadableStream<Uint8Array>(
       {
@@ -74,9 +75,10 @@ export class EventStream {
     this.#wake?.();
   }
 
+  /** Empties the queue and returns its text, after the `dropped` event if events were dropped. */
   #take(): string {
-    const told = this.#dropped === 0 ? "" : `event: dropped\ndata: {"count":${this.#dropped}}\n\n`;
-    const text = told + this.#queue.join("");
+    const droppedEvent = this.#dropped === 0 ? "" : `event: dropped\ndata: {"count":${this.#dropped}}\n\n`;
+    const text = droppedEvent + this.#queue.join("");
     this.#queue = [];
     this.#queuedCharacters = 0;
     this.#dropped = 0;

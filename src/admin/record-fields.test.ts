@@ -1,8 +1,8 @@
-// No two versions of a record have one time, whatever the clock says.
+// timeOfChange: every version of a record has another time.
 import { expect, test } from "bun:test";
 import { timeOfChange } from "./record-fields.ts";
 
-test("a change is later than the one before, on a clock that was set back too", () => {
+test("a change is later than the previous one, even after the clock was set back", () => {
   expect(timeOfChange({ updated_at: "2099-12-31T23:59:59.999Z" })).toBe("2100-01-01T00:00:00.000Z");
   const past = timeOfChange({ updated_at: "2001-01-01T00:00:00.000Z" });
   expect(Math.abs(Date.now() - Date.parse(past))).toBeLessThan(60_000);

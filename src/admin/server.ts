@@ -1,7 +1,6 @@
-// The admin listener: health, metrics, the console, the Admin API with its documents, and (for one-address setups) the
-// data plane.
+// The admin listener: health, metrics, console, Admin API, and (for deployments with one address) the data plane.
 import type { Server } from "bun";
-import { errorResponse, GatehouseError } from "../base/errors.ts";
+import { errorResponse } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
 import { KEEP_ALIVE_SECONDS } from "../http/keep-alive.ts";
 import { requestTargetOf, type RequestTarget } from "../http/request-target.ts";
@@ -10,8 +9,9 @@ import type { Health } from "../telemetry/health.ts";
 import { METRICS_CONTENT_TYPE, type MetricsSource } from "../telemetry/metrics/metrics.ts";
 import type { AdminApi } from "./api.ts";
 import { createConsole } from "./console.ts";
+import { unknownPathError } from "./unknown-path.ts";
 
-/** The data plane, for whatever is not of this listener. */
+/** The data plane: handles paths that are not reserved for this listener. */
 export type FallThrough = (
   request: Request,
   server: Server<undefined>,
@@ -43,20 +43,21 @@ export function listenAdmin({
     port,
     reusePort,
     idleTimeout: 10,
-    // Ours is the limit that answers in the error shape; see readBody.
+    // readBody enforces MAX_BODY_BYTES instead, with the standard error shape.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     async fetch(request, server) {
       const target = requestTargetOf(request.url);
       const { path } = target;
       const reserved = reservedPrefixOf(path);
       if (reserved === null) return fallThrough(request, server, target);
-      const healthAnswer = health.respond(path);
-      if (healthAnswer !== null) return healthAnswer;
+      const healthResponse = health.respond(path);
+      if (healthResponse !== null) return healthResponse;
       if (reserved === "/api") {
+        // An operation may run longer than the idle timeout, which is restored for the next request.
         server.timeout(request, 0);
-        const answer = await api(request);
+        const response = await api(request);
         server.timeout(request, KEEP_ALIVE_SECONDS);
-        return answer;
+        return response;
       }
       if (reserved === "/console") return serveConsole(request, path);
       if (path === "/metrics" && request.method === "GET") {
@@ -64,8 +65,7 @@ export function listenAdmin({
           headers: { "Content-Type": METRICS_CONTENT_TYPE },
         });
       }
-      const missing = new GatehouseError("not_found", `There is nothing at ${path.slice(0, 200)}.`);
-      return errorResponse(missing, requestIdFrom(request.headers.get("x-request-id")));
+      return errorResponse(unknownPathError(path), requestIdFrom(request.headers.get("x-request-id")));
     },
   });
 }

@@ -1,91 +1,95 @@
-// The one error table of both planes: every stable code, its status and what it tells the reader.
-// An error leaves the gateway in one shape only: { error, code, request_id, details?, retry_after? }.
+// The error table of both planes: every stable code, its status, and its meaning for the reader of the docs.
+// All error responses have the shape { error, code, request_id, details?, retry_after? }.
 
 export const ERRORS = {
-  bad_request: { status: 400, meaning: "The request is not one that a careful proxy forwards." },
+  bad_request: {
+    status: 400,
+    meaning: "The request is malformed or ambiguous and is not forwarded.",
+  },
   invalid_json: { status: 400, meaning: "The body is not valid JSON, or not valid UTF-8." },
   invalid_yaml: { status: 400, meaning: "The document is not valid YAML, or not valid UTF-8." },
   validation_failed: {
     status: 400,
-    meaning: "A field, parameter or reference is wrong; `details` names each.",
+    meaning: "A field, parameter, or reference is invalid; `details` lists each problem.",
   },
-  ambiguous_gateway: { status: 400, meaning: "Several gateways match: send the Host or an API key of one." },
+  ambiguous_gateway: {
+    status: 400,
+    meaning: "Several gateways match. Send the Host of one gateway, or one of its API keys.",
+  },
   untranslatable: {
     status: 400,
-    meaning: "The body cannot be put into the wire format of the chosen provider.",
+    meaning: "The body cannot be translated to the wire format of the selected provider.",
   },
-  unauthorized: { status: 401, meaning: "The admin token is missing or was not accepted." },
-  api_key_required: { status: 401, meaning: "The rule asks for an API key and none was sent." },
-  invalid_api_key: { status: 401, meaning: "The API key is unknown, expired or revoked." },
+  unauthorized: { status: 401, meaning: "The admin token is missing or invalid." },
+  api_key_required: { status: 401, meaning: "The rule requires an API key, and the request has none." },
+  invalid_api_key: { status: 401, meaning: "The API key is unknown, expired, or revoked." },
   rate_limit_blocked: {
     status: 403,
-    meaning: "A rate limit of this subject was exceeded, and it is blocked for good.",
+    meaning:
+      "A rate limit was exceeded, and its subject is blocked permanently. An operator can remove the block.",
   },
   code_injection_detected: {
     status: 400,
-    meaning: "code_sanitation found code; its settings choose the status.",
+    meaning: "code_sanitation found code in the request. The settings of the plugin determine the status.",
   },
   rule_not_allowed: { status: 403, meaning: "The API key is valid, but not for this rule." },
-  not_found: { status: 404, meaning: "There is nothing at this path or under this id." },
-  request_log_off: { status: 404, meaning: "REQUEST_LOG_SIZE is 0: no requests are kept." },
+  not_found: { status: 404, meaning: "There is nothing at this path, or no record with this id." },
+  request_log_off: { status: 404, meaning: "The request log is off because REQUEST_LOG_SIZE is 0." },
   rule_not_found: { status: 404, meaning: "No rule matches the request." },
   model_not_found: {
     status: 404,
     meaning: "No target of the upstream serves the model, and `model_routing` is `require`.",
   },
-  method_not_allowed: { status: 405, meaning: "The path exists, but not with this method; see `Allow`." },
-  request_timeout: { status: 408, meaning: "Of the body less than 64 KiB came in 60 seconds." },
-  duplicate: { status: 409, meaning: "The value must be unique and is taken." },
-  in_use: { status: 409, meaning: "Others refer to this record; the answer names them." },
+  method_not_allowed: { status: 405, meaning: "The path does not support this method; see `Allow`." },
+  request_timeout: { status: 408, meaning: "Less than 64 KiB of the body arrived within 60 seconds." },
+  duplicate: { status: 409, meaning: "The value must be unique and is already used." },
+  in_use: { status: 409, meaning: "Other records refer to this record; the error names them." },
   api_key_revoked: { status: 409, meaning: "A revoked API key cannot be changed or rotated." },
   precondition_failed: {
     status: 412,
-    meaning: "The record is not the version that If-Match names; read it again.",
+    meaning: "The record is not the version in If-Match. Read it again and retry.",
   },
   body_too_large: { status: 413, meaning: "The body is larger than MAX_BODY_BYTES." },
   unsupported_media_type: {
     status: 415,
-    meaning: "The body is not of a type or encoding that can be read here.",
+    meaning: "The content type or content encoding of the body is not supported.",
   },
-  rate_limit_exceeded: { status: 429, meaning: "A rate limit is full; see `retry_after`." },
-  too_many_listeners: { status: 429, meaning: "As many as may do so follow the requests already." },
+  rate_limit_exceeded: { status: 429, meaning: "A rate limit is exceeded; see `retry_after`." },
+  too_many_listeners: {
+    status: 429,
+    meaning: "Too many clients are following the request log. Close one and retry.",
+  },
   plugin_failed: {
     status: 500,
-    meaning: "A plugin threw, took longer than 5 seconds or gave something unusable.",
+    meaning: "A plugin threw an error, took longer than 5 seconds, or returned an invalid value.",
   },
-  internal_error: {
-    status: 500,
-    meaning: "A fault of the gateway; its log has the cause under the request id.",
-  },
-  upstream_unreachable: { status: 502, meaning: "No provider could be reached, or none sent an answer." },
+  internal_error: { status: 500, meaning: "An internal error. Search the gateway log for the request_id." },
+  upstream_unreachable: { status: 502, meaning: "No provider could be reached, or none sent a response." },
   upstream_forbidden: {
     status: 502,
-    meaning: "The provider's name leads to a link-local or metadata address.",
+    meaning: "The provider's host name resolves to a link-local or metadata address.",
   },
-  upstream_bad_answer: {
-    status: 502,
-    meaning: "The provider's answer is not what its wire format promises.",
-  },
+  upstream_bad_answer: { status: 502, meaning: "The provider's response does not follow its wire format." },
   not_ready: { status: 503, meaning: "The gateway has not loaded a configuration yet." },
   overloaded: {
     status: 503,
-    meaning: "The process has MAX_IN_FLIGHT requests under way; another one, or a moment later, will do.",
+    meaning: "The process already handles MAX_IN_FLIGHT requests. Retry, or use another process.",
   },
-  no_healthy_target: { status: 503, meaning: "Every target is out for now; see `Retry-After`." },
+  no_healthy_target: { status: 503, meaning: "No target is available; see `Retry-After`." },
   counters_unavailable: {
     status: 503,
-    meaning: "The shared counters are away, and a limit may not go unchecked.",
+    meaning: "The shared counters are unavailable, and a rate limit must not be skipped.",
   },
-  store_unavailable: {
-    status: 503,
-    meaning: "The database cannot be used right now; the sentence says why.",
+  store_unavailable: { status: 503, meaning: "The database is unavailable; the error says why." },
+  upstream_timeout: {
+    status: 504,
+    meaning: "The provider did not accept the connection or respond in time.",
   },
-  upstream_timeout: { status: 504, meaning: "The provider did not connect or answer in time." },
 } as const satisfies Record<string, { status: number; meaning: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** One fault of a request, at the place where it stands: `targets[0].weight`. */
+/** One problem in a request. `path` is the field, for example `targets[0].weight`. */
 export interface ErrorDetail {
   readonly path: string;
   readonly message: string;
@@ -102,8 +106,8 @@ export class GatehouseError extends Error {
   readonly details: readonly ErrorDetail[] | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(code: ErrorCode, sentence: string, extras: ErrorExtras = {}) {
-    super(sentence, extras.cause === undefined ? undefined : { cause: extras.cause });
+  constructor(code: ErrorCode, message: string, extras: ErrorExtras = {}) {
+    super(message, extras.cause === undefined ? undefined : { cause: extras.cause });
     this.name = "GatehouseError";
     this.code = code;
     this.details = extras.details;
@@ -115,7 +119,7 @@ export class GatehouseError extends Error {
   }
 }
 
-/** A validation failure whose sentence is its first fault, so that a log line or a terminal already tells. */
+/** A validation error. Its message contains the first problem, so that logs and terminals show it without `details`. */
 export function validationError(details: readonly ErrorDetail[]): GatehouseError {
   const [first] = details;
   if (first === undefined) throw new Error("a validation error needs at least one detail");

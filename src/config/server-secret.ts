@@ -1,41 +1,45 @@
-// Where the server's secret comes from: the setting, or a random one kept in DATA_DIR for a loopback server.
+// Provides the server secret: SERVER_SECRET_KEY, or on a loopback HOST a generated secret stored in DATA_DIR.
 import { randomBytes } from "node:crypto";
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { errorCode } from "./error-code.ts";
 import { isLoopback, SettingsError, type Settings } from "./settings.ts";
 
 const SHORT_SECRET_BYTES = 32;
 
 export interface ServerSecret {
   readonly value: string;
-  /** What the operator should know about it, if anything. */
-  readonly notice: { readonly level: "info" | "warn"; readonly sentence: string } | null;
+  /** To be logged at startup. */
+  readonly notice: {
+    readonly level: "info" | "warn";
+    readonly message: string;
+    readonly fields: Readonly<Record<string, unknown>>;
+  } | null;
 }
 
 export function resolveServerSecret(settings: Settings): ServerSecret {
   const given = settings.SERVER_SECRET_KEY;
   if (given !== null) {
-    const short = Buffer.byteLength(given) < SHORT_SECRET_BYTES;
-    const sentence = `SERVER_SECRET_KEY is shorter than ${SHORT_SECRET_BYTES} bytes and can be guessed; use a longer one`;
-    return { value: given, notice: short ? { level: "warn", sentence } : null };
+    const bytes = Buffer.byteLength(given);
+    const message = `SERVER_SECRET_KEY is shorter than ${SHORT_SECRET_BYTES} bytes and could be guessed; use a longer one`;
+    const isShort = bytes < SHORT_SECRET_BYTES;
+    return { value: given, notice: isShort ? { level: "warn", message, fields: { bytes } } : null };
   }
   if (!isLoopback(settings.HOST)) {
     throw new SettingsError(
-      `SERVER_SECRET_KEY is not set, and HOST ${settings.HOST} can be reached from outside: ` +
-        "set it to a random text of at least 32 bytes, for example that of `openssl rand -hex 32`",
+      `SERVER_SECRET_KEY is not set, and HOST ${settings.HOST} is reachable from other machines: ` +
+        "set it to a random value of at least 32 bytes, for example the output of `openssl rand -hex 32`",
     );
   }
   const file = secretFile(settings.DATA_DIR);
   const found = readSecret(file);
   if (found !== null) return { value: found, notice: null };
-  const value = keepNewSecret(settings.DATA_DIR, file);
-  return {
-    value,
-    notice: { level: "info", sentence: `SERVER_SECRET_KEY is not set; a random one is kept in ${file}` },
-  };
+  const value = storeNewSecret(settings.DATA_DIR, file);
+  const message = "SERVER_SECRET_KEY is not set; generated a secret and stored it in a file";
+  return { value, notice: { level: "info", message, fields: { file } } };
 }
 
-/** The secret that a server with these settings uses, if there is one yet; none is made. */
+/** Returns the secret of a server with these settings, or null if none exists yet. Does not generate one. */
 export function findServerSecret({ SERVER_SECRET_KEY, DATA_DIR }: Settings): string | null {
   return SERVER_SECRET_KEY ?? readSecret(secretFile(DATA_DIR));
 }
@@ -49,15 +53,15 @@ function readSecret(file: string): string | null {
     const text = readFileSync(file, "utf8").trim();
     return text === "" ? null : text;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    if (errorCode(error) === "ENOENT") return null;
     throw new SettingsError(
-      `SERVER_SECRET_KEY is not set, and ${file} cannot be read: make it readable or remove it`,
+      `SERVER_SECRET_KEY is not set, and ${file} is not readable: make it readable, or remove it`,
     );
   }
 }
 
-/** Written aside and linked into place: two processes that start at once end up with the same secret. */
-function keepNewSecret(directory: string, file: string): string {
+/** Writes to a temporary file and links it, so that processes that start at the same time use the same secret. */
+function storeNewSecret(directory: string, file: string): string {
   const draft = `${file}.${process.pid}`;
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -66,15 +70,17 @@ function keepNewSecret(directory: string, file: string): string {
     try {
       linkSync(draft, file);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      if (errorCode(error) !== "EEXIST") throw error;
     } finally {
       rmSync(draft, { force: true });
     }
   } catch {
-    throw new SettingsError(`DATA_DIR ${directory} cannot be written to: make it writable or choose another`);
+    throw new SettingsError(
+      `DATA_DIR ${directory} is not writable: make it writable, or choose another directory`,
+    );
   }
-  const kept = readSecret(file);
-  if (kept === null)
+  const stored = readSecret(file);
+  if (stored === null)
     throw new SettingsError(`SERVER_SECRET_KEY is not set, and ${file} is empty: remove the file`);
-  return kept;
+  return stored;
 }

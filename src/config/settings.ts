@@ -1,140 +1,163 @@
-// The settings: one table from which the parser, the messages and the reference are made.
-// A bad value yields a sentence that names the setting, the fault and the mend.
+// The settings: one table from which the parser, the error messages, and the reference are derived.
+// The error for an invalid value names the setting, the value, and the fix.
 import { BlockList, isIP } from "node:net";
 import { availableParallelism } from "node:os";
 
 export class SettingsError extends Error {
-  constructor(sentence: string) {
-    super(sentence);
+  constructor(message: string) {
+    super(message);
     this.name = "SettingsError";
   }
 }
 
-/** Loopback and private ranges: where a load balancer of one's own stands. */
+/** Loopback, private, and link-local ranges, where the operator's own load balancers are located. */
 const PRIVATE_RANGES =
   "127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,fc00::/7,fe80::/10";
 
-/** With the lag of timers it keeps below the 25 ms that a request may wait for a Redis that is gone. */
+/** Including timer lag, a request waits less than 25 ms for a Redis server that does not respond. */
 export const REDIS_SILENT_MS = 16;
 
 interface Setting<T> {
-  readonly meaning: string;
-  /** As the reference shows it; what really applies when unset is `parse(undefined)`. */
-  readonly shown: string;
+  readonly description: string;
+  /** The default as the reference shows it. The default itself is `parse(undefined)`. */
+  readonly shownDefault: string;
   readonly parse: (text: string | undefined) => T;
 }
 
-const setting = <T>(shown: string, meaning: string, parse: (text: string | undefined) => T): Setting<T> => ({
-  shown,
-  meaning,
-  parse,
-});
+const setting = <T>(
+  shownDefault: string,
+  description: string,
+  parse: (text: string | undefined) => T,
+): Setting<T> => ({ shownDefault, description, parse });
 
 export const SETTINGS = {
   SERVER_SECRET_KEY: setting(
     "generated on a loopback HOST",
-    "signs and verifies the admin token",
+    "secret that signs and verifies admin tokens",
     optionalText,
   ),
-  HOST: setting("127.0.0.1", "address both listeners bind to", (text) => text ?? "127.0.0.1"),
-  ADMIN_PORT: setting("8080", "port of the Admin API; 0 picks a free one", integer(8080, 0, 65535)),
-  PROXY_PORT: setting("8081", "port of the data plane; 0 picks a free one", integer(8081, 0, 65535)),
+  HOST: setting("127.0.0.1", "address that both listeners bind to", (text) => text ?? "127.0.0.1"),
+  ADMIN_PORT: setting("8080", "port of the Admin API; 0: a free port", integer(8080, 0, 65535)),
+  PROXY_PORT: setting("8081", "port of the data plane; 0: a free port", integer(8081, 0, 65535)),
   DATA_DIR: setting(
     "data",
-    "where the embedded database and the generated secret live",
+    "directory of the embedded database and the generated secret",
     (text) => text ?? "data",
   ),
-  DATABASE_URL: setting("sqlite://<DATA_DIR>/gatehouse.db", "`sqlite://…` or `postgres://…`", databaseUrl),
-  REDIS_URL: setting("none", "counters shared by several processes or nodes (Redis or Valkey)", redisUrl),
+  DATABASE_URL: setting(
+    "sqlite://<DATA_DIR>/gatehouse.db",
+    "database: `sqlite://…` or `postgres://…`",
+    databaseUrl,
+  ),
+  REDIS_URL: setting(
+    "none",
+    "Redis or Valkey server for counters that several processes or nodes share",
+    redisUrl,
+  ),
   REDIS_SILENT_MS: setting(
     String(REDIS_SILENT_MS),
-    "milliseconds of silence after which limits are decided without Redis; more for one that is far away",
+    "milliseconds without a response from Redis after which limits are checked locally; increase it for a distant server",
     integer(REDIS_SILENT_MS, 1, 4000),
   ),
-  WORKERS: setting("1; with REDIS_URL the number of cores", "processes that share the listeners", workers),
-  PLUGINS_DIR: setting("plugins", "custom plugins, a file or folder each", (text) => text ?? "plugins"),
-  BASE_DOMAIN: setting("none", "`acme.BASE_DOMAIN` selects the gateway with subdomain `acme`", baseDomain),
+  WORKERS: setting(
+    "1; with REDIS_URL the number of cores",
+    "number of processes that share the listeners",
+    workers,
+  ),
+  PLUGINS_DIR: setting(
+    "plugins",
+    "directory of custom plugins: one file or folder per plugin",
+    (text) => text ?? "plugins",
+  ),
+  BASE_DOMAIN: setting(
+    "none",
+    "domain of subdomains: Host `acme.<BASE_DOMAIN>` selects the gateway with subdomain `acme`",
+    baseDomain,
+  ),
   TRUSTED_PROXIES: setting(
     "loopback and private ranges",
-    "CIDRs whose X-Forwarded-For and X-Real-IP are believed; `none` for nobody",
+    "addresses or CIDRs of proxies whose X-Forwarded-For and X-Real-IP headers are trusted; `none`: no proxy",
     trustedProxies,
   ),
-  REQUIRE_API_KEY: setting("false", "`true`: every rule asks for an API key", boolean(false)),
-  MAX_BODY_BYTES: setting("10485760", "larger bodies get 413", integer(10_485_760, 1, 2 ** 31 - 1)),
+  REQUIRE_API_KEY: setting("false", "`true`: every rule requires an API key", boolean(false)),
+  MAX_BODY_BYTES: setting(
+    "10485760",
+    "maximum size of a request body; a larger one is rejected with 413",
+    integer(10_485_760, 1, 2 ** 31 - 1),
+  ),
   MAX_IN_FLIGHT: setting(
     "20000",
-    "requests that one process works on at once; further ones get 503",
+    "maximum number of concurrent requests per process; further requests are rejected with 503",
     integer(20_000, 1, 65_000),
   ),
   ENCRYPTION_KEY: setting(
     "derived from SERVER_SECRET_KEY",
-    "encrypts provider credentials at rest",
+    "key that encrypts provider credentials in the database",
     optionalText,
   ),
   REVISIONS_KEPT: setting(
     "10000",
-    "how many changes the log keeps, to look at and to go back to",
+    "number of configuration revisions to keep for inspection and rollback",
     integer(10_000, 1, 1_000_000),
   ),
-  LOG_LEVEL: setting("info", "fatal, error, warn, info, debug, trace or silent", logLevel),
+  LOG_LEVEL: setting("info", "fatal, error, warn, info, debug, trace, or silent", logLevel),
   LOG_FORMAT: setting("pretty on a terminal, json otherwise", "pretty or json", logFormat),
   REQUEST_LOG_SIZE: setting(
     "1000",
-    "how many requests each process remembers for the Admin API; 0: none",
+    "number of requests that each process keeps in memory for the Admin API; 0: request log off",
     integer(1000, 0, 100_000),
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     "none",
-    "traces are on when set: an OTLP/HTTP collector, as in `http://localhost:4318`",
+    "URL of an OTLP/HTTP collector, for example `http://localhost:4318`; setting it turns traces on",
     httpUrl,
   ),
   OTEL_EXPORTER_OTLP_HEADERS: setting(
     "none",
-    "headers for the collector, as in `api-key=…,x-tenant=acme`",
+    "request headers for the collector, for example `api-key=…,x-tenant=acme`",
     otlpHeaders,
   ),
-  OTEL_SERVICE_NAME: setting("gatehouse", "what traces call this service", (text) => text ?? "gatehouse"),
+  OTEL_SERVICE_NAME: setting("gatehouse", "service name in traces", (text) => text ?? "gatehouse"),
   OTEL_TRACES_SAMPLER_ARG: setting(
     "1",
-    "share of the requests without a traced parent that is traced, from 0 to 1",
-    share(1),
+    "fraction of requests without a traced parent that are traced, from 0 to 1",
+    fraction(1),
   ),
   OTEL_BSP_SCHEDULE_DELAY: setting(
     "1000",
-    "milliseconds that spans wait for others before they are sent",
+    "milliseconds that spans are collected before they are exported",
     integer(1000, 10, 60_000),
   ),
   DRAIN_DELAY_MS: setting(
     "1000",
-    "after SIGTERM, how long new requests are still served",
+    "milliseconds after SIGTERM during which new requests are still accepted",
     integer(1000, 0, 600_000),
   ),
   DRAIN_SECONDS: setting(
     "30",
-    "how long running requests may take to finish at the end",
+    "seconds that running requests have to finish on shutdown",
     integer(30, 0, 86_400),
   ),
 } as const;
 
-/** Taken to the byte: a token is signed with exactly what the server was given. */
+/** Secrets are not trimmed: tokens are signed with exactly the configured bytes. */
 const SECRETS = new Set(["SERVER_SECRET_KEY", "ENCRYPTION_KEY"]);
 
 export type SettingName = keyof typeof SETTINGS;
 export type Settings = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]["parse"]> };
 
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
-  const values: Record<string, unknown> = {};
-  for (const [name, { parse }] of Object.entries(SETTINGS)) {
-    // Compose files and CI systems set what they do not know to "": that is unset, not a value.
+  const parsed = Object.entries(SETTINGS).map(([name, { parse }]) => {
+    // Compose files and CI systems set a variable without a value to "", so "" counts as unset.
     const trimmed = environment[name]?.trim();
     const text = SECRETS.has(name) && trimmed !== "" ? environment[name] : trimmed;
     try {
-      values[name] = parse(text === "" ? undefined : text);
+      return [name, parse(text === "" ? undefined : text)] as const;
     } catch (cause) {
       throw new SettingsError(`${name} ${cause instanceof Error ? cause.message : String(cause)}`);
     }
-  }
-  const settings = values as unknown as Settings;
+  });
+  const settings = Object.fromEntries(parsed) as Settings;
   if ((environment["WORKERS"] ?? "").trim() === "" && settings.REDIS_URL !== null) {
     return { ...settings, WORKERS: availableParallelism() };
   }
@@ -186,13 +209,13 @@ function workers(text: string | undefined): number {
   return integer(1, 1, 256)(text);
 }
 
-/** A database URL may hold a password, so its value is never repeated in a message. */
+/** Messages do not contain the value: a database URL may contain a password. */
 function databaseUrl(text: string | undefined): string | null {
   if (text === undefined) return null;
   if (/^sqlite:\/\/./.test(text)) return text;
   if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return text;
   throw new Error(
-    "cannot be used; give sqlite://path/to/file.db or postgres://user:password@host:5432/database",
+    "is not valid; give sqlite://path/to/file.db or postgres://user:password@host:5432/database",
   );
 }
 
@@ -200,7 +223,7 @@ function redisUrl(text: string | undefined): string | null {
   if (text === undefined) return null;
   if (/^(redis|rediss|valkey|valkeys|redis\+unix|redis\+tls):\/\//.test(text) && URL.canParse(text))
     return text;
-  throw new Error("cannot be used; give redis://host:6379 (or rediss:// for TLS)");
+  throw new Error("is not valid; give redis://host:6379 (or rediss:// for TLS)");
 }
 
 function httpUrl(text: string | undefined): string | null {
@@ -209,7 +232,7 @@ function httpUrl(text: string | undefined): string | null {
   throw new Error(`is "${text}"; give a URL such as http://localhost:4318`);
 }
 
-function share(fallback: number) {
+function fraction(fallback: number) {
   return (text: string | undefined): number => {
     if (text === undefined) return fallback;
     const value = Number(text);
@@ -219,7 +242,7 @@ function share(fallback: number) {
   };
 }
 
-/** They may hold a key, so their value is never repeated in a message. */
+/** Messages do not contain the value: it may contain an API key. */
 function otlpHeaders(text: string | undefined): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   for (const entry of (text ?? "").split(",")) {
@@ -230,7 +253,7 @@ function otlpHeaders(text: string | undefined): Readonly<Record<string, string>>
       headers[name.toLowerCase()] = decodeURIComponent(entry.slice(equals + 1).trim());
       new Headers(headers);
     } catch {
-      throw new Error("cannot be used; give pairs such as api-key=secret,x-tenant=acme");
+      throw new Error("is not valid; give pairs such as api-key=secret,x-tenant=acme");
     }
   }
   return headers;

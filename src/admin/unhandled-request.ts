@@ -3,10 +3,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import { METHOD_NAME_ALL } from "hono/router";
 import { GatehouseError } from "../base/errors.ts";
 import type { AdminEnvironment } from "./operation.ts";
-
-export function unknownPathError(path: string): GatehouseError {
-  return new GatehouseError("not_found", `There is nothing at ${path.slice(0, 200)}.`);
-}
+import { unknownPathError } from "./unknown-path.ts";
 
 /** `Allow` is derived from the routes of `app`. */
 export function unhandledError(
