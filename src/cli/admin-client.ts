@@ -1,54 +1,63 @@
-// The Admin API as the commands use it: the address, the token, and every failure as one line that names the mend.
+// Client of the Admin API for commands: address, token, checked responses, and one-line errors that say how to fix them.
 import { userInfo } from "node:os";
+import { z } from "zod";
 import type { ErrorDetail } from "../base/errors.ts";
-import { mintToken, requireServerSecret } from "./mint-token.ts";
 import { UsageError } from "./command.ts";
+import { mintToken, requireServerSecret } from "./mint-token.ts";
 
 export interface AdminClientFlags {
   readonly url?: string | undefined;
   readonly token?: string | undefined;
 }
 
+/** Paths are relative to /api/v1. A response that does not match the given schema is an error. */
 export interface AdminClient {
   readonly url: string;
-  /** Paths are those below /api/v1. What comes back is not checked: it is the server's word. */
-  get<T>(path: string): Promise<T>;
-  /** The answer as it is, in the type that is asked for. */
+  get<T>(path: string, schema: z.ZodType<T>): Promise<T>;
+  /** Returns the response body unparsed, in the media type `accept`. */
   getText(path: string, accept: string): Promise<string>;
-  post<T>(path: string, body: unknown): Promise<T>;
+  post<T>(path: string, body: unknown, schema: z.ZodType<T>): Promise<T>;
   delete(path: string): Promise<void>;
 }
 
-export const CLIENT_FLAGS = ["--url", "--token"] as const;
+export const CLIENT_OPTIONS = { url: { type: "string" }, token: { type: "string" } } as const;
 
-export const CLIENT_HELP = `  --url URL      the Admin API; default GATEHOUSE_URL, else http://127.0.0.1:8080
-  --token TOKEN  an admin token; default GATEHOUSE_TOKEN, else one signed with SERVER_SECRET_KEY or the secret in DATA_DIR`;
+export const CLIENT_HELP = `  --url URL      address of the Admin API; default GATEHOUSE_URL, else http://127.0.0.1:8080
+  --token TOKEN  admin token; default GATEHOUSE_TOKEN, else one signed with SERVER_SECRET_KEY or the secret in DATA_DIR`;
 
 const DEFAULT_URL = "http://127.0.0.1:8080";
 const DEADLINE_MS = 30_000;
-/** Long enough for one command, short enough to be of no use to anybody else. */
+/** Long enough for one command, and short enough that a leaked token is worthless soon. */
 const TOKEN_SECONDS = 300;
 
-/** What the Admin API refuses, in its own words. */
-export class Refused extends Error {
+const errorBodySchema = z.object({
+  error: z.string(),
+  details: z.array(z.object({ path: z.string(), message: z.string() })).default([]),
+});
+
+/** The Admin API rejected a request; the message and the details are those of its error response. */
+export class RejectedRequest extends Error {
   readonly details: readonly ErrorDetail[];
 
-  constructor(sentence: string, details: readonly ErrorDetail[]) {
-    super(sentence);
-    this.name = "Refused";
+  constructor(message: string, details: readonly ErrorDetail[]) {
+    super(message);
+    this.name = "RejectedRequest";
     this.details = details;
   }
 }
 
 export async function adminClient(flags: AdminClientFlags): Promise<AdminClient> {
   const url = adminUrl(flags);
-  const mend = "give --token or GATEHOUSE_TOKEN, ";
   const token =
     flags.token ??
     nonEmpty(process.env["GATEHOUSE_TOKEN"]) ??
-    (await mintToken(requireServerSecret(mend), TOKEN_SECONDS, `cli:${userName()}`));
+    (await mintToken(
+      requireServerSecret("give --token or GATEHOUSE_TOKEN, "),
+      TOKEN_SECONDS,
+      `cli:${userName()}`,
+    ));
   const send = async (method: string, path: string, accept: string, body?: unknown): Promise<string> => {
-    const response = await reach(url, `/api/v1${path}`, {
+    const response = await sendRequest(url, `/api/v1${path}`, {
       method,
       headers: {
         Accept: accept,
@@ -58,22 +67,40 @@ export async function adminClient(flags: AdminClientFlags): Promise<AdminClient>
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    if (!response.ok) throw refusal(response.status, text, url);
+    if (!response.ok) throw errorFor(response.status, text, url);
     return text;
   };
-  const call = async (method: string, path: string, body?: unknown): Promise<unknown> => {
-    const text = await send(method, path, "application/json", body);
-    return text === "" ? null : (JSON.parse(text) as unknown);
+  const call = async <T>(method: string, path: string, schema: z.ZodType<T>, body?: unknown): Promise<T> => {
+    const value = parseJson(await send(method, path, "application/json", body));
+    if (!matches(schema, value))
+      throw new Error(
+        `${url} returned an unexpected body for ${method} ${path}; use the server's own version`,
+      );
+    return value;
   };
   return {
     url,
-    get: <T>(path: string) => call("GET", path) as Promise<T>,
+    get: (path, schema) => call("GET", path, schema),
     getText: (path, accept) => send("GET", path, accept),
-    post: <T>(path: string, body: unknown) => call("POST", path, body) as Promise<T>,
+    post: (path, body, schema) => call("POST", path, schema, body),
     delete: async (path) => {
-      await call("DELETE", path);
+      await send("DELETE", path, "application/json");
     },
   };
+}
+
+/** Checks without copying: `--json` prints the fields that a schema does not know, too. */
+export function matches<T>(schema: z.ZodType<T>, value: unknown): value is T {
+  return schema.safeParse(value).success;
+}
+
+/** Returns undefined if the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 export function adminUrl({ url }: AdminClientFlags): string {
@@ -83,38 +110,34 @@ export function adminUrl({ url }: AdminClientFlags): string {
   return given.replace(/\/+$/, "");
 }
 
-/** One request to the gateway; where there is none, a sentence that says so. */
-export async function reach(url: string, path: string, init: RequestInit = {}): Promise<Response> {
+/** Sends one request to the gateway; the error for a failed connection says how to start or find one. */
+export async function sendRequest(url: string, path: string, init: RequestInit = {}): Promise<Response> {
   try {
     return await fetch(url + path, { ...init, signal: AbortSignal.timeout(DEADLINE_MS) });
   } catch {
-    throw new Error(`no gateway answers at ${url}; start one with "gatehouse serve", or give --url`);
+    throw new Error(`no gateway is reachable at ${url}; start one with "gatehouse serve", or give --url`);
   }
 }
 
-function refusal(status: number, text: string, url: string): Error {
+function errorFor(status: number, text: string, url: string): Error {
   if (status === 401) {
     return new Error(
       `${url} did not accept the token; give --token, or the SERVER_SECRET_KEY that the server was started with`,
     );
   }
-  try {
-    const { error, details = [] } = JSON.parse(text) as { error?: unknown; details?: ErrorDetail[] };
-    if (typeof error === "string") return new Refused(error, details);
-  } catch {
-    // Not the Admin API, then.
-  }
+  const { success, data } = errorBodySchema.safeParse(parseJson(text));
+  if (success) return new RejectedRequest(data.error, data.details);
   return new Error(
-    `${url} answered ${status}, which is not the word of a Gatehouse Admin API; give its address with --url`,
+    `${url} responded ${status} without a Gatehouse error body; give the address of an Admin API with --url`,
   );
 }
 
-/** Who is at the terminal, for the history of changes. */
+/** The operating system's user, for the history of changes. */
 function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    return "unknown"; // a container's user may have no entry
+    return "unknown"; // the user of a container may have no passwd entry
   }
 }
 

@@ -1,65 +1,69 @@
-// gatehouse apply: brings a running gateway to what a document says, and tells what that changes.
+// gatehouse apply: changes the configuration of a running gateway to match a document, and prints the changes.
+import { z } from "zod";
 import type { ErrorDetail } from "../base/errors.ts";
 import { resolveVariables, type UnsetVariable } from "../model/document-variables.ts";
-import { adminClient, CLIENT_FLAGS, CLIENT_HELP, Refused } from "./admin-client.ts";
+import { adminClient, CLIENT_HELP, CLIENT_OPTIONS, RejectedRequest } from "./admin-client.ts";
+import { parseArguments, required } from "./arguments.ts";
 import type { Command } from "./command.ts";
-import { faultLine, printable, readDocument } from "./read-document.ts";
-import { Words } from "./words.ts";
+import { printable, problemLine, readDocument } from "./read-document.ts";
+import { paint } from "./terminal.ts";
 
-interface Applied {
-  readonly changes: readonly AppliedChange[];
-  readonly revision: number;
-}
+const changeSchema = z.object({
+  action: z.enum(["create", "update", "delete", "none"]),
+  resource: z.string(),
+  gateway: z.string(),
+  name: z.string(),
+  diff: z.array(z.object({ path: z.string(), before: z.unknown(), after: z.unknown() })),
+  key: z.string().optional(),
+});
+const appliedSchema = z.object({ changes: z.array(changeSchema), revision: z.int() });
 
-interface AppliedChange {
-  readonly action: "create" | "update" | "delete" | "none";
-  readonly resource: string;
-  readonly gateway: string;
-  readonly name: string;
-  readonly diff: readonly { readonly path: string; readonly before: unknown; readonly after: unknown }[];
-  readonly key?: string;
-}
+type AppliedChange = z.output<typeof changeSchema>;
 
 export const apply: Command = {
-  summary: "bring the configuration to what a document says",
+  summary: "change the configuration to match a document",
   help: `Usage: gatehouse apply FILE [--dry-run] [--prune] [--json] [--url URL] [--token TOKEN]
 
-Applies a document (YAML or JSON; - reads standard input) to a running gateway: all of it or nothing, as one revision.
-\${NAME} and \${NAME:-default} in it are taken from the environment; $\${ stands for a literal \${.
+Applies a document (YAML or JSON; - reads standard input) to a running gateway: completely or not at all, as one
+revision. \${NAME} and \${NAME:-default} in the document are replaced from the environment; write $\${ for a literal \${.
 
-  --dry-run      say what would change, and change nothing
+  --dry-run      print what would change, and change nothing
   --prune        delete what the gateways of the document have and the document does not name; API keys are revoked,
                  and only in gateways for which the document has api_keys
-  --json         print the answer of the Admin API
+  --json         print the response of the Admin API
 ${CLIENT_HELP}`,
-  run: async (words) => {
-    const given = new Words(words, {
-      values: CLIENT_FLAGS,
-      switches: ["--dry-run", "--prune", "--json"],
-      places: ["FILE"],
+  run: async (args) => {
+    const { values, positionals } = parseArguments(args, {
+      options: {
+        ...CLIENT_OPTIONS,
+        "dry-run": { type: "boolean", default: false },
+        prune: { type: "boolean", default: false },
+        json: { type: "boolean", default: false },
+      },
+      maxPositionals: 1,
     });
-    const file = given.requiredPlace(0, "FILE");
+    const file = required("FILE", positionals[0]);
     const read = await readDocument(file);
-    if (!read.ok) return tell(file, read.faults);
+    if (!read.ok) return reportProblems(file, read.problems);
     const { document, unset, faults } = resolveVariables(read.document, process.env);
     const missing = unset.filter(({ hasDefault }) => !hasDefault).map(describeMissing);
-    if (faults.length + missing.length > 0) return tell(file, [...faults, ...missing]);
-    const client = await adminClient({ url: given.value("--url"), token: given.value("--token") });
-    const dryRun = given.has("--dry-run");
-    const query = `?dry_run=${dryRun}&prune=${given.has("--prune")}`;
+    if (faults.length + missing.length > 0) return reportProblems(file, [...faults, ...missing]);
+    const client = await adminClient(values);
+    const isDryRun = values["dry-run"];
+    const path = `/apply?dry_run=${isDryRun}&prune=${values.prune}`;
     try {
-      const applied = await client.post<Applied>(`/apply${query}`, document);
-      console.log(given.has("--json") ? JSON.stringify(applied, null, 2) : report(applied, dryRun));
+      const applied = await client.post(path, document, appliedSchema);
+      console.log(values.json ? JSON.stringify(applied, null, 2) : describe(applied, isDryRun));
       return 0;
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      return tell(file, explain(error, unset));
+      if (!(error instanceof RejectedRequest)) throw error;
+      return reportProblems(file, problemsOf(error, unset));
     }
   },
 };
 
-function tell(file: string, problems: readonly ErrorDetail[]): number {
-  for (const error of problems) console.error(faultLine(file, error));
+function reportProblems(file: string, problems: readonly ErrorDetail[]): number {
+  for (const problem of problems) console.error(problemLine(file, problem));
   console.error("gatehouse: nothing was changed");
   return 1;
 }
@@ -68,8 +72,8 @@ function describeMissing({ path, name }: UnsetVariable): ErrorDetail {
   return { path, message: `refers to \${${name}}, which is not set` };
 }
 
-/** A fault where a variable was left to its default is most likely about that. */
-function explain({ message, details }: Refused, unset: readonly UnsetVariable[]): ErrorDetail[] {
+/** Names the unset variable if the rejected field has the variable's default: setting it is the most likely fix. */
+function problemsOf({ message, details }: RejectedRequest, unset: readonly UnsetVariable[]): ErrorDetail[] {
   if (details.length === 0) return [{ path: "", message }];
   return details.map((detail) => {
     const variable = unset.find(({ path }) => path === detail.path);
@@ -79,32 +83,34 @@ function explain({ message, details }: Refused, unset: readonly UnsetVariable[])
   });
 }
 
-const SIGNS = { create: ["+", 32], update: ["~", 33], delete: ["-", 31] } as const;
+const SIGNS = { create: ["+", "green"], update: ["~", "yellow"], delete: ["-", "red"] } as const;
 
-function report({ changes, revision }: Applied, dryRun: boolean): string {
-  const isColoured = process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "";
+function describe({ changes, revision }: z.output<typeof appliedSchema>, isDryRun: boolean): string {
   const lines: string[] = [];
   for (const change of changes) {
     if (change.action === "none") continue;
-    const [sign, colour] = SIGNS[change.action];
+    const [sign, color] = SIGNS[change.action];
     const name = change.resource === "gateway" ? change.name : `${change.gateway} / ${change.name}`;
     const line = printable(`${sign} ${change.resource.replace("_", " ")} ${name}`);
-    lines.push(isColoured ? `\u001B[${colour}m${line}\u001B[0m` : line, ...diffLines(change));
-    if (change.key !== undefined) lines.push(`    its key, told this once: ${change.key}`);
+    lines.push(paint(color, line), ...diffLines(change));
+    if (change.key !== undefined) lines.push(`    key (shown only once): ${change.key}`);
   }
-  const same = changes.filter(({ action }) => action === "none").length;
-  const done = changes.length - same;
-  if (done === 0) return `Nothing to change: all ${same} are as the document says, at revision ${revision}.`;
-  const end = dryRun ? "This was a dry run: nothing was changed." : `Applied as revision ${revision}.`;
-  return [...lines, `${done} to change, ${same} as they are. ${end}`].join("\n");
+  const unchanged = changes.filter(({ action }) => action === "none").length;
+  const changed = changes.length - unchanged;
+  if (changed === 0)
+    return `Nothing to change: all ${unchanged} resources match the document (revision ${revision}).`;
+  const end = isDryRun ? "Dry run: nothing was changed." : `Applied as revision ${revision}.`;
+  return [...lines, `${changed} to change, ${unchanged} unchanged. ${end}`].join("\n");
 }
 
 function diffLines({ action, diff }: AppliedChange): string[] {
   if (action === "create") {
-    const said = diff.filter(({ path, after }) => path !== "name" && !isEmpty(after));
-    return said.map(({ path, after }) => printable(`    ${path}: ${short(after)}`));
+    const shown = diff.filter(({ path, after }) => path !== "name" && !isEmpty(after));
+    return shown.map(({ path, after }) => printable(`    ${path}: ${shorten(after)}`));
   }
-  return diff.map(({ path, before, after }) => printable(`    ${path}: ${short(before)} → ${short(after)}`));
+  return diff.map(({ path, before, after }) =>
+    printable(`    ${path}: ${shorten(before)} → ${shorten(after)}`),
+  );
 }
 
 function isEmpty(value: unknown): boolean {
@@ -112,7 +118,7 @@ function isEmpty(value: unknown): boolean {
   return value === null || value === false || value === "";
 }
 
-function short(value: unknown): string {
+function shorten(value: unknown): string {
   const text = JSON.stringify(value);
   return text.length <= 160 ? text : `${text.slice(0, 160)}…`;
 }

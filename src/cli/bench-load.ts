@@ -1,41 +1,41 @@
-// The load of gatehouse bench: as many requests at once as told, one after the other, for as long as told.
+// The load of gatehouse bench: a number of clients that send one request after another for a given time.
 
-export interface Measured {
-  /** Milliseconds of each request. */
+export interface LoadResult {
+  /** Duration of each successful request in milliseconds. */
   readonly times: readonly number[];
   readonly perSecond: number;
   readonly failed: number;
 }
 
-const QUESTION = JSON.stringify({
+const CHAT_REQUEST = JSON.stringify({
   model: "bench",
   messages: [{ role: "user", content: "How much does a gateway cost?" }],
 });
-/** A request that takes longer is one of its failures. */
+/** A request that takes longer counts as failed. */
 const DEADLINE_MS = 10_000;
 
-export async function measure(url: string, atOnce: number, ms: number): Promise<Measured> {
+export async function runLoad(url: string, clients: number, ms: number): Promise<LoadResult> {
   const times: number[] = [];
   let failed = 0;
   const startedAt = performance.now();
   const client = async () => {
     while (performance.now() - startedAt < ms) {
-      const began = performance.now();
-      const isAnswered = await ask(url);
-      if (isAnswered) times.push(performance.now() - began);
+      const sentAt = performance.now();
+      const isOk = await sendChatRequest(url);
+      if (isOk) times.push(performance.now() - sentAt);
       else failed++;
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, client));
+  await Promise.all(Array.from({ length: clients }, client));
   return { times, perSecond: (times.length * 1000) / (performance.now() - startedAt), failed };
 }
 
-async function ask(url: string): Promise<boolean> {
+async function sendChatRequest(url: string): Promise<boolean> {
   try {
     const response = await fetch(url, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: QUESTION,
+      body: CHAT_REQUEST,
       signal: AbortSignal.timeout(DEADLINE_MS),
     });
     await response.bytes();

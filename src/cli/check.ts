@@ -1,32 +1,35 @@
-// gatehouse check: judges a document without a server, for editors and CI.
+// gatehouse check: validates a document without a server, for editors and CI.
+import { parseArguments, required } from "./arguments.ts";
 import type { Command } from "./command.ts";
+import { problemLine, readDocument } from "./read-document.ts";
 import { validateDocument } from "./validate-document.ts";
-import { faultLine, readDocument } from "./read-document.ts";
-import { Words } from "./words.ts";
 
 export const checkCommand: Command = {
-  summary: "judge a document of the configuration without a server",
+  summary: "validate a configuration document without a server",
   help: `Usage: gatehouse check FILE [--json]
 
-Judges a document as gatehouse apply would: fields, names and references, providers, settings of built-in plugins. Each
-fault is a line with its place; with any the exit code is 1. Unknown plugins and variables that are not set are
-warnings: they may be known where the document is applied.
+Validates a document (- reads standard input) as gatehouse apply would: fields, names and references, providers,
+settings of built-in plugins. Prints one line per problem with its path, and exits with 1 if there is one. Unknown
+plugins and variables that are not set are warnings: the gateway to which the document is applied may know them.
 
   --json  print {"valid", "faults", "warnings"}`,
-  run: async (words) => {
-    const given = new Words(words, { switches: ["--json"], places: ["FILE"] });
-    const file = given.requiredPlace(0, "FILE");
+  run: async (args) => {
+    const { values, positionals } = parseArguments(args, {
+      options: { json: { type: "boolean" } },
+      maxPositionals: 1,
+    });
+    const file = required("FILE", positionals[0]);
     const read = await readDocument(file);
-    const { faults, warnings, document } = read.ok
+    const { problems, warnings, document } = read.ok
       ? validateDocument(read.document, process.env)
-      : { faults: read.faults, warnings: [], document: null };
-    const valid = faults.length === 0;
-    if (given.has("--json")) console.log(JSON.stringify({ valid, faults, warnings }, null, 2));
+      : { problems: read.problems, warnings: [], document: null };
+    const valid = problems.length === 0;
+    if (values.json === true) console.log(JSON.stringify({ valid, faults: problems, warnings }, null, 2));
     else {
-      for (const error of faults) console.error(faultLine(file, error));
-      for (const warning of warnings) console.error(faultLine(file, warning, "warning"));
+      for (const problem of problems) console.error(problemLine(file, problem));
+      for (const warning of warnings) console.error(problemLine(file, warning, "warning"));
       const count = document?.gateways.length ?? 0;
-      if (valid) console.log(`${file}: no faults in ${count} ${count === 1 ? "gateway" : "gateways"}`);
+      if (valid) console.log(`${file}: no problems in ${count} ${count === 1 ? "gateway" : "gateways"}`);
     }
     return valid ? 0 : 1;
   },

@@ -1,16 +1,17 @@
-// What a command of the command line is.
+// The interface of a command, and the error for wrong arguments.
 
 export interface Command {
+  /** One line for `gatehouse --help`. */
   readonly summary: string;
   readonly help: string;
   /** Resolves to the exit code. */
-  readonly run: (words: readonly string[]) => Promise<number>;
+  readonly run: (args: readonly string[]) => Promise<number>;
 }
 
-/** A mistake in the words of a command: one line, exit code 2. */
+/** Wrong arguments: printed as one line, exit code 2. */
 export class UsageError extends Error {
-  constructor(sentence: string) {
-    super(sentence);
+  constructor(message: string) {
+    super(message);
     this.name = "UsageError";
   }
 }

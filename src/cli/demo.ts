@@ -1,29 +1,45 @@
-// gatehouse demo: the gateway with two stand-in providers and the specification's example configuration, with no
-// account and no internet. Nothing is kept when it ends.
-import { SignJWT } from "jose";
+// gatehouse demo: a gateway with two fake providers and an example configuration. Needs no account and no internet; nothing
+// is kept when it ends.
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { z } from "zod";
 import { readSettings, SettingsError, type Settings } from "../config/settings.ts";
+import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
+import { EXAMPLE_UPSTREAM } from "../formats/example-upstream.ts";
 import { HUB_FORMAT } from "../formats/format-names.ts";
 import { startGatehouse, type Gatehouse } from "../main.ts";
-import { EXAMPLE_UPSTREAM } from "../formats/example-upstream.ts";
 import type { Log } from "../telemetry/log/log.ts";
+import { adminClient } from "./admin-client.ts";
+import { parseArguments } from "./arguments.ts";
 import type { Command } from "./command.ts";
+import { mintToken } from "./mint-token.ts";
 import { awaitSignal, runUntil } from "./run-until-signal.ts";
 import { logFor } from "./serve.ts";
-import { Words } from "./words.ts";
+
+const TOKEN_SECONDS = 86_400;
+const PATH = "/v1/chat/completions";
+
+/** What a user needs to send requests to the demo; with --json printed as it is. */
+interface DemoAccess {
+  readonly admin_url: string;
+  readonly url: string;
+  readonly token: string;
+  readonly api_key: string;
+  readonly models: readonly string[];
+}
 
 export const demo: Command = {
-  summary: "try it: the gateway with two stand-in providers, no account needed",
-  help: `Usage: gatehouse demo
+  summary: "try the gateway with two fake providers, without an account",
+  help: `Usage: gatehouse demo [--json]
 
-Starts two stand-in providers and a gateway in front of them, makes one routed call, and prints commands to go on with.
-Ports are those of ADMIN_PORT and PROXY_PORT, or free ones where these are taken. Nothing is kept.`,
-  run: async (words) => {
-    new Words(words, {});
+Starts two fake providers and a gateway in front of them, sends one request through it, and prints commands to
+continue with. The ports are ADMIN_PORT and PROXY_PORT, or free ones if these are taken. Nothing is kept.
+
+  --json  print {"admin_url", "url", "token", "api_key", "models"} instead`,
+  run: async (args) => {
+    const { values } = parseArguments(args, { options: { json: { type: "boolean" } } });
     const directory = mkdtempSync(join(tmpdir(), "gatehouse-demo-"));
     const signal = awaitSignal();
     const providers: FakeProvider[] = [];
@@ -33,7 +49,9 @@ Ports are those of ADMIN_PORT and PROXY_PORT, or free ones where these are taken
       const settings = demoSettings(directory);
       const log = logFor(settings);
       const gatehouse = await startOnFreePorts(settings, log);
-      await introduce(gatehouse, settings, providers);
+      const access = await configure(gatehouse, settings, providers);
+      if (values.json === true) console.log(JSON.stringify(access));
+      else await introduce(access);
       await runUntil(signal, gatehouse, settings, log);
     } finally {
       await Promise.all(providers.map((provider) => provider.stop()));
@@ -65,87 +83,66 @@ async function startOnFreePorts(settings: Settings, log: Log): Promise<Gatehouse
   }
 }
 
-/** Seeds the example through the Admin API, as an operator would, makes the first call and says what to do next. */
-async function introduce(
-  gatehouse: Gatehouse,
+const createdSchema = z.object({ id: z.string() });
+const createdKeySchema = z.object({ key: z.string() });
+
+/** Creates the example through the Admin API, as an operator would. */
+async function configure(
+  { adminUrl, proxyUrl }: Gatehouse,
   settings: Settings,
   providers: readonly FakeProvider[],
-): Promise<void> {
-  const secret = new TextEncoder().encode(settings.SERVER_SECRET_KEY ?? "");
-  const token = await new SignJWT({ sub: "demo" })
-    .setProtectedHeader({ alg: "HS256" })
-    .setExpirationTime("24h")
-    .sign(secret);
-  const create = async (path: string, body: unknown) => {
-    const response = await fetch(`${gatehouse.adminUrl ?? ""}/api/v1${path}`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`the demo could not be set up: ${await response.text()}`);
-    return (await response.json()) as { id: string; key?: string };
-  };
+): Promise<DemoAccess> {
+  const admin_url = adminUrl ?? "";
+  const token = await mintToken(settings.SERVER_SECRET_KEY ?? "", TOKEN_SECONDS, "demo");
+  const client = await adminClient({ url: admin_url, token });
+  const create = async (path: string, body: unknown) => (await client.post(path, body, createdSchema)).id;
   const targets = EXAMPLE_UPSTREAM.targets.map((target, index) => ({
     ...target,
     base_url: providers[index]?.url,
   }));
-  const gateway = await create("/gateways", { name: "demo" });
-  const place = `/gateways/${gateway.id}`;
-  const upstream = await create(`${place}/upstreams`, { ...EXAMPLE_UPSTREAM, targets });
-  const service = await create(`${place}/services`, { name: "chat", upstream_id: upstream.id });
-  const path = "/v1/chat/completions";
-  const rule = { service_id: service.id, path, methods: ["POST"], response_format: HUB_FORMAT };
-  await create(`${place}/rules`, rule);
-  const { key = "" } = await create("/iam/api-keys", { name: "demo", subject: gateway.id });
-  const url = `${gatehouse.proxyUrl ?? ""}${path}`;
-  const ask = {
-    model: targets[0]?.default_model,
-    messages: [{ role: "user", content: "Hello, Gatehouse!" }],
-  };
-  const answer = await fetch(url, {
-    method: "POST",
-    headers: { "Content-Type": "application/json", "X-GW-API-Key": key },
-    body: JSON.stringify(ask),
-  });
-  console.log(
-    `A routed call: POST ${url} → ${answer.status}, by ${answer.headers.get("x-gw-provider") ?? "nobody"}`,
-  );
-  console.log(await answer.text());
-  console.log(
-    nextCommands(
-      url,
-      key,
-      token,
-      gatehouse.adminUrl ?? "",
-      targets.map((target) => target.default_model),
-    ),
-  );
+  const subject = await create("/gateways", { name: "demo" });
+  const gatewayPath = `/gateways/${subject}`;
+  const upstream_id = await create(`${gatewayPath}/upstreams`, { ...EXAMPLE_UPSTREAM, targets });
+  const service_id = await create(`${gatewayPath}/services`, { name: "chat", upstream_id });
+  const rule = { service_id, path: PATH, methods: ["POST"], response_format: HUB_FORMAT };
+  await create(`${gatewayPath}/rules`, rule);
+  const { key } = await client.post("/iam/api-keys", { name: "demo", subject }, createdKeySchema);
+  const models = targets.map((target) => target.default_model);
+  return { admin_url, url: `${proxyUrl ?? ""}${PATH}`, token, api_key: key, models };
 }
 
-function nextCommands(
-  url: string,
-  key: string,
-  token: string,
-  adminUrl: string,
-  models: readonly string[],
-): string {
+/** Sends the first request and prints commands to continue with. */
+async function introduce(access: DemoAccess): Promise<void> {
+  const { url, api_key, models } = access;
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-GW-API-Key": api_key },
+    body: JSON.stringify({ model: models[0], messages: [{ role: "user", content: "Hello, Gatehouse!" }] }),
+  });
+  const provider = response.headers.get("x-gw-provider") ?? "none";
+  console.log(`POST ${url} → ${response.status}, provider: ${provider}`);
+  console.log(await response.text());
+  console.log(nextCommands(access));
+}
+
+function nextCommands({ admin_url, url, token, api_key, models }: DemoAccess): string {
   const chat = (model: string, rest = "") =>
-    `curl -sS${rest === "" ? "" : "N"} ${url} -H "Content-Type: application/json" -H "X-GW-API-Key: ${key}" \\
+    `curl -sS${rest === "" ? "" : "N"} ${url} -H "Content-Type: application/json" -H "X-GW-API-Key: ${api_key}" \\
   -d '{"model": "${model}"${rest}, "messages": [{"role": "user", "content": "Tell me something."}]}'`;
   return `
-Paste these into another terminal.
+Paste these commands into another terminal.
 
-# one provider
+# the first provider
 ${chat(models[0] ?? "")}
 
-# the other, streamed; its answer comes in the same shape
+# the second provider, streamed; the response has the same format
 ${chat(models[1] ?? "", ', "stream": true')}
 
 # the models that this key may use
-curl -sS ${new URL("/v1/models", url).href} -H "X-GW-API-Key: ${key}"
+curl -sS ${new URL("/v1/models", url).href} -H "X-GW-API-Key: ${api_key}"
 
 # the configuration, through the Admin API
-curl -sS ${adminUrl}/api/v1/gateways -H "Authorization: Bearer ${token}"
+curl -sS ${admin_url}/api/v1/gateways -H "Authorization: Bearer ${token}"
 
-API reference: ${adminUrl}/api/docs    Ctrl-C ends the demo and forgets it.`;
+API reference: ${admin_url}/api/docs    Ctrl-C stops the demo and deletes its data.`;
 }

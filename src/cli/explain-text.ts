@@ -1,11 +1,11 @@
-// An explanation as text: one block a step, the decisive line of each first.
+// Renders an explanation as text: one block per step, the decisive line first.
 import type { Explanation } from "../model/explanation.ts";
 import { pad, paint } from "./terminal.ts";
 
-export interface AskedRequest {
+export interface ExplainedRequest {
   readonly method: string;
   readonly path: string;
-  /** The gateway that was asked. */
+  /** The gateway that the command was run for. */
   readonly gateway: { readonly id: string; readonly name: string };
 }
 
@@ -13,24 +13,24 @@ const TITLE_WIDTH = 8;
 const MAX_RULES = 10;
 const MAX_BODY = 2000;
 
-export function renderExplanation(explanation: Explanation, asked: AskedRequest): string {
+export function renderExplanation(explanation: Explanation, request: ExplainedRequest): string {
   return [
-    headline(explanation, asked),
+    headline(explanation, request),
     "",
     ...block("rule", rules(explanation)),
     ...block("key", key(explanation)),
     ...block("plugins", explanation.plugins.map(plugin)),
     ...block("limits", explanation.limits.map(limit)),
     ...block("targets", explanation.targets.map(target)),
-    ...block("sends", sent(explanation)),
-    ...block("answers", answered(explanation)),
+    ...block("upstream", upstreamRequest(explanation)),
+    ...block("response", response(explanation)),
   ].join("\n");
 }
 
-function headline({ gateway }: Explanation, asked: AskedRequest): string {
-  const line = `${paint("bold", `${asked.method} ${asked.path}`)} at the gateway ${gateway?.name ?? "none"}`;
-  if (gateway === null || gateway.id === asked.gateway.id) return line;
-  return `${line} ${paint("yellow", `(the request's own word leads there, not to ${asked.gateway.name})`)}`;
+function headline({ gateway }: Explanation, request: ExplainedRequest): string {
+  const line = `${paint("bold", `${request.method} ${request.path}`)} at gateway ${gateway?.name ?? "none"}`;
+  if (gateway === null || gateway.id === request.gateway.id) return line;
+  return `${line} ${paint("yellow", `(selected by the request itself instead of ${request.gateway.name})`)}`;
 }
 
 function block(title: string, lines: readonly string[]): string[] {
@@ -51,19 +51,19 @@ function rules({ rules: all, rule }: Explanation): string[] {
 }
 
 function key({ authentication: { verdict, api_key, reason } }: Explanation): string[] {
-  const whose = api_key === null ? "" : `${api_key.name}: `;
-  return [`${verdict === "allowed" ? yes() : no()} ${whose}${reason}`];
+  const name = api_key === null ? "" : `${api_key.name}: `;
+  return [`${verdict === "allowed" ? yes() : no()} ${name}${reason}`];
 }
 
 function plugin({ name, stage, verdict, detail }: Explanation["plugins"][number]): string {
   const sign = { passed: yes, changed: yes, answered: no, failed: no, not_run: skipped }[verdict]();
-  const word = verdict === "not_run" ? "not run" : verdict;
-  const place = stage === "pre_request" ? "" : ` (${stage})`;
-  return `${sign} ${name}${place} ${word}${detail === null ? "" : `: ${detail}`}`;
+  const outcome = verdict === "not_run" ? "not run" : verdict === "answered" ? "responded" : verdict;
+  const suffix = stage === "pre_request" ? "" : ` (${stage})`;
+  return `${sign} ${name}${suffix} ${outcome}${detail === null ? "" : `: ${detail}`}`;
 }
 
-function limit({ type, limit: most, remaining, window, reset }: Explanation["limits"][number]): string {
-  return `${remaining > 0 ? yes() : skipped()} ${type}: ${remaining} of ${most} in ${window} left after it, the oldest leaves at ${reset}`;
+function limit({ type, limit: max, remaining, window, reset }: Explanation["limits"][number]): string {
+  return `${remaining > 0 ? yes() : skipped()} ${type}: ${remaining} of ${max} in ${window} remaining after this request; the oldest request expires at ${reset}`;
 }
 
 function target(each: Explanation["targets"][number]): string {
@@ -73,7 +73,7 @@ function target(each: Explanation["targets"][number]): string {
   return `${sign} ${each.provider} (${numbers}${model}): ${each.reason}`;
 }
 
-function sent({ upstream_request: request }: Explanation): string[] {
+function upstreamRequest({ upstream_request: request }: Explanation): string[] {
   if (request === null) return [];
   const headers = Object.entries(request.headers).map(
     ([name, value]) => `${paint("dim", `${name}:`)} ${value}`,
@@ -85,9 +85,9 @@ function sent({ upstream_request: request }: Explanation): string[] {
   return [...lines, ...text.split("\n"), ...(rest > 0 ? [paint("dim", `… and ${rest} more (--json)`)] : [])];
 }
 
-function answered({ answer }: Explanation): string[] {
+function response({ answer }: Explanation): string[] {
   if (answer === null) return [];
   const { status, code, error } = answer;
-  const words = [code, error].filter((word) => word !== null).join(": ");
-  return [paint(status < 400 ? "green" : "red", `${status} ${words}`.trim())];
+  const text = [code, error].filter((part) => part !== null).join(": ");
+  return [paint(status < 400 ? "green" : "red", `${status} ${text}`.trim())];
 }

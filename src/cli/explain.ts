@@ -1,49 +1,55 @@
-// gatehouse explain: what would become of a request, told readably. Nothing is sent and nothing is counted.
-import type { Explanation } from "../model/explanation.ts";
-import { adminClient, CLIENT_FLAGS, CLIENT_HELP } from "./admin-client.ts";
+// gatehouse explain: prints what a running gateway would do with a request. Nothing is sent and nothing is counted.
+import { explanationSchema } from "../model/explanation.ts";
+import { adminClient, CLIENT_HELP, CLIENT_OPTIONS, parseJson } from "./admin-client.ts";
+import { parseArguments, required } from "./arguments.ts";
 import { UsageError, type Command } from "./command.ts";
 import { renderExplanation } from "./explain-text.ts";
 import { findGateway } from "./find-gateway.ts";
-import { Words } from "./words.ts";
 
 export const explain: Command = {
-  summary: "tell what would become of a request: rule, key, plugins, limits, target",
+  summary: "show how a request would be handled: rule, key, plugins, limits, target",
   help: `Usage: gatehouse explain --path PATH [--gateway NAME|ID] [--method M] [--header K:V …] [--body FILE|-] [--json]
 
-Asks a running gateway what it would do with a request. No provider is called and nothing is counted.
+Shows what a running gateway would do with a request. No provider is called and nothing is counted.
 
-  --path PATH       the path, with its query
-  --gateway G       name or id; may be left out where there is only one
+  --path PATH       path with query
+  --gateway G       name or id; optional if there is only one gateway
   --method M        default POST
-  --header K:V      a header of the request; may come again
-  --body FILE|-     the body, from a file or standard input; JSON is sent as such
-  --client ADDRESS  where the request would come from; default 127.0.0.1
+  --header K:V      a header of the request; may be repeated
+  --body FILE|-     body from a file or standard input; Content-Type defaults to application/json for JSON
+  --client ADDRESS  IP address of the client; default 127.0.0.1
 ${CLIENT_HELP}
-  --json            print it for machines`,
-  run: async (given) => {
-    const words = new Words(given, {
-      values: ["--gateway", "--method", "--path", "--body", "--client", ...CLIENT_FLAGS],
-      lists: ["--header"],
-      switches: ["--json"],
+  --json            print the explanation as JSON`,
+  run: async (args) => {
+    const { values } = parseArguments(args, {
+      options: {
+        ...CLIENT_OPTIONS,
+        gateway: { type: "string" },
+        method: { type: "string", default: "POST" },
+        path: { type: "string" },
+        body: { type: "string" },
+        client: { type: "string" },
+        header: { type: "string", multiple: true, default: [] },
+        json: { type: "boolean", default: false },
+      },
     });
-    const path = words.required("--path");
-    const headers = readHeaders(words.list("--header"));
-    const file = words.value("--body");
-    const body = file === undefined ? undefined : await readBody(file);
-    if (body !== undefined && !hasHeader(headers, "content-type") && isJson(body))
+    const { method, client: client_address } = values;
+    const path = required("--path", values.path);
+    const headers = readHeaders(values.header);
+    const body = values.body === undefined ? undefined : await readBody(values.body);
+    if (body !== undefined && !hasHeader(headers, "content-type") && parseJson(body) !== undefined)
       headers["Content-Type"] = "application/json";
-    const client = await adminClient({ url: words.value("--url"), token: words.value("--token") });
-    const gateway = await findGateway(client, words.value("--gateway"));
-    const method = words.value("--method") ?? "POST";
-    const client_address = words.value("--client");
-    const explanation = await client.post<Explanation>(`/gateways/${gateway.id}/explain`, {
+    const client = await adminClient(values);
+    const gateway = await findGateway(client, values.gateway);
+    const request = {
       method,
       path,
       headers,
       ...(body !== undefined && { body }),
       ...(client_address !== undefined && { client_address }),
-    });
-    if (words.has("--json")) console.log(JSON.stringify(explanation));
+    };
+    const explanation = await client.post(`/gateways/${gateway.id}/explain`, request, explanationSchema);
+    if (values.json) console.log(JSON.stringify(explanation));
     else console.log(renderExplanation(explanation, { method: method.toUpperCase(), path, gateway }));
     return 0;
   },
@@ -54,7 +60,7 @@ function readHeaders(given: readonly string[]): Record<string, string> {
   for (const text of given) {
     const [, name, value] = /^([^:\s]+):\s*(.*)$/s.exec(text) ?? [];
     if (name === undefined || value === undefined)
-      throw new UsageError(`--header is "${text}"; give a name and a value, as in "X-Team: red"`);
+      throw new UsageError(`--header is "${text}"; give a name and a value, such as "X-Team: red"`);
     headers[name] = value;
   }
   return headers;
@@ -66,20 +72,11 @@ async function readBody(file: string): Promise<string> {
     .text()
     .catch(() => {
       throw new UsageError(
-        `--body: the file "${file}" cannot be read; give another, or - for standard input`,
+        `--body: file "${file}" cannot be read; give a readable file, or - for standard input`,
       );
     });
 }
 
 function hasHeader(headers: Readonly<Record<string, string>>, wanted: string): boolean {
   return Object.keys(headers).some((name) => name.toLowerCase() === wanted);
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

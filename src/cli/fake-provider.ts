@@ -1,24 +1,32 @@
-// gatehouse fake-provider: a stand-in for an AI provider, to try things out without an account.
+// gatehouse fake-provider: a fake AI provider, to try things out without an account.
 import { startFakeProvider } from "../fake-provider/server.ts";
+import { parseArguments, wholeNumber } from "./arguments.ts";
 import type { Command } from "./command.ts";
 import { awaitSignal } from "./run-until-signal.ts";
-import { Words } from "./words.ts";
 
 export const fakeProvider: Command = {
-  summary: "a stand-in provider for trying things out",
-  help: `Usage: gatehouse fake-provider [--port N] [--name NAME]
+  summary: "run a fake provider for experiments and tests",
+  help: `Usage: gatehouse fake-provider [--port N] [--name NAME] [--json]
 
-Speaks the wire formats of two providers on 127.0.0.1 until a signal ends it. Prints its address.
+Serves the OpenAI and Anthropic wire formats on 127.0.0.1 until SIGTERM or Ctrl-C. Prints its address.
 
-  --port N     default 0, a free one
-  --name NAME  what it calls itself in its answers`,
-  run: async (given) => {
-    const words = new Words(given, { values: ["--port", "--name"] });
+  --port N     default 0, any free port
+  --name NAME  the provider's name in its responses; default "fake"
+  --json       print {"name", "url"}`,
+  run: async (args) => {
+    const { values } = parseArguments(args, {
+      options: {
+        port: { type: "string" },
+        name: { type: "string", default: "fake" },
+        json: { type: "boolean" },
+      },
+    });
+    const { name } = values;
+    const port = wholeNumber("--port", values.port, 0, { min: 0, max: 65_535 });
     const signal = awaitSignal();
-    const name = words.value("--name") ?? "fake";
-    const port = words.number("--port", 0, 0, 65_535);
     const provider = await startFakeProvider({ port, name, record: false });
-    console.log(`${name} listens on ${provider.url}`);
+    const { url } = provider;
+    console.log(values.json === true ? JSON.stringify({ name, url }) : `${name} listens on ${url}`);
     await signal;
     await provider.stop();
     return 0;

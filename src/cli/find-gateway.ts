@@ -1,27 +1,25 @@
-// Which gateway a command means: by id, by name, or the only one.
+// Finds the gateway that a command is for: by id, by name, or the only one.
+import { z } from "zod";
 import type { AdminClient } from "./admin-client.ts";
 import { UsageError } from "./command.ts";
 
-export interface GatewayRecord {
-  readonly id: string;
-  readonly name: string;
-}
+const gatewaySchema = z.object({ id: z.string(), name: z.string() });
+const gatewayListSchema = z.object({ gateways: z.array(gatewaySchema), count: z.int() });
 
-interface GatewayList {
-  readonly gateways: readonly GatewayRecord[];
-  readonly count: number;
-}
+export type GatewayRecord = z.output<typeof gatewaySchema>;
 
-export async function findGateway(client: AdminClient, wanted: string | undefined): Promise<GatewayRecord> {
-  if (wanted === undefined) {
-    const { gateways, count } = await client.get<GatewayList>("/gateways?limit=1");
+export async function findGateway(client: AdminClient, nameOrId: string | undefined): Promise<GatewayRecord> {
+  if (nameOrId === undefined) {
+    const { gateways, count } = await client.get("/gateways?limit=1", gatewayListSchema);
     const [only] = gateways;
-    if (only === undefined) throw new Error("there is no gateway yet; make one with POST /api/v1/gateways");
-    if (count > 1) throw new UsageError(`there are ${count} gateways; say which with --gateway NAME or ID`);
+    if (only === undefined)
+      throw new Error("there is no gateway yet; create one with POST /api/v1/gateways or gatehouse apply");
+    if (count > 1) throw new UsageError(`there are ${count} gateways; choose one with --gateway NAME|ID`);
     return only;
   }
-  const { gateways, count } = await client.get<GatewayList>(`/gateways?name=${encodeURIComponent(wanted)}`);
+  const encoded = encodeURIComponent(nameOrId);
+  const { gateways, count } = await client.get(`/gateways?name=${encoded}`, gatewayListSchema);
   const [named] = gateways;
-  if (count > 1) throw new UsageError(`${count} gateways are called "${wanted}"; give the id of one`);
-  return named ?? client.get<GatewayRecord>(`/gateways/${encodeURIComponent(wanted)}`);
+  if (count > 1) throw new UsageError(`${count} gateways are named "${nameOrId}"; give the id of one`);
+  return named ?? client.get(`/gateways/${encoded}`, gatewaySchema);
 }

@@ -1,84 +1,99 @@
-// gatehouse keys: makes, lists and revokes API keys.
-import { adminClient, CLIENT_FLAGS, CLIENT_HELP, type AdminClient } from "./admin-client.ts";
+// gatehouse keys: creates, lists, and revokes API keys.
+import { z } from "zod";
+import { adminClient, CLIENT_HELP, CLIENT_OPTIONS, type AdminClient } from "./admin-client.ts";
+import { parseArguments, required } from "./arguments.ts";
 import { UsageError, type Command } from "./command.ts";
 import { findGateway, type GatewayRecord } from "./find-gateway.ts";
 import { paint, table } from "./terminal.ts";
-import { Words } from "./words.ts";
 
-interface KeyRecord {
-  readonly id: string;
-  readonly name: string;
-  readonly subject: string;
-  readonly prefix: string;
-  readonly active: boolean;
-  readonly expires_at: string | null;
-  readonly last_used_at: string | null;
-}
+const keySchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  prefix: z.string(),
+  active: z.boolean(),
+  expires_at: z.string().nullable(),
+  last_used_at: z.string().nullable(),
+});
+const createdKeySchema = keySchema.extend({ key: z.string() });
+const keyListSchema = z.object({ api_keys: z.array(keySchema) });
+const ruleListSchema = z.object({
+  rules: z.array(z.object({ id: z.string(), name: z.string().nullable(), path: z.string() })),
+});
 
-const ACTIONS = { create, list, revoke } as const;
-const PAGE = 1000;
+type KeyRecord = z.output<typeof keySchema>;
+
+const PAGE_SIZE = 1000;
 const MAX_LISTED = 10_000;
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+const parseKeyArguments = (args: readonly string[]) =>
+  parseArguments(args, {
+    options: {
+      ...CLIENT_OPTIONS,
+      name: { type: "string" },
+      gateway: { type: "string" },
+      expires: { type: "string" },
+      rule: { type: "string", multiple: true, default: [] },
+      json: { type: "boolean", default: false },
+    },
+    maxPositionals: 2,
+  });
+type KeyArguments = ReturnType<typeof parseKeyArguments>;
+
+/** Each resolves to the text to print. */
+const ACTIONS = new Map<string, (client: AdminClient, given: KeyArguments) => Promise<string>>([
+  ["create", create],
+  ["list", list],
+  ["revoke", revoke],
+]);
+
 export const keys: Command = {
-  summary: "create, list or revoke API keys",
+  summary: "create, list, or revoke API keys",
   help: `Usage: gatehouse keys create --name NAME [--gateway NAME|ID] [--rule ID|NAME|PATH …] [--expires WHEN]
        gatehouse keys list [--gateway NAME|ID]
        gatehouse keys revoke ID|NAME
 
-create prints the key and nothing else on standard output; it is shown this once.
+create prints only the key on standard output. The key is shown only once.
 
-  --name NAME    what the key is called
-  --gateway G    name or id; may be left out where there is only one (list: of all gateways)
-  --rule R       a rule the key is for, by id, name or path; may come again; default every rule
-  --expires WHEN a time such as 2030-01-01T00:00:00Z, or from now: 12h, 30d
+  --name NAME    name of the new key
+  --gateway G    name or id; optional if there is only one gateway; list: default all gateways
+  --rule R       a rule that the key may use, by id, name, or path; may be repeated; default every rule
+  --expires WHEN a time such as 2030-01-01T00:00:00Z, or a duration from now: 12h, 30d
 ${CLIENT_HELP}
-  --json         print records for machines`,
-  run: async (given) => {
-    const words = new Words(given, {
-      values: ["--name", "--gateway", "--expires", ...CLIENT_FLAGS],
-      lists: ["--rule"],
-      switches: ["--json"],
-      places: ["action", "key"],
-    });
-    const name = words.place(0);
-    if (name === undefined || !Object.hasOwn(ACTIONS, name)) {
-      const wanted = `give one of ${Object.keys(ACTIONS).join(", ")}`;
-      throw new UsageError(
-        name === undefined ? `keys needs an action; ${wanted}` : `there is no "keys ${name}"; ${wanted}`,
-      );
+  --json         print the record as JSON`,
+  run: async (args) => {
+    const given = parseKeyArguments(args);
+    const [name, key] = given.positionals;
+    const action = name === undefined ? undefined : ACTIONS.get(name);
+    if (action === undefined) {
+      const problem = name === undefined ? "keys needs an action" : `there is no "keys ${name}"`;
+      throw new UsageError(`${problem}; give one of ${[...ACTIONS.keys()].join(", ")}`);
     }
-    if (name !== "revoke" && words.place(1) !== undefined)
-      throw new UsageError(`"${words.place(1) ?? ""}" is one word too many; see --help`);
-    const client = await adminClient({ url: words.value("--url"), token: words.value("--token") });
-    console.log(await ACTIONS[name as keyof typeof ACTIONS](client, words));
+    if (name !== "revoke" && key !== undefined)
+      throw new UsageError(`unexpected argument "${key}"; remove it, or see --help`);
+    console.log(await action(await adminClient(given.values), given));
     return 0;
   },
 };
 
-async function create(client: AdminClient, words: Words): Promise<string> {
-  const name = words.required("--name");
-  const expires_at = expiry(words.value("--expires"));
-  const gateway = await findGateway(client, words.value("--gateway"));
-  const policies = await findRules(client, gateway, words.list("--rule"));
-  const made = await client.post<KeyRecord & { key: string }>("/iam/api-keys", {
-    name,
-    subject: gateway.id,
-    policies,
-    ...(expires_at !== null && { expires_at }),
-  });
-  if (words.has("--json")) return JSON.stringify(made);
-  const until = made.expires_at === null ? "" : `, until ${made.expires_at}`;
-  const note = `the key "${name}" (${made.id}) of the gateway ${gateway.name}${until}; it is shown this once:`;
+async function create(client: AdminClient, { values }: KeyArguments): Promise<string> {
+  const name = required("--name", values.name);
+  const expires_at = expiry(values.expires);
+  const gateway = await findGateway(client, values.gateway);
+  const policies = await findRules(client, gateway, values.rule);
+  const request = { name, subject: gateway.id, policies, ...(expires_at !== null && { expires_at }) };
+  const created = await client.post("/iam/api-keys", request, createdKeySchema);
+  if (values.json) return JSON.stringify(created);
+  const until = created.expires_at === null ? "" : `, valid until ${created.expires_at}`;
+  const note = `key "${name}" (${created.id}) of gateway ${gateway.name}${until}; it is shown only once:`;
   console.error(paint("dim", note, process.stderr));
-  return made.key;
+  return created.key;
 }
 
-async function list(client: AdminClient, words: Words): Promise<string> {
-  const wanted = words.value("--gateway");
-  const subject = wanted === undefined ? undefined : (await findGateway(client, wanted)).id;
-  const found = await allKeys(client, subject);
-  if (words.has("--json")) return JSON.stringify(found);
+async function list(client: AdminClient, { values }: KeyArguments): Promise<string> {
+  const subject = values.gateway === undefined ? undefined : (await findGateway(client, values.gateway)).id;
+  const found = await listKeys(client, { subject });
+  if (values.json) return JSON.stringify(found);
   if (found.length === 0) return "there is no API key yet";
   const rows = found.map((key) => [
     key.id,
@@ -91,30 +106,33 @@ async function list(client: AdminClient, words: Words): Promise<string> {
   return table(["ID", "NAME", "KEY", "STATE", "EXPIRES", "LAST USED"], rows);
 }
 
-async function revoke(client: AdminClient, words: Words): Promise<string> {
-  const wanted = words.place(1);
-  if (wanted === undefined) throw new UsageError("keys revoke needs the id or the name of a key");
-  const named = (await allKeys(client, undefined, wanted)).filter(({ active }) => active);
+async function revoke(client: AdminClient, { values, positionals }: KeyArguments): Promise<string> {
+  const nameOrId = positionals[1];
+  if (nameOrId === undefined) throw new UsageError("keys revoke needs the id or the name of a key");
+  const named = (await listKeys(client, { name: nameOrId })).filter(({ active }) => active);
   if (named.length > 1)
     throw new UsageError(
-      `${named.length} keys are called "${wanted}"; give the id of one, see gatehouse keys list`,
+      `${named.length} keys are named "${nameOrId}"; give the id of one, see gatehouse keys list`,
     );
-  const [key = await client.get<KeyRecord>(`/iam/api-keys/${encodeURIComponent(wanted)}`)] = named;
+  const [key = await client.get(`/iam/api-keys/${encodeURIComponent(nameOrId)}`, keySchema)] = named;
   await client.delete(`/iam/api-keys/${key.id}`);
-  if (words.has("--json")) return JSON.stringify({ id: key.id, name: key.name, active: false });
-  return `revoked the key "${key.name}" (${key.id})`;
+  if (values.json) return JSON.stringify({ id: key.id, name: key.name, active: false });
+  return `revoked key "${key.name}" (${key.id})`;
 }
 
-async function allKeys(client: AdminClient, subject?: string, name?: string): Promise<KeyRecord[]> {
+async function listKeys(
+  client: AdminClient,
+  filters: Readonly<Record<string, string | undefined>>,
+): Promise<KeyRecord[]> {
   const found: KeyRecord[] = [];
-  const filters = Object.entries({ subject, name }).flatMap(([filter, value]) =>
+  const query = Object.entries(filters).flatMap(([filter, value]) =>
     value === undefined ? [] : [`&${filter}=${encodeURIComponent(value)}`],
   );
   for (;;) {
-    const query = `limit=${PAGE}&offset=${found.length}${filters.join("")}`;
-    const page = await client.get<{ api_keys: KeyRecord[] }>(`/iam/api-keys?${query}`);
-    found.push(...page.api_keys);
-    if (page.api_keys.length < PAGE || found.length >= MAX_LISTED) return found;
+    const path = `/iam/api-keys?limit=${PAGE_SIZE}&offset=${found.length}${query.join("")}`;
+    const { api_keys } = await client.get(path, keyListSchema);
+    found.push(...api_keys);
+    if (api_keys.length < PAGE_SIZE || found.length >= MAX_LISTED) return found;
   }
 }
 
@@ -131,15 +149,13 @@ async function findRules(
   wanted: readonly string[],
 ): Promise<string[]> {
   if (wanted.length === 0) return [];
-  interface RuleRecord {
-    readonly id: string;
-    readonly name: string | null;
-    readonly path: string;
-  }
-  const { rules } = await client.get<{ rules: RuleRecord[] }>(`/gateways/${id}/rules?limit=1000`);
+  const { rules } = await client.get(`/gateways/${id}/rules?limit=1000`, ruleListSchema);
   return wanted.flatMap((each) => {
     const found = rules.filter((rule) => rule.id === each || rule.name === each || rule.path === each);
-    if (found.length === 0) throw new UsageError(`the gateway ${name} has no rule "${each}"`);
+    if (found.length === 0)
+      throw new UsageError(
+        `--rule: gateway ${name} has no rule "${each}"; give the id, name, or path of one`,
+      );
     return found.map((rule) => rule.id);
   });
 }

@@ -1,10 +1,10 @@
-// The command line: finds the command, and turns every mistake into one line and exit code 2.
-import { SettingsError } from "../config/settings.ts";
+// The command line: finds and runs the command, prints errors as one line, and sets the exit code.
 import { nearestName } from "../base/nearest-name.ts";
+import { SettingsError } from "../config/settings.ts";
 import { UsageError, type Command } from "./command.ts";
-import { takeRuntimeSettings } from "./self.ts";
+import { reexecWithRuntimeEnvironment } from "./runtime-environment.ts";
 
-/** Loaded when asked for: the gateway does not wait for the demo's code. */
+/** Each command is loaded on demand, so that `serve` does not load the code of the others. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve.ts")).serve,
   demo: async () => (await import("./demo.ts")).demo,
@@ -12,7 +12,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   token: async () => (await import("./token.ts")).token,
   explain: async () => (await import("./explain.ts")).explain,
   keys: async () => (await import("./keys.ts")).keys,
-  doctor: async () => (await import("./doctor.ts")).doctor,
+  doctor: async () => (await import("./doctor/doctor.ts")).doctor,
   bench: async () => (await import("./bench.ts")).bench,
   "fake-provider": async () => (await import("./fake-provider.ts")).fakeProvider,
   export: async () => (await import("./export.ts")).exportCommand,
@@ -20,8 +20,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   check: async () => (await import("./check.ts")).checkCommand,
 };
 
-/** Those that call providers. */
-const CALLING: ReadonlySet<string> = new Set(["serve", "demo", "bench"]);
+/** Commands that send requests to providers and so need the runtime environment. */
+const SENDING_COMMANDS: ReadonlySet<string> = new Set(["serve", "demo", "bench"]);
 
 async function help(): Promise<string> {
   const lines: string[] = [];
@@ -35,13 +35,13 @@ Commands:
 ${lines.join("\n")}
 
 Flags:
-  --help         show this, or with a command that command's help
+  --help         print this help, or after a command the help of that command
   --version      print the version
 `;
 }
 
-async function main(words: readonly string[]): Promise<number> {
-  const [name, ...rest] = words;
+async function main(args: readonly string[]): Promise<number> {
+  const [name, ...commandArgs] = args;
   if (name === undefined || name === "--help" || name === "help") {
     console.log(await help());
     return name === undefined ? 2 : 0;
@@ -52,24 +52,26 @@ async function main(words: readonly string[]): Promise<number> {
     return 0;
   }
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (load === undefined) {
-    const nearest = nearestName(name, Object.keys(COMMANDS));
-    const hint =
-      nearest === null ? "see gatehouse --help" : `did you mean "${nearest}"? See gatehouse --help`;
-    throw new UsageError(`there is no command "${name}"; ${hint}`);
-  }
+  if (load === undefined) throw new UsageError(unknownCommandMessage(name));
   const command = await load();
-  if (rest.includes("--help")) {
+  if (commandArgs.includes("--help")) {
     console.log(command.help);
     return 0;
   }
-  return command.run(rest);
+  return command.run(commandArgs);
+}
+
+function unknownCommandMessage(name: string): string {
+  const kind = name.startsWith("-") ? "flag" : "command";
+  const nearest = nearestName(name, [...Object.keys(COMMANDS), "--help", "--version"]);
+  const hint = nearest === null ? "see gatehouse --help" : `did you mean "${nearest}"? See gatehouse --help`;
+  return `unknown ${kind} "${name}"; ${hint}`;
 }
 
 /** Resolves to the exit code. */
-export async function runCli(words: readonly string[]): Promise<number> {
+export async function runCli(args: readonly string[]): Promise<number> {
   try {
-    return await main(words);
+    return await main(args);
   } catch (error) {
     console.error(`gatehouse: ${error instanceof Error ? error.message : String(error)}`);
     return error instanceof UsageError || error instanceof SettingsError ? 2 : 1;
@@ -77,7 +79,7 @@ export async function runCli(words: readonly string[]): Promise<number> {
 }
 
 if (import.meta.main) {
-  const words = process.argv.slice(2);
-  if (CALLING.has(words[0] ?? "") && !words.includes("--help")) takeRuntimeSettings();
-  process.exit(await runCli(words));
+  const args = process.argv.slice(2);
+  if (SENDING_COMMANDS.has(args[0] ?? "") && !args.includes("--help")) reexecWithRuntimeEnvironment();
+  process.exit(await runCli(args));
 }

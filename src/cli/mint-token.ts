@@ -1,4 +1,4 @@
-// An admin token for this command line, signed with the secret of the server that it is for.
+// Signs admin tokens with the secret of the server that they are for.
 import { SignJWT } from "jose";
 import { findServerSecret } from "../config/server-secret.ts";
 import { readSettings } from "../config/settings.ts";
@@ -13,14 +13,17 @@ export function mintToken(secret: string, seconds: number, subject = "admin"): P
     .sign(new TextEncoder().encode(secret));
 }
 
-/** SERVER_SECRET_KEY, else the secret that the server generated in DATA_DIR. */
-export function requireServerSecret(mend: string): string {
+/**
+ * Returns SERVER_SECRET_KEY, else the secret that the server generated in DATA_DIR. `otherFix` is prepended to the fixes
+ * in the error message.
+ */
+export function requireServerSecret(otherFix: string): string {
   const settings = readSettings(process.env);
   const secret = findServerSecret(settings);
   if (secret === null) {
     throw new UsageError(
-      `there is no secret to sign a token with: ${mend}set SERVER_SECRET_KEY to the server's, ` +
-        `or run this where its DATA_DIR "${settings.DATA_DIR}" is`,
+      `there is no secret to sign a token with: ${otherFix}set SERVER_SECRET_KEY to the server's, ` +
+        `or set DATA_DIR ("${settings.DATA_DIR}") to the server's`,
     );
   }
   return secret;

@@ -1,25 +1,25 @@
-// Runs a started gateway until a signal ends it, and drains it as the contract says.
+// Runs a started gateway until a signal stops it, and drains it as the settings say.
 import type { Settings } from "../config/settings.ts";
 import type { Gatehouse } from "../main.ts";
 import type { Log } from "../telemetry/log/log.ts";
 
-/** A terminal's Ctrl-C reaches the process twice through npm; what comes later than this is meant. */
+/** Under npm, Ctrl-C in a terminal reaches the process twice. A signal after this time is a second one by the user. */
 const SAME_SIGNAL_MS = 1000;
 
 export interface ReceivedSignal {
   readonly name: "SIGTERM" | "SIGINT";
-  /** Resolves when a further signal comes that is not the echo of the first. */
+  /** Resolves when a second signal arrives that is not a duplicate of the first. */
   readonly again: Promise<undefined>;
 }
 
-/** To be called before anything is started, so that no signal is missed. */
+/** Call it before anything is started, so that no signal is missed. */
 export function awaitSignal(): Promise<ReceivedSignal> {
   return new Promise((resolve) => {
     let firstAt: number | null = null;
-    const { promise: again, resolve: comeAgain } = Promise.withResolvers<undefined>();
+    const { promise: again, resolve: resolveAgain } = Promise.withResolvers<undefined>();
     for (const name of ["SIGTERM", "SIGINT"] as const) {
       process.on(name, () => {
-        if (firstAt !== null && performance.now() - firstAt > SAME_SIGNAL_MS) comeAgain(undefined);
+        if (firstAt !== null && performance.now() - firstAt > SAME_SIGNAL_MS) resolveAgain(undefined);
         firstAt ??= performance.now();
         resolve({ name, again });
       });
@@ -41,5 +41,5 @@ export async function runUntil(
     await gatehouse.stop(settings.DRAIN_SECONDS);
     return "stopped";
   })();
-  log.info(await Promise.race([drained, again.then(() => "stopped at once by a second signal")]));
+  log.info(await Promise.race([drained, again.then(() => "stopped immediately by a second signal")]));
 }

@@ -1,47 +1,54 @@
-// gatehouse serve: runs the gateway until a signal ends it.
+// gatehouse serve: runs the gateway until a signal stops it.
 import { readSettings, type Settings } from "../config/settings.ts";
 import type { Role } from "../main.ts";
 import { BatchedSink } from "../telemetry/log/batched-sink.ts";
 import { createLog, type Log } from "../telemetry/log/log.ts";
+import { parseArguments } from "./arguments.ts";
 import { UsageError, type Command } from "./command.ts";
-import { refuseTakenPorts } from "./free-ports.ts";
+import { rejectTakenPorts } from "./reject-taken-ports.ts";
 import { awaitSignal, runUntil } from "./run-until-signal.ts";
-import { beginStartUp, collectAfterLoading, endStartUp } from "./start-up.ts";
+import { beginStartup, collectAfterLoading, endStartup } from "./startup-memory.ts";
 import { supervise, workerNumber } from "./supervise.ts";
-import { usesColour } from "./terminal.ts";
-import { Words } from "./words.ts";
-import { WorkerLink } from "./worker-link.ts";
+import { usesColor } from "./terminal.ts";
+import { WorkerChannel } from "./worker-channel.ts";
 
 const ROLES: readonly Role[] = ["admin", "proxy", "all"];
 
 export const serve: Command = {
-  summary: "start the gateway (what npm start runs)",
-  help: `Usage: gatehouse serve [--role admin|proxy|all]
+  summary: "start the gateway (npm start runs this)",
+  help: `Usage: gatehouse serve [--role admin|proxy|all] [--json]
 
-Starts the Admin API and the data plane, or one of them, in as many processes as WORKERS says. Settings come from the environment or a .env file;
-docs/settings.md lists them.`,
-  run: async (words) => {
-    const role = roleFrom(new Words(words, { values: ["--role"] }).value("--role") ?? "all");
+Starts the Admin API and the data plane, or one of them, in WORKERS processes. Reads settings from the environment or
+a .env file; docs/settings.md lists them.
+
+  --role ROLE  default all
+  --json       log as JSON lines, like LOG_FORMAT=json`,
+  run: async (args) => {
+    const { values } = parseArguments(args, {
+      options: { role: { type: "string", default: "all" }, json: { type: "boolean" } },
+    });
+    const role = roleFrom(values.role);
     const settings = readSettings(process.env);
     const worker = workerNumber();
-    const log = logFor(settings, worker);
+    const log = logFor(values.json === true ? { ...settings, LOG_FORMAT: "json" } : settings, worker);
     if (settings.WORKERS > 1 && worker === null) {
-      refuseTakenPorts(settings, role);
+      rejectTakenPorts(settings, role);
       if (settings.REDIS_URL === null)
         log.warn(
-          `WORKERS is ${settings.WORKERS} without REDIS_URL: each process counts its rate limits for itself`,
+          { workers: settings.WORKERS },
+          "rate limits apply per worker process because REDIS_URL is not set",
         );
-      return supervise(settings, words, log);
+      return supervise(settings, args, log);
     }
     const signal = awaitSignal();
-    beginStartUp();
-    // Loaded here: a process that only supervises does not carry the gateway.
+    beginStartup();
+    // Loaded here, so that a process that only supervises does not load the gateway.
     const { startGatehouse } = await import("../main.ts");
     collectAfterLoading();
-    const link = worker === null ? null : new WorkerLink(settings.WORKERS);
-    const gatehouse = await startGatehouse(settings, role, log, link);
-    endStartUp();
-    link?.reportListening(gatehouse.listening);
+    const channel = worker === null ? null : new WorkerChannel(settings.WORKERS);
+    const gatehouse = await startGatehouse(settings, role, log, channel);
+    endStartup();
+    channel?.reportListening(gatehouse.listening);
     await runUntil(signal, gatehouse, settings, log);
     return 0;
   },
@@ -51,7 +58,7 @@ export function logFor({ LOG_FORMAT, LOG_LEVEL }: Settings, worker: number | nul
   const format = LOG_FORMAT ?? (process.stdout.isTTY ? "pretty" : "json");
   const sink = new BatchedSink(process.stdout);
   process.on("exit", () => sink.flush());
-  const log = createLog({ level: LOG_LEVEL, format, color: usesColour(process.stdout) }, sink);
+  const log = createLog({ level: LOG_LEVEL, format, color: usesColor(process.stdout) }, sink);
   return worker === null ? log : log.child({ worker });
 }
 

@@ -1,62 +1,70 @@
-// gatehouse status: whether a gateway is there and ready, and what it runs on.
-import { adminClient, adminUrl, CLIENT_FLAGS, CLIENT_HELP, reach } from "./admin-client.ts";
+// gatehouse status: prints whether a gateway is ready, and its version, store, counters, uptime, and memory.
+import { z } from "zod";
+import {
+  adminClient,
+  adminUrl,
+  CLIENT_HELP,
+  CLIENT_OPTIONS,
+  matches,
+  parseJson,
+  sendRequest,
+  type AdminClientFlags,
+} from "./admin-client.ts";
+import { parseArguments } from "./arguments.ts";
 import type { Command } from "./command.ts";
 import { fields, paint } from "./terminal.ts";
-import { Words } from "./words.ts";
 
-interface Readiness {
-  readonly status: string;
-  readonly revision: number | null;
-  readonly store: Dependency;
-  readonly counters: Dependency;
-  readonly faulty_gateways?: Readonly<Record<string, string>>;
-}
+const dependencySchema = z.object({ state: z.string(), detail: z.string().optional() });
+const readinessSchema = z.object({
+  status: z.string(),
+  revision: z.int().nullable(),
+  store: dependencySchema,
+  counters: dependencySchema,
+  faulty_gateways: z.record(z.string(), z.string()).optional(),
+});
+const openApiSchema = z.object({ info: z.object({ version: z.string() }) });
+const countSchema = z.object({ count: z.int() });
 
-interface Dependency {
-  readonly state: string;
-  readonly detail?: string;
-}
-
-interface Status extends Readiness {
+interface Status extends z.output<typeof readinessSchema> {
   readonly url: string;
   readonly version: string | null;
   readonly uptime_seconds: number | null;
   readonly memory_bytes: number | null;
-  /** Null without a token. */
+  /** Null without a valid token. */
   readonly gateways: number | null;
   readonly api_keys: number | null;
 }
 
 export const status: Command = {
-  summary: "tell whether a gateway is ready, and what it runs on",
+  summary: "show whether a gateway is ready, and its store, counters, and memory",
   help: `Usage: gatehouse status [--url URL] [--token TOKEN] [--json]
 
-Exits with 0 when the gateway is ready, with 1 when it is not or cannot be reached.
+Exits with 0 if the gateway is ready, with 1 if it is not ready or cannot be reached.
 
 ${CLIENT_HELP}
-  --json         print it for machines`,
-  run: async (given) => {
-    const words = new Words(given, { values: CLIENT_FLAGS, switches: ["--json"] });
-    const flags = { url: words.value("--url"), token: words.value("--token") };
-    const found = await readStatus(adminUrl(flags), flags);
-    console.log(words.has("--json") ? JSON.stringify(found) : describe(found));
+  --json         print the status as JSON`,
+  run: async (args) => {
+    const { values } = parseArguments(args, {
+      options: { ...CLIENT_OPTIONS, json: { type: "boolean" } },
+    });
+    const found = await readStatus(adminUrl(values), values);
+    console.log(values.json === true ? JSON.stringify(found) : describe(found));
     return found.status === "ready" ? 0 : 1;
   },
 };
 
-async function readStatus(url: string, flags: Parameters<typeof adminClient>[0]): Promise<Status> {
-  const ready = await reach(url, "/readyz");
-  const readiness = (await ready.json().catch(() => null)) as Readiness | null;
-  if (readiness === null || typeof readiness.status !== "string" || readiness.store === undefined)
-    throw new Error(`what answers at ${url} is no Gatehouse; give its address with --url`);
-  const metrics = await (await reach(url, "/metrics")).text();
-  const document = (await (await reach(url, "/api/openapi.json")).json().catch(() => null)) as {
-    info?: { version?: string };
-  } | null;
+async function readStatus(url: string, flags: AdminClientFlags): Promise<Status> {
+  const read = async (path: string) => (await sendRequest(url, path)).text();
+  const readiness = parseJson(await read("/readyz"));
+  if (!matches(readinessSchema, readiness))
+    throw new Error(`the server at ${url} is not a Gatehouse; give the address of one with --url`);
+  const metrics = await read("/metrics");
+  const openApi = parseJson(await read("/api/openapi.json"));
+  // Without a token, readiness is still known.
   const counts = await countRecords(flags).catch(() => ({ gateways: null, api_keys: null }));
   return {
     url,
-    version: document?.info?.version ?? null,
+    version: matches(openApiSchema, openApi) ? openApi.info.version : null,
     ...readiness,
     uptime_seconds: metric(metrics, "process_uptime_seconds"),
     memory_bytes: metric(metrics, "process_resident_memory_bytes"),
@@ -64,14 +72,11 @@ async function readStatus(url: string, flags: Parameters<typeof adminClient>[0])
   };
 }
 
-/** Whoever has no token may still know whether the gateway is ready. */
-async function countRecords(
-  flags: Parameters<typeof adminClient>[0],
-): Promise<Pick<Status, "gateways" | "api_keys">> {
+async function countRecords(flags: AdminClientFlags): Promise<Pick<Status, "gateways" | "api_keys">> {
   const client = await adminClient(flags);
   const [gateways, keys] = await Promise.all([
-    client.get<{ count: number }>("/gateways?limit=1"),
-    client.get<{ count: number }>("/iam/api-keys?limit=1"),
+    client.get("/gateways?limit=1", countSchema),
+    client.get("/iam/api-keys?limit=1", countSchema),
   ]);
   return { gateways: gateways.count, api_keys: keys.count };
 }
@@ -96,15 +101,19 @@ function describe(found: Status): string {
       ["counters", dependency(found.counters)],
       ["running", `${duration(found.uptime_seconds ?? 0)}, ${megabytes} MB`],
       ...Object.entries(found.faulty_gateways ?? {}).map(
-        ([id, reason]) => [paint("yellow", "not in force"), `gateway ${id}: ${reason}`] as const,
+        ([id, reason]) => [paint("yellow", "not active"), `gateway ${id}: ${reason}`] as const,
       ),
     ]),
   ].join("\n");
 }
 
-function dependency({ state, detail }: Dependency): string {
+function dependency({ state, detail }: Status["store"]): string {
   const shown =
-    state === "away" ? paint("red", state) : state === "ok" ? paint("green", state) : (detail ?? state);
+    state === "away"
+      ? paint("red", "unavailable")
+      : state === "ok"
+        ? paint("green", state)
+        : (detail ?? state);
   return state === "none" || detail === undefined ? shown : `${shown}: ${detail}`;
 }
 

@@ -1,51 +1,52 @@
-// Runs WORKERS processes that share the listeners: starts them, replaces the ones that crash, hands signals on.
+// Runs WORKERS processes that share the listening ports: starts them, replaces those that crash, and forwards signals and
+// messages.
 import type { Subprocess } from "bun";
 import { BoundedCache } from "../base/bounded-cache.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Listening } from "../main.ts";
 import type { Log } from "../telemetry/log/log.ts";
-import { selfCommand } from "./self.ts";
-import type { WorkerMessage } from "./worker-link.ts";
 import { awaitSignal, type ReceivedSignal } from "./run-until-signal.ts";
+import { gatehouseCommand } from "./runtime-environment.ts";
+import type { WorkerMessage } from "./worker-channel.ts";
 
-/** That many crashes in that time, and starting yet another one mends nothing. */
+/** Stop restarting workers after MAX_CRASHES within CRASH_WINDOW_MS: another restart would not help. */
 const MAX_CRASHES = 10;
 const CRASH_WINDOW_MS = 10_000;
-/** The exit code of a refusal that a new start would only repeat: bad settings, an address in use. */
-const REFUSED = 2;
-/** Questions are answered within a second: older ones need not be known. */
-const MAX_ASKERS = 1000;
+/** Exit code for errors that a restart would only repeat, such as wrong settings or a taken port. */
+const USAGE_EXIT_CODE = 2;
+/** Queries between workers time out after a second, so older ones can be forgotten. */
+const MAX_PENDING_QUERIES = 1000;
 
-/** Which worker this process is, counted from 1; null in a process that serves alone. */
+/** Returns the number of this worker, counted from 1; null in a process without a supervisor. */
 export function workerNumber(): number | null {
   const number = Number(process.env["GATEHOUSE_WORKER"]);
   return Number.isInteger(number) && number > 0 && process.send !== undefined ? number : null;
 }
 
-/** Resolves to the exit code, once every worker has ended. */
-export async function supervise(settings: Settings, words: readonly string[], log: Log): Promise<number> {
+/** Resolves to the exit code once every worker has exited. */
+export async function supervise(settings: Settings, args: readonly string[], log: Log): Promise<number> {
   const signal = awaitSignal();
-  const workers = new Workers(settings, words, log);
-  void signal.then((received) => workers.stop(received));
-  return workers.run();
+  const supervisor = new Supervisor(settings, args, log);
+  void signal.then((received) => supervisor.stop(received));
+  return supervisor.run();
 }
 
-class Workers {
+class Supervisor {
   readonly #settings: Settings;
-  readonly #words: readonly string[];
+  readonly #args: readonly string[];
   readonly #log: Log;
   readonly #running = new Map<number, Subprocess>();
-  /** Known once the first worker listens: port 0 is picked by it, and taken over by the others. */
+  /** Set once the first worker listens. That worker picks the port if the setting is 0; the others reuse it. */
   #listening: Listening | null = null;
-  #crashes: readonly number[] = [];
-  /** Who asked which question of the others. */
-  readonly #askers = new BoundedCache<string, number>(MAX_ASKERS);
+  #crashTimes: readonly number[] = [];
+  /** The worker that sent each pending query, by query id. */
+  readonly #querySenders = new BoundedCache<string, number>(MAX_PENDING_QUERIES);
   readonly #ended = Promise.withResolvers<number>();
   #exitCode: number | null = null;
 
-  constructor(settings: Settings, words: readonly string[], log: Log) {
+  constructor(settings: Settings, args: readonly string[], log: Log) {
     this.#settings = settings;
-    this.#words = words;
+    this.#args = args;
     this.#log = log;
   }
 
@@ -61,7 +62,7 @@ class Workers {
 
   #start(number: number): void {
     const { adminPort = null, proxyPort = null } = this.#listening ?? {};
-    const worker = Bun.spawn(selfCommand("serve", ...this.#words), {
+    const worker = Bun.spawn(gatehouseCommand("serve", ...this.#args), {
       env: {
         ...process.env,
         GATEHOUSE_WORKER: String(number),
@@ -69,60 +70,60 @@ class Workers {
         ...(proxyPort !== null && { PROXY_PORT: String(proxyPort) }),
       },
       stdio: ["ignore", "inherit", "inherit"],
-      ipc: (message) => this.#heard(number, message as WorkerMessage),
-      onExit: (_, code, signal) => this.#left(number, code, signal),
+      ipc: (message: WorkerMessage) => this.#onMessage(number, message),
+      onExit: (_, code, signal) => this.#onExit(number, code, signal),
     });
     this.#running.set(number, worker);
   }
 
-  #heard(number: number, message: WorkerMessage): void {
-    if (message.kind === "listening") this.#listens(number, message.listening);
+  #onMessage(number: number, message: WorkerMessage): void {
+    if (message.kind === "listening") this.#onListening(number, message.listening);
     else if (message.kind === "reply") {
-      const asker = this.#askers.get(message.id);
-      if (asker !== undefined) this.#pass(message, asker);
+      const sender = this.#querySenders.get(message.id);
+      if (sender !== undefined) this.#send(message, sender);
     } else {
-      if (message.kind === "ask") this.#askers.set(message.id, number);
-      for (const other of this.#running.keys()) if (other !== number) this.#pass(message, other);
+      if (message.kind === "query") this.#querySenders.set(message.id, number);
+      for (const other of this.#running.keys()) if (other !== number) this.#send(message, other);
     }
   }
 
-  #pass(message: WorkerMessage, to: number): void {
+  #send(message: WorkerMessage, to: number): void {
     const worker = this.#running.get(to);
-    // One that is on its way out hears nothing any more.
+    // An exiting worker can no longer receive messages.
     if (worker?.exitCode === null && !worker.killed) worker.send(message);
   }
 
-  /** The first one to listen has made the secret, the database and the ports; now the others can have them. */
-  #listens(number: number, listening: Listening): void {
-    this.#log.debug({ worker: number }, "a worker listens");
+  /** Starts the other workers: the first one has created the secret, the database, and the ports that they share. */
+  #onListening(number: number, listening: Listening): void {
+    this.#log.debug({ worker: number }, "worker listening");
     if (this.#listening !== null || this.#exitCode !== null) return;
     this.#listening = listening;
     for (let other = 1; other <= this.#settings.WORKERS; other++)
       if (!this.#running.has(other)) this.#start(other);
   }
 
-  #left(number: number, code: number | null, signal: NodeJS.Signals | number | null): void {
+  #onExit(number: number, code: number | null, signal: NodeJS.Signals | number | null): void {
     this.#running.delete(number);
     if (this.#exitCode === null) this.#replace(number, code, signal);
     if (this.#exitCode !== null && this.#running.size === 0) this.#ended.resolve(this.#exitCode);
   }
 
   #replace(number: number, code: number | null, signal: NodeJS.Signals | number | null): void {
-    if (code === REFUSED) {
-      // It has said why.
-      this.#endWith(REFUSED, "SIGTERM");
+    if (code === USAGE_EXIT_CODE) {
+      // The worker has printed the error.
+      this.#endWith(USAGE_EXIT_CODE, "SIGTERM");
       return;
     }
     const now = performance.now();
-    this.#crashes = [...this.#crashes.filter((at) => now - at < CRASH_WINDOW_MS), now];
-    if (this.#crashes.length < MAX_CRASHES) {
-      this.#log.error({ worker: number, code, signal }, "a worker ended; another one takes its place");
+    this.#crashTimes = [...this.#crashTimes.filter((at) => now - at < CRASH_WINDOW_MS), now];
+    if (this.#crashTimes.length < MAX_CRASHES) {
+      this.#log.error({ worker: number, code, signal }, "worker exited; starting a replacement");
       this.#start(number);
       return;
     }
     this.#log.fatal(
-      { worker: number, code, signal },
-      `workers ended ${MAX_CRASHES} times within ${CRASH_WINDOW_MS / 1000} seconds: stopping; what they printed says why`,
+      { worker: number, code, signal, exits: MAX_CRASHES, seconds: CRASH_WINDOW_MS / 1000 },
+      "workers exited too often; stopping, see the output above for the reason",
     );
     this.#endWith(1, "SIGTERM");
   }

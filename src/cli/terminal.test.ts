@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { paint, Progress, table, usesColour } from "./terminal.ts";
+import { paint, Progress, table, usesColor } from "./terminal.ts";
 
 const SETTINGS = ["NO_COLOR", "TERM"] as const;
 const before = SETTINGS.map((name) => process.env[name]);
@@ -18,24 +18,24 @@ afterEach(() => {
 const terminal = { isTTY: true };
 const pipe = { isTTY: false };
 
-describe("colours", () => {
-  test("only on a terminal", () => {
+describe("colors", () => {
+  test("are used only on a terminal", () => {
     expect(paint("red", "x", terminal)).toBe("\x1b[31mx\x1b[0m");
     expect(paint("red", "x", pipe)).toBe("x");
   });
 
-  test("never with NO_COLOR, unless it is empty, nor on a terminal that knows none", () => {
+  test("are not used with a non-empty NO_COLOR, nor on a dumb terminal", () => {
     process.env["NO_COLOR"] = "";
-    expect(usesColour(terminal)).toBe(true);
+    expect(usesColor(terminal)).toBe(true);
     process.env["NO_COLOR"] = "0";
-    expect(usesColour(terminal)).toBe(false);
+    expect(usesColor(terminal)).toBe(false);
     delete process.env["NO_COLOR"];
     process.env["TERM"] = "dumb";
-    expect(usesColour(terminal)).toBe(false);
+    expect(usesColor(terminal)).toBe(false);
   });
 });
 
-test("a table has columns as wide as they need, painted or not", () => {
+test("a table pads columns to their widest cell, ignoring color codes", () => {
   const rows = [
     ["1", "\x1b[32mactive\x1b[0m", "x"],
     ["22", "gone", "y"],
@@ -54,7 +54,7 @@ describe("progress", () => {
     return { progress: new Progress({ isTTY, write, columns: 80 }), written };
   };
 
-  test("one line that is written anew, and taken away at the end", async () => {
+  test("rewrites one line and clears it at the end", async () => {
     const { progress, written } = watched(true);
     progress.show("half", 0.5);
     expect(written.at(-1)).toBe(`\r\x1b[K${"█".repeat(12)}${"░".repeat(12)} half`);
@@ -64,7 +64,7 @@ describe("progress", () => {
     expect(written.at(-1)).toBe("\r\x1b[K");
   });
 
-  test("nothing where nobody looks", async () => {
+  test("prints nothing if the stream is not a terminal", async () => {
     const { progress, written } = watched(false);
     await progress.during("work", 0, 1, 10, () => Promise.resolve());
     progress.end();

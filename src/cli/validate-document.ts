@@ -1,4 +1,4 @@
-// Judges a document without a server, as far as that goes: fields, references, providers, built-in plugins.
+// Validates a document as far as possible without a server: fields, references, providers, built-in plugins.
 import { BalanceRegistry } from "../balance/balance-registry.ts";
 import type { ErrorDetail } from "../base/errors.ts";
 import { MemoryCounters } from "../counters/memory.ts";
@@ -13,64 +13,70 @@ import { compileChain } from "../snapshot/plugin-chain.ts";
 import { PluginHosts } from "../runtime/plugin-hosts.ts";
 import { createLog } from "../telemetry/log/log.ts";
 
-export interface Judgement {
-  readonly faults: readonly ErrorDetail[];
-  /** What only a server can tell. */
+export interface DocumentValidation {
+  readonly problems: readonly ErrorDetail[];
+  /** What only the server can decide: unset variables and unknown plugins. */
   readonly warnings: readonly ErrorDetail[];
-  /** Null where the document could not be understood as a whole. */
+  /** Null if the document as a whole is invalid. */
   readonly document: ConfigurationDocument | null;
 }
 
 export function validateDocument(
   raw: unknown,
   environment: Readonly<Record<string, string | undefined>>,
-): Judgement {
+): DocumentValidation {
   const missing = resolveVariables(raw, environment).unset.filter(({ hasDefault }) => !hasDefault);
-  // Anything serves for a variable that is only set where the document is applied.
-  const stand = Object.fromEntries(missing.map(({ name }) => [name, "unset"]));
-  const resolved = resolveVariables(raw, { ...environment, ...stand });
+  // A variable may be set only where the document is applied: use a placeholder.
+  const placeholders = Object.fromEntries(missing.map(({ name }) => [name, "unset"]));
+  const resolved = resolveVariables(raw, { ...environment, ...placeholders });
   const warnings = missing.map(({ path, name }) => ({
     path,
     message: `refers to \${${name}}, which is not set here`,
   }));
-  const isOpen = new Set(missing.map(({ path }) => path));
-  const ofValues = (problems: readonly ErrorDetail[]) => problems.filter(({ path }) => !isOpen.has(path));
+  const unsetPaths = new Set(missing.map(({ path }) => path));
+  const withoutUnset = (problems: readonly ErrorDetail[]) =>
+    problems.filter(({ path }) => !unsetPaths.has(path));
   const { document } = settleReferences(resolved.document);
   let parsed = check(documentSchema, document);
-  // Where not just anything serves, a field is judged as if it were not there.
-  if (!parsed.ok && ofValues(parsed.details).length === 0)
+  // If only placeholders are invalid, validate the document without the fields that have them.
+  if (!parsed.ok && withoutUnset(parsed.details).length === 0)
     parsed = check(
       documentSchema,
-      mapTexts(document, (text, path) => (isOpen.has(path) ? undefined : text)),
+      mapTexts(document, (text, path) => (unsetPaths.has(path) ? undefined : text)),
     );
   if (!parsed.ok)
-    return { faults: [...resolved.faults, ...ofValues(parsed.details)], warnings, document: null };
+    return { problems: [...resolved.faults, ...withoutUnset(parsed.details)], warnings, document: null };
   const links = linkProblems(parsed.value);
-  const compiled = parsed.value.gateways.map((gateway, index) => judgeGateway(gateway, `gateways[${index}]`));
+  const compiled = parsed.value.gateways.map((gateway, index) =>
+    validateGateway(gateway, `gateways[${index}]`),
+  );
+  const problems = [...resolved.faults, ...links, ...compiled.flatMap((each) => each.problems)];
   return {
-    faults: ofValues([...resolved.faults, ...links, ...compiled.flatMap(({ faults }) => faults)]),
+    problems: withoutUnset(problems),
     warnings: [...warnings, ...compiled.flatMap((each) => each.warnings)],
     document: parsed.value,
   };
 }
 
-/** Compiles each part by itself, with its place in the document for its id. */
-function judgeGateway(gateway: DocumentGateway, place: string): Pick<Judgement, "faults" | "warnings"> {
+type GatewayValidation = Pick<DocumentValidation, "problems" | "warnings">;
+
+/** Compiles each plugin and upstream separately; its path in the document is used as its id. */
+function validateGateway(gateway: DocumentGateway, gatewayPath: string): GatewayValidation {
   const registry = new PluginRegistry();
   const log = createLog({ level: "silent", format: "json" }, { write: () => undefined });
   const hosts = new PluginHosts(new MemoryCounters(), { has: () => false, add: () => undefined }, log);
   const problems: ErrorDetail[] = [];
   const warnings: ErrorDetail[] = [];
-  const attempt = (at: string, work: () => void) => {
+  const compile = (work: () => void, pathOf: (path: string) => string) => {
     try {
       work();
     } catch (error) {
       if (!(error instanceof CompileError)) throw error;
-      problems.push(...error.details.map(({ path, message }) => ({ path: `${at}${path}`, message })));
+      problems.push(...error.details.map(({ path, message }) => ({ path: pathOf(path), message })));
     }
   };
   for (const [index, plugin] of gateway.required_plugins.entries()) {
-    const at = `${place}.required_plugins[${index}]`;
+    const at = `${gatewayPath}.required_plugins[${index}]`;
     if (registry.get(plugin.name) === undefined) {
       const message = unknownNameMessage(
         plugin.name,
@@ -80,18 +86,20 @@ function judgeGateway(gateway: DocumentGateway, place: string): Pick<Judgement, 
       warnings.push({ path: `${at}.name`, message });
       continue;
     }
-    const before = problems.length;
-    attempt("", () => compileChain(at, [{ id: at, ...plugin }], registry, hosts));
-    for (const [number, fault] of problems.entries())
-      if (number >= before)
-        problems[number] = { ...fault, path: fault.path.replace(/^required_plugins\[0\]/, at) };
+    compile(
+      () => compileChain(at, [{ id: at, ...plugin }], registry, hosts),
+      (path) => path.replace(/^required_plugins\[0\]/, at),
+    );
   }
   const times = { created_at: "", updated_at: "" };
   for (const [index, upstream] of gateway.upstreams.entries()) {
-    const at = `${place}.upstreams[${index}]`;
+    const at = `${gatewayPath}.upstreams[${index}]`;
     const targets = upstream.targets.map((target, number) => ({ id: `${at}.${number}`, ...target }));
-    const record = { id: at, gateway_id: place, ...upstream, targets, ...times };
-    attempt(`${at}.`, () => compileUpstream(record, new BalanceRegistry()));
+    const record = { id: at, gateway_id: gatewayPath, ...upstream, targets, ...times };
+    compile(
+      () => compileUpstream(record, new BalanceRegistry()),
+      (path) => `${at}.${path}`,
+    );
   }
-  return { faults: problems, warnings };
+  return { problems, warnings };
 }

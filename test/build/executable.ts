@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { RUNTIME_SETTINGS } from "../../src/cli/self.ts";
+import { RUNTIME_ENVIRONMENT } from "../../src/cli/runtime-environment.ts";
 import { connectRaw, type RawClient } from "../support/raw-client.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import {
@@ -129,7 +129,7 @@ describe("the executable", () => {
     await provider.until(() => provider.requestCount === AT_ONCE, 30_000);
     for (const client of clients) client.leave();
     const environment = readFileSync(`/proc/${gatehouse.pid}/environ`, "utf8");
-    for (const name of Object.keys(RUNTIME_SETTINGS)) expect(environment).toContain(`${name}=`);
+    for (const name of Object.keys(RUNTIME_ENVIRONMENT)) expect(environment).toContain(`${name}=`);
   }, 60_000);
 
   test("its commands work, those that start it anew included", () => {
@@ -151,8 +151,8 @@ describe("the executable", () => {
     void (async () => {
       for await (const chunk of demo.stdout.pipeThrough(new TextDecoderStream())) printed += chunk;
     })();
-    await untilPrinted({ output: () => printed }, "Ctrl-C ends the demo");
-    expect(printed).toMatch(/A routed call: POST \S+ → 200/);
+    await untilPrinted({ output: () => printed }, "Ctrl-C stops the demo");
+    expect(printed).toMatch(/^POST \S+ → 200, provider: /m);
     demo.kill("SIGTERM");
     expect(await demo.exited).toBe(0);
   }, 60_000);

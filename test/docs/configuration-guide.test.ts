@@ -54,7 +54,7 @@ test("the guide's document and commands work as written", async () => {
   const file = join(folder, "gatehouse.yaml");
   expect(readFileSync(file, "utf8")).toContain("gateways: []");
   writeFileSync(file, document);
-  expect(await paste(checkIt)).toBe("gatehouse.yaml: no faults in 1 gateway\n");
+  expect(await paste(checkIt)).toBe("gatehouse.yaml: no problems in 1 gateway\n");
   const applied = await paste(applyIt);
   expect(applied).toContain("+ rule acme / chat");
   expect(applied).toContain("Applied as revision 1.");

@@ -1,4 +1,4 @@
-// gatehouse export, apply and check, as they are typed.
+// gatehouse export, apply, and check, run as processes.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -13,14 +13,18 @@ import {
 
 setDefaultTimeout(60_000);
 
-interface Ran {
+interface CommandResult {
   readonly code: number;
   readonly out: string;
   readonly err: string;
 }
 
-async function run(words: readonly string[], env: Record<string, string> = {}, input = ""): Promise<Ran> {
-  const child = Bun.spawn([LAUNCHER, ...words], {
+async function run(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  input = "",
+): Promise<CommandResult> {
+  const child = Bun.spawn([LAUNCHER, ...args], {
     cwd: directory,
     env: { PATH: process.env["PATH"], ...env },
     stdin: new Blob([input]),
@@ -51,7 +55,7 @@ describe("export and apply", () => {
     SERVER_SECRET_KEY: TEST_SECRET,
   });
 
-  test("one node's export, applied to an empty one, gives an equal configuration with working keys", async () => {
+  test("an export applied to an empty gateway gives an equal configuration with working keys", async () => {
     const chain = await createChain(one, "acme");
     const key = await create(one, "/iam/api-keys", {
       name: "mobile",
@@ -61,7 +65,7 @@ describe("export and apply", () => {
     const document = await run(["export"], at(one));
     expect({ code: document.code, err: document.err }).toEqual({ code: 0, err: "" });
 
-    // The credential is not in it, so that without the variable there is nothing to apply.
+    // The export has a reference instead of the credential: without the variable, apply fails.
     const unset = await run(["apply", "-"], at(two), document.out);
     expect(unset.code).toBe(1);
     expect(unset.err).toContain("set ACME_MODELS_OPENAI_KEY");
@@ -85,20 +89,20 @@ describe("export and apply", () => {
     expect(revision).toMatchObject({ action: "apply", subject: expect.stringMatching(/^cli:/) });
 
     const again = await run(["apply", "-", "--prune"], at(two), document.out);
-    expect(again.out).toBe("Nothing to change: all 5 are as the document says, at revision 1.\n");
+    expect(again.out).toBe("Nothing to change: all 5 resources match the document (revision 1).\n");
   });
 
-  test("a change is shown as a diff; --json prints the answer; a new key is told once", async () => {
+  test("a change is shown as a diff; --json prints the response; a new key is printed", async () => {
     await Bun.write(file, "gateways:\n  - name: ${GATEWAY:-diff}\n    api_keys: [{name: k}]\n");
-    const made = await run(["apply", file], at(one));
-    expect(made.out).toMatch(/\+ api key diff \/ k\n {4}its key, told this once: gw_[\w-]{43}\n/);
+    const created = await run(["apply", file], at(one));
+    expect(created.out).toMatch(/\+ api key diff \/ k\n {4}key \(shown only once\): gw_[\w-]{43}\n/);
     await Bun.write(file, '{"gateways": [{"name": "diff", "require_api_key": true}]}');
-    const words = ["apply", file, "--prune", "--url", `${one.adminUrl}/`, `--token=${one.token}`];
-    const changed = await run(words);
+    const args = ["apply", file, "--prune", "--url", `${one.adminUrl}/`, `--token=${one.token}`];
+    const changed = await run(args);
     expect(changed.out).toStartWith(
-      "~ gateway diff\n    require_api_key: false → true\n1 to change, 0 as they are.",
+      "~ gateway diff\n    require_api_key: false → true\n1 to change, 0 unchanged.",
     );
-    const json = JSON.parse((await run([...words, "--json"])).out) as { changes: unknown[] };
+    const json = JSON.parse((await run([...args, "--json"])).out) as { changes: unknown[] };
     expect(json.changes).toHaveLength(1);
     const exported = JSON.parse((await run(["export", "--json"], at(one))).out) as {
       gateways: { name: string }[];
@@ -106,7 +110,7 @@ describe("export and apply", () => {
     expect(exported.gateways.map(({ name }) => name)).toContain("diff");
   });
 
-  test("what goes wrong is one line each, with its place and the mend", async () => {
+  test("prints one line per problem, with its path and the fix", async () => {
     await Bun.write(file, "gateways:\n  - name: ${NOT_SET}\n    subdomain: ${NOR_THIS}\n");
     const missing = await run(["apply", file], at(one));
     expect(missing.code).toBe(1);
@@ -116,31 +120,31 @@ describe("export and apply", () => {
         "gatehouse: nothing was changed\n",
     );
     await Bun.write(file, "gateways:\n  - nam: x\n");
-    const refused = await run(["apply", file], at(one));
-    expect(refused.code).toBe(1);
-    expect(refused.err).toContain(`${file}: gateways[0].nam: unknown field; did you mean "name"?`);
-    const stranger = await run(["export"], { ...at(one), SERVER_SECRET_KEY: "another secret" });
-    expect({ code: stranger.code, err: stranger.err }).toEqual({
+    const rejected = await run(["apply", file], at(one));
+    expect(rejected.code).toBe(1);
+    expect(rejected.err).toContain(`${file}: gateways[0].nam: unknown field; did you mean "name"?`);
+    const wrongSecret = await run(["export"], { ...at(one), SERVER_SECRET_KEY: "another secret" });
+    expect({ code: wrongSecret.code, err: wrongSecret.err }).toEqual({
       code: 1,
       err: expect.stringContaining("did not accept the token; give --token, or the SERVER_SECRET_KEY"),
     });
-    const away = await run(["export"], { ...at(one), GATEHOUSE_URL: "http://127.0.0.1:9" });
-    expect(away.code).toBe(1);
-    expect(away.err).toContain("no gateway answers at http://127.0.0.1:9");
-    for (const words of [
+    const unreachable = await run(["export"], { ...at(one), GATEHOUSE_URL: "http://127.0.0.1:9" });
+    expect(unreachable.code).toBe(1);
+    expect(unreachable.err).toContain("no gateway is reachable at http://127.0.0.1:9");
+    for (const args of [
       ["apply"],
       ["apply", "a", "b"],
       ["apply", "nowhere.yaml"],
       ["export", "--yaml"],
       ["export", "--url", "x"],
     ])
-      expect({ words, code: (await run(words, at(one))).code }).toEqual({ words, code: 2 });
+      expect({ args, code: (await run(args, at(one))).code }).toEqual({ args, code: 2 });
     const noToken = await run(["export"], { GATEHOUSE_URL: one.adminUrl, DATA_DIR: directory });
     expect(noToken.code).toBe(2);
     expect(noToken.err).toContain("--token");
   });
 
-  test("the secret that a server has generated is found in its DATA_DIR", async () => {
+  test("the secret that a server generated is read from its DATA_DIR", async () => {
     const own = await startGatehouseProcess({ env: { SERVER_SECRET_KEY: "" } });
     try {
       const env = { GATEHOUSE_URL: own.adminUrl, DATA_DIR: own.dataDir };
@@ -152,7 +156,7 @@ describe("export and apply", () => {
 });
 
 describe("check", () => {
-  test("a good document passes; what only a server can tell is a warning", async () => {
+  test("a valid document passes; what only the server can decide is a warning", async () => {
     await Bun.write(
       file,
       `gateways:
@@ -169,7 +173,7 @@ describe("check", () => {
 `,
     );
     const { code, out, err } = await run(["check", file]);
-    expect({ code, out }).toEqual({ code: 0, out: `${file}: no faults in 1 gateway\n` });
+    expect({ code, out }).toEqual({ code: 0, out: `${file}: no problems in 1 gateway\n` });
     expect(err.split("\n")).toEqual([
       `${file}: warning: gateways[0].upstreams[0].targets[0].base_url: refers to \${BASE_URL}, which is not set here`,
       `${file}: warning: gateways[0].required_plugins[1].name: unknown plugin "of_my_own" unless it is custom`,
@@ -180,7 +184,7 @@ describe("check", () => {
     expect(set.err).toContain("base_url: must start with http:// or https://");
   });
 
-  test("a bad one fails with a line for each fault, or as JSON", async () => {
+  test("an invalid document fails with one line per problem, or as JSON", async () => {
     await Bun.write(
       file,
       `gateways:

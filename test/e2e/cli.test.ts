@@ -1,10 +1,10 @@
-// The command line as an operator meets it: token, status, explain, keys, doctor and bench against started processes;
-// plain text where nobody sees colours, JSON for machines, one line and an exit code for every mistake.
+// The command line as an operator uses it: token, status, explain, keys, doctor, and bench against started processes.
+// Plain text if the output is not a terminal, JSON with --json, one line and an exit code for every mistake.
 import { afterAll, beforeAll, describe, expect, spyOn, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCli } from "../../src/cli/main.ts";
-import { RUNTIME_SETTINGS } from "../../src/cli/self.ts";
+import { RUNTIME_ENVIRONMENT } from "../../src/cli/runtime-environment.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   LAUNCHER,
@@ -19,9 +19,12 @@ import { CHAT, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fi
 import { hasRedis, startRedis } from "../support/redis.ts";
 
 const START_MS = 60_000;
-/** A busy machine takes its time. */
+/** Commands are slow on a busy machine. */
 setDefaultTimeout(60_000);
-const COMMANDS = ["serve", "demo", "status", "token", "explain", "keys", "doctor", "bench", "fake-provider"];
+const COMMANDS = [
+  ...["serve", "demo", "status", "token", "explain", "keys", "doctor", "bench", "fake-provider"],
+  ...["export", "apply", "check"],
+];
 
 let gatehouse: GatehouseProcess;
 let provider: FakeProvider;
@@ -43,17 +46,20 @@ afterAll(async () => {
   rmSync(scratch, { recursive: true, force: true });
 });
 
-interface Ended {
+interface CommandResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
 /**
- * Runs a command to its end, with the settings of the gateway that is running unless told otherwise. In this process:
- * starting one for each of so many commands would take longer than all that they do.
+ * Runs a command in this process, by default with the settings of the running gateway. Starting a process for each of the
+ * many commands here would take longer than the commands themselves.
  */
-async function run(words: readonly string[], env: Record<string, string> = settings()): Promise<Ended> {
+async function run(
+  args: readonly string[],
+  env: Record<string, string> = settings(),
+): Promise<CommandResult> {
   const printed = { stdout: "", stderr: "" };
   const print = (name: keyof typeof printed) => (text: string) => void (printed[name] += `${text}\n`);
   const spies = [
@@ -61,18 +67,18 @@ async function run(words: readonly string[], env: Record<string, string> = setti
     spyOn(console, "error").mockImplementation(print("stderr")),
   ];
   const before = process.env;
-  process.env = { PATH: before["PATH"], ...RUNTIME_SETTINGS, ...env };
+  process.env = { PATH: before["PATH"], ...RUNTIME_ENVIRONMENT, ...env };
   try {
-    return { code: await runCli(words), ...printed };
+    return { code: await runCli(args), ...printed };
   } finally {
     process.env = before;
     for (const spy of spies) spy.mockRestore();
   }
 }
 
-/** The same, as a process of its own. */
-async function start(words: readonly string[], env = settings(), stdin = ""): Promise<Ended> {
-  const child = Bun.spawn([LAUNCHER, ...words], {
+/** Runs a command in a separate process. */
+async function start(args: readonly string[], env = settings(), stdin = ""): Promise<CommandResult> {
+  const child = Bun.spawn([LAUNCHER, ...args], {
     cwd: scratch,
     env: { PATH: process.env["PATH"], ...env },
     stdin: new Blob([stdin]),
@@ -97,36 +103,51 @@ function settings(): Record<string, string> {
   };
 }
 
-/** One line on stderr that names all of these, nothing on stdout, and the code. */
-function expectOneLine(ended: Ended, code: number, ...named: readonly string[]): void {
-  expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code, stdout: "" });
-  expect(ended.stderr.trimEnd().split("\n")).toHaveLength(1);
-  for (const part of named) expect(ended.stderr).toContain(part);
+/** Expects an exit code, one line on stderr that contains all parts, and nothing on stdout. */
+function expectOneLine(result: CommandResult, code: number, ...parts: readonly string[]): void {
+  expect({ code: result.code, stdout: result.stdout }).toEqual({ code, stdout: "" });
+  expect(result.stderr.trimEnd().split("\n")).toHaveLength(1);
+  for (const part of parts) expect(result.stderr).toContain(part);
 }
 
-const jsonOf = async (words: readonly string[], env?: Record<string, string>) => {
-  const { code, stdout, stderr } = await run([...words, "--json"], env);
+const jsonOf = async (args: readonly string[], env?: Record<string, string>) => {
+  const { code, stdout, stderr } = await run([...args, "--json"], env);
   return { code, stderr, value: JSON.parse(stdout) };
 };
 
 describe("every command", () => {
-  test("has a help, and is listed in that of all", async () => {
+  test("has a help text with --json, and is listed in gatehouse --help", async () => {
     const { stdout } = await run(["--help"]);
     for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command} +\\S`, "m"));
     for (const command of COMMANDS) {
       const help = await run([command, "--help"]);
       expect(help).toMatchObject({ code: 0, stderr: "" });
       expect(help.stdout).toStartWith(`Usage: gatehouse ${command}`);
+      expect(help.stdout).toContain("--json");
     }
   });
 
-  test("refuses a flag that it does not know: one line, exit 2", async () => {
-    for (const command of COMMANDS) expectOneLine(await run([command, "--colour"]), 2, "--colour");
+  test("rejects an unknown flag with the nearest known one: one line, exit 2", async () => {
+    for (const command of COMMANDS)
+      expectOneLine(
+        await run([command, "--jsn"]),
+        2,
+        'unknown flag "--jsn"',
+        "did you mean --json?",
+        "--help",
+      );
+  });
+
+  test("an unknown command or global flag is rejected with the nearest known one: one line, exit 2", async () => {
+    expectOneLine(await run(["stauts"]), 2, 'unknown command "stauts"; did you mean "status"?', "--help");
+    expectOneLine(await run(["--verison"]), 2, 'unknown flag "--verison"; did you mean "--version"?');
+    expectOneLine(await run(["xxxxxxxxxxxx"]), 2, 'unknown command "xxxxxxxxxxxx"; see gatehouse --help');
+    expect(await run([])).toMatchObject({ code: 2, stderr: "" });
   });
 });
 
 describe("token", () => {
-  test("is accepted by the server, and good for as long as told", async () => {
+  test("is accepted by the server and has the requested lifetime", async () => {
     const { code, stdout, stderr } = await run(["token", "--seconds", "90"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const token = stdout.trimEnd();
@@ -137,8 +158,8 @@ describe("token", () => {
     expect((await fetch(`${gatehouse.adminUrl}/api/v1/gateways`, { headers })).status).toBe(200);
   });
 
-  test("is signed with the secret in DATA_DIR where no other is set", async () => {
-    const directory = join(scratch, "kept");
+  test("is signed with the secret in DATA_DIR if SERVER_SECRET_KEY is not set", async () => {
+    const directory = join(scratch, "generated");
     mkdirSync(directory);
     writeFileSync(join(directory, "server_secret_key"), `${TEST_SECRET}\n`);
     const { stdout } = await run(["token"], { DATA_DIR: directory });
@@ -146,14 +167,14 @@ describe("token", () => {
     expect((await fetch(`${gatehouse.adminUrl}/api/v1/gateways`, { headers })).status).toBe(200);
   });
 
-  test("without a secret, or with a lifetime that is none: one line, exit 2", async () => {
+  test("without a secret, or with an invalid lifetime: one line, exit 2", async () => {
     expectOneLine(await run(["token"], { DATA_DIR: scratch }), 2, "SERVER_SECRET_KEY", "DATA_DIR");
     expectOneLine(await run(["token", "--seconds", "soon"]), 2, "--seconds", "whole number");
   });
 });
 
 describe("status", () => {
-  test("says that a gateway is ready, and what it runs on", async () => {
+  test("prints that a gateway is ready, its configuration, and its store", async () => {
     const { code, stdout, stderr } = await start(["status"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(`at ${gatehouse.adminUrl} is ready`);
@@ -163,32 +184,32 @@ describe("status", () => {
     expect(value).toMatchObject({ status: "ready", gateways: 1, store: { state: "ok" } });
   });
 
-  test("tells it without a token too", async () => {
+  test("works without a token", async () => {
     const { code, value } = await jsonOf(["status", "--url", gatehouse.adminUrl], { DATA_DIR: scratch });
     expect(code).toBe(0);
     expect(value).toMatchObject({ status: "ready", gateways: null });
   });
 
-  test("nobody there, or somebody else: one line, exit 1", async () => {
+  test("no server, or another server: one line, exit 1", async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     expectOneLine(await run(["status", "--url", url]), 1, url, "--url");
-    expectOneLine(await run(["status", "--url", provider.url]), 1, "no Gatehouse");
+    expectOneLine(await run(["status", "--url", provider.url]), 1, "is not a Gatehouse");
     expectOneLine(await run(["status", "--url", "here"]), 2, "here");
   });
 });
 
 describe("explain", () => {
-  test("tells every step readably, and sends nothing", async () => {
+  test("prints every step, and sends nothing", async () => {
     provider.reset();
-    const words = ["explain", "--path", "/v1/chat", "--body", "-", "--header", "X-Team: red"];
-    const { code, stdout, stderr } = await start(words, settings(), JSON.stringify(CHAT));
+    const args = ["explain", "--path", "/v1/chat", "--body", "-", "--header", "X-Team: red"];
+    const { code, stdout, stderr } = await start(args, settings(), JSON.stringify(CHAT));
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     for (const part of [
-      "POST /v1/chat at the gateway acme",
+      "POST /v1/chat at gateway acme",
       '✓ /v1/chat "chat"',
       "✓ no API key is required",
       "✓ rate_limiter passed",
-      "global: 49 of 50 in 1m",
+      "global: 49 of 50 in 1m remaining",
       "→ openai (priority 1, weight 1, healthy, model gpt-fake)",
       `POST ${provider.url}/v1/chat/completions`,
       "x-team: red",
@@ -198,12 +219,12 @@ describe("explain", () => {
     expect(provider.requestCount).toBe(0);
   });
 
-  test("tells what the gateway itself would answer; the body from a file; JSON for machines", async () => {
+  test("prints the gateway's own response; reads the body from a file; prints JSON", async () => {
     const file = join(scratch, "body.json");
     writeFileSync(file, "{ broken");
     const type = ["--header", "Content-Type:application/json"];
-    const words = ["explain", "--gateway", "acme", "--path", "/v1/chat", "--body", file, ...type];
-    expect((await run(words)).stdout).toContain("400 invalid_json: The body is not valid JSON in UTF-8.");
+    const args = ["explain", "--gateway", "acme", "--path", "/v1/chat", "--body", file, ...type];
+    expect((await run(args)).stdout).toContain("400 invalid_json: The body is not valid JSON in UTF-8.");
     const { value } = await jsonOf([
       "explain",
       "--gateway",
@@ -216,7 +237,7 @@ describe("explain", () => {
     expect(value).toMatchObject({ rule: null, answer: { status: 404, code: "rule_not_found" } });
   });
 
-  test("mistakes: one line each", async () => {
+  test("mistakes: one line per mistake", async () => {
     expectOneLine(await run(["explain"]), 2, "--path");
     expectOneLine(
       await run(["explain", "--path", "/x", "--header", "nonsense"]),
@@ -238,24 +259,24 @@ describe("explain", () => {
 });
 
 describe("keys", () => {
-  test("one is made, used, listed and revoked", async () => {
-    const words = ["keys", "create", "--name", "mobile app", "--rule", "chat", "--expires", "30d"];
-    const made = await run(words);
-    expect({ code: made.code, key: made.stdout }).toEqual({
+  test("a key is created, used, listed, and revoked", async () => {
+    const args = ["keys", "create", "--name", "mobile app", "--rule", "chat", "--expires", "30d"];
+    const created = await run(args);
+    expect({ code: created.code, key: created.stdout }).toEqual({
       code: 0,
       key: expect.stringMatching(/^gw_[A-Za-z0-9_-]{43}\n$/),
     });
-    expect(made.stderr).toContain("shown this once");
+    expect(created.stderr).toContain("shown only once");
     const call = () =>
       fetch(`${gatehouse.proxyUrl}${route.path}`, {
         method: "POST",
-        headers: { "X-GW-API-Key": made.stdout.trim(), "Content-Type": "application/json" },
+        headers: { "X-GW-API-Key": created.stdout.trim(), "Content-Type": "application/json" },
         body: JSON.stringify(CHAT),
       });
     expect((await call()).status).toBe(200);
     const listed = await run(["keys", "list", "--gateway", "acme"]);
     expect(listed.stdout).toMatch(/mobile app +gw_\S+… +active +\d{4}-/);
-    expect(listed.stdout).not.toContain(made.stdout.trim());
+    expect(listed.stdout).not.toContain(created.stdout.trim());
     const { value } = await jsonOf(["keys", "list"]);
     expect(value).toMatchObject([{ name: "mobile app", policies: [route.rule], active: true }]);
     expect((await run(["keys", "revoke", "mobile app"])).stdout).toStartWith("revoked");
@@ -263,7 +284,7 @@ describe("keys", () => {
     expect((await run(["keys", "list"])).stdout).toContain("revoked");
   });
 
-  test("mistakes: one line each", async () => {
+  test("mistakes: one line per mistake", async () => {
     expectOneLine(await run(["keys"]), 2, "create, list, revoke");
     expectOneLine(await run(["keys", "make"]), 2, '"keys make"');
     expectOneLine(await run(["keys", "create"]), 2, "--name");
@@ -290,31 +311,31 @@ describe("doctor", () => {
     return { code, named, failed: checks.filter(({ state }) => state === "fail") };
   };
 
-  test("all is well beside a running gateway, whose provider is reached and not called", async () => {
+  test("reports no problem next to a running gateway; connects to its provider without sending a request", async () => {
     provider.reset();
     const { code, failed, named } = await checksOf(settings());
     expect({ code, failed }).toEqual({ code: 0, failed: [] });
     expect(named("ports").map(({ detail }) => detail.replace(/\d+/, "n"))).toEqual([
-      "ADMIN_PORT n: a gateway is running there",
-      "PROXY_PORT n: a gateway is running there",
+      "ADMIN_PORT n is used by a running gateway",
+      "PROXY_PORT n is used by a running gateway",
     ]);
     expect(named("providers")[0]?.detail).toContain(provider.url);
     expect(provider.requestCount).toBe(0);
     const { stdout } = await start(["doctor"]);
-    expect(stdout).toMatch(/^ok {4}settings {3}all can be read$/m);
+    expect(stdout).toMatch(/^ok {4}settings {3}all settings are valid$/m);
     expect(stdout).not.toContain("\x1b");
   });
 
-  test("before the first start it changes nothing", async () => {
+  test("changes nothing before the first start", async () => {
     const directory = join(scratch, "not", "yet");
     const { code, named } = await checksOf({ DATA_DIR: directory, ADMIN_PORT: "0", PROXY_PORT: "0" });
     expect(code).toBe(0);
-    expect(named("store")[0]?.detail).toContain("will be made");
+    expect(named("store")[0]?.detail).toContain("will create the embedded database");
     expect(await Bun.file(join(directory, "server_secret_key")).exists()).toBe(false);
     expect(await Bun.file(join(directory, "gatehouse.db")).exists()).toBe(false);
   });
 
-  test("bad settings, a missing secret and a taken port fail, each with its mend", async () => {
+  test("invalid settings, a missing secret, and a taken port fail, each with a fix", async () => {
     const free = { ADMIN_PORT: "0", PROXY_PORT: "0" };
     const bad = await checksOf({ LOG_LEVEL: "loud" });
     expect(bad.code).toBe(1);
@@ -334,10 +355,10 @@ describe("doctor", () => {
     });
     expect(unusable.code).toBe(1);
     const { stdout } = await run(["doctor"], { LOG_LEVEL: "loud" });
-    expect(stdout).toMatch(/^fail  settings +LOG_LEVEL .*: mend it/);
+    expect(stdout).toMatch(/^fail  settings +LOG_LEVEL .*; fix: fix it in the environment/);
   });
 
-  test("a database and a Redis that are away, a provider that refuses; no password is shown", async () => {
+  test("reports an unavailable database, Redis, and provider, without printing passwords", async () => {
     const port = await freePort();
     const { failed } = await checksOf({
       ADMIN_PORT: "0",
@@ -348,14 +369,15 @@ describe("doctor", () => {
     });
     expect(failed.map(({ name }) => name)).toEqual(["store", "counters"]);
     expect(JSON.stringify(failed)).not.toContain("hunter2");
-    const gone = await startFakeProvider();
-    await gone.stop();
-    const place = `/gateways/${route.gateway}/upstreams`;
-    const { body } = await gatehouse.api("POST", place, { name: "gone", targets: [targetAt(gone)] });
+    const stopped = await startFakeProvider();
+    await stopped.stop();
+    const upstreams = `/gateways/${route.gateway}/upstreams`;
+    const upstream = { name: "stopped", targets: [targetAt(stopped)] };
+    const { body } = await gatehouse.api("POST", upstreams, upstream);
     const unreachable = await checksOf(settings());
-    await gatehouse.api("DELETE", `${place}/${body.id}`);
+    await gatehouse.api("DELETE", `${upstreams}/${body.id}`);
     expect(unreachable.failed).toMatchObject([
-      { name: "providers", detail: `${gone.url} cannot be reached (ECONNREFUSED)` },
+      { name: "providers", detail: `${stopped.url} is not reachable (ECONNREFUSED)` },
     ]);
     const otherKey = await checksOf({ ...settings(), SERVER_SECRET_KEY: `${TEST_SECRET}-another` });
     expect(otherKey.failed).toMatchObject([
@@ -364,7 +386,7 @@ describe("doctor", () => {
   });
 
   test.skipIf(!hasPostgres || !hasRedis)(
-    "a PostgreSQL and a Redis that are there, with their clocks",
+    "an available PostgreSQL and Redis, with their clocks",
     async () => {
       const [cluster, redis] = await Promise.all([sharedPostgres(), startRedis()]);
       try {
@@ -376,10 +398,10 @@ describe("doctor", () => {
           REDIS_URL: redis.url,
         });
         expect(code).toBe(0);
-        expect(named("store")[0]?.detail).toContain("schema version 0, which the next start brings to");
+        expect(named("store")[0]?.detail).toContain("schema version 0; the next start migrates it to");
         expect(named("clock").map(({ detail }) => detail)).toEqual([
-          "agrees with that of the database",
-          "agrees with that of Redis",
+          "agrees with the clock of the database",
+          "agrees with the clock of Redis",
         ]);
       } finally {
         await redis.stop();
@@ -389,7 +411,7 @@ describe("doctor", () => {
   );
 });
 
-test("bench measures with nothing set up, and leaves nothing behind", async () => {
+test("bench needs no setup and leaves no files behind", async () => {
   const { code, stdout } = await start(["bench", "--seconds", "1", "--json"], { TMPDIR: scratch });
   const value = JSON.parse(stdout);
   expect({ code, failed: value.failed }).toEqual({ code: 0, failed: 0 });

@@ -1,9 +1,9 @@
-// gatehouse demo: a routed answer with no account and no internet, and printed commands that work when pasted.
-import { expect, test } from "bun:test";
-import { existsSync } from "node:fs";
-import { LAUNCHER, waitFor } from "../support/gatehouse-process.ts";
+// gatehouse demo: a routed response without an account or internet access, and printed commands that work when pasted.
+import { afterAll, expect, test } from "bun:test";
+import { existsSync, rmSync } from "node:fs";
+import { LAUNCHER, temporaryDirectory, waitFor } from "../support/gatehouse-process.ts";
 
-test("the demo shows a routed answer, its commands work as printed, and it leaves nothing behind", async () => {
+test("the demo prints a routed response, its commands work as printed, and it leaves nothing behind", async () => {
   const temporary = process.env["TMPDIR"] ?? "/tmp";
   const demo = Bun.spawn([LAUNCHER, "demo"], {
     env: { PATH: process.env["PATH"], ADMIN_PORT: "0", PROXY_PORT: "0", TMPDIR: temporary },
@@ -14,18 +14,18 @@ test("the demo shows a routed answer, its commands work as printed, and it leave
   void (async () => {
     for await (const chunk of demo.stdout) output += new TextDecoder().decode(chunk);
   })();
-  await waitFor(() => (output.includes("Ctrl-C ends the demo") ? true : null));
-  expect(output).toContain("→ 200, by openai");
+  await waitFor(() => (output.includes("Ctrl-C stops the demo") ? true : null));
+  expect(output).toContain("→ 200, provider: openai");
   expect(output).toContain('Hello from openai. You said: \\"Hello, Gatehouse!\\".');
 
-  const commands = output.slice(output.indexOf("# one provider"), output.indexOf("API reference:"));
+  const commands = output.slice(output.indexOf("# the first provider"), output.indexOf("API reference:"));
   const shell = Bun.spawnSync(["sh", "-ec", commands]);
-  const answers = shell.stdout.toString();
+  const responses = shell.stdout.toString();
   expect(shell.exitCode).toBe(0);
-  expect(answers).toContain("Hello from openai.");
-  expect(answers).toMatch(/"delta":\{"content":"Hello"\}[\s\S]*data: \[DONE\]/);
-  expect(answers).toContain('"id":"claude-sonnet-4-5","object":"model"');
-  expect(answers).toContain('{"gateways":[{"id":');
+  expect(responses).toContain("Hello from openai.");
+  expect(responses).toMatch(/"delta":\{"content":"Hello"\}[\s\S]*data: \[DONE\]/);
+  expect(responses).toContain('"id":"claude-sonnet-4-5","object":"model"');
+  expect(responses).toContain('{"gateways":[{"id":');
 
   demo.kill("SIGINT");
   expect(await demo.exited).toBe(0);
@@ -33,3 +33,43 @@ test("the demo shows a routed answer, its commands work as printed, and it leave
   const { pid } = demo;
   expect(existsSync(`/proc/${pid}`)).toBe(false);
 });
+
+/** Starts a command that runs until a signal and returns the first line that it prints. */
+async function firstLine(...args: string[]): Promise<string> {
+  const child = Bun.spawn([LAUNCHER, ...args], {
+    env: {
+      PATH: process.env["PATH"],
+      ADMIN_PORT: "0",
+      PROXY_PORT: "0",
+      LOG_FORMAT: "pretty",
+      DATA_DIR: directory,
+    },
+    stdout: "pipe",
+  });
+  let output = "";
+  void (async () => {
+    for await (const chunk of child.stdout) output += new TextDecoder().decode(chunk);
+  })();
+  await waitFor(() => (output.includes("\n") ? true : null));
+  child.kill("SIGINT");
+  expect(await child.exited).toBe(0);
+  return output.slice(0, output.indexOf("\n"));
+}
+
+const directory = temporaryDirectory();
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+test("with --json, commands that run until a signal print JSON", async () => {
+  expect(JSON.parse(await firstLine("fake-provider", "--name", "Ada", "--json"))).toEqual({
+    name: "Ada",
+    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+  });
+  expect(JSON.parse(await firstLine("demo", "--json"))).toEqual({
+    admin_url: expect.stringMatching(/^http:/),
+    url: expect.stringMatching(/^http:.*\/v1\/chat\/completions$/),
+    token: expect.stringMatching(/^eyJ/),
+    api_key: expect.stringMatching(/^gw_/),
+    models: [expect.any(String), expect.any(String)],
+  });
+  expect(JSON.parse(await firstLine("serve", "--json"))).toMatchObject({ msg: expect.any(String) });
+}, 60_000);

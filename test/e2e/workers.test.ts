@@ -1,4 +1,4 @@
-// WORKERS: several processes behind one pair of ports, under a supervisor that replaces the ones that crash.
+// WORKERS: several processes share one pair of ports, under a supervisor that replaces those that crash.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
@@ -39,7 +39,7 @@ const childrenOf = (pid: number): number[] =>
 const listening = (gatehouse: GatehouseProcess) =>
   logRecords(gatehouse).filter((line) => line.msg === "proxy listening");
 
-/** Until that many workers have come to listen, those that were replaced included. */
+/** Waits until this many workers have started to listen, including replaced ones. */
 const untilServing = (gatehouse: GatehouseProcess, count: number) =>
   waitFor(() => (listening(gatehouse).length >= count ? true : null));
 
@@ -52,10 +52,10 @@ const isAlive = (pid: number) => {
   }
 };
 
-/** How many chats on a path were answered with 200, as their clients saw it. */
-const answeredOn = new Map<string, number>();
+/** Number of chat requests with status 200 by path, as counted by the clients. */
+const succeededOn = new Map<string, number>();
 
-/** The statuses of that many chats, each over a connection of its own, so that every worker gets some. */
+/** Returns the statuses of `times` chat requests, each on its own connection, so that every worker gets some. */
 async function chats(
   gatehouse: GatehouseProcess,
   { path }: SeededRoute,
@@ -63,8 +63,8 @@ async function chats(
 ): Promise<Set<number>> {
   const calls = Array.from({ length: times }, () => rawJson(gatehouse.proxyUrl, path, CHAT));
   const statuses = (await Promise.all(calls)).map(({ status }) => status);
-  const answered = statuses.filter((status) => status === 200).length;
-  answeredOn.set(path, (answeredOn.get(path) ?? 0) + answered);
+  const succeeded = statuses.filter((status) => status === 200).length;
+  succeededOn.set(path, (succeededOn.get(path) ?? 0) + succeeded);
   return new Set(statuses);
 }
 
@@ -74,19 +74,19 @@ describe("three workers", () => {
     gatehouse = await startWorkers(3);
   }, START_MS);
 
-  test("share one pair of ports, picked once", () => {
+  test("share one pair of ports, chosen once", () => {
     const lines = listening(gatehouse);
     expect(lines.map((line) => line["worker"]).sort()).toEqual([1, 2, 3]);
     expect(new Set(lines.map((line) => line["url"]))).toEqual(new Set([gatehouse.proxyUrl]));
     expect(childrenOf(gatehouse.pid)).toHaveLength(3);
   });
 
-  test("without Redis the log says that limits are counted apart", () => {
-    expect(gatehouse.output()).toContain("without REDIS_URL: each process counts its rate limits for itself");
+  test("without Redis the log warns that rate limits apply per process", () => {
+    expect(gatehouse.output()).toContain("rate limits apply per worker process because REDIS_URL is not set");
   });
 
   test(
-    "what is written on one is in force on all, and all of them serve",
+    "a change written through one worker is active in all, and all of them serve",
     async () => {
       const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
       await waitFor(async () => ((await chats(gatehouse, route, 20)).has(404) ? null : true));
@@ -103,19 +103,19 @@ describe("three workers", () => {
   );
 
   test(
-    "metrics, the request log and traffic are those of all of them, whichever is asked",
+    "every worker returns the metrics, request log, and traffic of all workers",
     async () => {
       const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
       await waitFor(async () => ((await chats(gatehouse, route, 20)).has(404) ? null : true));
       await chats(gatehouse, route, 30);
-      const all = answeredOn.get(route.path)!;
-      // Each over a connection of its own, which any of them may get.
-      const apart = { headers: { Connection: "close", Authorization: `Bearer ${gatehouse.token}` } };
+      const all = succeededOn.get(route.path)!;
+      // Each request on a new connection, which any worker may accept.
+      const newConnection = { headers: { Connection: "close", Authorization: `Bearer ${gatehouse.token}` } };
       const api = `${gatehouse.adminUrl}/api/v1`;
       for (let times = 0; times < 10; times++) {
-        const listed = await fetch(`${api}/gateways/${route.gateway}/requests?status=200`, apart);
+        const listed = await fetch(`${api}/gateways/${route.gateway}/requests?status=200`, newConnection);
         expect(((await listed.json()) as { count: number }).count).toBe(all);
-        const text = await (await fetch(`${gatehouse.adminUrl}/metrics`, apart)).text();
+        const text = await (await fetch(`${gatehouse.adminUrl}/metrics`, newConnection)).text();
         const counted = text
           .split("\n")
           .filter((line) => line.startsWith("gatehouse_requests_total{") && line.includes(route.path));
@@ -130,42 +130,42 @@ describe("three workers", () => {
   );
 
   test(
-    "whoever follows the requests through one of them sees those of all",
+    "a client that follows the request log through one worker sees the requests of all",
     async () => {
       const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
       await waitFor(async () => ((await chats(gatehouse, route, 20)).has(404) ? null : true));
-      const leave = new AbortController();
+      const disconnect = new AbortController();
       const stream = await fetch(`${gatehouse.adminUrl}/api/v1/gateways/${route.gateway}/requests/stream`, {
         headers: { Authorization: `Bearer ${gatehouse.token}` },
-        signal: leave.signal,
+        signal: disconnect.signal,
       });
-      let heard = "";
+      let received = "";
       const reading = (async () => {
-        for await (const chunk of stream.body!) heard += new TextDecoder().decode(chunk);
+        for await (const chunk of stream.body!) received += new TextDecoder().decode(chunk);
       })().catch(() => undefined);
-      // The others hear of the follower a moment later.
+      // The other workers learn of the follower with a delay.
       await waitFor(async () => {
         await chats(gatehouse, route, 6);
-        const ids = [...heard.matchAll(/"request_id":"([^"]+)"/g)].map(([, id]) => id);
+        const ids = [...received.matchAll(/"request_id":"([^"]+)"/g)].map(([, id]) => id);
         const workers = logRecords(gatehouse)
           .filter((line) => ids.includes(line["request_id"]))
           .map((line) => line["worker"]);
         return new Set(workers).size === 3 ? true : null;
       });
-      leave.abort();
+      disconnect.abort();
       await reading;
     },
     START_MS,
   );
 
   test(
-    "a crashed one is replaced at once, and the others serve meanwhile",
+    "a crashed worker is replaced, and the others serve meanwhile",
     async () => {
       const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
       await waitFor(async () => ((await chats(gatehouse, route, 20)).has(404) ? null : true));
       const before = childrenOf(gatehouse.pid);
       process.kill(before[1]!, "SIGKILL");
-      await untilPrinted(gatehouse, "a worker ended; another one takes its place");
+      await untilPrinted(gatehouse, "worker exited; starting a replacement");
       await untilServing(gatehouse, 4);
       const after = childrenOf(gatehouse.pid);
       expect(after).toHaveLength(3);
@@ -178,7 +178,7 @@ describe("three workers", () => {
   );
 
   test(
-    "SIGTERM ends them all, exit 0, after what runs has finished",
+    "SIGTERM stops all workers after running requests have finished; exit 0",
     async () => {
       const slow = await startFakeProvider();
       slow.behave({ chunks: 8, chunkDelayMs: 60 });
@@ -191,8 +191,8 @@ describe("three workers", () => {
       );
       await slow.until(() => slow.requestCount === before + 9);
       gatehouse.signal("SIGTERM");
-      for (const answer of await Promise.all(streams))
-        expect(answer.body.toString()).toEndWith("data: [DONE]\n\n");
+      for (const response of await Promise.all(streams))
+        expect(response.body.toString()).toEndWith("data: [DONE]\n\n");
       expect(await gatehouse.exited).toBe(0);
       expect(workers.filter(isAlive)).toEqual([]);
       await slow.stop();
@@ -212,13 +212,13 @@ test(
       await Bun.sleep(50);
     }
     expect(await gatehouse.exited).toBe(1);
-    expect(gatehouse.output()).toContain("workers ended 10 times within 10 seconds: stopping");
+    expect(gatehouse.output()).toContain("workers exited too often; stopping");
   },
   START_MS,
 );
 
 test(
-  "workers whose supervisor is gone end by themselves",
+  "workers stop if their supervisor is killed",
   async () => {
     const gatehouse = await startWorkers(2);
     const workers = childrenOf(gatehouse.pid);
@@ -228,7 +228,7 @@ test(
   START_MS,
 );
 
-describe("a service that cannot be started is refused once, not ten times: exit 2", () => {
+describe("a startup error is reported once, not by every restart: exit 2", () => {
   const serve = (env: Record<string, string>) => {
     const directory = temporaryDirectory();
     const run = Bun.spawnSync([LAUNCHER, "serve"], {
@@ -250,7 +250,7 @@ describe("a service that cannot be started is refused once, not ten times: exit 
   };
 
   test(
-    "ports that another service of several workers has",
+    "ports that are used by the workers of another service",
     async () => {
       const gatehouse = await startWorkers(2);
       const { port } = new URL(gatehouse.proxyUrl);

@@ -1,9 +1,11 @@
-// Workers share their ports, and so would two services that were given the same ones by mistake. Looked at before the start.
+// Fails at startup if a port is taken. Workers listen with SO_REUSEPORT, so a second service that was given the same ports by
+// mistake would otherwise share them without an error.
 import { listen } from "../config/listen.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Role } from "../main.ts";
 
-export function refuseTakenPorts(settings: Settings, role: Role): void {
+/** Throws a SettingsError if a port that the role needs is taken. */
+export function rejectTakenPorts(settings: Settings, role: Role): void {
   const { HOST: hostname } = settings;
   const listenOnce = (port: number) =>
     Bun.listen({ hostname, port, socket: { data: () => undefined } }).stop(true);

@@ -1,0 +1,112 @@
+// Checks of this machine: the server secret, the limits of the process, the directories, the ports.
+import { accessSync, constants, existsSync, readFileSync, readdirSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { errorCode } from "../../base/error-code.ts";
+import { findServerSecret } from "../../config/server-secret.ts";
+import { isLoopback, type Settings } from "../../config/settings.ts";
+import { gatehouseEnvironment, MAX_REQUESTS_VARIABLE } from "../runtime-environment.ts";
+import { fail, ok, warn, type CheckResult } from "./check-result.ts";
+
+const MIN_SECRET_BYTES = 32;
+const MIN_OPEN_FILES = 4096;
+const MIN_REQUESTS = 1024;
+const PROBE_MS = 2000;
+
+export function checkSecret(settings: Settings): CheckResult[] {
+  const secret = findServerSecret(settings);
+  if (secret !== null && Buffer.byteLength(secret) < MIN_SECRET_BYTES) {
+    const detail = `SERVER_SECRET_KEY is shorter than ${MIN_SECRET_BYTES} bytes`;
+    return [warn("secret", detail, "set a longer one: openssl rand -hex 32")];
+  }
+  if (settings.SERVER_SECRET_KEY !== null) return [ok("secret", "SERVER_SECRET_KEY is set")];
+  if (isLoopback(settings.HOST)) {
+    const detail = secret === null ? "the first start will generate a secret" : "using the generated secret";
+    return [ok("secret", detail)];
+  }
+  const detail = `SERVER_SECRET_KEY is not set, and HOST ${settings.HOST} is reachable from other machines`;
+  return [fail("secret", detail, "set it to the output of openssl rand -hex 32")];
+}
+
+export function checkProcess(): CheckResult[] {
+  const results: CheckResult[] = [];
+  const { [MAX_REQUESTS_VARIABLE]: maxRequests } = gatehouseEnvironment();
+  const detail = `up to ${maxRequests ?? ""} concurrent requests to providers`;
+  if (Number(maxRequests) >= MIN_REQUESTS) results.push(ok("requests", detail));
+  else results.push(warn("requests", detail, `raise ${MAX_REQUESTS_VARIABLE}, or unset it`));
+  const files = maxOpenFiles();
+  if (files === null) return results;
+  const filesDetail = `up to ${files} open files and connections`;
+  if (files >= MIN_OPEN_FILES) results.push(ok("files", filesDetail));
+  else results.push(warn("files", filesDetail, "raise the limit: ulimit -n 65536"));
+  return results;
+}
+
+/** Returns null if the operating system does not report the limit. */
+function maxOpenFiles(): number | null {
+  try {
+    const [, soft = ""] = /^Max open files\s+(\S+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
+    return soft === "unlimited" ? Infinity : Number(soft);
+  } catch {
+    return null;
+  }
+}
+
+export function checkDataDirectory({ DATA_DIR }: Settings): CheckResult[] {
+  // The first start creates missing directories, so check the nearest one that exists.
+  let directory = resolve(DATA_DIR);
+  while (!existsSync(directory) && dirname(directory) !== directory) directory = dirname(directory);
+  try {
+    accessSync(directory, constants.W_OK | constants.X_OK);
+    const state = directory === resolve(DATA_DIR) ? "is writable" : "can be created";
+    return [ok("data", `DATA_DIR ${DATA_DIR} ${state}`)];
+  } catch {
+    return [
+      fail("data", `DATA_DIR ${DATA_DIR} is not writable`, "make it writable, or set another DATA_DIR"),
+    ];
+  }
+}
+
+export function checkPlugins({ PLUGINS_DIR }: Settings): CheckResult[] {
+  if (!existsSync(PLUGINS_DIR)) return [ok("plugins", `${PLUGINS_DIR} does not exist: no custom plugins`)];
+  try {
+    const { length } = readdirSync(PLUGINS_DIR).filter(
+      (name) => !name.startsWith(".") && !/\.test\.[jt]s$/.test(name),
+    );
+    return [ok("plugins", `${PLUGINS_DIR} has ${length} custom ${length === 1 ? "plugin" : "plugins"}`)];
+  } catch {
+    const fix = "make it readable, or set another PLUGINS_DIR";
+    return [fail("plugins", `PLUGINS_DIR ${PLUGINS_DIR} is not readable`, fix)];
+  }
+}
+
+export async function checkPorts(settings: Settings): Promise<CheckResult[]> {
+  return Promise.all([checkPort("ADMIN_PORT", settings), checkPort("PROXY_PORT", settings)]);
+}
+
+async function checkPort(name: "ADMIN_PORT" | "PROXY_PORT", settings: Settings): Promise<CheckResult> {
+  const { HOST, [name]: port } = settings;
+  if (port === 0) return ok("ports", `${name} 0 picks a free port`);
+  try {
+    Bun.listen({ hostname: HOST, port, socket: { data: () => undefined } }).stop(true);
+    return ok("ports", `${name} ${port} is free`);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "EACCES")
+      return fail("ports", `${name} ${port} needs privileges`, `set ${name} to a port above 1023`);
+    if (code !== "EADDRINUSE")
+      return fail("ports", `HOST ${HOST} is not an address of this machine`, "set HOST to one that is");
+  }
+  if (await isGatehouse(HOST, port)) return ok("ports", `${name} ${port} is used by a running gateway`);
+  return fail("ports", `${name} ${port} is taken by another program`, `stop it, or set another ${name}`);
+}
+
+async function isGatehouse(host: string, port: number): Promise<boolean> {
+  const address = host.includes(":") ? `[${host}]` : host === "0.0.0.0" ? "127.0.0.1" : host;
+  try {
+    const signal = AbortSignal.timeout(PROBE_MS);
+    const readiness: unknown = await (await fetch(`http://${address}:${port}/readyz`, { signal })).json();
+    return typeof readiness === "object" && readiness !== null && "revision" in readiness;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,118 @@
+// Checks the database and Redis: reachable, of a supported version, and with a clock that agrees with this machine's.
+import { RedisClient, SQL } from "bun";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { withTimeout } from "../../base/with-timeout.ts";
+import type { Settings } from "../../config/settings.ts";
+import { RedisCounters } from "../../counters/redis.ts";
+import { SCHEMA_VERSION } from "../../store/migrate.ts";
+import { redact } from "../../telemetry/log/redact.ts";
+import { fail, ok, warn, type CheckResult } from "./check-result.ts";
+
+const CONNECT_SECONDS = 5;
+const DEADLINE_MS = 8000;
+/** With a larger difference, logs of both machines cannot be compared, and tokens and rate limit windows become wrong. */
+const MAX_SKEW_MS = 5000;
+
+export function databaseUrl({ DATABASE_URL, DATA_DIR }: Settings): string {
+  return DATABASE_URL ?? `sqlite://${join(DATA_DIR, "gatehouse.db")}`;
+}
+
+/** Returns null if there is no database yet. Only reads: nothing is created or migrated. */
+export async function schemaVersion(
+  settings: Settings,
+): Promise<{ version: number; clockMs: number | null } | null> {
+  const url = databaseUrl(settings);
+  const isSqlite = url.startsWith("sqlite:");
+  const file = url.slice("sqlite://".length);
+  if (isSqlite && !existsSync(file)) return null;
+  const sql = isSqlite
+    ? new SQL({ adapter: "sqlite", filename: file, readonly: true })
+    : new SQL(url, { max: 1, connectionTimeout: CONNECT_SECONDS });
+  const select = (text: string) => sql.unsafe<Record<string, unknown>[]>(text);
+  try {
+    const clock = isSqlite ? null : await select("SELECT extract(epoch from now()) * 1000 AS ms");
+    const tables = isSqlite
+      ? await select("SELECT name FROM sqlite_master WHERE name = 'schema_versions'")
+      : await select("SELECT to_regclass('schema_versions') AS name");
+    const hasTable = typeof tables[0]?.["name"] === "string";
+    const [row] = hasTable ? await select("SELECT MAX(version) AS version FROM schema_versions") : [];
+    const clockMs = clock === null ? null : Number(clock[0]?.["ms"]);
+    return { version: Number(row?.["version"] ?? 0), clockMs };
+  } finally {
+    await sql.close();
+  }
+}
+
+export async function checkStore(settings: Settings): Promise<CheckResult[]> {
+  const setting = settings.DATABASE_URL === null ? "DATA_DIR" : "DATABASE_URL";
+  try {
+    const found = await withinDeadline(schemaVersion(settings));
+    if (found === null) return [ok("store", "the first start will create the embedded database")];
+    const { version, clockMs } = found;
+    const clock = clockMs === null ? [] : [checkClock("the database", clockMs)];
+    if (version > SCHEMA_VERSION) {
+      const detail = `the database has schema version ${version}, newer than ${SCHEMA_VERSION}, the latest that this Gatehouse supports`;
+      return [fail("store", detail, "run the newer Gatehouse that migrated it"), ...clock];
+    }
+    const migration = version < SCHEMA_VERSION ? `; the next start migrates it to ${SCHEMA_VERSION}` : "";
+    return [ok("store", `the database is reachable, schema version ${version}${migration}`), ...clock];
+  } catch (error) {
+    const detail = `the database cannot be used (${reasonOf(error)})`;
+    return [fail("store", detail, `check that it is running and that ${setting} is correct`)];
+  }
+}
+
+export async function checkCounters({ REDIS_URL, WORKERS }: Settings): Promise<CheckResult[]> {
+  if (REDIS_URL === null) {
+    if (WORKERS > 1) {
+      const detail = `rate limits apply per process: WORKERS is ${WORKERS} and REDIS_URL is not set`;
+      return [warn("counters", detail, "set REDIS_URL")];
+    }
+    return [ok("counters", "in memory of the one process")];
+  }
+  const fix = "check that Redis is running and that REDIS_URL is correct";
+  // Use the server's own implementation: it tries every Redis feature that it needs.
+  const counters = new RedisCounters(REDIS_URL);
+  try {
+    await withinDeadline(counters.settled);
+    const { state, detail = "Redis did not respond" } = counters.state;
+    if (state !== "ok") return [fail("counters", redact(detail), fix)];
+    return [
+      ok("counters", "Redis is reachable and counts"),
+      checkClock("Redis", await redisClock(REDIS_URL)),
+    ];
+  } catch (error) {
+    return [fail("counters", `Redis cannot be used (${reasonOf(error)})`, fix)];
+  } finally {
+    await counters.close();
+  }
+}
+
+/** Returns the time of Redis in milliseconds since the epoch. */
+async function redisClock(url: string): Promise<number> {
+  const client = new RedisClient(url, { autoReconnect: false, connectionTimeout: CONNECT_SECONDS * 1000 });
+  try {
+    const reply: unknown = await client.send("TIME", []);
+    const [seconds, microseconds] = Array.isArray(reply) ? reply.map(Number) : [];
+    if (seconds === undefined || microseconds === undefined) throw new Error("TIME returned no time");
+    return seconds * 1000 + microseconds / 1000;
+  } finally {
+    client.close();
+  }
+}
+
+function checkClock(owner: string, clockMs: number): CheckResult {
+  const skewMs = Math.round(Date.now() - clockMs);
+  if (Math.abs(skewMs) <= MAX_SKEW_MS) return ok("clock", `agrees with the clock of ${owner}`);
+  const seconds = Math.round(Math.abs(skewMs) / 1000);
+  const detail = `this machine's clock is ${seconds} s ${skewMs > 0 ? "ahead of" : "behind"} the clock of ${owner}`;
+  return warn("clock", detail, "synchronize both with NTP");
+}
+
+function reasonOf(error: unknown): string {
+  return redact(error instanceof Error ? error.message : String(error));
+}
+
+const withinDeadline = <T>(work: Promise<T>) =>
+  withTimeout(DEADLINE_MS, work, () => new Error(`no response within ${DEADLINE_MS / 1000} s`));
