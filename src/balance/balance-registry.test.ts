@@ -10,7 +10,7 @@ function configOf(weights: Record<string, number>, passive = true): BalanceConfi
 
 function putNew(registry: BalanceRegistry, config: BalanceConfig): BalancePlan {
   const plan = registry.plan("u", config);
-  registry.putInForce(plan);
+  registry.activate(plan);
   return plan;
 }
 
@@ -56,7 +56,7 @@ describe("balance registry", () => {
     registry.forget("u");
     old.failed(0, ticket, 0);
     old.ended(0, ticket);
-    registry.putInForce(old);
+    registry.activate(old);
     expect(registry.plan("u", configOf({ a: 1 })).state(0, 1)).toBe("healthy");
     const kept = registry.plan("u", configOf({ a: 1 }));
     kept.failed(0, kept.started(0, 0), 0);

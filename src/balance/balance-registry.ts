@@ -44,7 +44,7 @@ export class BalanceRegistry {
   }
 
   /** The plan serves from now on: targets it does not name are forgotten. Requests under older plans are unharmed. */
-  putInForce(plan: BalancePlan): void {
+  activate(plan: BalancePlan): void {
     const upstream = this.#upstreams.get(plan.upstreamId);
     if (upstream === undefined) return;
     const named = new Set<string>();

@@ -50,14 +50,16 @@ async function explainOne(
   parts: PluginParts,
   limits: ExplainedLimit[],
 ): Promise<{ plugin: ExplainedPlugin; end: ExplainedChain["end"] }> {
-  if (link.explaining === null) {
+  if (link.createForExplanation === null) {
     const detail =
       "not marked as explainable, so it was not run; the explanation continues as if it had passed";
     return { plugin: explainedAs(link, "not_run", detail), end: null };
   }
   const before = stateOf(exchange);
   try {
-    const hooks = link.explaining((checked, decision) => limits.push(...explainLimits(checked, decision)));
+    const hooks = link.createForExplanation((checked, decision) =>
+      limits.push(...explainLimits(checked, decision)),
+    );
     // A failure must reach the catch below, which reports it, even if the request would continue.
     const explaining = { ...link, hooks, continuesOnError: false };
     const response = await runOnePreRequest(exchange, explaining, parts);

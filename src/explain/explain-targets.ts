@@ -50,7 +50,7 @@ export function explainTargets(
   if (target !== null && encoded !== null) {
     return { targets, request: describeRequest(exchange, rule, target, encoded), error: null };
   }
-  const waitMs = upstream.plan.retryAfterMs(candidates.first, candidates.then, now);
+  const waitMs = upstream.plan.retryAfterMs(candidates.preferred, candidates.fallback, now);
   return { targets, request: null, error: [...errors.values()].at(-1) ?? noHealthyTarget(upstream, waitMs) };
 }
 
@@ -70,7 +70,7 @@ interface RehearsedPick {
 function rehearsePick(
   exchange: Exchange,
   rule: CompiledRule,
-  { first, then }: Candidates,
+  { preferred, fallback }: Candidates,
   parts: ExplainTargetsParts,
   now: number,
 ): RehearsedPick {
@@ -82,10 +82,12 @@ function rehearsePick(
   const errors = new Map<number, GatehouseError>();
   for (;;) {
     const tried = [...errors.keys()];
-    const eligible = plan.eligible(first, then, tried, now);
+    const eligible = plan.eligible(preferred, fallback, tried, now);
     const isRandom = picksAtRandom && eligible.length > 1;
     // Of targets that are chosen at random, the explanation shows the request to the likeliest.
-    const index = picksAtRandom ? likeliest(plan, eligible) : plan.pick(first, then, tried, clientHash, now);
+    const index = picksAtRandom
+      ? likeliest(plan, eligible)
+      : plan.pick(preferred, fallback, tried, clientHash, now);
     const target = upstream.targets[index];
     if (target === undefined) return { eligible, target: null, encoded: null, errors, isRandom };
     const encoded = encodeFor(exchange, rule, target, plan, now, parts);
@@ -154,13 +156,13 @@ function describeTarget(
 /** Checks in the same order as a pick. */
 function ineligibleReason(
   { index }: CompiledTarget,
-  { first, then }: Candidates,
+  { preferred, fallback }: Candidates,
   plan: BalancePlan,
   eligible: readonly number[],
   now: number,
 ): string {
   const { weight = 0, priority = 0, state } = plan.contenders[index] ?? {};
-  if (!first.includes(index) && !then.includes(index)) return "does not serve the model";
+  if (!preferred.includes(index) && !fallback.includes(index)) return "does not serve the model";
   if (weight <= 0) return "its weight is 0";
   if (plan.config.passive && state !== undefined && !state.health.canServe(now)) {
     if (plan.state(index, now) === "probing") return "unhealthy; a trial request is in progress";
@@ -168,7 +170,7 @@ function ineligibleReason(
   }
   if (state !== undefined && now < state.restUntil)
     return `its provider sent 429 with Retry-After; not used for another ${seconds(state.restUntil - now)}`;
-  if (then.includes(index) && eligible.some((each) => first.includes(each)))
+  if (fallback.includes(index) && eligible.some((each) => preferred.includes(each)))
     return "other targets serve the requested model";
   const tier = Math.min(...eligible.map((each) => plan.contenders[each]?.priority ?? Infinity));
   return `targets of priority ${tier} are used before priority ${priority}`;

@@ -26,7 +26,7 @@ export async function attempt(
 ): Promise<TargetResponse> {
   const { upstream } = rule;
   const { plan, targets } = upstream;
-  const { first, then } = candidatesFor(exchange, upstream);
+  const { preferred, fallback } = candidatesFor(exchange, upstream);
   const clientHash = clientHashFor(exchange, upstream, parts);
   let now = performance.now();
   plan.retries.recordRequest(now);
@@ -34,7 +34,7 @@ export async function attempt(
   let lastAnswer: TargetResponse | null = null;
   let lastError: Error | null = null;
   let isSecondTry = false;
-  let index = plan.pick(first, then, null, clientHash, now);
+  let index = plan.pick(preferred, fallback, null, clientHash, now);
   while (index >= 0) {
     const inquiry = beginInquiry(exchange, rule, targets[index] as CompiledTarget, observed, parts, now);
     let result: TargetResponse | Error;
@@ -57,7 +57,7 @@ export async function attempt(
     if (exchange.isOver || exchange.attempts >= upstream.maxAttempts) break;
     tried.push(index);
     now = performance.now();
-    const next = plan.pick(first, then, tried, clientHash, now);
+    const next = plan.pick(preferred, fallback, tried, clientHash, now);
     if (next < 0) {
       // There is no other: what broke before any answer may have been a connection that had gone stale.
       if (isSecondTry || !isBroken(result)) break;
@@ -69,7 +69,7 @@ export async function attempt(
   // When all fail the client gets the last answer that a provider gave, as it was.
   if (lastAnswer !== null && !exchange.isClientDisconnected) return lastAnswer;
   lastAnswer?.reader?.cancel();
-  throw lastError ?? noHealthyTarget(upstream, plan.retryAfterMs(first, then, performance.now()));
+  throw lastError ?? noHealthyTarget(upstream, plan.retryAfterMs(preferred, fallback, performance.now()));
 }
 
 /** Whom this request may go to. */

@@ -157,7 +157,7 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
     const one = await started(await createEmpty());
     const before = one.current.snapshot;
     const gateway = gatewayRecord();
-    const tried = await one.current.tryOut(async (tx) => {
+    const tried = await one.current.dryRun(async (tx) => {
       await tx.insert("gateways", gateway);
       return (await tx.gatewayParts(gateway.id))?.gateway.id;
     });
@@ -166,7 +166,7 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
     expect(await one.store.revision()).toBe(0);
     expect(await one.store.get("gateways", gateway.id)).toBeNull();
     const bad = { ...gateway, required_plugins: [UNKNOWN_PLUGIN] };
-    const error = one.current.tryOut((tx) => tx.insert("gateways", bad));
+    const error = one.current.dryRun((tx) => tx.insert("gateways", bad));
     expect(await error.catch((reason: unknown) => reason)).toBeInstanceOf(CompileError);
   });
 
@@ -182,13 +182,13 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
     });
     const counted = { ...UNKNOWN_PLUGIN, name: "counted" };
     const gateway = gatewayRecord({ required_plugins: [counted] });
-    await one.current.tryOut((tx) => tx.insert("gateways", gateway));
+    await one.current.dryRun((tx) => tx.insert("gateways", gateway));
     const bad = { ...gateway, required_plugins: [counted, { ...UNKNOWN_PLUGIN, id: "other" }] };
     await one.current.write((tx) => tx.insert("gateways", bad)).catch(() => undefined);
     await one.current.write((tx) => tx.insert("gateways", gateway));
     expect(made).toBe(3);
     // One that is there keeps its own.
-    await one.current.tryOut((tx) => tx.update("gateways", { ...gateway, name: "tried" }));
+    await one.current.dryRun((tx) => tx.update("gateways", { ...gateway, name: "tried" }));
     await one.current.write((tx) => tx.update("gateways", gateway));
     expect(made).toBe(3);
   });

@@ -71,7 +71,7 @@ export class CurrentConfiguration {
   }
 
   /** Does all that a write does up to its commit, and then undoes it. */
-  async tryOut<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<T> {
+  async dryRun<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<T> {
     const undone = new Error("undone on purpose");
     let tried: { value: T } | undefined;
     const worked = async (transaction: Transaction) => void (tried = { value: await work(transaction) });
@@ -105,7 +105,7 @@ export class CurrentConfiguration {
       // Plugin instances of a gateway that never came to be would be held for good.
       for (const { gatewayId } of touched)
         if (this.snapshot.gateways.get(gatewayId) === undefined)
-          this.#context.instances.forgetGateway(gatewayId);
+          this.#context.instances.releaseGateway(gatewayId);
       throw error;
     }
   }
@@ -215,11 +215,11 @@ export class CurrentConfiguration {
     this.snapshot = snapshot;
     for (const [id, block] of blocks) {
       const lifted = block === null ? before.blocks.get(id) : undefined;
-      if (lifted !== undefined) this.#context.instances.forgetCount(lifted.counter_key);
+      if (lifted !== undefined) this.#context.instances.clearCounter(lifted.counter_key);
     }
     for (const [id, gateway] of gateways) {
       this.#settleBalance(before.gateways.get(id), gateway);
-      if (gateway === null) this.#context.instances.forgetGateway(id);
+      if (gateway === null) this.#context.instances.releaseGateway(id);
     }
     this.#health.revision = snapshot.revision;
   }
@@ -228,7 +228,7 @@ export class CurrentConfiguration {
   #settleBalance(before: CompiledGateway | undefined, after: CompiledGateway | null): void {
     const { balance } = this.#context;
     const kept = new Set(after?.upstreams.map((upstream) => upstream.id));
-    for (const upstream of after?.upstreams ?? []) balance.putInForce(upstream.plan);
+    for (const upstream of after?.upstreams ?? []) balance.activate(upstream.plan);
     for (const { id } of before?.upstreams ?? []) if (!kept.has(id)) balance.forget(id);
   }
 }

@@ -22,14 +22,14 @@ function setup(hooks: () => PluginHooks) {
 
 test("a plugin that never becomes ready is waited for no longer than the deadline", async () => {
   const { hosts, plugin, logged } = setup(() => ({ ready: new Promise(() => undefined) }));
-  hosts.instance("g/1", plugin, {});
+  hosts.getInstance("g/1", plugin, {});
   await hosts.ready();
   expect(logged()).toContain("it was not within 5 ms");
 });
 
 test("plugins that say nothing of it are ready at once", async () => {
   const { hosts, plugin, logged } = setup(() => ({}));
-  hosts.instance("g/1", plugin, {});
+  hosts.getInstance("g/1", plugin, {});
   await hosts.ready();
   expect(logged()).toBe("");
 });
@@ -40,8 +40,8 @@ test("one that fails is told of once, also where nobody waits, and its explanati
   const note = (error: unknown) => void escaped.push(error);
   process.on("unhandledRejection", note);
   try {
-    hosts.instance("g/1", plugin, {});
-    hosts.explaining("g/1", plugin, {}, () => undefined);
+    hosts.getInstance("g/1", plugin, {});
+    hosts.createForExplanation("g/1", plugin, {}, () => undefined);
     await Bun.sleep(10);
   } finally {
     process.off("unhandledRejection", note);

@@ -46,7 +46,7 @@ export class PluginHosts implements PluginInstances {
   }
 
   /** The hooks for these settings. A change elsewhere in the gateway leaves the instance as it is. */
-  instance(instanceId: string, definition: PluginDefinition, settings: unknown): PluginHooks {
+  getInstance(instanceId: string, definition: PluginDefinition, settings: unknown): PluginHooks {
     const text = JSON.stringify(settings);
     const { instances } = this.#pluginsOf(instanceId);
     const known = instances.get(instanceId);
@@ -66,7 +66,7 @@ export class PluginHosts implements PluginInstances {
   }
 
   /** Hooks for one explanation: they see what the real ones see, and whatever they do to it comes to nothing. */
-  explaining(
+  createForExplanation(
     instanceId: string,
     definition: PluginDefinition,
     settings: unknown,
@@ -86,12 +86,12 @@ export class PluginHosts implements PluginInstances {
   }
 
   /** A block was lifted, here or elsewhere: counters that are not shared are cleared by each process for itself. */
-  forgetCount(counterKey: string): void {
+  clearCounter(counterKey: string): void {
     if (this.#counters.state.state === "none") void this.#counters.clear(counterKey);
   }
 
   /** Releases the instances of a deleted gateway and what they kept. */
-  forgetGateway(gatewayId: string): void {
+  releaseGateway(gatewayId: string): void {
     this.#gateways.delete(gatewayId);
   }
 

@@ -29,8 +29,8 @@ export interface CompiledTarget {
 
 /** Whom to ask for a model: `first` before `then`, as indexes of targets. */
 export interface Candidates {
-  readonly first: readonly number[];
-  readonly then: readonly number[];
+  readonly preferred: readonly number[];
+  readonly fallback: readonly number[];
 }
 
 export interface CompiledUpstream {
@@ -112,13 +112,13 @@ function compileCandidates(
   targets: readonly CompiledTarget[],
   routing: Upstream["model_routing"],
 ): CompiledUpstream["candidatesFor"] {
-  const all: Candidates = { first: targets.map((target) => target.index), then: [] };
+  const all: Candidates = { preferred: targets.map((target) => target.index), fallback: [] };
   if (routing === "any") return () => all;
   const groupFor = (model: string | null): Candidates | null => {
     const first = targets.filter(({ models }) => models === null || (model !== null && models.has(model)));
     if (first.length === 0) return routing === "require" ? null : all;
     const then = routing === "require" ? [] : targets.filter((target) => !first.includes(target));
-    return { first: first.map((target) => target.index), then: then.map((target) => target.index) };
+    return { preferred: first.map((target) => target.index), fallback: then.map((target) => target.index) };
   };
   const named = new Map<string, Candidates | null>();
   for (const { models } of targets) for (const model of models ?? []) named.set(model, groupFor(model));

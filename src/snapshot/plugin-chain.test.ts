@@ -137,7 +137,7 @@ describe("an instance", () => {
     compile(config("pre_request"));
     expect(made).toHaveLength(2);
     expect(made[1]!.host.keep("state", () => ({}))).toBe(kept);
-    hosts.forgetGateway("g");
+    hosts.releaseGateway("g");
     compile(config("pre_request"));
     expect(made[2]!.host.keep("state", () => ({}))).not.toBe(kept);
   });
@@ -148,7 +148,7 @@ describe("an instance", () => {
     compileChain("g2", numbered([config("pre_request")]), plugins, hosts);
     const kept = made.map(({ host }) => host.keep("state", () => ({})));
     expect(new Set(kept).size).toBe(3);
-    hosts.forgetGateway("g");
+    hosts.releaseGateway("g");
     expect(made[2]!.host.keep("state", () => ({}))).toBe(kept[2]!);
   });
 });

@@ -18,7 +18,7 @@ export interface ChainLink {
   /** Whether the request goes on when the plugin fails. */
   readonly continuesOnError: boolean;
   /** Makes the hooks for one explanation; null: the plugin does not say that it can run without doing anything. */
-  readonly explaining: ((listener: DecisionListener) => PluginHooks) | null;
+  readonly createForExplanation: ((listener: DecisionListener) => PluginHooks) | null;
 }
 
 export type PluginChain = { readonly [Stage in PluginStage]: readonly ChainLink[] | null } & {
@@ -99,17 +99,24 @@ function makeHooks(
         message,
       }));
     }
-    const hooks = instances.instance(instanceId, definition, settings.value);
+    const hooks = instances.getInstance(instanceId, definition, settings.value);
     if (typeof hooks[config.stage] !== "function")
       throw new Error(`create() returned no function ${config.stage}`);
     const continuesOnError = config.on_error === "continue";
     const explaining =
       definition.explainable === true
         ? (listener: DecisionListener) =>
-            instances.explaining(instanceId, definition, settings.value, listener)
+            instances.createForExplanation(instanceId, definition, settings.value, listener)
         : null;
     return {
-      link: { name: config.name, instanceId, notesKey, hooks, continuesOnError, explaining },
+      link: {
+        name: config.name,
+        instanceId,
+        notesKey,
+        hooks,
+        continuesOnError,
+        createForExplanation: explaining,
+      },
       definition,
     };
   } catch (error) {

@@ -7,9 +7,9 @@ export type DecisionListener = (limits: readonly Limit[], decision: Decision) =>
 
 export interface PluginInstances {
   /** Returns the hooks for these settings. An instance is kept while its definition and settings stay the same. */
-  instance(instanceId: string, definition: PluginDefinition, settings: unknown): PluginHooks;
+  getInstance(instanceId: string, definition: PluginDefinition, settings: unknown): PluginHooks;
   /** Returns hooks for one explanation: they read real state, and their effects are discarded. */
-  explaining(
+  createForExplanation(
     instanceId: string,
     definition: PluginDefinition,
     settings: unknown,

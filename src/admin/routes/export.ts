@@ -71,7 +71,7 @@ export function addExportRoutes(table: RouteTable, current: CurrentConfiguration
       try {
         if (query.dry_run === "true") {
           // The keys of a dry run are never stored, so the response does not contain them.
-          const changes = (await current.tryOut(work, options)).map((change) => omit(change, "key"));
+          const changes = (await current.dryRun(work, options)).map((change) => omit(change, "key"));
           return Response.json({ changes, revision: current.snapshot.revision });
         }
         const { value: changes, revision } = await current.commit(work, options);
