@@ -1,47 +1,47 @@
-// One connection to a provider, over which requests go one after the other.
+// One connection to a provider, which carries one request at a time.
 import type { Socket, SocketHandler } from "bun";
 import { isIP } from "node:net";
-import { MalformedResponse, type ResponseHead } from "./response-headers.ts";
-import { ResponseParser, type ResponseEvents } from "./response-parser.ts";
+import { toError } from "../base/to-error.ts";
 import { unwatchDeadline, watchDeadline, type Deadline } from "../http/coarse-deadlines.ts";
-import type { ResponseSource, UpstreamResponse } from "./upstream-response.ts";
 import type { HeaderFieldCache } from "./header-field-cache.ts";
+import { InvalidResponse, type ParsedResponseHeaders } from "./response-headers.ts";
+import { ResponseParser, type ResponseEvents } from "./response-parser.ts";
 import { UpstreamError } from "./upstream-error.ts";
+import type { ResponseSource, UpstreamResponse } from "./upstream-response.ts";
 
-/** What a connection tells whoever keeps it. */
 export interface ConnectionOwner {
-  /** What the answers of this provider have in common. */
+  /** The header fields that responses of this provider repeat. */
   readonly headerFieldCache: HeaderFieldCache;
-  /** It can carry another request, for at most `idleMs` (null: as long as one likes). */
+  /** Called when the connection can carry another request, for at most `idleMs` (null: the server gave no limit). */
   onIdle(connection: Connection, idleMs: number | null): void;
 }
 
-/** `Keep-Alive: timeout=5`: how long the server keeps an idle connection. */
+/** `Keep-Alive: timeout=5`: for how many seconds the server keeps an idle connection open. */
 const KEEP_ALIVE_TIMEOUT = /(?:^|[\s,;])timeout=(\d{1,6})/i;
-/** Sent later than this before the server's own timeout, a request may meet a closing connection. */
+/** A request sent less than this before the server's own timeout may arrive at a closing connection. */
 const IDLE_MARGIN_MS = 1000;
-/** Up to this much, head and body go out in one piece: copying costs less than another call to the system. */
-const SHEET_BYTES = 64 * 1024;
-/** What they are written on. The system takes a copy before anybody else can write. */
-const sheet = Buffer.allocUnsafeSlow(SHEET_BYTES);
+/** Up to this size, headers and body are sent with one system call: copying them costs less than a second call. */
+const SCRATCH_BYTES = 64 * 1024;
+/** Shared by all connections: `write` is synchronous, so the kernel has copied the bytes before it is used again. */
+const scratchBuffer = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
 
-/** A handshake that is not done by then is given up, whoever waits for it. */
-const OPEN_MS = 30_000;
+/** Limit for connecting including the TLS handshake, independent of the timeout of the waiting request. */
+const OPEN_TIMEOUT_MS = 30_000;
 
 export class Connection implements ResponseEvents, ResponseSource, Deadline {
   dueAt = Infinity;
   readonly #owner: ConnectionOwner;
   readonly #parser: ResponseParser;
   #socket: Socket<Connection> | null = null;
-  #answer: UpstreamResponse | null = null;
-  /** Of the request under way, what the system's buffer had no room for. */
+  #response: UpstreamResponse | null = null;
+  /** The part of the current request that did not fit into the kernel's send buffer. */
   #unsent: Uint8Array | null = null;
-  #keepsAlive = false;
+  #isKeepAlive = false;
   #idleMs: number | null = null;
   #isPaused = false;
   #opening: PromiseWithResolvers<undefined> | null = null;
   isOpen = true;
-  /** Its owner's note: when it is no longer kept, while it carries nothing. */
+  /** Set by the owner: when an idle connection expires. */
   idleUntil = 0;
 
   constructor(owner: ConnectionOwner) {
@@ -49,40 +49,40 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
     this.#parser = new ResponseParser(this, owner.headerFieldCache);
   }
 
-  /** Resolves when the connection stands, its certificate checked where it has one. */
+  /** Resolves when the connection is established and, for TLS, the certificate is verified. */
   open(address: string, port: number, serverName: string | null): Promise<undefined> {
     const opening = (this.#opening = Promise.withResolvers<undefined>());
-    this.dueAt = performance.now() + OPEN_MS;
+    this.dueAt = performance.now() + OPEN_TIMEOUT_MS;
     watchDeadline(this);
     const tls = serverName === null ? undefined : isIP(serverName) === 0 ? { serverName } : true;
-    // A failure is told to `onConnectError` or `onClose`, with its reason.
+    // Failures are also reported to `onConnectError` or `onClose`; the first report counts.
     Bun.connect({
       hostname: address,
       port,
       data: this,
-      socket: tls === undefined ? PLAIN : SECURE,
+      socket: tls === undefined ? PLAIN_HANDLERS : TLS_HANDLERS,
       ...(tls !== undefined && { tls }),
-    }).catch((error: unknown) => this.onConnectError(error as Error));
+    }).catch((error: unknown) => this.onConnectError(toError(error)));
     return opening.promise;
   }
 
-  /** Sends a request; its answer is told to `answer`. Only on a connection that stands and carries no other. */
-  send(head: string, body: Uint8Array | null, method: string, answer: UpstreamResponse): void {
-    this.#answer = answer;
+  /** Sends a request and reports its response to `response`. The connection must be established and idle. */
+  send(headers: string, body: Uint8Array | null, method: string, response: UpstreamResponse): void {
+    this.#response = response;
     this.#parser.begin(method);
-    answer.onSent(this);
-    const length = head.length + (body?.byteLength ?? 0);
-    if (length > SHEET_BYTES) {
-      this.#write(Buffer.from(head, "latin1"));
+    response.onSent(this);
+    const length = headers.length + (body?.byteLength ?? 0);
+    if (length > SCRATCH_BYTES) {
+      this.#write(Buffer.from(headers, "latin1"));
       if (this.isOpen && body !== null) this.#write(body);
       return;
     }
-    sheet.write(head, 0, "latin1");
-    if (body !== null) sheet.set(body, head.length);
-    const written = this.#socket?.write(sheet, 0, length) ?? -1;
-    if (written < 0) this.#lose(new UpstreamError("broken"));
-    // The next request will be written over it: what is still to be sent is kept apart.
-    else if (written < length) this.#unsent = Buffer.from(sheet.subarray(written, length));
+    scratchBuffer.write(headers, 0, "latin1");
+    if (body !== null) scratchBuffer.set(body, headers.length);
+    const written = this.#socket?.write(scratchBuffer, 0, length) ?? -1;
+    if (written < 0) this.#fail(new UpstreamError("broken"));
+    // The next request overwrites the scratch buffer, so the unsent part is copied.
+    else if (written < length) this.#unsent = Buffer.from(scratchBuffer.subarray(written, length));
   }
 
   close(): void {
@@ -90,6 +90,8 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
     this.isOpen = false;
     this.#socket?.terminate();
   }
+
+  // ResponseSource, for the response
 
   pause(): void {
     this.#isPaused = true;
@@ -102,45 +104,46 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
   }
 
   cancel(): void {
-    this.#answer = null;
+    this.#response = null;
     this.close();
   }
 
-  onHead(head: ResponseHead): void {
-    this.#keepsAlive = head.keepsAlive;
-    const hint = head.headers.get("keep-alive");
-    const seconds = hint === null ? null : KEEP_ALIVE_TIMEOUT.exec(hint)?.[1];
-    this.#idleMs =
-      seconds === undefined || seconds === null ? null : Math.max(0, Number(seconds) * 1000 - IDLE_MARGIN_MS);
-    this.#answer?.onHead(head);
+  // ResponseEvents, for the parser
+
+  onHeaders(parsed: ParsedResponseHeaders): void {
+    this.#isKeepAlive = parsed.isKeepAlive;
+    const keepAlive = parsed.headers.get("keep-alive");
+    const seconds = keepAlive === null ? undefined : KEEP_ALIVE_TIMEOUT.exec(keepAlive)?.[1];
+    this.#idleMs = seconds === undefined ? null : Math.max(0, Number(seconds) * 1000 - IDLE_MARGIN_MS);
+    this.#response?.onHeaders(parsed);
   }
 
   onBody(bytes: Uint8Array): void {
-    this.#answer?.onBody(bytes);
+    this.#response?.onBody(bytes);
   }
 
   onEnd(): void {
-    const answer = this.#answer;
-    this.#answer = null;
-    answer?.onEnd();
+    const response = this.#response;
+    this.#response = null;
+    response?.onEnd();
   }
 
-  // What follows is for the socket.
+  // Called by the socket handlers
 
-  /** Connected; with TLS the handshake is still to come. */
+  /** The TCP connection is established; for TLS, the handshake follows. */
   onOpen(socket: Socket<Connection>): void {
     this.#socket = socket;
     if (!this.isOpen) socket.terminate();
   }
 
-  onReady(): void {
+  onEstablished(): void {
     unwatchDeadline(this);
     this.#opening?.resolve(undefined);
     this.#opening = null;
   }
 
   expire(): void {
-    this.onClose(new Error("it took too long to connect"));
+    this.onClose(new Error(`no connection within ${OPEN_TIMEOUT_MS} ms`));
   }
 
   onConnectError(cause: Error): void {
@@ -150,30 +153,30 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
   }
 
   onData(chunk: Buffer): void {
-    // An answer that nobody asked for must not become that of the next request.
-    if (this.#answer === null) {
+    // Bytes that arrive without a request must not become the response to the next request.
+    if (this.#response === null) {
       this.close();
       return;
     }
     try {
-      const isMore = this.#parser.feed(chunk);
-      this.#answer?.onArrived();
-      if (this.#parser.isEnded) this.#settle(isMore);
+      const hasMore = this.#parser.push(chunk);
+      this.#response?.onBodyBatch();
+      if (this.#parser.isEnded) this.#finish(hasMore);
     } catch (error) {
-      if (!(error instanceof MalformedResponse)) throw error;
-      this.#lose(new UpstreamError("invalid", error));
+      if (!(error instanceof InvalidResponse)) throw error;
+      this.#fail(new UpstreamError("invalid", error));
     }
   }
 
   onDrain(): void {
-    const rest = this.#unsent;
+    const unsent = this.#unsent;
     this.#unsent = null;
-    if (rest !== null) this.#write(rest);
+    if (unsent !== null) this.#write(unsent);
   }
 
-  /** The provider has said its last byte. */
+  /** The provider has closed its side of the connection. */
   onPeerEnd(): void {
-    if (this.#answer !== null && this.#parser.feedEnd()) this.#keepsAlive = false;
+    if (this.#response !== null && this.#parser.pushEnd()) this.#isKeepAlive = false;
     this.onClose();
   }
 
@@ -183,8 +186,8 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
       this.close();
       return;
     }
-    // An answer that began has to come to its end; before its first byte it may have been the connection's age.
-    this.#lose(new UpstreamError(this.#parser.hasBegun ? "cut" : "broken", cause));
+    // Before the first byte of the response, the server may just have closed an idle connection: "broken" can be retried.
+    this.#fail(new UpstreamError(this.#parser.hasReceivedBytes ? "cut" : "broken", cause));
   }
 
   #write(bytes: Uint8Array): void {
@@ -193,33 +196,33 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
       return;
     }
     const written = this.#socket?.write(bytes) ?? -1;
-    if (written < 0) this.#lose(new UpstreamError("broken"));
+    if (written < 0) this.#fail(new UpstreamError("broken"));
     else if (written < bytes.byteLength) this.#unsent = bytes.subarray(written);
   }
 
-  /** The answer is whole: the connection is free again, or of no further use. */
-  #settle(isMore: boolean): void {
+  /** The response is complete: returns the connection to its owner, or closes it. */
+  #finish(hasMore: boolean): void {
     if (!this.isOpen) return;
-    // More than was announced, or an answer before the request was all sent: nobody knows what would come next.
-    if (isMore || !this.#keepsAlive || this.#unsent !== null || this.#idleMs === 0) {
+    // Bytes after the response, or a response before the whole request was sent: what follows cannot be attributed.
+    if (hasMore || !this.#isKeepAlive || this.#unsent !== null || this.#idleMs === 0) {
       this.close();
       return;
     }
-    // What it held back for a slow reader is all there now.
+    // Reading may be paused for a slow reader, although all of the response has arrived.
     if (this.#isPaused) this.resume();
     this.#owner.onIdle(this, this.#idleMs);
   }
 
-  #lose(error: UpstreamError): void {
-    const answer = this.#answer;
-    this.#answer = null;
+  #fail(error: UpstreamError): void {
+    const response = this.#response;
+    this.#response = null;
     this.close();
-    answer?.onError(error);
+    response?.onError(error);
   }
 }
 
-/** One set of handlers for all connections; each finds its own in `socket.data`. */
-const HANDLERS: SocketHandler<Connection> = {
+/** Shared by all connections; `socket.data` is the connection. */
+const COMMON_HANDLERS: SocketHandler<Connection> = {
   data: (socket, chunk) => socket.data.onData(chunk),
   drain: (socket) => socket.data.onDrain(),
   end: (socket) => socket.data.onPeerEnd(),
@@ -228,19 +231,19 @@ const HANDLERS: SocketHandler<Connection> = {
   connectError: (socket, error) => socket.data.onConnectError(error),
 };
 
-const PLAIN: SocketHandler<Connection> = {
-  ...HANDLERS,
+const PLAIN_HANDLERS: SocketHandler<Connection> = {
+  ...COMMON_HANDLERS,
   open: (socket) => {
     socket.data.onOpen(socket);
-    socket.data.onReady();
+    socket.data.onEstablished();
   },
 };
 
-const SECURE: SocketHandler<Connection> = {
-  ...HANDLERS,
+const TLS_HANDLERS: SocketHandler<Connection> = {
+  ...COMMON_HANDLERS,
   open: (socket) => socket.data.onOpen(socket),
   handshake: (socket, isTrusted, error) => {
-    if (isTrusted) socket.data.onReady();
-    else socket.data.onClose(error ?? new Error("its certificate is not trusted"));
+    if (isTrusted) socket.data.onEstablished();
+    else socket.data.onClose(error ?? new Error("the certificate is not trusted"));
   },
 };

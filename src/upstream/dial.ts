@@ -1,10 +1,10 @@
-// Opens a connection to the first of several addresses that lets itself be connected.
+// Connects to the first reachable of several addresses (RFC 8305, "Happy Eyeballs").
 import { Connection, type ConnectionOwner } from "./connection.ts";
 
-/** After that long without a connection, the next address is tried beside it (RFC 8305 says 250 ms). */
+/** When an attempt takes longer than this, the next address is tried in parallel (RFC 8305, section 5: 250 ms). */
 const NEXT_ADDRESS_MS = 250;
 
-/** Rejects with an UpstreamFault when none does. */
+/** Rejects with an UpstreamError if no address is reachable. */
 export function connectToFirst(
   addresses: readonly string[],
   port: number,
@@ -13,26 +13,26 @@ export function connectToFirst(
 ): Promise<Connection> {
   const { promise, resolve, reject } = Promise.withResolvers<Connection>();
   let next = 0;
-  let underWay = 0;
+  let pending = 0;
   let isSettled = false;
   const tryNext = () => {
     const address = addresses[next++];
     if (address === undefined || isSettled) return;
-    underWay++;
+    pending++;
     const connection = new Connection(owner);
-    const beside = next < addresses.length ? setTimeout(tryNext, NEXT_ADDRESS_MS) : undefined;
+    const nextAttempt = next < addresses.length ? setTimeout(tryNext, NEXT_ADDRESS_MS) : undefined;
     connection.open(address, port, serverName).then(
       () => {
-        clearTimeout(beside);
+        clearTimeout(nextAttempt);
         if (isSettled) connection.close();
         isSettled = true;
         resolve(connection);
       },
       (error: unknown) => {
-        clearTimeout(beside);
-        underWay--;
+        clearTimeout(nextAttempt);
+        pending--;
         tryNext();
-        if (underWay === 0 && !isSettled) reject(error);
+        if (pending === 0 && !isSettled) reject(error);
       },
     );
   };

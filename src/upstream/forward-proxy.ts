@@ -1,14 +1,15 @@
-// HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the environment: where they ask for it, the runtime's own fetch sends the request
-// through that proxy. It knows how to tunnel; its connections are its own.
+// Sends requests through the forward proxy of HTTP_PROXY, HTTPS_PROXY, and NO_PROXY. These use Bun's fetch, which
+// implements proxy tunnels and keeps its own connections.
 import type { HostResolver } from "./host-resolver.ts";
-import { ResponseHeaders } from "./response-headers.ts";
-import type { UpstreamResponse } from "./upstream-response.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
+import { ResponseHeaders } from "./response-headers.ts";
 import { UpstreamError } from "./upstream-error.ts";
+import type { UpstreamResponse } from "./upstream-response.ts";
 
-const setting = (name: string) => process.env[name] ?? process.env[name.toLowerCase()] ?? "";
-const proxies = { "http:": setting("HTTP_PROXY"), "https:": setting("HTTPS_PROXY") };
-const exceptions = setting("NO_PROXY")
+// Read once: fetch reads the same variables of the process.
+const variable = (name: string) => process.env[name] ?? process.env[name.toLowerCase()] ?? "";
+const proxies = { "http:": variable("HTTP_PROXY"), "https:": variable("HTTPS_PROXY") };
+const exceptions = variable("NO_PROXY")
   .split(",")
   .map((each) =>
     each
@@ -17,10 +18,10 @@ const exceptions = setting("NO_PROXY")
       .toLowerCase(),
   )
   .filter((each) => each !== "");
-const usesAny = proxies["http:"] !== "" || proxies["https:"] !== "";
+const hasProxy = proxies["http:"] !== "" || proxies["https:"] !== "";
 
 export function usesForwardProxy(baseUrl: string): boolean {
-  if (!usesAny) return false;
+  if (!hasProxy) return false;
   const { protocol, hostname, host } = new URL(baseUrl);
   if (proxies[protocol === "https:" ? "https:" : "http:"] === "") return false;
   return !exceptions.some(
@@ -30,13 +31,13 @@ export function usesForwardProxy(baseUrl: string): boolean {
 
 export async function sendThroughForwardProxy(
   request: OutgoingRequest,
-  answer: UpstreamResponse,
+  response: UpstreamResponse,
   resolver: HostResolver,
 ): Promise<void> {
   const abort = new AbortController();
   let pause = Promise.withResolvers<undefined>();
   pause.resolve(undefined);
-  answer.onSent({
+  response.onSent({
     pause: () => void (pause = Promise.withResolvers<undefined>()),
     resume: () => pause.resolve(undefined),
     cancel: () => {
@@ -44,33 +45,37 @@ export async function sendThroughForwardProxy(
       pause.resolve(undefined);
     },
   });
-  let hasBegun = false;
+  let hasHeaders = false;
   try {
     await rejectForbiddenHost(request.baseUrl, resolver);
-    const { headers, method, body } = request;
-    const init = { method, headers, body, redirect: "manual", decompress: false, timeout: false };
-    const response = await fetch(request.baseUrl + request.path, {
-      ...init,
-      signal: abort.signal,
-    } as BunFetchRequestInit);
-    hasBegun = true;
-    const answered = new ResponseHeaders();
-    response.headers.forEach((value, name) => answered.add(name, value));
-    const framing = response.body === null ? 0 : "until_close";
-    answer.onHead({ status: response.status, headers: answered, framing, keepsAlive: false });
-    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-      answer.onBody(chunk);
-      answer.onArrived();
-      await pause.promise;
+    const fetched = await fetchThroughProxy(request, abort.signal);
+    hasHeaders = true;
+    const headers = new ResponseHeaders();
+    fetched.headers.forEach((value, name) => headers.add(name, value));
+    const body: AsyncIterable<Uint8Array> | null = fetched.body;
+    const framing = body === null ? 0 : "until_close";
+    response.onHeaders({ status: fetched.status, headers, framing, isKeepAlive: false });
+    if (body !== null) {
+      for await (const chunk of body) {
+        response.onBody(chunk);
+        response.onBodyBatch();
+        await pause.promise;
+      }
     }
-    answer.onEnd();
+    response.onEnd();
   } catch (error) {
-    const isTold = error instanceof UpstreamError;
-    answer.onError(isTold ? error : new UpstreamError(hasBegun ? "cut" : "unreachable", error));
+    const isUpstreamError = error instanceof UpstreamError;
+    response.onError(isUpstreamError ? error : new UpstreamError(hasHeaders ? "cut" : "unreachable", error));
   }
 }
 
-/** A name that only the proxy can resolve is the proxy's to judge. */
+function fetchThroughProxy(request: OutgoingRequest, signal: AbortSignal): Promise<Response> {
+  const { baseUrl, path, method, headers, body } = request;
+  const options = { redirect: "manual", decompress: false, timeout: false } as const;
+  return fetch(baseUrl + path, { ...options, method, headers, body, signal });
+}
+
+/** A host name that only the proxy can resolve is left to the proxy to check. */
 async function rejectForbiddenHost(baseUrl: string, resolver: HostResolver): Promise<void> {
   const hostname = new URL(baseUrl).hostname.replace(/^\[|\]$/g, "");
   await resolver.resolve(hostname).catch((error: unknown) => {

@@ -1,39 +1,35 @@
-// The header lines of a provider's last answer. Most lines of the next one are the same and need not be read again.
+// The header fields of a provider's latest response, by position. Most fields of the next response are identical, and
+// comparing a field costs less than parsing it. Not a BoundedCache: entries are found by position and replaced in place.
 
-/** Lines of longer heads are not kept: each may hold on to all of its head. */
-const MAX_HEAD = 4096;
-const MAX_LINES = 64;
+/** Fields of larger header sections are not cached: each string may keep the whole section in memory. */
+const MAX_HEADER_LENGTH = 4096;
+const MAX_FIELDS = 64;
 const CR = 0x0d;
 const LF = 0x0a;
 
+interface CachedField {
+  /** The field as received, without the line end. */
+  readonly line: string;
+  readonly name: string;
+  readonly value: string;
+}
+
 export class HeaderFieldCache {
-  readonly #lines: string[] = [];
-  readonly #names: string[] = [];
-  readonly #values: string[] = [];
+  readonly #fields: CachedField[] = [];
 
-  /** Where the line that begins at `start` ends, if it is the one known at this place; -1 for any other. */
-  endOf(place: number, head: string, start: number): number {
-    const line = this.#lines[place];
-    if (line === undefined || !head.startsWith(line, start)) return -1;
-    const end = start + line.length;
-    if (end === head.length) return end;
-    return head.charCodeAt(end) === CR && head.charCodeAt(end + 1) === LF ? end : -1;
+  /** Returns the cached field at this position if it is the line that starts at `start`, else null. */
+  match(position: number, text: string, start: number): CachedField | null {
+    const field = this.#fields[position];
+    if (field === undefined || !text.startsWith(field.line, start)) return null;
+    const end = start + field.line.length;
+    if (end === text.length) return field;
+    return text.charCodeAt(end) === CR && text.charCodeAt(end + 1) === LF ? field : null;
   }
 
-  nameOf(place: number): string {
-    return this.#names[place] as string;
-  }
-
-  valueOf(place: number): string {
-    return this.#values[place] as string;
-  }
-
-  /** A line that was found to be well formed. */
-  keep(place: number, head: string, start: number, end: number, name: string, value: string): void {
-    // Places are filled in their order.
-    if (head.length > MAX_HEAD || place > this.#lines.length || place >= MAX_LINES) return;
-    this.#lines[place] = head.slice(start, end);
-    this.#names[place] = name;
-    this.#values[place] = value;
+  /** Stores a valid field, which is `text` from `start` to `end`. */
+  store(position: number, text: string, start: number, end: number, name: string, value: string): void {
+    // Positions are filled in order.
+    if (text.length > MAX_HEADER_LENGTH || position > this.#fields.length || position >= MAX_FIELDS) return;
+    this.#fields[position] = { line: text.slice(start, end), name, value };
   }
 }

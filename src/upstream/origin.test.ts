@@ -1,4 +1,4 @@
-// What becomes of a connection that was opened for a request which did not need it in the end; over real sockets.
+// Connections opened for a request that did not need them in the end, over real sockets.
 import { afterAll, expect, test } from "bun:test";
 import { waitFor } from "../../test/support/gatehouse-process.ts";
 import type { Connection } from "./connection.ts";
@@ -24,18 +24,18 @@ const provider = Bun.listen({
 afterAll(() => provider.stop(true));
 const origin = new Origin(`http://127.0.0.1:${provider.port}`, new HostResolver(), () => undefined);
 
-/** A request that waits, and the connection it gets. */
-function waiting(): { waiter: ConnectionWaiter; given: Promise<Connection> } {
+/** A waiting request, and the connection that it is given. */
+function createWaiter(): { waiter: ConnectionWaiter; given: Promise<Connection> } {
   const { promise, resolve, reject } = Promise.withResolvers<Connection>();
   return { waiter: { onConnection: resolve, onError: reject }, given: promise };
 }
 
-test("one that another connection served keeps its own for the next; one that left does not", async () => {
-  const first = waiting();
+test("a spare connection is kept for the next request; that of a canceled request is closed", async () => {
+  const first = createWaiter();
   origin.wait(first.waiter);
   const used = await first.given;
 
-  const served = waiting();
+  const served = createWaiter();
   origin.wait(served.waiter);
   origin.onIdle(used, null);
   expect(await served.given).toBe(used);
@@ -43,9 +43,9 @@ test("one that another connection served keeps its own for the next; one that le
   const spare = await waitFor(() => origin.takeIdle());
   expect(spare).not.toBe(used);
 
-  const left = waiting();
-  origin.wait(left.waiter);
-  origin.stopWaiting(left.waiter);
+  const canceled = createWaiter();
+  origin.wait(canceled.waiter);
+  origin.stopWaiting(canceled.waiter);
   await waitFor(() => (opened === 3 && open === 2 ? true : null));
   expect(origin.takeIdle()).toBeNull();
 });

@@ -1,24 +1,24 @@
-// A request as it goes to a provider, and its head on the wire.
+// A request to a provider, and its request line and header fields as sent over the wire.
 import { GatehouseError } from "../base/errors.ts";
 
 export interface OutgoingRequest {
   readonly baseUrl: string;
-  /** With its query; begins with a slash or is empty. */
+  /** Including the query. Starts with a slash or is empty. */
   readonly path: string;
   readonly method: string;
-  /** Names in lower case; a `host` among them stands for the provider's own. */
+  /** Names in lower case. `host` replaces the host of the base URL. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | null;
 }
 
-/** Where it goes: see Origin. */
-interface Place {
+/** The part of an origin that a request names. */
+interface RequestOrigin {
   readonly host: string;
   readonly basePath: string;
 }
 
-/** How a request is framed, and what becomes of its connection, is ours to say, whoever set these. */
-const OURS = new Set([
+/** Framing and connection management belong to the gateway; values set by the client or a plugin are dropped. */
+const GATEWAY_HEADERS = new Set([
   "host",
   "content-length",
   "transfer-encoding",
@@ -30,32 +30,32 @@ const OURS = new Set([
 ]);
 const TARGET = /^[!-~]+$/;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** What a header cannot hold. Written a byte a character, anything beyond Latin-1 could become a line break. */
-const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/;
+/** Characters are sent as one byte each, so a character beyond Latin-1 could become a line break. */
+const INVALID_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** The head as it goes over the wire. Throws a GatehouseError where a header cannot be sent. */
+/** Throws a GatehouseError if a header field cannot be sent. */
 export function serializeRequestHeaders(
   { path, method, headers, body }: OutgoingRequest,
-  origin: Place,
+  origin: RequestOrigin,
 ): string {
   let target = origin.basePath + path;
   if (target === "" || target.startsWith("?")) target = `/${target}`;
   if (!TARGET.test(target)) target = encodeURI(target.toWellFormed());
-  let head = `${method} ${target} HTTP/1.1\r\nHost: ${headers["host"] ?? origin.host}\r\n`;
+  let text = `${method} ${target} HTTP/1.1\r\nHost: ${headers["host"] ?? origin.host}\r\n`;
   for (const name in headers) {
     const value = headers[name] ?? "";
-    if (UNSENDABLE.test(value) || !TOKEN.test(name)) throw unsendable(name);
-    if (!OURS.has(name)) head += `${name}: ${value}\r\n`;
+    if (INVALID_VALUE.test(value) || !TOKEN.test(name)) throw invalidHeader(name);
+    if (!GATEWAY_HEADERS.has(name)) text += `${name}: ${value}\r\n`;
   }
-  if (body !== null) head += `Content-Length: ${body.byteLength}\r\n`;
-  else if (method === "POST" || method === "PUT" || method === "PATCH") head += "Content-Length: 0\r\n";
-  return `${head}\r\n`;
+  if (body !== null) text += `Content-Length: ${body.byteLength}\r\n`;
+  else if (method === "POST" || method === "PUT" || method === "PATCH") text += "Content-Length: 0\r\n";
+  return `${text}\r\n`;
 }
 
-function unsendable(name: string): GatehouseError {
+function invalidHeader(name: string): GatehouseError {
   const shown = JSON.stringify(name.slice(0, 100));
   return new GatehouseError(
     "bad_request",
-    `The header ${shown} holds what a header cannot; it is not forwarded.`,
+    `The header ${shown} has a character that is not allowed in a header; the request is not forwarded.`,
   );
 }

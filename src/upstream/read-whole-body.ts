@@ -1,8 +1,8 @@
-// Reads an answer whole and bounded, where something here must look into it.
+// Reads a body to its end, up to a size limit, for code that needs all of it.
 import type { BodyReader } from "../http/body-reader.ts";
 import { UpstreamError } from "./upstream-error.ts";
 
-/** Reads a whole answer. More than `maxBytes` is a fault: what must be read must be bounded. */
+/** Rejects with an UpstreamError if the body is larger than `maxBytes`. */
 export async function readWholeBody(reader: BodyReader, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -13,7 +13,7 @@ export async function readWholeBody(reader: BodyReader, maxBytes: number): Promi
     size += chunk.byteLength;
     if (size > maxBytes) {
       reader.cancel();
-      throw new UpstreamError("cut", new Error(`the answer is larger than ${maxBytes} bytes`));
+      throw new UpstreamError("cut", new Error(`the body is larger than ${maxBytes} bytes`));
     }
     chunks.push(chunk);
   }

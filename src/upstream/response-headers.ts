@@ -1,23 +1,24 @@
-// The head of a provider's answer: parsed strictly, since what another server reads differently is what attacks are made of.
+// Parses the status line and header fields of a provider's response. Parsing is strict, because a response that two
+// servers read differently allows response smuggling.
 import type { HeaderFieldCache } from "./header-field-cache.ts";
 
-export interface ResponseHead {
+export interface ParsedResponseHeaders {
   readonly status: number;
   readonly headers: ResponseHeaders;
   readonly framing: Framing;
-  /** Whether the connection can carry another request afterwards. */
-  readonly keepsAlive: boolean;
+  /** Whether the connection can carry another request after this response. */
+  readonly isKeepAlive: boolean;
 }
 
-/** How the end of the body is told: by its length, by chunks, or by the end of the connection. */
+/** What ends the body: its length in bytes, the last chunk, or the end of the connection. */
 export type Framing = number | "chunked" | "until_close";
 
-/** The answer is not one that HTTP knows. */
-export class MalformedResponse extends Error {
-  override readonly name = "MalformedAnswer";
+/** The response is not valid HTTP. */
+export class InvalidResponse extends Error {
+  override readonly name = "InvalidResponse";
 }
 
-/** Headers in the order and number in which they came, names in lower case. */
+/** Header fields in the order in which they were received, including repeated ones. Names are in lower case. */
 export class ResponseHeaders {
   readonly names: string[] = [];
   readonly values: string[] = [];
@@ -27,7 +28,7 @@ export class ResponseHeaders {
     this.values.push(value);
   }
 
-  /** The value of that name, several joined as HTTP says; null where there is none. */
+  /** Returns the value of a field, joined by commas if it is repeated (RFC 9110, section 5.3), or null. */
   get(name: string): string | null {
     const { names, values } = this;
     let found: string | null = null;
@@ -43,77 +44,84 @@ export class ResponseHeaders {
 const STATUS_LINE = /^HTTP\/1\.[01] [1-5]\d\d(?: |\r|$)/;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 
-/** Line breaks are looked at where lines end. */
-const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/;
+/** Without CR and LF, which `lineEnd` checks. */
+const CONTROL_CHARACTER = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/;
 const DIGITS = /^\d{1,15}$/;
-const MAX_HEADERS = 256;
+const MAX_FIELDS = 256;
 const TAB = 0x09;
-const BLANK = 0x20;
+const SPACE = 0x20;
 const ZERO = 0x30;
 
-/** `text` is the head without its empty line, a character a byte; `known` are the lines of this provider's last one. */
-export function parseHead(text: string, method: string, known: HeaderFieldCache): ResponseHead {
+/** `text` is the header section without the final empty line, one character per byte. */
+export function parseResponseHeaders(
+  text: string,
+  method: string,
+  cache: HeaderFieldCache,
+): ParsedResponseHeaders {
   let end = lineEnd(text, 0);
-  if (!STATUS_LINE.test(text) || CONTROL.test(text.slice(0, end)))
-    throw new MalformedResponse("the status line is not one");
-  const isOld = text.charCodeAt(7) === ZERO;
+  if (!STATUS_LINE.test(text) || CONTROL_CHARACTER.test(text.slice(0, end)))
+    throw new InvalidResponse("invalid status line");
+  const isHttp10 = text.charCodeAt(7) === ZERO;
   const status = Number(text.slice(9, 12));
   const headers = new ResponseHeaders();
   let length: number | null = null;
   let coding: string | null = null;
-  let connection = isOld ? "close" : "keep-alive";
-  for (let place = 0; end < text.length; place++) {
+  let connection = isHttp10 ? "close" : "keep-alive";
+  for (let position = 0; end < text.length; position++) {
     const start = end + 2;
-    end = known.endOf(place, text, start);
-    if (end < 0) end = readLine(text, start, place, known, headers);
-    else headers.add(known.nameOf(place), known.valueOf(place));
-    const name = headers.names[place];
-    const value = headers.values[place] ?? "";
-    if (name === "content-length") length = oneLength(length, value);
+    const cached = cache.match(position, text, start);
+    if (cached === null) end = parseField(text, start, position, cache, headers);
+    else {
+      end = start + cached.line.length;
+      headers.add(cached.name, cached.value);
+    }
+    const name = headers.names[position];
+    const value = headers.values[position] ?? "";
+    if (name === "content-length") length = parseContentLength(length, value);
     else if (name === "transfer-encoding") coding = coding === null ? value : `${coding},${value}`;
     else if (name === "connection") connection = value.toLowerCase();
   }
-  if (headers.names.length > MAX_HEADERS) throw new MalformedResponse("there are too many headers");
+  if (headers.names.length > MAX_FIELDS) throw new InvalidResponse(`more than ${MAX_FIELDS} header fields`);
   const framing = framingOf(method, status, length, coding);
-  // Length and chunks together: the chunks count, and what follows is not trusted.
-  const isClear = framing !== "until_close" && (coding === null || length === null);
-  const keepsAlive = isClear && !connection.includes("close") && (!isOld || connection !== "close");
-  return { status, headers, framing, keepsAlive };
+  // RFC 9112, section 6.3: with both a length and chunks, the chunks count, and the connection must not be reused.
+  const isUnambiguous = framing !== "until_close" && (coding === null || length === null);
+  const isKeepAlive = isUnambiguous && !connection.includes("close") && (!isHttp10 || connection !== "close");
+  return { status, headers, framing, isKeepAlive };
 }
 
-/** Adds the header of the line that begins at `start`, and answers where that ends. */
-function readLine(
+/** Adds the header field that starts at `start` and returns its end. */
+function parseField(
   text: string,
   start: number,
-  place: number,
-  known: HeaderFieldCache,
+  position: number,
+  cache: HeaderFieldCache,
   headers: ResponseHeaders,
 ): number {
   const end = lineEnd(text, start);
   const line = text.slice(start, end);
-  if (CONTROL.test(line)) throw new MalformedResponse("a header holds a control character");
+  if (CONTROL_CHARACTER.test(line)) throw new InvalidResponse("control character in a header field");
   const colon = line.indexOf(":");
-  if (colon < 0) throw new MalformedResponse("a header has no colon");
+  if (colon < 0) throw new InvalidResponse("header field without a colon");
   const name = line.slice(0, colon).toLowerCase();
-  // A folded line begins with a space, which no name does.
-  if (!TOKEN.test(name)) throw new MalformedResponse("the name of a header is not one");
-  const value = valueBetween(line, colon + 1, line.length);
+  // This also rejects folded lines (RFC 9112, section 5.2), which start with a space.
+  if (!TOKEN.test(name)) throw new InvalidResponse("invalid header field name");
+  const value = trimmed(line, colon + 1, line.length);
   headers.add(name, value);
-  known.keep(place, text, start, end, name, value);
+  cache.store(position, text, start, end, name, value);
   return end;
 }
 
-/** The end of the line that begins at `start`. A carriage return or a line feed on its own ends none, and is refused. */
+/** Returns the end of the line that starts at `start`. A CR or LF alone does not end a line and is rejected. */
 function lineEnd(text: string, start: number): number {
   const end = text.indexOf("\r", start);
   const feed = text.indexOf("\n", start);
   if (end < 0 && feed < 0) return text.length;
-  if (feed !== end + 1 || end < 0) throw new MalformedResponse("a header holds a control character");
+  if (feed !== end + 1 || end < 0) throw new InvalidResponse("control character in a header field");
   return end;
 }
 
-/** Without the blanks around it. */
-function valueBetween(text: string, from: number, to: number): string {
+/** Returns the text between two places without surrounding spaces and tabs. */
+function trimmed(text: string, from: number, to: number): string {
   let start = from;
   let end = to;
   while (start < end && isBlank(text.charCodeAt(start))) start++;
@@ -122,16 +130,16 @@ function valueBetween(text: string, from: number, to: number): string {
 }
 
 function isBlank(character: number): boolean {
-  return character === BLANK || character === TAB;
+  return character === SPACE || character === TAB;
 }
 
-function oneLength(known: number | null, value: string): number {
+/** Some servers repeat the length, in one field or in several; all values must be equal (RFC 9112, section 6.3). */
+function parseContentLength(known: number | null, value: string): number {
   if (known === null && DIGITS.test(value)) return Number(value);
-  // Some servers repeat it in one header or several; they must agree.
   for (const each of value.split(",")) {
     const digits = each.trim();
     if (!DIGITS.test(digits) || (known !== null && known !== Number(digits)))
-      throw new MalformedResponse("its length is not one number");
+      throw new InvalidResponse("invalid Content-Length");
     known = Number(digits);
   }
   return known ?? 0;
@@ -140,8 +148,7 @@ function oneLength(known: number | null, value: string): number {
 function framingOf(method: string, status: number, length: number | null, coding: string | null): Framing {
   if (method === "HEAD" || status < 200 || status === 204 || status === 304) return 0;
   if (coding !== null) {
-    if (coding.trim().toLowerCase() !== "chunked")
-      throw new MalformedResponse("its transfer coding is not known");
+    if (coding.trim().toLowerCase() !== "chunked") throw new InvalidResponse("unsupported Transfer-Encoding");
     return "chunked";
   }
   return length ?? "until_close";

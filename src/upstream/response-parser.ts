@@ -1,63 +1,64 @@
-// Reads HTTP/1.1 answers from the bytes of a connection, however they are cut: interim ones are skipped, the body is
-// told as parts of what came.
-import { MalformedResponse, parseHead, type ResponseHead } from "./response-headers.ts";
+// Parses HTTP/1.1 responses from the bytes of a connection, wherever they are split. Interim (1xx) responses are
+// skipped. Body bytes are passed on as parts of the received chunks.
 import type { HeaderFieldCache } from "./header-field-cache.ts";
+import { InvalidResponse, parseResponseHeaders, type ParsedResponseHeaders } from "./response-headers.ts";
 
 export interface ResponseEvents {
-  onHead(head: ResponseHead): void;
+  onHeaders(parsed: ParsedResponseHeaders): void;
   onBody(bytes: Uint8Array): void;
   onEnd(): void;
 }
 
-const MAX_HEAD_BYTES = 64 * 1024;
-const MAX_INTERIM = 32;
-/** Of a chunk's size with its extensions, or of one trailer. */
+const MAX_HEADER_BYTES = 64 * 1024;
+const MAX_INTERIM_RESPONSES = 32;
+/** Limit for a chunk size with its extensions, and for one trailer field. */
 const MAX_LINE_BYTES = 8 * 1024;
 const MAX_TRAILER_BYTES = 16 * 1024;
-const HEAD_END = Buffer.from("\r\n\r\n");
+const HEADERS_END = Buffer.from("\r\n\r\n");
 const CR = 0x0d;
 const LF = 0x0a;
 const MAX_SIZE_DIGITS = 12;
 const CHUNK_SIZE = /^([0-9a-fA-F]{1,12})[ \t]*(?:;.*)?\r?$/;
 
-type State = "head" | "body" | "chunk_line" | "chunk" | "chunk_end" | "trailers" | "ended";
+type State = "headers" | "body" | "chunk_size" | "chunk" | "chunk_end" | "trailers" | "ended";
 
-/** One answer: `begin`, then `feed` until `isEnded`. A malformed one throws MalformedAnswer. */
+/** For each response, call `begin`, then `push` until `isEnded`. Throws InvalidResponse. */
 export class ResponseParser {
   readonly #events: ResponseEvents;
-  readonly #knownLines: HeaderFieldCache;
+  readonly #headerFieldCache: HeaderFieldCache;
   #method = "GET";
   #state: State = "ended";
-  /** Bytes of a head or a chunk's line that are not complete yet. */
-  #kept: Buffer | null = null;
-  /** Of the body or the chunk; Infinity where the connection's end ends it. */
-  #left = 0;
-  #interim = 0;
+  /** The start of a header section or line that is not complete yet. */
+  #incomplete: Buffer | null = null;
+  /** Remaining bytes of the body or the chunk; Infinity if the body ends with the connection. */
+  #remaining = 0;
+  #interimResponses = 0;
   #trailerBytes = 0;
-  /** Whether any byte of this answer has come. */
-  hasBegun = false;
+  /** Whether a byte of this response has been received. */
+  hasReceivedBytes = false;
 
-  constructor(events: ResponseEvents, knownLines: HeaderFieldCache) {
+  constructor(events: ResponseEvents, headerFieldCache: HeaderFieldCache) {
     this.#events = events;
-    this.#knownLines = knownLines;
+    this.#headerFieldCache = headerFieldCache;
   }
 
+  /** `method` of the request: a response to HEAD has no body. */
   begin(method: string): void {
     this.#method = method;
-    this.#state = "head";
-    this.#kept = null;
-    this.#interim = 0;
+    this.#state = "headers";
+    this.#incomplete = null;
+    this.#interimResponses = 0;
     this.#trailerBytes = 0;
-    this.hasBegun = false;
+    this.hasReceivedBytes = false;
   }
 
   get isEnded(): boolean {
     return this.#state === "ended";
   }
 
-  /** Takes what came; returns whether there was more than this answer. */
-  feed(chunk: Buffer): boolean {
-    this.hasBegun = true;
+  /** Returns whether there were bytes after the end of this response. */
+  push(chunk: Buffer): boolean {
+    this.hasReceivedBytes = true;
     let at = 0;
     while (at < chunk.length) {
       if (this.#state === "ended") return true;
@@ -66,29 +67,29 @@ export class ResponseParser {
     return false;
   }
 
-  /** The connection ended in good order; returns whether the answer was whole. */
-  feedEnd(): boolean {
-    if (this.#state === "body" && this.#left === Infinity) this.#end();
+  /** The provider has closed its side of the connection. Returns whether the response is complete. */
+  pushEnd(): boolean {
+    if (this.#state === "body" && this.#remaining === Infinity) this.#end();
     return this.#state === "ended";
   }
 
-  /** Reads on at `at`; returns how far it came. */
+  /** Parses from `at`. Returns where to continue. */
   #step(bytes: Buffer, at: number): number {
-    if (this.#state === "head") return this.#readHead(bytes, at);
+    if (this.#state === "headers") return this.#readHeaders(bytes, at);
     if (this.#state === "body" || this.#state === "chunk") return this.#readBody(bytes, at);
-    const past = this.#readPlainLine(bytes, at);
-    return past === at ? this.#readLine(bytes, at) : past;
+    const next = this.#readSimpleLine(bytes, at);
+    return next === at ? this.#readLine(bytes, at) : next;
   }
 
   /**
-   * The lines around a chunk as nearly all of them are, in one piece and without extensions, read where they stand: an
-   * event of a stream has two of them. Returns `at` where the line is another kind of line.
+   * Fast path for the lines around a chunk, of which every event of a stream has two. Nearly all of them are complete
+   * and have no extensions, so they are parsed in place. Returns `at` for any other line.
    */
-  #readPlainLine(bytes: Buffer, at: number): number {
-    if (this.#kept !== null || this.#state === "trailers") return at;
+  #readSimpleLine(bytes: Buffer, at: number): number {
+    if (this.#incomplete !== null || this.#state === "trailers") return at;
     let size = 0;
     let end = at;
-    if (this.#state === "chunk_line") {
+    if (this.#state === "chunk_size") {
       for (; end - at < MAX_SIZE_DIGITS; end++) {
         const digit = hexDigit(bytes[end]);
         if (digit < 0) break;
@@ -97,7 +98,7 @@ export class ResponseParser {
       if (end === at) return at;
     }
     if (bytes[end] !== CR || bytes[end + 1] !== LF) return at;
-    if (this.#state === "chunk_end") this.#state = "chunk_line";
+    if (this.#state === "chunk_end") this.#state = "chunk_size";
     else this.#beginChunk(size);
     return end + 2;
   }
@@ -106,44 +107,45 @@ export class ResponseParser {
     const end = bytes.indexOf(LF, at);
     const line = this.#completeLine(bytes.subarray(at, end < 0 ? bytes.length : end), end >= 0);
     if (line === null) return bytes.length;
-    if (this.#state === "chunk_line") this.#beginChunk(sizeIn(line));
+    if (this.#state === "chunk_size") this.#beginChunk(parseChunkSize(line));
     else if (this.#state === "chunk_end") this.#endChunk(line);
     else this.#readTrailer(line);
     return end + 1;
   }
 
-  #readHead(bytes: Buffer, at: number): number {
-    const known = this.#kept;
-    const came = at === 0 ? bytes : bytes.subarray(at);
-    const all = known === null ? came : Buffer.concat([known, came]);
-    const end = all.indexOf(HEAD_END, known === null ? 0 : Math.max(0, known.length - 3));
-    if (end > MAX_HEAD_BYTES || (end < 0 && all.length > MAX_HEAD_BYTES))
-      throw new MalformedResponse("its head is too long");
+  #readHeaders(bytes: Buffer, at: number): number {
+    const before = this.#incomplete;
+    const received = at === 0 ? bytes : bytes.subarray(at);
+    const all = before === null ? received : Buffer.concat([before, received]);
+    const end = all.indexOf(HEADERS_END, before === null ? 0 : Math.max(0, before.length - 3));
+    if (end > MAX_HEADER_BYTES || (end < 0 && all.length > MAX_HEADER_BYTES))
+      throw new InvalidResponse(`headers larger than ${MAX_HEADER_BYTES} bytes`);
     if (end < 0) {
-      this.#kept = all;
+      this.#incomplete = all;
       return bytes.length;
     }
-    this.#kept = null;
-    const head = parseHead(all.toString("latin1", 0, end), this.#method, this.#knownLines);
-    if (head.status >= 200) this.#beginBody(head);
-    else if (head.status === 101 || ++this.#interim > MAX_INTERIM)
-      throw new MalformedResponse("it is an answer to something else");
-    return at + end + HEAD_END.length - (known?.length ?? 0);
+    this.#incomplete = null;
+    const parsed = parseResponseHeaders(all.toString("latin1", 0, end), this.#method, this.#headerFieldCache);
+    if (parsed.status >= 200) this.#beginBody(parsed);
+    else if (parsed.status === 101) throw new InvalidResponse("101 Switching Protocols without an upgrade");
+    else if (++this.#interimResponses > MAX_INTERIM_RESPONSES)
+      throw new InvalidResponse(`more than ${MAX_INTERIM_RESPONSES} interim responses`);
+    return at + end + HEADERS_END.length - (before?.length ?? 0);
   }
 
-  #beginBody(head: ResponseHead): void {
-    const { framing } = head;
-    this.#left = framing === "until_close" ? Infinity : framing === "chunked" ? 0 : framing;
-    this.#state = framing === "chunked" ? "chunk_line" : "body";
-    this.#events.onHead(head);
+  #beginBody(parsed: ParsedResponseHeaders): void {
+    const { framing } = parsed;
+    this.#remaining = framing === "until_close" ? Infinity : framing === "chunked" ? 0 : framing;
+    this.#state = framing === "chunked" ? "chunk_size" : "body";
+    this.#events.onHeaders(parsed);
     if (framing === 0) this.#end();
   }
 
   #readBody(bytes: Buffer, at: number): number {
-    const end = Math.min(bytes.length, at + this.#left);
-    this.#left -= end - at;
+    const end = Math.min(bytes.length, at + this.#remaining);
+    this.#remaining -= end - at;
     this.#events.onBody(partOf(bytes, at, end));
-    if (this.#left === 0) {
+    if (this.#remaining === 0) {
       if (this.#state === "chunk") this.#state = "chunk_end";
       else this.#end();
     }
@@ -151,28 +153,29 @@ export class ResponseParser {
   }
 
   #beginChunk(size: number): void {
-    this.#left = size;
+    this.#remaining = size;
     this.#state = size === 0 ? "trailers" : "chunk";
   }
 
   #endChunk(line: string): void {
-    if (line !== "\r") throw new MalformedResponse("a chunk is longer than it said");
-    this.#state = "chunk_line";
+    if (line !== "\r") throw new InvalidResponse("chunk longer than its size");
+    this.#state = "chunk_size";
   }
 
   #readTrailer(line: string): void {
     this.#trailerBytes += line.length;
-    if (this.#trailerBytes > MAX_TRAILER_BYTES) throw new MalformedResponse("its trailers are too long");
+    if (this.#trailerBytes > MAX_TRAILER_BYTES)
+      throw new InvalidResponse(`trailers larger than ${MAX_TRAILER_BYTES} bytes`);
     if (line === "\r" || line === "") this.#end();
   }
 
-  /** The line that `part` ends, or null where more of it is to come. */
+  /** Returns the line that ends with `part`, or null if `part` does not end a line. */
   #completeLine(part: Buffer, isEnd: boolean): string | null {
-    const known = this.#kept;
-    if ((known?.length ?? 0) + part.length > MAX_LINE_BYTES)
-      throw new MalformedResponse("a line is too long");
-    const line = known === null ? part : Buffer.concat([known, part]);
-    this.#kept = isEnd ? null : line;
+    const before = this.#incomplete;
+    if ((before?.length ?? 0) + part.length > MAX_LINE_BYTES)
+      throw new InvalidResponse(`line longer than ${MAX_LINE_BYTES} bytes`);
+    const line = before === null ? part : Buffer.concat([before, part]);
+    this.#incomplete = isEnd ? null : line;
     return isEnd ? line.toString("latin1") : null;
   }
 
@@ -182,25 +185,24 @@ export class ResponseParser {
   }
 }
 
-/** Up to this many bytes a copy costs less than a view: the runtime has to move small bytes before it can share them. */
+/** Up to this size, a copy costs less than a view: JavaScriptCore must move a small buffer before it can share it. */
 const COPIED_BYTES = 1000;
-// A Buffer's own method of that name makes views.
-const { slice } = Uint8Array.prototype as {
-  slice: (this: Uint8Array, from: number, to: number) => Uint8Array;
-};
 
 function partOf(bytes: Buffer, from: number, to: number): Uint8Array {
   if (from === 0 && to === bytes.length) return bytes;
-  return to - from <= COPIED_BYTES ? slice.call(bytes, from, to) : bytes.subarray(from, to);
+  // Buffer overrides `slice` with a method that makes a view.
+  return to - from <= COPIED_BYTES
+    ? Uint8Array.prototype.slice.call(bytes, from, to)
+    : bytes.subarray(from, to);
 }
 
-function sizeIn(line: string): number {
+function parseChunkSize(line: string): number {
   const [, digits] = CHUNK_SIZE.exec(line) ?? [];
-  if (digits === undefined) throw new MalformedResponse("the size of a chunk is not a number");
+  if (digits === undefined) throw new InvalidResponse("invalid chunk size");
   return Number.parseInt(digits, 16);
 }
 
-/** The value of a hexadecimal digit, -1 for any other byte and for none. */
+/** Returns the value of a hexadecimal digit, or -1. */
 function hexDigit(byte: number | undefined): number {
   if (byte === undefined) return -1;
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;

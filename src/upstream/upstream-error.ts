@@ -1,21 +1,21 @@
-// Why a provider gave no answer.
+// Why a provider gave no complete response.
 
 export type UpstreamErrorKind =
-  /** Refused, unknown name, or any other way of never being connected. */
+  /** No connection: refused, unknown host name, or any other reason. */
   | "unreachable"
-  /** Connected, then broken off before any byte of an answer. */
+  /** The connection was closed before the first byte of a response. */
   | "broken"
-  /** The answer had begun, and did not come to its end. */
+  /** The response started and did not arrive completely. */
   | "cut"
-  /** The answer is not one that HTTP knows. */
+  /** The response is not valid HTTP. */
   | "invalid"
   | "connect_timeout"
   | "first_byte_timeout"
   | "idle_timeout"
   | "total_timeout"
-  /** The name leads to an address where no provider lives. */
+  /** The host name resolves to an address that no provider has (link-local, cloud metadata). */
   | "forbidden"
-  /** Not the provider's fault: the client left. */
+  /** Not an error of the provider: the client disconnected. */
   | "client_left";
 
 export class UpstreamError extends Error {
@@ -23,7 +23,7 @@ export class UpstreamError extends Error {
 
   constructor(kind: UpstreamErrorKind, cause?: unknown) {
     super(kind, cause === undefined ? undefined : { cause });
-    this.name = "UpstreamFault";
+    this.name = "UpstreamError";
     this.kind = kind;
   }
 

@@ -1,183 +1,185 @@
-// A provider's answer while it comes in: its head first, then its body at the pace of whoever reads it, all of it under
-// deadlines.
-import type { ResponseHead, ResponseHeaders } from "./response-headers.ts";
-import { unwatchDeadline, watchDeadline, type Deadline } from "../http/coarse-deadlines.ts";
+// A provider's response while it arrives: first its headers, then its body at the reader's pace, both under timeouts.
 import type { BodyReader } from "../http/body-reader.ts";
+import { unwatchDeadline, watchDeadline, type Deadline } from "../http/coarse-deadlines.ts";
+import type { ParsedResponseHeaders, ResponseHeaders } from "./response-headers.ts";
 import { UpstreamError } from "./upstream-error.ts";
 
-/** What is held for a reader that is slower than the provider; beyond it the provider has to wait. */
-const MAX_HELD_BYTES = 64 * 1024;
+/** Bytes buffered for a reader that is slower than the provider. When there are more, the connection is paused. */
+const MAX_BUFFERED_BYTES = 64 * 1024;
 
-/** Where the answer comes from. */
+/** The connection, or the request that waits for one. */
 export interface ResponseSource {
   pause(): void;
   resume(): void;
-  /** Ends the provider's work: nobody wants the rest. */
+  /** Stops the provider: the rest of the response is not needed. */
   cancel(): void;
 }
 
 export class UpstreamResponse implements Deadline, BodyReader {
   dueAt: number;
+  /** 0 until the headers have arrived. */
   status = 0;
+  /** Only valid after the headers have arrived. */
   headers!: ResponseHeaders;
   hasBody = false;
-  /** Null: nobody waits for the head. */
-  #head: PromiseWithResolvers<this> | null = null;
-  readonly #firstByteAt: number;
-  #idleMs = Infinity;
-  #expiresWith: "connect_timeout" | "first_byte_timeout" | "idle_timeout" = "connect_timeout";
+  /** Null if no caller waits for the headers. */
+  #headersWaiter: PromiseWithResolvers<this> | null = null;
+  readonly #firstByteDueAt: number;
+  #idleTimeoutMs = Infinity;
+  #timeoutKind: "connect_timeout" | "first_byte_timeout" | "idle_timeout" = "connect_timeout";
   #source: ResponseSource | null = null;
-  #held: Uint8Array[] = [];
-  #heldBytes = 0;
+  #buffered: Uint8Array[] = [];
+  #bufferedBytes = 0;
   #isPaused = false;
-  #reading: PromiseWithResolvers<Uint8Array | null> | null = null;
+  #pendingRead: PromiseWithResolvers<Uint8Array | null> | null = null;
   #isEnded = false;
-  #fault: UpstreamError | null = null;
+  #error: UpstreamError | null = null;
 
-  constructor(connectMs: number, firstByteMs: number) {
+  constructor(connectTimeoutMs: number, firstByteTimeoutMs: number) {
     const now = performance.now();
-    this.#firstByteAt = now + firstByteMs;
-    this.dueAt = Math.min(now + connectMs, this.#firstByteAt);
+    this.#firstByteDueAt = now + firstByteTimeoutMs;
+    this.dueAt = Math.min(now + connectTimeoutMs, this.#firstByteDueAt);
     watchDeadline(this);
   }
 
-  /** Resolves when the head is there; rejects with the UpstreamFault that kept it from coming. */
+  /** Resolves when the headers have arrived. Rejects with an UpstreamError. */
   get headersReceived(): Promise<this> {
-    if (this.#fault !== null) return Promise.reject(this.#fault);
+    if (this.#error !== null) return Promise.reject(this.#error);
     if (this.status !== 0) return Promise.resolve(this);
-    return (this.#head ??= Promise.withResolvers<this>()).promise;
+    return (this.#headersWaiter ??= Promise.withResolvers<this>()).promise;
   }
 
   get ok(): boolean {
     return this.status >= 200 && this.status < 300;
   }
 
-  /** All of the body, where all of it is there already; null where some is still to come. */
+  /** Returns the whole body if all of it has arrived, else null. */
   takeWholeBody(): Uint8Array | null {
-    return this.#isEnded ? this.#takeHeld() : null;
+    return this.#isEnded ? this.#takeBuffered() : null;
   }
 
-  /** How long the provider may be silent from now on while it is waited for. */
+  /** How long each following read may wait for the provider. */
   set idleTimeoutMs(milliseconds: number) {
-    this.#idleMs = milliseconds;
+    this.#idleTimeoutMs = milliseconds;
   }
 
-  /** The next bytes, or null at the end. */
   next(): Promise<Uint8Array | null> {
-    if (this.#heldBytes > 0) return Promise.resolve(this.#takeHeld());
-    if (this.#fault !== null) return Promise.reject(this.#fault);
+    if (this.#bufferedBytes > 0) return Promise.resolve(this.#takeBuffered());
+    if (this.#error !== null) return Promise.reject(this.#error);
     if (this.#isEnded) return Promise.resolve(null);
-    this.#reading = Promise.withResolvers<Uint8Array | null>();
-    // The clock counts only while the provider is waited for: a client that reads slowly is not its fault.
-    this.dueAt = performance.now() + this.#idleMs;
-    return this.#reading.promise;
+    this.#pendingRead = Promise.withResolvers<Uint8Array | null>();
+    // The timeout runs only during a read: a client that reads slowly is not an idle provider.
+    this.dueAt = performance.now() + this.#idleTimeoutMs;
+    return this.#pendingRead.promise;
   }
 
   async peek(): Promise<Uint8Array | null> {
-    const [held] = this.#held;
-    if (held !== undefined) return held;
+    const [first] = this.#buffered;
+    if (first !== undefined) return first;
     const bytes = await this.next();
     if (bytes === null) return null;
-    this.#held.unshift(bytes);
-    this.#heldBytes += bytes.byteLength;
+    this.#buffered.unshift(bytes);
+    this.#bufferedBytes += bytes.byteLength;
     return bytes;
   }
 
-  /** Gives back what was read whole, for whoever reads it next. */
+  /** Puts a body back that has been read to the end, for the next reader. */
   putBack(body: Uint8Array): void {
-    this.#held = [body];
-    this.#heldBytes = body.byteLength;
+    this.#buffered = [body];
+    this.#bufferedBytes = body.byteLength;
   }
 
   cancel(): void {
     this.abort(new UpstreamError("client_left"));
   }
 
-  /** Ends it from this side. Whoever waits gets the fault. */
+  /** Stops the provider. Pending calls reject with `error`. */
   abort(error: UpstreamError): void {
-    if (this.#isEnded || this.#fault !== null) return;
+    if (this.#isEnded || this.#error !== null) return;
     this.#fail(error);
     this.#source?.cancel();
   }
 
   expire(): void {
-    this.abort(new UpstreamError(this.#expiresWith));
+    this.abort(new UpstreamError(this.#timeoutKind));
   }
 
-  // What follows is for the connection.
+  // Called by the connection
 
-  /** There is no connection yet; `source` is who waits for one. */
+  /** There is no connection yet; `source` is the waiting request. */
   onWaiting(source: ResponseSource): void {
     this.#source = source;
   }
 
-  /** A connection stands, and the request is on its way. */
+  /** The request is sent over an established connection. */
   onSent(source: ResponseSource): void {
     this.#source = source;
-    this.#expiresWith = "first_byte_timeout";
-    this.dueAt = this.#firstByteAt;
+    this.#timeoutKind = "first_byte_timeout";
+    this.dueAt = this.#firstByteDueAt;
   }
 
-  onHead({ status, headers, framing }: ResponseHead): void {
+  onHeaders({ status, headers, framing }: ParsedResponseHeaders): void {
     this.status = status;
     this.headers = headers;
     this.hasBody = framing !== 0;
     this.dueAt = Infinity;
-    this.#expiresWith = "idle_timeout";
-    this.#head?.resolve(this);
-    this.#head = null;
+    this.#timeoutKind = "idle_timeout";
+    this.#headersWaiter?.resolve(this);
+    this.#headersWaiter = null;
   }
 
   onBody(bytes: Uint8Array): void {
-    this.#held.push(bytes);
-    this.#heldBytes += bytes.byteLength;
+    this.#buffered.push(bytes);
+    this.#bufferedBytes += bytes.byteLength;
   }
 
-  /** What came at once is all told: whoever reads gets it in one piece, however many chunks it was. */
-  onArrived(): void {
-    this.#serveReader();
-    if (this.#heldBytes < MAX_HELD_BYTES || this.#isPaused) return;
+  /** All body parts of one network read were passed to `onBody`. The reader gets them as one piece. */
+  onBodyBatch(): void {
+    this.#resolvePendingRead();
+    if (this.#bufferedBytes < MAX_BUFFERED_BYTES || this.#isPaused) return;
     this.#isPaused = true;
     this.#source?.pause();
   }
 
   onEnd(): void {
     this.#isEnded = true;
-    // The connection is another's from now on.
+    // From now on the connection may serve another request.
     this.#source = null;
     unwatchDeadline(this);
-    this.#serveReader();
-    this.#reading?.resolve(null);
-    this.#reading = null;
+    this.#resolvePendingRead();
+    this.#pendingRead?.resolve(null);
+    this.#pendingRead = null;
   }
 
   onError(error: UpstreamError): void {
-    if (!this.#isEnded && this.#fault === null) this.#fail(error);
+    if (!this.#isEnded && this.#error === null) this.#fail(error);
   }
 
   #fail(error: UpstreamError): void {
-    this.#fault = error;
+    this.#error = error;
     unwatchDeadline(this);
-    this.#serveReader();
-    this.#head?.reject(error);
-    this.#reading?.reject(error);
-    this.#head = this.#reading = null;
+    this.#resolvePendingRead();
+    this.#headersWaiter?.reject(error);
+    this.#pendingRead?.reject(error);
+    this.#headersWaiter = this.#pendingRead = null;
   }
 
-  #serveReader(): void {
-    const reading = this.#reading;
-    if (reading === null || this.#heldBytes === 0) return;
+  #resolvePendingRead(): void {
+    const pendingRead = this.#pendingRead;
+    if (pendingRead === null || this.#bufferedBytes === 0) return;
     this.dueAt = Infinity;
-    this.#reading = null;
-    reading.resolve(this.#takeHeld());
+    this.#pendingRead = null;
+    pendingRead.resolve(this.#takeBuffered());
   }
 
-  #takeHeld(): Uint8Array {
-    const [first] = this.#held;
+  #takeBuffered(): Uint8Array {
+    const [first] = this.#buffered;
     const all =
-      this.#held.length === 1 && first !== undefined ? first : Buffer.concat(this.#held, this.#heldBytes);
-    this.#held = [];
-    this.#heldBytes = 0;
+      this.#buffered.length === 1 && first !== undefined
+        ? first
+        : Buffer.concat(this.#buffered, this.#bufferedBytes);
+    this.#buffered = [];
+    this.#bufferedBytes = 0;
     if (this.#isPaused) {
       this.#isPaused = false;
       this.#source?.resume();
