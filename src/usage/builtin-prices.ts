@@ -1,12 +1,12 @@
-// The built-in prices: what well-known models cost at list price, in US dollars for a million tokens. Cached input,
-// batches and long contexts have prices of their own, which are not told here. An operator's own list replaces all of it.
+// The built-in list prices of well-known models, in US dollars per million tokens. Discounts and surcharges for cached input,
+// batches, and long contexts are not included. A price list set by the operator replaces the whole list.
 import type { Price } from "../model/price.ts";
 
-/** When these were gathered from public price lists. */
+/** The day on which the prices were taken from public price lists. */
 export const BUILTIN_PRICES_DATE = "2026-11-15";
 
-/** Model, input, output. The first match wins, so that the longer of two names that begin alike comes first. */
-const LIST: readonly (readonly [model: string, input: number, output: number])[] = [
+/** The first match applies, so a longer name must precede a shorter one with the same beginning. */
+const PRICES: readonly (readonly [model: string, input: number, output: number])[] = [
   ["gpt-5.6-luna*", 0.2, 1.2],
   ["gpt-5.6-terra*", 2, 12],
   ["gpt-5.6-sol*", 5, 30],
@@ -96,7 +96,7 @@ const LIST: readonly (readonly [model: string, input: number, output: number])[]
   ["sonar", 1, 1],
 ];
 
-export const BUILTIN_PRICES: readonly Price[] = LIST.map(([model, input, output]) => ({
+export const BUILTIN_PRICES: readonly Price[] = PRICES.map(([model, input, output]) => ({
   model,
   input_per_million: input,
   output_per_million: output,

@@ -1,15 +1,15 @@
-// When API keys were last used: noted in memory by every request, written to the store every two seconds.
+// The time at which each API key was last used: recorded in memory per request, written to the store every two seconds.
 import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log/log.ts";
 
-const FLUSH_MS = 2000;
-/** One transaction must not hold up the writes of others for long. */
-const MAX_BATCH = 1000;
+const FLUSH_INTERVAL_MS = 2000;
+/** Limits the duration of a transaction, because it blocks other writes. */
+const MAX_BATCH_KEYS = 1000;
 
 export class KeyUsage {
   readonly #store: Store;
   readonly #log: Log;
-  readonly #uses = new Map<string, number>();
+  readonly #lastUsedAt = new Map<string, number>();
   readonly #timer: Timer;
   #flushing: Promise<void> = Promise.resolve();
 
@@ -18,13 +18,13 @@ export class KeyUsage {
     this.#log = log;
     this.#timer = setInterval(() => {
       this.#flushing = this.#flushing.then(() => this.#flush());
-    }, FLUSH_MS);
+    }, FLUSH_INTERVAL_MS);
     this.#timer.unref();
   }
 
-  /** Bounded by the number of keys: only keys that exist are ever recorded. */
+  /** Memory is bounded by the number of existing keys, because only valid keys are recorded. */
   readonly record = (apiKeyId: string): void => {
-    this.#uses.set(apiKeyId, Date.now());
+    this.#lastUsedAt.set(apiKeyId, Date.now());
   };
 
   async stop(): Promise<void> {
@@ -34,17 +34,18 @@ export class KeyUsage {
   }
 
   async #flush(): Promise<void> {
-    const batch = [...this.#uses].slice(0, MAX_BATCH);
+    const batch = [...this.#lastUsedAt].slice(0, MAX_BATCH_KEYS);
     if (batch.length === 0) return;
     try {
       await this.#store.recordKeyUses(
         new Map(batch.map(([id, usedAt]) => [id, new Date(usedAt).toISOString()])),
       );
     } catch (error) {
-      // They stay noted, and are written when the store is back.
-      this.#log.debug({ err: error }, "the uses of API keys could not be written");
+      // The times stay in memory and are written with the next flush.
+      this.#log.debug({ err: error }, "last use of API keys not written; retrying");
       return;
     }
-    for (const [id, usedAt] of batch) if (this.#uses.get(id) === usedAt) this.#uses.delete(id);
+    // A key that was used again during the write stays for the next flush.
+    for (const [id, usedAt] of batch) if (this.#lastUsedAt.get(id) === usedAt) this.#lastUsedAt.delete(id);
   }
 }

@@ -1,4 +1,4 @@
-// Totals in memory: nothing is lost or counted twice, whatever the store does; what is kept is bounded.
+// Usage totals: no request is lost or counted twice, whatever the store does, and memory is bounded.
 import { afterEach, describe, expect, test } from "bun:test";
 import { unavailable } from "../store/store-error.ts";
 import type { Store } from "../store/store.ts";
@@ -18,12 +18,12 @@ afterEach(async () => {
   printed.length = 0;
 });
 
-/** A store that does as `answer` says, and remembers every batch that it was given. */
-function totalsOver(answer: (batch: UsageBatch) => Promise<void> = () => Promise.resolve()) {
+/** Returns totals over a store that responds with `respond`, and the batches that the store was given. */
+function totalsOver(respond: (batch: UsageBatch) => Promise<void> = () => Promise.resolve()) {
   const batches: UsageBatch[] = [];
   const addUsage = (batch: UsageBatch) => {
     batches.push(structuredClone(batch));
-    return answer(batch);
+    return respond(batch);
   };
   const totals = new UsageTotals({ addUsage } as unknown as Store, log);
   opened.push(totals);
@@ -43,7 +43,7 @@ const request = (fields: Partial<CountedRequest> = {}): CountedRequest => ({
 });
 
 describe("UsageTotals", () => {
-  test("adds up by gateway, key and model, and tells each thing once", async () => {
+  test("are summed by gateway, key, and model, and written once", async () => {
     const { totals, batches } = totalsOver();
     totals.add(request());
     totals.add(request({ isPartial: true, inputTokens: 10 }));
@@ -55,25 +55,25 @@ describe("UsageTotals", () => {
     expect(batches).toHaveLength(1);
     const day = new Date().toISOString().slice(0, 10);
     const one = { day, requests: 1, partialRequests: 0, inputTokens: 1, outputTokens: 2, cost: 0.5 };
-    const place = { gatewayId: "g", apiKeyId: "k", apiKeyName: "key", model: "m" };
+    const row = { gatewayId: "g", apiKeyId: "k", apiKeyName: "key", model: "m" };
     expect(batches[0]?.totals).toEqual([
-      { ...one, ...place, requests: 2, partialRequests: 1, inputTokens: 11, outputTokens: 4, cost: 1 },
-      { ...one, ...place, model: "n" },
+      { ...one, ...row, requests: 2, partialRequests: 1, inputTokens: 11, outputTokens: 4, cost: 1 },
+      { ...one, ...row, model: "n" },
       { ...one, gatewayId: "g", apiKeyId: "", apiKeyName: "", model: "" },
-      { ...one, ...place, gatewayId: "h" },
+      { ...one, ...row, gatewayId: "h" },
     ]);
   });
 
-  test("a batch that failed is tried again just as it was, and what came meanwhile goes into the next", async () => {
-    let isAway = true;
+  test("a failed batch is retried unchanged, and later requests go into the next one", async () => {
+    let isUnavailable = true;
     const { totals, batches } = totalsOver(() =>
-      isAway ? Promise.reject(unavailable("away")) : Promise.resolve(),
+      isUnavailable ? Promise.reject(unavailable("no connection")) : Promise.resolve(),
     );
     totals.add(request());
     await totals.flush();
     totals.add(request());
     await totals.flush();
-    isAway = false;
+    isUnavailable = false;
     await totals.flush();
     expect(batches.map(({ number, totals: rows }) => [number, rows[0]?.requests])).toEqual([
       [1, 1],
@@ -85,7 +85,7 @@ describe("UsageTotals", () => {
     expect(batches[2]).toEqual(batches[0]);
   });
 
-  test("what is added while a batch is on its way is not lost with it", async () => {
+  test("requests that are added while a batch is being written are not lost", async () => {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const { totals, batches } = totalsOver(() => promise);
     totals.add(request());
@@ -97,8 +97,8 @@ describe("UsageTotals", () => {
     expect(batches.map(({ totals: rows }) => rows[0]?.requests)).toEqual([1, 1]);
   });
 
-  test("an absence however long loses nothing; a refusal does not hold up the rest for ever", async () => {
-    const problems: Error[] = Array<Error>(50).fill(unavailable("away"));
+  test("nothing is lost while the store is unavailable; a rejected batch does not block later ones forever", async () => {
+    const problems: Error[] = Array<Error>(50).fill(unavailable("no connection"));
     const { totals, batches } = totalsOver(() => {
       const error = problems.pop();
       return error === undefined ? Promise.resolve() : Promise.reject(error);
@@ -116,7 +116,7 @@ describe("UsageTotals", () => {
     expect(batches.at(-1)?.number).toBe(3);
   });
 
-  test("a large number of rows goes in several batches", async () => {
+  test("many rows are written in several batches", async () => {
     const { totals, batches } = totalsOver();
     for (let serial = 0; serial < 1200; serial++) totals.add(request({ model: `m${serial}` }));
     await totals.flush();
@@ -127,7 +127,7 @@ describe("UsageTotals", () => {
     ]);
   });
 
-  test("names without end are counted together, and nothing of them is lost", async () => {
+  test("beyond the limit of rows, further models are counted together", async () => {
     const { totals, batches } = totalsOver();
     for (let serial = 0; serial < 10_500; serial++) totals.add(request({ model: `m${serial}` }));
     await totals.flush();
@@ -138,7 +138,7 @@ describe("UsageTotals", () => {
     expect(rows.reduce((sum, row) => sum + row.requests, 0)).toBe(21_000);
   });
 
-  test("a name that no database could hold is counted under one that it can", async () => {
+  test("a model name that the database cannot store is replaced", async () => {
     const { totals, batches } = totalsOver();
     totals.add(request({ model: "a\0b\uD800" }));
     totals.add(request({ model: "x".repeat(300) }));
@@ -146,14 +146,14 @@ describe("UsageTotals", () => {
     expect(batches[0]?.totals.map((row) => row.model)).toEqual(["a\uFFFDb\uFFFD", "x".repeat(255)]);
   });
 
-  test("the end writes what there is, and says what it could not write", async () => {
+  test("stop writes what is pending and logs what it could not write", async () => {
     const { totals, batches } = totalsOver();
     totals.add(request());
     await totals.stop();
     expect(batches).toHaveLength(1);
-    const lost = totalsOver(() => Promise.reject(unavailable("away")));
+    const lost = totalsOver(() => Promise.reject(unavailable("no connection")));
     lost.totals.add(request());
     await lost.totals.stop();
-    expect(printed.join()).toContain("is lost");
+    expect(printed.join()).toContain("usage lost: not written before shutdown");
   });
 });

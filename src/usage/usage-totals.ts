@@ -1,25 +1,25 @@
-// Totals of usage: added up in memory by every request, written to the store in batches about once a second.
+// Usage totals per day, gateway, API key, and model: summed in memory per request, written to the store once a second.
 import { GatehouseError } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import type { Store } from "../store/store.ts";
 import type { UsageBatch, UsageTotal } from "../store/usage.ts";
 import type { Log } from "../telemetry/log/log.ts";
 
-const FLUSH_MS = 1000;
-/** One transaction must not hold up the writes of others for long. */
-const MAX_BATCH = 500;
-/** Rows of one day: beyond them, models that are new today are counted together. Clients may send any name. */
-const MAX_ROWS_A_DAY = 10_000;
+const FLUSH_INTERVAL_MS = 1000;
+/** Limits the duration of a transaction, because it blocks other writes. */
+const MAX_BATCH_ROWS = 500;
+/** Clients may send any model name. Above this number of rows per day, further models share the row OTHER_MODELS. */
+const MAX_ROWS_PER_DAY = 10_000;
 const OTHER_MODELS = "(other models)";
 const MAX_MODEL_LENGTH = 255;
-/** While the store is away. What is oldest is then given up first. */
-const MAX_PENDING = 50_000;
-/** A batch that the store refuses, rather than being away, would keep all later ones waiting for ever. */
-const MAX_REFUSALS = 10;
-/** What PostgreSQL cannot hold in a text. */
+/** Limit for rows in memory while the store is unavailable. The oldest rows are dropped first. */
+const MAX_PENDING_ROWS = 50_000;
+/** A batch that an available store keeps rejecting is dropped after this many attempts, so that later ones are written. */
+const MAX_REJECTIONS = 10;
+/** Characters that PostgreSQL cannot store: U+0000 and unpaired surrogates. */
 const UNSTORABLE = /\0|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
 
-/** One request, as it is counted. */
+/** The usage of one request. */
 export interface CountedRequest {
   readonly gatewayId: string;
   readonly apiKeyId: string | null;
@@ -37,24 +37,27 @@ export class UsageTotals {
   readonly #writer = newId();
   readonly #timer: Timer;
   #pending = new Map<string, UsageTotal>();
-  /** Under way, or to be tried again just as it is: it may have been written without our knowing. */
+  /**
+   * The batch that is being written. After a failure it is retried unchanged, because the store may have committed it; the
+   * store recognizes its number.
+   */
   #batch: UsageBatch | null = null;
-  #batches = 0;
-  #refusals = 0;
+  #lastBatchNumber = 0;
+  #rejections = 0;
   #flushing: Promise<void> | null = null;
   #day = "";
-  /** What was counted last: in a burst it is mostly the next as well. */
-  #last: UsageTotal | null = null;
+  /** The most recently used total, which avoids a lookup for consecutive requests with the same key and model. */
+  #lastTotal: UsageTotal | null = null;
   readonly #rowsToday = new Set<string>();
 
   constructor(store: Store, log: Log) {
     this.#store = store;
     this.#log = log;
-    this.#beginDay();
+    this.#updateDay();
     this.#timer = setInterval(() => {
-      this.#beginDay();
+      this.#updateDay();
       void this.flush();
-    }, FLUSH_MS);
+    }, FLUSH_INTERVAL_MS);
     this.#timer.unref();
   }
 
@@ -67,7 +70,7 @@ export class UsageTotals {
     total.cost += request.cost;
   }
 
-  /** Writes what there is, as far as the store is there. Calls at once share one attempt. */
+  /** Resolves when the totals are written or the attempt to write them failed. Concurrent calls share one attempt. */
   flush(): Promise<void> {
     this.#flushing ??= this.#flushNow().finally(() => (this.#flushing = null));
     return this.#flushing;
@@ -77,30 +80,31 @@ export class UsageTotals {
     clearInterval(this.#timer);
     await this.#flushing;
     await this.flush();
-    const lost = this.#pending.size + (this.#batch?.totals.length ?? 0);
-    if (lost > 0) this.#log.error({ rows: lost }, "usage could not be written before the end, and is lost");
+    const lostRows = this.#pending.size + (this.#batch?.totals.length ?? 0);
+    if (lostRows > 0) this.#log.error({ rows: lostRows }, "usage lost: not written before shutdown");
   }
 
   #totalFor(request: CountedRequest): UsageTotal {
     const { gatewayId, apiKeyId, model } = request;
-    const last = this.#last;
+    const last = this.#lastTotal;
     const isSame =
       last?.model === model && last.gatewayId === gatewayId && last.apiKeyId === (apiKeyId ?? "");
-    return isSame ? last : (this.#last = this.#lookUp(request));
+    return isSame ? last : (this.#lastTotal = this.#lookUp(request));
   }
 
   #lookUp({ gatewayId, apiKeyId, apiKeyName, model }: CountedRequest): UsageTotal {
-    const place = `${this.#day} ${gatewayId} ${apiKeyId ?? ""} `;
+    const keyPrefix = `${this.#day} ${gatewayId} ${apiKeyId ?? ""} `;
     let name = model ?? "";
-    let key = place + name;
+    let key = keyPrefix + name;
     const known = this.#pending.get(key);
     if (known !== undefined) return known;
     name = name.slice(0, MAX_MODEL_LENGTH).replaceAll(UNSTORABLE, "\uFFFD");
-    if (!this.#rowsToday.has(place + name) && this.#rowsToday.size >= MAX_ROWS_A_DAY) name = OTHER_MODELS;
-    this.#rowsToday.add((key = place + name));
+    if (!this.#rowsToday.has(keyPrefix + name) && this.#rowsToday.size >= MAX_ROWS_PER_DAY)
+      name = OTHER_MODELS;
+    this.#rowsToday.add((key = keyPrefix + name));
     let total = this.#pending.get(key);
     if (total === undefined) {
-      if (this.#pending.size >= MAX_PENDING) this.#dropOldest();
+      if (this.#pending.size >= MAX_PENDING_ROWS) this.#dropOldest();
       total = {
         gatewayId,
         day: this.#day,
@@ -122,16 +126,16 @@ export class UsageTotals {
     const [oldest] = this.#pending;
     if (oldest === undefined) return;
     this.#pending.delete(oldest[0]);
-    this.#last = null;
-    this.#log.error({ total: oldest[1] }, "the store is away for too long: usage is lost");
+    this.#lastTotal = null;
+    this.#log.error({ total: oldest[1] }, "usage lost: store unavailable for too long");
   }
 
-  /** Looked at with every tick, not with every request: a day may begin a second late. */
-  #beginDay(): void {
+  /** Called with every flush instead of every request, so a day may start up to a second late. */
+  #updateDay(): void {
     const today = new Date().toISOString().slice(0, 10);
     if (today === this.#day) return;
     this.#day = today;
-    this.#last = null;
+    this.#lastTotal = null;
     this.#rowsToday.clear();
   }
 
@@ -140,31 +144,31 @@ export class UsageTotals {
       try {
         await this.#store.addUsage(this.#batch);
       } catch (error) {
-        if (!this.#givesUp(error)) return;
+        if (!this.#dropsBatch(error)) return;
       }
       this.#batch = null;
-      this.#refusals = 0;
+      this.#rejections = 0;
     }
   }
 
   #nextBatch(): UsageBatch | null {
     if (this.#pending.size === 0) return null;
-    const taken = [...this.#pending].slice(0, MAX_BATCH);
-    this.#last = null;
+    const taken = [...this.#pending].slice(0, MAX_BATCH_ROWS);
+    this.#lastTotal = null;
     for (const [key] of taken) this.#pending.delete(key);
-    return { writer: this.#writer, number: ++this.#batches, totals: taken.map(([, total]) => total) };
+    return { writer: this.#writer, number: ++this.#lastBatchNumber, totals: taken.map(([, total]) => total) };
   }
 
-  /** A store that is away is waited for, however long. */
-  #givesUp(error: unknown): boolean {
-    const isAway = error instanceof GatehouseError && error.code === "store_unavailable";
-    if (isAway || ++this.#refusals < MAX_REFUSALS) {
-      this.#log.debug({ err: error }, "usage could not be written yet");
+  /** Returns whether the batch is dropped. While the store is unavailable, no batch is. */
+  #dropsBatch(error: unknown): boolean {
+    const isUnavailable = error instanceof GatehouseError && error.code === "store_unavailable";
+    if (isUnavailable || ++this.#rejections < MAX_REJECTIONS) {
+      this.#log.debug({ err: error }, "usage not written; retrying");
       return false;
     }
     this.#log.error(
       { err: error, rows: this.#batch?.totals.length },
-      "usage was refused by the store, and is lost",
+      "usage lost: store rejected it repeatedly",
     );
     return true;
   }

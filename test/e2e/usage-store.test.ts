@@ -107,7 +107,7 @@ test(
     cleanups.push(() => Promise.try(() => database.close()));
     database.run("BEGIN IMMEDIATE");
     await ask(gatehouse, route, 5);
-    await untilPrinted(gatehouse, "usage could not be written yet");
+    await untilPrinted(gatehouse, "usage not written; retrying");
     await ask(gatehouse, route, 5);
     database.run("ROLLBACK");
     expect(await totalAfter(gatehouse, route, 10)).toMatchObject({ requests: 10, input_tokens: 110 });
