@@ -1,12 +1,12 @@
-// A ledger: the totals equal what the provider sent, to the token, over many mixed requests at once, with failovers, cuts,
-// clients that leave, and refusals. GATEHOUSE_USAGE_REQUESTS says how many.
+// The totals equal the tokens that the provider sent, over many concurrent mixed requests with failover, cut streams, clients
+// that disconnect, and errors. GATEHOUSE_USAGE_REQUESTS sets the number of requests.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startFakeProvider, type Behavior, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 
 const REQUESTS = Number(process.env["GATEHOUSE_USAGE_REQUESTS"] ?? 300);
-const AT_ONCE = 24;
+const CONCURRENCY = 24;
 const LIMIT_MS = 60_000 + REQUESTS * 20;
 const PRICES = [
   { model: "gpt-a", input_per_million: 1, output_per_million: 2 },
@@ -25,7 +25,7 @@ beforeAll(async () => {
     startFakeProvider({ name: "one", maxRecords: 10 }),
     startFakeProvider({ name: "two", maxRecords: 10 }),
   ]);
-  // The first provider fails where the request says so; the second never does.
+  // The first provider fails if the request says so; the second never fails.
   one.behave((request) => (request.header("x-one-fails") === undefined ? {} : { status: 503 }));
   const targets = (fields: object) => [
     targetAt(one, { ...fields }),
@@ -52,7 +52,7 @@ afterAll(async () => {
   await Promise.all([one.stop(), two.stop()]);
 });
 
-/** The same numbers in every run. */
+/** A generator with the same numbers in every run. */
 function createRandom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -64,48 +64,48 @@ function createRandom(seed: number): (below: number) => number {
 interface Plan {
   readonly path: "/chat" | "/messages" | "/translated";
   readonly model: string;
-  readonly keyAt: number;
+  readonly keyIndex: number;
   readonly input: number;
   readonly output: number;
-  readonly ending: "whole" | "cut" | "left" | "refused";
+  readonly ending: "whole" | "cut" | "disconnected" | "error";
   readonly isStream: boolean;
-  readonly asks: boolean;
+  readonly includesUsage: boolean;
   readonly failsOver: boolean;
   readonly encoding: "gzip" | "br" | null;
 }
 
 function planRequest(random: (below: number) => number): Plan {
   const isStream = random(3) > 0;
-  const ending = (["whole", "whole", "whole", "cut", "left", "refused"] as const)[random(6)] ?? "whole";
+  const ending = (["whole", "whole", "whole", "cut", "disconnected", "error"] as const)[random(6)] ?? "whole";
   return {
     path: (["/chat", "/messages", "/translated"] as const)[random(3)] ?? "/chat",
     model: ["gpt-a", "gpt-b-1", "gpt-b-2", "unpriced"][random(4)] ?? "",
-    keyAt: random(3),
+    keyIndex: random(3),
     input: random(5000),
     output: 1 + random(5000),
-    ending: isStream || ending === "refused" ? ending : "whole",
+    ending: isStream || ending === "error" ? ending : "whole",
     isStream,
-    asks: random(3) === 0,
+    includesUsage: random(3) === 0,
     failsOver: random(8) === 0,
     encoding: ending === "whole" ? (([null, null, "gzip", "br"] as const)[random(4)] ?? null) : null,
   };
 }
 
-function behaviourOf({ input, output, ending, encoding }: Plan): Behavior {
+function behaviorOf({ input, output, ending, encoding }: Plan): Behavior {
   return {
     usage: { input, output },
-    text: "a few words of an answer",
+    text: "a few words of a response",
     ...(encoding !== null && { encoding }),
     ...(ending === "cut" && { cutAfterChunks: 3, chunkDelayMs: 1 }),
-    ...(ending === "left" && { stallAfterChunks: 3 }),
-    ...(ending === "refused" && { status: 400 }),
+    ...(ending === "disconnected" && { stallAfterChunks: 3 }),
+    ...(ending === "error" && { status: 400 }),
   };
 }
 
-/** Plays it as a client would; the status that came. */
-async function play(plan: Plan): Promise<number> {
+/** Sends the request as a client would. Resolves to the status. */
+async function sendPlanned(plan: Plan): Promise<number> {
   const abort = new AbortController();
-  const options = plan.asks ? { stream_options: { include_usage: true } } : {};
+  const options = plan.includesUsage ? { stream_options: { include_usage: true } } : {};
   const body = {
     ...CHAT,
     model: plan.model,
@@ -116,15 +116,15 @@ async function play(plan: Plan): Promise<number> {
     method: "POST",
     headers: {
       "Content-Type": "application/json",
-      "x-fake": JSON.stringify(behaviourOf(plan)),
+      "x-fake": JSON.stringify(behaviorOf(plan)),
       "Accept-Encoding": plan.encoding ?? "identity",
-      ...(keys[plan.keyAt] !== undefined && { "X-GW-API-Key": keys[plan.keyAt]?.key ?? "" }),
+      ...(keys[plan.keyIndex] !== undefined && { "X-GW-API-Key": keys[plan.keyIndex]?.key ?? "" }),
       ...(plan.failsOver && { "x-one-fails": "yes" }),
     },
     body: JSON.stringify(body),
     signal: abort.signal,
   });
-  if (plan.ending === "left" && response.status === 200) {
+  if (plan.ending === "disconnected" && response.status === 200) {
     await response.body?.getReader().read();
     abort.abort();
     return response.status;
@@ -140,15 +140,19 @@ async function play(plan: Plan): Promise<number> {
   return response.status;
 }
 
-/** The client sees the usage of a chat stream where it asked for it, and nowhere else. */
-function expectEnd({ path, isStream, asks }: Plan, text: string): void {
-  if (isStream && path !== "/messages") expect(text.includes('"prompt_tokens"')).toBe(asks);
+/** The client sees the usage of a chat stream only if it requested usage. */
+function expectEnd({ path, isStream, includesUsage }: Plan, text: string): void {
+  if (isStream && path !== "/messages") expect(text.includes('"prompt_tokens"')).toBe(includesUsage);
 }
 
-/** What the provider had told when the answer ended. */
-function toldBy({ path, ending, input, output }: Plan): { input: number; output: number; partial: number } {
+/** The tokens that the provider had reported when the response ended. */
+function tokensReported({ path, ending, input, output }: Plan): {
+  input: number;
+  output: number;
+  partial: number;
+} {
   if (ending === "whole") return { input, output, partial: 0 };
-  // A message begins with its input and one token of output; a chat stream tells nothing before its end.
+  // A message stream starts with its input tokens and one output token; a chat stream reports nothing before its end.
   return path === "/chat" ? { input: 0, output: 0, partial: 1 } : { input, output: 1, partial: 1 };
 }
 
@@ -162,27 +166,27 @@ test(
     const waiting = [...plans];
     const work = async () => {
       for (let plan = waiting.pop(); plan !== undefined; plan = waiting.pop()) {
-        const status = await play(plan);
+        const status = await sendPlanned(plan);
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         if (status !== 200) continue;
-        const row = `${keys[plan.keyAt]?.id ?? "none"} ${plan.model}`;
+        const row = `${keys[plan.keyIndex]?.id ?? "none"} ${plan.model}`;
         const sum = expected.get(row) ?? { requests: 0, partial: 0, input: 0, output: 0 };
-        const told = toldBy(plan);
+        const reported = tokensReported(plan);
         expected.set(row, {
           requests: sum.requests + 1,
-          partial: sum.partial + told.partial,
-          input: sum.input + told.input,
-          output: sum.output + told.output,
+          partial: sum.partial + reported.partial,
+          input: sum.input + reported.input,
+          output: sum.output + reported.output,
         });
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    await Promise.all(Array.from({ length: CONCURRENCY }, work));
 
-    const answered = statuses.get(200) ?? 0;
-    expect(answered).toBeGreaterThan(REQUESTS / 2);
+    const successful = statuses.get(200) ?? 0;
+    expect(successful).toBeGreaterThan(REQUESTS / 2);
     const body = await waitFor(async () => {
       const report = await gatehouse.api("GET", `/gateways/${gateway}/usage?group_by=api_key,model`);
-      return report.body.total.requests >= answered ? report.body : null;
+      return report.body.total.requests >= successful ? report.body : null;
     });
     const counted = new Map<string, unknown>();
     for (const { api_key_id, model, requests, partial_requests, input_tokens, output_tokens } of body.usage)

@@ -1,4 +1,4 @@
-// Usage lasts: over a restart, over a store that is away for a while, and with several processes on the same rows.
+// Usage survives restarts and an unavailable store, and several processes can add to the same rows.
 import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -35,8 +35,8 @@ async function startProvider(): Promise<FakeProvider> {
   return provider;
 }
 
-async function ask(gatehouse: GatehouseProcess, route: SeededRoute, times: number): Promise<void> {
-  for (let asked = 0; asked < times; asked++) {
+async function sendChats(gatehouse: GatehouseProcess, route: SeededRoute, times: number): Promise<void> {
+  for (let sent = 0; sent < times; sent++) {
     const response = await postChat(gatehouse, route);
     expect(response.status).toBe(200);
     await response.text();
@@ -47,7 +47,7 @@ async function totalOf(gatehouse: GatehouseProcess, route: SeededRoute): Promise
   return (await gatehouse.api("GET", `/gateways/${route.gateway}/usage`)).body.total;
 }
 
-/** The total, once so many requests are in it. */
+/** Resolves to the total once it includes this many requests. */
 function totalAfter(
   gatehouse: GatehouseProcess,
   route: SeededRoute,
@@ -61,7 +61,7 @@ function totalAfter(
 
 describe.each(STORES)("over %s", (_, environment) => {
   test(
-    "two processes add to the same rows, prices are in force in both, and all of it survives them",
+    "two processes add to the same rows, prices apply in both, and usage survives a restart",
     async () => {
       const provider = await startProvider();
       const dataDir = temporaryDirectory();
@@ -76,18 +76,18 @@ describe.each(STORES)("over %s", (_, environment) => {
       await waitFor(async () => ((await revision(two)) === wanted ? true : null));
       expect((await two.api("GET", "/prices")).body).toEqual(put.body);
 
-      await Promise.all([ask(one, route, 20), ask(two, route, 20)]);
+      await Promise.all([sendChats(one, route, 20), sendChats(two, route, 20)]);
       const expected = { requests: 40, partial_requests: 0, input_tokens: 440, output_tokens: 280 };
       expect(await totalAfter(one, route, 40)).toEqual({ ...expected, cost: 0.324 });
 
-      // What was counted a moment before the end is written at the end.
-      await ask(two, route, 10);
+      // Totals that are not written yet are written at shutdown.
+      await sendChats(two, route, 10);
       for (const gatehouse of [one, two]) {
         gatehouse.signal("SIGTERM");
         expect(await gatehouse.exited).toBe(0);
       }
-      const again = await start({ ...shared, keepData: false });
-      expect(await totalOf(again, route)).toMatchObject({
+      const restarted = await start({ ...shared, keepData: false });
+      expect(await totalOf(restarted, route)).toMatchObject({
         requests: 50,
         input_tokens: 550,
         output_tokens: 350,
@@ -98,7 +98,7 @@ describe.each(STORES)("over %s", (_, environment) => {
 });
 
 test(
-  "what is used while the store is away is kept and written when it is back, once",
+  "usage while the store is unavailable is written once when it is available again",
   async () => {
     const provider = await startProvider();
     const gatehouse = await start({ env: { LOG_LEVEL: "debug" } });
@@ -106,12 +106,12 @@ test(
     const database = new Database(join(gatehouse.dataDir, "gatehouse.db"));
     cleanups.push(() => Promise.try(() => database.close()));
     database.run("BEGIN IMMEDIATE");
-    await ask(gatehouse, route, 5);
+    await sendChats(gatehouse, route, 5);
     await untilPrinted(gatehouse, "usage not written; retrying");
-    await ask(gatehouse, route, 5);
+    await sendChats(gatehouse, route, 5);
     database.run("ROLLBACK");
     expect(await totalAfter(gatehouse, route, 10)).toMatchObject({ requests: 10, input_tokens: 110 });
-    await ask(gatehouse, route, 1);
+    await sendChats(gatehouse, route, 1);
     expect(await totalAfter(gatehouse, route, 11)).toMatchObject({ requests: 11, input_tokens: 121 });
   },
   LONG_MS,
@@ -119,7 +119,7 @@ test(
 
 describe("prices", () => {
   test(
-    "built-in at first, replaced, and back again; each request at the price of its time",
+    "built-in, replaced, and reset; each request has the price at its time",
     async () => {
       const provider = await startProvider();
       const gatehouse = await start();
@@ -135,25 +135,25 @@ describe("prices", () => {
       const cost = async (requests: number) => (await totalAfter(gatehouse, route, requests)).cost;
       const listed = (11 * 0.15 + 7 * 0.6) / 1e6;
       const own = (11 * 100 + 7 * 1000) / 1e6;
-      await ask(gatehouse, route, 1);
+      await sendChats(gatehouse, route, 1);
       expect(await cost(1)).toBeCloseTo(listed, 9);
       const put = await gatehouse.api("PUT", "/prices", { ...builtin.body, prices: [PRICE] });
       expect([put.status, (await gatehouse.api("GET", "/prices")).body]).toEqual([200, put.body]);
-      await ask(gatehouse, route, 1);
+      await sendChats(gatehouse, route, 1);
       expect(await cost(2)).toBeCloseTo(listed + own, 9);
       await gatehouse.api("PUT", "/prices", { prices: [] });
-      await ask(gatehouse, route, 1);
+      await sendChats(gatehouse, route, 1);
       expect(await cost(3)).toBeCloseTo(listed + own, 9);
       expect((await gatehouse.api("DELETE", "/prices")).status).toBe(204);
       expect((await gatehouse.api("GET", "/prices")).body).toEqual(builtin.body);
-      await ask(gatehouse, route, 1);
+      await sendChats(gatehouse, route, 1);
       expect(await cost(4)).toBeCloseTo(2 * listed + own, 9);
     },
     LONG_MS,
   );
 
   test(
-    "are checked, every fault with its place",
+    "are validated, and every problem has a path",
     async () => {
       const gatehouse = await start();
       const put = (prices: unknown) => gatehouse.api("PUT", "/prices", { prices });
@@ -165,14 +165,14 @@ describe("prices", () => {
       expectFaultsAt(await put([{ ...PRICE, output_per_million: "3" }]), "prices[0].output_per_million");
       expectFaultsAt(await put([{ ...PRICE, output_per_milion: 3 }]), "prices[0].output_per_milion");
       expectFaultsAt(
-        await put(Array.from({ length: 1001 }, (_, at) => ({ ...PRICE, model: `m${at}` }))),
+        await put(Array.from({ length: 1001 }, (_, index) => ({ ...PRICE, model: `m${index}` }))),
         "prices",
       );
       expectError(await gatehouse.api("PUT", "/prices", "[]"), 400, "invalid_json");
       expectError(await gatehouse.api("POST", "/prices", {}), 405, "method_not_allowed");
       expect((await gatehouse.api("GET", "/prices")).body.builtin).toBe(true);
-      const answer = await fetch(`${gatehouse.adminUrl}/api/v1/prices`);
-      expect(answer.status).toBe(401);
+      const response = await fetch(`${gatehouse.adminUrl}/api/v1/prices`);
+      expect(response.status).toBe(401);
     },
     LONG_MS,
   );

@@ -1,9 +1,9 @@
-// Prices: the first match wins, exactly or by prefix; the built-in table is fit for use.
+// The first matching price applies, by name or by prefix, and the built-in list is valid.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { pricesSchema, type Price } from "./price.ts";
-import { PriceTable } from "../usage/price-table.ts";
-import { BUILTIN_PRICES, BUILTIN_PRICES_DATE } from "../usage/builtin-prices.ts";
+import { pricesSchema, type Price } from "../model/price.ts";
+import { BUILTIN_PRICES, BUILTIN_PRICES_DATE } from "./builtin-prices.ts";
+import { PriceTable } from "./price-table.ts";
 
 const price = (model: string, input: number, output = 0): Price => ({
   model,
@@ -12,7 +12,7 @@ const price = (model: string, input: number, output = 0): Price => ({
 });
 
 describe("PriceTable", () => {
-  test("costs are input and output, each at its price", () => {
+  test("the cost is that of input and output tokens", () => {
     const table = new PriceTable([price("m", 2.5, 10)]);
     expect(table.costOf("m", 1_000_000, 0)).toBe(2.5);
     expect(table.costOf("m", 0, 1_000_000)).toBe(10);
@@ -21,21 +21,21 @@ describe("PriceTable", () => {
     expect(table.costOf("other", 1, 1)).toBeNull();
   });
 
-  test("the first match wins, whether it is a name or a prefix", () => {
+  test("the first match applies, whether it is a name or a prefix", () => {
     const table = new PriceTable([price("a-1", 1), price("a*", 2), price("a-2", 3), price("*", 4)]);
     const perMillion = (model: string) => table.costOf(model, 1_000_000, 0);
     expect(["a-1", "a-2", "a", "b", "A"].map(perMillion)).toEqual([1, 2, 2, 4, 4]);
   });
 
-  test("equals trying one after the other, however many names were asked for before", () => {
+  test("equals comparing one price after the other, also if the cache is full", () => {
     const name = fc.string({ unit: fc.constantFrom("a", "b", "-"), maxLength: 4 });
     const pattern = fc.tuple(name, fc.constantFrom("", "*")).map(([text, star]) => text + star);
     fc.assert(
       fc.property(fc.uniqueArray(pattern), fc.array(name), (patterns, models) => {
         const table = new PriceTable(patterns.map((model, index) => price(model, index + 1)));
         for (const model of models) {
-          const found = patterns.findIndex((each) =>
-            each.endsWith("*") ? model.startsWith(each.slice(0, -1)) : model === each,
+          const found = patterns.findIndex((text) =>
+            text.endsWith("*") ? model.startsWith(text.slice(0, -1)) : model === text,
           );
           expect(table.costOf(model, 1_000_000, 0)).toBe(found < 0 ? null : found + 1);
         }
@@ -47,19 +47,19 @@ describe("PriceTable", () => {
 });
 
 describe("the built-in prices", () => {
-  test("are such as an operator could send, and say of when they are", () => {
+  test("are valid input of the Admin API and have a date", () => {
     expect(pricesSchema.safeParse({ prices: BUILTIN_PRICES }).error).toBeUndefined();
     expect(BUILTIN_PRICES_DATE).toMatch(/^20\d\d-\d\d-\d\d$/);
     expect(BUILTIN_PRICES.length).toBeGreaterThan(30);
   });
 
-  test("none is hidden by one before it", () => {
+  test("none is hidden by an earlier one", () => {
     for (const [index, { model }] of BUILTIN_PRICES.entries()) {
       const name = model.replace("*", "");
       const earlier = BUILTIN_PRICES.slice(0, index).filter(
-        (each) => each.model.endsWith("*") && name.startsWith(each.model.slice(0, -1)),
+        (other) => other.model.endsWith("*") && name.startsWith(other.model.slice(0, -1)),
       );
-      expect({ model, hiddenBy: earlier.map((each) => each.model) }).toEqual({ model, hiddenBy: [] });
+      expect({ model, hiddenBy: earlier.map((other) => other.model) }).toEqual({ model, hiddenBy: [] });
     }
   });
 

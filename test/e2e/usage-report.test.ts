@@ -1,0 +1,110 @@
+// The usage report of a gateway in the Admin API: grouping, ranges, and validation of the query.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { startFakeProvider, type Behavior, type FakeProvider } from "../../src/fake-provider/server.ts";
+import {
+  startGatehouseProcess,
+  type ApiAnswer,
+  type GatehouseProcess,
+} from "../support/gatehouse-process.ts";
+import { postChat } from "../support/plugin-fixtures.ts";
+import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { TEST_PRICES, totalAfter, totalOf, usageReport } from "../support/usage-fixtures.ts";
+
+const START_MS = 20_000;
+const USED: Behavior = { usage: { input: 11, output: 7 } };
+
+let gatehouse: GatehouseProcess;
+let one: FakeProvider;
+
+beforeAll(async () => {
+  [gatehouse, one] = await Promise.all([startGatehouseProcess(), startFakeProvider({ name: "one" })]);
+  expect((await gatehouse.api("PUT", "/prices", { prices: TEST_PRICES })).status).toBe(200);
+}, START_MS);
+afterAll(async () => {
+  await gatehouse.stop();
+  await one.stop();
+});
+beforeEach(() => {
+  one.reset();
+});
+
+const routeTo = (target: Record<string, unknown> = {}, rule: Record<string, unknown> = {}) =>
+  seedRoute(gatehouse, { upstream: { targets: [targetAt(one, target)] }, rule });
+
+describe("GET /gateways/{id}/usage", () => {
+  test("groups by day, model, and key, and keeps the names of deleted keys", async () => {
+    const route = await routeTo();
+    const key = await seedKey(gatehouse, route.gateway, { name: "mobile app" });
+    one.behave(USED);
+    const headers = { "X-GW-API-Key": key.key };
+    for (const [model, sent] of [
+      ["gpt-fake", headers],
+      ["gpt-fake", {}],
+      ["unpriced", headers],
+    ] as const)
+      await (await postChat(gatehouse, route, { body: { ...CHAT, model }, headers: sent })).text();
+    await totalAfter(gatehouse, route, 3);
+    const today = new Date().toISOString().slice(0, 10);
+    const byDay = await usageReport(gatehouse, route);
+    expect(byDay.to).toBe(today);
+    expect(byDay.from).toBe(new Date(Date.parse(today) - 29 * 86_400_000).toISOString().slice(0, 10));
+    expect(byDay.usage).toEqual([{ day: today, ...totalOf(3, 33, 21), cost: 0.000162 }]);
+    expect(byDay.total).toEqual({ ...totalOf(3, 33, 21), cost: 0.000162 });
+    const all = await usageReport(gatehouse, route, `?from=${today}&to=${today}&group_by=model,api_key,day`);
+    const named = { api_key_id: key.id, api_key: "mobile app", day: today };
+    expect(all.usage).toEqual([
+      { ...named, api_key_id: null, api_key: null, model: "gpt-fake", ...totalOf(1, 11, 7) },
+      { ...named, model: "gpt-fake", ...totalOf(1, 11, 7) },
+      { ...named, model: "unpriced", ...totalOf(1, 11, 7), cost: 0 },
+    ]);
+    await gatehouse.api("PATCH", `/iam/api-keys/${key.id}`, { name: "renamed" });
+    await gatehouse.api("DELETE", `/iam/api-keys/${key.id}`);
+    const byKey = await usageReport(gatehouse, route, "?group_by=api_key");
+    expect(byKey.usage.map((row: { api_key: string | null }) => row.api_key)).toEqual([null, "renamed"]);
+    const none = await usageReport(gatehouse, route, "?from=2020-01-01&to=2020-12-31");
+    expect(none).toEqual({ usage: [], from: "2020-01-01", to: "2020-12-31", total: totalOf(0, 0, 0) });
+  });
+
+  test("is deleted with its gateway", async () => {
+    const route = await routeTo();
+    one.behave(USED);
+    await (await postChat(gatehouse, route)).text();
+    await totalAfter(gatehouse, route, 1);
+    expect((await gatehouse.api("DELETE", `/gateways/${route.gateway}?cascade=true`)).status).toBe(204);
+    expect((await gatehouse.api("GET", `/gateways/${route.gateway}/usage`)).status).toBe(404);
+  });
+
+  test.each([
+    ["?from=yesterday", "?from"],
+    ["?from=2026-02-30", "?from"],
+    ["?to=2026-1-1", "?to"],
+    ["?from=2026-11-02&to=2026-11-01", "?from"],
+    ["?from=2020-01-01&to=2026-11-01", "?from"],
+    ["?group_by=", "?group_by"],
+    ["?group_by=day,day", "?group_by"],
+    ["?group_by=day,key", "?group_by"],
+    ["?group_by=day,", "?group_by"],
+    ["?grup_by=day", "?grup_by"],
+    ["?from=2026-11-01&from=2026-11-02", "?from"],
+  ])("rejects %s", async (query, path) => {
+    const route = await routeTo();
+    const { status, body } = await gatehouse.api("GET", `/gateways/${route.gateway}/usage${query}`);
+    expect([status, body.code, body.details?.[0]?.path]).toEqual([400, "validation_failed", path]);
+  });
+
+  test("is in the OpenAPI document, like prices", async () => {
+    const document = (await (
+      await fetch(`${gatehouse.adminUrl}/api/openapi.json`)
+    ).json()) as ApiAnswer["body"];
+    const usage = document.paths["/api/v1/gateways/{gateway_id}/usage"].get;
+    expect(usage.parameters.map((parameter: { name: string }) => parameter.name)).toEqual([
+      "gateway_id",
+      "from",
+      "to",
+      "group_by",
+    ]);
+    expect(Object.keys(document.paths["/api/v1/prices"])).toEqual(["get", "put", "delete"]);
+    expect(document.components.schemas.PricesInput.properties).toHaveProperty("prices");
+    expect(document.components.schemas.UsageReport.required).toEqual(["usage", "from", "to", "total"]);
+  });
+});

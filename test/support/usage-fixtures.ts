@@ -1,0 +1,52 @@
+// Shared by the tests of usage: expected totals, and reading the totals of a gateway.
+import { expect } from "bun:test";
+import { waitFor, type ApiAnswer, type GatehouseProcess } from "./gatehouse-process.ts";
+import type { SeededRoute } from "./proxy-fixtures.ts";
+
+/** The price of the model `gpt-fake` in tests, with which `totalOf` computes costs. */
+export const TEST_PRICES = [{ model: "gpt-fake", input_per_million: 1, output_per_million: 10 }];
+
+type Total = Record<"requests" | "partial_requests" | "input_tokens" | "output_tokens" | "cost", number>;
+
+export const totalOf = (requests: number, input: number, output: number, partial = 0): Total => ({
+  requests,
+  partial_requests: partial,
+  input_tokens: input,
+  output_tokens: output,
+  cost: Number(((input + 10 * output) / 1e6).toFixed(10)),
+});
+
+export async function usageReport(
+  gatehouse: GatehouseProcess,
+  route: SeededRoute,
+  query = "",
+): Promise<ApiAnswer["body"]> {
+  const { status, body } = await gatehouse.api("GET", `/gateways/${route.gateway}/usage${query}`);
+  expect(status).toBe(200);
+  return body;
+}
+
+/** Resolves to the gateway's total once it includes this many requests. */
+export async function totalAfter(
+  gatehouse: GatehouseProcess,
+  route: SeededRoute,
+  requests: number,
+): Promise<Total> {
+  return waitFor(async () => {
+    const { total } = await usageReport(gatehouse, route);
+    return total.requests >= requests ? total : null;
+  }, 10_000);
+}
+
+/** The data of each event of a stream. */
+export const eventsOf = (text: string): string[] =>
+  text
+    .split("\n\n")
+    .filter((event) => event !== "")
+    .map((event) => event.replace(/^(?:event: .*\n)?data: /, ""));
+
+/** The chunks of a stream, without `[DONE]`. */
+export const chunksOf = (text: string): ApiAnswer["body"][] =>
+  eventsOf(text)
+    .filter((data) => data !== "[DONE]")
+    .map((data) => JSON.parse(data));
