@@ -1,4 +1,4 @@
-// The whole console: sign-in, or the shell with the page that the address names.
+// Root component: the sign-in page, or the shell with the page of the current route.
 import type { ComponentType, JSX } from "preact";
 import { Banner } from "./components/banner.tsx";
 import { DialogHost } from "./components/dialog-host.tsx";
@@ -23,15 +23,15 @@ import { RulePage } from "./pages/rule.tsx";
 import { RulesPage } from "./pages/rules.tsx";
 import { ServicePage } from "./pages/service.tsx";
 import { ServicesPage } from "./pages/services.tsx";
-import { SignInPage, SignInAgain } from "./pages/sign-in.tsx";
+import { SignInDialog, SignInPage } from "./pages/sign-in.tsx";
 import { UpstreamPage } from "./pages/upstream.tsx";
 import { UpstreamsPage } from "./pages/upstreams.tsx";
 import { UsagePage } from "./pages/usage.tsx";
-import { matchPath, place, type PageParameters } from "./state/router.tsx";
-import { isExpired, token } from "./state/session.ts";
+import { matchPath, route, type RoutedPageProps } from "./state/router.tsx";
+import { isTokenRejected, token } from "./state/session.ts";
 
-/** The first that fits; `new` comes before `:id`, which it would fit too. */
-const ROUTES: readonly (readonly [pattern: string, page: ComponentType<PageParameters>])[] = [
+/** The first matching pattern wins. A page treats the id `new` as a record that does not exist yet. */
+const ROUTES: readonly (readonly [pattern: string, page: ComponentType<RoutedPageProps>])[] = [
   ["/", OverviewPage],
   ["/start", FirstRunPage],
   ["/gateways", GatewaysPage],
@@ -63,10 +63,10 @@ export function App(): JSX.Element {
     <>
       <div class="shell">
         <a class="skip" href="#page">
-          Skip to the page
+          Skip to content
         </a>
         <Navigation />
-        <div class="stage">
+        <div>
           <Banner />
           <main id="page">
             <CurrentPage />
@@ -74,17 +74,17 @@ export function App(): JSX.Element {
         </div>
       </div>
       <DialogHost />
-      {isExpired.value && <SignInAgain />}
+      {isTokenRejected.value && <SignInDialog />}
     </>
   );
 }
 
 function CurrentPage(): JSX.Element {
-  const { path } = place.value;
-  for (const [pattern, PageOfRoute] of ROUTES) {
+  const { path } = route.value;
+  for (const [pattern, RoutedPage] of ROUTES) {
     const parameters = matchPath(pattern, path);
-    // The key: a page of another record starts anew.
-    if (parameters !== null) return <PageOfRoute key={path} parameters={parameters} />;
+    // The key resets all component state when the path changes, for example to another record.
+    if (parameters !== null) return <RoutedPage key={path} parameters={parameters} />;
   }
   return <NotFoundPage />;
 }

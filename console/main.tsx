@@ -1,11 +1,11 @@
-// Starts the console in the page.
+// Entry point: renders the console into the page.
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { watchConnection } from "./state/connection.ts";
 
-const place = document.getElementById("console");
-if (place !== null) {
-  place.replaceChildren();
-  render(<App />, place);
+const root = document.getElementById("console");
+if (root !== null) {
+  root.replaceChildren();
+  render(<App />, root);
   watchConnection();
 }

@@ -1,9 +1,9 @@
-// Bundles console/ into the few files that src/admin/console.ts serves: on the first visit where the sources are at hand,
-// ahead of time for an executable (`embeddedConsole`). `npm run build:console` prints what they weigh.
+// Bundles console/ into the files that src/admin/console.ts serves: on the first visit if the sources are available, or at
+// build time for an executable (`embeddedConsole`). `npm run build:console` prints the file sizes.
 import { fileURLToPath } from "node:url";
 
 export interface ConsoleFile {
-  /** Below /console/, as in `chunk-2fc10zc7.js`; the page itself is `index.html`. */
+  /** Name below /console/, such as `chunk-2fc10zc7.js`; the page is `index.html`. */
   readonly name: string;
   readonly type: string;
   readonly text: string;
@@ -29,8 +29,8 @@ export async function buildConsole(): Promise<ConsoleFile[]> {
 }
 
 /**
- * For `Bun.build({ compile, files })`: this module replaced by one that holds what it would have built, since an
- * executable has no sources to build from.
+ * Returns `files` for `Bun.build({ compile, files })`. It replaces this module by one that contains the bundle, because an
+ * executable has no sources to bundle.
  */
 export async function embeddedConsole(): Promise<Record<string, string>> {
   const built = JSON.stringify(await buildConsole());

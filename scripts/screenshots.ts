@@ -1,5 +1,5 @@
-// Takes a picture of every page of the console, with traffic on it: `npm run screenshots`. They go to screenshots/; those
-// that the README shows also to docs/images/. Needs Chromium (apt-get install chromium).
+// Takes screenshots of every console page with live traffic: `npm run screenshots`. Writes them to screenshots/, and those
+// of the README also to docs/images/. Requires Chromium (apt-get install chromium).
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { launchBrowser, openConsole, SCREENS, type ConsoleSession } from "../test/browser/console-session.ts";
@@ -9,12 +9,12 @@ import { startGatehouseProcess, type GatehouseProcess } from "../test/support/ga
 const ROOT = join(import.meta.dir, "..");
 const OUT = join(ROOT, "screenshots");
 const IN_README = ["overview", "request", "playground"];
-/** A little smaller than a usual window, since the README shows them small. */
+/** Smaller than a usual window, because the README shows the images scaled down. */
 const README_SCREEN = { name: "readme", width: 1120, height: 720 };
 
-/** Long enough for the charts to have something to show. */
+/** Duration of the traffic before the first screenshot, which fills the charts. */
 const TRAFFIC_SECONDS = Number(process.env["TRAFFIC_SECONDS"] ?? 60);
-const CALLS_A_SECOND = 8;
+const REQUESTS_PER_SECOND = 8;
 
 interface Seeded {
   readonly gateway: string;
@@ -23,13 +23,13 @@ interface Seeded {
   readonly keys: readonly string[];
 }
 
-async function seed(gatehouse: GatehouseProcess, fast: FakeProvider, shaky: FakeProvider): Promise<Seeded> {
-  const make = async (path: string, body: unknown) => {
-    const answer = await gatehouse.api("POST", path, body);
-    if (answer.status !== 201) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
-    return answer.body as { id: string; key: string };
+async function seed(gatehouse: GatehouseProcess, fast: FakeProvider, flaky: FakeProvider): Promise<Seeded> {
+  const create = async (path: string, body: unknown) => {
+    const response = await gatehouse.api("POST", path, body);
+    if (response.status !== 201) throw new Error(`${path}: ${JSON.stringify(response.body)}`);
+    return response.body as { id: string; key: string };
   };
-  const { id: gateway } = await make("/gateways", {
+  const { id: gateway } = await create("/gateways", {
     name: "acme",
     subdomain: "acme",
     require_api_key: true,
@@ -49,9 +49,9 @@ async function seed(gatehouse: GatehouseProcess, fast: FakeProvider, shaky: Fake
       },
     ],
   });
-  await make("/gateways", { name: "research" });
-  const at = `/gateways/${gateway}`;
-  const { id: upstream } = await make(`${at}/upstreams`, {
+  await create("/gateways", { name: "research" });
+  const base = `/gateways/${gateway}`;
+  const { id: upstream } = await create(`${base}/upstreams`, {
     name: "models",
     model_routing: "any",
     health_checks: { passive: true, threshold: 1000, interval: 30 },
@@ -63,21 +63,21 @@ async function seed(gatehouse: GatehouseProcess, fast: FakeProvider, shaky: Fake
         default_model: "north-large",
         models: ["north-large", "north-mini"],
       },
-      { provider: "eastgate", base_url: shaky.url, weight: 2, default_model: "east-1", models: ["east-1"] },
+      { provider: "eastgate", base_url: flaky.url, weight: 2, default_model: "east-1", models: ["east-1"] },
     ],
   });
-  const service = await make(`${at}/services`, {
+  const service = await create(`${base}/services`, {
     name: "chat",
     upstream_id: upstream,
-    description: "Chats of all apps",
+    description: "Chat requests of all apps",
   });
-  const rule = await make(`${at}/rules`, {
+  const rule = await create(`${base}/rules`, {
     name: "chat",
     service_id: service.id,
     path: "/v1/chat/completions",
     methods: ["POST"],
   });
-  await make(`${at}/rules`, {
+  await create(`${base}/rules`, {
     service_id: service.id,
     path: "/teams/{team}/chat",
     methods: ["POST"],
@@ -85,7 +85,7 @@ async function seed(gatehouse: GatehouseProcess, fast: FakeProvider, shaky: Fake
   });
   const keys: string[] = [];
   for (const name of ["mobile app", "support desk", "batch jobs"])
-    keys.push((await make("/iam/api-keys", { name, subject: gateway, policies: [rule.id] })).key);
+    keys.push((await create("/iam/api-keys", { name, subject: gateway, policies: [rule.id] })).key);
   await gatehouse.api("PUT", "/prices", {
     prices: [
       { model: "north-*", input_per_million: 2.5, output_per_million: 10 },
@@ -95,18 +95,18 @@ async function seed(gatehouse: GatehouseProcess, fast: FakeProvider, shaky: Fake
   return { gateway, upstream, rule: rule.id, keys };
 }
 
-/** Calls of several applications: streams, failovers, refusals, a client that leaves. */
+/** Sends requests of several applications: streams, failovers, rejected requests, and clients that disconnect. */
 async function sendTraffic(gatehouse: GatehouseProcess, { keys }: Seeded, seconds: number): Promise<void> {
-  const calls: Promise<unknown>[] = [];
-  for (let turn = 0; turn < seconds * CALLS_A_SECOND; turn++) {
+  const requests: Promise<unknown>[] = [];
+  for (let turn = 0; turn < seconds * REQUESTS_PER_SECOND; turn++) {
     const key =
       turn % 37 === 0 ? `gw_${"x".repeat(43)}` : (keys[turn % 5 === 0 ? 1 : turn % 11 === 0 ? 2 : 0] ?? "");
     const content =
       turn % 53 === 7
         ? "1' UNION SELECT password FROM users --"
         : "What is the weather like on the coast today?";
-    const leave = turn % 71 === 0 ? AbortSignal.timeout(60) : null;
-    calls.push(
+    const disconnect = turn % 71 === 0 ? AbortSignal.timeout(60) : null;
+    requests.push(
       fetch(`${gatehouse.proxyUrl}/v1/chat/completions`, {
         method: "POST",
         headers: { "Content-Type": "application/json", "X-GW-API-Key": key },
@@ -115,19 +115,19 @@ async function sendTraffic(gatehouse: GatehouseProcess, { keys }: Seeded, second
           messages: [{ role: "user", content }],
           stream: turn % 2 === 0,
         }),
-        signal: leave,
+        signal: disconnect,
       }).then(
-        (answer) => answer.text().catch(() => undefined),
+        (response) => response.text().catch(() => undefined),
         () => undefined,
       ),
     );
-    const swing = 1 + 0.6 * Math.sin(turn / (CALLS_A_SECOND * 4));
-    await Bun.sleep(1000 / (CALLS_A_SECOND * swing));
+    const load = 1 + 0.6 * Math.sin(turn / (REQUESTS_PER_SECOND * 4));
+    await Bun.sleep(1000 / (REQUESTS_PER_SECOND * load));
   }
-  await Promise.all(calls);
+  await Promise.all(requests);
 }
 
-async function takePictures(ui: ConsoleSession, seeded: Seeded, suffix: string): Promise<void> {
+async function takeScreenshots(ui: ConsoleSession, seeded: Seeded, suffix: string): Promise<void> {
   const { page } = ui;
   const take = async (name: string) => {
     await page.waitForLoadState("networkidle", { timeout: 2000 }).catch(() => undefined);
@@ -139,55 +139,55 @@ async function takePictures(ui: ConsoleSession, seeded: Seeded, suffix: string):
     await page.locator(".loading").first().waitFor({ state: "hidden" });
     await take(name);
   };
-  const at = `/gateways/${seeded.gateway}`;
-  await open(`${at}/overview`, "overview");
-  await open(`${at}/requests`, "requests");
-  await page.getByRole("row").filter({ hasText: "failover" }).getByRole("button").first().click();
-  await page.getByRole("dialog").getByText("Where the time went").waitFor();
+  const base = `/gateways/${seeded.gateway}`;
+  await open(`${base}/overview`, "overview");
+  await open(`${base}/requests`, "requests");
+  await page.getByRole("row").filter({ hasText: "Failover" }).getByRole("button").first().click();
+  await page.getByRole("dialog").getByText("Timing").waitFor();
   await take("request");
-  await open(`${at}/usage`, "usage");
+  await open(`${base}/usage`, "usage");
   await open("/prices", "prices");
-  await open(`${at}/playground`, "playground");
-  await ui.button("Make one for an hour").click();
-  await page.getByLabel("Message").fill("What can a gateway do for me?");
+  await open(`${base}/playground`, "playground");
+  await ui.button("Create a key for one hour").click();
+  await page.getByLabel("Message").fill("What does an AI gateway do?");
   await ui.button("Send").click();
-  await page.locator(".answer").getByText("Done", { exact: true }).waitFor();
+  await page.locator(".chat-response").getByText("Done", { exact: true }).waitFor();
   await page.locator(".waterfall").waitFor();
   await take("playground");
-  await open(`${at}/explain`, "explain");
+  await open(`${base}/explain`, "explain");
   await ui.button("Add header").click();
   await page.getByLabel("Header 1").fill("X-GW-API-Key");
   await page.getByLabel("Value 1").fill(seeded.keys[0] ?? "");
   await ui.button("Explain").click();
-  await page.locator(".explained").waitFor();
+  await page.locator(".explanation").waitFor();
   await take("explain");
   for (const kind of ["upstreams", "services", "rules", "keys", "plugins", "blocks"])
-    await open(`${at}/${kind}`, kind);
+    await open(`${base}/${kind}`, kind);
   await open("/gateways", "gateways");
-  await open(`${at}/upstreams/${seeded.upstream}`, "upstream");
-  await open(`${at}/rules/${seeded.rule}`, "rule");
-  await open(`${at}/plugins/0`, "plugin");
+  await open(`${base}/upstreams/${seeded.upstream}`, "upstream");
+  await open(`${base}/rules/${seeded.rule}`, "rule");
+  await open(`${base}/plugins/0`, "plugin");
   await open("/history", "history");
   await open("/history/3", "revision");
   await open("/start", "start");
 }
 
-const [browser, fast, shaky, gatehouse] = await Promise.all([
+const [browser, fast, flaky, gatehouse] = await Promise.all([
   launchBrowser(),
   startFakeProvider({ name: "northwind" }),
   startFakeProvider({ name: "eastgate" }),
   startGatehouseProcess(),
 ]);
 const text =
-  "One address for every model: keys, exact limits, clean prompts, balancing, health and failover, measured and explained.";
+  "A gateway gives applications one API for every model, with API keys, rate limits, load balancing, and failover.";
 fast.behave({ chunkDelayMs: 12, delayMs: 60, text });
 let turn = 0;
-shaky.behave(() =>
+flaky.behave(() =>
   ++turn % 4 === 0 ? { status: 503, delayMs: 30 } : { chunkDelayMs: 20, delayMs: 90, text },
 );
 try {
-  const seeded = await seed(gatehouse, fast, shaky);
-  console.log(`Traffic for ${TRAFFIC_SECONDS} s …`);
+  const seeded = await seed(gatehouse, fast, flaky);
+  console.log(`Sending traffic for ${TRAFFIC_SECONDS} s…`);
   await sendTraffic(gatehouse, seeded, TRAFFIC_SECONDS);
   mkdirSync(OUT, { recursive: true });
   mkdirSync(join(ROOT, "docs/images"), { recursive: true });
@@ -199,7 +199,7 @@ try {
       const ui = await openConsole(browser, gatehouse, screen, { colorScheme });
       await ui.page.screenshot({ path: join(OUT, `sign-in${suffix}.png`) });
       await ui.signIn();
-      await takePictures(ui, seeded, suffix);
+      await takeScreenshots(ui, seeded, suffix);
       await ui.close();
       await background;
       console.log(`${screen.name}, ${colorScheme}: done`);
@@ -209,5 +209,5 @@ try {
     copyFileSync(join(OUT, `${name}-readme.png`), join(ROOT, "docs/images", `console-${name}.png`));
 } finally {
   await browser.close();
-  await Promise.all([fast.stop(), shaky.stop(), gatehouse.stop()]);
+  await Promise.all([fast.stop(), flaky.stop(), gatehouse.stop()]);
 }

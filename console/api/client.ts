@@ -1,27 +1,27 @@
-// The one way to the Admin API: the token goes along, faults come back as errors in the API's own words.
-import { noticeSilence } from "../state/connection.ts";
-import { isExpired, token } from "../state/session.ts";
+// Admin API client. Adds the token to each request and turns error responses into `ApiError` with the API's message.
+import { reportUnreachable } from "../state/connection.ts";
+import { isTokenRejected, token } from "../state/session.ts";
 
-export interface Detail {
+export interface ErrorDetail {
   readonly path: string;
   readonly message: string;
 }
 
-/** The error shape; an answer that is not ours may lack any of it. */
-interface ErrorParts {
+/** The API's error format. All fields are optional because a proxy in between may send a different body. */
+interface ErrorBody {
   readonly error?: string;
   readonly code?: string;
-  readonly details?: readonly Detail[];
+  readonly details?: readonly ErrorDetail[];
 }
 
-/** The API said no. */
+/** An error response of the API. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
-  readonly details: readonly Detail[];
+  readonly details: readonly ErrorDetail[];
 
-  constructor(status: number, body: ErrorParts) {
-    super(body.error ?? `The gateway answered ${status}.`);
+  constructor(status: number, body: ErrorBody) {
+    super(body.error ?? `The gateway responded with status ${status}.`);
     this.name = "ApiError";
     this.status = status;
     this.code = body.code ?? "unknown";
@@ -29,34 +29,34 @@ export class ApiError extends Error {
   }
 }
 
-/** Nobody answered. */
-export class SilenceError extends Error {
+/** No response was received. */
+class ConnectionError extends Error {
   constructor(isWrite: boolean) {
     super(
       isWrite
-        ? "The gateway did not answer, so whether this was done is not known. Look again once it is back."
-        : "The gateway does not answer.",
+        ? "The gateway did not respond. The change may or may not have been saved; check once the gateway is back."
+        : "The gateway does not respond.",
     );
-    this.name = "SilenceError";
+    this.name = "ConnectionError";
   }
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly body?: unknown;
-  /** The state that a change is meant for: the API refuses it when someone else was faster. */
+  /** Sent as If-Match: the API rejects the change if the record was changed since it was read. */
   readonly etag?: string | null | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Answer<T> {
+export interface ApiResponse<T> {
   readonly data: T;
   readonly etag: string | null;
 }
 
-export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** An answer of the API that is not an error, unread. */
+/** Sends a request and returns a successful response with its body unread. Throws ApiError or ConnectionError. */
 export async function request(method: Method, path: string, options: CallOptions = {}): Promise<Response> {
   const { body, etag, headers, signal } = options;
   let response: Response;
@@ -75,15 +75,15 @@ export async function request(method: Method, path: string, options: CallOptions
     });
   } catch (error) {
     if (signal?.aborted === true) throw error;
-    noticeSilence();
-    throw new SilenceError(method !== "GET");
+    reportUnreachable();
+    throw new ConnectionError(method !== "GET");
   }
   if (response.ok) return response;
-  if (response.status === 401) isExpired.value = true;
-  throw new ApiError(response.status, (await response.json().catch(() => ({}))) as ErrorParts);
+  if (response.status === 401) isTokenRejected.value = true;
+  throw new ApiError(response.status, (await response.json().catch(() => ({}))) as ErrorBody);
 }
 
-export async function call<T>(method: Method, path: string, options?: CallOptions): Promise<Answer<T>> {
+export async function call<T>(method: Method, path: string, options?: CallOptions): Promise<ApiResponse<T>> {
   const response = await request(method, path, options);
   const text = await response.text();
   return { data: (text === "" ? null : JSON.parse(text)) as T, etag: response.headers.get("etag") };
@@ -93,16 +93,24 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await call<T>("GET", path, { signal })).data;
 }
 
-/** Whether the API accepts a token, before it becomes the session's. */
-export async function isAccepted(candidate: string): Promise<boolean> {
-  const answer = await fetch("/api/v1/gateways?limit=1", {
+/** Checks a token with the API before the session uses it. */
+export async function isTokenAccepted(candidate: string): Promise<boolean> {
+  const response = await fetch("/api/v1/gateways?limit=1", {
     cache: "no-store",
     headers: { Authorization: `Bearer ${candidate}` },
   });
-  return answer.status !== 401;
+  return response.status !== 401;
 }
 
-export function query(parameters: Readonly<Record<string, string | number | null | undefined>>): string {
+/** Returns a thrown value as an Error. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
+/** Builds `?name=value&…` from the parameters that are set; empty if none is. */
+export function toQueryString(
+  parameters: Readonly<Record<string, string | number | null | undefined>>,
+): string {
   const set = Object.entries(parameters).filter(
     ([, value]) => value !== undefined && value !== null && value !== "",
   );

@@ -1,10 +1,10 @@
-// Server-sent events, however the bytes are cut.
+// Server-sent events are parsed regardless of how the bytes are split into chunks.
 import { expect, test } from "bun:test";
 import { readEvents, type StreamEvent } from "./event-stream.ts";
 
 const STREAM = ': hello\n\nevent: request\ndata: {"a":"ä"}\n\ndata: one\ndata: two\n\r\ndata:[DONE]\n\n';
 
-async function readInPieces(size: number): Promise<StreamEvent[]> {
+async function readInChunks(size: number): Promise<StreamEvent[]> {
   const bytes = new TextEncoder().encode(STREAM);
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -17,8 +17,8 @@ async function readInPieces(size: number): Promise<StreamEvent[]> {
   return events;
 }
 
-test.each([1, 2, 3, 7, 1000])("in pieces of %d bytes", async (size) => {
-  expect(await readInPieces(size)).toEqual([
+test.each([1, 2, 3, 7, 1000])("parses a stream in chunks of %d bytes", async (size) => {
+  expect(await readInChunks(size)).toEqual([
     { event: "request", data: '{"a":"ä"}' },
     { event: "message", data: "one\ntwo" },
     { event: "message", data: "[DONE]" },

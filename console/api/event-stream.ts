@@ -1,10 +1,11 @@
-// Server-sent events read from a fetched body: `EventSource` could not send the token.
+// Parses server-sent events from a fetch body. `EventSource` cannot be used because it cannot send the token.
 
 export interface StreamEvent {
   readonly event: string;
   readonly data: string;
 }
 
+/** Yields each event with data. Cancels the body when the caller stops reading. */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
   const decoder = new TextDecoder();
   const reader = body.getReader();

@@ -1,5 +1,6 @@
-// The records of a gateway by kind: where they are, and how their lists are read.
-import { call, get, type Answer } from "./client.ts";
+// API paths of a gateway's records, and functions to list, read, and save them.
+import { call, get, toQueryString, type ApiResponse } from "./client.ts";
+import type { RequestRecord } from "./item-types.ts";
 import type {
   ApiKey,
   ApiKeyList,
@@ -7,22 +8,14 @@ import type {
   PluginList,
   Provider,
   ProviderList,
+  RequestList,
   Rule,
-  RuleList,
   Service,
-  ServiceList,
   Upstream,
-  UpstreamList,
 } from "./types.ts";
 
-/** More than this on one page would help nobody; the API hands out no more at once. */
-const ALL = "limit=1000";
-
-interface ListOf {
-  upstreams: UpstreamList;
-  services: ServiceList;
-  rules: RuleList;
-}
+/** The API's maximum page size. Lists are shown on one page. */
+const MAX_PAGE = "limit=1000";
 
 interface RecordOf {
   upstreams: Upstream;
@@ -32,6 +25,7 @@ interface RecordOf {
 
 export type ChildKind = keyof RecordOf;
 
+/** API path of a gateway's collection, such as `/gateways/0189…/rules`. */
 export function collectionPath(gatewayId: string, kind: ChildKind): string {
   return `/gateways/${encodeURIComponent(gatewayId)}/${kind}`;
 }
@@ -41,26 +35,26 @@ export async function listChildren<K extends ChildKind>(
   kind: K,
   signal?: AbortSignal,
 ): Promise<readonly RecordOf[K][]> {
-  const list = await get<ListOf[K]>(`${collectionPath(gatewayId, kind)}?${ALL}`, signal);
-  return (list as unknown as Record<K, readonly RecordOf[K][]>)[kind];
+  const path = `${collectionPath(gatewayId, kind)}?${MAX_PAGE}`;
+  return (await get<Readonly<Record<K, readonly RecordOf[K][]>>>(path, signal))[kind];
 }
 
-/** The record of an edit page; null for one that is yet to be made. */
+/** Reads the record of an edit page. Returns null for the id `new`. */
 export async function readChild<K extends ChildKind>(
   gatewayId: string,
   kind: K,
   id: string,
   signal?: AbortSignal,
-): Promise<Answer<RecordOf[K]> | null> {
+): Promise<ApiResponse<RecordOf[K]> | null> {
   if (id === "new") return null;
   return call<RecordOf[K]>("GET", `${collectionPath(gatewayId, kind)}/${encodeURIComponent(id)}`, { signal });
 }
 
-/** Makes the record where there was none, replaces it otherwise. */
+/** Creates the record if `before` is null, otherwise replaces it. */
 export async function saveChild(
   gatewayId: string,
   kind: ChildKind,
-  before: Answer<{ readonly id: string }> | null,
+  before: ApiResponse<{ readonly id: string }> | null,
   record: object,
 ): Promise<void> {
   const collection = collectionPath(gatewayId, kind);
@@ -68,17 +62,27 @@ export async function saveChild(
   else await call("PUT", `${collection}/${before.data.id}`, { body: record, etag: before.etag });
 }
 
-export const KEYS = "/iam/api-keys";
+export const KEYS_PATH = "/iam/api-keys";
 
 export async function listKeys(gatewayId: string, signal?: AbortSignal): Promise<readonly ApiKey[]> {
-  const path = `${KEYS}?subject=${encodeURIComponent(gatewayId)}&${ALL}`;
+  const path = `${KEYS_PATH}?subject=${encodeURIComponent(gatewayId)}&${MAX_PAGE}`;
   return (await get<ApiKeyList>(path, signal)).api_keys;
 }
 
+/** Finds a request in the request log. Returns null if the log does not contain it (any more). */
+export async function findRequest(
+  gatewayId: string,
+  requestId: string,
+  signal?: AbortSignal,
+): Promise<RequestRecord | null> {
+  const path = `/gateways/${encodeURIComponent(gatewayId)}/requests${toQueryString({ request_id: requestId })}`;
+  return (await get<RequestList>(path, signal)).requests[0] ?? null;
+}
+
 export async function listPlugins(signal?: AbortSignal): Promise<readonly Plugin[]> {
-  return (await get<PluginList>(`/plugins?${ALL}`, signal)).plugins;
+  return (await get<PluginList>(`/plugins?${MAX_PAGE}`, signal)).plugins;
 }
 
 export async function listProviders(signal?: AbortSignal): Promise<readonly Provider[]> {
-  return (await get<ProviderList>(`/providers?${ALL}`, signal)).providers;
+  return (await get<ProviderList>(`/providers?${MAX_PAGE}`, signal)).providers;
 }

@@ -1,4 +1,4 @@
-// Small words with a colour. The word always says it too.
+// Colored label. The text always carries the meaning, not only the color.
 import type { ComponentChildren, JSX } from "preact";
 
 export type Tone = "neutral" | "good" | "warning" | "bad" | "accent";
@@ -13,7 +13,7 @@ export function Badge({
   return <span class={`badge ${tone}`}>{children}</span>;
 }
 
-export function toneOfStatus(status: number): Tone {
+export function statusTone(status: number): Tone {
   if (status >= 500) return "bad";
   if (status >= 400) return "warning";
   return "good";

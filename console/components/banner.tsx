@@ -1,8 +1,8 @@
-// What is wrong with the gateway as a whole, above every page, for as long as it is.
+// Banner above every page while the gateway is unreachable or degraded.
 import type { JSX } from "preact";
 import { connection } from "../state/connection.ts";
 import { Icon } from "./icon.tsx";
-import { formatClock } from "./time.tsx";
+import { formatClock } from "./format.tsx";
 
 export function Banner(): JSX.Element {
   const state = connection.value;
@@ -11,9 +11,9 @@ export function Banner(): JSX.Element {
       {state.state !== "ok" && (
         <p class={`banner ${state.state}`}>
           <Icon name="warning" />
-          {state.state === "away"
-            ? `The gateway does not answer. What you see is from ${formatClock(state.since)}; trying again by itself…`
-            : state.sentence}
+          {state.state === "unreachable"
+            ? `The gateway does not respond. This page shows data from ${formatClock(state.since)}. Reconnecting…`
+            : state.message}
         </p>
       )}
     </div>

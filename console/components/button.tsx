@@ -1,12 +1,12 @@
-// Buttons, and the button that copies a text.
+// Buttons, links that look like buttons, and the copy button.
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Link } from "../state/router.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
-export type ButtonKind = "plain" | "primary" | "danger" | "quiet";
+type ButtonKind = "plain" | "primary" | "danger" | "quiet";
 
-export interface ButtonProps {
+interface ButtonProps {
   readonly children: ComponentChildren;
   readonly kind?: ButtonKind;
   readonly icon?: IconName;
@@ -15,7 +15,7 @@ export interface ButtonProps {
   readonly isBusy?: boolean;
   readonly isDisabled?: boolean;
   readonly isPressed?: boolean;
-  /** Where the words on it do not say enough. */
+  /** Accessible name, if the visible text is not specific enough. */
   readonly label?: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export function Button(props: ButtonProps): JSX.Element {
   );
 }
 
-export interface IconButtonProps {
+interface IconButtonProps {
   readonly icon: IconName;
   readonly label: string;
   readonly onClick: () => void;
@@ -51,7 +51,7 @@ export function IconButton({ icon, label, onClick }: IconButtonProps): JSX.Eleme
   );
 }
 
-export interface LinkButtonProps {
+interface LinkButtonProps {
   readonly to: string;
   readonly children: ComponentChildren;
   readonly kind?: ButtonKind;
@@ -67,8 +67,9 @@ export function LinkButton({ to, children, kind = "plain", icon }: LinkButtonPro
   );
 }
 
-const SAID_MS = 1500;
+const RESET_MS = 1500;
 
+/** Copies a text; `what` names it, as in “Copy API key”. */
 export function CopyButton({ text, what }: { readonly text: string; readonly what: string }): JSX.Element {
   const [state, setState] = useState<"ready" | "copied" | "failed">("ready");
   const copy = () => {
@@ -76,13 +77,13 @@ export function CopyButton({ text, what }: { readonly text: string; readonly wha
       () => setState("copied"),
       () => setState("failed"),
     );
-    setTimeout(() => setState("ready"), SAID_MS);
+    setTimeout(() => setState("ready"), RESET_MS);
   };
-  const words = { ready: "Copy", copied: "Copied", failed: "Not allowed" }[state];
+  const label = { ready: "Copy", copied: "Copied", failed: "Copy failed" }[state];
   return (
-    <button type="button" class="button quiet small" onClick={copy} aria-label={`${words}: ${what}`}>
+    <button type="button" class="button quiet small" onClick={copy} aria-label={`${label} ${what}`}>
       <Icon name={state === "copied" ? "done" : "copy"} />
-      {words}
+      {label}
     </button>
   );
 }

@@ -1,19 +1,19 @@
-// A chart over time, drawn on a canvas; what it shows is also said in words for those who cannot see it.
+// Time series chart on a canvas, with a text description for screen readers.
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 
 const minute = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
 
-export interface Series {
+interface Series {
   readonly label: string;
   readonly values: readonly (number | null)[];
-  /** A custom property of the style sheet, without its dashes: `series-1`. */
-  readonly colour: string;
+  /** CSS custom property without the leading dashes, such as `series-1`. */
+  readonly color: string;
   readonly isFilled?: boolean;
 }
 
-export interface ChartProps {
+interface ChartProps {
   readonly title: string;
   /** Unix seconds. */
   readonly times: readonly number[];
@@ -25,34 +25,36 @@ export interface ChartProps {
 
 export function Chart(props: ChartProps): JSX.Element {
   const { title, times, series, format, height = 150, kind = "lines" } = props;
-  const place = useRef<HTMLDivElement>(null);
-  const drawn = useRef<uPlot | null>(null);
-  const shape = `${kind} ${series.map(({ label, colour }) => label + colour).join()}`;
+  const container = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const shape = `${kind} ${series.map(({ label, color: color }) => label + color).join()}`;
   const latest = useRef(props);
   latest.current = props;
 
   useEffect(() => {
-    const element = place.current;
+    const element = container.current;
     if (element === null) return undefined;
     const draw = () => {
-      drawn.current?.destroy();
-      drawn.current = new uPlot(optionsFor(latest.current, element), dataOf(latest.current), element);
+      plot.current?.destroy();
+      plot.current = new uPlot(toPlotOptions(latest.current, element), toPlotData(latest.current), element);
     };
     draw();
-    const resized = new ResizeObserver(() => drawn.current?.setSize({ width: element.clientWidth, height }));
-    resized.observe(element);
+    const resizeObserver = new ResizeObserver(() =>
+      plot.current?.setSize({ width: element.clientWidth, height }),
+    );
+    resizeObserver.observe(element);
     const scheme = matchMedia("(prefers-color-scheme: dark)");
     scheme.addEventListener("change", draw);
     return () => {
-      resized.disconnect();
+      resizeObserver.disconnect();
       scheme.removeEventListener("change", draw);
-      drawn.current?.destroy();
-      drawn.current = null;
+      plot.current?.destroy();
+      plot.current = null;
     };
   }, [shape, height]);
 
   useEffect(() => {
-    drawn.current?.setData(dataOf(latest.current));
+    plot.current?.setData(toPlotData(latest.current));
   }, [times, series]);
 
   return (
@@ -60,35 +62,35 @@ export function Chart(props: ChartProps): JSX.Element {
       <figcaption>
         <span>{title}</span>
         <ul class="legend">
-          {series.map(({ label, colour, values }) => (
+          {series.map(({ label, color: color, values }) => (
             <li key={label}>
-              <span class={`swatch ${colour}`} aria-hidden="true" />
-              {label} <strong>{sayLast(values, format)}</strong>
+              <span class={`swatch ${color}`} aria-hidden="true" />
+              {label} <strong>{formatLast(values, format)}</strong>
             </li>
           ))}
         </ul>
       </figcaption>
-      <div ref={place} class="plot" role="img" aria-label={describe(props)} />
+      <div ref={container} class="plot" role="img" aria-label={describe(props)} />
     </figure>
   );
 }
 
-function dataOf({ times, series }: ChartProps): uPlot.AlignedData {
+function toPlotData({ times, series }: ChartProps): uPlot.AlignedData {
   return [[...times], ...series.map(({ values }) => [...values])] as uPlot.AlignedData;
 }
 
-function optionsFor(
+function toPlotOptions(
   { series, format, height = 150, kind = "lines" }: ChartProps,
   element: HTMLElement,
 ): uPlot.Options {
   const style = getComputedStyle(element);
-  const colour = (name: string) => resolveColour(element, `var(--${name})`);
+  const color = (name: string) => resolveColor(element, `var(--${name})`);
   const font = `11px ${style.fontFamily}`;
   const axis = {
-    stroke: colour("soft"),
+    stroke: color("muted"),
     font,
-    grid: { stroke: colour("line"), width: 1 },
-    ticks: { stroke: colour("line"), width: 1, size: 4 },
+    grid: { stroke: color("border"), width: 1 },
+    ticks: { stroke: color("border"), width: 1, size: 4 },
   };
   const bars = uPlot.paths.bars?.({ size: [0.7, 60] });
   return {
@@ -103,7 +105,7 @@ function optionsFor(
         ...axis,
         size: 24,
         space: 70,
-        // Less than a minute would write the same label twice.
+        // Labels show minutes: a smaller step would repeat labels.
         incrs: [60, 120, 300, 600, 1800, 3600],
         values: (_: uPlot, ticks: number[]) => ticks.map((tick) => minute.format(tick * 1000)),
       },
@@ -113,20 +115,20 @@ function optionsFor(
       {},
       ...series.map((each) => ({
         label: each.label,
-        stroke: colour(each.colour),
+        stroke: color(each.color),
         width: 1.5,
         points: { show: false },
         ...(kind === "bars" && bars !== undefined && { paths: bars }),
         ...((kind === "bars" || each.isFilled === true) && {
-          fill: translucent(colour(each.colour), kind === "bars" ? 0.85 : 0.14),
+          fill: translucent(color(each.color), kind === "bars" ? 0.85 : 0.14),
         }),
       })),
     ],
   };
 }
 
-/** A canvas knows no custom properties: the browser resolves them on a real element. */
-function resolveColour(element: HTMLElement, value: string): string {
+/** Resolves a CSS value on a temporary element, because a canvas does not support custom properties. */
+function resolveColor(element: HTMLElement, value: string): string {
   const probe = document.createElement("span");
   probe.style.color = value;
   element.append(probe);
@@ -135,11 +137,11 @@ function resolveColour(element: HTMLElement, value: string): string {
   return color;
 }
 
-function translucent(colour: string, alpha: number): string {
-  return colour.replace(/^rgb\((.*)\)$/, `rgba($1, ${alpha})`);
+function translucent(color: string, alpha: number): string {
+  return color.replace(/^rgb\((.*)\)$/, `rgba($1, ${alpha})`);
 }
 
-function sayLast(values: readonly (number | null)[], format: (value: number) => string): string {
+function formatLast(values: readonly (number | null)[], format: (value: number) => string): string {
   const last = values.findLast((value) => value !== null);
   return last === undefined || last === null ? "–" : format(last);
 }
@@ -147,8 +149,8 @@ function sayLast(values: readonly (number | null)[], format: (value: number) => 
 function describe({ title, series, format }: ChartProps): string {
   const parts = series.map(({ label, values }) => {
     const known = values.filter((value) => value !== null);
-    if (known.length === 0) return `${label}: nothing yet`;
-    return `${label}: last ${sayLast(values, format)}, highest ${format(Math.max(...known))}`;
+    if (known.length === 0) return `${label}: no data`;
+    return `${label}: last ${formatLast(values, format)}, highest ${format(Math.max(...known))}`;
   });
   return `${title}. ${parts.join("; ")}`;
 }

@@ -1,15 +1,16 @@
-// Text to be copied: commands, keys, snippets, bodies.
+// Code block with a copy button.
 import type { JSX } from "preact";
 import { CopyButton } from "./button.tsx";
 
-export interface CodeProps {
+interface CodeProps {
   readonly text: string;
+  /** Names the content, as in “Copy API key”. */
   readonly what: string;
 }
 
 export function Code({ text, what }: CodeProps): JSX.Element {
   return (
-    <div class="code">
+    <div class="code-block">
       <CopyButton text={text} what={what} />
       <pre tabIndex={0} aria-label={what}>
         {text}
@@ -18,7 +19,7 @@ export function Code({ text, what }: CodeProps): JSX.Element {
   );
 }
 
-/** JSON laid out for reading; anything else as it is. */
+/** Indents JSON; returns other text unchanged. */
 export function pretty(value: unknown): string {
   if (typeof value !== "string") return JSON.stringify(value, null, 2);
   try {

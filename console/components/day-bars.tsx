@@ -1,10 +1,10 @@
-// A bar a day, made of parts. The figures are in the table beside it; a screen reader gets the days in words.
+// Stacked bar chart with one bar per day. Screen readers get the total of each day as text.
 import type { JSX } from "preact";
 
-export interface DayBarsProps {
+interface DayBarsProps {
   readonly title: string;
   readonly days: readonly string[];
-  /** At most six parts; the last one may be all others. */
+  /** At most six parts; the last one may combine the rest. */
   readonly parts: readonly { readonly label: string; readonly values: readonly number[] }[];
   readonly format: (value: number) => string;
 }
@@ -33,9 +33,9 @@ export function DayBars({ title, days, parts, format }: DayBarsProps): JSX.Eleme
         </span>
         <ol>
           {days.map((day, index) => (
-            <li key={day} title={`${say(day)}: ${format(totals[index] ?? 0)}`}>
-              <span class="unseen">
-                {say(day)}: {format(totals[index] ?? 0)}
+            <li key={day} title={`${formatDay(day)}: ${format(totals[index] ?? 0)}`}>
+              <span class="visually-hidden">
+                {formatDay(day)}: {format(totals[index] ?? 0)}
               </span>
               <span class="stack" aria-hidden="true">
                 {parts.map(({ label, values }, part) => (
@@ -47,7 +47,7 @@ export function DayBars({ title, days, parts, format }: DayBarsProps): JSX.Eleme
                 ))}
               </span>
               <span class="day" aria-hidden="true">
-                {index % labelEvery === 0 ? say(day) : ""}
+                {index % labelEvery === 0 ? formatDay(day) : ""}
               </span>
             </li>
           ))}
@@ -57,6 +57,6 @@ export function DayBars({ title, days, parts, format }: DayBarsProps): JSX.Eleme
   );
 }
 
-function say(day: string): string {
+function formatDay(day: string): string {
   return dayName.format(new Date(`${day}T00:00:00Z`));
 }

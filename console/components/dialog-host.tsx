@@ -1,21 +1,21 @@
-// Shows the questions and messages of state/dialogs.ts.
+// Renders the confirmation dialog and the toasts of state/dialogs.ts.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { ApiError } from "../api/client.ts";
-import { messages, question, type OpenQuestion } from "../state/dialogs.ts";
+import { ApiError, toError } from "../api/client.ts";
+import { toasts, openConfirmation, type OpenConfirmation } from "../state/dialogs.ts";
 import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Icon } from "./icon.tsx";
 import { Notice } from "./notice.tsx";
 
 export function DialogHost(): JSX.Element {
-  const open = question.value;
+  const open = openConfirmation.value;
   return (
     <>
-      {open !== null && <QuestionDialog key={open.title} asked={open} />}
-      <div class="messages" role="status" aria-live="polite">
-        {messages.value.map(({ id, text }) => (
-          <p key={id} class="message">
+      {open !== null && <ConfirmationDialog key={open.title} confirmation={open} />}
+      <div class="toasts" role="status" aria-live="polite">
+        {toasts.value.map(({ id, text }) => (
+          <p key={id} class="toast">
             <Icon name="done" /> {text}
           </p>
         ))}
@@ -24,32 +24,32 @@ export function DialogHost(): JSX.Element {
   );
 }
 
-function QuestionDialog({ asked }: { readonly asked: OpenQuestion }): JSX.Element {
-  const [fault, setFault] = useState<Error | null>(null);
+function ConfirmationDialog({ confirmation }: { readonly confirmation: OpenConfirmation }): JSX.Element {
+  const [error, setError] = useState<Error | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [typed, setTyped] = useState("");
-  const stronger = fault === null ? null : (asked.after?.(fault) ?? null);
-  const offered = stronger ?? asked;
-  const mayConfirm = offered.typed === undefined || typed === offered.typed;
+  const escalated = error === null ? null : (confirmation.escalate?.(error) ?? null);
+  const current = escalated ?? confirmation;
+  const mayConfirm = current.requiredText === undefined || typed === current.requiredText;
 
   const confirm = async () => {
-    if (offered.action === undefined) {
-      asked.answer(true);
+    if (current.action === undefined) {
+      confirmation.close(true);
       return;
     }
     setBusy(true);
     try {
-      await offered.action();
-      asked.answer(true);
-    } catch (error) {
-      setFault(error instanceof Error ? error : new Error(String(error)));
+      await current.action();
+      confirmation.close(true);
+    } catch (thrown) {
+      setError(toError(thrown));
       setBusy(false);
     }
   };
-  const isRefused = fault !== null && stronger === null;
+  const hasFailed = error !== null && escalated === null;
 
   return (
-    <Dialog title={offered.title} onClose={() => asked.answer(false)}>
+    <Dialog title={current.title} onClose={() => confirmation.close(false)}>
       <form
         method="dialog"
         onSubmit={(event) => {
@@ -57,31 +57,20 @@ function QuestionDialog({ asked }: { readonly asked: OpenQuestion }): JSX.Elemen
           if (mayConfirm) void confirm();
         }}
       >
-        {fault !== null && <Fault fault={fault} />}
-        <p>{offered.text}</p>
-        {offered.typed !== undefined && (
-          <div class="field">
-            <label for="typed">
-              Type <strong>{offered.typed}</strong> to go on
-            </label>
-            <input
-              id="typed"
-              class="input"
-              autocomplete="off"
-              value={typed}
-              onInput={(event) => setTyped(event.currentTarget.value)}
-            />
-          </div>
+        {error !== null && <ActionError error={error} />}
+        <p>{current.text}</p>
+        {current.requiredText !== undefined && (
+          <RequiredTextField requiredText={current.requiredText} value={typed} onInput={setTyped} />
         )}
         <div class="actions end">
-          <Button onClick={() => asked.answer(false)}>{isRefused ? "Close" : "Cancel"}</Button>
+          <Button onClick={() => confirmation.close(false)}>{hasFailed ? "Close" : "Cancel"}</Button>
           <Button
             submit
-            kind={offered.isDangerous === true ? "danger" : "primary"}
+            kind={current.isDangerous === true ? "danger" : "primary"}
             isBusy={isBusy}
             isDisabled={!mayConfirm}
           >
-            {isRefused ? "Try again" : offered.confirm}
+            {hasFailed ? "Retry" : current.confirm}
           </Button>
         </div>
       </form>
@@ -89,16 +78,39 @@ function QuestionDialog({ asked }: { readonly asked: OpenQuestion }): JSX.Elemen
   );
 }
 
-/** Where the API names what stands in the way, the names stand in a list. */
-function Fault({ fault }: { readonly fault: Error }): JSX.Element {
-  const users = fault instanceof ApiError && fault.code === "in_use" ? fault.details : [];
+interface RequiredTextFieldProps {
+  readonly requiredText: string;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+}
+
+function RequiredTextField({ requiredText, value, onInput }: RequiredTextFieldProps): JSX.Element {
   return (
-    <Notice kind="fault">
+    <div class="field">
+      <label for="required-text">
+        Type <strong>{requiredText}</strong> to confirm
+      </label>
+      <input
+        id="required-text"
+        class="input"
+        autocomplete="off"
+        value={value}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </div>
+  );
+}
+
+/** Shows why the action failed. For `in_use` it lists the records that refer to this one. */
+function ActionError({ error }: { readonly error: Error }): JSX.Element {
+  const users = error instanceof ApiError && error.code === "in_use" ? error.details : [];
+  return (
+    <Notice kind="error">
       {users.length === 0 ? (
-        <p>{fault.message}</p>
+        <p>{error.message}</p>
       ) : (
         <>
-          <p>It is in use. Delete or change these first:</p>
+          <p>This record is in use. Delete or change these first:</p>
           <ul>
             {users.map(({ message }) => (
               <li key={message}>{message}</li>

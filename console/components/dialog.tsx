@@ -1,17 +1,17 @@
-// A dialog of the browser's own, so that focus stays within it, Escape leaves it and the page behind is inert.
+// Modal dialog on the native <dialog> element, which traps focus, closes on Escape, and makes the page inert.
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { IconButton } from "./button.tsx";
 
-export interface DialogProps {
+interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
-  /** `side` slides along the right edge and takes the height. */
-  readonly kind?: "middle" | "side";
+  /** `drawer` is attached to the right edge at full height. */
+  readonly kind?: "modal" | "drawer";
 }
 
-export function Dialog({ title, onClose, children, kind = "middle" }: DialogProps): JSX.Element {
+export function Dialog({ title, onClose, children, kind = "modal" }: DialogProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const element = dialog.current;
@@ -29,7 +29,7 @@ export function Dialog({ title, onClose, children, kind = "middle" }: DialogProp
         onClose();
       }}
       onMouseDown={(event) => {
-        // Outside of the box is the dialog element itself: its backdrop.
+        // A click on the backdrop targets the dialog element itself.
         if (event.target === dialog.current) onClose();
       }}
     >

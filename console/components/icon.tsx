@@ -1,4 +1,4 @@
-// The few drawings the console uses, 16 by 16, in the colour of the text around them. All are ornaments beside words.
+// SVG icons, 16 by 16, in the text color. They are decorative and hidden from screen readers.
 import type { JSX } from "preact";
 
 const PATHS = {

@@ -1,37 +1,37 @@
-// The way around: the gateway worked on, the pages, and the way out. On a phone it unfolds from the top.
+// Sidebar with the gateway select, the page links, and sign-out. On a phone it opens from the top.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { currentGatewayId, gatewayIdOf, gateways } from "../state/gateways.ts";
-import { go, Link, place } from "../state/router.tsx";
-import { signOut, tokenEnd } from "../state/session.ts";
+import { currentGatewayId, gatewayIdIn, gateways } from "../state/gateways.ts";
+import { navigate, Link, route } from "../state/router.tsx";
+import { signOut, tokenExpiry } from "../state/session.ts";
 import { Icon, type IconName } from "./icon.tsx";
-import { Time } from "./time.tsx";
+import { Time } from "./format.tsx";
 
-interface Entry {
+interface NavigationItem {
   readonly title: string;
   readonly icon: IconName;
-  /** Below the gateway, as in `rules`; or a path of its own, which starts with a slash. */
+  /** Path below the current gateway, such as `rules`, or an absolute path, such as `/history`. */
   readonly to: string;
 }
 
-const GROUPS: readonly (readonly [title: string, entries: readonly Entry[]])[] = [
+const GROUPS: readonly (readonly [title: string, items: readonly NavigationItem[]])[] = [
   [
-    "Watch",
+    "Monitor",
     [
       { title: "Overview", icon: "overview", to: "/" },
-      { title: "Live requests", icon: "requests", to: "requests" },
+      { title: "Request log", icon: "requests", to: "requests" },
       { title: "Usage", icon: "usage", to: "usage" },
     ],
   ],
   [
-    "Try",
+    "Test",
     [
       { title: "Playground", icon: "playground", to: "playground" },
       { title: "Explain", icon: "explain", to: "explain" },
     ],
   ],
   [
-    "Set up",
+    "Configure",
     [
       { title: "Gateways", icon: "gateways", to: "/gateways" },
       { title: "Upstreams", icon: "upstreams", to: "upstreams" },
@@ -42,7 +42,7 @@ const GROUPS: readonly (readonly [title: string, entries: readonly Entry[]])[] =
     ],
   ],
   [
-    "Keep",
+    "Operate",
     [
       { title: "History", icon: "history", to: "/history" },
       { title: "Blocks", icon: "blocks", to: "blocks" },
@@ -52,10 +52,10 @@ const GROUPS: readonly (readonly [title: string, entries: readonly Entry[]])[] =
 
 export function Navigation(): JSX.Element {
   const [isOpen, setOpen] = useState(false);
-  const { path } = place.value;
+  const { path } = route.value;
   useEffect(() => setOpen(false), [path]);
   return (
-    <header class={isOpen ? "side open" : "side"}>
+    <header class={isOpen ? "sidebar open" : "sidebar"}>
       <div class="brand">
         <Link to="/">
           <Icon name="gateways" /> Gatehouse
@@ -70,70 +70,76 @@ export function Navigation(): JSX.Element {
           <Icon name={isOpen ? "close" : "menu"} /> Menu
         </button>
       </div>
-      <div class="side-body" id="navigation">
-        <GatewayChoice />
+      <div class="sidebar-body" id="navigation">
+        <GatewaySelect />
         <nav
           aria-label="Pages"
           onClick={(event) => {
-            // Also where the link leads to the page that is open already.
+            // Close the menu also if the link leads to the current page.
             if (event.target instanceof Element && event.target.closest("a") !== null) setOpen(false);
           }}
         >
-          {GROUPS.map(([title, entries]) => (
-            <div key={title} class="group">
+          {GROUPS.map(([title, items]) => (
+            <div key={title} class="nav-group">
               <h2>{title}</h2>
               <ul>
-                {entries.map((entry) => (
-                  <NavigationEntry key={entry.title} entry={entry} path={path} />
+                {items.map((item) => (
+                  <NavigationLink key={item.title} item={item} path={path} />
                 ))}
               </ul>
             </div>
           ))}
         </nav>
-        <SessionEnd />
+        <Session />
       </div>
     </header>
   );
 }
 
-function NavigationEntry({ entry, path }: { readonly entry: Entry; readonly path: string }): JSX.Element {
-  const { title, icon, to } = entry;
+function NavigationLink({
+  item,
+  path,
+}: {
+  readonly item: NavigationItem;
+  readonly path: string;
+}): JSX.Element {
+  const { title, icon, to } = item;
   const gatewayId = currentGatewayId.value;
-  const isOwn = to.startsWith("/");
-  const target = isOwn ? to : gatewayId === null ? "/start" : `/gateways/${gatewayId}/${to}`;
+  const isAbsolute = to.startsWith("/");
+  const target = isAbsolute ? to : gatewayId === null ? "/start" : `/gateways/${gatewayId}/${to}`;
   return (
     <li>
-      <Link to={target} current={isCurrent(entry, path)}>
+      <Link to={target} current={isCurrent(item, path)}>
         <Icon name={icon} /> {title}
       </Link>
     </li>
   );
 }
 
-function isCurrent({ to }: Entry, path: string): boolean {
+function isCurrent({ to }: NavigationItem, path: string): boolean {
   const section = path.split("/")[3];
   if (to === "/") return path === "/" || section === "overview";
   if (to === "/gateways")
-    return path === to || (gatewayIdOf(path) !== null && section === undefined) || path === "/gateways/new";
+    return path === to || (gatewayIdIn(path) !== null && section === undefined) || path === "/gateways/new";
   if (to.startsWith("/")) return path === to || path.startsWith(`${to}/`);
   return section === to;
 }
 
-/** Another gateway: the same page of it, where there is one. */
-function GatewayChoice(): JSX.Element | null {
-  const known = gateways.value;
-  const chosen = currentGatewayId.value;
-  if (known === null || known.length === 0) return null;
-  const choose = (id: string) => {
-    const { path } = place.value;
-    const section = gatewayIdOf(path) === null ? "overview" : path.split("/")[3];
-    void go(section === undefined ? `/gateways/${id}` : `/gateways/${id}/${section}`);
+/** Selects a gateway and opens the same section of it. */
+function GatewaySelect(): JSX.Element | null {
+  const all = gateways.value;
+  const selected = currentGatewayId.value;
+  if (all === null || all.length === 0) return null;
+  const select = (id: string) => {
+    const { path } = route.value;
+    const section = gatewayIdIn(path) === null ? "overview" : path.split("/")[3];
+    void navigate(section === undefined ? `/gateways/${id}` : `/gateways/${id}/${section}`);
   };
   return (
-    <label class="gateway-choice">
+    <label class="gateway-select">
       <span>Gateway</span>
-      <select class="input" value={chosen ?? ""} onChange={(event) => choose(event.currentTarget.value)}>
-        {known.map(({ id, name }) => (
+      <select class="input" value={selected ?? ""} onChange={(event) => select(event.currentTarget.value)}>
+        {all.map(({ id, name }) => (
           <option key={id} value={id}>
             {name}
           </option>
@@ -143,16 +149,16 @@ function GatewayChoice(): JSX.Element | null {
   );
 }
 
-function SessionEnd(): JSX.Element {
-  const end = tokenEnd();
+function Session(): JSX.Element {
+  const expiry = tokenExpiry();
   return (
-    <div class="session-end">
+    <div class="session">
       <button type="button" class="button quiet" onClick={() => signOut()}>
         <Icon name="out" /> Sign out
       </button>
-      {end !== null && (
+      {expiry !== null && (
         <p class="hint">
-          Token ends <Time at={end} />
+          Token expires <Time at={expiry} />
         </p>
       )}
       <p class="hint">

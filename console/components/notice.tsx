@@ -1,27 +1,27 @@
-// Sentences that stand out: a fault, a warning, something to know; and what a page says when there is nothing to show.
+// Highlighted messages, empty states, load errors, and the loading indicator.
 import type { ComponentChildren, JSX } from "preact";
 import { ApiError } from "../api/client.ts";
 import { Icon, type IconName } from "./icon.tsx";
 
-export interface NoticeProps {
-  readonly kind: "info" | "warning" | "fault" | "good";
+interface NoticeProps {
+  readonly kind: "info" | "warning" | "error" | "good";
   readonly children: ComponentChildren;
 }
 
 export function Notice({ kind, children }: NoticeProps): JSX.Element {
   const icon: IconName = kind === "good" ? "done" : kind === "info" ? "explain" : "warning";
   return (
-    <div class={`notice ${kind}`} role={kind === "fault" ? "alert" : "status"}>
+    <div class={`notice ${kind}`} role={kind === "error" ? "alert" : "status"}>
       <Icon name={icon} />
       <div>{children}</div>
     </div>
   );
 }
 
-export interface EmptyProps {
+interface EmptyProps {
   readonly title: string;
   readonly children?: ComponentChildren;
-  /** What to do about it. */
+  /** Button for the next step. */
   readonly action?: ComponentChildren;
 }
 
@@ -35,27 +35,19 @@ export function Empty({ title, children, action }: EmptyProps): JSX.Element {
   );
 }
 
-export interface LoadFaultProps {
+interface LoadErrorProps {
   readonly error: Error;
   readonly retry: () => void;
-  /** Said instead where this gateway's API does not have the part that the page needs. */
-  readonly missing?: string | undefined;
 }
 
-export function LoadFault({ error, retry, missing }: LoadFaultProps): JSX.Element {
-  if (error instanceof ApiError && error.status === 404 && missing !== undefined) {
-    const isUnknownPath = error.message.startsWith("There is nothing at");
-    return (
-      <Empty title={isUnknownPath ? "Not part of this gateway" : "Not there"}>
-        {isUnknownPath ? missing : error.message}
-      </Empty>
-    );
-  }
+export function LoadError({ error, retry }: LoadErrorProps): JSX.Element {
+  if (error instanceof ApiError && error.status === 404)
+    return <Empty title="Not found">{error.message}</Empty>;
   return (
-    <Notice kind="fault">
+    <Notice kind="error">
       <p>{error.message}</p>
       <button type="button" class="button small" onClick={retry}>
-        Try again
+        Retry
       </button>
     </Notice>
   );

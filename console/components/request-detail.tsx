@@ -1,24 +1,19 @@
-// One request opened: what became of it, where the time went, every attempt, every plugin's verdict.
-import type { JSX } from "preact";
+// Details of one logged request: result, timing, attempts, plugin runs, and bodies.
+import { Fragment, type ComponentChildren, type JSX } from "preact";
 import { ERROR_MEANINGS } from "../api/error-meanings.ts";
-import type { PluginRun, RequestAttempt, RequestRecord } from "../api/observed.ts";
+import type { RequestAttempt, RequestRecord } from "../api/item-types.ts";
 import { Link } from "../state/router.tsx";
-import { Badge, toneOfStatus, type Tone } from "./badge.tsx";
+import { Badge, statusTone } from "./badge.tsx";
 import { CopyButton, LinkButton } from "./button.tsx";
 import { Code, pretty } from "./code.tsx";
+import { formatCost, formatCount, formatMs, Time } from "./format.tsx";
+import { attemptErrorLabel, OUTCOMES } from "./labels.ts";
 import { Notice } from "./notice.tsx";
 import { Section } from "./page.tsx";
-import { Prose } from "./prose.tsx";
+import { PluginTable } from "./plugin-table.tsx";
 import { Table } from "./table.tsx";
-import { formatCost, formatCount, formatMs, Time } from "./time.tsx";
+import { TextWithCode } from "./text-with-code.tsx";
 import { Waterfall } from "./waterfall.tsx";
-
-const VERDICT_TONES: Readonly<Record<string, Tone>> = {
-  passed: "good",
-  changed: "accent",
-  answered: "warning",
-  failed: "bad",
-};
 
 export function RequestDetail({ record }: { readonly record: RequestRecord }): JSX.Element {
   const { error_code, bodies } = record;
@@ -28,34 +23,34 @@ export function RequestDetail({ record }: { readonly record: RequestRecord }): J
         <Notice kind="warning">
           <p>
             <strong>{error_code}</strong>:{" "}
-            <Prose text={ERROR_MEANINGS[error_code] ?? "The gateway answered with an error."} />
+            <TextWithCode text={ERROR_MEANINGS[error_code] ?? "The gateway returned an error."} />
           </p>
         </Notice>
       )}
-      <Facts record={record} />
-      <Section title="Where the time went">
+      <Properties record={record} />
+      <Section title="Timing">
         <Waterfall record={record} />
       </Section>
       <Section title={record.attempts.length > 1 ? `Attempts: ${record.attempts.length}` : "Attempts"}>
         {record.attempts.length === 0 ? (
-          <p class="soft">No provider was asked.</p>
+          <p class="muted">No request was sent to a provider.</p>
         ) : (
           <AttemptTable attempts={record.attempts} />
         )}
       </Section>
       <Section title="Plugins">
         {record.plugins.length === 0 ? (
-          <p class="soft">No plugin ran.</p>
+          <p class="muted">No plugin ran.</p>
         ) : (
-          <PluginTable runs={record.plugins} />
+          <PluginTable runs={record.plugins} hasDuration />
         )}
       </Section>
       {bodies !== undefined && (
         <Section title="Bodies">
           <h3>Request</h3>
-          <Code text={pretty(bodies.request)} what="the body of the request" />
+          <Code text={pretty(bodies.request)} what="request body" />
           <h3>Response</h3>
-          <Code text={pretty(bodies.response)} what="the body of the response" />
+          <Code text={pretty(bodies.response)} what="response body" />
         </Section>
       )}
       <div class="actions">
@@ -63,72 +58,70 @@ export function RequestDetail({ record }: { readonly record: RequestRecord }): J
           to={`/gateways/${record.gateway_id ?? ""}/explain?request=${encodeURIComponent(record.request_id)}`}
           icon="explain"
         >
-          Explain it
+          Explain
         </LinkButton>
       </div>
     </>
   );
 }
 
-function Facts({ record }: { readonly record: RequestRecord }): JSX.Element {
-  const { tokens, cost, timings, rule, api_key, model, requested_model } = record;
-  const base = `/gateways/${record.gateway_id ?? ""}`;
+function Properties({ record }: { readonly record: RequestRecord }): JSX.Element {
+  const { timings } = record;
   return (
-    <dl class="facts">
-      <dt>Answer</dt>
+    <dl class="properties">
+      <dt>Response</dt>
       <dd>
-        <Badge tone={toneOfStatus(record.status)}>{record.status}</Badge>{" "}
-        {record.outcome.replaceAll("_", " ")}
+        <Badge tone={statusTone(record.status)}>{record.status}</Badge> {OUTCOMES[record.outcome]}
         {record.stream && ", streamed"}
       </dd>
       <dt>Time</dt>
       <dd>
-        <Time at={record.time} />, {formatMs(timings.total_ms)} in all
+        <Time at={record.time} />
+      </dd>
+      <dt>Duration</dt>
+      <dd>
+        {formatMs(timings.total_ms)}
         {timings.first_byte_ms !== null && `, first byte after ${formatMs(timings.first_byte_ms)}`}
       </dd>
-      <dt>Rule</dt>
+      {routingProperties(record).map(([name, value]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{value ?? <span class="muted">None</span>}</dd>
+        </Fragment>
+      ))}
+      <dt>Request ID</dt>
       <dd>
-        {rule === null ? (
-          <span class="soft">none matched</span>
-        ) : (
-          <Link to={`${base}/rules/${rule.id}`}>{rule.path}</Link>
-        )}
-      </dd>
-      <dt>API key</dt>
-      <dd>
-        {api_key === null ? (
-          <span class="soft">none</span>
-        ) : (
-          <Link to={`${base}/keys/${api_key.id}`}>{api_key.name}</Link>
-        )}
-      </dd>
-      <dt>Target</dt>
-      <dd>{record.provider ?? <span class="soft">none</span>}</dd>
-      <dt>Model</dt>
-      <dd>
-        {model ?? <span class="soft">none</span>}
-        {requested_model !== null && requested_model !== model && (
-          <span class="soft"> instead of {requested_model}</span>
-        )}
-      </dd>
-      <dt>Tokens</dt>
-      <dd>
-        {tokens === null ? (
-          <span class="soft">not told</span>
-        ) : (
-          `${formatCount(tokens.input)} in, ${formatCount(tokens.output)} out${tokens.partial ? " (cut short)" : ""}`
-        )}
-      </dd>
-      <dt>Cost</dt>
-      <dd>{cost === null ? <span class="soft">no price for this model</span> : formatCost(cost)}</dd>
-      <dt>Request id</dt>
-      <dd>
-        <code>{record.request_id}</code> <CopyButton text={record.request_id} what="the request id" />
+        <code>{record.request_id}</code> <CopyButton text={record.request_id} what="request ID" />
       </dd>
       <dt>Revision</dt>
       <dd>{record.revision}</dd>
     </dl>
   );
+}
+
+/** Where the request went and what it cost. A null value is shown as “None”. */
+function routingProperties(
+  record: RequestRecord,
+): readonly (readonly [name: string, value: ComponentChildren])[] {
+  const { rule, api_key, tokens, cost, model, requested_model } = record;
+  const base = `/gateways/${record.gateway_id ?? ""}`;
+  return [
+    ["Rule", rule && <Link to={`${base}/rules/${rule.id}`}>{rule.path}</Link>],
+    ["API key", api_key && <Link to={`${base}/keys/${api_key.id}`}>{api_key.name}</Link>],
+    ["Target", record.provider],
+    [
+      "Model",
+      model === null || requested_model === null || requested_model === model
+        ? model
+        : `${model} (requested: ${requested_model})`,
+    ],
+    [
+      "Tokens",
+      tokens &&
+        `${formatCount(tokens.input)} input, ${formatCount(tokens.output)} output${tokens.partial ? " (incomplete)" : ""}`,
+    ],
+    ["Cost", cost === null ? <span class="muted">No price for this model</span> : formatCost(cost)],
+  ];
 }
 
 function AttemptTable({ attempts }: { readonly attempts: readonly RequestAttempt[] }): JSX.Element {
@@ -139,13 +132,13 @@ function AttemptTable({ attempts }: { readonly attempts: readonly RequestAttempt
       keyOf={({ index }) => String(index)}
       columns={[
         { title: "Target", kind: "main", cell: ({ provider, index }) => `${index + 1}. ${provider}` },
-        { title: "Model", cell: ({ model }) => model ?? <span class="soft">none</span> },
+        { title: "Model", cell: ({ model }) => model ?? <span class="muted">None</span> },
         {
           title: "Result",
           cell: ({ status, fault }) => (
             <>
-              {status !== null && <Badge tone={toneOfStatus(status)}>{status}</Badge>}
-              {fault !== null && <Badge tone="bad">{fault.replaceAll("_", " ")}</Badge>}
+              {status !== null && <Badge tone={statusTone(status)}>{status}</Badge>}
+              {fault !== null && <Badge tone="bad">{attemptErrorLabel(fault)}</Badge>}
             </>
           ),
         },
@@ -154,31 +147,7 @@ function AttemptTable({ attempts }: { readonly attempts: readonly RequestAttempt
           kind: "number",
           cell: ({ first_byte_ms }) => (first_byte_ms === null ? "–" : formatMs(first_byte_ms)),
         },
-        { title: "Took", kind: "number", cell: ({ ms }) => formatMs(ms) },
-      ]}
-    />
-  );
-}
-
-function PluginTable({ runs }: { readonly runs: readonly PluginRun[] }): JSX.Element {
-  return (
-    <Table
-      label="Plugins"
-      rows={runs.map((run, index) => ({ ...run, index }))}
-      keyOf={({ index }) => String(index)}
-      columns={[
-        { title: "Plugin", kind: "main", cell: ({ name }) => name },
-        { title: "Stage", cell: ({ stage }) => <code>{stage}</code> },
-        {
-          title: "Verdict",
-          cell: ({ verdict, detail }) => (
-            <>
-              <Badge tone={VERDICT_TONES[verdict] ?? "neutral"}>{verdict}</Badge>
-              {detail !== null && <span class="soft"> {detail}</span>}
-            </>
-          ),
-        },
-        { title: "Took", kind: "number", cell: ({ ms }) => formatMs(ms) },
+        { title: "Duration", kind: "number", cell: ({ ms }) => formatMs(ms) },
       ]}
     />
   );

@@ -1,23 +1,23 @@
-// Tables that become lists of cards on a phone. The roles are written out because the cards change how rows are drawn,
-// and browsers forget what they were.
+// Table that is shown as a list of cards on a phone. The ARIA roles are explicit because browsers drop the implicit ones
+// when CSS changes the display of rows and cells.
 import type { ComponentChildren, JSX } from "preact";
 
 export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** `number` aligns right; `main` is the name of the row; `actions` has no title that is seen. */
+  /** `number` aligns right, `main` is the row header, `actions` hides its title visually. */
   readonly kind?: "text" | "number" | "main" | "actions";
-  /** Of a dense table, whose columns do not make room for what is in them. */
+  /** CSS width. Only for dense tables, whose columns do not adapt to their content. */
   readonly width?: string;
 }
 
-export interface TableProps<Row> {
+interface TableProps<Row> {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   readonly isDimmed?: (row: Row) => boolean;
-  /** One line a row, for lists that are read by running the eye down. */
+  /** One line per row, with overflow cut off. */
   readonly isDense?: boolean;
 }
 
@@ -42,7 +42,7 @@ export function Table<Row>({
         <tr role="row">
           {columns.map(({ title, kind }) => (
             <th key={title} role="columnheader" scope="col" class={kind}>
-              {kind === "actions" ? <span class="unseen">{title}</span> : title}
+              {kind === "actions" ? <span class="visually-hidden">{title}</span> : title}
             </th>
           ))}
         </tr>
@@ -57,7 +57,7 @@ export function Table<Row>({
                 </th>
               ) : (
                 <td key={title} role="cell" class={kind} data-title={kind === "actions" ? undefined : title}>
-                  <div class="cell">{cell(row)}</div>
+                  <div>{cell(row)}</div>
                 </td>
               ),
             )}

@@ -1,87 +1,83 @@
-// The targets of some gateways with their health, asked for every few seconds.
+// Table of the targets of some gateways with their health, refreshed every few seconds.
 import type { JSX } from "preact";
 import { ApiError, get } from "../api/client.ts";
-import type { TargetHealth } from "../api/observed.ts";
+import type { TargetHealth } from "../api/item-types.ts";
 import { collectionPath, listChildren } from "../api/resources.ts";
-import type { Target, Upstream } from "../api/types.ts";
-import { nameOfGateway } from "../state/gateways.ts";
+import type { Target, TargetHealthList, Upstream } from "../api/types.ts";
+import { gatewayName } from "../state/gateways.ts";
 import { usePoll } from "../state/load.ts";
 import { Link } from "../state/router.tsx";
-import { Badge, type Tone } from "./badge.tsx";
+import { Badge } from "./badge.tsx";
 import { LinkButton } from "./button.tsx";
+import { formatMs, Time } from "./format.tsx";
+import { TARGET_STATES } from "./labels.ts";
 import { Empty } from "./notice.tsx";
 import { WhenLoaded } from "./page.tsx";
-import { Table } from "./table.tsx";
-import { formatMs, Time } from "./time.tsx";
+import { Table, type Column } from "./table.tsx";
 
-const EVERY_MS = 4000;
-/** One question an upstream: beyond this many the page would ask more than it shows. */
+const POLL_INTERVAL_MS = 4000;
+/** Health takes one API request per upstream, so the number of upstreams is limited. */
 const MAX_UPSTREAMS = 24;
 
 interface Row {
   readonly gateway: string;
   readonly upstream: Upstream;
   readonly target: Target;
-  /** Null where the gateway does not tell. */
+  /** Null if the gateway does not report it, for example because the target is new. */
   readonly health: TargetHealth | null;
 }
 
-const TONES: Readonly<Record<TargetHealth["state"], Tone>> = {
-  healthy: "good",
-  out: "bad",
-  trial: "warning",
-  resting: "warning",
-};
-
 export function TargetHealthTable({ gateways }: { readonly gateways: readonly string[] }): JSX.Element {
-  const loaded = usePoll((signal) => readRows(gateways, signal), EVERY_MS, [gateways.join()]);
+  const loaded = usePoll((signal) => readRows(gateways, signal), POLL_INTERVAL_MS, [gateways.join()]);
+  const [first] = gateways;
   return (
     <WhenLoaded loaded={loaded} what="targets">
       {(rows) =>
         rows.length === 0 ? (
           <Empty
-            title="No target yet"
+            title="No targets yet"
             action={
-              gateways[0] !== undefined && (
-                <LinkButton to={`/gateways/${gateways[0]}/upstreams/new`}>Make an upstream</LinkButton>
+              first !== undefined && (
+                <LinkButton to={`/gateways/${first}/upstreams/new`}>Create upstream</LinkButton>
               )
             }
           >
-            Targets belong to upstreams.
+            Targets belong to an upstream.
           </Empty>
         ) : (
           <Table
             label="Targets"
             rows={rows}
             keyOf={({ target }) => target.id ?? target.provider}
-            columns={[
-              { title: "Target", kind: "main", cell: ({ target }) => target.provider },
-              {
-                title: "Upstream",
-                cell: ({ gateway, upstream }) => (
-                  <Link to={`/gateways/${gateway}/upstreams/${upstream.id}`}>
-                    {gateways.length > 1 ? `${nameOfGateway(gateway)} / ${upstream.name}` : upstream.name}
-                  </Link>
-                ),
-              },
-              {
-                title: "State",
-                cell: ({ health, target }) => <State health={health} weight={target.weight} />,
-              },
-              { title: "Failures in a row", kind: "number", cell: ({ health }) => health?.failures ?? "–" },
-              { title: "In flight", kind: "number", cell: ({ health }) => health?.in_flight ?? "–" },
-              {
-                title: "First byte",
-                kind: "number",
-                cell: ({ health }) =>
-                  health === null || health.latency_ms === null ? "–" : formatMs(health.latency_ms),
-              },
-            ]}
+            columns={columns(gateways.length > 1)}
           />
         )
       }
     </WhenLoaded>
   );
+}
+
+function columns(hasGatewayName: boolean): readonly Column<Row>[] {
+  return [
+    { title: "Target", kind: "main", cell: ({ target }) => target.provider },
+    {
+      title: "Upstream",
+      cell: ({ gateway, upstream }) => (
+        <Link to={`/gateways/${gateway}/upstreams/${upstream.id}`}>
+          {hasGatewayName ? `${gatewayName(gateway)} / ${upstream.name}` : upstream.name}
+        </Link>
+      ),
+    },
+    { title: "State", cell: ({ health, target }) => <State health={health} weight={target.weight} /> },
+    { title: "Consecutive failures", kind: "number", cell: ({ health }) => health?.failures ?? "–" },
+    { title: "In flight", kind: "number", cell: ({ health }) => health?.in_flight ?? "–" },
+    {
+      title: "First byte",
+      kind: "number",
+      cell: ({ health }) =>
+        health === null || health.latency_ms === null ? "–" : formatMs(health.latency_ms),
+    },
+  ];
 }
 
 function State({
@@ -91,13 +87,14 @@ function State({
   readonly health: TargetHealth | null;
   readonly weight: number;
 }): JSX.Element {
-  if (weight === 0) return <Badge>drained</Badge>;
-  if (health === null) return <span class="soft">not told</span>;
+  if (weight === 0) return <Badge>Drained</Badge>;
+  if (health === null) return <span class="muted">Unknown</span>;
+  const { text, tone } = TARGET_STATES[health.state];
   return (
     <>
-      <Badge tone={TONES[health.state]}>{health.state}</Badge>
+      <Badge tone={tone}>{text}</Badge>
       {health.until !== null && (
-        <span class="soft">
+        <span class="muted">
           {" "}
           until <Time at={health.until} />
         </span>
@@ -107,23 +104,24 @@ function State({
 }
 
 async function readRows(gateways: readonly string[], signal: AbortSignal): Promise<readonly Row[]> {
-  const upstreams = (
-    await Promise.all(
-      gateways.map(async (gateway) =>
-        (await listChildren(gateway, "upstreams", signal)).map((upstream) => ({ gateway, upstream })),
-      ),
-    )
-  ).flat();
+  const upstreams = await Promise.all(
+    gateways.map(async (gateway) =>
+      (await listChildren(gateway, "upstreams", signal)).map((upstream) => ({ gateway, upstream })),
+    ),
+  );
   const rows = await Promise.all(
-    upstreams.slice(0, MAX_UPSTREAMS).map(async ({ gateway, upstream }) => {
-      const healths = await readHealth(gateway, upstream.id, signal);
-      return upstream.targets.map((target): Row => ({
-        gateway,
-        upstream,
-        target,
-        health: healths.find(({ target_id }) => target_id === target.id) ?? null,
-      }));
-    }),
+    upstreams
+      .flat()
+      .slice(0, MAX_UPSTREAMS)
+      .map(async ({ gateway, upstream }) => {
+        const healths = await readHealth(gateway, upstream.id, signal);
+        return upstream.targets.map((target): Row => ({
+          gateway,
+          upstream,
+          target,
+          health: healths.find(({ target_id }) => target_id === target.id) ?? null,
+        }));
+      }),
   );
   return rows.flat();
 }
@@ -135,8 +133,9 @@ async function readHealth(
 ): Promise<readonly TargetHealth[]> {
   try {
     const path = `${collectionPath(gateway, "upstreams")}/${upstream}/health`;
-    return (await get<{ targets: readonly TargetHealth[] }>(path, signal)).targets;
+    return (await get<TargetHealthList>(path, signal)).targets;
   } catch (error) {
+    // The upstream may have been deleted since it was listed.
     if (error instanceof ApiError && error.status === 404) return [];
     throw error;
   }

@@ -1,23 +1,24 @@
-// Where the time of a request went: one bar a step, on one scale.
+// Timing chart of a request: one bar per step on a common scale.
 import type { JSX } from "preact";
-import type { RequestRecord } from "../api/observed.ts";
-import { formatMs } from "./time.tsx";
+import type { RequestRecord } from "../api/item-types.ts";
+import { formatMs } from "./format.tsx";
+import { attemptErrorLabel } from "./labels.ts";
 
 interface Bar {
   readonly label: string;
   readonly start: number;
   readonly ms: number;
-  readonly kind: "own" | "good" | "bad" | "answer";
+  readonly kind: "gateway" | "good" | "bad" | "response";
   readonly note?: string;
 }
 
 export function Waterfall({ record }: { readonly record: RequestRecord }): JSX.Element {
   const total = Math.max(record.timings.total_ms, 0.01);
   return (
-    <ol class="waterfall" aria-label="Where the time went">
-      {barsOf(record).map(({ label, start, ms, kind, note }, index) => (
+    <ol class="waterfall" aria-label="Timing">
+      {toBars(record).map(({ label, start, ms, kind, note }, index) => (
         <li key={index}>
-          <span class="what">{label}</span>
+          <span class="label">{label}</span>
           <span class="track" aria-hidden="true">
             <span
               class={`bar ${kind}`}
@@ -27,9 +28,9 @@ export function Waterfall({ record }: { readonly record: RequestRecord }): JSX.E
               }}
             />
           </span>
-          <span class="took">
+          <span class="duration">
             {formatMs(ms)}
-            {note !== undefined && <span class="unseen"> {note}</span>}
+            {note !== undefined && <span class="visually-hidden"> {note}</span>}
           </span>
         </li>
       ))}
@@ -37,25 +38,31 @@ export function Waterfall({ record }: { readonly record: RequestRecord }): JSX.E
   );
 }
 
-function barsOf({ timings, attempts }: RequestRecord): Bar[] {
-  const bars: Bar[] = [{ label: "Body read", start: 0, ms: timings.body_ms, kind: "own" }];
+function toBars({ timings, attempts }: RequestRecord): Bar[] {
+  const bars: Bar[] = [{ label: "Read body", start: 0, ms: timings.body_ms, kind: "gateway" }];
   if (timings.plugins_ms > 0)
-    bars.push({ label: "Plugins", start: timings.body_ms, ms: timings.plugins_ms, kind: "own" });
+    bars.push({ label: "Plugins", start: timings.body_ms, ms: timings.plugins_ms, kind: "gateway" });
   for (const { provider, start_ms, ms, first_byte_ms, status, fault } of attempts) {
     const isGood = fault === null && status !== null && status < 400;
-    const verdict = fault ?? (status === null ? "no answer" : String(status));
-    // An answer is first waited for, then streamed: two bars tell which of them took long.
+    const result =
+      fault !== null ? attemptErrorLabel(fault) : status === null ? "No response" : String(status);
+    // A successful attempt ends at its first byte here. The rest of the response is the last bar.
     const wait = isGood && first_byte_ms !== null ? Math.min(first_byte_ms, ms) : ms;
     bars.push({
-      label: `${provider} ${verdict}`,
+      label: `${provider}: ${result}`,
       start: start_ms,
       ms: wait,
       kind: isGood ? "good" : "bad",
-      note: isGood ? "until the first byte" : "failed",
+      note: isGood ? "to the first byte" : "failed",
     });
   }
   const { first_byte_ms, total_ms } = timings;
   if (first_byte_ms !== null && total_ms > first_byte_ms)
-    bars.push({ label: "Answer sent", start: first_byte_ms, ms: total_ms - first_byte_ms, kind: "answer" });
+    bars.push({
+      label: "Send response",
+      start: first_byte_ms,
+      ms: total_ms - first_byte_ms,
+      kind: "response",
+    });
   return bars;
 }

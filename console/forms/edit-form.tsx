@@ -1,51 +1,51 @@
-// The form of a record's own page: saved and deleted there, and then back to the list.
+// Form of a record page with save and delete. Both return to the list.
 import type { ComponentChildren, JSX } from "preact";
 import { Button } from "../components/button.tsx";
 import { confirmDelete } from "../state/delete.ts";
-import { say } from "../state/dialogs.ts";
+import { showToast } from "../state/dialogs.ts";
 import type { Form } from "../state/form.ts";
-import { go } from "../state/router.tsx";
+import { navigate } from "../state/router.tsx";
 import { RecordForm } from "./record-form.tsx";
 
-export interface EditFormProps<T extends object> {
+interface EditFormProps<T extends object> {
   readonly form: Form<T>;
-  /** As in “Create service”. */
-  readonly what: string;
-  /** What people know the record by, as the form has it now. */
+  /** Singular, as in “Create service”. */
+  readonly kind: string;
+  /** The record's display name as currently entered. */
   readonly name: string;
-  /** Where the record is in the API, and how it is called there; null for one that is yet to be made. */
+  /** API path and display name of the stored record; null for a new one. */
   readonly stored: { readonly path: string; readonly name: string } | null;
   readonly save: (value: T) => Promise<void>;
-  /** The page of the list. */
-  readonly list: string;
-  /** What else has to know before the list is shown again. */
+  /** Console path of the list page. */
+  readonly listPath: string;
+  /** Runs after a change, before the list is shown. */
   readonly onChange?: () => Promise<void>;
   readonly children: ComponentChildren;
 }
 
 export function EditForm<T extends object>(props: EditFormProps<T>): JSX.Element {
-  const { form, what, name, stored, save, list, onChange, children } = props;
-  const leave = async () => {
+  const { form, kind, name, stored, save, listPath, onChange, children } = props;
+  const returnToList = async () => {
     await onChange?.();
-    await go(list);
+    await navigate(listPath);
   };
   const submit = async () => {
     if (!(await form.submit(save))) return;
-    say(`Saved the ${what} “${name}”.`);
-    await leave();
+    showToast(`Saved ${kind} “${name}”.`);
+    await returnToList();
   };
-  const remove = async () => {
-    if (stored !== null && (await confirmDelete({ what, ...stored }))) await leave();
+  const deleteRecord = async () => {
+    if (stored !== null && (await confirmDelete({ kind, ...stored }))) await returnToList();
   };
   return (
     <RecordForm
       form={form}
       onSubmit={() => void submit()}
-      submit={stored === null ? `Create ${what}` : "Save"}
-      cancel={list}
-      extra={
+      submit={stored === null ? `Create ${kind}` : "Save"}
+      cancel={listPath}
+      secondaryActions={
         stored !== null && (
-          <Button kind="danger" icon="remove" onClick={() => void remove()}>
+          <Button kind="danger" icon="remove" onClick={() => void deleteRecord()}>
             Delete
           </Button>
         )

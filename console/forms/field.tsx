@@ -1,36 +1,36 @@
-// The frame of every field: label, hint, and the API's own words beside it when it refused the value.
+// Frame of every form field: label, hint, and the API's error message.
 import type { ComponentChildren, JSX } from "preact";
 
-/** What a field is bound to: a form, or a part of one. */
+/** The part of a form that a field needs. */
 export interface FieldSource {
   get(path: string): unknown;
   set(path: string, value: unknown): void;
-  faultsAt(path: string, deep?: boolean): readonly string[];
+  errorsAt(path: string, deep?: boolean): readonly string[];
 }
 
 export interface FieldProps {
   readonly form: FieldSource;
-  /** The place in the record, as the API writes it: `targets[0].weight`. */
-  readonly at: string;
+  /** Path in the record in the API's notation: `targets[0].weight`. */
+  readonly path: string;
   readonly label: string;
   readonly hint?: ComponentChildren;
   readonly isRequired?: boolean;
 }
 
-export interface ControlProps {
+interface ControlProps {
   readonly id: string;
   readonly "aria-invalid": boolean;
   readonly "aria-describedby": string | undefined;
 }
 
-export function idOf(path: string): string {
+export function fieldId(path: string): string {
   return `field-${path.replaceAll(/[^\w-]+/g, "-")}`;
 }
 
-export function controlProps({ form, at, hint }: FieldProps): ControlProps {
-  const isInvalid = form.faultsAt(at).length > 0;
-  const id = idOf(at);
-  const described = [hint !== undefined ? `${id}-hint` : "", isInvalid ? `${id}-fault` : ""].filter(Boolean);
+export function controlProps({ form, path, hint }: FieldProps): ControlProps {
+  const isInvalid = form.errorsAt(path).length > 0;
+  const id = fieldId(path);
+  const described = [hint !== undefined ? `${id}-hint` : "", isInvalid ? `${id}-error` : ""].filter(Boolean);
   return {
     id,
     "aria-invalid": isInvalid,
@@ -39,14 +39,13 @@ export function controlProps({ form, at, hint }: FieldProps): ControlProps {
 }
 
 export function Field(props: FieldProps & { readonly children: ComponentChildren }): JSX.Element {
-  const { form, at, label, hint, isRequired = false, children } = props;
-  const id = idOf(at);
-  const isInvalid = form.faultsAt(at).length > 0;
+  const { form, path, label, hint, isRequired = false, children } = props;
+  const id = fieldId(path);
+  const isInvalid = form.errorsAt(path).length > 0;
   return (
     <div class={isInvalid ? "field invalid" : "field"}>
       <label for={id}>
-        {label}
-        {isRequired && <span class="required"> required</span>}
+        <FieldLabel label={label} isRequired={isRequired} />
       </label>
       {children}
       {hint !== undefined && (
@@ -54,39 +53,48 @@ export function Field(props: FieldProps & { readonly children: ComponentChildren
           {hint}
         </p>
       )}
-      <FieldFaults form={form} at={at} />
+      <FieldErrors form={form} path={path} />
     </div>
   );
 }
 
-/** The same frame for several controls under one name. */
-export function FieldGroup(props: FieldProps & { readonly children: ComponentChildren }): JSX.Element {
-  const { form, at, label, hint, isRequired = false, children } = props;
-  const isInvalid = form.faultsAt(at, false).length > 0;
+export function FieldLabel(props: { readonly label: string; readonly isRequired?: boolean }): JSX.Element {
+  const { label, isRequired = false } = props;
   return (
-    <fieldset class={isInvalid ? "field invalid" : "field"} id={idOf(at)}>
+    <>
+      {label}
+      {isRequired && <span class="required"> required</span>}
+    </>
+  );
+}
+
+/** The same frame for a group of controls with a common label. */
+export function FieldGroup(props: FieldProps & { readonly children: ComponentChildren }): JSX.Element {
+  const { form, path, label, hint, isRequired = false, children } = props;
+  const isInvalid = form.errorsAt(path, false).length > 0;
+  return (
+    <fieldset class={isInvalid ? "field invalid" : "field"} id={fieldId(path)}>
       <legend>
-        {label}
-        {isRequired && <span class="required"> required</span>}
+        <FieldLabel label={label} isRequired={isRequired} />
       </legend>
       {hint !== undefined && <p class="hint">{hint}</p>}
       {children}
-      <FieldFaults form={form} at={at} isShallow />
+      <FieldErrors form={form} path={path} isShallow />
     </fieldset>
   );
 }
 
-export function FieldFaults(props: {
+export function FieldErrors(props: {
   form: FieldSource;
-  at: string;
+  path: string;
   isShallow?: boolean;
 }): JSX.Element | null {
-  const { form, at, isShallow = false } = props;
-  const problems = form.faultsAt(at, !isShallow);
-  if (problems.length === 0) return null;
+  const { form, path, isShallow = false } = props;
+  const errors = form.errorsAt(path, !isShallow);
+  if (errors.length === 0) return null;
   return (
-    <p class="fault" id={`${idOf(at)}-fault`}>
-      {problems.join("; ")}
+    <p class="error" id={`${fieldId(path)}-error`}>
+      {errors.join("; ")}
     </p>
   );
 }

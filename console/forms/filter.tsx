@@ -1,7 +1,7 @@
-// A small field that narrows a list down: a choice, or a text that takes effect when it is left or Enter is pressed.
+// List filter: a select, or a text input that applies on blur or Enter.
 import type { JSX } from "preact";
 
-export interface FilterProps {
+interface FilterProps {
   readonly label: string;
   readonly value: string;
   readonly onChange: (value: string) => void;
@@ -16,14 +16,14 @@ export function Filter({ label, value, onChange, choices }: FilterProps): JSX.El
         <input
           class="input"
           value={value}
-          placeholder="any"
+          placeholder="Any"
           autocomplete="off"
           spellcheck={false}
           onChange={(event) => onChange(event.currentTarget.value.trim())}
         />
       ) : (
         <select class="input" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-          <option value="">any</option>
+          <option value="">Any</option>
           {choices.map(([each, name]) => (
             <option key={each} value={each}>
               {name}

@@ -1,20 +1,20 @@
-// The controls of forms: text, number, choice, yes or no, long text.
+// Form controls: text, number, select, checkbox, text area, date and time.
 import type { JSX } from "preact";
-import { controlProps, Field, FieldFaults, FieldGroup, idOf, type FieldProps } from "./field.tsx";
+import { controlProps, Field, FieldErrors, FieldGroup, fieldId, type FieldProps } from "./field.tsx";
 
-export interface TextFieldProps extends FieldProps {
+interface TextFieldProps extends FieldProps {
   readonly placeholder?: string | undefined;
   readonly isMono?: boolean;
-  /** What an empty field stands for in the record; `""` unless told. */
-  readonly empty?: null | undefined | "";
+  /** The value that an empty field writes to the record. Default: `""`. */
+  readonly emptyValue?: null | undefined | "";
   readonly suggestions?: readonly string[] | undefined;
   readonly isSecret?: boolean;
 }
 
 export function TextField(props: TextFieldProps): JSX.Element {
-  const { form, at, placeholder, isMono = false, suggestions, isSecret = false } = props;
-  const value = form.get(at);
-  const listId = suggestions === undefined ? undefined : `${idOf(at)}-list`;
+  const { form, path, placeholder, isMono = false, suggestions, isSecret = false } = props;
+  const value = form.get(path);
+  const listId = suggestions === undefined ? undefined : `${fieldId(path)}-list`;
   return (
     <Field {...props}>
       <input
@@ -23,14 +23,14 @@ export function TextField(props: TextFieldProps): JSX.Element {
         type="text"
         autocomplete="off"
         spellcheck={false}
-        // A masked value that came back hides itself; covering it too would hide that it is one.
+        // A masked value (`Bea***cdef`) is safe to show. Hiding it would hide that a credential is stored.
         data-secret={isSecret && !String(value).includes("***")}
         list={listId}
         placeholder={placeholder}
         value={typeof value === "string" ? value : ""}
         onInput={(event) => {
           const text = event.currentTarget.value;
-          form.set(at, text === "" && "empty" in props ? props.empty : text);
+          form.set(path, text === "" && "empty" in props ? props.emptyValue : text);
         }}
       />
       {suggestions !== undefined && (
@@ -44,16 +44,16 @@ export function TextField(props: TextFieldProps): JSX.Element {
   );
 }
 
-export interface NumberFieldProps extends FieldProps {
+interface NumberFieldProps extends FieldProps {
   readonly placeholder?: string | undefined;
   readonly unit?: string;
-  readonly empty?: null | undefined;
+  readonly emptyValue?: null | undefined;
 }
 
-/** What is no number goes to the API as it was typed: it says best what it wants. */
+/** Text that is not a number is sent as typed: the API's error message says what is valid. */
 export function NumberField(props: NumberFieldProps): JSX.Element {
-  const { form, at, placeholder, unit, empty } = props;
-  const value = form.get(at);
+  const { form, path, placeholder, unit, emptyValue } = props;
+  const value = form.get(path);
   const input = (
     <input
       {...controlProps(props)}
@@ -65,7 +65,7 @@ export function NumberField(props: NumberFieldProps): JSX.Element {
       value={typeof value === "number" || typeof value === "string" ? String(value) : ""}
       onInput={(event) => {
         const text = event.currentTarget.value.trim();
-        form.set(at, text === "" ? empty : /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
+        form.set(path, text === "" ? emptyValue : /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
       }}
     />
   );
@@ -83,20 +83,20 @@ export function NumberField(props: NumberFieldProps): JSX.Element {
 }
 
 export interface Choice {
-  /** The JSON value that is written; `undefined` leaves the field out. */
+  /** The JSON value to write; `undefined` removes the field. */
   readonly value: string | number | boolean | null | undefined;
   readonly label: string;
 }
 
-export interface ChoiceFieldProps extends FieldProps {
+interface ChoiceFieldProps extends FieldProps {
   readonly choices: readonly Choice[];
 }
 
 export function ChoiceField(props: ChoiceFieldProps): JSX.Element {
-  const { form, at, choices } = props;
-  const value = form.get(at);
+  const { form, path, choices } = props;
+  const value = form.get(path);
   const exact = choices.findIndex((choice) => choice.value === value);
-  // A field that is null and one that is left out mean the same, unless the choices tell them apart.
+  // null and a missing field mean the same unless the choices distinguish them.
   const chosen =
     exact >= 0
       ? exact
@@ -107,7 +107,7 @@ export function ChoiceField(props: ChoiceFieldProps): JSX.Element {
         {...controlProps(props)}
         class="input"
         value={String(chosen)}
-        onChange={(event) => form.set(at, choices[Number(event.currentTarget.value)]?.value)}
+        onChange={(event) => form.set(path, choices[Number(event.currentTarget.value)]?.value)}
       >
         {chosen < 0 && <option value="-1">Choose…</option>}
         {choices.map(({ label }, index) => (
@@ -120,14 +120,14 @@ export function ChoiceField(props: ChoiceFieldProps): JSX.Element {
   );
 }
 
-export interface CheckFieldProps extends FieldProps {
-  /** What it means where the record does not say. */
-  readonly fallback?: boolean;
+interface CheckboxFieldProps extends FieldProps {
+  /** Shown if the record has no value. */
+  readonly defaultValue?: boolean;
 }
 
-export function CheckField(props: CheckFieldProps): JSX.Element {
-  const { form, at, label, hint, fallback = false } = props;
-  const value = form.get(at);
+export function CheckboxField(props: CheckboxFieldProps): JSX.Element {
+  const { form, path, label, hint, defaultValue = false } = props;
+  const value = form.get(path);
   const control = controlProps(props);
   return (
     <div class={control["aria-invalid"] ? "field check invalid" : "field check"}>
@@ -135,8 +135,8 @@ export function CheckField(props: CheckFieldProps): JSX.Element {
         <input
           {...control}
           type="checkbox"
-          checked={typeof value === "boolean" ? value : fallback}
-          onChange={(event) => form.set(at, event.currentTarget.checked)}
+          checked={typeof value === "boolean" ? value : defaultValue}
+          onChange={(event) => form.set(path, event.currentTarget.checked)}
         />
         <span>{label}</span>
       </label>
@@ -145,29 +145,29 @@ export function CheckField(props: CheckFieldProps): JSX.Element {
           {hint}
         </p>
       )}
-      <FieldFaults form={form} at={at} />
+      <FieldErrors form={form} path={path} />
     </div>
   );
 }
 
-export interface SeveralFieldProps extends FieldProps {
+interface MultiChoiceFieldProps extends FieldProps {
   readonly choices: readonly { readonly value: string; readonly label: string }[];
 }
 
-/** Any of a few: a list of values written in the order of the choices. */
-export function SeveralField(props: SeveralFieldProps): JSX.Element {
-  const { form, at, choices } = props;
-  const value = form.get(at);
-  const chosen = new Set(Array.isArray(value) ? (value as unknown[]) : []);
+/** Checkboxes for a list of values. The list is written in the order of the choices. */
+export function MultiChoiceField(props: MultiChoiceFieldProps): JSX.Element {
+  const { form, path, choices } = props;
+  const value = form.get(path);
+  const chosen = new Set<unknown>(Array.isArray(value) ? value : []);
   const toggle = (each: string, isOn: boolean) => {
     const next = choices
       .map((choice) => choice.value)
       .filter((name) => (name === each ? isOn : chosen.has(name)));
-    form.set(at, next);
+    form.set(path, next);
   };
   return (
     <FieldGroup {...props}>
-      <div class="several">
+      <div class="checkbox-list">
         {choices.map(({ value: each, label }) => (
           <label key={each}>
             <input
@@ -183,15 +183,15 @@ export function SeveralField(props: SeveralFieldProps): JSX.Element {
   );
 }
 
-export interface AreaFieldProps extends FieldProps {
+interface TextAreaFieldProps extends FieldProps {
   readonly rows?: number;
   readonly placeholder?: string;
   readonly isMono?: boolean;
 }
 
-export function AreaField(props: AreaFieldProps): JSX.Element {
-  const { form, at, rows = 3, placeholder, isMono = false } = props;
-  const value = form.get(at);
+export function TextAreaField(props: TextAreaFieldProps): JSX.Element {
+  const { form, path, rows = 3, placeholder, isMono = false } = props;
+  const value = form.get(path);
   return (
     <Field {...props}>
       <textarea
@@ -200,34 +200,34 @@ export function AreaField(props: AreaFieldProps): JSX.Element {
         rows={rows}
         placeholder={placeholder}
         value={typeof value === "string" ? value : ""}
-        onInput={(event) => form.set(at, event.currentTarget.value)}
+        onInput={(event) => form.set(path, event.currentTarget.value)}
       />
     </Field>
   );
 }
 
-/** A moment, chosen in the viewer's zone and written in UTC. */
-export function MomentField(props: FieldProps): JSX.Element {
-  const { form, at } = props;
-  const value = form.get(at);
+/** Date and time, entered in the browser's time zone and written in UTC. */
+export function DateTimeField(props: FieldProps): JSX.Element {
+  const { form, path } = props;
+  const value = form.get(path);
   return (
     <Field {...props}>
       <input
         {...controlProps(props)}
         class="input"
         type="datetime-local"
-        value={typeof value === "string" ? toLocal(value) : ""}
+        value={typeof value === "string" ? toLocalDateTime(value) : ""}
         onChange={(event) => {
           const text = event.currentTarget.value;
-          form.set(at, text === "" ? null : new Date(text).toISOString());
+          form.set(path, text === "" ? null : new Date(text).toISOString());
         }}
       />
     </Field>
   );
 }
 
-function toLocal(moment: string): string {
-  const date = new Date(moment);
+function toLocalDateTime(time: string): string {
+  const date = new Date(time);
   if (Number.isNaN(date.getTime())) return "";
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

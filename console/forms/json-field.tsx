@@ -1,24 +1,25 @@
-// A part of a record written as JSON. What does not parse stays in the field, with the reason.
+// Edits a part of a record as JSON. Invalid JSON stays in the field with the parser's message.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { toError } from "../api/client.ts";
 import { controlProps, Field, type FieldProps } from "./field.tsx";
 
-export interface JsonFieldProps extends FieldProps {
+interface JsonFieldProps extends FieldProps {
   readonly rows?: number;
 }
 
 export function JsonField(props: JsonFieldProps): JSX.Element {
-  const { form, at, rows = 12, hint } = props;
-  const value = form.get(at);
+  const { form, path, rows = 12, hint } = props;
+  const value = form.get(path);
   const [text, setText] = useState(value === undefined ? "" : JSON.stringify(value, null, 2));
-  const [fault, setFault] = useState<string | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
   const control = controlProps(props);
   return (
-    <Field {...props} hint={fault === null ? hint : <span class="fault">{fault}</span>}>
+    <Field {...props} hint={problem === null ? hint : <span class="error">{problem}</span>}>
       <textarea
         {...control}
-        aria-invalid={fault !== null || control["aria-invalid"]}
-        aria-describedby={fault === null ? control["aria-describedby"] : `${control.id}-hint`}
+        aria-invalid={problem !== null || control["aria-invalid"]}
+        aria-describedby={problem === null ? control["aria-describedby"] : `${control.id}-hint`}
         class="input mono"
         rows={rows}
         spellcheck={false}
@@ -27,12 +28,12 @@ export function JsonField(props: JsonFieldProps): JSX.Element {
           const next = event.currentTarget.value;
           setText(next);
           try {
-            form.set(at, next.trim() === "" ? undefined : JSON.parse(next));
-            setFault(null);
+            form.set(path, next.trim() === "" ? undefined : JSON.parse(next));
+            setProblem(null);
           } catch (error) {
-            // Written as the text it is, the API refuses it: nothing else could be saved in its place unseen.
-            form.set(at, next);
-            setFault(`Not JSON yet: ${error instanceof Error ? error.message : String(error)}`);
+            // Store the invalid text: the API rejects it, so that an older value is not saved unnoticed.
+            form.set(path, next);
+            setProblem(`Invalid JSON: ${toError(error).message}`);
           }
         }}
       />

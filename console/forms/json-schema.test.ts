@@ -1,51 +1,51 @@
-// What control each part of a JSON Schema asks for, as zod writes them.
+// Maps JSON Schemas, as zod generates them, to form controls.
 import { describe, expect, test } from "bun:test";
 import { z } from "zod";
-import { fitsVariant, labelOf, readSchema, startOf, type JsonSchema } from "./json-schema.ts";
+import { matchesVariant, labelFor, interpretSchema, initialValue, type JsonSchema } from "./json-schema.ts";
 
 function schemaOf(type: z.ZodType): JsonSchema {
   return z.toJSONSchema(type, { io: "input", unrepresentable: "any" }) as JsonSchema;
 }
 
-describe("the control of a schema", () => {
+describe("the control for", () => {
   test.each([
-    ["a text", z.string(), "text"],
-    ["a whole number", z.int(), "number"],
-    ["yes or no", z.boolean(), "boolean"],
-    ["one of a few", z.enum(["a", "b"]), "choice"],
+    ["a string", z.string(), "text"],
+    ["an integer", z.int(), "number"],
+    ["a boolean", z.boolean(), "boolean"],
+    ["an enum", z.enum(["a", "b"]), "choice"],
     ["a constant", z.literal("a"), "constant"],
-    ["several of a few", z.array(z.enum(["a", "b"])), "several"],
-    ["a list of texts", z.array(z.string()), "list"],
-    ["a list of objects", z.array(z.object({ a: z.string() })), "list"],
+    ["an array of an enum", z.array(z.enum(["a", "b"])), "multi-choice"],
+    ["an array of strings", z.array(z.string()), "list"],
+    ["an array of objects", z.array(z.object({ a: z.string() })), "list"],
     ["an object", z.strictObject({ a: z.string() }), "object"],
-    ["names to texts", z.record(z.string(), z.string()), "map"],
-    ["names to anything", z.record(z.string(), z.unknown()), "json"],
-    ["either of two", z.union([z.string(), z.number()]), "variants"],
-    ["both of two", z.intersection(z.object({ a: z.string() }), z.object({ b: z.string() })), "object"],
-    ["a pair", z.tuple([z.string(), z.number()]), "json"],
-    ["anything", z.unknown(), "json"],
+    ["a record of strings", z.record(z.string(), z.string()), "map"],
+    ["a record of unknown", z.record(z.string(), z.unknown()), "json"],
+    ["a union", z.union([z.string(), z.number()]), "variants"],
+    ["an intersection", z.intersection(z.object({ a: z.string() }), z.object({ b: z.string() })), "object"],
+    ["a tuple", z.tuple([z.string(), z.number()]), "json"],
+    ["unknown", z.unknown(), "json"],
   ] as const)("%s", (_, type, kind) => {
     const schema = schemaOf(type);
-    expect(readSchema(schema, schema).kind).toBe(kind);
+    expect(interpretSchema(schema, schema).kind).toBe(kind);
   });
 
-  test("null is taken out and told apart", () => {
+  test("a nullable type is the control of the type, marked nullable", () => {
     for (const type of [z.string().nullable(), z.boolean().nullable(), z.enum(["a"]).nullable()]) {
       const schema = schemaOf(type);
-      const read = readSchema(schema, schema);
+      const read = interpretSchema(schema, schema);
       expect(read.isNullable).toBe(true);
       expect(read.kind).not.toBe("variants");
     }
   });
 
-  test("references are followed", () => {
+  test("a $ref is the control of its target", () => {
     const shared = z.object({ limit: z.int() }).meta({ id: "Shared" });
     const root = schemaOf(z.object({ a: shared, b: shared }));
-    expect(readSchema(root.properties?.["b"] ?? {}, root).kind).toBe("object");
+    expect(interpretSchema(root.properties?.["b"] ?? {}, root).kind).toBe("object");
   });
 });
 
-test("a part starts with all that must be there and can be known", () => {
+test("an initial value has the required fields with a determined value", () => {
   const root = schemaOf(
     z.strictObject({
       limits: z.strictObject({ global: z.strictObject({ limit: z.int() }).optional() }),
@@ -55,10 +55,10 @@ test("a part starts with all that must be there and can be known", () => {
       action: z.string().default("block"),
     }),
   );
-  expect(startOf(root, root)).toEqual({ limits: {}, languages: [], kind: "a" });
+  expect(initialValue(root, root)).toEqual({ limits: {}, languages: [], kind: "a" });
 });
 
-test("a value is known as the variant whose constants it has", () => {
+test("a value matches the variant with its constants", () => {
   const root = schemaOf(
     z.discriminatedUnion("type", [
       z.object({ type: z.literal("fixed"), value: z.number() }),
@@ -66,7 +66,7 @@ test("a value is known as the variant whose constants it has", () => {
     ]),
   );
   const variants = root.anyOf ?? root.oneOf ?? [];
-  const fits = variants.map((variant) => fitsVariant({ type: "share", percent: 1 }, variant, root));
+  const fits = variants.map((variant) => matchesVariant({ type: "share", percent: 1 }, variant, root));
   expect(fits).toEqual([false, true]);
 });
 
@@ -74,4 +74,4 @@ test.each([
   ["retry_after", "Retry after"],
   ["per_ip", "Per IP"],
   ["maxTokens", "Max tokens"],
-])("%s is labelled %s", (name, label) => expect(labelOf(name, {})).toBe(label));
+])("%s is labeled %s", (name, label) => expect(labelFor(name, {})).toBe(label));

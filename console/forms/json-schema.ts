@@ -1,4 +1,4 @@
-// Reads the JSON Schema of a plugin's settings: what kind of control a part of it asks for.
+// Interprets the JSON Schema of a plugin's settings: which form control represents each part.
 
 export interface JsonSchema {
   readonly $ref?: string;
@@ -22,48 +22,48 @@ export interface JsonSchema {
   readonly maxLength?: number;
 }
 
-export type Kind =
+type Kind =
   | "constant"
   | "choice"
   | "boolean"
   | "number"
   | "text"
-  | "several"
+  | "multi-choice"
   | "list"
   | "object"
   | "map"
   | "variants"
-  /** What no control of ours fits: written as JSON. */
+  /** No control fits; the part is edited as JSON. */
   | "json";
 
-export interface ReadSchema {
+interface InterpretedSchema {
   readonly kind: Kind;
-  /** The schema itself, references followed and null taken out. */
+  /** The schema with references resolved and null removed. */
   readonly schema: JsonSchema;
   readonly isNullable: boolean;
 }
 
 const MAX_REFERENCES = 16;
 
-export function readSchema(given: JsonSchema, root: JsonSchema): ReadSchema {
-  const { schema, isNullable } = withoutNull(merged(followed(given, root), root), root);
+export function interpretSchema(source: JsonSchema, root: JsonSchema): InterpretedSchema {
+  const { schema, isNullable } = extractNull(mergeAllOf(resolveReference(source, root), root), root);
   return { kind: kindOf(schema, root), schema, isNullable };
 }
 
-function followed(schema: JsonSchema, root: JsonSchema): JsonSchema {
+function resolveReference(schema: JsonSchema, root: JsonSchema): JsonSchema {
   let current = schema;
   for (let count = 0; current.$ref !== undefined && count < MAX_REFERENCES; count++) {
-    const { $ref, ...beside } = current;
+    const { $ref, ...siblings } = current;
     const target = $ref === "#" ? root : root.$defs?.[$ref.replace(/^#\/\$defs\//, "")];
-    current = { ...target, ...beside };
+    current = { ...target, ...siblings };
   }
   return current;
 }
 
-/** Parts that all hold at once, as one object. */
-function merged(schema: JsonSchema, root: JsonSchema): JsonSchema {
+/** Merges the parts of `allOf` into one object schema. */
+function mergeAllOf(schema: JsonSchema, root: JsonSchema): JsonSchema {
   if (schema.allOf === undefined) return schema;
-  const parts = schema.allOf.map((part) => followed(part, root));
+  const parts = schema.allOf.map((part) => resolveReference(part, root));
   return {
     ...schema,
     type: "object",
@@ -72,7 +72,7 @@ function merged(schema: JsonSchema, root: JsonSchema): JsonSchema {
   };
 }
 
-function withoutNull(schema: JsonSchema, root: JsonSchema): { schema: JsonSchema; isNullable: boolean } {
+function extractNull(schema: JsonSchema, root: JsonSchema): { schema: JsonSchema; isNullable: boolean } {
   if (Array.isArray(schema.type)) {
     const types = (schema.type as readonly string[]).filter((type) => type !== "null");
     const isNullable = types.length < schema.type.length;
@@ -94,12 +94,12 @@ function withoutNull(schema: JsonSchema, root: JsonSchema): { schema: JsonSchema
   const rest = variants.filter((variant) => variant.type !== "null");
   const [only] = rest;
   if (rest.length === variants.length) return { schema, isNullable: false };
-  const beside = Object.fromEntries(
+  const siblings = Object.fromEntries(
     Object.entries(schema).filter(([name]) => name !== "anyOf" && name !== "oneOf"),
   ) as JsonSchema;
   if (rest.length === 1 && only !== undefined)
-    return { schema: { ...followed(only, root), ...beside }, isNullable: true };
-  return { schema: { ...beside, anyOf: rest }, isNullable: true };
+    return { schema: { ...resolveReference(only, root), ...siblings }, isNullable: true };
+  return { schema: { ...siblings, anyOf: rest }, isNullable: true };
 }
 
 function kindOf(schema: JsonSchema, root: JsonSchema): Kind {
@@ -125,8 +125,8 @@ function kindOf(schema: JsonSchema, root: JsonSchema): Kind {
 
 function listKind({ items, prefixItems }: JsonSchema, root: JsonSchema): Kind {
   if (items === undefined || prefixItems !== undefined) return "json";
-  const item = followed(items, root);
-  return item.enum?.every((value) => typeof value === "string") === true ? "several" : "list";
+  const item = resolveReference(items, root);
+  return item.enum?.every((value) => typeof value === "string") === true ? "multi-choice" : "list";
 }
 
 function objectKind({ properties, additionalProperties }: JsonSchema): Kind {
@@ -134,20 +134,20 @@ function objectKind({ properties, additionalProperties }: JsonSchema): Kind {
   return typeof additionalProperties === "object" && additionalProperties.type === "string" ? "map" : "json";
 }
 
-/** What a part starts as when it is added: all that must be there and can be known. */
-export function startOf(given: JsonSchema, root: JsonSchema): unknown {
-  const { kind, schema } = readSchema(given, root);
+/** Returns the value of a newly added part: its required fields, as far as their values are determined. */
+export function initialValue(source: JsonSchema, root: JsonSchema): unknown {
+  const { kind, schema } = interpretSchema(source, root);
   switch (kind) {
     case "constant":
       return schema.const;
     case "object": {
       const fields = Object.entries(schema.properties ?? {})
         .filter(([name]) => schema.required?.includes(name) === true)
-        .map(([name, field]) => [name, startOf(field, root)] as const)
+        .map(([name, field]) => [name, initialValue(field, root)] as const)
         .filter(([, value]) => value !== undefined);
       return Object.fromEntries(fields);
     }
-    case "several":
+    case "multi-choice":
     case "list":
       return [];
     case "map":
@@ -155,36 +155,36 @@ export function startOf(given: JsonSchema, root: JsonSchema): unknown {
     case "boolean":
       return false;
     case "variants":
-      return startOf((schema.anyOf ?? schema.oneOf)?.[0] ?? {}, root);
+      return initialValue((schema.anyOf ?? schema.oneOf)?.[0] ?? {}, root);
     default:
       return undefined;
   }
 }
 
 /** `retry_after` as a label: "Retry after". */
-export function labelOf(name: string, schema: JsonSchema): string {
+export function labelFor(name: string, schema: JsonSchema): string {
   if (schema.title !== undefined) return schema.title;
-  const words = name
+  const spaced = name
     .replaceAll(/[_-]+/g, " ")
     .replaceAll(/([a-z])([A-Z])/g, "$1 $2")
     .toLowerCase();
-  const spelled = words.replaceAll(/\b(ip|id|url|api|http|json)\b/g, (short) => short.toUpperCase());
-  return spelled.charAt(0).toUpperCase() + spelled.slice(1);
+  const label = spaced.replaceAll(/\b(ip|id|url|api|http|json)\b/g, (acronym) => acronym.toUpperCase());
+  return label.charAt(0).toUpperCase() + label.slice(1);
 }
 
-/** How a variant is told from the others: its title, its discriminating constants, or its type. */
-export function nameOfVariant(variant: JsonSchema, index: number): string {
+/** Labels a variant by its title, its discriminating constants, or its type. */
+export function variantLabel(variant: JsonSchema, index: number): string {
   if (variant.title !== undefined) return variant.title;
   const constants = Object.entries(variant.properties ?? {}).filter(([, field]) => field.const !== undefined);
   if (constants.length > 0)
     return constants.map(([name, field]) => `${name}: ${String(field.const)}`).join(", ");
   if (variant.const !== undefined) return JSON.stringify(variant.const);
-  return typeof variant.type === "string" ? variant.type : `variant ${index + 1}`;
+  return typeof variant.type === "string" ? variant.type : `Variant ${index + 1}`;
 }
 
-/** Whether a value looks like one of this variant, by the type and the constants it must have. */
-export function fitsVariant(value: unknown, given: JsonSchema, root: JsonSchema): boolean {
-  const { kind, schema } = readSchema(given, root);
+/** Whether a value has the variant's type and constants. */
+export function matchesVariant(value: unknown, source: JsonSchema, root: JsonSchema): boolean {
+  const { kind, schema } = interpretSchema(source, root);
   switch (kind) {
     case "constant":
       return value === schema.const;
@@ -197,7 +197,7 @@ export function fitsVariant(value: unknown, given: JsonSchema, root: JsonSchema)
     case "text":
       return typeof value === "string";
     case "list":
-    case "several":
+    case "multi-choice":
       return Array.isArray(value);
     case "object": {
       if (typeof value !== "object" || value === null || Array.isArray(value)) return false;

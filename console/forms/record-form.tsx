@@ -1,23 +1,23 @@
-// The form around a record: what went wrong at the top, the fields, and the buttons at the end.
+// Form of a record: error summary, fields, and buttons.
 import type { ComponentChildren, JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button, LinkButton } from "../components/button.tsx";
 import type { Form } from "../state/form.ts";
-import { idOf } from "./field.tsx";
+import { fieldId } from "./field.tsx";
 
-export interface RecordFormProps<T extends object> {
+interface RecordFormProps<T extends object> {
   readonly form: Form<T>;
   readonly onSubmit: () => void;
   readonly submit: string;
-  /** Where Cancel leads. */
+  /** Console path that Cancel opens. */
   readonly cancel?: string;
   readonly children: ComponentChildren;
-  /** More buttons, as for deleting. */
-  readonly extra?: ComponentChildren;
+  /** Additional buttons, such as Delete. */
+  readonly secondaryActions?: ComponentChildren;
 }
 
 export function RecordForm<T extends object>(props: RecordFormProps<T>): JSX.Element {
-  const { form, onSubmit, submit, cancel, children, extra } = props;
+  const { form, onSubmit, submit, cancel, children, secondaryActions } = props;
   return (
     <form
       class="record-form"
@@ -27,49 +27,49 @@ export function RecordForm<T extends object>(props: RecordFormProps<T>): JSX.Ele
         if (!form.isBusy) onSubmit();
       }}
     >
-      <FaultSummary form={form} />
+      <ErrorSummary form={form} />
       {children}
-      <div class="form-end">
+      <div class="form-actions">
         <Button submit kind="primary" isBusy={form.isBusy}>
           {submit}
         </Button>
         {cancel !== undefined && <LinkButton to={cancel}>Cancel</LinkButton>}
-        {extra !== undefined && <div class="extra">{extra}</div>}
+        {secondaryActions !== undefined && <div class="secondary">{secondaryActions}</div>}
       </div>
     </form>
   );
 }
 
-/** All that is wrong in one place, each a way to its field: a long form hides its faults otherwise. */
-function FaultSummary<T extends object>({ form }: { readonly form: Form<T> }): JSX.Element | null {
-  const { fault, details } = form;
+/** Lists all errors with links to their fields, which may be out of view in a long form. */
+function ErrorSummary<T extends object>({ form }: { readonly form: Form<T> }): JSX.Element | null {
+  const { error, details } = form;
   const box = useRef<HTMLDivElement>(null);
-  // With the text, not after it: whoever reads the one is at the other.
+  // Move the focus in the same frame as the text appears, so that screen readers announce the summary.
   useLayoutEffect(() => {
-    if (fault !== null) box.current?.focus();
-  }, [fault]);
-  if (fault === null) return null;
+    if (error !== null) box.current?.focus();
+  }, [error]);
+  if (error === null) return null;
   return (
-    <div class="notice fault" role="alert" tabIndex={-1} ref={box}>
+    <div class="notice error" role="alert" tabIndex={-1} ref={box}>
       <div>
         {details.length === 0 ? (
-          <p>{fault.message}</p>
+          <p>{error.message}</p>
         ) : (
           <>
             <p>
-              <strong>Not saved.</strong>
+              <strong>Fix these fields:</strong>
             </p>
             <ul>
               {details.map(({ path, message }) => (
                 <li key={path + message}>
                   <a
-                    href={`#${idOf(path)}`}
+                    href={`#${fieldId(path)}`}
                     onClick={(event) => {
                       event.preventDefault();
                       focusField(path);
                     }}
                   >
-                    {path === "" ? "This record" : path}
+                    {path === "" ? "Record" : path}
                   </a>
                   : {message}
                 </li>
@@ -82,10 +82,10 @@ function FaultSummary<T extends object>({ form }: { readonly form: Form<T> }): J
   );
 }
 
-/** The field of a place, or of the nearest place around it. */
+/** Focuses the field at a path, or at the nearest enclosing path that has one. */
 function focusField(path: string): void {
-  for (let place = path; place !== ""; place = place.replace(/(\.[^.[\]]+|\[\d+\]|^[^.[\]]+)$/, "")) {
-    const found = document.getElementById(idOf(place));
+  for (let current = path; current !== ""; current = current.replace(/(\.[^.[\]]+|\[\d+\]|^[^.[\]]+)$/, "")) {
+    const found = document.getElementById(fieldId(current));
     if (found === null) continue;
     found.closest("details")?.setAttribute("open", "");
     found.scrollIntoView({ block: "center" });

@@ -1,73 +1,92 @@
-// Draws the control that a JSON Schema asks for, and those within it. Custom plugins get their forms this way.
-import type { JSX } from "preact";
+// Renders form controls for a JSON Schema. Forms of built-in and custom plugins are generated this way.
+import type { ComponentChildren, JSX } from "preact";
 import { Button, IconButton } from "../components/button.tsx";
-import { join } from "../state/json-path.ts";
+import { joinPath } from "../state/json-path.ts";
 import { MapField } from "./collections.tsx";
-import { FieldFaults, idOf, type FieldSource } from "./field.tsx";
-import { CheckField, ChoiceField, NumberField, SeveralField, TextField, type Choice } from "./inputs.tsx";
+import { FieldErrors, fieldId, FieldLabel, type FieldSource } from "./field.tsx";
+import {
+  CheckboxField,
+  ChoiceField,
+  MultiChoiceField,
+  NumberField,
+  TextField,
+  type Choice,
+} from "./inputs.tsx";
 import { JsonField } from "./json-field.tsx";
-import { fitsVariant, labelOf, nameOfVariant, readSchema, startOf, type JsonSchema } from "./json-schema.ts";
+import {
+  initialValue,
+  interpretSchema,
+  labelFor,
+  matchesVariant,
+  variantLabel,
+  type JsonSchema,
+} from "./json-schema.ts";
 
-export interface SchemaFieldProps {
+interface SchemaFieldProps {
   readonly form: FieldSource;
-  readonly at: string;
+  readonly path: string;
   readonly label: string;
   readonly schema: JsonSchema;
-  /** The whole schema, for references. */
+  /** The complete schema, to resolve references. */
   readonly root: JsonSchema;
   readonly isRequired?: boolean;
 }
 
 /** The fields of an object, without a frame. */
-export function SchemaFields({ form, at, schema, root }: Omit<SchemaFieldProps, "label">): JSX.Element {
-  const read = readSchema(schema, root).schema;
+export function SchemaFields({ form, path, schema, root }: Omit<SchemaFieldProps, "label">): JSX.Element {
+  const { properties = {}, required = [] } = interpretSchema(schema, root).schema;
   return (
     <>
-      {Object.entries(read.properties ?? {}).map(([name, field]) => (
+      {Object.entries(properties).map(([name, field]) => (
         <SchemaField
           key={name}
           form={form}
-          at={join(at, name)}
-          label={labelOf(name, field)}
+          path={joinPath(path, name)}
+          label={labelFor(name, field)}
           schema={field}
           root={root}
-          isRequired={read.required?.includes(name) === true}
+          isRequired={required.includes(name)}
         />
       ))}
     </>
   );
 }
 
-export function SchemaField(props: SchemaFieldProps): JSX.Element | null {
-  const { form, at, label, root, isRequired = false } = props;
-  const { kind, schema, isNullable } = readSchema(props.schema, root);
-  const field = { form, at, label, hint: schema.description, isRequired };
-  const fallback = schema.default;
+function SchemaField(props: SchemaFieldProps): JSX.Element | null {
+  const { form, path, label, root, isRequired = false } = props;
+  const { kind, schema, isNullable } = interpretSchema(props.schema, root);
+  const field = { form, path, label, hint: schema.description, isRequired };
+  const choices = (values: readonly unknown[]) =>
+    toChoices(values, { isRequired, isNullable, defaultValue: schema.default });
   switch (kind) {
     case "constant":
-      return <ChoiceField {...field} choices={choicesOf([schema.const], isRequired, isNullable, fallback)} />;
+      return <ChoiceField {...field} choices={choices([schema.const])} />;
     case "choice":
-      return (
-        <ChoiceField {...field} choices={choicesOf(schema.enum ?? [], isRequired, isNullable, fallback)} />
-      );
+      return <ChoiceField {...field} choices={choices(schema.enum ?? [])} />;
     case "boolean":
-      return isNullable || (!isRequired && fallback === undefined) ? (
-        <ChoiceField {...field} choices={choicesOf([true, false], isRequired, isNullable, fallback)} />
+      // A checkbox has two states. A boolean that may also be null or missing needs a third one.
+      return isNullable || (!isRequired && schema.default === undefined) ? (
+        <ChoiceField {...field} choices={choices([true, false])} />
       ) : (
-        <CheckField {...field} fallback={fallback === true} />
+        <CheckboxField {...field} defaultValue={schema.default === true} />
       );
     case "number":
       return (
-        <NumberField {...field} hint={withRange(schema)} placeholder={shown(fallback)} empty={undefined} />
+        <NumberField
+          {...field}
+          hint={hintWithRange(schema)}
+          placeholder={formatDefault(schema.default)}
+          emptyValue={undefined}
+        />
       );
     case "text":
-      return <TextField {...field} placeholder={shown(fallback)} empty={undefined} />;
-    case "several": {
-      const items = readSchema(schema.items ?? {}, root).schema.enum ?? [];
+      return <TextField {...field} placeholder={formatDefault(schema.default)} emptyValue={undefined} />;
+    case "multi-choice": {
+      const items = interpretSchema(schema.items ?? {}, root).schema.enum ?? [];
       return (
-        <SeveralField
+        <MultiChoiceField
           {...field}
-          choices={items.map((value) => ({ value: String(value), label: labelOf(String(value), {}) }))}
+          choices={items.map((value) => ({ value: String(value), label: labelFor(String(value), {}) }))}
         />
       );
     }
@@ -84,186 +103,196 @@ export function SchemaField(props: SchemaFieldProps): JSX.Element | null {
   }
 }
 
-function choicesOf(
+interface ChoiceOptions {
+  readonly isRequired: boolean;
+  readonly isNullable: boolean;
+  readonly defaultValue: unknown;
+}
+
+function toChoices(
   values: readonly unknown[],
-  isRequired: boolean,
-  isNullable: boolean,
-  fallback: unknown,
+  { isRequired, isNullable, defaultValue }: ChoiceOptions,
 ): Choice[] {
-  const choices = values.map((value) => ({ value: value as Choice["value"], label: sayChoice(value) }));
-  if (isNullable) choices.push({ value: null, label: "none" });
-  if (isRequired && fallback === undefined) return choices;
-  const unset = fallback === undefined ? "not set" : `default (${sayChoice(fallback)})`;
+  const choices = values.map((value) => ({ value: value as Choice["value"], label: choiceLabel(value) }));
+  if (isNullable) choices.push({ value: null, label: "None" });
+  if (isRequired && defaultValue === undefined) return choices;
+  const unset = defaultValue === undefined ? "Not set" : `Default (${choiceLabel(defaultValue)})`;
   return [{ value: undefined, label: unset }, ...choices];
 }
 
-function sayChoice(value: unknown): string {
-  if (value === true) return "yes";
-  if (value === false) return "no";
+function choiceLabel(value: unknown): string {
+  if (value === true) return "Yes";
+  if (value === false) return "No";
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function shown(fallback: unknown): string | undefined {
-  if (fallback === undefined || fallback === null) return undefined;
-  return typeof fallback === "string" ? fallback : JSON.stringify(fallback);
+function formatDefault(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function grouped(bound: number | undefined): string {
-  return bound?.toLocaleString() ?? "";
-}
-
-function withRange({ description, minimum, maximum }: JsonSchema): string | undefined {
-  // Zod gives every integer the bounds of what a double can hold; they tell nobody anything.
-  const isTold = (bound: number | undefined) =>
-    bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
+function hintWithRange({ description, minimum, maximum }: JsonSchema): string | undefined {
+  const [low, high] = [formatBound(minimum), formatBound(maximum)];
   const range =
-    isTold(minimum) && isTold(maximum)
-      ? `${grouped(minimum)} to ${grouped(maximum)}.`
-      : isTold(minimum)
-        ? `At least ${grouped(minimum)}.`
-        : isTold(maximum)
-          ? `At most ${grouped(maximum)}.`
+    low !== null && high !== null
+      ? `${low} to ${high}.`
+      : low !== null
+        ? `At least ${low}.`
+        : high !== null
+          ? `At most ${high}.`
           : undefined;
   return [description, range].filter(Boolean).join(" ") || undefined;
 }
 
-/** An object is a box; one that may be left out has a check to put it in. */
-function ObjectField({ form, at, label, schema, root, isRequired = false }: SchemaFieldProps): JSX.Element {
-  const value = form.get(at);
-  const isThere = typeof value === "object" && value !== null;
-  const isOptional = !isRequired && schema.default === undefined;
+/** Returns null for no bound, and for the safe integer bounds that zod adds to every integer. */
+function formatBound(bound: number | undefined): string | null {
+  return bound === undefined || Math.abs(bound) >= Number.MAX_SAFE_INTEGER ? null : bound.toLocaleString();
+}
+
+interface FieldBoxProps {
+  readonly form: FieldSource;
+  readonly path: string;
+  readonly legend: ComponentChildren;
+  readonly schema: JsonSchema;
+  readonly children: ComponentChildren;
+}
+
+/** Frame of a field that contains other fields. */
+function FieldBox({ form, path, legend, schema, children }: FieldBoxProps): JSX.Element {
   return (
-    <fieldset class="field box" id={idOf(at)}>
-      <legend>
-        {isOptional ? (
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={isThere}
-              onChange={(event) =>
-                form.set(at, event.currentTarget.checked ? startOf(schema, root) : undefined)
-              }
-            />
-            <span>{label}</span>
-          </label>
-        ) : (
-          label
-        )}
-      </legend>
+    <fieldset class="field field-box" id={fieldId(path)}>
+      <legend>{legend}</legend>
       {schema.description !== undefined && <p class="hint">{schema.description}</p>}
-      {(isThere || !isOptional) && (
-        <div class={isFlat(schema, root) ? "fields inline" : "fields"}>
-          <SchemaFields form={form} at={at} schema={schema} root={root} />
-        </div>
-      )}
-      <FieldFaults form={form} at={at} isShallow />
+      {children}
+      <FieldErrors form={form} path={path} isShallow />
     </fieldset>
   );
 }
 
-/** A few plain fields stand side by side. */
-function isFlat({ properties = {} }: JsonSchema, root: JsonSchema): boolean {
-  const fields = Object.values(properties);
-  const plain = ["choice", "boolean", "number", "text", "constant"];
-  return fields.length <= 3 && fields.every((field) => plain.includes(readSchema(field, root).kind));
+/** An object. An optional one has a checkbox that adds it. */
+function ObjectField({ form, path, label, schema, root, isRequired = false }: SchemaFieldProps): JSX.Element {
+  const value = form.get(path);
+  const isPresent = typeof value === "object" && value !== null;
+  const isOptional = !isRequired && schema.default === undefined;
+  const toggle = (isChecked: boolean) => form.set(path, isChecked ? initialValue(schema, root) : undefined);
+  const checkbox = (
+    <label class="check">
+      <input type="checkbox" checked={isPresent} onChange={(event) => toggle(event.currentTarget.checked)} />
+      <span>{label}</span>
+    </label>
+  );
+  return (
+    <FieldBox form={form} path={path} legend={isOptional ? checkbox : label} schema={schema}>
+      {(isPresent || !isOptional) && (
+        <div class={isFlat(schema, root) ? "fields inline" : "fields"}>
+          <SchemaFields form={form} path={path} schema={schema} root={root} />
+        </div>
+      )}
+    </FieldBox>
+  );
 }
 
-function ListField({ form, at, label, schema, root, isRequired = false }: SchemaFieldProps): JSX.Element {
-  const value = form.get(at);
-  const items = Array.isArray(value) ? (value as unknown[]) : [];
-  const item = readSchema(schema.items ?? {}, root);
-  const isObject = item.kind === "object";
+/** Whether an object has up to three simple fields, which fit in one row. */
+function isFlat({ properties = {} }: JsonSchema, root: JsonSchema): boolean {
+  const fields = Object.values(properties);
+  const simpleKinds = ["choice", "boolean", "number", "text", "constant"];
   return (
-    <fieldset class="field box" id={idOf(at)}>
-      <legend>
-        {label}
-        {isRequired && <span class="required"> required</span>}
-      </legend>
-      {schema.description !== undefined && <p class="hint">{schema.description}</p>}
+    fields.length <= 3 && fields.every((field) => simpleKinds.includes(interpretSchema(field, root).kind))
+  );
+}
+
+function ListField({ form, path, label, schema, root, isRequired = false }: SchemaFieldProps): JSX.Element {
+  const value = form.get(path);
+  const items: readonly unknown[] = Array.isArray(value) ? value : [];
+  const item = interpretSchema(schema.items ?? {}, root);
+  const add = () =>
+    form.set(path, [...items, initialValue(item.schema, root) ?? (item.kind === "text" ? "" : null)]);
+  const remove = (index: number) =>
+    form.set(
+      path,
+      items.filter((_, each) => each !== index),
+    );
+  return (
+    <FieldBox
+      form={form}
+      path={path}
+      legend={<FieldLabel label={label} isRequired={isRequired} />}
+      schema={schema}
+    >
       {items.map((_, index) => (
-        <div class="item" key={index}>
+        <div class="list-item" key={index}>
           <div class="fields inline">
-            {isObject ? (
-              <SchemaFields form={form} at={join(at, index)} schema={item.schema} root={root} />
-            ) : (
-              <SchemaField
-                form={form}
-                at={join(at, index)}
-                label={`${label} ${index + 1}`}
-                schema={item.schema}
-                root={root}
-                isRequired
-              />
-            )}
+            <SchemaValue
+              form={form}
+              path={joinPath(path, index)}
+              label={`${label} ${index + 1}`}
+              schema={item.schema}
+              root={root}
+            />
           </div>
           <IconButton
             icon="remove"
             label={`Remove ${label.toLowerCase()} ${index + 1}`}
-            onClick={() =>
-              form.set(
-                at,
-                items.filter((__, each) => each !== index),
-              )
-            }
+            onClick={() => remove(index)}
           />
         </div>
       ))}
-      <Button
-        icon="add"
-        label={`Add to ${label.toLowerCase()}`}
-        onClick={() =>
-          form.set(at, [...items, startOf(item.schema, root) ?? (item.kind === "text" ? "" : null)])
-        }
-      >
+      <Button icon="add" label={`Add to ${label.toLowerCase()}`} onClick={add}>
         Add
       </Button>
-      <FieldFaults form={form} at={at} isShallow />
-    </fieldset>
+    </FieldBox>
   );
 }
 
-function VariantField({ form, at, label, schema, root, isRequired = false }: SchemaFieldProps): JSX.Element {
+function VariantField({
+  form,
+  path,
+  label,
+  schema,
+  root,
+  isRequired = false,
+}: SchemaFieldProps): JSX.Element {
   const variants = schema.anyOf ?? schema.oneOf ?? [];
-  const value = form.get(at);
-  const chosen =
-    value === undefined ? -1 : variants.findIndex((variant) => fitsVariant(value, variant, root));
-  const variant = variants[chosen];
-  const id = idOf(at);
+  const value = form.get(path);
+  const selected =
+    value === undefined ? -1 : variants.findIndex((variant) => matchesVariant(value, variant, root));
+  const variant = variants[selected];
+  const select = (next: JsonSchema | undefined) =>
+    form.set(
+      path,
+      next === undefined ? undefined : (initialValue(next, root) ?? (next.type === "string" ? "" : null)),
+    );
   return (
-    <fieldset class="field box" id={id}>
-      <legend>
-        {label}
-        {isRequired && <span class="required"> required</span>}
-      </legend>
-      {schema.description !== undefined && <p class="hint">{schema.description}</p>}
+    <FieldBox
+      form={form}
+      path={path}
+      legend={<FieldLabel label={label} isRequired={isRequired} />}
+      schema={schema}
+    >
       <select
         class="input"
-        aria-label={`Kind of ${label.toLowerCase()}`}
-        value={String(chosen)}
-        onChange={(event) => {
-          const next = variants[Number(event.currentTarget.value)];
-          form.set(
-            at,
-            next === undefined ? undefined : (startOf(next, root) ?? (next.type === "string" ? "" : null)),
-          );
-        }}
+        aria-label={`Type of ${label.toLowerCase()}`}
+        value={String(selected)}
+        onChange={(event) => select(variants[Number(event.currentTarget.value)])}
       >
-        <option value="-1">not set</option>
+        <option value="-1">Not set</option>
         {variants.map((each, index) => (
           <option key={index} value={String(index)}>
-            {nameOfVariant(readSchema(each, root).schema, index)}
+            {variantLabel(interpretSchema(each, root).schema, index)}
           </option>
         ))}
       </select>
-      {variant !== undefined &&
-        (readSchema(variant, root).kind === "object" ? (
-          <div class="fields">
-            <SchemaFields form={form} at={at} schema={variant} root={root} />
-          </div>
-        ) : (
-          <SchemaField form={form} at={at} label="Value" schema={variant} root={root} isRequired />
-        ))}
-      <FieldFaults form={form} at={at} isShallow />
-    </fieldset>
+      {variant !== undefined && (
+        <div class="fields">
+          <SchemaValue form={form} path={path} label="Value" schema={variant} root={root} />
+        </div>
+      )}
+    </FieldBox>
   );
+}
+
+/** A value inside a frame: the fields of an object, or a single control. */
+function SchemaValue(props: SchemaFieldProps): JSX.Element {
+  const isObject = interpretSchema(props.schema, props.root).kind === "object";
+  return isObject ? <SchemaFields {...props} /> : <SchemaField {...props} isRequired />;
 }

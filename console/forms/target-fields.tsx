@@ -1,110 +1,51 @@
-// The fields of one target of an upstream.
+// Form fields of one target of an upstream.
 import type { JSX } from "preact";
 import type { Provider } from "../api/types.ts";
 import { Button } from "../components/button.tsx";
-import { LinesField, MapField } from "./collections.tsx";
-import { Field, idOf, type FieldSource } from "./field.tsx";
+import { emptyCredential } from "../state/credential.ts";
+import { MapField, StringListField } from "./collections.tsx";
+import { Disclosure } from "./disclosure.tsx";
+import { Field, fieldId, type FieldSource } from "./field.tsx";
 import { ChoiceField, NumberField, TextField } from "./inputs.tsx";
-import { More } from "./more.tsx";
 
-export interface TargetFieldsProps {
+interface TargetFieldsProps {
   readonly form: FieldSource;
   readonly index: number;
   readonly providers: readonly Provider[];
-  /** Absent for the only one: an upstream has at least one. */
+  /** Undefined for the last target: an upstream has at least one. */
   readonly onRemove: (() => void) | undefined;
 }
 
 export function TargetFields({ form, index, providers, onRemove }: TargetFieldsProps): JSX.Element {
-  const at = `targets[${index}]`;
-  const chosen = form.get(`${at}.provider`);
-  const provider = providers.find(({ name }) => name === chosen);
+  const path = `targets[${index}]`;
+  const name = form.get(`${path}.provider`);
+  const provider = providers.find((each) => each.name === name);
   return (
-    <fieldset class="card target" id={idOf(at)}>
+    <fieldset class="card target" id={fieldId(path)}>
       <legend>
         Target {index + 1}
-        {typeof chosen === "string" && chosen !== "" && <span class="soft"> · {chosen}</span>}
+        {typeof name === "string" && name !== "" && <span class="muted"> · {name}</span>}
       </legend>
-      <div class="fields inline">
-        <TextField
-          form={form}
-          at={`${at}.provider`}
-          label="Provider"
-          isRequired
-          suggestions={providers.map(({ name }) => name)}
-          hint="A known one, or any name together with an address."
-        />
-        <TextField
-          form={form}
-          at={`${at}.base_url`}
-          label="Address"
-          isMono
-          empty={null}
-          placeholder={provider?.base_url ?? "https://…"}
-          isRequired={provider !== undefined && provider.base_url === null}
-          hint={
-            (provider?.base_url ?? null) === null
-              ? "Where it is, without the path of the endpoint."
-              : "Only to go elsewhere than to the provider itself."
-          }
-        />
-      </div>
-      <CredentialFields form={form} at={`${at}.credentials`} format={provider?.format} />
-      <div class="fields inline">
-        <TextField
-          form={form}
-          at={`${at}.default_model`}
-          label="Default model"
-          isMono
-          empty={null}
-          hint="Used where a request names none, or one that is not served here."
-        />
-        <LinesField
-          form={form}
-          at={`${at}.models`}
-          label="Models"
-          hint="One a line. None means that it serves all."
-        />
-      </div>
+      <ProviderFields form={form} path={path} providers={providers} provider={provider} />
+      <CredentialFields form={form} path={`${path}.credentials`} format={provider?.format} />
+      <ModelFields form={form} path={path} />
       <div class="fields inline">
         <NumberField
           form={form}
-          at={`${at}.weight`}
+          path={`${path}.weight`}
           label="Weight"
           placeholder="1"
-          hint="Share of requests; 0 drains it."
+          hint="Share of the requests. 0 drains the target."
         />
         <NumberField
           form={form}
-          at={`${at}.priority`}
+          path={`${path}.priority`}
           label="Priority"
           placeholder="1"
-          hint="Lower serves first."
+          hint="Targets with the lowest number are used first."
         />
       </div>
-      <More
-        title="Path, format, headers"
-        form={form}
-        places={[`${at}.path`, `${at}.format`, `${at}.headers`]}
-      >
-        <PathField form={form} at={`${at}.path`} defaultPath={provider?.default_path} />
-        <ChoiceField
-          form={form}
-          at={`${at}.format`}
-          label="Wire format"
-          choices={[
-            { value: null, label: "the provider's own" },
-            { value: "openai", label: "openai" },
-            { value: "anthropic", label: "anthropic" },
-          ]}
-        />
-        <MapField
-          form={form}
-          at={`${at}.headers`}
-          label="Extra headers sent to the provider"
-          nameLabel="Header"
-        />
-      </More>
+      <RequestFields form={form} path={path} defaultPath={provider?.default_path} />
       {onRemove !== undefined && (
         <div class="actions end">
           <Button kind="quiet" icon="remove" onClick={onRemove}>
@@ -116,39 +57,131 @@ export function TargetFields({ form, index, providers, onRemove }: TargetFieldsP
   );
 }
 
+interface TargetPartProps {
+  readonly form: FieldSource;
+  /** Path of the target, such as `targets[0]`. */
+  readonly path: string;
+}
+
+interface ProviderFieldsProps extends TargetPartProps {
+  readonly providers: readonly Provider[];
+  readonly provider: Provider | undefined;
+}
+
+function ProviderFields({ form, path, providers, provider }: ProviderFieldsProps): JSX.Element {
+  const hasDefaultUrl = (provider?.base_url ?? null) !== null;
+  return (
+    <div class="fields inline">
+      <TextField
+        form={form}
+        path={`${path}.provider`}
+        label="Provider"
+        isRequired
+        suggestions={providers.map(({ name }) => name)}
+        hint="A known provider, or any name together with a base URL."
+      />
+      <TextField
+        form={form}
+        path={`${path}.base_url`}
+        label="Base URL"
+        isMono
+        emptyValue={null}
+        placeholder={provider?.base_url ?? "https://…"}
+        isRequired={provider !== undefined && !hasDefaultUrl}
+        hint={
+          hasDefaultUrl ? "Overrides the provider's URL." : "URL of the provider without the endpoint path."
+        }
+      />
+    </div>
+  );
+}
+
+function ModelFields({ form, path }: TargetPartProps): JSX.Element {
+  return (
+    <div class="fields inline">
+      <TextField
+        form={form}
+        path={`${path}.default_model`}
+        label="Default model"
+        isMono
+        emptyValue={null}
+        hint="Used if the request has no model, or one that this target does not serve."
+      />
+      <StringListField
+        form={form}
+        path={`${path}.models`}
+        label="Models"
+        hint="One per line. Empty: the target serves all models."
+      />
+    </div>
+  );
+}
+
+interface RequestFieldsProps extends TargetPartProps {
+  readonly defaultPath: string | undefined;
+}
+
+function RequestFields({ form, path, defaultPath }: RequestFieldsProps): JSX.Element {
+  return (
+    <Disclosure
+      title="Path, format, headers"
+      form={form}
+      paths={[`${path}.path`, `${path}.format`, `${path}.headers`]}
+    >
+      <PathField form={form} path={`${path}.path`} defaultPath={defaultPath} />
+      <ChoiceField
+        form={form}
+        path={`${path}.format`}
+        label="Wire format"
+        choices={[
+          { value: null, label: "Default of the provider" },
+          { value: "openai", label: "openai" },
+          { value: "anthropic", label: "anthropic" },
+        ]}
+      />
+      <MapField
+        form={form}
+        path={`${path}.headers`}
+        label="Extra headers sent to the provider"
+        nameLabel="Header"
+      />
+    </Disclosure>
+  );
+}
+
 interface CredentialFieldsProps {
   readonly form: FieldSource;
-  readonly at: string;
+  readonly path: string;
   readonly format: string | undefined;
 }
 
-function CredentialFields({ form, at, format }: CredentialFieldsProps): JSX.Element {
-  const credentials = form.get(at);
+function CredentialFields({ form, path, format }: CredentialFieldsProps): JSX.Element {
+  const credentials = form.get(path);
   if (typeof credentials !== "object" || credentials === null) {
     return (
       <div class="field">
-        <Button icon="keys" onClick={() => form.set(at, emptyCredential(format))}>
-          Add a credential
+        <Button icon="keys" onClick={() => form.set(path, emptyCredential(format))}>
+          Add credential
         </Button>
-        <p class="hint">Without one, the client's own provider credential is passed on.</p>
+        <p class="hint">Without one, the client's own provider credential is forwarded.</p>
       </div>
     );
   }
   return (
     <div class="fields inline">
-      <TextField form={form} at={`${at}.header_name`} label="Credential header" isMono isRequired />
+      <TextField form={form} path={`${path}.header_name`} label="Credential header" isMono isRequired />
       <TextField
         form={form}
-        at={`${at}.header_value`}
+        path={`${path}.header_value`}
         label="Credential"
         isMono
         isSecret
         isRequired
         hint={
           <>
-            A stored one comes back masked and is kept unless you change it.{" "}
-            <button type="button" class="as-link" onClick={() => form.set(at, null)}>
-              Remove it
+            A stored credential is shown masked. It is kept unless you change it.{" "}
+            <button type="button" class="link-button" onClick={() => form.set(path, null)}>
+              Remove credential
             </button>
           </>
         }
@@ -157,51 +190,42 @@ function CredentialFields({ form, at, format }: CredentialFieldsProps): JSX.Elem
   );
 }
 
-/** The header that providers of a format expect, ready for the key to be pasted behind it. */
-export function emptyCredential(format: string | undefined): { header_name: string; header_value: string } {
-  return format === "anthropic"
-    ? { header_name: "x-api-key", header_value: "" }
-    : { header_name: "Authorization", header_value: "Bearer " };
-}
-
 interface PathFieldProps {
   readonly form: FieldSource;
-  readonly at: string;
+  readonly path: string;
   readonly defaultPath: string | undefined;
 }
 
-/** Absent, empty and given mean three different things, so the choice is written out. */
-function PathField({ form, at, defaultPath }: PathFieldProps): JSX.Element {
-  const value = form.get(at);
-  const kind = typeof value !== "string" ? "provider" : value === "" ? "request" : "own";
-  const id = idOf(at);
+/** A missing path, an empty path, and a given path have different meanings, so the choice is explicit. */
+function PathField({ form, path, defaultPath }: PathFieldProps): JSX.Element {
+  const value = form.get(path);
+  const kind = typeof value !== "string" ? "provider" : value === "" ? "request" : "custom";
+  const select = (next: string) =>
+    form.set(
+      path,
+      next === "provider" ? null : next === "request" ? "" : (defaultPath ?? "/v1/chat/completions"),
+    );
   return (
-    <Field form={form} at={at} label="Path at the provider">
+    <Field form={form} path={path} label="Path at the provider">
       <select
-        id={id}
+        id={fieldId(path)}
         class="input"
         value={kind}
-        onChange={(event) => {
-          const next = event.currentTarget.value;
-          form.set(
-            at,
-            next === "provider" ? null : next === "request" ? "" : (defaultPath ?? "/v1/chat/completions"),
-          );
-        }}
+        onChange={(event) => select(event.currentTarget.value)}
       >
         <option value="provider">
-          its chat endpoint{defaultPath === undefined ? "" : ` (${defaultPath})`}
+          Chat endpoint of the provider{defaultPath === undefined ? "" : ` (${defaultPath})`}
         </option>
-        <option value="request">the path of the request</option>
-        <option value="own">this path:</option>
+        <option value="request">Path of the request</option>
+        <option value="custom">Custom path</option>
       </select>
-      {kind === "own" && (
+      {kind === "custom" && (
         <input
           class="input mono"
           aria-label="Path"
           value={typeof value === "string" ? value : ""}
-          // An empty path would mean another choice.
-          onInput={(event) => form.set(at, event.currentTarget.value || "/")}
+          // An empty path would select "Path of the request".
+          onInput={(event) => form.set(path, event.currentTarget.value || "/")}
         />
       )}
     </Field>

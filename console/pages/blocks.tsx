@@ -1,86 +1,64 @@
-// Who is blocked for good by a rate limit, and the way to lift it.
+// List of clients that a rate limit blocked permanently, with unblock actions.
 import type { JSX } from "preact";
 import { call, get } from "../api/client.ts";
 import type { Block, BlockList } from "../api/types.ts";
-import { Badge } from "../components/badge.tsx";
 import { Button, LinkButton } from "../components/button.tsx";
+import { Time } from "../components/format.tsx";
+import { limitTypeLabel } from "../components/labels.ts";
 import { Empty } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
-import { Time } from "../components/time.tsx";
-import { ask, say } from "../state/dialogs.ts";
+import { confirmAction, showToast } from "../state/dialogs.ts";
 import { usePoll } from "../state/load.ts";
-import type { PageParameters } from "../state/router.tsx";
+import type { RoutedPageProps } from "../state/router.tsx";
 
-const EVERY_MS = 5000;
+const POLL_INTERVAL_MS = 5000;
 
-export function BlocksPage({ parameters }: PageParameters): JSX.Element {
+export function BlocksPage({ parameters }: RoutedPageProps): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
   const path = `/gateways/${encodeURIComponent(gateway)}/blocks`;
-  const loaded = usePoll((signal) => get<BlockList>(`${path}?limit=1000`, signal), EVERY_MS, []);
-  const lift = async ({ id, type, subject }: Block) => {
-    const isDone = await ask({
-      title: "Lift this block?",
-      text: `${sayType(type)} ${subject} may call again at once, and is counted from nothing.`,
-      confirm: "Lift",
+  const loaded = usePoll((signal) => get<BlockList>(`${path}?limit=1000`, signal), POLL_INTERVAL_MS, []);
+  const unblock = async ({ id, type, subject }: Block) => {
+    const isDone = await confirmAction({
+      title: "Remove this block?",
+      text: `${limitTypeLabel(type)} “${subject}” can send requests again immediately. Its count restarts at 0.`,
+      confirm: "Unblock",
       action: () => call("DELETE", `${path}/${id}`),
     });
     if (!isDone) return;
-    say("Lifted the block.");
+    showToast("Removed the block.");
     loaded.reload();
   };
-  const liftAll = async (count: number) => {
-    const isDone = await ask({
-      title: `Lift all ${count} blocks?`,
-      text: "Everyone who is blocked here may call again at once.",
-      confirm: "Lift all",
+  const unblockAll = async (count: number) => {
+    const isDone = await confirmAction({
+      title: `Remove all ${count} blocks?`,
+      text: "All blocked clients of this gateway can send requests again immediately.",
+      confirm: "Unblock all",
       isDangerous: true,
       action: () => call("DELETE", path),
     });
     if (!isDone) return;
-    say("Lifted all blocks.");
+    showToast("Removed all blocks.");
     loaded.reload();
   };
   const count = loaded.data?.count ?? 0;
   return (
     <Page
       title="Blocks"
-      about="Who exceeded a limit whose action is “block” stays out until someone lifts it here."
-      actions={count > 1 && <Button onClick={() => void liftAll(count)}>Lift all</Button>}
+      description="Clients that exceeded a rate limit with the action “block”. They stay blocked until you unblock them."
+      actions={count > 1 && <Button onClick={() => void unblockAll(count)}>Unblock all</Button>}
     >
       <WhenLoaded loaded={loaded} what="blocks">
         {({ blocks }) =>
           blocks.length === 0 ? (
             <Empty
-              title="Nobody is blocked"
-              action={<LinkButton to={`/gateways/${gateway}/plugins`}>To the plugins</LinkButton>}
+              title="No blocks"
+              action={<LinkButton to={`/gateways/${gateway}/plugins`}>Open plugins</LinkButton>}
             >
-              Blocks come from a rate_limiter with the action “block”.
+              The rate_limiter plugin creates a block if its action is “block”.
             </Empty>
           ) : (
-            <Table
-              label="Blocks"
-              rows={blocks}
-              keyOf={({ id }) => id}
-              columns={[
-                { title: "Who", kind: "main", cell: ({ subject }) => <span class="mono">{subject}</span> },
-                { title: "Limit", cell: ({ type }) => <Badge>{type}</Badge> },
-                { title: "Since", cell: ({ created_at }) => <Time at={created_at} /> },
-                {
-                  title: "Actions",
-                  kind: "actions",
-                  cell: (block) => (
-                    <Button
-                      kind="quiet"
-                      label={`Lift the block of ${block.subject}`}
-                      onClick={() => void lift(block)}
-                    >
-                      Lift
-                    </Button>
-                  ),
-                },
-              ]}
-            />
+            <BlockTable blocks={blocks} onUnblock={(block) => void unblock(block)} />
           )
         }
       </WhenLoaded>
@@ -88,10 +66,31 @@ export function BlocksPage({ parameters }: PageParameters): JSX.Element {
   );
 }
 
-function sayType(type: string): string {
+interface BlockTableProps {
+  readonly blocks: readonly Block[];
+  readonly onUnblock: (block: Block) => void;
+}
+
+function BlockTable({ blocks, onUnblock }: BlockTableProps): JSX.Element {
   return (
-    { per_ip: "The address", per_user: "The user", per_fingerprint: "The client", global: "Everyone," }[
-      type
-    ] ?? type
+    <Table
+      label="Blocks"
+      rows={blocks}
+      keyOf={({ id }) => id}
+      columns={[
+        { title: "Client", kind: "main", cell: ({ subject }) => <span class="mono">{subject}</span> },
+        { title: "Blocked by", cell: ({ type }) => limitTypeLabel(type) },
+        { title: "Since", cell: ({ created_at }) => <Time at={created_at} /> },
+        {
+          title: "Actions",
+          kind: "actions",
+          cell: (block) => (
+            <Button kind="quiet" label={`Unblock ${block.subject}`} onClick={() => onUnblock(block)}>
+              Unblock
+            </Button>
+          ),
+        },
+      ]}
+    />
   );
 }

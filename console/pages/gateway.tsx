@@ -1,16 +1,16 @@
-// One gateway: made, changed, deleted.
+// Page of one gateway: create, edit, delete.
 import type { JSX } from "preact";
-import { call, type Answer } from "../api/client.ts";
+import { call, type ApiResponse } from "../api/client.ts";
 import type { Gateway } from "../api/types.ts";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { EditForm } from "../forms/edit-form.tsx";
-import { CheckField, TextField } from "../forms/inputs.tsx";
+import { CheckboxField, TextField } from "../forms/inputs.tsx";
 import { useForm } from "../state/form.ts";
 import { loadGateways } from "../state/gateways.ts";
 import { useLoad } from "../state/load.ts";
-import type { PageParameters } from "../state/router.tsx";
+import type { RoutedPageProps } from "../state/router.tsx";
 
-export function GatewayPage({ parameters }: PageParameters): JSX.Element {
+export function GatewayPage({ parameters }: RoutedPageProps): JSX.Element {
   const id = parameters["gateway"] ?? "";
   const isNew = id === "new";
   const loaded = useLoad(
@@ -22,14 +22,14 @@ export function GatewayPage({ parameters }: PageParameters): JSX.Element {
       title={isNew ? "New gateway" : (loaded.data?.data.name ?? "Gateway")}
       back={{ to: "/gateways", label: "Gateways" }}
     >
-      <WhenLoaded loaded={loaded} what="the gateway">
+      <WhenLoaded loaded={loaded} what="gateway">
         {(before) => <GatewayForm before={before} />}
       </WhenLoaded>
     </Page>
   );
 }
 
-function GatewayForm({ before }: { readonly before: Answer<Gateway> | null }): JSX.Element {
+function GatewayForm({ before }: { readonly before: ApiResponse<Gateway> | null }): JSX.Element {
   const record = before?.data;
   const form = useForm({
     name: record?.name ?? "",
@@ -44,35 +44,35 @@ function GatewayForm({ before }: { readonly before: Answer<Gateway> | null }): J
   return (
     <EditForm
       form={form}
-      what="gateway"
+      kind="gateway"
       name={form.value.name}
       stored={record === undefined ? null : { path: `/gateways/${record.id}`, name: record.name }}
       save={save}
-      list="/gateways"
+      listPath="/gateways"
       onChange={loadGateways}
     >
       <div class="card fields">
-        <TextField form={form} at="name" label="Name" isRequired placeholder="acme" />
+        <TextField form={form} path="name" label="Name" isRequired placeholder="acme" />
         <TextField
           form={form}
-          at="subdomain"
+          path="subdomain"
           label="Subdomain"
           isMono
-          empty={null}
+          emptyValue={null}
           placeholder="acme"
-          hint="Calls whose Host starts with this label belong to this gateway. Leave it empty where keys tell gateways apart, or where there is only one."
+          hint="Requests whose Host header starts with this label go to this gateway. Leave it empty if there is only one gateway or if API keys select the gateway."
         />
-        <CheckField
+        <CheckboxField
           form={form}
-          at="require_api_key"
-          label="Ask for an API key"
-          hint="Every rule of this gateway asks for one, unless the rule itself says otherwise."
+          path="require_api_key"
+          label="Require an API key"
+          hint="Applies to every rule of this gateway that does not override it."
         />
-        <CheckField
+        <CheckboxField
           form={form}
-          at="log_bodies"
-          label="Keep bodies in the request log"
-          hint="Each cut at 16 KiB, in memory only. Whoever has an admin token can read them."
+          path="log_bodies"
+          label="Log bodies"
+          hint="Keeps the first 16 KiB of request and response bodies in the request log, in memory only. Anyone with an admin token can read them."
         />
       </div>
     </EditForm>

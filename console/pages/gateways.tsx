@@ -1,45 +1,45 @@
-// All gateways.
+// List of all gateways.
 import type { JSX } from "preact";
 import { Badge } from "../components/badge.tsx";
 import { LinkButton } from "../components/button.tsx";
-import { Empty, LoadFault, Loading } from "../components/notice.tsx";
+import { Empty, LoadError, Loading } from "../components/notice.tsx";
 import { Page } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
-import { Time } from "../components/time.tsx";
-import { gateways, gatewaysFault, loadGateways } from "../state/gateways.ts";
+import { Time } from "../components/format.tsx";
+import { gateways, gatewaysError, loadGateways } from "../state/gateways.ts";
 import { Link } from "../state/router.tsx";
 
 export function GatewaysPage(): JSX.Element {
-  const known = gateways.value;
-  const fault = gatewaysFault.value;
+  const all = gateways.value;
+  const error = gatewaysError.value;
   return (
     <Page
       title="Gateways"
-      about="A gateway has its own rules, upstreams, keys and plugins. One is enough for most."
+      description="A gateway has its own rules, services, upstreams, API keys, and plugins. Most installations need one."
       actions={
         <LinkButton to="/gateways/new" kind="primary" icon="add">
           New gateway
         </LinkButton>
       }
     >
-      {fault !== null && <LoadFault error={fault} retry={() => void loadGateways()} />}
-      {known === null && fault === null && <Loading what="gateways" />}
-      {known?.length === 0 && (
+      {error !== null && <LoadError error={error} retry={() => void loadGateways()} />}
+      {all === null && error === null && <Loading what="gateways" />}
+      {all?.length === 0 && (
         <Empty
-          title="No gateway yet"
+          title="No gateways yet"
           action={
             <LinkButton to="/start" kind="primary">
-              Set up the first route
+              Create first route
             </LinkButton>
           }
         >
-          The guided start leads from nothing to an answered call in a minute or two.
+          The setup page creates a gateway with a working route.
         </Empty>
       )}
-      {known !== null && known.length > 0 && (
+      {all !== null && all.length > 0 && (
         <Table
           label="Gateways"
-          rows={known}
+          rows={all}
           keyOf={({ id }) => id}
           columns={[
             {
@@ -47,12 +47,12 @@ export function GatewaysPage(): JSX.Element {
               kind: "main",
               cell: ({ id, name }) => <Link to={`/gateways/${id}`}>{name}</Link>,
             },
-            { title: "Subdomain", cell: ({ subdomain }) => subdomain ?? <span class="soft">none</span> },
+            { title: "Subdomain", cell: ({ subdomain }) => subdomain ?? <span class="muted">None</span> },
             {
               title: "Plugins",
               cell: ({ required_plugins }) =>
                 required_plugins.length === 0 ? (
-                  <span class="soft">none</span>
+                  <span class="muted">None</span>
                 ) : (
                   required_plugins.map(({ name, enabled }, index) => (
                     <Badge key={index} tone={enabled ? "accent" : "neutral"}>
@@ -61,8 +61,8 @@ export function GatewaysPage(): JSX.Element {
                   ))
                 ),
             },
-            { title: "API key", cell: ({ require_api_key }) => (require_api_key ? "required" : "optional") },
-            { title: "Changed", cell: ({ updated_at }) => <Time at={updated_at} /> },
+            { title: "API key", cell: ({ require_api_key }) => (require_api_key ? "Required" : "Optional") },
+            { title: "Updated", cell: ({ updated_at }) => <Time at={updated_at} /> },
           ]}
         />
       )}

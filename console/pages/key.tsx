@@ -1,76 +1,78 @@
-// One API key: made (and shown once), changed, rotated, revoked.
+// Page of one API key: create (the key is shown once), edit, rotate, revoke.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { call, type Answer } from "../api/client.ts";
-import { KEYS, listChildren } from "../api/resources.ts";
+import { call, type ApiResponse } from "../api/client.ts";
+import { KEYS_PATH, listChildren } from "../api/resources.ts";
 import type { ApiKey, ApiKeyWithKey, Rule } from "../api/types.ts";
 import { Button, LinkButton } from "../components/button.tsx";
 import { Code } from "../components/code.tsx";
+import { ruleLabel } from "../components/labels.ts";
 import { Notice } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
-import { MomentField, SeveralField, TextField } from "../forms/inputs.tsx";
+import { DateTimeField, MultiChoiceField, TextField } from "../forms/inputs.tsx";
 import { RecordForm } from "../forms/record-form.tsx";
-import { ask, say } from "../state/dialogs.ts";
+import { confirmAction, showToast } from "../state/dialogs.ts";
 import { useForm } from "../state/form.ts";
+import { keyState } from "../state/key-state.ts";
 import { rememberKey } from "../state/known-keys.ts";
 import { useLoad } from "../state/load.ts";
-import { go, type PageParameters } from "../state/router.tsx";
-import { stateOfKey } from "./keys.tsx";
+import { navigate, type RoutedPageProps } from "../state/router.tsx";
 
-export function KeyPage({ parameters }: PageParameters): JSX.Element {
+export function KeyPage({ parameters }: RoutedPageProps): JSX.Element {
   const { gateway = "", id = "new" } = parameters;
-  const [shown, setShown] = useState<ApiKeyWithKey | null>(null);
+  const [created, setCreated] = useState<ApiKeyWithKey | null>(null);
   const loaded = useLoad(async (signal) => {
     const [before, rules] = await Promise.all([
-      id === "new" ? null : call<ApiKey>("GET", `${KEYS}/${id}`, { signal }),
+      id === "new" ? null : call<ApiKey>("GET", `${KEYS_PATH}/${id}`, { signal }),
       listChildren(gateway, "rules", signal),
     ]);
     return { before, rules };
   }, []);
-  const show = (made: ApiKeyWithKey) => {
-    rememberKey(made.id, made.key);
-    setShown(made);
+  const show = (key: ApiKeyWithKey) => {
+    rememberKey(key.id, key.key);
+    setCreated(key);
   };
   return (
     <Page
       title={id === "new" ? "New API key" : (loaded.data?.before?.data.name ?? "API key")}
       back={{ to: `/gateways/${gateway}/keys`, label: "API keys" }}
     >
-      {shown !== null ? (
-        <ShownOnce gateway={gateway} made={shown} />
+      {created !== null ? (
+        <CreatedKey gateway={gateway} created={created} />
       ) : (
-        <WhenLoaded loaded={loaded} what="the API key">
-          {({ before, rules }) => <KeyForm gateway={gateway} before={before} rules={rules} onKey={show} />}
+        <WhenLoaded loaded={loaded} what="API key">
+          {({ before, rules }) => (
+            <KeyForm gateway={gateway} before={before} rules={rules} onCreated={show} />
+          )}
         </WhenLoaded>
       )}
     </Page>
   );
 }
 
-function ShownOnce({
-  gateway,
-  made,
-}: {
+interface CreatedKeyProps {
   readonly gateway: string;
-  readonly made: ApiKeyWithKey;
-}): JSX.Element {
+  readonly created: ApiKeyWithKey;
+}
+
+function CreatedKey({ gateway, created }: CreatedKeyProps): JSX.Element {
   return (
     <div class="card">
       <Notice kind="good">
         <p>
-          This is the key of “{made.name}”. <strong>It is shown this once</strong>: copy it now to where the
-          application reads it.
+          Copy the API key “{created.name}” now. <strong>It is shown only once.</strong>
         </p>
       </Notice>
-      <Code text={made.key} what="the API key" />
+      <Code text={created.key} what="API key" />
       <p class="hint">
-        Sent as <code>X-GW-API-Key</code>, or in place of the provider's key by any SDK.
+        Send it in the <code>X-GW-API-Key</code> header, or configure it in an SDK in place of the provider's
+        key.
       </p>
       <div class="actions">
-        <LinkButton to={`/gateways/${gateway}/playground?key=${made.id}`} kind="primary" icon="playground">
+        <LinkButton to={`/gateways/${gateway}/playground?key=${created.id}`} kind="primary" icon="playground">
           Try it in the playground
         </LinkButton>
-        <LinkButton to={`/gateways/${gateway}/keys`}>To the list</LinkButton>
+        <LinkButton to={`/gateways/${gateway}/keys`}>Back to API keys</LinkButton>
       </div>
     </div>
   );
@@ -78,70 +80,68 @@ function ShownOnce({
 
 interface KeyFormProps {
   readonly gateway: string;
-  readonly before: Answer<ApiKey> | null;
+  readonly before: ApiResponse<ApiKey> | null;
   readonly rules: readonly Rule[];
-  readonly onKey: (made: ApiKeyWithKey) => void;
+  readonly onCreated: (created: ApiKeyWithKey) => void;
 }
 
-function KeyForm({ gateway, before, rules, onKey }: KeyFormProps): JSX.Element {
-  const list = `/gateways/${gateway}/keys`;
+function KeyForm({ gateway, before, rules, onCreated }: KeyFormProps): JSX.Element {
+  const listPath = `/gateways/${gateway}/keys`;
   const record = before?.data;
   const isRevoked = record?.active === false;
+  const isExpired = record !== undefined && keyState(record) === "expired";
   const form = useForm({
     name: record?.name ?? "",
     policies: record?.policies ?? [],
     expires_at: record?.expires_at ?? null,
   });
   const save = async () => {
-    let made: ApiKeyWithKey | null = null;
+    let created: ApiKeyWithKey | null = null;
     const isSaved = await form.submit(async (value) => {
       if (record === undefined)
-        made = (await call<ApiKeyWithKey>("POST", KEYS, { body: { ...value, subject: gateway } })).data;
-      else await call("PATCH", `${KEYS}/${record.id}`, { body: value, etag: before?.etag });
+        created = (await call<ApiKeyWithKey>("POST", KEYS_PATH, { body: { ...value, subject: gateway } }))
+          .data;
+      else await call("PATCH", `${KEYS_PATH}/${record.id}`, { body: value, etag: before?.etag });
     });
     if (!isSaved) return;
-    if (made !== null) {
-      onKey(made);
+    if (created !== null) {
+      onCreated(created);
       return;
     }
-    say(`Saved the API key “${form.value.name}”.`);
-    await go(list);
+    showToast(`Saved API key “${form.value.name}”.`);
+    await navigate(listPath);
   };
   return (
     <>
       {isRevoked && (
         <Notice kind="warning">
-          <p>This key is revoked. It cannot be changed or brought back; make a new one.</p>
+          <p>This key is revoked. It cannot be changed or restored. Create a new one instead.</p>
         </Notice>
       )}
       <RecordForm
         form={form}
         onSubmit={() => void save()}
         submit={record === undefined ? "Create API key" : "Save"}
-        cancel={list}
-        extra={record !== undefined && !isRevoked && <KeyEnds record={record} list={list} onKey={onKey} />}
+        cancel={listPath}
+        secondaryActions={
+          record !== undefined &&
+          !isRevoked && <KeyActions record={record} listPath={listPath} onCreated={onCreated} />
+        }
       >
         <div class="card fields">
-          <TextField form={form} at="name" label="Name" isRequired placeholder="mobile app" />
-          <SeveralField
+          <TextField form={form} path="name" label="Name" isRequired placeholder="mobile app" />
+          <MultiChoiceField
             form={form}
-            at="policies"
-            label="Good for these rules"
-            hint={
-              rules.length === 0
-                ? "There is no rule yet; the key will be good for all that come."
-                : "None checked: every rule of the gateway."
-            }
-            choices={rules.map(({ id, path, name }) => ({
-              value: id,
-              label: name === null ? path : `${path} (${name})`,
-            }))}
+            path="policies"
+            label="Rules"
+            hint="Select rules to limit the key to them. None selected: all rules of the gateway."
+            choices={rules.map((rule) => ({ value: rule.id, label: ruleLabel(rule) }))}
           />
-          <MomentField
+          <DateTimeField
             form={form}
-            at="expires_at"
-            label="Ends"
-            hint={`In your time zone. Empty: it does not end.${record !== undefined && stateOfKey(record) === "expired" ? " This key has ended; a later time brings it back." : ""}`}
+            path="expires_at"
+            label="Expires"
+            hint={`In your time zone. Empty: never.${isExpired ? " This key has expired. Set a later time to reactivate it." : ""}`}
           />
         </div>
       </RecordForm>
@@ -149,36 +149,37 @@ function KeyForm({ gateway, before, rules, onKey }: KeyFormProps): JSX.Element {
   );
 }
 
-function KeyEnds(props: {
+interface KeyActionsProps {
   readonly record: ApiKey;
-  readonly list: string;
-  readonly onKey: (made: ApiKeyWithKey) => void;
-}): JSX.Element {
-  const { record, list, onKey } = props;
+  readonly listPath: string;
+  readonly onCreated: (created: ApiKeyWithKey) => void;
+}
+
+function KeyActions({ record, listPath, onCreated }: KeyActionsProps): JSX.Element {
   const rotate = async () => {
-    let made: ApiKeyWithKey | null = null;
-    const isDone = await ask({
-      title: `Give “${record.name}” a new key?`,
-      text: "The old key ends at once: whoever uses it gets 401 until it has the new one.",
+    let rotated: ApiKeyWithKey | null = null;
+    const isDone = await confirmAction({
+      title: `Rotate API key “${record.name}”?`,
+      text: "This creates a new key. The old key stops working immediately: clients that use it get 401.",
       confirm: "Rotate",
       isDangerous: true,
       action: async () => {
-        made = (await call<ApiKeyWithKey>("POST", `${KEYS}/${record.id}/rotate`)).data;
+        rotated = (await call<ApiKeyWithKey>("POST", `${KEYS_PATH}/${record.id}/rotate`)).data;
       },
     });
-    if (isDone && made !== null) onKey(made);
+    if (isDone && rotated !== null) onCreated(rotated);
   };
   const revoke = async () => {
-    const isDone = await ask({
-      title: `Revoke the API key “${record.name}”?`,
-      text: "Whoever uses it gets 401 at once. The record stays, so that past use can be told.",
+    const isDone = await confirmAction({
+      title: `Revoke API key “${record.name}”?`,
+      text: "Clients that use it get 401 immediately. This cannot be undone. Its usage data is kept.",
       confirm: "Revoke",
       isDangerous: true,
-      action: () => call("DELETE", `${KEYS}/${record.id}`),
+      action: () => call("DELETE", `${KEYS_PATH}/${record.id}`),
     });
     if (!isDone) return;
-    say(`Revoked the API key “${record.name}”.`);
-    await go(list);
+    showToast(`Revoked API key “${record.name}”.`);
+    await navigate(listPath);
   };
   return (
     <>

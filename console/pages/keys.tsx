@@ -1,18 +1,21 @@
-// The API keys of a gateway.
+// List of a gateway's API keys.
 import type { JSX } from "preact";
 import { listChildren, listKeys } from "../api/resources.ts";
-import type { ApiKey } from "../api/types.ts";
+import type { ApiKey, Rule } from "../api/types.ts";
 import { Badge } from "../components/badge.tsx";
 import { LinkButton } from "../components/button.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
-import { Time } from "../components/time.tsx";
-import { revision } from "../state/connection.ts";
+import { Time } from "../components/format.tsx";
+import { activeRevision } from "../state/connection.ts";
+import { keyState } from "../state/key-state.ts";
 import { useLoad } from "../state/load.ts";
-import { Link, type PageParameters } from "../state/router.tsx";
+import { Link, type RoutedPageProps } from "../state/router.tsx";
 
-export function KeysPage({ parameters }: PageParameters): JSX.Element {
+const STATE_LABELS = { active: "Active", expired: "Expired", revoked: "Revoked" };
+
+export function KeysPage({ parameters }: RoutedPageProps): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
   const base = `/gateways/${gateway}/keys`;
   const loaded = useLoad(
@@ -23,7 +26,7 @@ export function KeysPage({ parameters }: PageParameters): JSX.Element {
       ]);
       return { keys, rules };
     },
-    [revision.value],
+    [activeRevision.value],
   );
   const create = (
     <LinkButton to={`${base}/new`} kind="primary" icon="add">
@@ -33,54 +36,17 @@ export function KeysPage({ parameters }: PageParameters): JSX.Element {
   return (
     <Page
       title="API keys"
-      about="A key names its gateway and may be good for some of its rules only. It is shown once, when it is made."
+      description="An API key gives access to all rules of its gateway, or to selected ones. It is shown only once, when it is created."
       actions={create}
     >
       <WhenLoaded loaded={loaded} what="API keys">
         {({ keys, rules }) =>
           keys.length === 0 ? (
-            <Empty title="No API key yet" action={create}>
-              Make one for each application, so that each can be limited, counted and revoked alone.
+            <Empty title="No API keys yet" action={create}>
+              Create one per application, so that each can be limited, metered, and revoked separately.
             </Empty>
           ) : (
-            <Table
-              label="API keys"
-              rows={keys}
-              keyOf={({ id }) => id}
-              isDimmed={(key) => stateOfKey(key) !== "active"}
-              columns={[
-                {
-                  title: "Name",
-                  kind: "main",
-                  cell: ({ id, name }) => <Link to={`${base}/${id}`}>{name}</Link>,
-                },
-                { title: "Key", cell: ({ prefix }) => <code>{prefix}…</code> },
-                {
-                  title: "Rules",
-                  cell: ({ policies }) =>
-                    policies.length === 0
-                      ? "every rule"
-                      : policies.map((id) => rules.find((rule) => rule.id === id)?.path ?? id).join(", "),
-                },
-                {
-                  title: "State",
-                  cell: (key) => {
-                    const state = stateOfKey(key);
-                    return <Badge tone={state === "active" ? "good" : "neutral"}>{state}</Badge>;
-                  },
-                },
-                {
-                  title: "Last used",
-                  cell: ({ last_used_at }) =>
-                    last_used_at === null ? <span class="soft">never</span> : <Time at={last_used_at} />,
-                },
-                {
-                  title: "Ends",
-                  cell: ({ expires_at }) =>
-                    expires_at === null ? <span class="soft">never</span> : <Time at={expires_at} />,
-                },
-              ]}
-            />
+            <KeyTable base={base} keys={keys} rules={rules} />
           )
         }
       </WhenLoaded>
@@ -88,7 +54,52 @@ export function KeysPage({ parameters }: PageParameters): JSX.Element {
   );
 }
 
-export function stateOfKey({ active, expires_at }: ApiKey): "active" | "expired" | "revoked" {
-  if (!active) return "revoked";
-  return expires_at !== null && new Date(expires_at) <= new Date() ? "expired" : "active";
+interface KeyTableProps {
+  /** Console path of the list. */
+  readonly base: string;
+  readonly keys: readonly ApiKey[];
+  readonly rules: readonly Rule[];
+}
+
+function KeyTable({ base, keys, rules }: KeyTableProps): JSX.Element {
+  return (
+    <Table
+      label="API keys"
+      rows={keys}
+      keyOf={({ id }) => id}
+      isDimmed={(key) => keyState(key) !== "active"}
+      columns={[
+        {
+          title: "Name",
+          kind: "main",
+          cell: ({ id, name }) => <Link to={`${base}/${id}`}>{name}</Link>,
+        },
+        { title: "Key", cell: ({ prefix }) => <code>{prefix}…</code> },
+        {
+          title: "Rules",
+          cell: ({ policies }) =>
+            policies.length === 0
+              ? "All rules"
+              : policies.map((id) => rules.find((rule) => rule.id === id)?.path ?? id).join(", "),
+        },
+        {
+          title: "State",
+          cell: (key) => {
+            const state = keyState(key);
+            return <Badge tone={state === "active" ? "good" : "neutral"}>{STATE_LABELS[state]}</Badge>;
+          },
+        },
+        {
+          title: "Last used",
+          cell: ({ last_used_at }) =>
+            last_used_at === null ? <span class="muted">Never</span> : <Time at={last_used_at} />,
+        },
+        {
+          title: "Expires",
+          cell: ({ expires_at }) =>
+            expires_at === null ? <span class="muted">Never</span> : <Time at={expires_at} />,
+        },
+      ]}
+    />
+  );
 }

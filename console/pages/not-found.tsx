@@ -1,4 +1,4 @@
-// An address that leads nowhere.
+// Page for unknown console paths.
 import type { JSX } from "preact";
 import { LinkButton } from "../components/button.tsx";
 import { Empty } from "../components/notice.tsx";
@@ -6,12 +6,9 @@ import { Page } from "../components/page.tsx";
 
 export function NotFoundPage(): JSX.Element {
   return (
-    <Page title="No such page">
-      <Empty
-        title="There is nothing at this address"
-        action={<LinkButton to="/">To the overview</LinkButton>}
-      >
-        It may have been deleted, or the address is mistyped.
+    <Page title="Page not found">
+      <Empty title="No page at this address" action={<LinkButton to="/">Go to overview</LinkButton>}>
+        The page may have been moved, or the address contains a typo.
       </Empty>
     </Page>
   );

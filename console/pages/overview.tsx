@@ -1,148 +1,150 @@
-// What is going on now: traffic of the last minutes, targets with their health, what was refused and why.
+// Overview: traffic of the last minutes, health of the targets, and rejected requests.
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { get, query } from "../api/client.ts";
+import { get, toQueryString } from "../api/client.ts";
 import { ERROR_MEANINGS } from "../api/error-meanings.ts";
-import type { TrafficPoint } from "../api/observed.ts";
+import type { TrafficPoint } from "../api/item-types.ts";
+import type { Traffic } from "../api/types.ts";
 import { Button, LinkButton } from "../components/button.tsx";
 import { Chart } from "../components/chart.tsx";
+import { formatCost, formatCount, formatMs } from "../components/format.tsx";
 import { Empty, Loading } from "../components/notice.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
-import { Prose } from "../components/prose.tsx";
 import { Table } from "../components/table.tsx";
 import { TargetHealthTable } from "../components/target-health.tsx";
-import { formatCost, formatCount, formatMs } from "../components/time.tsx";
-import { currentGatewayId, gateways, nameOfGateway } from "../state/gateways.ts";
+import { TextWithCode } from "../components/text-with-code.tsx";
+import { currentGatewayId, gatewayName, gateways } from "../state/gateways.ts";
 import { usePoll } from "../state/load.ts";
-import { go, redirect, type PageParameters } from "../state/router.tsx";
-import { linesOf, summarize, type TrafficSummary } from "../state/traffic.ts";
+import { navigate, redirect, type RoutedPageProps } from "../state/router.tsx";
+import { summarize, toSeries, type TrafficSummary } from "../state/traffic.ts";
 
 const SECONDS = 300;
-const EVERY_MS = 2000;
+const POLL_INTERVAL_MS = 2000;
 
-export function OverviewPage({ parameters }: PageParameters): JSX.Element {
+export function OverviewPage({ parameters }: RoutedPageProps): JSX.Element {
   const gateway = parameters["gateway"] ?? null;
   const isEmpty = gateways.value?.length === 0;
   useEffect(() => {
-    // A page of its own: it stays open while the gateways it makes appear.
+    // A separate route: the setup page must stay open after it has created the first gateway.
     if (isEmpty) redirect("/start");
   }, [isEmpty]);
-  return isEmpty ? <Loading what="the console" /> : <Overview gateway={gateway} />;
+  return isEmpty ? <Loading what="console" /> : <Overview gateway={gateway} />;
 }
 
 function Overview({ gateway }: { readonly gateway: string | null }): JSX.Element {
   const loaded = usePoll(
     async (signal) => {
-      const path = `/traffic${query({ seconds: SECONDS, gateway_id: gateway })}`;
-      return (await get<{ points: readonly TrafficPoint[] }>(path, signal)).points;
+      const path = `/traffic${toQueryString({ seconds: SECONDS, gateway_id: gateway })}`;
+      return (await get<Traffic>(path, signal)).points;
     },
-    EVERY_MS,
+    POLL_INTERVAL_MS,
     [gateway],
   );
-  const chosen = currentGatewayId.value;
   return (
     <Page
       title="Overview"
       isWide
-      about="The last five minutes of all worker processes here, a point a second."
-      actions={
-        <div class="switch" role="group" aria-label="Which traffic">
-          <Button isPressed={gateway === null} onClick={() => void go("/")}>
-            All gateways
-          </Button>
-          {chosen !== null && (
-            <Button
-              isPressed={gateway !== null}
-              onClick={() => void go(`/gateways/${gateway ?? chosen}/overview`)}
-            >
-              {nameOfGateway(gateway ?? chosen)}
-            </Button>
-          )}
-        </div>
-      }
+      description="Traffic of this node in the last five minutes, in steps of one second."
+      actions={<GatewaySwitch gateway={gateway} />}
     >
-      <WhenLoaded
-        loaded={loaded}
-        what="traffic"
-        missing="This gateway does not measure its traffic. Its /metrics tell what it knows."
-      >
-        {(points) => <Traffic points={points} />}
+      <WhenLoaded loaded={loaded} what="traffic">
+        {(points) => <TrafficCharts points={points} />}
       </WhenLoaded>
       <Section
         title="Targets"
-        about="A target that fails again and again is taken out, and tried with one real request after a while."
+        description="A target that fails repeatedly is ejected. After a while, one request is sent to it to check whether it has recovered."
       >
         <TargetHealthTable
           gateways={gateway === null ? (gateways.value ?? []).map(({ id }) => id) : [gateway]}
         />
       </Section>
-      {loaded.data !== undefined && <Refused points={loaded.data} />}
+      {loaded.data !== undefined && <RejectedRequests points={loaded.data} />}
     </Page>
   );
 }
 
-function Traffic({ points }: { readonly points: readonly TrafficPoint[] }): JSX.Element {
-  const summary = summarize(points, 60);
-  const lines = linesOf(points, SECONDS);
+/** Switches between the traffic of all gateways and of one. */
+function GatewaySwitch({ gateway }: { readonly gateway: string | null }): JSX.Element {
+  const selected = gateway ?? currentGatewayId.value;
+  return (
+    <div class="button-group" role="group" aria-label="Gateways">
+      <Button isPressed={gateway === null} onClick={() => void navigate("/")}>
+        All gateways
+      </Button>
+      {selected !== null && (
+        <Button isPressed={gateway !== null} onClick={() => void navigate(`/gateways/${selected}/overview`)}>
+          {gatewayName(selected)}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function TrafficCharts({ points }: { readonly points: readonly TrafficPoint[] }): JSX.Element {
+  const series = toSeries(points, SECONDS);
+  const { times } = series;
   return (
     <>
-      <Tiles summary={summary} />
+      <Tiles summary={summarize(points, 60)} />
       <div class="charts">
         <Chart
-          title="Requests a second"
-          times={lines.times}
+          title="Requests per second"
+          times={times}
           format={formatCount}
           series={[
-            { label: "requests", values: lines.requests, colour: "series-1", isFilled: true },
-            { label: "errors", values: lines.errors, colour: "series-2" },
+            { label: "Requests", values: series.requests, color: "series-1", isFilled: true },
+            { label: "Errors", values: series.errors, color: "series-2" },
           ]}
         />
         <Chart
-          title="Time taken"
-          times={lines.times}
+          title="Latency"
+          times={times}
           format={formatMs}
           series={[
-            { label: "p50", values: lines.p50, colour: "series-1" },
-            { label: "p99", values: lines.p99, colour: "series-4" },
-            { label: "first byte", values: lines.firstByte, colour: "series-3" },
+            { label: "p50", values: series.p50, color: "series-1" },
+            { label: "p99", values: series.p99, color: "series-4" },
+            { label: "First byte p50", values: series.firstByte, color: "series-3" },
           ]}
         />
         <Chart
-          title="Tokens a second"
-          times={lines.times}
+          title="Tokens per second"
+          times={times}
           format={formatCount}
           series={[
-            { label: "in", values: lines.inputTokens, colour: "series-3" },
-            { label: "out", values: lines.outputTokens, colour: "series-4" },
+            { label: "Input", values: series.inputTokens, color: "series-3" },
+            { label: "Output", values: series.outputTokens, color: "series-4" },
           ]}
         />
         <Chart
-          title="Cost a second"
-          times={lines.times}
+          title="Cost per second"
+          times={times}
           format={formatCost}
-          series={[{ label: "cost", values: lines.cost, colour: "series-5", isFilled: true }]}
+          series={[{ label: "Cost", values: series.cost, color: "series-5", isFilled: true }]}
         />
       </div>
     </>
   );
 }
 
-function Refused({ points }: { readonly points: readonly TrafficPoint[] }): JSX.Element {
-  const { refused: counts, all } = summarize(points, SECONDS);
-  const refused = Object.entries(counts).sort(([, left], [, right]) => right - left);
+function RejectedRequests({ points }: { readonly points: readonly TrafficPoint[] }): JSX.Element {
+  const { rejected, totalRequests } = summarize(points, SECONDS);
+  const rows = Object.entries(rejected).sort(([, left], [, right]) => right - left);
   return (
-    <Section title="Refused" about="What the gateway itself turned away in the last five minutes, and why.">
-      {refused.length === 0 ? (
-        <NothingRefused hadTraffic={all > 0} />
+    <Section
+      title="Rejected requests"
+      description="Requests of the last five minutes that the gateway rejected without contacting a provider, by error code."
+    >
+      {rows.length === 0 ? (
+        <NothingRejected hadTraffic={totalRequests > 0} />
       ) : (
         <Table
-          label="Refused requests by reason"
-          rows={refused}
+          label="Rejected requests by error code"
+          rows={rows}
           keyOf={([code]) => code}
           columns={[
-            { title: "Code", kind: "main", cell: ([code]) => <code>{code}</code> },
+            { title: "Error code", kind: "main", cell: ([code]) => <code>{code}</code> },
             { title: "Requests", kind: "number", cell: ([, count]) => formatCount(count) },
-            { title: "Meaning", cell: ([code]) => <Prose text={ERROR_MEANINGS[code] ?? ""} /> },
+            { title: "Meaning", cell: ([code]) => <TextWithCode text={ERROR_MEANINGS[code] ?? ""} /> },
           ]}
         />
       )}
@@ -150,42 +152,46 @@ function Refused({ points }: { readonly points: readonly TrafficPoint[] }): JSX.
   );
 }
 
-function NothingRefused({ hadTraffic }: { readonly hadTraffic: boolean }): JSX.Element {
+function NothingRejected({ hadTraffic }: { readonly hadTraffic: boolean }): JSX.Element {
   const gateway = currentGatewayId.value;
-  if (hadTraffic || gateway === null) return <p class="soft">Nothing was refused.</p>;
+  if (hadTraffic || gateway === null) return <p class="muted">No requests were rejected.</p>;
   return (
     <Empty
-      title="No request in the last five minutes"
+      title="No requests in the last five minutes"
       action={
         <LinkButton to={`/gateways/${gateway}/playground`} icon="playground">
-          Send one from the playground
+          Open playground
         </LinkButton>
       }
     >
-      As soon as one comes, it shows here within seconds.
+      Send a request to see it here.
     </Empty>
   );
 }
 
 function Tiles({ summary }: { readonly summary: TrafficSummary }): JSX.Element {
-  const { requests, errors } = summary;
-  const share = requests === 0 ? 0 : (errors / requests) * 100;
+  const { requests, errors, inputTokens, outputTokens } = summary;
+  const percent = requests === 0 ? 0 : (errors / requests) * 100;
   const tiles: readonly (readonly [label: string, value: string, note: string])[] = [
-    ["Requests / s", (requests / 60).toFixed(requests < 600 ? 2 : 1), `${formatCount(requests)} in all`],
-    ["Errors", `${share.toFixed(share > 0 && share < 10 ? 1 : 0)} %`, `${formatCount(errors)} requests`],
-    ["p50", sayMs(summary.p50), "typical second"],
-    ["p99", sayMs(summary.p99), "worst second"],
-    ["First byte", sayMs(summary.firstByte), "typical second"],
+    ["Requests / s", (requests / 60).toFixed(requests < 600 ? 2 : 1), `${formatCount(requests)} requests`],
+    [
+      "Errors",
+      `${percent.toFixed(percent > 0 && percent < 10 ? 1 : 0)} %`,
+      `${formatCount(errors)} requests`,
+    ],
+    ["p50", formatOptionalMs(summary.p50), "mean of all seconds"],
+    ["p99", formatOptionalMs(summary.p99), "worst second"],
+    ["First byte p50", formatOptionalMs(summary.firstByte), "mean of all seconds"],
     [
       "Tokens",
-      formatCount(summary.inputTokens + summary.outputTokens),
-      `${formatCount(summary.inputTokens)} in, ${formatCount(summary.outputTokens)} out`,
+      formatCount(inputTokens + outputTokens),
+      `${formatCount(inputTokens)} in, ${formatCount(outputTokens)} out`,
     ],
     ["Cost", formatCost(summary.cost), "US dollars"],
   ];
   return (
-    <section aria-label="The last minute">
-      <h2 class="tiles-title">The last minute</h2>
+    <section aria-label="Last minute">
+      <h2 class="tiles-title">Last minute</h2>
       <dl class="tiles">
         {tiles.map(([label, value, note]) => (
           <div class={label === "Errors" && errors > 0 ? "tile bad" : "tile"} key={label}>
@@ -199,6 +205,6 @@ function Tiles({ summary }: { readonly summary: TrafficSummary }): JSX.Element {
   );
 }
 
-function sayMs(value: number | null): string {
+function formatOptionalMs(value: number | null): string {
   return value === null ? "–" : formatMs(value);
 }

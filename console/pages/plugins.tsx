@@ -1,127 +1,70 @@
-// The plugins of a gateway in the order they run, and those that could be added.
+// List of a gateway's plugins in run order, and of the plugins that can be added.
 import type { JSX } from "preact";
-import { call } from "../api/client.ts";
+import { call, type ApiResponse } from "../api/client.ts";
 import { listPlugins } from "../api/resources.ts";
-import type { Gateway, PluginConfig } from "../api/types.ts";
+import type { Gateway, Plugin, PluginConfig } from "../api/types.ts";
 import { Badge } from "../components/badge.tsx";
 import { Button, LinkButton } from "../components/button.tsx";
+import { ON_ERROR_LABELS } from "../components/labels.ts";
 import { Empty } from "../components/notice.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
-import { ask, say } from "../state/dialogs.ts";
-import { revision } from "../state/connection.ts";
+import { confirmAction, showToast } from "../state/dialogs.ts";
+import { activeRevision } from "../state/connection.ts";
 import { useLoad } from "../state/load.ts";
-import { Link, type PageParameters } from "../state/router.tsx";
+import { Link, type RoutedPageProps } from "../state/router.tsx";
 
 const STAGES = ["pre_request", "post_request", "pre_response", "post_response"];
 
-interface Placed {
+interface PluginEntry {
   readonly index: number;
   readonly config: PluginConfig;
 }
 
-export function PluginsPage({ parameters }: PageParameters): JSX.Element {
+export function PluginsPage({ parameters }: RoutedPageProps): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
   const base = `/gateways/${gateway}/plugins`;
   const loaded = useLoad(
     async (signal) => {
-      const [answer, plugins] = await Promise.all([
+      const [response, plugins] = await Promise.all([
         call<Gateway>("GET", `/gateways/${gateway}`, { signal }),
         listPlugins(signal),
       ]);
-      return { answer, plugins };
+      return { response, plugins };
     },
-    [revision.value],
+    [activeRevision.value],
   );
-  const remove = async (
-    { index, config }: Placed,
-    { data, etag }: { data: Gateway; etag: string | null },
-  ) => {
+  const remove = async ({ index, config }: PluginEntry, { data, etag }: ApiResponse<Gateway>) => {
     const required_plugins = data.required_plugins.filter((_, each) => each !== index);
-    const isDone = await ask({
+    const isDone = await confirmAction({
       title: `Remove ${config.name} from this gateway?`,
-      text: "It no longer runs from now on. What it counted is forgotten.",
+      text: "It stops running immediately. Its counters are deleted.",
       confirm: "Remove",
       isDangerous: true,
       action: () => call("PATCH", `/gateways/${gateway}`, { body: { required_plugins }, etag }),
     });
     if (!isDone) return;
-    say(`Removed ${config.name}.`);
+    showToast(`Removed ${config.name}.`);
     loaded.reload();
   };
   return (
     <Page
       title="Plugins"
-      about="Plugins limit, check and change requests and answers. They run by stage, then by priority, the lower first."
+      description="Plugins limit, check, and change requests and responses. They run in order of stage, then of priority (lowest first)."
     >
       <WhenLoaded loaded={loaded} what="plugins">
-        {({ answer, plugins }) => (
+        {({ response, plugins }) => (
           <>
-            {answer.data.required_plugins.length === 0 ? (
-              <Empty title="No plugin on this gateway">
-                Add one below; requests pass unchanged until then.
-              </Empty>
+            {response.data.required_plugins.length === 0 ? (
+              <Empty title="No plugins yet">Requests pass unchanged. Add a plugin below.</Empty>
             ) : (
-              <Table
-                label="Plugins of this gateway"
-                rows={inOrder(answer.data.required_plugins)}
-                keyOf={({ index }) => String(index)}
-                isDimmed={({ config }) => !config.enabled}
-                columns={[
-                  {
-                    title: "Plugin",
-                    kind: "main",
-                    cell: ({ index, config }) => <Link to={`${base}/${index}`}>{config.name}</Link>,
-                  },
-                  { title: "Stage", cell: ({ config }) => <code>{config.stage}</code> },
-                  { title: "Priority", kind: "number", cell: ({ config }) => config.priority },
-                  {
-                    title: "State",
-                    cell: ({ config }) =>
-                      config.enabled ? <Badge tone="good">on</Badge> : <Badge>off</Badge>,
-                  },
-                  {
-                    title: "When it fails",
-                    cell: ({ config }) =>
-                      config.on_error === "fail" ? "the request fails" : "the request goes on",
-                  },
-                  {
-                    title: "Actions",
-                    kind: "actions",
-                    cell: (placed) => (
-                      <Button
-                        kind="quiet"
-                        icon="remove"
-                        label={`Remove ${placed.config.name}`}
-                        onClick={() => void remove(placed, answer)}
-                      >
-                        Remove
-                      </Button>
-                    ),
-                  },
-                ]}
+              <PluginEntryTable
+                base={base}
+                configs={response.data.required_plugins}
+                onRemove={(entry) => void remove(entry, response)}
               />
             )}
-            <Section
-              title="Available"
-              about="Built in, or found in the plugins folder of the gateway. New files appear here without a restart."
-            >
-              <ul class="cards">
-                {plugins.map(({ name, description, builtin }) => (
-                  <li class="card" key={name}>
-                    <h3>
-                      {name} {!builtin && <Badge tone="accent">custom</Badge>}
-                    </h3>
-                    <p class="soft">{description}</p>
-                    <div class="actions">
-                      <LinkButton to={`${base}/new?name=${encodeURIComponent(name)}`} icon="add">
-                        Add {name}
-                      </LinkButton>
-                    </div>
-                  </li>
-                ))}
-              </ul>
-            </Section>
+            <AvailablePlugins base={base} plugins={plugins} />
           </>
         )}
       </WhenLoaded>
@@ -129,9 +72,89 @@ export function PluginsPage({ parameters }: PageParameters): JSX.Element {
   );
 }
 
-function inOrder(configs: readonly PluginConfig[]): Placed[] {
-  const rank = ({ config }: Placed) => STAGES.indexOf(config.stage);
+function inRunOrder(configs: readonly PluginConfig[]): PluginEntry[] {
+  const rank = ({ config }: PluginEntry) => STAGES.indexOf(config.stage);
   return configs
     .map((config, index) => ({ index, config }))
     .sort((a, b) => rank(a) - rank(b) || a.config.priority - b.config.priority || a.index - b.index);
+}
+
+interface PluginEntryTableProps {
+  /** Console path of the list. */
+  readonly base: string;
+  readonly configs: readonly PluginConfig[];
+  readonly onRemove: (entry: PluginEntry) => void;
+}
+
+function PluginEntryTable({ base, configs, onRemove }: PluginEntryTableProps): JSX.Element {
+  return (
+    <Table
+      label="Plugins of this gateway"
+      rows={inRunOrder(configs)}
+      keyOf={({ index }) => String(index)}
+      isDimmed={({ config }) => !config.enabled}
+      columns={[
+        {
+          title: "Plugin",
+          kind: "main",
+          cell: ({ index, config }) => <Link to={`${base}/${index}`}>{config.name}</Link>,
+        },
+        { title: "Stage", cell: ({ config }) => <code>{config.stage}</code> },
+        { title: "Priority", kind: "number", cell: ({ config }) => config.priority },
+        {
+          title: "State",
+          cell: ({ config }) =>
+            config.enabled ? <Badge tone="good">Enabled</Badge> : <Badge>Disabled</Badge>,
+        },
+        {
+          title: "If it fails",
+          cell: ({ config }) => ON_ERROR_LABELS[config.on_error],
+        },
+        {
+          title: "Actions",
+          kind: "actions",
+          cell: (entry) => (
+            <Button
+              kind="quiet"
+              icon="remove"
+              label={`Remove ${entry.config.name}`}
+              onClick={() => onRemove(entry)}
+            >
+              Remove
+            </Button>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+interface AvailablePluginsProps {
+  readonly base: string;
+  readonly plugins: readonly Plugin[];
+}
+
+function AvailablePlugins({ base, plugins }: AvailablePluginsProps): JSX.Element {
+  return (
+    <Section
+      title="Available"
+      description="Built-in plugins and custom plugins from the plugins directory. New files appear without a restart."
+    >
+      <ul class="cards">
+        {plugins.map(({ name, description, builtin }) => (
+          <li class="card" key={name}>
+            <h3>
+              {name} {!builtin && <Badge tone="accent">Custom</Badge>}
+            </h3>
+            <p class="muted">{description}</p>
+            <div class="actions">
+              <LinkButton to={`${base}/new?name=${encodeURIComponent(name)}`} icon="add">
+                Add {name}
+              </LinkButton>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
 }

@@ -1,45 +1,45 @@
-// What models cost, so that usage can be told in dollars too.
+// Model prices, from which the gateway computes costs.
 import type { JSX } from "preact";
 import { call } from "../api/client.ts";
 import type { Price, Prices } from "../api/types.ts";
 import { Button, IconButton } from "../components/button.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
-import { Time } from "../components/time.tsx";
-import { FieldFaults, idOf, type FieldSource } from "../forms/field.tsx";
+import { Time } from "../components/format.tsx";
+import { FieldErrors, fieldId, type FieldSource } from "../forms/field.tsx";
 import { RecordForm } from "../forms/record-form.tsx";
-import { ask, say } from "../state/dialogs.ts";
+import { confirmAction, showToast } from "../state/dialogs.ts";
 import { useForm } from "../state/form.ts";
 import { currentGatewayId } from "../state/gateways.ts";
 import { useLoad } from "../state/load.ts";
-import { go } from "../state/router.tsx";
+import { navigate } from "../state/router.tsx";
 
 export function PricesPage(): JSX.Element {
   const loaded = useLoad(async (signal) => (await call<Prices>("GET", "/prices", { signal })).data, []);
   const back = currentGatewayId.value === null ? "/" : `/gateways/${currentGatewayId.value}/usage`;
   const { data } = loaded;
   const reset = async () => {
-    const isDone = await ask({
-      title: "Go back to the built-in prices?",
-      text: "Your own list is given up. Costs that are counted already stay as they are.",
-      confirm: "Go back",
+    const isDone = await confirmAction({
+      title: "Restore built-in prices?",
+      text: "Your price list is deleted. Costs that are already recorded do not change.",
+      confirm: "Restore",
       isDangerous: true,
       action: () => call("DELETE", "/prices"),
     });
     if (!isDone) return;
-    say("The built-in prices are in force.");
-    await go(back);
+    showToast("Restored the built-in prices.");
+    await navigate(back);
   };
   return (
     <Page
       title="Prices"
       back={{ to: back, label: "Usage" }}
-      about="US dollars a million tokens. The first line that fits a model counts; a * at the end fits any ending."
+      description="US dollars per million tokens. The first row that matches the model applies; a trailing * matches any suffix."
       actions={
-        data?.builtin === false && <Button onClick={() => void reset()}>Back to the built-in ones</Button>
+        data?.builtin === false && <Button onClick={() => void reset()}>Restore built-in prices</Button>
       }
     >
-      <WhenLoaded loaded={loaded} what="prices" missing="This gateway does not know prices.">
+      <WhenLoaded loaded={loaded} what="prices">
         {(prices) => <PricesForm before={prices} back={back} />}
       </WhenLoaded>
     </Page>
@@ -51,31 +51,31 @@ function PricesForm({ before, back }: { readonly before: Prices; readonly back: 
   const { prices } = form.value;
   const save = async () => {
     if (!(await form.submit((value) => call("PUT", "/prices", { body: value })))) return;
-    say("Saved the prices.");
-    await go(back);
+    showToast("Saved prices.");
+    await navigate(back);
   };
   return (
     <RecordForm form={form} onSubmit={() => void save()} submit="Save" cancel={back}>
       <div class="actions">
         <Button icon="add" onClick={() => form.set("prices", [{}, ...prices])}>
-          Add a price
+          Add price
         </Button>
         <p class="hint">
-          {before.builtin ? "The list that came with the gateway, of " : "Your own list, of "}
-          <Time at={before.updated_at} />. A new line comes first.
+          {before.builtin ? "Built-in prices, updated " : "Custom prices, updated "}
+          <Time at={before.updated_at} />. New rows are added at the top.
         </p>
       </div>
       {prices.length === 0 ? (
-        <Empty title="No price">Without a price, usage is told in tokens and requests only.</Empty>
+        <Empty title="No prices">Without prices, usage shows requests and tokens but no costs.</Empty>
       ) : (
-        <div class="card prices">
-          <div class="price-head" aria-hidden="true">
+        <div class="card">
+          <div class="price-header" aria-hidden="true">
             <span>Model</span>
-            <span>In</span>
-            <span>Out</span>
+            <span>Input</span>
+            <span>Output</span>
           </div>
           {prices.map((_, index) => (
-            <PriceLine
+            <PriceRow
               key={prices.length - index}
               form={form}
               index={index}
@@ -93,25 +93,25 @@ function PricesForm({ before, back }: { readonly before: Prices; readonly back: 
   );
 }
 
-interface PriceLineProps {
+interface PriceRowProps {
   readonly form: FieldSource;
   readonly index: number;
   readonly onRemove: () => void;
 }
 
-function PriceLine({ form, index, onRemove }: PriceLineProps): JSX.Element {
-  const at = `prices[${index}]`;
+function PriceRow({ form, index, onRemove }: PriceRowProps): JSX.Element {
+  const rowPath = `prices[${index}]`;
   const input = (field: keyof Price, label: string, placeholder: string) => {
-    const place = `${at}.${field}`;
-    const value = form.get(place);
+    const path = `${rowPath}.${field}`;
+    const value = form.get(path);
     const isText = field === "model";
     return (
       <div>
         <input
-          id={idOf(place)}
+          id={fieldId(path)}
           class={isText ? "input mono" : "input"}
-          aria-label={`${label}, line ${index + 1}`}
-          aria-invalid={form.faultsAt(place).length > 0}
+          aria-label={`${label}, row ${index + 1}`}
+          aria-invalid={form.errorsAt(path).length > 0}
           inputMode={isText ? "text" : "decimal"}
           placeholder={placeholder}
           autocomplete="off"
@@ -120,19 +120,19 @@ function PriceLine({ form, index, onRemove }: PriceLineProps): JSX.Element {
           onInput={(event) => {
             const text = event.currentTarget.value.trim();
             const isNumber = !isText && /^\d+(\.\d+)?$/.test(text);
-            form.set(place, text === "" ? undefined : isNumber ? Number(text) : text);
+            form.set(path, text === "" ? undefined : isNumber ? Number(text) : text);
           }}
         />
-        <FieldFaults form={form} at={place} />
+        <FieldErrors form={form} path={path} />
       </div>
     );
   };
   return (
-    <div class="price-line">
+    <div class="price-row">
       {input("model", "Model", "gpt-4o*")}
-      {input("input_per_million", "In", "2.50")}
-      {input("output_per_million", "Out", "10.00")}
-      <IconButton icon="remove" label={`Remove line ${index + 1}`} onClick={onRemove} />
+      {input("input_per_million", "Input", "2.50")}
+      {input("output_per_million", "Output", "10.00")}
+      <IconButton icon="remove" label={`Remove row ${index + 1}`} onClick={onRemove} />
     </div>
   );
 }

@@ -1,56 +1,49 @@
-// Requests as they end, with filters; one of them opened at the side.
+// Request log: requests of a gateway as they complete, with filters. A selected request opens in a drawer.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { get } from "../api/client.ts";
-import type { RequestRecord } from "../api/observed.ts";
-import { listChildren, listKeys } from "../api/resources.ts";
-import { Badge, toneOfStatus } from "../components/badge.tsx";
+import type { RequestRecord } from "../api/item-types.ts";
+import { findRequest } from "../api/resources.ts";
+import { Badge } from "../components/badge.tsx";
 import { Button, LinkButton } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
-import { Empty, LoadFault, Notice } from "../components/notice.tsx";
+import { Empty, LoadError, Notice } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { RequestDetail } from "../components/request-detail.tsx";
-import { Table } from "../components/table.tsx";
-import { formatCost, formatCount, formatMs, Time } from "../components/time.tsx";
-import { Filter } from "../forms/filter.tsx";
+import { RequestTable } from "../components/request-table.tsx";
+import { FILTER_NAMES, RequestFilters } from "../forms/request-filters.tsx";
 import { connection } from "../state/connection.ts";
 import { useLiveRequests } from "../state/live-requests.ts";
 import { useLoad } from "../state/load.ts";
-import { place, replaceSearch, type PageParameters } from "../state/router.tsx";
+import { replaceSearch, route, type RoutedPageProps } from "../state/router.tsx";
 
-const FILTERS = ["status", "outcome", "rule_id", "api_key_id", "provider", "model"];
-const MISSING = "This gateway keeps no record of its requests. Its log has a line for each.";
-
-export function RequestsPage({ parameters }: PageParameters): JSX.Element {
+export function RequestsPage({ parameters }: RoutedPageProps): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
-  const { search } = place.value;
-  const filters = Object.fromEntries(
-    FILTERS.map((name) => [name, search.get(name) ?? ""]).filter(([, value]) => value !== ""),
-  ) as Record<string, string>;
+  const { search } = route.value;
+  const filters = readFilters(search);
   const [isPaused, setPaused] = useState(false);
-  const [onlyRetried, setOnlyRetried] = useState(false);
+  const [onlyFailovers, setOnlyFailovers] = useState(false);
   const live = useLiveRequests(gateway, filters, isPaused);
-  const shown = onlyRetried ? live.records.filter(({ attempts }) => attempts.length > 1) : live.records;
+  const shown = onlyFailovers ? live.records.filter(({ attempts }) => attempts.length > 1) : live.records;
   const opened = search.get("request");
-  const isMissing = live.error !== undefined && live.records.length === 0;
+  const hasNoLog = live.error !== undefined && live.records.length === 0;
   return (
     <Page
-      title="Live requests"
+      title="Request log"
       isWide
-      about="Every request of this gateway as it ends, the newest first."
+      description="Requests of this gateway as they complete, newest first."
       actions={
         <>
-          <LiveState
-            isLive={live.isLive && connection.value.state !== "away"}
+          <LiveStatus
+            isLive={live.isLive && connection.value.state !== "unreachable"}
             isPaused={isPaused}
-            waiting={live.waiting}
+            pendingCount={live.pendingCount}
           />
           <Button
             icon={isPaused ? "playground" : "pause"}
             isPressed={isPaused}
             onClick={() => setPaused(!isPaused)}
           >
-            {isPaused ? "Go on" : "Pause"}
+            {isPaused ? "Resume" : "Pause"}
           </Button>
         </>
       }
@@ -58,234 +51,100 @@ export function RequestsPage({ parameters }: PageParameters): JSX.Element {
       <RequestFilters
         gateway={gateway}
         filters={filters}
-        onlyRetried={onlyRetried}
-        onRetried={setOnlyRetried}
+        onlyFailovers={onlyFailovers}
+        onOnlyFailovers={setOnlyFailovers}
       />
-      {live.error !== undefined && (
-        <LoadFault error={live.error} retry={() => location.reload()} missing={MISSING} />
-      )}
-      {live.dropped > 0 && (
+      {live.error !== undefined && <LoadError error={live.error} retry={() => location.reload()} />}
+      {live.droppedCount > 0 && (
         <Notice kind="info">
           <p>
-            {live.dropped} requests came faster than they could be shown here. They were served all the same.
+            {live.droppedCount} requests are not shown because they arrived faster than this page could load
+            them.
           </p>
         </Notice>
       )}
-      {!isMissing &&
+      {!hasNoLog &&
         (shown.length === 0 ? (
-          <NoRequest gateway={gateway} isFiltered={Object.keys(filters).length > 0 || onlyRetried} />
+          <NoRequests gateway={gateway} isFiltered={Object.keys(filters).length > 0 || onlyFailovers} />
         ) : (
-          <RequestTable records={shown} />
+          <RequestTable records={shown} onOpen={(id) => replaceSearch({ request: id })} />
         ))}
-      {opened !== null && <OpenedRequest gateway={gateway} id={opened} known={live.records} />}
+      {opened !== null && <RequestDrawer gateway={gateway} id={opened} records={live.records} />}
     </Page>
   );
 }
 
-function LiveState(props: {
+function readFilters(search: URLSearchParams): Record<string, string> {
+  const filters: Record<string, string> = {};
+  for (const name of FILTER_NAMES) {
+    const value = search.get(name);
+    if (value !== null && value !== "") filters[name] = value;
+  }
+  return filters;
+}
+
+interface LiveStatusProps {
   readonly isLive: boolean;
   readonly isPaused: boolean;
-  readonly waiting: number;
-}): JSX.Element {
-  const { isLive, isPaused, waiting } = props;
+  readonly pendingCount: number;
+}
+
+function LiveStatus({ isLive, isPaused, pendingCount }: LiveStatusProps): JSX.Element {
   return (
-    <span class="live-state" role="status">
+    <span class="live-status" role="status">
       {!isLive ? (
-        <Badge tone="warning">not connected</Badge>
+        <Badge tone="warning">Disconnected</Badge>
       ) : isPaused ? (
-        <Badge>{waiting === 0 ? "paused" : `paused, ${waiting} new`}</Badge>
+        <Badge>{pendingCount === 0 ? "Paused" : `Paused, ${pendingCount} new`}</Badge>
       ) : (
-        <Badge tone="good">live</Badge>
+        <Badge tone="good">Live</Badge>
       )}
     </span>
   );
 }
 
-interface RequestFiltersProps {
-  readonly gateway: string;
-  readonly filters: Readonly<Record<string, string>>;
-  readonly onlyRetried: boolean;
-  readonly onRetried: (isOn: boolean) => void;
-}
-
-function RequestFilters({ gateway, filters, onlyRetried, onRetried }: RequestFiltersProps): JSX.Element {
-  const { data } = useLoad(async (signal) => {
-    const [rules, keys] = await Promise.all([
-      listChildren(gateway, "rules", signal),
-      listKeys(gateway, signal),
-    ]);
-    return { rules, keys };
-  }, []);
-  const filter = (name: string) => ({
-    value: filters[name] ?? "",
-    onChange: (value: string) => replaceSearch({ [name]: value }),
-  });
-  return (
-    <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
-      <Filter
-        label="Status"
-        {...filter("status")}
-        choices={[
-          ["2xx", "2xx, good"],
-          ["4xx", "4xx, refused"],
-          ["429", "429, limited"],
-          ["5xx", "5xx, failed"],
-        ]}
-      />
-      <Filter
-        label="Outcome"
-        {...filter("outcome")}
-        choices={[
-          ["complete", "complete"],
-          ["incomplete", "incomplete"],
-          ["client_left", "client left"],
-          ["failed", "failed"],
-        ]}
-      />
-      <Filter
-        label="Rule"
-        {...filter("rule_id")}
-        choices={(data?.rules ?? []).map(({ id, path }) => [id, path] as const)}
-      />
-      <Filter
-        label="API key"
-        {...filter("api_key_id")}
-        choices={(data?.keys ?? []).map(({ id, name }) => [id, name] as const)}
-      />
-      <Filter label="Provider" {...filter("provider")} />
-      <Filter label="Model" {...filter("model")} />
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={onlyRetried}
-          onChange={(event) => onRetried(event.currentTarget.checked)}
-        />
-        <span>Only failovers</span>
-      </label>
-    </form>
-  );
-}
-
-function NoRequest({
-  gateway,
-  isFiltered,
-}: {
+interface NoRequestsProps {
   readonly gateway: string;
   readonly isFiltered: boolean;
-}): JSX.Element {
-  if (isFiltered) {
-    return <Empty title="No request fits the filters">Those that come and fit will show here at once.</Empty>;
-  }
+}
+
+function NoRequests({ gateway, isFiltered }: NoRequestsProps): JSX.Element {
+  if (isFiltered)
+    return <Empty title="No requests match the filters">New requests that match will appear here.</Empty>;
   return (
     <Empty
-      title="No request yet"
+      title="No requests yet"
       action={
         <LinkButton to={`/gateways/${gateway}/playground`} kind="primary" icon="playground">
-          Send one from the playground
+          Open playground
         </LinkButton>
       }
     >
-      As soon as one ends, it shows here.
+      Send a request to see it here.
     </Empty>
   );
 }
 
-function RequestTable({ records }: { readonly records: readonly RequestRecord[] }): JSX.Element {
-  return (
-    <Table
-      label="Requests"
-      rows={records}
-      keyOf={({ request_id, time }) => request_id + time}
-      isDense
-      columns={[
-        { title: "Time", width: "90px", cell: ({ time }) => <Time at={time} /> },
-        {
-          title: "Request",
-          kind: "main",
-          width: "19%",
-          cell: ({ request_id, method, path }) => (
-            <button type="button" class="as-link" onClick={() => replaceSearch({ request: request_id })}>
-              <span class="soft">{method}</span> {path}
-            </button>
-          ),
-        },
-        { title: "Status", width: "17%", cell: (record) => <Status record={record} /> },
-        { title: "Target", width: "15%", cell: (record) => <Targets record={record} /> },
-        { title: "Model", width: "10%", cell: ({ model }) => model ?? <span class="soft">–</span> },
-        { title: "API key", cell: ({ api_key }) => api_key?.name ?? <span class="soft">none</span> },
-        {
-          title: "Tokens",
-          kind: "number",
-          width: "60px",
-          cell: ({ tokens }) => (tokens === null ? "–" : formatCount(tokens.input + tokens.output)),
-        },
-        {
-          title: "Cost",
-          kind: "number",
-          width: "78px",
-          cell: ({ cost }) => (cost === null ? "–" : formatCost(cost)),
-        },
-        { title: "Took", kind: "number", width: "72px", cell: ({ timings }) => formatMs(timings.total_ms) },
-      ]}
-    />
-  );
-}
-
-function Status({ record }: { readonly record: RequestRecord }): JSX.Element {
-  const { status, outcome, error_code, attempts } = record;
-  const more = error_code ?? (outcome === "complete" ? null : outcome.replaceAll("_", " "));
-  return (
-    <>
-      <Badge tone={toneOfStatus(status)}>{status}</Badge>
-      {attempts.length > 1 && <Badge tone="warning">failover</Badge>}
-      {more !== null && (
-        <span class="soft" title={more}>
-          {" "}
-          {more}
-        </span>
-      )}
-    </>
-  );
-}
-
-/** The way over several targets, where one was not enough. */
-function Targets({ record }: { readonly record: RequestRecord }): JSX.Element {
-  const { attempts, provider } = record;
-  if (attempts.length <= 1) return <>{provider ?? <span class="soft">none</span>}</>;
-  const way = attempts.map((attempt) => attempt.provider).join(" → ");
-  return <span title={way}>{way}</span>;
-}
-
-interface OpenedRequestProps {
+interface RequestDrawerProps {
   readonly gateway: string;
   readonly id: string;
-  readonly known: readonly RequestRecord[];
+  readonly records: readonly RequestRecord[];
 }
 
-function OpenedRequest({ gateway, id, known }: OpenedRequestProps): JSX.Element {
-  const here = known.find(({ request_id }) => request_id === id);
-  const loaded = useLoad(
-    async (signal) => {
-      if (here !== undefined) return here;
-      const path = `/gateways/${gateway}/requests?request_id=${encodeURIComponent(id)}`;
-      return (await get<{ requests: readonly RequestRecord[] }>(path, signal)).requests[0] ?? null;
-    },
-    [id],
-  );
+function RequestDrawer({ gateway, id, records }: RequestDrawerProps): JSX.Element {
+  const listed = records.find(({ request_id }) => request_id === id);
+  const loaded = useLoad(async (signal) => listed ?? findRequest(gateway, id, signal), [id]);
+  const { data } = loaded;
   return (
     <Dialog
-      kind="side"
-      title={
-        loaded.data === undefined || loaded.data === null
-          ? "Request"
-          : `${loaded.data.method} ${loaded.data.path}`
-      }
+      kind="drawer"
+      title={data === undefined || data === null ? "Request" : `${data.method} ${data.path}`}
       onClose={() => replaceSearch({ request: null })}
     >
-      <WhenLoaded loaded={loaded} what="the request" missing={MISSING}>
+      <WhenLoaded loaded={loaded} what="request">
         {(record) =>
           record === null ? (
-            <Empty title="No longer kept">Only the latest requests are kept; this one is gone.</Empty>
+            <Empty title="Request not found">The log keeps only the latest requests.</Empty>
           ) : (
             <RequestDetail record={record} />
           )

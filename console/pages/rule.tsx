@@ -1,20 +1,20 @@
-// One rule: made, changed, deleted.
+// Page of one rule: create, edit, delete.
 import type { JSX } from "preact";
-import type { Answer } from "../api/client.ts";
-import { collectionPath, listChildren, readChild, saveChild } from "../api/resources.ts";
+import type { ApiResponse } from "../api/client.ts";
+import { listChildren, readChild } from "../api/resources.ts";
 import type { Rule, RuleInput, Service } from "../api/types.ts";
 import { Page, WhenLoaded } from "../components/page.tsx";
+import { ChildForm } from "../forms/child-form.tsx";
 import { MapField } from "../forms/collections.tsx";
-import { EditForm } from "../forms/edit-form.tsx";
-import { CheckField, ChoiceField, NumberField, SeveralField, TextField } from "../forms/inputs.tsx";
-import { More } from "../forms/more.tsx";
-import { useForm } from "../state/form.ts";
+import { Disclosure } from "../forms/disclosure.tsx";
+import { CheckboxField, ChoiceField, MultiChoiceField, NumberField, TextField } from "../forms/inputs.tsx";
+import { useForm, type Form } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
-import type { PageParameters } from "../state/router.tsx";
+import type { RoutedPageProps } from "../state/router.tsx";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
-export function RulePage({ parameters }: PageParameters): JSX.Element {
+export function RulePage({ parameters }: RoutedPageProps): JSX.Element {
   const { gateway = "", id = "new" } = parameters;
   const loaded = useLoad(async (signal) => {
     const [before, services] = await Promise.all([
@@ -28,7 +28,7 @@ export function RulePage({ parameters }: PageParameters): JSX.Element {
       title={id === "new" ? "New rule" : (loaded.data?.before?.data.path ?? "Rule")}
       back={{ to: `/gateways/${gateway}/rules`, label: "Rules" }}
     >
-      <WhenLoaded loaded={loaded} what="the rule">
+      <WhenLoaded loaded={loaded} what="rule">
         {({ before, services }) => <RuleForm gateway={gateway} before={before} services={services} />}
       </WhenLoaded>
     </Page>
@@ -37,11 +37,11 @@ export function RulePage({ parameters }: PageParameters): JSX.Element {
 
 interface RuleFormProps {
   readonly gateway: string;
-  readonly before: Answer<Rule> | null;
+  readonly before: ApiResponse<Rule> | null;
   readonly services: readonly Service[];
 }
 
-function startingRule(services: readonly Service[]): Partial<RuleInput> {
+function newRule(services: readonly Service[]): Partial<RuleInput> {
   const [only, ...others] = services;
   return {
     name: null,
@@ -54,116 +54,131 @@ function startingRule(services: readonly Service[]): Partial<RuleInput> {
 
 function RuleForm({ gateway, before, services }: RuleFormProps): JSX.Element {
   const record = before?.data;
-  const form = useForm<Partial<RuleInput>>(record ?? startingRule(services));
+  const form = useForm<Partial<RuleInput>>(record ?? newRule(services));
   return (
-    <EditForm
+    <ChildForm
+      gateway={gateway}
+      collection="rules"
+      kind="rule"
+      before={before}
       form={form}
-      what="rule"
+      storedName={record?.name ?? record?.path}
       name={form.value.path ?? ""}
-      stored={
-        record === undefined
-          ? null
-          : { path: `${collectionPath(gateway, "rules")}/${record.id}`, name: record.name ?? record.path }
-      }
-      save={(value) => saveChild(gateway, "rules", before, value)}
-      list={`/gateways/${gateway}/rules`}
     >
       <div class="card fields">
+        <MatchFields form={form} services={services} />
         <TextField
           form={form}
-          at="path"
-          label="Path"
-          isRequired
-          isMono
-          placeholder="/v1/chat/completions"
-          hint={
-            <>
-              Exact, with parameters as in <code>/teams/{"{team}"}/chat</code>, or a prefix as in{" "}
-              <code>/v1/*</code>.
-            </>
-          }
-        />
-        <SeveralField
-          form={form}
-          at="methods"
-          label="Methods"
-          isRequired
-          choices={METHODS.map((method) => ({ value: method, label: method }))}
-        />
-        <ChoiceField
-          form={form}
-          at="service_id"
-          label="Service"
-          isRequired
-          hint={services.length === 0 ? "This gateway has no service yet; make one first." : undefined}
-          choices={services.map(({ id, name }) => ({ value: id, label: name }))}
-        />
-        <TextField
-          form={form}
-          at="name"
+          path="name"
           label="Name"
-          empty={null}
-          hint="For people; the path does the matching."
+          emptyValue={null}
+          hint="For display only. Requests are matched by path."
         />
-        <CheckField
+        <CheckboxField
           form={form}
-          at="active"
+          path="active"
           label="Active"
-          fallback
-          hint="An inactive rule matches nothing."
+          defaultValue
+          hint="An inactive rule matches no requests."
         />
       </div>
-      <More
-        title="Keys, headers, forwarding"
+      <AdvancedFields form={form} />
+    </ChildForm>
+  );
+}
+
+interface FieldsProps {
+  readonly form: Form<Partial<RuleInput>>;
+}
+
+function MatchFields({ form, services }: FieldsProps & Pick<RuleFormProps, "services">): JSX.Element {
+  return (
+    <>
+      <TextField
         form={form}
-        places={["require_api_key", "response_format", "headers", "strip_path", "preserve_host", "priority"]}
-      >
-        <ChoiceField
-          form={form}
-          at="require_api_key"
-          label="API key"
-          choices={[
-            { value: null, label: "as the gateway says" },
-            { value: true, label: "required" },
-            { value: false, label: "optional" },
-          ]}
-        />
-        <ChoiceField
-          form={form}
-          at="response_format"
-          label="Shape of answers"
-          choices={[
-            { value: null, label: "as the provider answers" },
-            { value: "openai", label: "OpenAI chat, whatever the provider speaks" },
-          ]}
-        />
-        <MapField
-          form={form}
-          at="headers"
-          label="Headers a request must have"
-          hint="With exactly this value; * stands for any."
-          nameLabel="Header"
-        />
-        <CheckField
-          form={form}
-          at="strip_path"
-          label="Strip the path"
-          hint="The matched part is removed before forwarding."
-        />
-        <CheckField
-          form={form}
-          at="preserve_host"
-          label="Preserve the Host"
-          hint="The provider gets the client's Host header instead of its own."
-        />
-        <NumberField
-          form={form}
-          at="priority"
-          label="Priority"
-          placeholder="0"
-          hint="Among rules that match equally well, the lower number comes first."
-        />
-      </More>
-    </EditForm>
+        path="path"
+        label="Path"
+        isRequired
+        isMono
+        placeholder="/v1/chat/completions"
+        hint={
+          <>
+            An exact path, a path with parameters such as <code>/teams/{"{team}"}/chat</code>, or a prefix
+            such as <code>/v1/*</code>.
+          </>
+        }
+      />
+      <MultiChoiceField
+        form={form}
+        path="methods"
+        label="Methods"
+        isRequired
+        choices={METHODS.map((method) => ({ value: method, label: method }))}
+      />
+      <ChoiceField
+        form={form}
+        path="service_id"
+        label="Service"
+        isRequired
+        hint={services.length === 0 ? "This gateway has no service yet. Create one first." : undefined}
+        choices={services.map(({ id, name }) => ({ value: id, label: name }))}
+      />
+    </>
+  );
+}
+
+function AdvancedFields({ form }: FieldsProps): JSX.Element {
+  return (
+    <Disclosure
+      title="Keys, headers, forwarding"
+      form={form}
+      paths={["require_api_key", "response_format", "headers", "strip_path", "preserve_host", "priority"]}
+    >
+      <ChoiceField
+        form={form}
+        path="require_api_key"
+        label="API key"
+        choices={[
+          { value: null, label: "Default of the gateway" },
+          { value: true, label: "Required" },
+          { value: false, label: "Optional" },
+        ]}
+      />
+      <ChoiceField
+        form={form}
+        path="response_format"
+        label="Response format"
+        choices={[
+          { value: null, label: "Format of the provider" },
+          { value: "openai", label: "OpenAI, translated if necessary" },
+        ]}
+      />
+      <MapField
+        form={form}
+        path="headers"
+        label="Required request headers"
+        hint="The value must be equal; * matches any value."
+        nameLabel="Header"
+      />
+      <CheckboxField
+        form={form}
+        path="strip_path"
+        label="Strip path"
+        hint="Removes the matched part of the path before forwarding."
+      />
+      <CheckboxField
+        form={form}
+        path="preserve_host"
+        label="Preserve Host header"
+        hint="Sends the client's Host header to the provider instead of the provider's own host."
+      />
+      <NumberField
+        form={form}
+        path="priority"
+        label="Priority"
+        placeholder="0"
+        hint="Of rules that match equally well, the one with the lowest number is used."
+      />
+    </Disclosure>
   );
 }

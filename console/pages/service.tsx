@@ -1,16 +1,16 @@
-// One service: made, changed, deleted.
+// Page of one service: create, edit, delete.
 import type { JSX } from "preact";
-import type { Answer } from "../api/client.ts";
-import { collectionPath, listChildren, readChild, saveChild } from "../api/resources.ts";
+import type { ApiResponse } from "../api/client.ts";
+import { listChildren, readChild } from "../api/resources.ts";
 import type { Service, Upstream } from "../api/types.ts";
 import { Page, WhenLoaded } from "../components/page.tsx";
-import { EditForm } from "../forms/edit-form.tsx";
-import { AreaField, ChoiceField, TextField } from "../forms/inputs.tsx";
+import { ChildForm } from "../forms/child-form.tsx";
+import { ChoiceField, TextAreaField, TextField } from "../forms/inputs.tsx";
 import { useForm } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
-import type { PageParameters } from "../state/router.tsx";
+import type { RoutedPageProps } from "../state/router.tsx";
 
-export function ServicePage({ parameters }: PageParameters): JSX.Element {
+export function ServicePage({ parameters }: RoutedPageProps): JSX.Element {
   const { gateway = "", id = "new" } = parameters;
   const loaded = useLoad(async (signal) => {
     const [before, upstreams] = await Promise.all([
@@ -24,7 +24,7 @@ export function ServicePage({ parameters }: PageParameters): JSX.Element {
       title={id === "new" ? "New service" : (loaded.data?.before?.data.name ?? "Service")}
       back={{ to: `/gateways/${gateway}/services`, label: "Services" }}
     >
-      <WhenLoaded loaded={loaded} what="the service">
+      <WhenLoaded loaded={loaded} what="service">
         {({ before, upstreams }) => <ServiceForm gateway={gateway} before={before} upstreams={upstreams} />}
       </WhenLoaded>
     </Page>
@@ -33,7 +33,7 @@ export function ServicePage({ parameters }: PageParameters): JSX.Element {
 
 interface ServiceFormProps {
   readonly gateway: string;
-  readonly before: Answer<Service> | null;
+  readonly before: ApiResponse<Service> | null;
   readonly upstreams: readonly Upstream[];
 }
 
@@ -45,30 +45,27 @@ function ServiceForm({ gateway, before, upstreams }: ServiceFormProps): JSX.Elem
     description: record?.description ?? "",
   });
   return (
-    <EditForm
+    <ChildForm
+      gateway={gateway}
+      collection="services"
+      kind="service"
+      before={before}
       form={form}
-      what="service"
+      storedName={record?.name}
       name={form.value.name}
-      stored={
-        record === undefined
-          ? null
-          : { path: `${collectionPath(gateway, "services")}/${record.id}`, name: record.name }
-      }
-      save={(value) => saveChild(gateway, "services", before, value)}
-      list={`/gateways/${gateway}/services`}
     >
       <div class="card fields">
-        <TextField form={form} at="name" label="Name" isRequired placeholder="chat" />
+        <TextField form={form} path="name" label="Name" isRequired placeholder="chat" />
         <ChoiceField
           form={form}
-          at="upstream_id"
+          path="upstream_id"
           label="Upstream"
           isRequired
-          hint={upstreams.length === 0 ? "This gateway has no upstream yet; make one first." : undefined}
+          hint={upstreams.length === 0 ? "This gateway has no upstream yet. Create one first." : undefined}
           choices={upstreams.map(({ id, name }) => ({ value: id, label: name }))}
         />
-        <AreaField form={form} at="description" label="Description" rows={2} />
+        <TextAreaField form={form} path="description" label="Description" rows={2} />
       </div>
-    </EditForm>
+    </ChildForm>
   );
 }

@@ -1,16 +1,17 @@
-// The services of a gateway.
+// List of a gateway's services.
 import type { JSX } from "preact";
 import { listChildren } from "../api/resources.ts";
+import type { Service, Upstream } from "../api/types.ts";
 import { LinkButton } from "../components/button.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
-import { Time } from "../components/time.tsx";
-import { revision } from "../state/connection.ts";
+import { Time } from "../components/format.tsx";
+import { activeRevision } from "../state/connection.ts";
 import { useLoad } from "../state/load.ts";
-import { Link, type PageParameters } from "../state/router.tsx";
+import { Link, type RoutedPageProps } from "../state/router.tsx";
 
-export function ServicesPage({ parameters }: PageParameters): JSX.Element {
+export function ServicesPage({ parameters }: RoutedPageProps): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
   const loaded = useLoad(
     async (signal) => {
@@ -20,7 +21,7 @@ export function ServicesPage({ parameters }: PageParameters): JSX.Element {
       ]);
       return { services, upstreams };
     },
-    [revision.value],
+    [activeRevision.value],
   );
   const base = `/gateways/${gateway}`;
   const create = (
@@ -31,7 +32,7 @@ export function ServicesPage({ parameters }: PageParameters): JSX.Element {
   return (
     <Page
       title="Services"
-      about="A service is a name between rules and an upstream, so that the upstream can change under many rules."
+      description="A service connects rules to an upstream, so that one change of the upstream applies to all of its rules."
       actions={create}
     >
       <WhenLoaded loaded={loaded} what="services">
@@ -39,46 +40,59 @@ export function ServicesPage({ parameters }: PageParameters): JSX.Element {
           services.length === 0 ? (
             upstreams.length === 0 ? (
               <Empty
-                title="No service yet"
+                title="No services yet"
                 action={
                   <LinkButton to={`${base}/upstreams/new`} kind="primary">
-                    Make an upstream first
+                    Create an upstream first
                   </LinkButton>
                 }
               >
-                A service points to an upstream, and this gateway has none.
+                A service needs an upstream, and this gateway has none.
               </Empty>
             ) : (
-              <Empty title="No service yet" action={create}>
-                Make one for each thing your applications call, such as “chat”.
+              <Empty title="No services yet" action={create}>
+                Create one per API that your applications use, such as “chat”.
               </Empty>
             )
           ) : (
-            <Table
-              label="Services"
-              rows={services}
-              keyOf={({ id }) => id}
-              columns={[
-                {
-                  title: "Name",
-                  kind: "main",
-                  cell: ({ id, name }) => <Link to={`${base}/services/${id}`}>{name}</Link>,
-                },
-                {
-                  title: "Upstream",
-                  cell: ({ upstream_id }) => (
-                    <Link to={`${base}/upstreams/${upstream_id}`}>
-                      {upstreams.find(({ id }) => id === upstream_id)?.name ?? upstream_id}
-                    </Link>
-                  ),
-                },
-                { title: "Description", cell: ({ description }) => description },
-                { title: "Changed", cell: ({ updated_at }) => <Time at={updated_at} /> },
-              ]}
-            />
+            <ServiceTable base={base} services={services} upstreams={upstreams} />
           )
         }
       </WhenLoaded>
     </Page>
+  );
+}
+
+interface ServiceTableProps {
+  /** Console path of the gateway. */
+  readonly base: string;
+  readonly services: readonly Service[];
+  readonly upstreams: readonly Upstream[];
+}
+
+function ServiceTable({ base, services, upstreams }: ServiceTableProps): JSX.Element {
+  return (
+    <Table
+      label="Services"
+      rows={services}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          title: "Name",
+          kind: "main",
+          cell: ({ id, name }) => <Link to={`${base}/services/${id}`}>{name}</Link>,
+        },
+        {
+          title: "Upstream",
+          cell: ({ upstream_id }) => (
+            <Link to={`${base}/upstreams/${upstream_id}`}>
+              {upstreams.find(({ id }) => id === upstream_id)?.name ?? upstream_id}
+            </Link>
+          ),
+        },
+        { title: "Description", cell: ({ description }) => description },
+        { title: "Updated", cell: ({ updated_at }) => <Time at={updated_at} /> },
+      ]}
+    />
   );
 }

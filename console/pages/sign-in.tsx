@@ -1,7 +1,7 @@
-// Signing in by pasting the admin token; also over an open page, when the token was refused meanwhile.
+// Sign-in with an admin token: as a page, and as a dialog when the API rejects the token of the session.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { isAccepted } from "../api/client.ts";
+import { isTokenAccepted } from "../api/client.ts";
 import { Banner } from "../components/banner.tsx";
 import { Button } from "../components/button.tsx";
 import { Code } from "../components/code.tsx";
@@ -19,17 +19,16 @@ export function SignInPage(): JSX.Element {
         <h1>
           <Icon name="gateways" /> Gatehouse
         </h1>
-        <p class="about">The console of this gateway. Sign in with an admin token.</p>
+        <p class="description">Sign in with an admin token.</p>
         <SignInForm />
         <details>
-          <summary>Where do I get a token?</summary>
+          <summary>How do I get a token?</summary>
           <p>
-            In the folder of the gateway, with the secret it was started with, run{" "}
-            <code>gatehouse token</code> or:
+            Run <code>gatehouse token</code> with the secret of this gateway, or in its directory:
           </p>
-          <Code text={COMMAND} what="the command that prints a token" />
+          <Code text={COMMAND} what="command" />
           <p class="hint">
-            It prints a token that is good for 24 hours. The token stays in this tab and is forgotten with it.
+            The token is valid for 24 hours. The console keeps it in this tab only, until the tab is closed.
           </p>
         </details>
       </div>
@@ -37,11 +36,11 @@ export function SignInPage(): JSX.Element {
   );
 }
 
-/** The page stays open underneath: what was typed there is still there afterwards. */
-export function SignInAgain(): JSX.Element {
+/** Opens over the current page, which keeps its unsaved input. */
+export function SignInDialog(): JSX.Element {
   return (
     <Dialog title="Sign in again" onClose={signOut}>
-      <p>The gateway no longer accepts the token. What you were doing is kept.</p>
+      <p>The gateway no longer accepts your token. Your input on this page is kept.</p>
       <SignInForm />
     </Dialog>
   );
@@ -49,23 +48,23 @@ export function SignInAgain(): JSX.Element {
 
 function SignInForm(): JSX.Element {
   const [text, setText] = useState("");
-  const [fault, setFault] = useState<string | null>(null);
+  const [error, setError] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const submit = async () => {
     const candidate = text.trim().replace(/^Bearer\s+/i, "");
     if (candidate === "") {
-      setFault("Paste a token first.");
+      setError("Enter a token.");
       return;
     }
     setBusy(true);
     try {
-      if (await isAccepted(candidate)) signIn(candidate);
+      if (await isTokenAccepted(candidate)) signIn(candidate);
       else
-        setFault(
-          "The gateway does not accept this token. Was it made with this server's secret, and is it still good?",
+        setError(
+          "The gateway does not accept this token. Check that it was created with the secret of this server and has not expired.",
         );
     } catch {
-      setFault("The gateway does not answer. Try again in a moment.");
+      setError("The gateway does not respond. Try again in a moment.");
     }
     setBusy(false);
   };
@@ -78,7 +77,7 @@ function SignInForm(): JSX.Element {
         void submit();
       }}
     >
-      <div class={fault === null ? "field" : "field invalid"}>
+      <div class={error === null ? "field" : "field invalid"}>
         <label for="token">Admin token</label>
         <input
           id="token"
@@ -87,16 +86,16 @@ function SignInForm(): JSX.Element {
           autocomplete="off"
           autofocus
           value={text}
-          aria-invalid={fault !== null}
-          aria-describedby={fault === null ? undefined : "token-fault"}
+          aria-invalid={error !== null}
+          aria-describedby={error === null ? undefined : "token-error"}
           onInput={(event) => {
             setText(event.currentTarget.value);
-            setFault(null);
+            setError(null);
           }}
         />
-        {fault !== null && (
-          <p class="fault" id="token-fault" role="alert">
-            {fault}
+        {error !== null && (
+          <p class="error" id="token-error" role="alert">
+            {error}
           </p>
         )}
       </div>

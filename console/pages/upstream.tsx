@@ -1,35 +1,45 @@
-// One upstream with its targets: made, changed, deleted.
+// Page of one upstream with its targets: create, edit, delete.
 import type { JSX } from "preact";
-import type { Answer } from "../api/client.ts";
-import { collectionPath, listProviders, readChild, saveChild } from "../api/resources.ts";
+import type { ApiResponse } from "../api/client.ts";
+import { listProviders, readChild } from "../api/resources.ts";
 import type { Provider, Upstream, UpstreamInput } from "../api/types.ts";
 import { Button } from "../components/button.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
-import { EditForm } from "../forms/edit-form.tsx";
-import { FieldFaults } from "../forms/field.tsx";
-import { CheckField, ChoiceField, NumberField, TextField } from "../forms/inputs.tsx";
-import { More } from "../forms/more.tsx";
+import { ChildForm } from "../forms/child-form.tsx";
+import { Disclosure } from "../forms/disclosure.tsx";
+import { FieldErrors } from "../forms/field.tsx";
+import { CheckboxField, ChoiceField, NumberField, TextField } from "../forms/inputs.tsx";
 import { TargetFields } from "../forms/target-fields.tsx";
-import { useForm } from "../state/form.ts";
+import { useForm, type Form } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
-import type { PageParameters } from "../state/router.tsx";
+import type { RoutedPageProps } from "../state/router.tsx";
 
 const ALGORITHMS = [
   { value: "round-robin", label: "round-robin: in turn, by weight" },
-  { value: "weighted-round-robin", label: "weighted-round-robin: the same" },
+  { value: "weighted-round-robin", label: "weighted-round-robin: alias of round-robin" },
   { value: "random", label: "random: by weight" },
-  { value: "least-connections", label: "least-connections: whoever is least busy" },
-  { value: "lowest-latency", label: "lowest-latency: whoever answers first" },
-  { value: "ip-hash", label: "ip-hash: a client stays with its target" },
+  { value: "least-connections", label: "least-connections: fewest requests in flight" },
+  { value: "lowest-latency", label: "lowest-latency: fastest first byte" },
+  { value: "ip-hash", label: "ip-hash: same target for the same client IP" },
 ];
 
 const MODEL_ROUTING = [
-  { value: "prefer", label: "prefer targets that serve the model, else any" },
-  { value: "any", label: "any target, with its default model where needed" },
-  { value: "require", label: "only targets that serve the model, else 404" },
+  { value: "prefer", label: "Prefer targets that serve the model" },
+  { value: "any", label: "Any target; replace the model by the target's default if needed" },
+  { value: "require", label: "Only targets that serve the model, else 404" },
 ];
 
-export function UpstreamPage({ parameters }: PageParameters): JSX.Element {
+const NEW_TARGET = { provider: "", weight: 1, priority: 1 };
+
+const NEW_UPSTREAM: UpstreamInput = {
+  name: "",
+  algorithm: "round-robin",
+  model_routing: "prefer",
+  targets: [NEW_TARGET],
+  health_checks: { passive: true, threshold: 3, interval: 60 },
+};
+
+export function UpstreamPage({ parameters }: RoutedPageProps): JSX.Element {
   const { gateway = "", id = "new" } = parameters;
   const loaded = useLoad(async (signal) => {
     const [before, providers] = await Promise.all([
@@ -43,7 +53,7 @@ export function UpstreamPage({ parameters }: PageParameters): JSX.Element {
       title={id === "new" ? "New upstream" : (loaded.data?.before?.data.name ?? "Upstream")}
       back={{ to: `/gateways/${gateway}/upstreams`, label: "Upstreams" }}
     >
-      <WhenLoaded loaded={loaded} what="the upstream">
+      <WhenLoaded loaded={loaded} what="upstream">
         {({ before, providers }) => <UpstreamForm gateway={gateway} before={before} providers={providers} />}
       </WhenLoaded>
     </Page>
@@ -52,121 +62,130 @@ export function UpstreamPage({ parameters }: PageParameters): JSX.Element {
 
 interface UpstreamFormProps {
   readonly gateway: string;
-  readonly before: Answer<Upstream> | null;
+  readonly before: ApiResponse<Upstream> | null;
   readonly providers: readonly Provider[];
 }
-
-const NEW_UPSTREAM: UpstreamInput = {
-  name: "",
-  algorithm: "round-robin",
-  model_routing: "prefer",
-  targets: [{ provider: "", weight: 1, priority: 1 }],
-  health_checks: { passive: true, threshold: 3, interval: 60 },
-};
 
 function UpstreamForm({ gateway, before, providers }: UpstreamFormProps): JSX.Element {
   const record = before?.data;
   const form = useForm<UpstreamInput>(record ?? NEW_UPSTREAM);
-  const { targets } = form.value;
   return (
-    <EditForm
+    <ChildForm
+      gateway={gateway}
+      collection="upstreams"
+      kind="upstream"
+      before={before}
       form={form}
-      what="upstream"
+      storedName={record?.name}
       name={form.value.name}
-      stored={
-        record === undefined
-          ? null
-          : { path: `${collectionPath(gateway, "upstreams")}/${record.id}`, name: record.name }
-      }
-      save={(value) => saveChild(gateway, "upstreams", before, value)}
-      list={`/gateways/${gateway}/upstreams`}
     >
       <div class="card fields">
-        <TextField form={form} at="name" label="Name" isRequired placeholder="models" />
-        <ChoiceField form={form} at="algorithm" label="Algorithm" choices={ALGORITHMS} />
+        <TextField form={form} path="name" label="Name" isRequired placeholder="models" />
+        <ChoiceField form={form} path="algorithm" label="Algorithm" choices={ALGORITHMS} />
       </div>
-      <Section
-        title="Targets"
-        about="The lowest priority with a healthy target serves; the next one takes over when it has none."
-      >
-        {targets.map((target, index) => (
-          <TargetFields
-            // A target keeps its fields when another one goes; a new one has no id yet.
-            key={target.id ?? `new ${index}`}
-            form={form}
-            index={index}
-            providers={providers}
-            onRemove={
-              targets.length === 1
-                ? undefined
-                : () =>
-                    form.set(
-                      "targets",
-                      targets.filter((_, each) => each !== index),
-                    )
-            }
-          />
-        ))}
-        <FieldFaults form={form} at="targets" isShallow />
-        <Button
-          icon="add"
-          onClick={() => form.set("targets", [...targets, { provider: "", weight: 1, priority: 1 }])}
-        >
-          Add a target
-        </Button>
-      </Section>
+      <TargetsSection form={form} providers={providers} />
       <Section
         title="Health checks"
-        about="Real requests are watched; no provider is ever asked only to see whether it lives."
+        description="Passive: based on the results of real requests. The gateway sends no probe requests of its own."
       >
         <div class="card fields inline">
-          <CheckField form={form} at="health_checks.passive" label="Take failing targets out" />
+          <CheckboxField form={form} path="health_checks.passive" label="Eject failing targets" />
           <NumberField
             form={form}
-            at="health_checks.threshold"
-            label="After failures in a row"
+            path="health_checks.threshold"
+            label="Consecutive failures"
             placeholder="3"
           />
-          <NumberField form={form} at="health_checks.interval" label="For" unit="seconds" placeholder="60" />
+          <NumberField
+            form={form}
+            path="health_checks.interval"
+            label="Ejection time"
+            unit="seconds"
+            placeholder="60"
+          />
         </div>
       </Section>
-      <More
-        title="Models, attempts, timeouts"
+      <AdvancedFields form={form} />
+    </ChildForm>
+  );
+}
+
+interface FieldsProps {
+  readonly form: Form<UpstreamInput>;
+}
+
+function TargetsSection({
+  form,
+  providers,
+}: FieldsProps & Pick<UpstreamFormProps, "providers">): JSX.Element {
+  const { targets } = form.value;
+  const remove = (index: number) =>
+    form.set(
+      "targets",
+      targets.filter((_, each) => each !== index),
+    );
+  return (
+    <Section
+      title="Targets"
+      description="Requests go to the healthy targets with the lowest priority number. If none of them is healthy, the next priority is used."
+    >
+      {targets.map((target, index) => (
+        <TargetFields
+          // Stored targets are keyed by id, so that they keep their state when another target is removed.
+          key={target.id ?? `new ${index}`}
+          form={form}
+          index={index}
+          providers={providers}
+          onRemove={targets.length === 1 ? undefined : () => remove(index)}
+        />
+      ))}
+      <FieldErrors form={form} path="targets" isShallow />
+      <Button icon="add" onClick={() => form.set("targets", [...targets, NEW_TARGET])}>
+        Add target
+      </Button>
+    </Section>
+  );
+}
+
+function AdvancedFields({ form }: FieldsProps): JSX.Element {
+  return (
+    <Disclosure
+      title="Models, attempts, timeouts"
+      form={form}
+      paths={["model_routing", "max_attempts", "timeouts"]}
+    >
+      <ChoiceField form={form} path="model_routing" label="Model routing" choices={MODEL_ROUTING} />
+      <NumberField
         form={form}
-        places={["model_routing", "max_attempts", "timeouts"]}
-      >
-        <ChoiceField form={form} at="model_routing" label="Targets for a model" choices={MODEL_ROUTING} />
-        <NumberField
-          form={form}
-          at="max_attempts"
-          label="Attempts in all"
-          placeholder="3"
-          hint="Another target is tried as long as nothing went to the client."
-        />
-        <NumberField form={form} at="timeouts.connect" label="Connect within" unit="ms" placeholder="5000" />
-        <NumberField
-          form={form}
-          at="timeouts.first_byte"
-          label="First byte within"
-          unit="ms"
-          placeholder="120000"
-        />
-        <NumberField
-          form={form}
-          at="timeouts.idle"
-          label="Longest pause within an answer"
-          unit="ms"
-          placeholder="120000"
-        />
-        <NumberField
-          form={form}
-          at="timeouts.total"
-          label="Whole answer within"
-          unit="ms"
-          placeholder="no limit"
-          empty={null}
-        />
-      </More>
-    </EditForm>
+        path="max_attempts"
+        label="Maximum attempts"
+        placeholder="3"
+        hint="A failed request is retried on another target unless a part of the response was sent to the client."
+      />
+      <NumberField form={form} path="timeouts.connect" label="Connect timeout" unit="ms" placeholder="5000" />
+      <NumberField
+        form={form}
+        path="timeouts.first_byte"
+        label="First byte timeout"
+        unit="ms"
+        placeholder="120000"
+      />
+      <NumberField
+        form={form}
+        path="timeouts.idle"
+        label="Idle timeout"
+        unit="ms"
+        placeholder="120000"
+        hint="Longest pause within a response."
+      />
+      <NumberField
+        form={form}
+        path="timeouts.total"
+        label="Total timeout"
+        unit="ms"
+        placeholder="No limit"
+        emptyValue={null}
+      />
+    </Disclosure>
   );
 }

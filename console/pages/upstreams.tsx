@@ -1,19 +1,19 @@
-// The upstreams of a gateway, with the health of their targets.
+// List of a gateway's upstreams.
 import type { JSX } from "preact";
 import { listChildren } from "../api/resources.ts";
 import { LinkButton } from "../components/button.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { Table } from "../components/table.tsx";
-import { Time } from "../components/time.tsx";
-import { revision } from "../state/connection.ts";
+import { Time } from "../components/format.tsx";
+import { activeRevision } from "../state/connection.ts";
 import { useLoad } from "../state/load.ts";
-import { Link, type PageParameters } from "../state/router.tsx";
+import { Link, type RoutedPageProps } from "../state/router.tsx";
 
-export function UpstreamsPage({ parameters }: PageParameters): JSX.Element {
+export function UpstreamsPage({ parameters }: RoutedPageProps): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
   const base = `/gateways/${gateway}/upstreams`;
-  const loaded = useLoad((signal) => listChildren(gateway, "upstreams", signal), [revision.value]);
+  const loaded = useLoad((signal) => listChildren(gateway, "upstreams", signal), [activeRevision.value]);
   const create = (
     <LinkButton to={`${base}/new`} kind="primary" icon="add">
       New upstream
@@ -22,14 +22,14 @@ export function UpstreamsPage({ parameters }: PageParameters): JSX.Element {
   return (
     <Page
       title="Upstreams"
-      about="An upstream is a group of targets, each one endpoint of a provider, with the way calls are shared among them."
+      description="An upstream is a group of provider endpoints (targets) among which requests are balanced."
       actions={create}
     >
       <WhenLoaded loaded={loaded} what="upstreams">
         {(upstreams) =>
           upstreams.length === 0 ? (
-            <Empty title="No upstream yet" action={create}>
-              Make one with a target for each provider account you have.
+            <Empty title="No upstreams yet" action={create}>
+              Create one with a target for each provider account.
             </Empty>
           ) : (
             <Table
@@ -51,12 +51,12 @@ export function UpstreamsPage({ parameters }: PageParameters): JSX.Element {
                   title: "Health checks",
                   cell: ({ health_checks }) =>
                     health_checks.passive ? (
-                      `out after ${health_checks.threshold} failures, for ${health_checks.interval} s`
+                      `Eject for ${health_checks.interval} s after ${health_checks.threshold} failures`
                     ) : (
-                      <span class="soft">off</span>
+                      <span class="muted">Off</span>
                     ),
                 },
-                { title: "Changed", cell: ({ updated_at }) => <Time at={updated_at} /> },
+                { title: "Updated", cell: ({ updated_at }) => <Time at={updated_at} /> },
               ]}
             />
           )

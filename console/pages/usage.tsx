@@ -1,19 +1,27 @@
-// Use by day, key and model: tokens, requests, cost; to look at and to take away as CSV.
+// Usage by day, API key, and model: tokens, requests, cost. Exports CSV.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { get, query } from "../api/client.ts";
-import type { UsageRow } from "../api/observed.ts";
+import { get, toQueryString } from "../api/client.ts";
+import type { UsageRow } from "../api/item-types.ts";
 import type { UsageReport } from "../api/types.ts";
 import { Button, LinkButton } from "../components/button.tsx";
 import { DayBars } from "../components/day-bars.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
 import { Table, type Column } from "../components/table.tsx";
-import { formatCost, formatCount } from "../components/time.tsx";
-import { nameOfGateway } from "../state/gateways.ts";
+import { formatCost, formatCount } from "../components/format.tsx";
+import { gatewayName } from "../state/gateways.ts";
 import { useLoad } from "../state/load.ts";
-import { place, replaceSearch, type PageParameters } from "../state/router.tsx";
-import { daysBetween, groupBy, nameOfKey, nameOfModel, sumOf, toCsv, type Sums } from "../state/usage.ts";
+import { route, replaceSearch, type RoutedPageProps } from "../state/router.tsx";
+import {
+  daysBetween,
+  groupBy,
+  keyName,
+  modelName,
+  sumUsage,
+  toCsv,
+  type UsageTotals,
+} from "../state/usage.ts";
 
 const DAYS = 14;
 const MAX_PARTS = 6;
@@ -21,38 +29,41 @@ const MAX_PARTS = 6;
 type Metric = "tokens" | "requests" | "cost";
 
 const METRICS: Readonly<
-  Record<Metric, { title: string; of: (sums: Sums) => number; format: (value: number) => string }>
+  Record<
+    Metric,
+    { title: string; select: (totals: UsageTotals) => number; format: (value: number) => string }
+  >
 > = {
-  tokens: { title: "Tokens", of: ({ input, output }) => input + output, format: formatCount },
-  requests: { title: "Requests", of: ({ requests }) => requests, format: formatCount },
-  cost: { title: "Cost", of: ({ cost }) => cost, format: formatCost },
+  tokens: { title: "Tokens", select: ({ input, output }) => input + output, format: formatCount },
+  requests: { title: "Requests", select: ({ requests }) => requests, format: formatCount },
+  cost: { title: "Cost", select: ({ cost }) => cost, format: formatCost },
 };
 
-export function UsagePage({ parameters }: PageParameters): JSX.Element {
+export function UsagePage({ parameters }: RoutedPageProps): JSX.Element {
   const gateway = parameters["gateway"] ?? "";
-  const { search } = place.value;
-  const from = search.get("from") ?? dayAgo(DAYS - 1);
-  const to = search.get("to") ?? dayAgo(0);
+  const { search } = route.value;
+  const from = search.get("from") ?? daysAgo(DAYS - 1);
+  const to = search.get("to") ?? daysAgo(0);
   const loaded = useLoad(
     (signal) =>
       get<UsageReport>(
-        `/gateways/${gateway}/usage${query({ from, to, group_by: "day,model,api_key" })}`,
+        `/gateways/${gateway}/usage${toQueryString({ from, to, group_by: "day,model,api_key" })}`,
         signal,
       ),
     [from, to],
   );
   const save = (rows: readonly UsageRow[]) =>
-    download(`usage-${nameOfGateway(gateway)}-${from}-${to}.csv`, toCsv(rows));
+    download(`usage-${gatewayName(gateway)}-${from}-${to}.csv`, toCsv(rows));
   const rows = loaded.data?.usage ?? [];
   return (
     <Page
       title="Usage"
-      about="Tokens, requests and cost by key and model. Days are those of UTC."
+      description="Tokens, requests, and cost by API key and model. Days are in UTC."
       actions={
         <>
           <LinkButton to="/prices">Prices</LinkButton>
           <Button isDisabled={rows.length === 0} onClick={() => save(rows)}>
-            Save as CSV
+            Export CSV
           </Button>
         </>
       }
@@ -61,14 +72,14 @@ export function UsagePage({ parameters }: PageParameters): JSX.Element {
         <DayFilter label="From" value={from} onChange={(value) => replaceSearch({ from: value })} />
         <DayFilter label="To" value={to} onChange={(value) => replaceSearch({ to: value })} />
       </div>
-      <WhenLoaded loaded={loaded} what="usage" missing="This gateway does not count usage.">
+      <WhenLoaded loaded={loaded} what="usage">
         {({ usage }) =>
           usage.length === 0 ? (
             <Empty
-              title="No use in these days"
-              action={<LinkButton to={`/gateways/${gateway}/playground`}>To the playground</LinkButton>}
+              title="No usage in this period"
+              action={<LinkButton to={`/gateways/${gateway}/playground`}>Open playground</LinkButton>}
             >
-              Choose other days, or send something from the playground.
+              Select other days, or send a request from the playground.
             </Empty>
           ) : (
             <UsageTables rows={usage} days={daysBetween(from, to)} />
@@ -87,13 +98,13 @@ function UsageTables({
   readonly days: readonly string[];
 }): JSX.Element {
   const [metric, setMetric] = useState<Metric>("tokens");
-  const { title, of, format } = METRICS[metric];
-  const byModel = ranked(rows, nameOfModel, of);
-  const byKey = ranked(rows, nameOfKey, of);
+  const { title, select, format } = METRICS[metric];
+  const byModel = rankGroups(rows, modelName, select);
+  const byKey = rankGroups(rows, keyName, select);
   return (
     <>
       <div class="chart-card">
-        <div class="switch" role="group" aria-label="What is shown">
+        <div class="button-group" role="group" aria-label="Metric">
           {(Object.keys(METRICS) as Metric[]).map((each) => (
             <Button key={each} isPressed={each === metric} onClick={() => setMetric(each)}>
               {METRICS[each].title}
@@ -101,17 +112,17 @@ function UsageTables({
           ))}
         </div>
         <DayBars
-          title={`${title} a day, by model`}
+          title={`${title} per day, by model`}
           days={days}
-          parts={partsOf(byModel, days, of)}
+          parts={toParts(byModel, days, select)}
           format={format}
         />
       </div>
       <Section title="By API key">
-        <SumTable label="Usage by API key" first="API key" groups={byKey} />
+        <TotalsTable label="Usage by API key" first="API key" groups={byKey} />
       </Section>
       <Section title="By model">
-        <SumTable label="Usage by model" first="Model" groups={byModel} />
+        <TotalsTable label="Usage by model" first="Model" groups={byModel} />
       </Section>
     </>
   );
@@ -120,41 +131,41 @@ function UsageTables({
 interface Group {
   readonly name: string;
   readonly rows: readonly UsageRow[];
-  readonly sums: Sums;
+  readonly totals: UsageTotals;
 }
 
-function ranked(
+function rankGroups(
   rows: readonly UsageRow[],
   nameOf: (row: UsageRow) => string,
-  by: (sums: Sums) => number,
+  by: (totals: UsageTotals) => number,
 ): readonly Group[] {
   return [...groupBy(rows, nameOf)]
-    .map(([name, group]) => ({ name, rows: group, sums: sumOf(group) }))
-    .sort((left, right) => by(right.sums) - by(left.sums));
+    .map(([name, group]) => ({ name, rows: group, totals: sumUsage(group) }))
+    .sort((left, right) => by(right.totals) - by(left.totals));
 }
 
-/** The largest groups each, and all the rest as one. */
-function partsOf(groups: readonly Group[], days: readonly string[], of: (sums: Sums) => number) {
+/** Returns the largest groups, with all others combined into one. */
+function toParts(groups: readonly Group[], days: readonly string[], select: (totals: UsageTotals) => number) {
   const named = groups.length <= MAX_PARTS ? groups : groups.slice(0, MAX_PARTS - 1);
   const others = groups.slice(named.length).flatMap(({ rows }) => rows);
   const values = (rows: readonly UsageRow[]) =>
-    days.map((day) => of(sumOf(rows.filter((row) => row.day === day))));
+    days.map((day) => select(sumUsage(rows.filter((row) => row.day === day))));
   return [
     ...named.map(({ name, rows }) => ({ label: name, values: values(rows) })),
-    ...(others.length === 0 ? [] : [{ label: "others", values: values(others) }]),
+    ...(others.length === 0 ? [] : [{ label: "Others", values: values(others) }]),
   ];
 }
 
-function SumTable(props: {
+function TotalsTable(props: {
   readonly label: string;
   readonly first: string;
   readonly groups: readonly Group[];
 }): JSX.Element {
   const { label, first, groups } = props;
-  const figure = (title: string, of: (sums: Sums) => string): Column<Group> => ({
+  const column = (title: string, select: (totals: UsageTotals) => string): Column<Group> => ({
     title,
     kind: "number",
-    cell: ({ sums }) => of(sums),
+    cell: ({ totals }) => select(totals),
   });
   return (
     <Table
@@ -163,11 +174,11 @@ function SumTable(props: {
       keyOf={({ name }) => name}
       columns={[
         { title: first, kind: "main", cell: ({ name }) => name },
-        figure("Requests", ({ requests }) => formatCount(requests)),
-        figure("Cut short", ({ partial }) => formatCount(partial)),
-        figure("Tokens in", ({ input }) => formatCount(input)),
-        figure("Tokens out", ({ output }) => formatCount(output)),
-        figure("Cost", ({ cost }) => formatCost(cost)),
+        column("Requests", ({ requests }) => formatCount(requests)),
+        column("Incomplete", ({ partial }) => formatCount(partial)),
+        column("Input tokens", ({ input }) => formatCount(input)),
+        column("Output tokens", ({ output }) => formatCount(output)),
+        column("Cost", ({ cost }) => formatCost(cost)),
       ]}
     />
   );
@@ -194,15 +205,15 @@ function DayFilter(props: {
   );
 }
 
-function dayAgo(days: number): string {
+function daysAgo(days: number): string {
   return new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 }
 
 function download(name: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
   const link = document.createElement("a");
-  link.href = address;
+  link.href = url;
   link.download = name.replaceAll(/[^\w.-]+/g, "-");
   link.click();
-  URL.revokeObjectURL(address);
+  URL.revokeObjectURL(url);
 }

@@ -1,5 +1,7 @@
-// Sends a chat through the data plane, as an application would, and reads the answer in either wire format as it comes.
+// Sends a chat request through the data plane and parses the response, streamed or not, in the OpenAI or Anthropic format.
+import { toError } from "../api/client.ts";
 import { readEvents } from "../api/event-stream.ts";
+import { valueAt } from "./json-path.ts";
 
 export interface ChatCall {
   readonly method: string;
@@ -11,21 +13,21 @@ export interface ChatCall {
 export interface ChatProgress {
   readonly status: number | null;
   readonly headers: Headers | null;
-  /** What the model said so far. */
+  /** The model's output so far. */
   readonly text: string;
-  /** The answer as it came. */
+  /** The response body, or the `data` lines of the stream. */
   readonly raw: string;
   readonly input: number | null;
   readonly output: number | null;
-  /** Milliseconds since it was sent, as this browser saw them. */
+  /** Milliseconds since the request was sent, measured in the browser. */
   readonly headersMs: number | null;
   readonly firstTextMs: number | null;
   readonly totalMs: number | null;
-  /** In the words of whoever refused. */
-  readonly fault: string | null;
+  /** The message of the gateway or provider that rejected the request. */
+  readonly error: string | null;
 }
 
-const NOTHING_YET: ChatProgress = {
+const INITIAL_PROGRESS: ChatProgress = {
   status: null,
   headers: null,
   text: "",
@@ -35,20 +37,21 @@ const NOTHING_YET: ChatProgress = {
   headersMs: null,
   firstTextMs: null,
   totalMs: null,
-  fault: null,
+  error: null,
 };
 
-const MAX_RAW = 200_000;
+const MAX_RAW_CHARACTERS = 200_000;
 
+/** Sends the request and calls `onProgress` for each part of the response. Never throws: errors end up in the progress. */
 export async function sendChat(
   call: ChatCall,
   signal: AbortSignal,
   onProgress: (progress: ChatProgress) => void,
 ): Promise<ChatProgress> {
   const started = performance.now();
-  const since = () => performance.now() - started;
-  let progress = NOTHING_YET;
-  const tell = (change: Partial<ChatProgress>) => {
+  const elapsed = () => performance.now() - started;
+  let progress = INITIAL_PROGRESS;
+  const update = (change: Partial<ChatProgress>) => {
     progress = { ...progress, ...change };
     onProgress(progress);
   };
@@ -59,28 +62,28 @@ export async function sendChat(
       signal,
       ...(call.method !== "GET" && call.method !== "HEAD" && { body: JSON.stringify(call.body) }),
     });
-    tell({ status: response.status, headers: response.headers, headersMs: since() });
+    update({ status: response.status, headers: response.headers, headersMs: elapsed() });
     const isStream = (response.headers.get("content-type") ?? "").includes("text/event-stream");
     if (isStream && response.body !== null) {
       for await (const { data } of readEvents(response.body)) {
-        const raw = (progress.raw + data + "\n").slice(0, MAX_RAW);
-        tell({ raw, ...read(parse(data), progress, since) });
+        const raw = (progress.raw + data + "\n").slice(0, MAX_RAW_CHARACTERS);
+        update({ raw, ...readChunk(tryParseJson(data), progress, elapsed) });
       }
     } else {
       const raw = await response.text();
-      tell({ raw: raw.slice(0, MAX_RAW), ...read(parse(raw), progress, since) });
+      update({ raw: raw.slice(0, MAX_RAW_CHARACTERS), ...readChunk(tryParseJson(raw), progress, elapsed) });
     }
-    tell({ totalMs: since() });
+    update({ totalMs: elapsed() });
   } catch (error) {
-    const fault = signal.aborted
-      ? "Stopped here; the provider's work was cancelled too."
-      : `The answer broke off: ${error instanceof Error ? error.message : String(error)}`;
-    tell({ fault, totalMs: since() });
+    const message = signal.aborted
+      ? "Stopped. The request to the provider was canceled."
+      : `The response ended early: ${toError(error).message}`;
+    update({ error: message, totalMs: elapsed() });
   }
   return progress;
 }
 
-function parse(text: string): unknown {
+function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -88,48 +91,38 @@ function parse(text: string): unknown {
   }
 }
 
-/** What one event, or a whole answer, adds. */
-function read(value: unknown, before: ChatProgress, since: () => number): Partial<ChatProgress> {
-  const text = textOf(value);
-  const usage = usageOf(value);
-  const error = faultOf(value);
+/** Returns what one stream event, or a complete response body, adds to the progress. */
+function readChunk(value: unknown, before: ChatProgress, elapsed: () => number): Partial<ChatProgress> {
+  const text = textIn(value);
+  const usage = usageIn(value);
+  const error = errorIn(value);
   return {
-    ...(text !== "" && { text: before.text + text, firstTextMs: before.firstTextMs ?? since() }),
+    ...(text !== "" && { text: before.text + text, firstTextMs: before.firstTextMs ?? elapsed() }),
     ...(usage.input !== null && { input: usage.input }),
     ...(usage.output !== null && { output: usage.output }),
-    ...(error !== null && { fault: error }),
+    ...(error !== null && { error }),
   };
 }
 
-/** The value at a way of names and numbers, or undefined. */
-function at(value: unknown, ...way: readonly (string | number)[]): unknown {
-  let current = value;
-  for (const step of way) {
-    if (typeof current !== "object" || current === null) return undefined;
-    current = (current as Record<string | number, unknown>)[step];
-  }
-  return current;
-}
-
-function textOf(value: unknown): string {
+function textIn(value: unknown): string {
   const found = [
-    at(value, "choices", 0, "delta", "content"),
-    at(value, "choices", 0, "message", "content"),
-    at(value, "delta", "text"),
+    valueAt(value, ["choices", 0, "delta", "content"]),
+    valueAt(value, ["choices", 0, "message", "content"]),
+    valueAt(value, ["delta", "text"]),
   ].find((each) => typeof each === "string");
   if (typeof found === "string") return found;
-  const blocks = at(value, "content");
+  const blocks = valueAt(value, ["content"]);
   if (!Array.isArray(blocks)) return "";
   return blocks
-    .map((block) => at(block, "text"))
+    .map((block) => valueAt(block, ["text"]))
     .filter((text) => typeof text === "string")
     .join("");
 }
 
-function usageOf(value: unknown): { input: number | null; output: number | null } {
-  const usage = at(value, "usage") ?? at(value, "message", "usage");
+function usageIn(value: unknown): { input: number | null; output: number | null } {
+  const usage = valueAt(value, ["usage"]) ?? valueAt(value, ["message", "usage"]);
   const count = (...names: readonly string[]) => {
-    const found = names.map((name) => at(usage, name)).find((each) => typeof each === "number");
+    const found = names.map((name) => valueAt(usage, [name])).find((each) => typeof each === "number");
     return typeof found === "number" ? found : null;
   };
   return {
@@ -138,9 +131,9 @@ function usageOf(value: unknown): { input: number | null; output: number | null 
   };
 }
 
-function faultOf(value: unknown): string | null {
-  const error = at(value, "error");
+function errorIn(value: unknown): string | null {
+  const error = valueAt(value, ["error"]);
   if (typeof error === "string") return error;
-  const message = at(error, "message");
+  const message = valueAt(error, ["message"]);
   return typeof message === "string" ? message : null;
 }

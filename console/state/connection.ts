@@ -1,12 +1,12 @@
-// Whether the gateway answers: asked every few seconds, so that nothing on the screen pretends to be current when it is not.
+// Polls /readyz every few seconds, so that the console can warn when the data on the screen is out of date.
 import { signal } from "@preact/signals";
 
-export type Connection =
+type Connection =
   | { readonly state: "ok" }
-  /** No answer at all. `since` is when the last one came. */
-  | { readonly state: "away"; readonly since: Date }
-  /** It answers, but cannot do everything; the sentence says what. */
-  | { readonly state: "impaired"; readonly sentence: string };
+  /** No response. `since` is the time of the last one. */
+  | { readonly state: "unreachable"; readonly since: Date }
+  /** The gateway responds with reduced function; `message` says which. */
+  | { readonly state: "degraded"; readonly message: string };
 
 interface Readiness {
   readonly status: string;
@@ -18,76 +18,80 @@ interface Readiness {
 
 export const connection = signal<Connection>({ state: "ok" });
 
-/** Counts the times it came back, so that pages load again by themselves. */
-export const revivals = signal(0);
+/** Number of times the connection was restored. Pages reload their data when it changes. */
+export const reconnectCount = signal(0);
 
-/** The revision in force, as last heard: a change means that someone wrote. */
-export const revision = signal<number | null>(null);
+/** The active configuration revision. A new value means that the configuration was changed. */
+export const activeRevision = signal<number | null>(null);
 
-const EVERY_MS = 4000;
-const EVERY_MS_AWAY = 1000;
-const PATIENCE_MS = 3000;
-let lastAnswer = new Date();
+const CHECK_INTERVAL_MS = 4000;
+const RETRY_INTERVAL_MS = 1000;
+const TIMEOUT_MS = 3000;
+let lastResponseAt = new Date();
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 export function watchConnection(): void {
-  void look();
+  void checkReadiness();
   document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) void look();
+    if (!document.hidden) void checkReadiness();
   });
 }
 
-/** A call found nobody: look at once rather than when the next turn comes. */
-export function noticeSilence(): void {
-  if (connection.value.state === "away") return;
-  connection.value = { state: "away", since: lastAnswer };
-  schedule(EVERY_MS_AWAY);
+/** Called when an API request gets no response: shows it at once instead of after the next check. */
+export function reportUnreachable(): void {
+  if (connection.value.state === "unreachable") return;
+  connection.value = { state: "unreachable", since: lastResponseAt };
+  schedule(RETRY_INTERVAL_MS);
 }
 
-async function look(): Promise<void> {
+async function checkReadiness(): Promise<void> {
   clearTimeout(timer);
   try {
-    const answer = await fetch("/readyz", { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
-    const readiness = (await answer.json()) as Readiness;
-    lastAnswer = new Date();
-    revision.value = readiness.revision;
-    settle(judge(readiness));
+    const response = await fetch("/readyz", { cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const readiness = (await response.json()) as Readiness;
+    lastResponseAt = new Date();
+    activeRevision.value = readiness.revision;
+    updateConnection(connectionFrom(readiness));
   } catch {
-    settle({ state: "away", since: lastAnswer });
+    updateConnection({ state: "unreachable", since: lastResponseAt });
   }
-  schedule(connection.value.state === "ok" ? EVERY_MS : EVERY_MS_AWAY);
+  schedule(connection.value.state === "ok" ? CHECK_INTERVAL_MS : RETRY_INTERVAL_MS);
 }
 
 function schedule(milliseconds: number): void {
   clearTimeout(timer);
-  timer = setTimeout(() => void look(), milliseconds);
+  timer = setTimeout(() => void checkReadiness(), milliseconds);
 }
 
-function settle(next: Connection): void {
+function updateConnection(next: Connection): void {
   const { state } = connection.value;
   if (next.state === "ok" && state === "ok") return;
-  if (next.state === "away" && state === "away") return;
+  if (next.state === "unreachable" && state === "unreachable") return;
   connection.value = next;
-  if (next.state === "ok") revivals.value++;
+  if (next.state === "ok") reconnectCount.value++;
 }
 
-function judge({ status, store, counters, faulty_gateways }: Readiness): Connection {
-  if (status === "starting") return impaired("The gateway is starting: no configuration is loaded yet.");
-  if (status === "draining") return impaired("The gateway is shutting down.");
+function connectionFrom({ status, store, counters, faulty_gateways }: Readiness): Connection {
+  if (status === "starting") return degraded("The gateway is starting. No configuration is loaded yet.");
+  if (status === "draining") return degraded("The gateway is shutting down.");
   if (store.state === "away") {
-    return impaired(
-      "The database is away. Traffic goes on as configured; nothing can be read or changed here.",
+    return degraded(
+      "The database is unavailable. Traffic continues with the loaded configuration, but the configuration cannot be read or changed.",
     );
   }
   if (counters.state === "away")
-    return impaired("The shared counters are away: rate limits follow their on_store_failure setting.");
+    return degraded(
+      "The shared counters are unavailable. Rate limits follow their on_store_failure setting.",
+    );
   if (faulty_gateways !== undefined) {
     const [reason = ""] = Object.values(faulty_gateways);
-    return impaired(`A stored gateway does not compile here; its last good state is in force. ${reason}`);
+    return degraded(
+      `A stored gateway configuration is invalid. Its last valid version stays active. ${reason}`,
+    );
   }
   return { state: "ok" };
 }
 
-function impaired(sentence: string): Connection {
-  return { state: "impaired", sentence };
+function degraded(message: string): Connection {
+  return { state: "degraded", message };
 }

@@ -1,39 +1,35 @@
-// Deleting, always after a question; what the API names as standing in the way is shown there.
+// Deletes a record after confirmation. The dialog lists the records that still refer to it.
 import { ApiError, call } from "../api/client.ts";
-import { ask, say } from "./dialogs.ts";
+import { confirmAction, showToast, type Confirmation } from "./dialogs.ts";
 
-export interface Deletion {
-  /** As in "rule". */
-  readonly what: string;
+interface Deletion {
+  /** Singular, as in "rule". */
+  readonly kind: string;
   readonly name: string;
   readonly path: string;
-  readonly consequence?: string;
-  readonly etag?: string | null;
 }
 
-/** True once it is gone. */
-export async function confirmDelete({ what, name, path, consequence, etag }: Deletion): Promise<boolean> {
-  const isGone = await ask({
-    title: `Delete the ${what} “${name}”?`,
-    text:
-      consequence ??
-      "It is gone at once, for every client. Rolling back to an earlier revision brings it back.",
+/** Resolves to true if the record was deleted. */
+export async function confirmDelete({ kind, name, path }: Deletion): Promise<boolean> {
+  const isDeleted = await confirmAction({
+    title: `Delete ${kind} “${name}”?`,
+    text: "It is deleted immediately for all clients. You can restore it by rolling back to an earlier revision.",
     confirm: "Delete",
     isDangerous: true,
-    action: () => call("DELETE", path, { etag }),
-    after: (error) => (what === "gateway" && isInUse(error) ? cascade(name, path) : null),
+    action: () => call("DELETE", path),
+    escalate: (error) => (kind === "gateway" && isInUse(error) ? cascadeConfirmation(name, path) : null),
   });
-  if (isGone) say(`Deleted the ${what} “${name}”.`);
-  return isGone;
+  if (isDeleted) showToast(`Deleted ${kind} “${name}”.`);
+  return isDeleted;
 }
 
-function cascade(name: string, path: string) {
+function cascadeConfirmation(name: string, path: string): Confirmation {
   return {
-    title: `Delete “${name}” with all its parts?`,
-    text: "Its upstreams, services, rules and API keys go with it. Calls to them fail from then on.",
+    title: `Delete “${name}” and everything in it?`,
+    text: "This also deletes its upstreams, services, rules, and API keys. Requests to them will fail.",
     confirm: "Delete everything",
     isDangerous: true,
-    typed: name,
+    requiredText: name,
     action: () => call("DELETE", `${path}?cascade=true`),
   };
 }

@@ -1,51 +1,51 @@
-// Questions and short messages that may come from anywhere; components/dialog-host.tsx shows them.
+// State of the confirmation dialog and of toasts. Any module may open one; components/dialog-host.tsx renders them.
 import { signal } from "@preact/signals";
 
-export interface Question {
+export interface Confirmation {
   readonly title: string;
   readonly text: string;
   readonly confirm: string;
   readonly isDangerous?: boolean;
-  /** Must be typed before the answer can be yes. */
-  readonly typed?: string | undefined;
-  /** Done on yes, while the dialog waits; what it throws is shown there and the question stays. */
+  /** Text that must be typed to enable the confirm button. */
+  readonly requiredText?: string | undefined;
+  /** Runs on confirm while the dialog stays open. If it throws, the dialog shows the error. */
   readonly action?: () => Promise<unknown>;
-  /** Offered after the action was refused: a stronger one, or null. */
-  readonly after?: (error: Error) => Question | null;
+  /** Returns the confirmation to offer after `action` failed, or null to offer the same one again. */
+  readonly escalate?: (error: Error) => Confirmation | null;
 }
 
-export interface OpenQuestion extends Question {
-  readonly answer: (yes: boolean) => void;
+export interface OpenConfirmation extends Confirmation {
+  readonly close: (isConfirmed: boolean) => void;
 }
 
-export const question = signal<OpenQuestion | null>(null);
+export const openConfirmation = signal<OpenConfirmation | null>(null);
 
-/** True once the person said yes and the action, if any, went through. */
-export function ask(asked: Question): Promise<boolean> {
-  question.value?.answer(false);
+/** Resolves to true if the user confirmed and the action, if any, succeeded. */
+export function confirmAction(confirmation: Confirmation): Promise<boolean> {
+  openConfirmation.value?.close(false);
   return new Promise((resolve) => {
-    question.value = {
-      ...asked,
-      answer: (yes) => {
-        question.value = null;
-        resolve(yes);
+    openConfirmation.value = {
+      ...confirmation,
+      close: (isConfirmed) => {
+        openConfirmation.value = null;
+        resolve(isConfirmed);
       },
     };
   });
 }
 
-export interface Message {
+interface Toast {
   readonly id: number;
   readonly text: string;
 }
 
-export const messages = signal<readonly Message[]>([]);
-const SHOWN_MS = 5000;
+export const toasts = signal<readonly Toast[]>([]);
+const TOAST_MS = 5000;
 let lastId = 0;
 
-/** Says in a corner, and to screen readers, that something was done. */
-export function say(text: string): void {
+/** Shows a short message in a corner for a few seconds and announces it to screen readers. */
+export function showToast(text: string): void {
   const id = ++lastId;
-  messages.value = [...messages.value.slice(-3), { id, text }];
-  setTimeout(() => (messages.value = messages.value.filter((message) => message.id !== id)), SHOWN_MS);
+  toasts.value = [...toasts.value.slice(-3), { id, text }];
+  setTimeout(() => (toasts.value = toasts.value.filter((toast) => toast.id !== id)), TOAST_MS);
 }

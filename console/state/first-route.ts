@@ -1,9 +1,9 @@
-// Makes all that a first route needs, one part after the other. What was made is kept, so that a second try goes on from there.
+// Creates the records of a first route one by one. Keeps what was created, so that a retry continues after the last success.
 import { call } from "../api/client.ts";
-import { KEYS } from "../api/resources.ts";
+import { KEYS_PATH } from "../api/resources.ts";
 import type { ApiKeyWithKey, TargetInput } from "../api/types.ts";
 
-export interface FirstRouteWish {
+interface FirstRouteInput {
   readonly name: string;
   readonly path: string;
   readonly requireKey: boolean;
@@ -15,49 +15,56 @@ export type Step = (typeof STEPS)[number];
 
 export interface FirstRoute {
   readonly ids: Readonly<Partial<Record<Step, string>>>;
-  /** Shown once. */
+  /** The API key. The API returns it only when it is created. */
   readonly key: string | null;
 }
 
-export const NOTHING_MADE: FirstRoute = { ids: {}, key: null };
+export const NOTHING_CREATED: FirstRoute = { ids: {}, key: null };
 
-/** Tells after each part what there is by then. */
-export async function makeFirstRoute(
-  wish: FirstRouteWish,
+/** Creates the records that `before` lacks and calls `onStep` after each one. */
+export async function createFirstRoute(
+  input: FirstRouteInput,
   before: FirstRoute,
-  onStep: (made: FirstRoute) => void,
+  onStep: (created: FirstRoute) => void,
 ): Promise<FirstRoute> {
-  let made = before;
+  let created = before;
   for (const step of STEPS) {
-    if (made.ids[step] !== undefined) continue;
-    const [path, body] = requestFor(step, wish, made.ids);
+    if (created.ids[step] !== undefined) continue;
+    const [path, body] = requestFor(step, input, created.ids);
     const { data } = await call<Partial<ApiKeyWithKey> & { id: string }>("POST", path, { body });
-    made = { ids: { ...made.ids, [step]: data.id }, key: data.key ?? made.key };
-    onStep(made);
+    created = { ids: { ...created.ids, [step]: data.id }, key: data.key ?? created.key };
+    onStep(created);
   }
-  return made;
+  return created;
 }
 
-function requestFor(step: Step, wish: FirstRouteWish, ids: FirstRoute["ids"]): [path: string, body: object] {
+function requestFor(
+  step: Step,
+  input: FirstRouteInput,
+  ids: FirstRoute["ids"],
+): [path: string, body: object] {
   const gateway = ids.gateway ?? "";
   const base = `/gateways/${gateway}`;
   switch (step) {
     case "gateway":
-      return ["/gateways", { name: wish.name, require_api_key: wish.requireKey }];
+      return ["/gateways", { name: input.name, require_api_key: input.requireKey }];
     case "upstream":
       return [
         `${base}/upstreams`,
         {
           name: "models",
-          targets: [wish.target],
+          targets: [input.target],
           health_checks: { passive: true, threshold: 3, interval: 60 },
         },
       ];
     case "service":
       return [`${base}/services`, { name: "chat", upstream_id: ids.upstream }];
     case "rule":
-      return [`${base}/rules`, { name: "chat", service_id: ids.service, path: wish.path, methods: ["POST"] }];
+      return [
+        `${base}/rules`,
+        { name: "chat", service_id: ids.service, path: input.path, methods: ["POST"] },
+      ];
     case "api_key":
-      return [KEYS, { name: "first key", subject: gateway, policies: [ids.rule] }];
+      return [KEYS_PATH, { name: "first key", subject: gateway, policies: [ids.rule] }];
   }
 }

@@ -1,76 +1,70 @@
-// A form: the record as it is being written, and what the API said about it, by the place of each fault.
+// State of a form: the record being edited, and the API's error messages by field path.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ApiError, type Detail } from "../api/client.ts";
-import { ask } from "./dialogs.ts";
-import { isWithin, stepsOf, valueAt, withValueAt } from "./json-path.ts";
-import { guardLeaving } from "./router.tsx";
+import { ApiError, toError, type ErrorDetail } from "../api/client.ts";
+import { confirmAction } from "./dialogs.ts";
+import { isWithin, parsePath, valueAt, withValueAt } from "./json-path.ts";
+import { setLeaveGuard } from "./router.tsx";
 
 export interface Form<T extends object> {
   readonly value: T;
-  readonly isDirty: boolean;
   readonly isBusy: boolean;
-  /** What went wrong as a whole, in the API's words. */
-  readonly fault: Error | null;
-  readonly details: readonly Detail[];
+  /** The error of the last submit. */
+  readonly error: Error | null;
+  readonly details: readonly ErrorDetail[];
   get(path: string): unknown;
   set(path: string, value: unknown): void;
-  replace(value: T): void;
-  /** The faults at this place; with `deep` also those of anything within it. */
-  faultsAt(path: string, deep?: boolean): readonly string[];
-  /** Runs the write; its faults become those of the form. True when it went through. */
+  /** Returns the error messages at this path; with `deep` also those of paths below it. */
+  errorsAt(path: string, deep?: boolean): readonly string[];
+  /** Runs the write and keeps its error. Resolves to true if it succeeded. */
   submit(write: (value: T) => Promise<unknown>): Promise<boolean>;
 }
 
-export interface FormOptions {
-  /** Where the record stands within what is sent, as in `required_plugins[2]`. */
+interface FormOptions {
+  /** Path of the record within the request body, such as `required_plugins[2]`. */
   readonly prefix?: string;
-  /** False for a form that saves nothing: leaving it loses nothing. */
-  readonly isGuarded?: boolean;
+  /** Whether to ask before unsaved changes are lost. False for forms that save nothing. */
+  readonly warnOnLeave?: boolean;
 }
 
 export function useForm<T extends object>(initial: T, options: FormOptions = {}): Form<T> {
-  const { prefix = "", isGuarded = true } = options;
+  const { prefix = "", warnOnLeave = true } = options;
   const [value, setValue] = useState<T>(initial);
-  const [details, setDetails] = useState<readonly Detail[]>([]);
-  const [fault, setFault] = useState<Error | null>(null);
+  const [details, setDetails] = useState<readonly ErrorDetail[]>([]);
+  const [error, setError] = useState<Error | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const [isDone, setDone] = useState(false);
-  const start = useRef(JSON.stringify(initial));
-  const isDirty = useMemo(() => JSON.stringify(value) !== start.current, [value]) && !isDone;
-  useLeaveGuard(isDirty && isGuarded);
+  const [isSaved, setSaved] = useState(false);
+  const initialJson = useRef(JSON.stringify(initial));
+  const isDirty = useMemo(() => JSON.stringify(value) !== initialJson.current, [value]) && !isSaved;
+  useLeaveGuard(isDirty && warnOnLeave);
 
   return {
     value,
-    isDirty,
     isBusy,
-    fault,
+    error,
     details,
-    get: (path) => valueAt(value, stepsOf(path)),
+    get: (path) => valueAt(value, parsePath(path)),
     set(path, next) {
-      setValue((before) => withValueAt(before, stepsOf(path), next) as T);
-      // What is being mended is not shown as wrong any more.
+      setValue((before) => withValueAt(before, parsePath(path), next) as T);
+      // Hide the errors of a field as soon as it is edited.
       setDetails((before) => before.filter((detail) => !isWithin(detail.path, path)));
     },
-    replace(next) {
-      setValue(next);
-      setDetails([]);
-    },
-    faultsAt: (path, deep = true) =>
+    errorsAt: (path, deep = true) =>
       details
         .filter((detail) => (deep ? isWithin(detail.path, path) : detail.path === path))
         .map((detail) => detail.message),
     async submit(write) {
       setBusy(true);
-      setFault(null);
+      setError(null);
       setDetails([]);
       try {
         await write(value);
-        guardLeaving(null);
-        setDone(true);
+        setLeaveGuard(null);
+        setSaved(true);
         return true;
-      } catch (error) {
-        setFault(error instanceof Error ? error : new Error(String(error)));
-        if (error instanceof ApiError) setDetails(error.details.map((detail) => without(prefix, detail)));
+      } catch (thrown) {
+        setError(toError(thrown));
+        if (thrown instanceof ApiError)
+          setDetails(thrown.details.map((detail) => stripPrefix(prefix, detail)));
         return false;
       } finally {
         setBusy(false);
@@ -79,27 +73,27 @@ export function useForm<T extends object>(initial: T, options: FormOptions = {})
   };
 }
 
-function without(prefix: string, detail: Detail): Detail {
+function stripPrefix(prefix: string, detail: ErrorDetail): ErrorDetail {
   if (prefix === "" || !isWithin(detail.path, prefix)) return detail;
   return { ...detail, path: detail.path.slice(prefix.length).replace(/^\./, "") };
 }
 
-function useLeaveGuard(isDirty: boolean): void {
+function useLeaveGuard(isActive: boolean): void {
   useEffect(() => {
-    if (!isDirty) return undefined;
+    if (!isActive) return undefined;
     const warn = (event: BeforeUnloadEvent) => event.preventDefault();
     addEventListener("beforeunload", warn);
-    guardLeaving(() =>
-      ask({
-        title: "Leave without saving?",
-        text: "What you changed on this page will be lost.",
-        confirm: "Leave",
+    setLeaveGuard(() =>
+      confirmAction({
+        title: "Discard unsaved changes?",
+        text: "Your changes on this page will be lost.",
+        confirm: "Discard",
         isDangerous: true,
       }),
     );
     return () => {
       removeEventListener("beforeunload", warn);
-      guardLeaving(null);
+      setLeaveGuard(null);
     };
-  }, [isDirty]);
+  }, [isActive]);
 }

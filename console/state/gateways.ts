@@ -1,59 +1,58 @@
-// The gateways there are, and the one that the person works on: most pages belong to one.
+// All gateways, and the selected one, to which most pages belong.
 import { computed, effect, signal } from "@preact/signals";
-import { get } from "../api/client.ts";
+import { get, toError } from "../api/client.ts";
 import type { Gateway, GatewayList } from "../api/types.ts";
-import { revivals, revision } from "./connection.ts";
-import { matchPath, place } from "./router.tsx";
-import { onSignOut, signIns, token } from "./session.ts";
+import { reconnectCount, activeRevision } from "./connection.ts";
+import { route } from "./router.tsx";
+import { onSignOut, signInCount, token } from "./session.ts";
 
-const REMEMBERED_AS = "gatehouse.gateway";
+const STORAGE_KEY = "gatehouse.gateway";
 
 export const gateways = signal<readonly Gateway[] | null>(null);
-export const gatewaysFault = signal<Error | null>(null);
+export const gatewaysError = signal<Error | null>(null);
 
-const remembered = signal(sessionStorage.getItem(REMEMBERED_AS));
+const lastGatewayId = signal(sessionStorage.getItem(STORAGE_KEY));
 
-/** The gateway of the open page, else the last one worked on, else the first. */
+/** The gateway of the current page, else the one selected last, else the first. */
 export const currentGatewayId = computed<string | null>(() => {
   const known = gateways.value ?? [];
-  const wanted = gatewayIdOf(place.value.path) ?? remembered.value;
+  const wanted = gatewayIdIn(route.value.path) ?? lastGatewayId.value;
   return known.find((gateway) => gateway.id === wanted)?.id ?? known[0]?.id ?? null;
 });
 
-export function gatewayIdOf(path: string): string | null {
+/** Returns the gateway id in a console path, or null. */
+export function gatewayIdIn(path: string): string | null {
   const [, collection, id] = path.split("/");
-  return collection === "gateways" && id !== undefined && id !== "new" && matchPath("/", path) === null
-    ? id
-    : null;
+  return collection === "gateways" && id !== undefined && id !== "new" ? id : null;
 }
 
-export function nameOfGateway(id: string): string {
+export function gatewayName(id: string): string {
   return gateways.value?.find((gateway) => gateway.id === id)?.name ?? "…";
 }
 
 export async function loadGateways(): Promise<void> {
   try {
     gateways.value = (await get<GatewayList>("/gateways?limit=1000")).gateways;
-    gatewaysFault.value = null;
+    gatewaysError.value = null;
   } catch (error) {
-    gatewaysFault.value = error instanceof Error ? error : new Error(String(error));
+    gatewaysError.value = toError(error);
   }
 }
 
 onSignOut(() => {
   gateways.value = null;
-  remembered.value = null;
+  lastGatewayId.value = null;
 });
 
 effect(() => {
-  const id = gatewayIdOf(place.value.path);
+  const id = gatewayIdIn(route.value.path);
   if (id === null) return;
-  remembered.value = id;
-  sessionStorage.setItem(REMEMBERED_AS, id);
+  lastGatewayId.value = id;
+  sessionStorage.setItem(STORAGE_KEY, id);
 });
 
-// Loaded on sign-in, when the gateway came back, and when the revision says that someone wrote.
+// Reload on sign-in, after a reconnect, and when the configuration was changed.
 effect(() => {
-  const heard = [revivals.value, signIns.value, revision.value];
-  if (token.value !== null && heard.length > 0) void loadGateways();
+  const triggers = [reconnectCount.value, signInCount.value, activeRevision.value];
+  if (token.value !== null && triggers.length > 0) void loadGateways();
 });

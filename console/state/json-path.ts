@@ -1,14 +1,14 @@
-// Reads and changes a value at a place written as the API writes it: `targets[0].credentials.header_name`.
+// Reads and writes a value at a field path in the API's notation: `targets[0].credentials.header_name`.
 
 type Step = string | number;
 
-export function stepsOf(path: string): Step[] {
+export function parsePath(path: string): Step[] {
   return [...path.matchAll(/([^.[\]]+)|\[(\d+)\]/g)].map(([, name, index]) =>
     index === undefined ? (name ?? "") : Number(index),
   );
 }
 
-export function join(path: string, step: Step): string {
+export function joinPath(path: string, step: Step): string {
   if (typeof step === "number") return `${path}[${step}]`;
   return path === "" ? step : `${path}.${step}`;
 }
@@ -22,13 +22,14 @@ export function valueAt(root: unknown, steps: readonly Step[]): unknown {
   return value;
 }
 
-/** A copy in which only the containers on the way are new; `undefined` takes the field out. */
+/** Returns a copy with the value set. Copies only the containers along the path. `undefined` removes the field. */
 export function withValueAt(root: unknown, steps: readonly Step[], value: unknown): unknown {
   const [step, ...rest] = steps;
   if (step === undefined) return value;
   const inner = withValueAt(valueAt(root, [step]), rest, value);
   if (typeof step === "number") {
-    const list = Array.isArray(root) ? [...(root as unknown[])] : [];
+    const before: readonly unknown[] = Array.isArray(root) ? root : [];
+    const list = [...before];
     list[step] = inner;
     return list;
   }
@@ -38,7 +39,7 @@ export function withValueAt(root: unknown, steps: readonly Step[], value: unknow
   return Object.fromEntries(Object.entries(record).filter(([name]) => name !== step));
 }
 
-/** Whether a place is the other one or lies within it. */
+/** Whether `path` equals `outer` or is below it. */
 export function isWithin(path: string, outer: string): boolean {
   return path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
 }

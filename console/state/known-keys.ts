@@ -1,4 +1,4 @@
-// API keys made or pasted in this tab, by their id: the gateway shows each once, and the playground needs it again. In memory only.
+// API keys created in this tab, by id. The API returns a key only once and the playground needs it again. In memory only.
 import { signal } from "@preact/signals";
 import { onSignOut } from "./session.ts";
 

@@ -1,106 +1,126 @@
-// The requests of a gateway as they end: first those that are kept, then each new one, for as long as the page is open.
+// Follows the request log of a gateway: loads the stored requests, then adds each new one while the page is open.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, get, query, request } from "../api/client.ts";
+import { ApiError, get, request, toError, toQueryString } from "../api/client.ts";
 import { readEvents } from "../api/event-stream.ts";
-import type { RequestRecord } from "../api/observed.ts";
-import { signIns } from "./session.ts";
+import type { RequestRecord } from "../api/item-types.ts";
+import type { RequestList } from "../api/types.ts";
+import { signInCount } from "./session.ts";
 
-/** More than this nobody scrolls through, and the page stays light under any traffic. */
+/** Upper bound of rows, which keeps the page responsive under any traffic. */
 const MAX_ROWS = 500;
 const FIRST_ROWS = 100;
-const AGAIN_MS = 1500;
-/** Under heavy traffic the page is drawn this often, not once a request. */
-const DRAW_MS = 200;
+const RETRY_MS = 1500;
+/** New rows are rendered in batches at this interval, not one by one. */
+const RENDER_INTERVAL_MS = 200;
 
-export type Filters = Readonly<Record<string, string>>;
+type Filters = Readonly<Record<string, string>>;
 
-export interface LiveRequests {
+interface LiveRequests {
   readonly records: readonly RequestRecord[];
-  /** Came while paused, and are not shown yet. */
-  readonly waiting: number;
+  /** Requests that arrived while paused and are not shown yet. */
+  readonly pendingCount: number;
   readonly isLive: boolean;
-  /** Came faster than they could be shown, since the page was opened. */
-  readonly dropped: number;
+  /** Requests that the gateway skipped because the page could not keep up. */
+  readonly droppedCount: number;
   readonly error: Error | undefined;
+}
+
+interface Listener {
+  readonly onLoaded: (records: readonly RequestRecord[]) => void;
+  readonly onRequest: (record: RequestRecord) => void;
+  readonly onDropped: (count: number) => void;
+  readonly onDisconnected: () => void;
+  readonly onError: (error: Error) => void;
 }
 
 export function useLiveRequests(gateway: string, filters: Filters, isPaused: boolean): LiveRequests {
   const [records, setRecords] = useState<readonly RequestRecord[]>([]);
-  const [waiting, setWaiting] = useState(0);
+  const [pendingCount, setPendingCount] = useState(0);
   const [isLive, setLive] = useState(false);
-  const [dropped, setDropped] = useState(0);
+  const [droppedCount, setDroppedCount] = useState(0);
   const [error, setError] = useState<Error>();
-  const held = useRef<RequestRecord[]>([]);
   const paused = useRef(isPaused);
   paused.current = isPaused;
-  const search = query(filters);
 
   useEffect(() => {
     const abort = new AbortController();
-    const path = `/gateways/${encodeURIComponent(gateway)}/requests`;
-    held.current = [];
+    const buffer: RequestRecord[] = [];
     const flush = () => {
-      if (paused.current) {
-        setWaiting(held.current.length);
-        return;
-      }
-      setWaiting(0);
-      if (held.current.length === 0) return;
-      const fresh = held.current.splice(0).reverse();
-      setRecords((before) => withoutTwins([...fresh, ...before]).slice(0, MAX_ROWS));
+      setPendingCount(paused.current ? buffer.length : 0);
+      if (paused.current || buffer.length === 0) return;
+      const added = buffer.splice(0).reverse();
+      setRecords((before) => withoutDuplicates([...added, ...before]).slice(0, MAX_ROWS));
     };
-    const timer = setInterval(flush, DRAW_MS);
-    const follow = async () => {
-      // The stream first, then what is kept: nothing that ends in between is missed, and twins are dropped.
-      const stream = await request("GET", `${path}/stream${search}`, { signal: abort.signal });
-      const kept = await get<{ requests: readonly RequestRecord[] }>(
-        `${path}${query({ ...filters, limit: FIRST_ROWS })}`,
-        abort.signal,
-      );
-      setRecords(kept.requests);
-      setError(undefined);
-      setLive(true);
-      if (stream.body === null) return;
-      for await (const { event, data } of readEvents(stream.body)) {
-        if (event === "dropped") {
-          const { count } = JSON.parse(data) as { count: number };
-          setDropped((before) => before + count);
-        }
-        if (event !== "request") continue;
-        held.current.push(JSON.parse(data) as RequestRecord);
-        if (held.current.length > MAX_ROWS) held.current.shift();
-      }
-    };
-    const again = async () => {
-      while (!abort.signal.aborted) {
-        try {
-          await follow();
-        } catch (error) {
-          if (abort.signal.aborted) return;
-          setError(error instanceof Error ? error : new Error(String(error)));
-          if (error instanceof ApiError && [400, 401, 404].includes(error.status)) return;
-        } finally {
-          setLive(false);
-        }
-        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
-      }
-    };
-    void again();
+    const timer = setInterval(flush, RENDER_INTERVAL_MS);
+    void follow(gateway, filters, abort.signal, {
+      onLoaded: (stored) => {
+        setRecords(stored);
+        setError(undefined);
+        setLive(true);
+      },
+      onRequest: (record) => {
+        buffer.push(record);
+        if (buffer.length > MAX_ROWS) buffer.shift();
+      },
+      onDropped: (count) => setDroppedCount((before) => before + count),
+      onDisconnected: () => setLive(false),
+      onError: setError,
+    });
     return () => {
       abort.abort();
       clearInterval(timer);
     };
-  }, [gateway, search, signIns.value]);
+  }, [gateway, toQueryString(filters), signInCount.value]);
 
-  return { records, waiting, isLive, dropped, error };
+  return { records, pendingCount, isLive, droppedCount, error };
 }
 
-function withoutTwins(records: readonly RequestRecord[]): RequestRecord[] {
+/** Reads the log and reconnects until aborted or until the API rejects the request. */
+async function follow(
+  gateway: string,
+  filters: Filters,
+  signal: AbortSignal,
+  listener: Listener,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await readLog(gateway, filters, signal, listener);
+    } catch (error) {
+      if (signal.aborted) return;
+      listener.onError(toError(error));
+      if (error instanceof ApiError && [400, 401, 404].includes(error.status)) return;
+    } finally {
+      listener.onDisconnected();
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+async function readLog(
+  gateway: string,
+  filters: Filters,
+  signal: AbortSignal,
+  listener: Listener,
+): Promise<void> {
+  const path = `/gateways/${encodeURIComponent(gateway)}/requests`;
+  // Open the stream before reading the stored requests: a request that ends in between would be missed otherwise. One that
+  // is in both is removed as a duplicate.
+  const stream = await request("GET", `${path}/stream${toQueryString(filters)}`, { signal });
+  const stored = await get<RequestList>(`${path}${toQueryString({ ...filters, limit: FIRST_ROWS })}`, signal);
+  listener.onLoaded(stored.requests);
+  if (stream.body === null) return;
+  for await (const { event, data } of readEvents(stream.body)) {
+    if (event === "dropped") listener.onDropped((JSON.parse(data) as { count: number }).count);
+    if (event === "request") listener.onRequest(JSON.parse(data) as RequestRecord);
+  }
+}
+
+function withoutDuplicates(records: readonly RequestRecord[]): RequestRecord[] {
   const seen = new Set<string>();
   return records.filter(({ request_id, time }) => {
-    const mark = `${request_id} ${time}`;
-    if (seen.has(mark)) return false;
-    seen.add(mark);
+    const id = `${request_id} ${time}`;
+    if (seen.has(id)) return false;
+    seen.add(id);
     return true;
   });
 }

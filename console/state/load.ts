@@ -1,11 +1,11 @@
-// Loads what a page shows, again when the gateway came back or someone signed in, and drops what comes too late.
+// Loads the data of a page, and reloads it after a reconnect or sign-in. Ignores responses of superseded loads.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ApiError } from "../api/client.ts";
-import { revivals } from "./connection.ts";
-import { signIns } from "./session.ts";
+import { ApiError, toError } from "../api/client.ts";
+import { reconnectCount } from "./connection.ts";
+import { signInCount } from "./session.ts";
 
 export interface Loaded<T> {
-  /** What came last; kept while it is loaded again, so that the page does not flicker. */
+  /** The last loaded data. It is kept during a reload, so that the page does not flicker. */
   readonly data: T | undefined;
   readonly error: Error | undefined;
   readonly isLoading: boolean;
@@ -17,7 +17,7 @@ export function useLoad<T>(
   dependencies: readonly unknown[],
 ): Loaded<T> {
   const [state, setState] = useState<{ data?: T; error?: Error; isLoading: boolean }>({ isLoading: true });
-  const [turn, setTurn] = useState(0);
+  const [reloadCount, setReloadCount] = useState(0);
   const latest = useRef(load);
   latest.current = load;
   useEffect(() => {
@@ -27,41 +27,40 @@ export function useLoad<T>(
       (data) => {
         if (!abort.signal.aborted) setState({ data, isLoading: false });
       },
-      (fault: unknown) => {
-        if (abort.signal.aborted) return;
-        const error = fault instanceof Error ? fault : new Error(String(fault));
-        setState((before) => ({ ...before, error, isLoading: false }));
+      (error: unknown) => {
+        if (!abort.signal.aborted)
+          setState((before) => ({ ...before, error: toError(error), isLoading: false }));
       },
     );
     return () => abort.abort();
-  }, [...dependencies, turn, revivals.value, signIns.value]);
-  const reload = useCallback(() => setTurn((before) => before + 1), []);
+  }, [...dependencies, reloadCount, reconnectCount.value, signInCount.value]);
+  const reload = useCallback(() => setReloadCount((before) => before + 1), []);
   return { data: state.data, error: state.error, isLoading: state.isLoading, reload };
 }
 
-/** The same, again and again while the page is seen. */
+/** Like `useLoad`, and reloads at an interval while the page is visible. */
 export function usePoll<T>(
   load: (signal: AbortSignal) => Promise<T>,
-  everyMs: number,
+  intervalMs: number,
   dependencies: readonly unknown[],
 ): Loaded<T> {
   const loaded = useLoad(load, dependencies);
   const { reload, isLoading, error } = loaded;
-  // A part of the API that is not there will not come within seconds.
-  const isHopeless = error instanceof ApiError && error.status === 404;
+  // Polling cannot help if the resource does not exist.
+  const isMissing = error instanceof ApiError && error.status === 404;
   useEffect(() => {
-    if (isLoading || isHopeless) return undefined;
+    if (isLoading || isMissing) return undefined;
     const timer = setTimeout(() => {
       if (!document.hidden) reload();
-    }, everyMs);
-    const onSight = () => {
+    }, intervalMs);
+    const onVisibilityChange = () => {
       if (!document.hidden) reload();
     };
-    document.addEventListener("visibilitychange", onSight);
+    document.addEventListener("visibilitychange", onVisibilityChange);
     return () => {
       clearTimeout(timer);
-      document.removeEventListener("visibilitychange", onSight);
+      document.removeEventListener("visibilitychange", onVisibilityChange);
     };
-  }, [isLoading, isHopeless, everyMs, reload]);
+  }, [isLoading, isMissing, intervalMs, reload]);
   return loaded;
 }

@@ -1,23 +1,23 @@
-// Which page is open: the path below /console, kept in the address bar so that every page can be linked to.
+// Routing: the current path below /console, which is kept in the address bar so that every page has a link.
 import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX, TargetedMouseEvent } from "preact";
 
 const BASE = "/console";
 
-export interface Place {
-  /** As in `/gateways/0189…/rules`; the start is `/`. */
+interface Route {
+  /** Such as `/gateways/0189…/rules`; the start page is `/`. */
   readonly path: string;
   readonly search: URLSearchParams;
 }
 
-export const place = signal<Place>(readPlace());
+export const route = signal<Route>(readRoute());
 
-/** Asked before a page is left by a link; a form that would be lost says no. */
-let mayLeave: (() => Promise<boolean>) | null = null;
+/** Resolves to false to stay on the page, for example because a form has unsaved changes. */
+let leaveGuard: (() => Promise<boolean>) | null = null;
 
-addEventListener("popstate", () => (place.value = readPlace()));
+addEventListener("popstate", () => (route.value = readRoute()));
 
-function readPlace(): Place {
+function readRoute(): Route {
   const path = location.pathname.startsWith(BASE) ? location.pathname.slice(BASE.length) : "";
   return {
     path: path === "" ? "/" : path.replace(/(?<=.)\/$/, ""),
@@ -25,25 +25,25 @@ function readPlace(): Place {
   };
 }
 
-export function hrefOf(path: string): string {
+function toHref(path: string): string {
   return path === "/" ? BASE : BASE + path;
 }
 
-export async function go(path: string): Promise<void> {
-  if (mayLeave !== null && !(await mayLeave())) return;
-  mayLeave = null;
-  history.pushState(null, "", hrefOf(path));
-  place.value = readPlace();
+export async function navigate(path: string): Promise<void> {
+  if (leaveGuard !== null && !(await leaveGuard())) return;
+  leaveGuard = null;
+  history.pushState(null, "", toHref(path));
+  route.value = readRoute();
   scrollTo(0, 0);
 }
 
-/** Somewhere else instead: the way back does not lead through here again. */
+/** Replaces the current history entry, so that the browser's back button skips it. */
 export function redirect(path: string): void {
-  history.replaceState(null, "", hrefOf(path));
-  place.value = readPlace();
+  history.replaceState(null, "", toHref(path));
+  route.value = readRoute();
 }
 
-/** Another view of the same page: no new entry in the browser's history, and nothing to ask. */
+/** Changes query parameters of the current page without a new history entry. `null` removes a parameter. */
 export function replaceSearch(search: Readonly<Record<string, string | null>>): void {
   const next = new URLSearchParams(location.search);
   for (const [name, value] of Object.entries(search)) {
@@ -52,34 +52,35 @@ export function replaceSearch(search: Readonly<Record<string, string | null>>): 
   }
   const text = next.toString();
   history.replaceState(null, "", location.pathname + (text === "" ? "" : `?${text}`));
-  place.value = readPlace();
+  route.value = readRoute();
 }
 
-export function guardLeaving(ask: (() => Promise<boolean>) | null): void {
-  mayLeave = ask;
+/** Sets the check that `navigate` runs before it leaves the page. */
+export function setLeaveGuard(guard: (() => Promise<boolean>) | null): void {
+  leaveGuard = guard;
 }
 
-export type Parameters = Readonly<Record<string, string>>;
+type RouteParameters = Readonly<Record<string, string>>;
 
-/** What every page is given. */
-export interface PageParameters {
-  readonly parameters: Parameters;
+/** Props of every page. */
+export interface RoutedPageProps {
+  readonly parameters: RouteParameters;
 }
 
-/** The parameters of `/gateways/:gateway/rules` in a path, or null where it does not fit. */
-export function matchPath(pattern: string, path: string): Parameters | null {
-  const [wanted, found] = [pattern.split("/"), path.split("/")];
-  if (wanted.length !== found.length) return null;
+/** Matches a path with a pattern such as `/gateways/:gateway/rules`. Returns its parameters, or null if it does not match. */
+export function matchPath(pattern: string, path: string): RouteParameters | null {
+  const [patternParts, pathParts] = [pattern.split("/"), path.split("/")];
+  if (patternParts.length !== pathParts.length) return null;
   const parameters: Record<string, string> = {};
-  for (const [index, part] of wanted.entries()) {
-    const given = found[index] ?? "";
-    if (part.startsWith(":")) parameters[part.slice(1)] = decodeURIComponent(given);
-    else if (part !== given) return null;
+  for (const [index, part] of patternParts.entries()) {
+    const value = pathParts[index] ?? "";
+    if (part.startsWith(":")) parameters[part.slice(1)] = decodeURIComponent(value);
+    else if (part !== value) return null;
   }
   return parameters;
 }
 
-export interface LinkProps {
+interface LinkProps {
   readonly to: string;
   readonly class?: string | undefined;
   readonly children: ComponentChildren;
@@ -87,17 +88,17 @@ export interface LinkProps {
   readonly label?: string | undefined;
 }
 
-/** A link within the console: a real one, so that it opens in a new tab where that is asked for. */
+/** A link within the console. It is a real anchor, so that modifier keys and middle click open a new tab. */
 export function Link({ to, class: className, children, current = false, label }: LinkProps): JSX.Element {
   const follow = (event: TargetedMouseEvent<HTMLAnchorElement>) => {
     if (event.defaultPrevented || event.button !== 0) return;
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
-    void go(to);
+    void navigate(to);
   };
   return (
     <a
-      href={hrefOf(to)}
+      href={toHref(to)}
       class={className}
       onClick={follow}
       aria-current={current ? "page" : undefined}

@@ -1,39 +1,39 @@
-// The admin token: in memory and in session storage only, so it is gone with the tab.
+// The admin token. It is kept in memory and session storage only, so it is lost when the tab is closed.
 import { signal } from "@preact/signals";
 
-const STORED_AS = "gatehouse.token";
+const STORAGE_KEY = "gatehouse.token";
 
-export const token = signal<string | null>(sessionStorage.getItem(STORED_AS));
+export const token = signal<string | null>(sessionStorage.getItem(STORAGE_KEY));
 
-/** The API refused the token: sign-in is asked for over whatever is open, so that no half-filled form is lost. */
-export const isExpired = signal(false);
+/** The API rejected the token. A sign-in dialog opens over the current page, so that unsaved input is kept. */
+export const isTokenRejected = signal(false);
 
-/** Counts sign-ins, so that what was refused in between is asked for again. */
-export const signIns = signal(0);
+/** Number of sign-ins. Data that failed to load with the rejected token is loaded again when it changes. */
+export const signInCount = signal(0);
 
 export function signIn(accepted: string): void {
-  sessionStorage.setItem(STORED_AS, accepted);
+  sessionStorage.setItem(STORAGE_KEY, accepted);
   token.value = accepted;
-  isExpired.value = false;
-  signIns.value++;
+  isTokenRejected.value = false;
+  signInCount.value++;
 }
 
 export function signOut(): void {
   sessionStorage.clear();
   token.value = null;
-  isExpired.value = false;
-  for (const forget of forgetters) forget();
+  isTokenRejected.value = false;
+  for (const handle of signOutHandlers) handle();
 }
 
-const forgetters: (() => void)[] = [];
+const signOutHandlers: (() => void)[] = [];
 
-/** What is kept of one person's session must not be there for the next. */
-export function onSignOut(forget: () => void): void {
-  forgetters.push(forget);
+/** Registers a handler that clears in-memory data of the session on sign-out. */
+export function onSignOut(handle: () => void): void {
+  signOutHandlers.push(handle);
 }
 
-/** When the token ends, as far as it tells. The server alone decides. */
-export function tokenEnd(): Date | null {
+/** Reads the expiry time from the token, for display only: the server decides whether it is valid. */
+export function tokenExpiry(): Date | null {
   const payload = token.value?.split(".")[1];
   if (payload === undefined) return null;
   try {

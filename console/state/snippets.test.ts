@@ -1,4 +1,4 @@
-// Snippets that can be pasted: read by a parser of their language, they say what was meant.
+// Code snippets are valid in their language and send the intended request.
 import { expect, test } from "bun:test";
 import type { ChatCall } from "./chat.ts";
 import { snippet } from "./snippets.ts";
@@ -10,23 +10,23 @@ const CALL: ChatCall = {
   body: { stream: true, messages: [{ role: "user", content: `it's "quoted" $HOME \\ ü\n` }] },
 };
 
-test("curl, as a shell reads it", () => {
+test("curl: a shell parses the intended arguments", () => {
   const script = `curl() { printf '%s\\n' "$@"; }\n${snippet("curl", "http://h", CALL)}`;
   const { stdout } = Bun.spawnSync(["sh", "-c", script]);
-  const words = stdout.toString().trimEnd().split("\n");
-  expect(words.slice(0, 4)).toEqual(["-sSN", "-X", "POST", "http://h/v1/chat"]);
-  expect(words).toContain("X-GW-API-Key: gw_x");
-  expect(JSON.parse(words.at(-1) ?? "")).toEqual(CALL.body);
+  const args = stdout.toString().trimEnd().split("\n");
+  expect(args.slice(0, 4)).toEqual(["-sSN", "-X", "POST", "http://h/v1/chat"]);
+  expect(args).toContain("X-GW-API-Key: gw_x");
+  expect(JSON.parse(args.at(-1) ?? "")).toEqual(CALL.body);
 });
 
-test("TypeScript parses, and sends the body", () => {
+test("TypeScript: the code parses and sends the body", () => {
   const code = snippet("TypeScript", "http://h", CALL);
   expect(() => new Bun.Transpiler({ loader: "ts" }).scan(code)).not.toThrow();
   const [, body = ""] = /body: JSON\.stringify\(([\s\S]*?)\),\n\}\);/.exec(code) ?? [];
   expect(JSON.parse(body)).toEqual(CALL.body);
 });
 
-test("Python gets the body as one text literal", () => {
+test("Python: the body is one string literal", () => {
   const [, literal = ""] = /data=(".*")\.encode\(\)/.exec(snippet("Python", "http://h", CALL)) ?? [];
   expect(JSON.parse(JSON.parse(literal) as string)).toEqual(CALL.body);
 });

@@ -1,4 +1,4 @@
-// A call as code to paste: curl, Python, TypeScript.
+// Renders a chat request as code: curl, Python, TypeScript.
 import type { ChatCall } from "./chat.ts";
 
 export const LANGUAGES = ["curl", "Python", "TypeScript"] as const;
@@ -17,19 +17,21 @@ export function snippet(language: Language, origin: string, call: ChatCall): str
 }
 
 function curl(url: string, { method, headers, body }: ChatCall): string {
-  const lines = Object.entries(headers).map(([name, value]) => `  -H ${quoted(`${name}: ${value}`)} \\`);
-  return [`curl -sSN -X ${method} ${quoted(url)} \\`, ...lines, `  -d ${quoted(JSON.stringify(body))}`].join(
-    "\n",
-  );
+  const lines = Object.entries(headers).map(([name, value]) => `  -H ${shellQuote(`${name}: ${value}`)} \\`);
+  return [
+    `curl -sSN -X ${method} ${shellQuote(url)} \\`,
+    ...lines,
+    `  -d ${shellQuote(JSON.stringify(body))}`,
+  ].join("\n");
 }
 
-/** For a POSIX shell: nothing within single quotes is special but the quote itself. */
-function quoted(text: string): string {
+/** Quotes for a POSIX shell. Within single quotes only the quote itself is special. */
+function shellQuote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 function python(url: string, { method, headers, body }: ChatCall): string {
-  // JSON is not Python (true, false and null differ), so the body goes as a text.
+  // JSON literals are not valid Python (true, false, null), so the body is a string literal.
   return `import urllib.request
 
 request = urllib.request.Request(
@@ -38,21 +40,21 @@ request = urllib.request.Request(
     headers=${JSON.stringify(headers)},
     data=${JSON.stringify(JSON.stringify(body))}.encode(),
 )
-with urllib.request.urlopen(request) as answer:
-    for line in answer:
+with urllib.request.urlopen(request) as response:
+    for line in response:
         print(line.decode(), end="")
 `;
 }
 
 function typescript(url: string, { method, headers, body }: ChatCall): string {
   const sent = JSON.stringify(body, null, 2).replaceAll("\n", "\n  ");
-  return `const answer = await fetch(${JSON.stringify(url)}, {
+  return `const response = await fetch(${JSON.stringify(url)}, {
   method: ${JSON.stringify(method)},
   headers: ${JSON.stringify(headers, null, 2).replaceAll("\n", "\n  ")},
   body: JSON.stringify(${sent}),
 });
 const decoder = new TextDecoder();
-for await (const chunk of answer.body!) {
+for await (const chunk of response.body!) {
   console.log(decoder.decode(chunk, { stream: true }));
 }
 `;

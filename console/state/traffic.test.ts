@@ -1,7 +1,7 @@
-// Traffic summed up and laid out second by second.
+// Traffic summaries and per-second chart series.
 import { expect, test } from "bun:test";
-import type { TrafficPoint } from "../api/observed.ts";
-import { linesOf, summarize } from "./traffic.ts";
+import type { TrafficPoint } from "../api/item-types.ts";
+import { toSeries, summarize } from "./traffic.ts";
 
 function point(secondsAgo: number, fields: Partial<TrafficPoint>): TrafficPoint {
   const time = new Date(Math.floor(Date.now() / 1000) * 1000 - secondsAgo * 1000).toISOString();
@@ -20,7 +20,7 @@ function point(secondsAgo: number, fields: Partial<TrafficPoint>): TrafficPoint 
   };
 }
 
-test("the last minute is summed, refusals of all points are", () => {
+test("sums the last minute; counts rejections over all points", () => {
   const summary = summarize(
     [
       point(200, { requests: 50, p50_ms: 999, refused: { invalid_api_key: 1 } }),
@@ -29,23 +29,23 @@ test("the last minute is summed, refusals of all points are", () => {
     ],
     60,
   );
-  expect(summary).toMatchObject({ requests: 4, errors: 1, p50: 175, p99: 500, all: 54 });
-  expect(summary.refused).toEqual({ invalid_api_key: 3 });
+  expect(summary).toMatchObject({ requests: 4, errors: 1, p50: 175, p99: 500, totalRequests: 54 });
+  expect(summary.rejected).toEqual({ invalid_api_key: 3 });
 });
 
-test("nothing is told of times when nothing came", () => {
+test("latencies are null without requests", () => {
   expect(summarize([point(3, {})], 60)).toMatchObject({ requests: 0, p50: null, p99: null, firstByte: null });
 });
 
-test("what is not told yet, or no more, is no fall to nothing", () => {
+test("a series ends at the last reported second instead of dropping to zero", () => {
   const old = [point(100, { requests: 3 }), point(90, { requests: 5 })];
-  expect(linesOf(old, 10).requests.at(-1)).toBe(5);
+  expect(toSeries(old, 10).requests.at(-1)).toBe(5);
   expect(summarize(old, 60).requests).toBe(8);
 });
 
-test("every second has a place, and ones without a point had no requests", () => {
-  const lines = linesOf([point(7, { requests: 2, p50_ms: 5 }), point(3, { requests: 4, p50_ms: 6 })], 10);
-  expect(lines.times).toHaveLength(10);
-  expect(lines.requests.slice(-5)).toEqual([2, 0, 0, 0, 4]);
-  expect(lines.p50.slice(-5)).toEqual([5, null, null, null, 6]);
+test("has a value for every second; seconds without a point had no requests", () => {
+  const series = toSeries([point(7, { requests: 2, p50_ms: 5 }), point(3, { requests: 4, p50_ms: 6 })], 10);
+  expect(series.times).toHaveLength(10);
+  expect(series.requests.slice(-5)).toEqual([2, 0, 0, 0, 4]);
+  expect(series.p50.slice(-5)).toEqual([5, null, null, null, 6]);
 });

@@ -1,14 +1,14 @@
-// Sums of usage, and CSV that neither breaks nor bites.
+// Usage totals, and CSV export with safe quoting.
 import { expect, test } from "bun:test";
-import type { UsageRow } from "../api/observed.ts";
-import { daysBetween, sumOf, toCsv } from "./usage.ts";
+import type { UsageRow } from "../api/item-types.ts";
+import { daysBetween, sumUsage, toCsv } from "./usage.ts";
 
 function row(fields: Partial<UsageRow>): UsageRow {
   return { requests: 1, partial_requests: 0, input_tokens: 10, output_tokens: 20, cost: 0, ...fields };
 }
 
-test("rows are added up", () => {
-  expect(sumOf([row({}), row({ cost: 0.5 })])).toMatchObject({
+test("sums rows", () => {
+  expect(sumUsage([row({}), row({ cost: 0.5 })])).toMatchObject({
     requests: 2,
     input: 20,
     output: 40,
@@ -16,7 +16,7 @@ test("rows are added up", () => {
   });
 });
 
-test("days are told one by one, over the end of a month", () => {
+test("lists every day across the end of a month", () => {
   expect(daysBetween("2026-02-27", "2026-03-02")).toEqual([
     "2026-02-27",
     "2026-02-28",
@@ -25,11 +25,11 @@ test("days are told one by one, over the end of a month", () => {
   ]);
 });
 
-test("cells with commas, quotes and line breaks stay cells", () => {
+test("quotes cells with commas, quotes, and line breaks", () => {
   const [, line] = toCsv([row({ day: "2026-11-01", api_key: 'a "b", c', model: "x\ny" })]).split("\r\n");
   expect(line).toBe('2026-11-01,"a ""b"", c",,"x\ny",1,0,10,20,0');
 });
 
-test("a name that a spreadsheet would run is a text", () => {
+test("escapes names that a spreadsheet would evaluate as a formula", () => {
   expect(toCsv([row({ api_key: "=1+1" })])).toContain("'=1+1");
 });

@@ -1,17 +1,17 @@
-// Sums of usage rows by what a page wants to tell apart, and the rows as CSV.
-import type { UsageRow } from "../api/observed.ts";
+// Totals and groups of usage rows, and their CSV export.
+import type { UsageRow } from "../api/item-types.ts";
 
-export interface Sums {
+export interface UsageTotals {
   readonly requests: number;
   readonly partial: number;
   readonly input: number;
   readonly output: number;
-  /** US dollars, as far as prices were known. */
+  /** US dollars. Requests without a known price count as 0. */
   readonly cost: number;
 }
 
-export function sumOf(rows: readonly UsageRow[]): Sums {
-  const sum = (of: (row: UsageRow) => number) => rows.reduce((total, row) => total + of(row), 0);
+export function sumUsage(rows: readonly UsageRow[]): UsageTotals {
+  const sum = (select: (row: UsageRow) => number) => rows.reduce((total, row) => total + select(row), 0);
   return {
     requests: sum(({ requests }) => requests),
     partial: sum(({ partial_requests }) => partial_requests),
@@ -23,11 +23,11 @@ export function sumOf(rows: readonly UsageRow[]): Sums {
 
 export function groupBy(
   rows: readonly UsageRow[],
-  of: (row: UsageRow) => string,
+  select: (row: UsageRow) => string,
 ): ReadonlyMap<string, readonly UsageRow[]> {
   const groups = new Map<string, UsageRow[]>();
   for (const row of rows) {
-    const name = of(row);
+    const name = select(row);
     const group = groups.get(name);
     if (group === undefined) groups.set(name, [row]);
     else group.push(row);
@@ -35,7 +35,7 @@ export function groupBy(
   return groups;
 }
 
-/** Every day from the first to the last, both included: a day without use is a day too. */
+/** Returns every day from `from` to `to`, both included. */
 export function daysBetween(from: string, to: string): string[] {
   const days: string[] = [];
   const end = Date.parse(`${to}T00:00:00Z`);
@@ -44,17 +44,17 @@ export function daysBetween(from: string, to: string): string[] {
   return days;
 }
 
-export function nameOfKey({ api_key, api_key_id }: UsageRow): string {
-  return api_key ?? api_key_id ?? "no key";
+export function keyName({ api_key, api_key_id }: UsageRow): string {
+  return api_key ?? api_key_id ?? "No API key";
 }
 
-export function nameOfModel({ model }: UsageRow): string {
-  return model ?? "no model";
+export function modelName({ model }: UsageRow): string {
+  return model ?? "No model";
 }
 
 const CSV_COLUMNS: readonly (readonly [
   title: string,
-  of: (row: UsageRow) => string | number | null | undefined,
+  select: (row: UsageRow) => string | number | null | undefined,
 ])[] = [
   ["day", ({ day }) => day],
   ["api_key", ({ api_key }) => api_key],
@@ -68,13 +68,13 @@ const CSV_COLUMNS: readonly (readonly [
 ];
 
 export function toCsv(rows: readonly UsageRow[]): string {
-  const lines = rows.map((row) => CSV_COLUMNS.map(([, of]) => csvCell(of(row))).join(","));
+  const lines = rows.map((row) => CSV_COLUMNS.map(([, select]) => csvCell(select(row))).join(","));
   return `${[CSV_COLUMNS.map(([title]) => title).join(","), ...lines].join("\r\n")}\r\n`;
 }
 
 function csvCell(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return "";
-  // A name that a spreadsheet would take for a formula is made a text.
+  // Prefix names that a spreadsheet would evaluate as a formula (CSV injection).
   const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

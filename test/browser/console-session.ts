@@ -1,31 +1,31 @@
-// A real Chromium on the console of a started gateway, as a person would use it; and the watch over what must not happen
-// meanwhile: an error in the browser's console, a call to another host, a serious fault of accessibility.
+// Drives the console of a running gateway in Chromium. Fails on errors in the browser console, requests to other hosts,
+// and serious accessibility violations.
 import { AxeBuilder } from "@axe-core/playwright";
 import { existsSync } from "node:fs";
 import { chromium, type Browser, type Locator, type Page } from "playwright-core";
 import type { GatehouseProcess } from "../support/gatehouse-process.ts";
 
-const PLACES = [
+const CANDIDATES = [
   process.env["CHROMIUM"] ?? "",
   "/usr/bin/chromium",
   "/usr/bin/chromium-browser",
   "/usr/bin/google-chrome",
 ];
-const executablePath = PLACES.find((place) => place !== "" && existsSync(place));
+const executablePath = CANDIDATES.find((path) => path !== "" && existsSync(path));
 
-/** Whether there is a browser. In CI there must be; elsewhere a missing one is said loudly. */
+/** Whether Chromium is installed. It is required in CI; elsewhere the tests are skipped with a warning. */
 export const hasChromium = executablePath !== undefined;
 if (!hasChromium) {
-  const sentence = "Chromium is not installed, so the console's tests are SKIPPED (apt-get install chromium)";
-  if (process.env["CI"] === "true") throw new Error(`${sentence}; in CI that is a failure`);
-  process.stderr.write(`\n!!! ${sentence}\n\n`);
+  const fix = "Install it (apt-get install chromium) or set CHROMIUM to its path.";
+  if (process.env["CI"] === "true") throw new Error(`Chromium is not installed. ${fix}`);
+  process.stderr.write(`\n!!! Chromium is not installed: console tests are SKIPPED. ${fix}\n\n`);
 }
 
-/** What a person waits for at most; generous, since the machine may be busy. */
-const PATIENCE_MS = 15_000;
+/** Timeout of each step. Generous, because the machine may be busy. */
+const TIMEOUT_MS = 15_000;
 
 export function launchBrowser(): Promise<Browser> {
-  // As root, as in most containers, Chromium runs only without its sandbox; the only pages are ours.
+  // As root, which is usual in containers, Chromium requires --no-sandbox. It only opens our own pages.
   return chromium.launch({
     ...(executablePath !== undefined && { executablePath }),
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
@@ -43,16 +43,15 @@ export const SCREENS: readonly Screen[] = [
   { name: "phone", width: 380, height: 760 },
 ];
 
-export interface ConsoleOptions {
+interface ConsoleOptions {
   readonly colorScheme?: "light" | "dark";
-  readonly signedIn?: boolean;
 }
 
 export async function openConsole(
   browser: Browser,
   gatehouse: GatehouseProcess,
   screen: Screen,
-  { colorScheme = "light", signedIn = false }: ConsoleOptions = {},
+  { colorScheme = "light" }: ConsoleOptions = {},
 ): Promise<ConsoleSession> {
   const { width, height } = screen;
   const context = await browser.newContext({
@@ -64,10 +63,9 @@ export async function openConsole(
     permissions: ["clipboard-read", "clipboard-write"],
     reducedMotion: "reduce",
   });
-  context.setDefaultTimeout(PATIENCE_MS);
+  context.setDefaultTimeout(TIMEOUT_MS);
   const session = new ConsoleSession(await context.newPage(), gatehouse, screen);
   await session.page.goto("/console");
-  if (signedIn) await session.signIn();
   return session;
 }
 
@@ -75,22 +73,23 @@ export class ConsoleSession {
   readonly page: Page;
   readonly gatehouse: GatehouseProcess;
   readonly screen: Screen;
-  /** What must not happen, and did. */
-  readonly faults: string[] = [];
+  /** Errors that were observed since the session started. */
+  readonly errors: string[] = [];
 
   constructor(page: Page, gatehouse: GatehouseProcess, screen: Screen) {
     this.page = page;
     this.gatehouse = gatehouse;
     this.screen = screen;
-    page.on("pageerror", (error) => this.faults.push(`thrown: ${error.message}`));
+    page.on("pageerror", (error) => this.errors.push(`thrown: ${error.message}`));
     page.on("console", (message) => {
-      // Chromium itself notes every answer that is no success; the API's refusals are part of the tests.
-      const isNote = message.text().startsWith("Failed to load resource");
-      if (["error", "warning"].includes(message.type()) && !isNote) this.faults.push(message.text());
+      // Chromium logs every error response. The tests provoke some on purpose.
+      const isErrorResponse = message.text().startsWith("Failed to load resource");
+      if (["error", "warning"].includes(message.type()) && !isErrorResponse) this.errors.push(message.text());
     });
     page.on("request", (request) => {
       const url = request.url();
-      if (!url.startsWith(gatehouse.adminUrl) && !/^(blob|data):/.test(url)) this.faults.push(`asked ${url}`);
+      if (!url.startsWith(gatehouse.adminUrl) && !/^(blob|data):/.test(url))
+        this.errors.push(`request to ${url}`);
     });
   }
 
@@ -104,7 +103,7 @@ export class ConsoleSession {
     await this.page.getByRole("navigation").or(this.button("Menu")).first().waitFor();
   }
 
-  /** Follows a link of the navigation, which a phone shows behind a button. */
+  /** Opens a page from the navigation, which is behind a menu button on a phone. */
   async visit(title: string): Promise<void> {
     if (this.isPhone) await this.button("Menu").click();
     await this.page.getByRole("navigation").getByRole("link", { name: title, exact: true }).click();
@@ -123,7 +122,7 @@ export class ConsoleSession {
     return this.page.getByRole("main").getByRole("link", { name, exact: true });
   }
 
-  /** By its label; the word "required" behind it is part of what is announced. */
+  /** Finds a field by its label. Its accessible name may end with "required". */
   field(label: string, within: Page | Locator = this.page): Locator {
     const escaped = label.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
     return within.getByLabel(new RegExp(`^${escaped}( required)?$`));
@@ -137,20 +136,20 @@ export class ConsoleSession {
     return this.page.getByRole("dialog");
   }
 
-  /** Waits for the short message in the corner. */
-  async isTold(text: string | RegExp): Promise<void> {
-    await this.page.locator(".message").filter({ hasText: text }).first().waitFor();
+  /** Waits for a toast with this text. */
+  async waitForToast(text: string | RegExp): Promise<void> {
+    await this.page.locator(".toast").filter({ hasText: text }).first().waitFor();
   }
 
-  /** The page as it stands has no serious fault of accessibility, and nothing sticks out of it sideways. */
-  async isSound(): Promise<void> {
-    // Reading its source again for every look would take most of the tests' time.
-    const isThere = await this.page.evaluate("typeof axe === 'object'");
+  /** Checks the page for serious accessibility violations and for horizontal overflow. */
+  async expectAccessible(): Promise<void> {
+    // Injecting the axe source again for every check would take most of the test time.
+    const isLoaded = await this.page.evaluate("typeof axe === 'object'");
     const { violations } = await new AxeBuilder({
       page: this.page,
-      ...(isThere === true && { axeSource: ";" }),
+      ...(isLoaded === true && { axeSource: ";" }),
     })
-      // The pages have no frames: the mode without them needs no second page.
+      // The pages have no frames. Legacy mode avoids opening a second page for them.
       .setLegacyMode(true)
       .options({
         resultTypes: ["violations"],
@@ -161,12 +160,12 @@ export class ConsoleSession {
       .filter(({ impact }) => impact === "serious" || impact === "critical")
       .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
     const overflow = Number(await this.page.evaluate("document.documentElement.scrollWidth - innerWidth"));
-    if (overflow > 0) serious.push(`${overflow} pixels stick out to the right`);
-    if (serious.length > 0) throw new Error(`${this.page.url()} is not sound:\n${serious.join("\n")}`);
+    if (overflow > 0) serious.push(`overflow: the page is ${overflow} pixels wider than the screen`);
+    if (serious.length > 0) throw new Error(`${this.page.url()} has violations:\n${serious.join("\n")}`);
   }
 
   async close(): Promise<void> {
     await this.page.context().close();
-    if (this.faults.length > 0) throw new Error(`This must not happen, and did:\n${this.faults.join("\n")}`);
+    if (this.errors.length > 0) throw new Error(`The browser reported errors:\n${this.errors.join("\n")}`);
   }
 }

@@ -1,43 +1,43 @@
-// The answer to a chat as it arrives, and what can be told about it: status, target, model, tokens, cost, times.
+// Response to a chat request as it arrives, with its status, target, model, tokens, cost, and timings.
 import type { JSX } from "preact";
-import type { RequestRecord } from "../api/observed.ts";
+import type { RequestRecord } from "../api/item-types.ts";
 import type { ChatProgress } from "../state/chat.ts";
-import { Badge, toneOfStatus } from "./badge.tsx";
+import { Badge, statusTone } from "./badge.tsx";
 import { LinkButton } from "./button.tsx";
 import { pretty } from "./code.tsx";
 import { Empty, Notice } from "./notice.tsx";
-import { formatCost, formatCount, formatMs } from "./time.tsx";
+import { formatCost, formatCount, formatMs } from "./format.tsx";
 import { Waterfall } from "./waterfall.tsx";
 
-export interface ChatAnswerProps {
+interface ChatResponseProps {
   readonly progress: ChatProgress | null;
-  /** What the gateway itself recorded; null before that, and where it records nothing. */
+  /** The gateway's request log entry; null until it exists, and if the log is off. */
   readonly record: RequestRecord | null;
   readonly isRunning: boolean;
 }
 
-export function ChatAnswer({ progress, record, isRunning }: ChatAnswerProps): JSX.Element {
+export function ChatResponse({ progress, record, isRunning }: ChatResponseProps): JSX.Element {
   if (progress === null && !isRunning)
-    return <Empty title="No answer yet">Press Send, and the answer shows here as it arrives.</Empty>;
-  const { status = null, text = "", raw = "", fault = null } = progress ?? {};
+    return <Empty title="No response yet">Send a request to see the response here.</Empty>;
+  const { status = null, text = "", raw = "", error = null } = progress ?? {};
   const isText = text !== "";
   return (
-    <section class="card answer" aria-label="Answer" aria-busy={isRunning}>
+    <section class="card chat-response" aria-label="Response" aria-busy={isRunning}>
       <header>
-        {status !== null && <Badge tone={toneOfStatus(status)}>{status}</Badge>}
-        <span class="soft" role="status">
-          {isRunning ? (status === null ? "Waiting for the gateway…" : "Arriving…") : "Done"}
+        {status !== null && <Badge tone={statusTone(status)}>{status}</Badge>}
+        <span class="muted" role="status">
+          {isRunning ? (status === null ? "Waiting for a response…" : "Receiving…") : "Done"}
         </span>
         {isRunning && <span class="spinner" aria-hidden="true" />}
       </header>
-      {fault !== null && (
-        <Notice kind="fault">
-          <p>{fault}</p>
+      {error !== null && (
+        <Notice kind="error">
+          <p>{error}</p>
           <Hint status={status} />
         </Notice>
       )}
-      {isText && <p class="said">{text}</p>}
-      {progress !== null && <Figures progress={progress} record={record} />}
+      {isText && <p class="response-text">{text}</p>}
+      {progress !== null && <ResponseStats progress={progress} record={record} />}
       {record !== null && (
         <>
           <Waterfall record={record} />
@@ -46,14 +46,14 @@ export function ChatAnswer({ progress, record, isRunning }: ChatAnswerProps): JS
               to={`/gateways/${record.gateway_id ?? ""}/requests?request=${encodeURIComponent(record.request_id)}`}
               icon="requests"
             >
-              Open the request
+              Open in request log
             </LinkButton>
           </div>
         </>
       )}
       {raw !== "" && (
-        <details class="more" open={!isText && fault === null && !isRunning}>
-          <summary>As it came</summary>
+        <details class="disclosure" open={!isText && error === null && !isRunning}>
+          <summary>Raw response</summary>
           <pre class="body" tabIndex={0}>
             {pretty(raw)}
           </pre>
@@ -63,16 +63,21 @@ export function ChatAnswer({ progress, record, isRunning }: ChatAnswerProps): JS
   );
 }
 
-/** What usually helps, for the answers that a first try meets. */
+/** Suggests a fix for the errors that are common on a first try. */
 function Hint({ status }: { readonly status: number | null }): JSX.Element | null {
-  if (status === 401) return <p>Choose an API key of this gateway, or make one.</p>;
+  if (status === 401) return <p>Select an API key of this gateway, or create one.</p>;
   if (status === 502)
-    return <p>Is the provider running and its address right? A stand-in provider must be started by hand.</p>;
-  if (status === 400) return <p>Where several gateways have this path, an API key tells which is meant.</p>;
+    return (
+      <p>
+        Check that the provider is running and that its base URL is correct. The fake provider must be started
+        separately.
+      </p>
+    );
+  if (status === 400) return <p>If several gateways have this path, an API key selects the gateway.</p>;
   return null;
 }
 
-function Figures({
+function ResponseStats({
   progress,
   record,
 }: {
@@ -80,20 +85,20 @@ function Figures({
   readonly record: RequestRecord | null;
 }): JSX.Element {
   const { headers, input, output, headersMs, firstTextMs, totalMs } = progress;
-  const figures: readonly (readonly [label: string, value: string | null])[] = [
+  const stats: readonly (readonly [label: string, value: string | null])[] = [
     ["Target", record?.provider ?? headers?.get("x-gw-provider") ?? null],
     ["Model", record?.model ?? headers?.get("x-gw-model") ?? null],
     ["Attempts", headers?.get("x-gw-attempts") ?? null],
     ["First byte", headersMs === null ? null : formatMs(headersMs)],
-    ["First words", firstTextMs === null ? null : formatMs(firstTextMs)],
-    ["In all", totalMs === null ? null : formatMs(totalMs)],
-    ["Tokens", sayTokens(record?.tokens?.input ?? input, record?.tokens?.output ?? output)],
+    ["First token", firstTextMs === null ? null : formatMs(firstTextMs)],
+    ["Total", totalMs === null ? null : formatMs(totalMs)],
+    ["Tokens", formatTokens(record?.tokens?.input ?? input, record?.tokens?.output ?? output)],
     ["Cost", record === null || record.cost === null ? null : formatCost(record.cost)],
   ];
   const timing = headers?.get("server-timing");
   return (
-    <dl class="figures">
-      {figures.map(
+    <dl class="stats">
+      {stats.map(
         ([label, value]) =>
           value !== null && (
             <div key={label}>
@@ -104,21 +109,21 @@ function Figures({
       )}
       {record === null && timing !== null && timing !== undefined && (
         <div>
-          <dt>Steps</dt>
-          <dd>{sayTiming(timing)}</dd>
+          <dt>Server timing</dt>
+          <dd>{formatServerTiming(timing)}</dd>
         </div>
       )}
     </dl>
   );
 }
 
-function sayTokens(input: number | null, output: number | null): string | null {
+function formatTokens(input: number | null, output: number | null): string | null {
   if (input === null && output === null) return null;
   return `${formatCount(input ?? 0)} in, ${formatCount(output ?? 0)} out`;
 }
 
-/** `gw;dur=1.2, provider;dur=30` as "gw 1.2 ms, provider 30 ms". */
-function sayTiming(header: string): string {
+/** Formats `gw;dur=1.2, provider;dur=30` as "gw 1.2 ms, provider 30 ms". */
+function formatServerTiming(header: string): string {
   return header
     .split(",")
     .map((part) => {

@@ -1,4 +1,4 @@
-// Names for parts of what the API tells about traffic, use and the past.
+// Names for the items of API lists whose generated types are inline.
 import type { RequestList, RevisionWithDiff, TargetHealthList, Traffic, UsageReport } from "./types.ts";
 
 export type RequestRecord = RequestList["requests"][number];

@@ -1,4 +1,4 @@
-// Times in the viewer's zone, with the zone told on a closer look; durations and amounts in few characters.
+// Formats times (in the browser's time zone), durations, counts, and costs.
 import type { JSX } from "preact";
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
@@ -32,7 +32,7 @@ export function formatCount(count: number): string {
   return count < 10_000 ? whole.format(count) : short.format(count);
 }
 
-/** US dollars, with as many digits as a small amount needs. */
+/** Formats US dollars; amounts below one dollar get two significant digits. */
 export function formatCost(dollars: number): string {
   if (dollars === 0 || dollars >= 1) return `$${dollars.toFixed(2)}`;
   return `$${String(Number(dollars.toPrecision(2)))}`;

@@ -1,0 +1,72 @@
+// Labels and badge tones for enum values of the API, such as a request's `outcome` or an attempt's `fault`.
+import type { PluginRun, RequestRecord, TargetHealth } from "../api/item-types.ts";
+import type { Explanation, PluginConfig, Rule } from "../api/types.ts";
+import type { Tone } from "./badge.tsx";
+
+interface Label {
+  readonly text: string;
+  readonly tone: Tone;
+}
+
+export const TARGET_STATES: Readonly<Record<TargetHealth["state"], Label>> = {
+  healthy: { text: "Healthy", tone: "good" },
+  out: { text: "Ejected", tone: "bad" },
+  trial: { text: "Probing", tone: "warning" },
+  resting: { text: "Rate limited", tone: "warning" },
+};
+
+type Verdict = PluginRun["verdict"] | Explanation["plugins"][number]["verdict"];
+
+export const PLUGIN_VERDICTS: Readonly<Record<Verdict, Label>> = {
+  passed: { text: "Passed", tone: "good" },
+  changed: { text: "Changed", tone: "accent" },
+  answered: { text: "Responded", tone: "warning" },
+  failed: { text: "Failed", tone: "bad" },
+  not_run: { text: "Not run", tone: "neutral" },
+};
+
+export const OUTCOMES: Readonly<Record<RequestRecord["outcome"], string>> = {
+  complete: "Complete",
+  incomplete: "Incomplete",
+  client_left: "Client disconnected",
+  failed: "Failed",
+};
+
+const ATTEMPT_ERRORS: Readonly<Record<string, string>> = {
+  unreachable: "Unreachable",
+  broken: "Connection closed",
+  cut: "Response cut off",
+  invalid: "Invalid response",
+  connect_timeout: "Connect timeout",
+  first_byte_timeout: "First byte timeout",
+  idle_timeout: "Idle timeout",
+  total_timeout: "Total timeout",
+  forbidden: "Forbidden address",
+  client_left: "Client disconnected",
+};
+
+/** Label of an attempt's `fault`. */
+export function attemptErrorLabel(fault: string): string {
+  return ATTEMPT_ERRORS[fault] ?? fault.replaceAll("_", " ");
+}
+
+const LIMIT_TYPES: Readonly<Record<string, string>> = {
+  per_ip: "IP address",
+  per_user: "User",
+  per_fingerprint: "Client fingerprint",
+  global: "All clients",
+};
+
+export const ON_ERROR_LABELS: Readonly<Record<PluginConfig["on_error"], string>> = {
+  fail: "Fail the request",
+  continue: "Continue the request",
+};
+
+export function ruleLabel({ path, name }: Pick<Rule, "path" | "name">): string {
+  return name === null ? path : `${path} (${name})`;
+}
+
+/** Label of what a rate limit applies to, such as `per_ip`. */
+export function limitTypeLabel(type: string): string {
+  return LIMIT_TYPES[type] ?? type;
+}

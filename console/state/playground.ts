@@ -1,0 +1,118 @@
+// State of the playground: its draft, the chat request built from it, and the data it needs from the API.
+import { findRequest, listChildren, listKeys } from "../api/resources.ts";
+import type { RequestRecord } from "../api/item-types.ts";
+import type { ApiKey, Rule, Service, Upstream } from "../api/types.ts";
+import type { ChatCall } from "./chat.ts";
+import { keyState } from "./key-state.ts";
+import { knownKeys } from "./known-keys.ts";
+
+export interface PlaygroundData {
+  /** Active rules only. */
+  readonly rules: readonly Rule[];
+  readonly services: readonly Service[];
+  readonly upstreams: readonly Upstream[];
+  /** Active API keys only. */
+  readonly keys: readonly ApiKey[];
+}
+
+export interface Draft {
+  readonly rule: string;
+  readonly path: string;
+  /** Id of an API key, null for none, or `PASTED_KEY`. */
+  readonly key: string | null;
+  readonly pastedKey: string;
+  readonly model: string;
+  readonly message: string;
+  readonly isStreamed: boolean;
+  readonly maxTokens?: number;
+}
+
+/** Value of `Draft.key` for a key that is not in the list. */
+export const PASTED_KEY = "pasted";
+
+const RECORD_TRIES = 8;
+const RECORD_RETRY_MS = 250;
+
+export async function loadPlaygroundData(gateway: string, signal: AbortSignal): Promise<PlaygroundData> {
+  const [rules, services, upstreams, keys] = await Promise.all([
+    listChildren(gateway, "rules", signal),
+    listChildren(gateway, "services", signal),
+    listChildren(gateway, "upstreams", signal),
+    listKeys(gateway, signal),
+  ]);
+  return {
+    rules: rules.filter(({ active }) => active),
+    services,
+    upstreams,
+    keys: keys.filter((key) => keyState(key) === "active"),
+  };
+}
+
+/** Selects `wantedKeyId`, else a key that was created in this tab. */
+export function initialDraft({ rules, keys }: PlaygroundData, wantedKeyId: string | null): Draft {
+  const key = keys.find(({ id }) => knownKeys.value.has(id) && (wantedKeyId === null || id === wantedKeyId));
+  // Chat requests use POST, so prefer a rule that allows it.
+  const rule = rules.find(({ methods }) => methods.includes("POST")) ?? rules[0];
+  return {
+    rule: rule?.id ?? "",
+    path: rule?.path ?? "",
+    key: key?.id ?? null,
+    pastedKey: "",
+    model: "",
+    message: "Say hello in one sentence.",
+    isStreamed: true,
+  };
+}
+
+export function toChatCall(draft: Draft, { rules }: PlaygroundData): ChatCall {
+  const { path, model, message, isStreamed, maxTokens } = draft;
+  const rule = rules.find(({ id }) => id === draft.rule);
+  const key = keyOf(draft);
+  const requiredHeaders = Object.entries(rule?.headers ?? {}).map(
+    ([name, value]) => [name, value === "*" ? "any" : value] as const,
+  );
+  return {
+    method: rule?.methods.includes("POST") === false ? (rule.methods[0] ?? "POST") : "POST",
+    path,
+    headers: {
+      "Content-Type": "application/json",
+      ...(key !== "" && { "X-GW-API-Key": key }),
+      ...Object.fromEntries(requiredHeaders),
+    },
+    body: {
+      ...(model.trim() !== "" && { model: model.trim() }),
+      messages: [{ role: "user", content: message }],
+      ...(isStreamed && { stream: true, stream_options: { include_usage: true } }),
+      ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+    },
+  };
+}
+
+/** The API key to send; empty for none. */
+function keyOf({ key, pastedKey }: Draft): string {
+  if (key === null) return "";
+  return knownKeys.value.get(key) ?? pastedKey.trim();
+}
+
+/** Models of the targets behind a rule. */
+export function modelsFor(ruleId: string, { rules, services, upstreams }: PlaygroundData): readonly string[] {
+  const rule = rules.find(({ id }) => id === ruleId);
+  const service = services.find(({ id }) => id === rule?.service_id);
+  const upstream = upstreams.find(({ id }) => id === service?.upstream_id);
+  const models = (upstream?.targets ?? []).flatMap((target) => [target.default_model, ...target.models]);
+  return [...new Set(models.filter((model) => model !== null))];
+}
+
+/** Waits for the log entry of a request, which is written shortly after its response. Null if the log is off. */
+export async function waitForRecord(gateway: string, id: string): Promise<RequestRecord | null> {
+  for (let tries = 0; tries < RECORD_TRIES; tries++) {
+    try {
+      const record = await findRequest(gateway, id);
+      if (record !== null) return record;
+    } catch {
+      return null;
+    }
+    await new Promise((resolve) => setTimeout(resolve, RECORD_RETRY_MS));
+  }
+  return null;
+}

@@ -1,0 +1,99 @@
+// Plugin settings as a generated form and as JSON, and rate limit blocks.
+import { expect, test } from "bun:test";
+import { firstGatewayId, sendChatAs, type GetContext } from "../test-context.ts";
+
+/** A custom plugin with a setting of each kind. */
+export const GREETER = `
+  import { definePlugin, z } from "gatehouse/sdk";
+  export default definePlugin({
+    name: "greeter",
+    description: "Adds a greeting header.",
+    stages: ["pre_request", "post_request"],
+    settings: z.strictObject({
+      greeting: z.string().min(3, "must be at least three letters").meta({ description: "The greeting text." }),
+      loud: z.boolean().default(false),
+      times: z.int().min(1).max(9).default(1),
+      tone: z.enum(["plain", "warm"]).default("plain"),
+      names: z.array(z.string()).default([]),
+      headers: z.record(z.string(), z.string()).default({}),
+      nested: z.strictObject({ depth: z.int() }).optional(),
+    }),
+    create: () => ({ pre_request() {} }),
+  });`;
+
+export function testPlugins(context: GetContext): void {
+  test("configures a custom plugin by its generated form and as JSON", async () => {
+    const { ui, gatehouse } = context();
+    const { page } = ui;
+    await ui.visit("Plugins");
+    await ui.expectAccessible();
+    await ui.link("Add greeter").click();
+    await ui.heading("Add greeter").waitFor();
+    await ui.field("Greeting").fill("hi");
+    await ui.field("Times").fill("3");
+    await ui.field("Tone").selectOption({ label: "warm" });
+    await page.getByLabel("Nested").check();
+    await ui.field("Depth").fill("2");
+    await ui.button("Add to names").click();
+    await ui.field("Names 1").fill("Ann");
+    await ui.expectAccessible();
+    await ui.button("Add greeter").click();
+    await page
+      .locator("#field-settings-greeting-error")
+      .getByText("must be at least three letters")
+      .waitFor();
+    await ui.field("Greeting").fill("hello");
+    await ui.button("JSON").click();
+    const json = page.getByLabel("Settings (JSON)");
+    expect(JSON.parse(await json.inputValue())).toEqual({
+      greeting: "hello",
+      times: 3,
+      tone: "warm",
+      nested: { depth: 2 },
+      names: ["Ann"],
+    });
+    await json.fill('{"greeting": "good morning", "loud": true}');
+    await ui.expectAccessible();
+    await ui.button("Form").click();
+    expect(await ui.field("Greeting").inputValue()).toBe("good morning");
+    expect(await page.getByLabel("Loud").isChecked()).toBe(true);
+    await ui.button("Add greeter").click();
+    await ui.waitForToast("Saved greeter");
+    const gateway = (await gatehouse.api("GET", `/gateways/${await firstGatewayId(context())}`)).body;
+    expect(gateway.required_plugins).toMatchObject([
+      { name: "greeter", settings: { greeting: "good morning", loud: true } },
+    ]);
+    await ui.button("Remove greeter").click();
+    await ui.dialog().getByRole("button", { name: "Remove" }).click();
+    await ui.waitForToast("Removed greeter");
+  });
+
+  test("lists a block and removes it", async () => {
+    const { ui } = context();
+    const { page } = ui;
+    await ui.visit("Plugins");
+    await ui.link("Add rate_limiter").click();
+    await page.getByLabel("Per user").check();
+    await ui.field("Limit", page.getByRole("group", { name: "Per user" })).fill("1");
+    await ui.field("Window", page.getByRole("group", { name: "Per user" })).fill("1h");
+    await ui.field("Type").selectOption({ label: "block" });
+    await ui.expectAccessible();
+    await ui.button("Add rate_limiter").click();
+    await ui.waitForToast("Saved rate_limiter");
+    expect(await sendChatAs("ann", context())).toBe(200);
+    expect(await sendChatAs("ann", context())).toBe(403);
+    await ui.visit("Blocks");
+    await ui.row("ann").waitFor();
+    await ui.expectAccessible();
+    await ui.button(/^Unblock .*ann/).click();
+    await ui.dialog().getByRole("button", { name: "Unblock" }).click();
+    await ui.waitForToast("Removed the block");
+    await page.getByText("No blocks").waitFor();
+    await ui.expectAccessible();
+    expect(await sendChatAs("ann", context())).toBe(200);
+    await ui.visit("Plugins");
+    await ui.button("Remove rate_limiter").click();
+    await ui.dialog().getByRole("button", { name: "Remove" }).click();
+    await ui.waitForToast("Removed rate_limiter");
+  });
+}

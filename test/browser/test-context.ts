@@ -1,0 +1,31 @@
+// What the test areas share: the browser session and the gateway of the current screen, and the fake providers.
+import type { FakeProvider } from "../../src/fake-provider/server.ts";
+import type { GatehouseProcess } from "../support/gatehouse-process.ts";
+import type { ConsoleSession } from "./console-session.ts";
+
+export interface TestContext {
+  ui: ConsoleSession;
+  gatehouse: GatehouseProcess;
+  /** Streams a response. */
+  healthy: FakeProvider;
+  /** Always responds with 503. */
+  failing: FakeProvider;
+}
+
+/** Returns the context. Call it within a test: the context is complete only after `beforeAll`. */
+export type GetContext = () => TestContext;
+
+export async function firstGatewayId({ gatehouse }: TestContext): Promise<string> {
+  return (await gatehouse.api("GET", "/gateways")).body.gateways[0].id;
+}
+
+/** Sends a chat request over the rule with two targets and returns its status. */
+export async function sendChatAs(user: string, { gatehouse }: TestContext): Promise<number> {
+  const response = await fetch(`${gatehouse.proxyUrl}/pair/chat`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-User-ID": user },
+    body: JSON.stringify({ messages: [{ role: "user", content: "Hello" }] }),
+  });
+  await response.text();
+  return response.status;
+}
