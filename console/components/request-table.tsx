@@ -49,7 +49,7 @@ export function RequestTable({ records, onOpen }: RequestTableProps): JSX.Elemen
         {
           title: "Duration",
           kind: "number",
-          width: "72px",
+          width: "82px",
           cell: ({ timings }) => formatMs(timings.total_ms),
         },
       ]}

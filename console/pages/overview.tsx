@@ -103,7 +103,7 @@ function TrafficCharts({ points }: { readonly points: readonly TrafficPoint[] })
           series={[
             { label: "p50", values: series.p50, color: "series-1" },
             { label: "p99", values: series.p99, color: "series-4" },
-            { label: "First byte p50", values: series.firstByte, color: "series-3" },
+            { label: "First byte", values: series.firstByte, color: "series-3" },
           ]}
         />
         <Chart
@@ -179,9 +179,9 @@ function Tiles({ summary }: { readonly summary: TrafficSummary }): JSX.Element {
       `${percent.toFixed(percent > 0 && percent < 10 ? 1 : 0)} %`,
       `${formatCount(errors)} requests`,
     ],
-    ["p50", formatOptionalMs(summary.p50), "mean of all seconds"],
+    ["p50", formatOptionalMs(summary.p50), "mean"],
     ["p99", formatOptionalMs(summary.p99), "worst second"],
-    ["First byte p50", formatOptionalMs(summary.firstByte), "mean of all seconds"],
+    ["First byte", formatOptionalMs(summary.firstByte), "p50, mean"],
     [
       "Tokens",
       formatCount(inputTokens + outputTokens),

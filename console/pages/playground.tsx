@@ -87,13 +87,7 @@ function Playground({ gateway, data, onKeyCreated }: PlaygroundProps): JSX.Eleme
               suggestions={modelsFor(form.value.rule, data)}
               placeholder="Default of the target"
             />
-            <NumberField
-              form={form}
-              path="maxTokens"
-              label="Maximum tokens"
-              unit="tokens"
-              placeholder="No limit"
-            />
+            <NumberField form={form} path="maxTokens" label="Maximum tokens" placeholder="No limit" />
           </div>
           <CheckboxField form={form} path="isStreamed" label="Stream the response" />
           <div class="actions">
