@@ -20,8 +20,8 @@ function parse(bytes: Uint8Array): { value: unknown } | null {
 function scannedFields(bytes: Uint8Array): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
   for (const [index, name] of NAMES.entries()) {
-    const span = scanner.span(index);
-    if (span !== null) fields[name] = JSON.parse(decoder.decode(bytes.subarray(span.start, span.end)));
+    const start = scanner.startOf(index);
+    if (start >= 0) fields[name] = JSON.parse(decoder.decode(bytes.subarray(start, scanner.endOf(index))));
   }
   return fields;
 }

@@ -26,15 +26,9 @@ const TOO_DEEP = -2;
 /** What the text holds at its top level. */
 export type ScanResult = "object" | "other" | "invalid" | "too_deep";
 
-/** The bytes of a value: from `start` to `end`, exclusive. */
-export interface FieldSpan {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Scans one text at a time: `span` and `hasDuplicates` describe the text of the last `scan`. */
+/** Scans one text at a time: `startOf`, `endOf` and `hasDuplicates` describe the text of the last `scan`. */
 export class JsonScanner {
-  /** A watched field occurred more than once. `span` then locates the last one, which is the one JSON.parse returns. */
+  /** A watched field occurred more than once. The last one is located, which is the one JSON.parse returns. */
   hasDuplicates = false;
   readonly #names: readonly Uint8Array[];
   readonly #starts: Int32Array;
@@ -63,10 +57,14 @@ export class JsonScanner {
     return bytes[start] === OPEN_BRACE ? "object" : "other";
   }
 
-  /** Locates the value of a field by its index among the names given to the constructor; null where there is none. */
-  span(index: number): FieldSpan | null {
-    const start = this.#starts[index] ?? -1;
-    return start < 0 ? null : { start, end: this.#ends[index] ?? 0 };
+  /** Returns where the value of a field starts, by its index among the names given to the constructor; -1 if it is absent. */
+  startOf(index: number): number {
+    return this.#starts[index] ?? -1;
+  }
+
+  /** Returns the index after the value of a field that is present. */
+  endOf(index: number): number {
+    return this.#ends[index] ?? -1;
   }
 
   /** Returns the index after the value at `start`. A loop instead of recursion: the client decides about the depth. */

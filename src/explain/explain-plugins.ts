@@ -100,7 +100,7 @@ interface RequestState {
 function stateOf(exchange: Exchange): RequestState {
   const { sentPath, sentQuery, sentHeaders, body, request } = exchange;
   const headers = { ...(sentHeaders ?? forwardedHeaders(request.headers)) };
-  return { path: sentPath, query: sentQuery, headers, body };
+  return { path: sentPath, query: sentQuery, headers, body: body?.bytes ?? null };
 }
 
 function changesSince(before: RequestState, exchange: Exchange): string[] {

@@ -38,7 +38,7 @@ export function explainTargets(
     candidates = candidatesFor(exchange, upstream);
   } catch (error) {
     if (!(error instanceof GatehouseError)) throw error;
-    const reason = `does not serve the model ${exchange.model ?? ""}, and model_routing is require`;
+    const reason = `does not serve the model ${exchange.fields.model ?? ""}, and model_routing is require`;
     const targets = upstream.targets.map((target) => describeTarget(exchange, rule, target, now, reason));
     return { targets, request: null, error };
   }
@@ -149,7 +149,7 @@ function describeTarget(
   const { id, provider, index } = target;
   const { weight = 1, priority = 1 } = upstream.plan.contenders[index] ?? {};
   const state = STATES[upstream.plan.state(index, now)];
-  const model = modelFor(exchange, target);
+  const model = modelFor(exchange.fields, target);
   return { id, provider, priority, weight, state, eligible: false, next: false, reason, model };
 }
 

@@ -55,10 +55,10 @@ export type StreamEnding = "complete" | "error" | "truncated";
 
 /** A request option without which a format's streams do not report usage. */
 export interface StreamUsageOption {
-  /** Whether the gateway may add the option: the request is for a stream, and the option is unset or off. */
-  readonly canAdd: (body: JsonObject) => boolean;
-  /** Returns `body` with the option; every other byte stays as it was. `json` is the parsed body. */
-  readonly add: (body: Uint8Array, json: JsonObject) => Uint8Array;
+  /** Whether the gateway may add the option to a stream request: it is unset or off. `options` is its `stream_options`. */
+  readonly canAdd: (options: unknown) => boolean;
+  /** Returns `body` with the option; every other byte stays as it was. */
+  readonly add: (body: Uint8Array, options: unknown) => Uint8Array;
   /** Field names that an error response mentions if the provider rejects the option. */
   readonly fieldNames: readonly string[];
 }

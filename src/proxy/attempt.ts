@@ -73,7 +73,8 @@ export async function attempt(
 }
 
 /** Whom this request may go to. */
-export function candidatesFor({ model }: Exchange, upstream: CompiledUpstream): Candidates {
+export function candidatesFor({ fields }: Exchange, upstream: CompiledUpstream): Candidates {
+  const { model } = fields;
   const candidates = upstream.candidatesFor(model);
   if (candidates === null)
     throw new GatehouseError("model_not_found", `No target serves the model "${model ?? ""}".`);

@@ -23,7 +23,7 @@ export async function captureResponse(
   { body }: Exchange,
   response: Response,
 ): Promise<void> {
-  bodies.takeRequest(body);
+  bodies.takeRequest(body?.bytes ?? null);
   if (response.body !== null) bodies.takeResponse(await response.clone().bytes());
 }
 

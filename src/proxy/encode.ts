@@ -13,6 +13,7 @@ import { isKnownToReject } from "../usage/usage-option.ts";
 import type { ClientCredentials } from "./client-credential.ts";
 import type { Exchange } from "./exchange.ts";
 import { forwardedHeaders } from "./header-filter.ts";
+import type { BodyFields } from "./request-body.ts";
 
 export interface EncodedRequest extends OutgoingRequest {
   readonly headers: Record<string, string>;
@@ -41,7 +42,7 @@ export function encodeRequest(
   target: CompiledTarget,
   clientCredentials: ClientCredentials,
 ): EncodedRequest {
-  const { json } = exchange;
+  const { fields } = exchange;
   const { format } = target;
   const translator = rule.rule.response_format === null ? null : format.translator;
   const readsResponse = translator !== null || (exchange.gateway?.chain?.pre_response ?? null) !== null;
@@ -50,8 +51,8 @@ export function encodeRequest(
   const isChatPath = format.isChatPath(path);
   // A target without a path of its own may also serve the endpoints of other formats.
   const { usage: usageReader } = isChatPath ? format : (formatOfChatPath(path) ?? format);
-  const isChat = isChatPath && exchange.method === "POST" && json !== null && Array.isArray(json["messages"]);
-  const addedUsageOption = isChat && body !== null ? usageOptionFor(body, json, target) : null;
+  const isChat = isChatPath && exchange.method === "POST" && fields.hasMessages;
+  const addedUsageOption = isChat && body !== null ? usageOptionFor(body, fields, target) : null;
   return {
     baseUrl: target.baseUrl,
     path: path + exchange.sentQuery,
@@ -68,10 +69,15 @@ export function encodeRequest(
 }
 
 /** Returns the option to add to a stream request, or null if it is not needed or the target does not accept it. */
-function usageOptionFor(body: Uint8Array, json: JsonObject, target: CompiledTarget): AddedUsageOption | null {
+function usageOptionFor(
+  body: Uint8Array,
+  { wantsStream, streamOptions }: BodyFields,
+  target: CompiledTarget,
+): AddedUsageOption | null {
   const option = target.format.streamUsageOption;
-  if (option === null || !option.canAdd(json) || isKnownToReject(target)) return null;
-  return { option, bodyWith: option.add(body, json), bodyWithout: body };
+  if (option === null || !wantsStream || !option.canAdd(streamOptions) || isKnownToReject(target))
+    return null;
+  return { option, bodyWith: option.add(body, streamOptions), bodyWithout: body };
 }
 
 function pathFor(
@@ -115,24 +121,28 @@ function headersFor(
   return headers;
 }
 
-function encodeBody(exchange: Exchange, target: CompiledTarget): Pick<EncodedRequest, "body" | "model"> {
-  const { json, bodyText, body } = exchange;
-  if (json === null || bodyText === null) return { body, model: null };
-  const model = modelFor(exchange, target);
+function encodeBody(
+  { body, fields }: Exchange,
+  target: CompiledTarget,
+): Pick<EncodedRequest, "body" | "model"> {
+  if (body === null || !fields.isObject) return { body: body?.bytes ?? null, model: null };
+  const model = modelFor(fields, target);
   const { translator } = target.format;
-  if (translator !== null && Array.isArray(json["messages"]) && !translator.isRequest(json)) {
+  // Only a translation needs the parsed body.
+  const json = translator !== null && fields.hasMessages ? body.json : null;
+  if (translator !== null && json !== null && !translator.isRequest(json)) {
     return { body: Buffer.from(translate(translator, model === null ? json : { ...json, model })), model };
   }
-  if (model === null || model === exchange.model) return { body, model };
-  return { body: Buffer.from(spliceTopLevelString(bodyText, "model", model)), model };
+  if (model === null || model === fields.model) return { body: body.bytes, model };
+  return { body: Buffer.from(spliceTopLevelString(body.text ?? "", "model", model)), model };
 }
 
 /** Returns the requested model if the target serves it, else the target's default model; null without a JSON object. */
 export function modelFor(
-  { json, model: requested }: Pick<Exchange, "json" | "model">,
+  { isObject, model: requested }: BodyFields,
   { models, defaultModel }: CompiledTarget,
 ): string | null {
-  if (json === null) return null;
+  if (!isObject) return null;
   if (requested !== null && (models === null || models.has(requested))) return requested;
   return defaultModel ?? requested;
 }

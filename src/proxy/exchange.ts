@@ -1,7 +1,6 @@
 // The Exchange: the state of one request and its response. Every field is set in the constructor, so that all exchanges
 // have the same object shape; each step fills in its results.
 import type { Server } from "bun";
-import type { JsonObject } from "../base/json.ts";
 import { KEEP_ALIVE_SECONDS } from "../http/keep-alive.ts";
 import type { IncomingBody } from "../http/read-body.ts";
 import type { RequestTarget } from "../http/request-target.ts";
@@ -15,6 +14,7 @@ import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
 import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import type { RequestTrace } from "../telemetry/traces/request-trace.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
+import { NO_FIELDS, type BodyFields, type RequestBody } from "./request-body.ts";
 import type { TargetResponse } from "./target-response.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
 
@@ -23,8 +23,6 @@ export type Outcome = "complete" | "incomplete" | "client_left" | "failed";
 
 /** The part of Bun's server that a request needs: the client's address and the idle timeout of its connection. */
 export type Listener = Pick<Server<undefined>, "requestIP" | "timeout">;
-
-const decoder = new TextDecoder("utf-8", { fatal: true });
 
 export class Exchange {
   readonly request: Request;
@@ -46,15 +44,10 @@ export class Exchange {
 
   /** The body while it is being read; null before and afterwards. */
   incomingBody: IncomingBody | null = null;
-  body: Uint8Array | null = null;
-  isJson = false;
-  /** The body as text if it is JSON; `text()` decodes any other body. */
-  bodyText: string | null = null;
-  /** The parsed body if it is a JSON object. */
-  json: JsonObject | null = null;
-  /** The model that the client requested. */
-  model: string | null = null;
-  wantsStream = false;
+  /** Null if there is none, and after `releaseBody`. */
+  body: RequestBody | null = null;
+  /** Fields of the body; they stay available after `releaseBody`. */
+  fields: BodyFields = NO_FIELDS;
 
   /** What is sent to the provider: the client's values unless a plugin changed them. Null headers: not computed yet. */
   sentPath: string;
@@ -113,21 +106,14 @@ export class Exchange {
     this.sentQuery = target.query;
   }
 
-  /** Returns the body as text; null if it is not valid UTF-8. */
-  text(): string | null {
-    if (this.bodyText === null && this.body !== null) {
-      try {
-        this.bodyText = decoder.decode(this.body);
-      } catch {
-        return null;
-      }
-    }
-    return this.bodyText;
+  setBody(body: RequestBody): void {
+    this.body = body;
+    this.fields = body.fields;
   }
 
   /** Call when no further attempt needs the body: a response may stream for minutes, and prompts are large. */
   releaseBody(): void {
-    this.body = this.bodyText = this.json = null;
+    this.body = null;
   }
 
   /** Sets a header of the response to the client, whether a provider, a plugin, or the gateway produces it. */

@@ -58,8 +58,8 @@ function factsOf(
     status,
     outcome,
     errorCode: exchange.errorCode,
-    requestedModel: truncateText(exchange.model),
-    isStream: exchange.wantsStream || answer?.isStream === true,
+    requestedModel: truncateText(exchange.fields.model),
+    isStream: exchange.fields.wantsStream || answer?.isStream === true,
     attempts: attemptFacts,
     finalAttempt,
     tokens:
@@ -84,11 +84,11 @@ function factsOf(
 }
 
 /** What a request asks for tells by its fields, whatever its path; embeddings by their path. */
-function operationOf({ json, sentPath }: Exchange): string | null {
+function operationOf({ fields, sentPath }: Exchange): string | null {
   if (sentPath.endsWith("/embeddings")) return "embeddings";
-  if (json === null) return null;
-  if (Array.isArray(json["messages"]) || sentPath.endsWith("/responses")) return "chat";
-  return json["prompt"] === undefined ? null : "text_completion";
+  if (!fields.isObject) return null;
+  if (fields.hasMessages || sentPath.endsWith("/responses")) return "chat";
+  return fields.hasPrompt ? "text_completion" : null;
 }
 
 /** What is still open ends with the request; an answer that broke off says so. */

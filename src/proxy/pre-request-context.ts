@@ -5,7 +5,7 @@ import { HeadersView, RecordHeaders } from "./header-views.ts";
 import type { PluginCall } from "./plugin-call.ts";
 import { CallContext } from "./plugin-context.ts";
 import { checkBytes, checkHeaderName, checkHeaderValue, checkStatus } from "./plugin-values.ts";
-import { setBody } from "./read-body.ts";
+import { RequestBody } from "./request-body.ts";
 
 export class PreRequestContext extends CallContext implements RequestContext {
   readonly #call: PluginCall;
@@ -29,16 +29,16 @@ export class PreRequestContext extends CallContext implements RequestContext {
   }
   /** Returns a copy: only replaceBody changes the body that is sent. */
   get body(): Uint8Array | null {
-    return this.#call.exchange.body?.slice() ?? null;
+    return this.#call.exchange.body?.bytes.slice() ?? null;
   }
   get bodyText(): string | null {
-    return this.#call.exchange.text();
+    return this.#call.exchange.body?.text ?? null;
   }
   get isJson(): boolean {
-    return this.#call.exchange.isJson;
+    return this.#call.exchange.body?.isJson ?? false;
   }
   get json(): Readonly<Record<string, unknown>> | null {
-    return this.#call.exchange.json;
+    return this.#call.exchange.body?.json ?? null;
   }
 
   setHeader(name: string, value: string): void {
@@ -63,15 +63,8 @@ export class PreRequestContext extends CallContext implements RequestContext {
   replaceBody(body: string | Uint8Array): void {
     const { exchange, parts, run } = this.#call;
     const bytes = checkBytes("a body", body, parts.maxBodyBytes);
-    const before = exchange.body;
-    try {
-      setBody(exchange, bytes);
-      run.verdict = "changed";
-    } catch (error) {
-      // With `on_error: continue` the request is sent without this plugin, and must not have an invalid body then.
-      if (before !== null) setBody(exchange, before);
-      throw error;
-    }
+    exchange.setBody(new RequestBody(bytes, exchange.body?.isJson ?? false));
+    run.verdict = "changed";
   }
   setResponseHeader(name: string, value: string): void {
     checkHeaderName(name);

@@ -112,7 +112,7 @@ function useBody(exchange: Exchange): null {
   exchange.incomingBody = null;
   if (body !== null) takeRequestBody(exchange, body, matchedRule(exchange));
   exchange.bodyMs = performance.now() - exchange.startedAt;
-  exchange.bodies?.takeRequest(exchange.body);
+  exchange.bodies?.takeRequest(exchange.body?.bytes ?? null);
   return null;
 }
 

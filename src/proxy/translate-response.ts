@@ -18,8 +18,8 @@ export function translateBody(translator: Translator, status: number, body: Uint
   return JSON.stringify(translated);
 }
 
-export function translateStream(translator: Translator, { json }: Exchange): StreamDecoder {
-  const includeUsage = json !== null && requestsStreamUsage(json);
+export function translateStream(translator: Translator, { fields }: Exchange): StreamDecoder {
+  const includeUsage = requestsStreamUsage(fields.streamOptions);
   return translator.decodeStream({ createdAt: unixSeconds(), includeUsage });
 }
 

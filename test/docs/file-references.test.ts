@@ -10,7 +10,9 @@ const PATH = /`((?:[a-z][\w.-]*\/)+[\w.-]*|src\/[\w.-]+)`/g;
 
 test.each(["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/glossary.md"])("%s", (document) => {
   const text = readFileSync(join(ROOT, document), "utf8");
-  const paths = [...text.matchAll(PATH)].map(([, path = ""]) => path).filter((path) => !path.includes("NAME"));
+  const paths = [...text.matchAll(PATH)]
+    .map(([, path = ""]) => path)
+    .filter((path) => !path.includes("NAME"));
   const missing = paths.filter(
     (path) => !existsSync(join(ROOT, path)) && !existsSync(join(ROOT, "src", path)),
   );

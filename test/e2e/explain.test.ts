@@ -310,7 +310,7 @@ describe("an explanation reports", () => {
     const translated = await seedRoute(gatehouse, { upstream: { targets: foreign } });
     const { answer, targets: explained } = await explain(translated, { body: { ...CHAT, n: 2 } });
     expect(answer).toMatchObject({ status: 400, code: "untranslatable" });
-    expect(explained[0]).toMatchObject({ eligible: false, reason: expect.stringContaining("leave n out") });
+    expect(explained[0]).toMatchObject({ eligible: false, reason: expect.stringContaining("Omit n") });
   });
 
   test("credentials masked: those of the target and the client, and keys in other headers", async () => {

@@ -1,0 +1,67 @@
+// The fields of a request body are those that parsing it yields, whatever the body is.
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { GatehouseError } from "../base/errors.ts";
+import { isJsonObject } from "../base/json.ts";
+import { NO_FIELDS, RequestBody, type BodyFields } from "./request-body.ts";
+
+function parsedFields(text: string): BodyFields {
+  const value: unknown = JSON.parse(text);
+  if (!isJsonObject(value)) return NO_FIELDS;
+  const { model, stream, messages, prompt, stream_options: streamOptions } = value;
+  return {
+    isObject: true,
+    model: typeof model === "string" && model !== "" ? model : null,
+    wantsStream: stream === true,
+    hasMessages: Array.isArray(messages),
+    hasPrompt: prompt !== undefined,
+    streamOptions,
+  };
+}
+
+const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+
+test("fields equal those of the parsed body", () => {
+  const name = fc.constantFrom("model", "stream", "messages", "prompt", "stream_options", "other");
+  const value = fc.oneof(
+    fc.json(),
+    fc.constantFrom("true", "[]", '"gpt-4o"', '"m\\u00e4"', '""', "null", "{}"),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.tuple(name, value), { maxLength: 8 }), (fields) => {
+      const text = `{${fields.map(([key, json]) => `"${key}":${json}`).join(",")}}`;
+      const body = new RequestBody(Buffer.from(text), true);
+      expect(body.fields).toEqual(parsedFields(text));
+      expect(body.json).toEqual(JSON.parse(text));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+describe("JSON", () => {
+  test.each(["", " ", "{", '{"model":1}x', "\u00a0{}"])("%j is rejected", (text) => {
+    expect(() => new RequestBody(Buffer.from(text), true)).toThrow(GatehouseError);
+  });
+
+  test.each(["[1]", "1", "null", '"text"'])("%s has no fields", (text) => {
+    const body = new RequestBody(Buffer.from(text), true);
+    expect(body.fields).toEqual(NO_FIELDS);
+    expect(body.json).toBeNull();
+    expect(body.text).toBe(text);
+  });
+
+  test("a body that is too deep to scan has the same fields", () => {
+    const text = `{"model":"m","messages":${nested(600)},"stream":true}`;
+    expect(new RequestBody(Buffer.from(text), true).fields).toEqual(parsedFields(text));
+    expect(new RequestBody(Buffer.from(nested(600)), true).fields).toEqual(NO_FIELDS);
+    expect(() => new RequestBody(Buffer.from(`{"a":${nested(600)}`), true)).toThrow(GatehouseError);
+  });
+});
+
+test("a body that is not JSON is text if it is UTF-8", () => {
+  const body = new RequestBody(Buffer.from('{"model":"m"'), false);
+  expect(body.fields).toEqual(NO_FIELDS);
+  expect(body.json).toBeNull();
+  expect(body.text).toBe('{"model":"m"');
+  expect(new RequestBody(new Uint8Array([0xff]), false).text).toBeNull();
+});
