@@ -1,4 +1,4 @@
-// Addresses no provider lives at, in every spelling that reaches them.
+// Forbidden addresses, in every notation that leads to them.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { isForbiddenAddress, isForbiddenHost } from "./forbidden-address.ts";
@@ -20,13 +20,13 @@ describe("isForbiddenAddress", () => {
 
   test("every address of fe80::/10", () => {
     fc.assert(
-      fc.property(fc.integer({ min: 0xfe80, max: 0xfebf }), fc.nat({ max: 0xffff }), (head, tail) => {
-        expect(isForbiddenAddress(`${head.toString(16)}::${tail.toString(16)}`)).toBe(true);
+      fc.property(fc.integer({ min: 0xfe80, max: 0xfebf }), fc.nat({ max: 0xffff }), (first, last) => {
+        expect(isForbiddenAddress(`${first.toString(16)}::${last.toString(16)}`)).toBe(true);
       }),
     );
   });
 
-  test("other IPv4 addresses are fine, mapped or not", () => {
+  test("other IPv4 addresses are allowed, mapped or not", () => {
     const metadata = new Set(["100.100.100.200", "168.63.129.16"]);
     fc.assert(
       fc.property(byte, byte, byte, byte, (a, b, c, d) => {
@@ -57,11 +57,11 @@ describe("isForbiddenAddress", () => {
     "169.255.0.1",
     "",
     "x",
-  ])("%p is not", (address) => expect(isForbiddenAddress(address)).toBe(false));
+  ])("%p is allowed", (address) => expect(isForbiddenAddress(address)).toBe(false));
 });
 
 describe("isForbiddenHost", () => {
-  test("every number that a URL takes for the same address", () => {
+  test("every number that a URL parser converts to the same address", () => {
     for (const spelled of [
       "2852039166",
       "0xa9fea9fe",
@@ -89,5 +89,5 @@ describe("isForbiddenHost", () => {
     "my-metadata",
     "[::1]",
     "169.254.169.254.example.com",
-  ])("%s is not", (host) => expect(isForbiddenHost(host)).toBe(false));
+  ])("%s is allowed", (host) => expect(isForbiddenHost(host)).toBe(false));
 });

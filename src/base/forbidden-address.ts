@@ -1,5 +1,5 @@
-// Addresses no provider lives at: link-local ranges and the metadata endpoints of clouds. A target there
-// would hand the machine's own credentials to whoever writes the configuration.
+// Addresses that targets must not have: link-local ranges and the metadata endpoints of clouds. A target with such an
+// address would give the machine's cloud credentials to anyone who may write the configuration (SSRF).
 import { BlockList, isIP } from "node:net";
 
 const forbidden = new BlockList();
@@ -27,7 +27,7 @@ export function isForbiddenAddress(address: string): boolean {
   return forbidden.check(address, "ipv6") || (embedded !== null && forbidden.check(embedded, "ipv4"));
 }
 
-/** As it stands in a URL: a name, an IPv4 address or a bracketed IPv6 address. */
+/** `host` is the host of a URL: a name, an IPv4 address, or an IPv6 address in brackets. */
 export function isForbiddenHost(host: string): boolean {
   const bare = host
     .replace(/^\[|\]$/g, "")
@@ -36,7 +36,10 @@ export function isForbiddenHost(host: string): boolean {
   return FORBIDDEN_NAMES.has(bare) || isForbiddenAddress(bare);
 }
 
-/** Where an IPv4 address stands inside an IPv6 one, by the groups before it: each of them can lead to the same machine. */
+/**
+ * IPv6 addresses that contain an IPv4 address and may lead to the same machine: the leading groups, and the index of the
+ * first of the two groups with the IPv4 address.
+ */
 const EMBEDDINGS: readonly (readonly [prefix: readonly number[], at: number])[] = [
   [[0, 0, 0, 0, 0, 0xffff], 6], // mapped
   [[0, 0, 0, 0, 0xffff, 0], 6], // translated
@@ -55,14 +58,14 @@ function embeddedIpv4(address: string): string | null {
   return null;
 }
 
-/** The eight groups of an IPv6 address. The URL parser writes a dotted tail as two of them. */
+/** Returns the eight groups of an IPv6 address. The URL parser converts a dotted IPv4 part to two groups. */
 function groupsOf(address: string): number[] {
-  const [head = "", tail] = new URL(`http://[${address.replace(/%.*$/, "")}]`).hostname
+  const [left = "", right] = new URL(`http://[${address.replace(/%.*$/, "")}]`).hostname
     .slice(1, -1)
     .split("::");
   const parse = (part: string) =>
     part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16));
-  if (tail === undefined) return parse(head);
-  const [before, after] = [parse(head), parse(tail)];
+  if (right === undefined) return parse(left);
+  const [before, after] = [parse(left), parse(right)];
   return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
 }

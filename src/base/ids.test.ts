@@ -1,4 +1,4 @@
-// Identifiers: their form, their order, and what of a client's request id is believed.
+// Identifiers: format, order, and which request ids of clients are accepted.
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import fc from "fast-check";
@@ -7,7 +7,7 @@ import { apiKeyPrefix, hashApiKey, looksLikeApiKey, newApiKey, newId, requestIdF
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 describe("record ids", () => {
-  test("are UUIDv7 and sort in the order they were made", () => {
+  test("are UUIDv7 and sort in the order of creation", () => {
     const ids = Array.from({ length: 10_000 }, newId);
     for (const id of ids) expect(id).toMatch(UUID_V7);
     expect(ids.toSorted()).toEqual(ids);
@@ -16,7 +16,7 @@ describe("record ids", () => {
 });
 
 describe("request ids", () => {
-  test("a sane one is kept", () => {
+  test("a valid one is kept", () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[A-Za-z0-9._:/+=@-]{1,128}$/), (id) => {
         expect(requestIdFrom(id)).toBe(id);
@@ -24,7 +24,7 @@ describe("request ids", () => {
     );
   });
 
-  test("whatever came, the result is harmless in a header and a log line", () => {
+  test("the result is always safe in a header and a log line", () => {
     fc.assert(
       fc.property(fc.option(fc.string({ unit: "binary", maxLength: 300 })), (given) => {
         expect(requestIdFrom(given)).toMatch(/^[A-Za-z0-9._:/+=@-]{1,128}$/);
@@ -52,7 +52,7 @@ describe("API keys", () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  test("their hash is SHA-256", () => {
+  test("are hashed with SHA-256", () => {
     fc.assert(
       fc.property(fc.string(), (key) => {
         expect(hashApiKey(key)).toBe(createHash("sha256").update(key).digest("base64url"));
@@ -67,5 +67,5 @@ describe("API keys", () => {
     `gw_${"a".repeat(44)}`,
     `GW_${"a".repeat(43)}`,
     `gw_${"+".repeat(43)}`,
-  ])("%p does not look like one", (text) => expect(looksLikeApiKey(text)).toBe(false));
+  ])("%p is not one", (text) => expect(looksLikeApiKey(text)).toBe(false));
 });

@@ -1,13 +1,13 @@
-// Changes one top-level value of a JSON text and leaves every other byte as it was: numbers too large for a double,
-// key order and spacing included.
+// Changes one top-level value of a JSON text and leaves every other byte unchanged, including key order, spacing, and
+// numbers that a double cannot represent.
 
-/** `text` must be a valid JSON object. Every top-level `key` gets the value; where there is none it is put first. */
+/** `text` must be a valid JSON object. Sets every top-level `key` to `value`, or inserts it first if there is none. */
 export function spliceTopLevelString(text: string, key: string, value: string): string {
   const json = JSON.stringify(value);
   return spliceTopLevel(text, key, () => json);
 }
 
-/** The same for any value: `change` is given the JSON that stands there, or null where nothing does. */
+/** `text` must be a valid JSON object. `change` gets the JSON of each current value, or null if there is none. */
 export function spliceTopLevel(text: string, key: string, change: (json: string | null) => string): string {
   const spans = topLevelValueSpans(text, key);
   if (spans.length === 0) {
@@ -24,7 +24,7 @@ export function spliceTopLevel(text: string, key: string, change: (json: string 
   return spliced + text.slice(from);
 }
 
-/** Puts fields (`"key":value,`) first into the JSON object that `bytes` are. It must not be an empty one. */
+/** Inserts fields (`"key":value,`) first into a JSON object, which must not be empty. */
 export function insertFirst(bytes: Uint8Array, fields: Uint8Array): Uint8Array {
   const open = bytes.indexOf(0x7b) + 1;
   const spliced = new Uint8Array(bytes.byteLength + fields.byteLength);
@@ -34,7 +34,7 @@ export function insertFirst(bytes: Uint8Array, fields: Uint8Array): Uint8Array {
   return spliced;
 }
 
-/** Where the values of `key` stand, start and end, in the order they come. One pass over the text. */
+/** Returns start and end of each value of `key`, in order. */
 function topLevelValueSpans(text: string, key: string): [number, number][] {
   const spans: [number, number][] = [];
   let at = skipBlanks(text, text.indexOf("{") + 1);
@@ -56,7 +56,7 @@ function skipBlanks(text: string, at: number): number {
   return at;
 }
 
-/** The index behind the closing quote. */
+/** Returns the index after the closing quote. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     const code = text.charCodeAt(at);

@@ -1,4 +1,4 @@
-// JSON at the door: RFC 7396 by its own examples and by its laws, and the refusals of parseJsonObject.
+// Merge patch by the examples and properties of RFC 7396, and what parseJsonObject rejects.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { GatehouseError } from "./errors.ts";
@@ -38,7 +38,7 @@ describe("mergePatch follows RFC 7396", () => {
     );
   });
 
-  test("patching twice is patching once", () => {
+  test("patching twice is the same as patching once", () => {
     fc.assert(
       fc.property(json, json, (target, patch) => {
         const once = mergePatch(target, patch);
@@ -57,7 +57,7 @@ describe("mergePatch follows RFC 7396", () => {
     );
   });
 
-  test("names of Object.prototype are names like any other", () => {
+  test("names of Object.prototype have no special meaning", () => {
     const patch = JSON.parse('{"constructor":{"a":1},"toString":null,"valueOf":"x"}') as unknown;
     expect(mergePatch({ toString: "gone" }, patch)).toEqual(
       JSON.parse('{"constructor":{"a":1},"valueOf":"x"}'),
@@ -67,14 +67,14 @@ describe("mergePatch follows RFC 7396", () => {
 
 describe("parseJsonObject", () => {
   const parse = (text: string) => parseJsonObject(new TextEncoder().encode(text));
-  const faultOf = (work: () => unknown): GatehouseError => {
+  const errorOf = (work: () => unknown): GatehouseError => {
     try {
       work();
     } catch (error) {
       if (error instanceof GatehouseError) return error;
       throw error;
     }
-    throw new Error("nothing was refused");
+    throw new Error("nothing was rejected");
   };
 
   test("reads an object as JSON.parse does", () => {
@@ -86,21 +86,21 @@ describe("parseJsonObject", () => {
   });
 
   test.each(["", "{", "[]", "null", "1", '"x"', "{} {}", "{'a':1}", "NaN"])(
-    "refuses %p as invalid_json",
+    "rejects %p as invalid_json",
     (text) => {
-      expect(faultOf(() => parse(text)).code).toBe("invalid_json");
+      expect(errorOf(() => parse(text)).code).toBe("invalid_json");
     },
   );
 
-  test("refuses bytes that are not UTF-8", () => {
+  test("rejects bytes that are not UTF-8", () => {
     const bytes = new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
-    expect(faultOf(() => parseJsonObject(bytes)).code).toBe("invalid_json");
+    expect(errorOf(() => parseJsonObject(bytes)).code).toBe("invalid_json");
   });
 
-  test("takes 32 levels and refuses 33", () => {
+  test("accepts 32 levels and rejects 33", () => {
     const nested = (levels: number) => '{"a":'.repeat(levels) + "1" + "}".repeat(levels);
     expect(() => parse(nested(32))).not.toThrow();
-    expect(faultOf(() => parse(nested(33))).code).toBe("validation_failed");
+    expect(errorOf(() => parse(nested(33))).code).toBe("validation_failed");
   });
 
   test.each([
@@ -108,11 +108,11 @@ describe("parseJsonObject", () => {
     ['{"a":["\\u0000"]}', "a[0]"],
     ['{"a":[{"b":"\\ud800"}]}', "a[0].b"],
     ['{"\\udc00":1}', "\udc00"],
-  ])("refuses %s at %p", (text, path) => {
-    expect(faultOf(() => parse(text)).details?.map((detail) => detail.path)).toEqual([path]);
+  ])("rejects %s at %p", (text, path) => {
+    expect(errorOf(() => parse(text)).details?.map((detail) => detail.path)).toEqual([path]);
   });
 
-  test("takes whole surrogate pairs", () => {
+  test("accepts surrogate pairs", () => {
     expect(parse('{"a":"🚀","🚀":"\\ud83d\\ude80"}')).toEqual({ a: "🚀", "🚀": "🚀" });
   });
 });

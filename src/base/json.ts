@@ -1,4 +1,4 @@
-// JSON at the door of the Admin API: strict decoding, bounded depth, and JSON merge patch (RFC 7396).
+// JSON documents of the Admin API: strict decoding, bounded depth, and JSON merge patch (RFC 7396).
 import { GatehouseError, validationError } from "./errors.ts";
 
 export type JsonObject = Record<string, unknown>;
@@ -11,7 +11,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Decodes a request body into a JSON object, refusing what no record may hold (see `refuseUnstorable`). */
+/** Decodes a request body to a JSON object. Throws a GatehouseError, also for values that `rejectUnstorable` rejects. */
 export function parseJsonObject(bytes: Uint8Array): JsonObject {
   let value: unknown;
   try {
@@ -27,13 +27,13 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject {
 }
 
 /**
- * Refuses what would break later, where the error would be less clear: nesting without end, `__proto__`
- * (an assignment would change the prototype instead), and text that PostgreSQL cannot hold.
+ * Rejects values that would fail later with a less clear error: deep nesting, `__proto__` (assigning it would change the
+ * prototype), and text that PostgreSQL cannot store.
  */
 export function rejectUnstorable(value: unknown, path: string, depth: number): void {
   if (typeof value === "string") {
     if (NUL_OR_LONE_SURROGATE.test(value)) {
-      throw validationError([{ path, message: "must not contain U+0000 or half of a surrogate pair" }]);
+      throw validationError([{ path, message: "must not contain U+0000 or an unpaired surrogate" }]);
     }
     return;
   }

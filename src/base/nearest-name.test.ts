@@ -1,4 +1,4 @@
-// The nearest known name: what a writer probably meant, or nothing.
+// The suggested name, or null if no known name is similar.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { nearestName } from "./nearest-name.ts";
@@ -15,15 +15,15 @@ describe("nearestName", () => {
     ["requireApiKey", "require_api_key"],
     ["target", "targets"],
     ["zzzzzzzz", null],
-  ] as const)("%s means %p", (name, meant) => expect(nearestName(name, FIELDS)).toBe(meant));
+  ] as const)("%s suggests %p", (name, meant) => expect(nearestName(name, FIELDS)).toBe(meant));
 
-  test("a known name is its own nearest", () => {
+  test("a known name suggests itself", () => {
     fc.assert(
       fc.property(fc.constantFrom(...FIELDS), (name) => expect(nearestName(name, FIELDS)).toBe(name)),
     );
   });
 
-  test("one character too few, too many or wrong is forgiven", () => {
+  test("one missing, additional, or wrong character is tolerated", () => {
     const slip = fc.record({
       name: fc.constantFrom(...FIELDS),
       at: fc.nat({ max: 30 }),
@@ -38,7 +38,7 @@ describe("nearestName", () => {
     );
   });
 
-  test("whatever is asked, the answer is a known name or null", () => {
+  test("the result is always a known name or null", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 2000 }), (name) => {
         expect([...FIELDS, null]).toContain(nearestName(name, FIELDS));
@@ -46,5 +46,5 @@ describe("nearestName", () => {
     );
   });
 
-  test("nothing is near where nothing is known", () => expect(nearestName("name", [])).toBeNull());
+  test("without known names there is no suggestion", () => expect(nearestName("name", [])).toBeNull());
 });

@@ -1,6 +1,6 @@
-// Finds what a misspelled name was probably meant to be.
+// Suggests the known name that a misspelled name probably means.
 
-/** The known name nearest to `name`, or null when none is near enough to be what the writer meant. */
+/** Returns the known name with the smallest edit distance to `name`, or null if none is similar enough. */
 export function nearestName(name: string, known: Iterable<string>): string | null {
   const wanted = name.slice(0, 64).toLowerCase();
   let best: string | null = null;
@@ -15,7 +15,7 @@ export function nearestName(name: string, known: Iterable<string>): string | nul
   return best;
 }
 
-/** Levenshtein distance over one rolling row. */
+/** Levenshtein distance, computed with one row. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

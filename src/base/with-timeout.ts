@@ -1,9 +1,13 @@
-// A deadline for what is waited for seldom. What every request waits for has coarse-deadlines.ts.
+// A timeout for one promise. Each call starts a timer; per-request waits use the cheaper http/coarse-deadlines.ts.
 
-/** What the work comes to, or the fault that `late` makes when it has not ended in time. */
-export async function withTimeout<T>(milliseconds: number, work: Promise<T>, late: () => Error): Promise<T> {
+/** Settles like `work`, or rejects with the error of `createError` if `work` takes longer. */
+export async function withTimeout<T>(
+  milliseconds: number,
+  work: Promise<T>,
+  createError: () => Error,
+): Promise<T> {
   const { promise: expired, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(late()), milliseconds);
+  const timer = setTimeout(() => reject(createError()), milliseconds);
   try {
     return await Promise.race([work, expired]);
   } finally {

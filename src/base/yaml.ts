@@ -1,10 +1,10 @@
-// YAML at the door: the same plain values as JSON would give, bounded whatever aliases a document makes of itself.
+// YAML documents: decodes them to plain values, as JSON would, with a limit on what aliases expand to.
 import { GatehouseError, validationError } from "./errors.ts";
 import { isJsonObject, MAX_DEPTH, rejectUnstorable, type JsonObject } from "./json.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Decodes a document into a plain object, refusing what no record may hold. JSON is YAML too. */
+/** Decodes a YAML (or JSON) document to a plain object. Throws a GatehouseError, also for values no record can store. */
 export function parseYamlObject(bytes: Uint8Array): JsonObject {
   const text = decode(bytes);
   let value: unknown;
@@ -12,13 +12,15 @@ export function parseYamlObject(bytes: Uint8Array): JsonObject {
     value = Bun.YAML.parse(text);
   } catch (cause) {
     const isBomb = cause instanceof Error && cause.message.includes("aliasing");
-    const reason = isBomb ? "has aliases that repeat too much" : `breaks off near line ${faultyLine(text)}`;
-    throw new GatehouseError("invalid_yaml", `The document is not valid YAML: it ${reason}.`, { cause });
+    const reason = isBomb
+      ? "its aliases expand to too many values"
+      : `syntax error near line ${findErrorLine(text)}`;
+    throw new GatehouseError("invalid_yaml", `The document is not valid YAML: ${reason}.`, { cause });
   }
   if (!isJsonObject(value))
     throw new GatehouseError("invalid_yaml", "The document must be an object, such as `gateways: […]`.");
-  // Written out, a document has fewer values than bytes; with aliases of aliases it could have any number.
-  const object = copyPlain(value, "", 1, { left: bytes.byteLength }) as JsonObject;
+  // Without aliases a document has fewer values than bytes; with aliases of aliases it can have any number.
+  const object = copyObject(value, "", 1, { remaining: bytes.byteLength });
   rejectUnstorable(object, "", 1);
   return object;
 }
@@ -31,24 +33,38 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** A copy without aliases, which in the parsed value are one object in many places. */
-function copyPlain(value: unknown, path: string, depth: number, budget: { left: number }): unknown {
-  if (budget.left-- <= 0 || depth > MAX_DEPTH)
-    throw validationError([{ path: "", message: "is too deep, or has aliases that repeat too much" }]);
+/** The number of values that may still be copied. */
+interface Budget {
+  remaining: number;
+}
+
+/** Copies a parsed value, in which an alias is the same object as its anchor, so that every place has its own object. */
+function copyValue(value: unknown, path: string, depth: number, budget: Budget): unknown {
   if (typeof value === "number" && !Number.isFinite(value))
     throw validationError([{ path, message: "must be a finite number" }]);
-  if (typeof value !== "object" || value === null) return value;
-  const below = depth + 1;
-  if (Array.isArray(value))
-    return value.map((item, index) => copyPlain(item, `${path}[${index}]`, below, budget));
-  const place = path === "" ? "" : `${path}.`;
+  if (isJsonObject(value)) return copyObject(value, path, depth, budget);
+  spend(budget, depth);
+  if (!Array.isArray(value)) return value;
+  return value.map((item, index) => copyValue(item, `${path}[${index}]`, depth + 1, budget));
+}
+
+function copyObject(object: JsonObject, path: string, depth: number, budget: Budget): JsonObject {
+  spend(budget, depth);
+  const prefix = path === "" ? "" : `${path}.`;
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, copyPlain(item, place + key, below, budget)]),
+    Object.entries(object).map(([key, item]) => [key, copyValue(item, prefix + key, depth + 1, budget)]),
   );
 }
 
-/** The parser tells no place: the first line that, with all before it, cannot be parsed is a good guess. */
-function faultyLine(text: string): number {
+function spend(budget: Budget, depth: number): void {
+  if (depth > MAX_DEPTH)
+    throw validationError([{ path: "", message: `must not be nested more than ${MAX_DEPTH} levels deep` }]);
+  if (budget.remaining-- <= 0)
+    throw validationError([{ path: "", message: "has aliases that expand to too many values" }]);
+}
+
+/** Bun's parser reports no position. Finds the first line that, with all lines before it, cannot be parsed. */
+function findErrorLine(text: string): number {
   const lines = text.split("\n");
   let [good, bad] = [0, lines.length];
   while (bad - good > 1) {

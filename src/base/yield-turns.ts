@@ -1,10 +1,10 @@
-// Leaves the event loop a turn now and then during long work: the embedded database answers without one, and requests
-// must get theirs meanwhile.
+// Yields to the event loop during long work: calls to the embedded database never do, and requests must be served
+// meanwhile.
 
-const STEPS = 20;
+const STEPS_PER_TURN = 20;
 
-/** To be awaited at every step; now and then that takes a turn. */
+/** Returns a function to await at every step; every 20th call waits for one turn of the event loop. */
 export function createYielder(): () => Promise<void> | undefined {
   let steps = 0;
-  return () => (++steps % STEPS === 0 ? new Promise((resolve) => setImmediate(resolve)) : undefined);
+  return () => (++steps % STEPS_PER_TURN === 0 ? new Promise((resolve) => setImmediate(resolve)) : undefined);
 }

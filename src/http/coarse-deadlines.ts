@@ -1,10 +1,11 @@
-// Deadlines of everything that waits for a provider or a client, looked at together a few times a second: a timer each
-// would cost more than the waiting.
+// Deadlines of requests and connections, checked together every 50 ms. A timer per deadline would cost more than the
+// rest of the wait. The set is module state because it does not outlive the waits in it: two gateways in one process
+// only share the tick.
 
 const TICK_MS = 50;
 
-/** Something that waits. `dueAt` may be moved at any time; Infinity means that nothing is due. */
 export interface Deadline {
+  /** A `performance.now()` time. May change at any time; Infinity disables the deadline. */
   dueAt: number;
   expire(): void;
 }
@@ -12,18 +13,18 @@ export interface Deadline {
 const watched = new Set<Deadline>();
 let timer: Timer | null = null;
 
-/** Calls `expire` once `dueAt` (as `performance.now()` counts) is past, at most a tick late, until it is unwatched. */
+/** Calls `expire` when `dueAt` has passed, at most one tick late, and again every tick until the deadline is unwatched. */
 export function watchDeadline(deadline: Deadline): void {
   watched.add(deadline);
-  timer ??= setInterval(lookAtAll, TICK_MS);
+  timer ??= setInterval(checkAll, TICK_MS);
 }
 
 export function unwatchDeadline(deadline: Deadline): void {
   watched.delete(deadline);
 }
 
-function lookAtAll(): void {
-  // One idle tick ends the watch; the next deadline starts it again.
+function checkAll(): void {
+  // Stop after a tick without deadlines, so that the timer does not keep the process alive.
   if (watched.size === 0 && timer !== null) {
     clearInterval(timer);
     timer = null;

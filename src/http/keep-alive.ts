@@ -1,7 +1,7 @@
-// How long a connection may stay open between two requests.
+// The keep-alive timeout of client connections.
 
 /**
- * Set again after every answer, because the wait for a provider takes the runtime's own deadline away. Longer than the
- * 60 seconds after which most load balancers let go of a connection, so that it is never ours that closes under them.
+ * Set again after every response, because waiting for a provider disables Bun's own timeout. Longer than the 60 seconds
+ * after which most load balancers close an idle connection, so that the gateway never closes it first.
  */
 export const KEEP_ALIVE_SECONDS = 75;

@@ -1,22 +1,23 @@
-// Reads a request body into memory, bounded in size and in time, whether its length was declared or not.
-import { unwatchDeadline, watchDeadline, type Deadline } from "./coarse-deadlines.ts";
+// Reads a request body into memory with limits on its size and on the time between pieces.
 import { GatehouseError } from "../base/errors.ts";
+import { toError } from "../base/to-error.ts";
+import { unwatchDeadline, watchDeadline, type Deadline } from "./coarse-deadlines.ts";
 
-/** Every PACE_BYTES of a body, and its end, must come within PACE_MS of the ones before. */
+/** Every PACE_BYTES of a body, and its end, must arrive within PACE_MS of the previous ones. */
 const PACE_MS = 60_000;
 const PACE_BYTES = 64 * 1024;
 
-/** All of the body; a GatehouseError where it is too large or too slow. */
+/** Returns the whole body. Rejects with a GatehouseError if it is too large or arrives too slowly. */
 export function readBody(request: Request, maxBytes: number, paceMs = PACE_MS): Promise<Uint8Array> {
   return startReadingBody(request, maxBytes, paceMs)?.received() ?? Promise.resolve(new Uint8Array(0));
 }
 
-/** Begins to read the body; null where there is none. */
+/** Starts to read the body. Returns null if the request has none. */
 export function startReadingBody(request: Request, maxBytes: number, paceMs = PACE_MS): IncomingBody | null {
   const declared = request.headers.get("content-length");
   const length = declared === null ? null : Number(declared);
   if (length !== null && length > maxBytes) throw tooLarge(maxBytes);
-  // The runtime holds a sender to the length it declared, and reads it at half the cost of a stream.
+  // Bun enforces the declared length, and `bytes` costs half as much as a stream.
   if (length !== null && length <= PACE_BYTES)
     return length === 0 ? null : new IncomingBody(paceMs, request.bytes());
   return request.body === null ? null : new IncomingBody(paceMs, request.body, maxBytes);
@@ -27,61 +28,67 @@ interface BodyStreamReader {
   cancel(): Promise<void>;
 }
 
-/** A body while it comes in. Whoever begins to wait for it gives each further piece its time. */
+/** A body while it arrives. The time limit applies from the call of `received`. */
 export class IncomingBody implements Deadline {
   dueAt = Infinity;
-  /** Null until all of it is there. */
+  /** Null until the whole body has arrived. */
   bytes: Uint8Array | null = null;
   readonly #paceMs: number;
   readonly #reader: BodyStreamReader | null;
-  #fault: Error | null = null;
-  #waiting: PromiseWithResolvers<Uint8Array> | null = null;
+  #error: Error | null = null;
+  #waiter: PromiseWithResolvers<Uint8Array> | null = null;
 
   constructor(paceMs: number, source: Promise<Uint8Array> | ReadableStream<Uint8Array>, maxBytes = 0) {
     this.#paceMs = paceMs;
-    this.#reader = source instanceof Promise ? null : source.getReader();
-    (source instanceof Promise ? source : this.#readChunks(maxBytes)).then(
+    let whole: Promise<Uint8Array>;
+    if (source instanceof Promise) {
+      this.#reader = null;
+      whole = source;
+    } else {
+      this.#reader = source.getReader();
+      whole = this.#readStream(this.#reader, maxBytes);
+    }
+    whole.then(
       (bytes) => {
         this.bytes = bytes;
-        this.#settled()?.resolve(bytes);
+        this.#takeWaiter()?.resolve(bytes);
       },
-      (error: unknown) => this.#fail(error as Error),
+      (error: unknown) => this.#fail(toError(error)),
     );
   }
 
+  /** Resolves to the whole body. */
   received(): Promise<Uint8Array> {
     if (this.bytes !== null) return Promise.resolve(this.bytes);
-    if (this.#fault !== null) return Promise.reject(this.#fault);
-    this.#waiting = Promise.withResolvers<Uint8Array>();
-    this.#renew();
+    if (this.#error !== null) return Promise.reject(this.#error);
+    this.#waiter = Promise.withResolvers<Uint8Array>();
+    this.#extendDeadline();
     watchDeadline(this);
-    return this.#waiting.promise;
+    return this.#waiter.promise;
   }
 
   expire(): void {
-    this.#fail(tooSlow());
+    this.#fail(tooSlow(this.#paceMs));
     this.#reader?.cancel().catch(() => undefined);
   }
 
-  #renew(): void {
+  #extendDeadline(): void {
     this.dueAt = performance.now() + this.#paceMs;
   }
 
   #fail(error: Error): void {
-    this.#fault ??= error;
-    this.#settled()?.reject(this.#fault);
+    this.#error ??= error;
+    this.#takeWaiter()?.reject(this.#error);
   }
 
-  /** Whoever waits, if anyone still does. */
-  #settled(): PromiseWithResolvers<Uint8Array> | null {
-    const waiting = this.#waiting;
-    if (waiting !== null) unwatchDeadline(this);
-    this.#waiting = null;
-    return waiting;
+  #takeWaiter(): PromiseWithResolvers<Uint8Array> | null {
+    const waiter = this.#waiter;
+    if (waiter !== null) unwatchDeadline(this);
+    this.#waiter = null;
+    return waiter;
   }
 
-  async #readChunks(maxBytes: number): Promise<Uint8Array> {
-    const reader = this.#reader as BodyStreamReader;
+  async #readStream(reader: BodyStreamReader, maxBytes: number): Promise<Uint8Array> {
     const chunks: Uint8Array[] = [];
     let size = 0;
     let pacedSize = 0;
@@ -94,7 +101,7 @@ export class IncomingBody implements Deadline {
         chunks.push(value);
         if (size - pacedSize < PACE_BYTES) continue;
         pacedSize = size;
-        this.#renew();
+        this.#extendDeadline();
       }
     } finally {
       reader.cancel().catch(() => undefined);
@@ -107,9 +114,8 @@ function tooLarge(maxBytes: number): GatehouseError {
   return new GatehouseError("body_too_large", `The body is larger than ${maxBytes} bytes (MAX_BODY_BYTES).`);
 }
 
-/** What else might come on this connection would be the rest of this body. */
-function tooSlow(): GatehouseError {
-  return new GatehouseError("request_timeout", "The body stopped coming, or came too slowly.", {
-    headers: { Connection: "close" },
-  });
+/** Closes the connection: its next bytes would be the rest of this body. */
+function tooSlow(paceMs: number): GatehouseError {
+  const message = `Less than ${PACE_BYTES / 1024} KiB of the body arrived within ${paceMs / 1000} seconds.`;
+  return new GatehouseError("request_timeout", message, { headers: { Connection: "close" } });
 }

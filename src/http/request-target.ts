@@ -1,14 +1,14 @@
-// The path and query of a request, as the runtime gives its URL.
+// The path and query of a request, from the URL that Bun reports.
 
 export interface RequestTarget {
   readonly path: string;
-  /** With its question mark, or empty. */
+  /** Including the question mark, or empty. */
   readonly query: string;
 }
 
 /**
- * The runtime has resolved dot segments, and dropped the host of an absolute-form target in favour of Host. Without a
- * usable Host it gives the bare target instead, unresolved.
+ * Bun has resolved dot segments and replaced the host of an absolute-form target by the Host header. Without a valid Host
+ * header, it reports only the target, with dot segments.
  */
 export function requestTargetOf(url: string): RequestTarget {
   const absolute = url.startsWith("/") ? new URL(`http://localhost${url}`).href : url;
