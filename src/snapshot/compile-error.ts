@@ -1,4 +1,4 @@
-// A configuration that cannot be put in force, told at the record and field that is at fault.
+// The error for a configuration that does not compile: names the record and the fields that are invalid.
 import type { ErrorDetail } from "../base/errors.ts";
 import type { Kind } from "../store/store.ts";
 

@@ -1,4 +1,4 @@
-// Compiles an upstream: every target with its address, headers and models worked out, and who serves which model.
+// Compiles an upstream: the address, headers, and models of every target, and which targets serve which model.
 import type { BalancePlan } from "../balance/balance-plan.ts";
 import type { BalanceRegistry } from "../balance/balance-registry.ts";
 import type { ErrorDetail } from "../base/errors.ts";
@@ -14,20 +14,20 @@ export interface CompiledTarget {
   readonly index: number;
   readonly provider: string;
   readonly format: Format;
-  /** Scheme, host and base path, without a slash at the end. */
+  /** Scheme, host, and base path, without a trailing slash. */
   readonly baseUrl: string;
-  /** Null: the request's own path is kept. */
+  /** Null: the target receives the path of the request. */
   readonly path: string | null;
-  /** The target's own headers and, last, its credential; names in lower case, once each. */
+  /** The headers of the target followed by its credential. Names are in lower case and unique. */
   readonly headers: readonly (readonly [string, string])[];
-  /** Without one, the client's own provider credential is passed on. */
+  /** Without a credential, the client's own provider credential is forwarded. */
   readonly hasCredential: boolean;
   readonly defaultModel: string | null;
-  /** Null: it serves every model. */
+  /** Null: the target serves every model. */
   readonly models: ReadonlySet<string> | null;
 }
 
-/** Whom to ask for a model: `first` before `then`, as indexes of targets. */
+/** The targets for a model, as indexes. The fallback targets are used only if no preferred target is available. */
 export interface Candidates {
   readonly preferred: readonly number[];
   readonly fallback: readonly number[];
@@ -41,9 +41,9 @@ export interface CompiledUpstream {
   readonly maxAttempts: number;
   readonly timeouts: Upstream["timeouts"];
   readonly usesClientAddress: boolean;
-  /** Some target has models to route by, or a format to translate to: the body must be readable. */
+  /** Whether a target has models to route by or a format to translate to, so that the request body must be read. */
   readonly readsBody: boolean;
-  /** Null: nobody serves the model, and only those that do may be asked. */
+  /** Returns null if no target serves the model and `model_routing` is `require`. */
   candidatesFor(model: string | null): Candidates | null;
 }
 
@@ -54,10 +54,10 @@ export function compileUpstream(upstream: Upstream, balance: BalanceRegistry): C
     const provider = providerNamed(target.provider);
     const baseUrl = target.base_url ?? provider.base_url;
     if (baseUrl === null) {
-      const who = isKnownProvider(target.provider)
+      const subject = isKnownProvider(target.provider)
         ? target.provider
         : `the provider "${target.provider}" is not known and`;
-      problems.push({ path: `targets[${index}].base_url`, message: `${who} needs a base_url` });
+      problems.push({ path: `targets[${index}].base_url`, message: `${subject} needs a base_url` });
     } else targets.push(compileTarget(target, index, provider, baseUrl));
   }
   if (problems.length > 0) throw new CompileError("upstreams", upstream.id, problems);
@@ -114,18 +114,23 @@ function compileCandidates(
 ): CompiledUpstream["candidatesFor"] {
   const all: Candidates = { preferred: targets.map((target) => target.index), fallback: [] };
   if (routing === "any") return () => all;
-  const groupFor = (model: string | null): Candidates | null => {
-    const first = targets.filter(({ models }) => models === null || (model !== null && models.has(model)));
-    if (first.length === 0) return routing === "require" ? null : all;
-    const then = routing === "require" ? [] : targets.filter((target) => !first.includes(target));
-    return { preferred: first.map((target) => target.index), fallback: then.map((target) => target.index) };
+  const candidatesOf = (model: string | null): Candidates | null => {
+    const preferred = targets.filter(
+      ({ models }) => models === null || (model !== null && models.has(model)),
+    );
+    if (preferred.length === 0) return routing === "require" ? null : all;
+    const fallback = routing === "require" ? [] : targets.filter((target) => !preferred.includes(target));
+    return {
+      preferred: preferred.map((target) => target.index),
+      fallback: fallback.map((target) => target.index),
+    };
   };
-  const named = new Map<string, Candidates | null>();
-  for (const { models } of targets) for (const model of models ?? []) named.set(model, groupFor(model));
-  const unnamed = groupFor(null);
+  const byModel = new Map<string, Candidates | null>();
+  for (const { models } of targets) for (const model of models ?? []) byModel.set(model, candidatesOf(model));
+  const forOtherModels = candidatesOf(null);
   return (model) => {
     if (model === null) return all;
-    const group = named.get(model);
-    return group === undefined ? unnamed : group;
+    const candidates = byModel.get(model);
+    return candidates === undefined ? forOtherModels : candidates;
   };
 }

@@ -1,4 +1,4 @@
-// Compiles a gateway's records into what requests look up. What does not compile never comes into force.
+// Compiles the records of a gateway into the form that requests use. Records that do not compile are never activated.
 import type { BalanceRegistry } from "../balance/balance-registry.ts";
 import type { Gateway } from "../model/gateway.ts";
 import type { Rule } from "../model/rule.ts";
@@ -15,12 +15,12 @@ export interface CompiledGateway {
   readonly id: string;
   readonly gateway: Gateway;
   readonly routes: RouteTable;
-  /** The active ones, by precedence. */
+  /** The active rules, in order of precedence. */
   readonly rules: readonly CompiledRule[];
   readonly upstreams: readonly CompiledUpstream[];
-  /** Null: no plugin is enabled. */
+  /** Null if no plugin is enabled. */
   readonly chain: PluginChain | null;
-  /** What it was compiled from, to compile it anew when a plugin changes. */
+  /** The records it was compiled from, needed to compile it again when a plugin changes. */
   readonly parts: GatewayParts;
 }
 
@@ -29,13 +29,13 @@ export interface CompiledApiKey {
   readonly name: string;
   readonly hash: string;
   readonly gatewayId: string;
-  /** Null: every rule of the gateway. */
+  /** The rules that the key may use; null for all rules of the gateway. */
   readonly policies: ReadonlySet<string> | null;
-  /** Milliseconds since the epoch; Infinity: never. */
+  /** Milliseconds since the epoch; Infinity if the key does not expire. */
   readonly expiresAt: number;
 }
 
-/** What compiling needs besides the records. */
+/** State of the process that compiling needs in addition to the records. */
 export interface CompileContext {
   readonly plugins: PluginRegistry;
   readonly balance: BalanceRegistry;
@@ -50,9 +50,11 @@ export function compileGateway(parts: GatewayParts, context: CompileContext): Co
   const active = parts.rules.filter((rule) => rule.active).sort(byPrecedence);
   const rules = active.map((rule, precedence): CompiledRule => {
     const upstream = upstreams.get(services.get(rule.service_id)?.upstream_id ?? "");
-    // The store keeps references whole; this is for a database that was edited by hand.
+    // The store rejects dangling references, so this happens only if the database was edited by hand.
     if (upstream === undefined) {
-      throw new CompileError("rules", rule.id, [{ path: "service_id", message: "leads to no upstream" }]);
+      throw new CompileError("rules", rule.id, [
+        { path: "service_id", message: "refers to a service without an upstream" },
+      ]);
     }
     return {
       id: rule.id,
@@ -74,7 +76,7 @@ function byPrecedence(a: Rule, b: Rule): number {
   return a.priority - b.priority || headers || (a.id < b.id ? -1 : 1);
 }
 
-/** Null for a revoked key: it is then as unknown as one that never was. */
+/** Returns null for a revoked key, which is then treated like an unknown key. */
 export function compileApiKey(key: StoredApiKey): CompiledApiKey | null {
   if (!key.active) return null;
   return {

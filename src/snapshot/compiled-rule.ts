@@ -1,4 +1,4 @@
-// A rule as requests are matched against it.
+// A rule in the form that requests are matched against.
 import type { Rule } from "../model/rule.ts";
 import type { CompiledUpstream } from "./compile-upstream.ts";
 
@@ -6,12 +6,12 @@ export interface CompiledRule {
   readonly id: string;
   readonly rule: Rule;
   readonly pathKind: "exact" | "parameters" | "prefix";
-  /** Among rules that match equally well the lower one serves: priority, then more headers, then age. */
+  /** Of two rules that match equally well, the lower value wins: by priority, then more headers, then age. */
   readonly precedence: number;
   readonly methods: ReadonlySet<string>;
-  /** Names in lower case with the value they must have, or `*`. */
+  /** Header names in lower case with the required value, or `*` for any value. */
   readonly headers: readonly (readonly [string, string])[];
-  /** The rule's own word, else its gateway's. */
+  /** The setting of the rule if it has one, otherwise that of its gateway. */
   readonly requireApiKey: boolean;
   readonly upstream: CompiledUpstream;
 }

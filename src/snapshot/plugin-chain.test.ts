@@ -1,4 +1,4 @@
-// Compiling a gateway's plugins: null where there is nothing to do, order, needs, and instances that outlive changes.
+// Compiling the plugins of a gateway: empty stages, order, required bodies, and instances that outlive changes.
 import { describe, expect, test } from "bun:test";
 import { compileContext } from "../../test/support/compile-context.ts";
 import type { PluginConfig, StoredPluginConfig } from "../model/plugin-config.ts";
@@ -28,7 +28,7 @@ function setup(definition: Partial<PluginDefinition> = {}) {
   return { made, plugin, plugins, hosts, compile };
 }
 
-/** As they are kept: each with an id of its own. */
+/** Returns the entries in their stored form, each with an id. */
 function numbered(configs: readonly PluginConfig[]): StoredPluginConfig[] {
   return configs.map((each, index) => ({ id: String(index), ...each }));
 }
@@ -37,20 +37,20 @@ function config(stage: PluginStage, fields: Partial<PluginConfig> = {}): PluginC
   return { name: "p", stage, enabled: true, priority: 1, settings: {}, on_error: "fail", ...fields };
 }
 
-describe("a chain", () => {
-  test("is null where no plugin is enabled", () => {
+describe("a plugin chain", () => {
+  test("is null if no plugin is enabled", () => {
     const { compile } = setup();
     expect(compile()).toBeNull();
     expect(compile(config("pre_request", { enabled: false }))).toBeNull();
   });
 
-  test("has null for the stages without a plugin", () => {
+  test("has null for stages without a plugin", () => {
     const chain = setup().compile(config("post_request"), config("pre_request", { enabled: false }));
     expect(chain).toMatchObject({ pre_request: null, pre_response: null, post_response: null });
     expect(chain?.post_request).toHaveLength(1);
   });
 
-  test("is ordered by priority, then as listed", () => {
+  test("is ordered by priority, then by position in the list", () => {
     const priorities = [5, 1, 5, -2, 1];
     const chain = setup().compile(...priorities.map((priority) => config("pre_request", { priority })));
     expect(chain?.pre_request?.map(({ instanceId }) => instanceId)).toEqual([
@@ -62,7 +62,7 @@ describe("a chain", () => {
     ]);
   });
 
-  test("holds bodies only for an enabled plugin that needs them, and only at its stage", () => {
+  test("requires bodies only for an enabled plugin that needs them, and only at its stage", () => {
     const { compile } = setup({ needs: ["body"] });
     const needs = (...configs: PluginConfig[]) => {
       const chain = compile(...configs);
@@ -80,43 +80,42 @@ describe("a chain", () => {
     });
   });
 
-  test("gives the entries of a plugin one place for notes across stages, and two of one stage two", () => {
+  test("shares notes between stages, but not between two entries of one stage", () => {
     const chain = setup().compile(config("pre_request"), config("pre_request"), config("post_request"));
     const [first, second] = chain?.pre_request ?? [];
     expect(chain?.post_request?.[0]?.notesKey).toBe(first!.notesKey);
     expect(second!.notesKey).not.toBe(first!.notesKey);
   });
 
-  test("tells every fault of every entry", () => {
+  test("reports every problem of every entry", () => {
     const { compile } = setup({ stages: ["pre_request"] });
-    const fault = (() => {
+    const error = (() => {
       try {
         compile(
           config("pre_request", { name: "q" }),
           config("post_request"),
           config("pre_request", { settings: { n: "x" } }),
         );
-      } catch (error) {
-        return error as CompileError;
+      } catch (thrown) {
+        return thrown instanceof CompileError ? thrown : null;
       }
       return null;
     })();
-    expect(fault).toBeInstanceOf(CompileError);
-    expect(fault?.details.map(({ path }) => path)).toEqual([
+    expect(error?.details.map(({ path }) => path)).toEqual([
       "required_plugins[0].name",
       "required_plugins[1].stage",
       "required_plugins[2].settings.n",
     ]);
   });
 
-  test("a schema that throws instead of judging is a fault of the settings", () => {
+  test("reports a schema that throws as a problem of the settings", () => {
     const settings = z.unknown().refine(() => Promise.resolve(true));
     expect(() => setup({ settings }).compile(config("pre_request"))).toThrow(CompileError);
   });
 });
 
-describe("an instance", () => {
-  test("stays while its settings do, whatever changes around it", () => {
+describe("a plugin instance", () => {
+  test("is kept while its settings stay the same, whatever else changes in the gateway", () => {
     const { made, compile } = setup();
     const before = compile(config("pre_request", { settings: { n: 1 } }));
     const after = compile(
@@ -129,7 +128,7 @@ describe("an instance", () => {
     expect(made).toHaveLength(3);
   });
 
-  test("is made anew for a new version of its plugin, and what the host keeps stays", () => {
+  test("is created again for a new version of its plugin, with what its host kept", () => {
     const { made, compile, plugin, plugins, hosts } = setup();
     compile(config("pre_request"));
     const kept = made[0]!.host.keep("state", () => ({}));
@@ -142,7 +141,7 @@ describe("an instance", () => {
     expect(made[2]!.host.keep("state", () => ({}))).not.toBe(kept);
   });
 
-  test("of another gateway or entry has its own", () => {
+  test("shares nothing that its host keeps with other gateways or entries", () => {
     const { made, compile, plugins, hosts } = setup();
     compile(config("pre_request"), config("pre_request"));
     compileChain("g2", numbered([config("pre_request")]), plugins, hosts);

@@ -1,7 +1,7 @@
-// The plugins of a gateway, compiled: for each stage the hooks in their order, or null where there are none.
+// Compiles the plugins of a gateway: for each stage the hooks in the order in which they run, or null if there are none.
 import type { ErrorDetail } from "../base/errors.ts";
-import type { PluginConfig, StoredPluginConfig } from "../model/plugin-config.ts";
-import { PLUGIN_STAGES, type PluginStage } from "../model/plugin-stage.ts";
+import type { StoredPluginConfig } from "../model/plugin-config.ts";
+import type { PluginStage } from "../model/plugin-stage.ts";
 import { check, unknownNameMessage } from "../model/validate.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
 import type { PluginDefinition, PluginHooks } from "../sdk/index.ts";
@@ -10,25 +10,31 @@ import type { PluginInstances, DecisionListener } from "./plugin-instances.ts";
 
 export interface ChainLink {
   readonly name: string;
-  /** Tells this entry of `required_plugins` from others of the same name. */
+  /** Identifies this entry of `required_plugins` among entries of the same name. */
   readonly instanceId: string;
-  /** Whose notes it reads: the first entry of a plugin at one stage shares them with the first at another, and so on. */
+  /** Entries with the same key share notes: the first entry of a plugin at every stage, the second ones, and so on. */
   readonly notesKey: string;
   readonly hooks: PluginHooks;
-  /** Whether the request goes on when the plugin fails. */
+  /** Whether the request continues if the plugin fails. */
   readonly continuesOnError: boolean;
-  /** Makes the hooks for one explanation; null: the plugin does not say that it can run without doing anything. */
+  /** Creates hooks for one explanation; null if the plugin does not declare that it can run without side effects. */
   readonly createForExplanation: ((listener: DecisionListener) => PluginHooks) | null;
 }
 
 export type PluginChain = { readonly [Stage in PluginStage]: readonly ChainLink[] | null } & {
-  /** Some plugin looks into the request's body. */
+  /** Whether a plugin reads the request body. */
   readonly needsRequestBody: boolean;
-  /** Some plugin must have the answer's body whole, though it be a stream. */
+  /** Whether a plugin needs the complete response body, even if the response is a stream. */
   readonly needsWholeResponse: boolean;
 };
 
-/** Null where no plugin is enabled: then the chain costs nothing at all. */
+interface CompiledEntry {
+  readonly link: ChainLink;
+  readonly config: StoredPluginConfig;
+  readonly definition: PluginDefinition;
+}
+
+/** Returns null if no plugin is enabled, so that requests of the gateway skip the chain. */
 export function compileChain(
   gatewayId: string,
   configs: readonly StoredPluginConfig[],
@@ -36,52 +42,50 @@ export function compileChain(
   instances: PluginInstances,
 ): PluginChain | null {
   const problems: ErrorDetail[] = [];
-  const ordinals = new Map<string, number>();
-  const links: { link: ChainLink; config: StoredPluginConfig; definition: PluginDefinition }[] = [];
+  const entriesSoFar = new Map<string, number>();
+  const entries: CompiledEntry[] = [];
   for (const [index, config] of configs.entries()) {
-    const path = `required_plugins[${index}]`;
-    const ordinalOf = (name: string) => {
-      const ordinal = ordinals.get(name) ?? 0;
-      ordinals.set(name, ordinal + 1);
-      return ordinal;
-    };
-    const instanceId = `${gatewayId}/${config.id}`;
-    const notesKey = `${config.name}/${ordinalOf(`${config.stage}/${config.name}`)}`;
-    const made = makeHooks(instanceId, notesKey, config, path, registry, instances);
-    if (Array.isArray(made)) problems.push(...made);
-    else if (config.enabled) links.push({ ...made, config });
+    const stageAndName = `${config.stage}/${config.name}`;
+    const ordinal = entriesSoFar.get(stageAndName) ?? 0;
+    entriesSoFar.set(stageAndName, ordinal + 1);
+    const ids = { instanceId: `${gatewayId}/${config.id}`, notesKey: `${config.name}/${ordinal}` };
+    const compiled = compileEntry(ids, config, `required_plugins[${index}]`, registry, instances);
+    if (Array.isArray(compiled)) problems.push(...compiled);
+    else if (config.enabled) entries.push(compiled);
   }
   if (problems.length > 0) throw new CompileError("gateways", gatewayId, problems);
-  if (links.length === 0) return null;
-  // A stable sort: those of equal priority stay as listed.
-  links.sort((a, b) => a.config.priority - b.config.priority);
-  const stages = Object.fromEntries(
-    PLUGIN_STAGES.map((stage) => {
-      const own = links.filter(
-        ({ link, config }) => config.stage === stage && link.hooks[stage] !== undefined,
-      );
-      return [stage, own.length === 0 ? null : own.map(({ link }) => link)];
-    }),
-  ) as Record<PluginStage, readonly ChainLink[] | null>;
-  const needsBody = (stage: PluginStage) =>
-    links.some(
-      ({ config, definition }) => config.stage === stage && definition.needs?.includes("body") === true,
-    );
+  if (entries.length === 0) return null;
+  // The sort is stable: entries of equal priority stay in the order in which they are listed.
+  entries.sort((a, b) => a.config.priority - b.config.priority);
   return {
-    ...stages,
-    needsRequestBody: needsBody("pre_request"),
-    needsWholeResponse: needsBody("pre_response"),
+    pre_request: linksAt(entries, "pre_request"),
+    post_request: linksAt(entries, "post_request"),
+    pre_response: linksAt(entries, "pre_response"),
+    post_response: linksAt(entries, "post_response"),
+    needsRequestBody: needsBodyAt(entries, "pre_request"),
+    needsWholeResponse: needsBodyAt(entries, "pre_response"),
   };
 }
 
-function makeHooks(
-  instanceId: string,
-  notesKey: string,
-  config: PluginConfig,
+function linksAt(entries: readonly CompiledEntry[], stage: PluginStage): ChainLink[] | null {
+  const links = entries.filter(({ config }) => config.stage === stage).map(({ link }) => link);
+  return links.length === 0 ? null : links;
+}
+
+function needsBodyAt(entries: readonly CompiledEntry[], stage: PluginStage): boolean {
+  return entries.some(
+    ({ config, definition }) => config.stage === stage && definition.needs?.includes("body") === true,
+  );
+}
+
+/** Returns the problems of an invalid entry. `path` is the path of the entry in the gateway. */
+function compileEntry(
+  ids: Pick<ChainLink, "instanceId" | "notesKey">,
+  config: StoredPluginConfig,
   path: string,
   registry: PluginRegistry,
   instances: PluginInstances,
-): { link: ChainLink; definition: PluginDefinition } | ErrorDetail[] {
+): CompiledEntry | ErrorDetail[] {
   const definition = registry.get(config.name);
   if (definition === undefined) {
     const message = unknownNameMessage(config.name, registry.names(), `plugin "${config.name}"`);
@@ -99,24 +103,19 @@ function makeHooks(
         message,
       }));
     }
+    const { instanceId } = ids;
     const hooks = instances.getInstance(instanceId, definition, settings.value);
     if (typeof hooks[config.stage] !== "function")
-      throw new Error(`create() returned no function ${config.stage}`);
-    const continuesOnError = config.on_error === "continue";
-    const explaining =
+      throw new Error(`create() must return a function named ${config.stage}`);
+    const createForExplanation =
       definition.explainable === true
         ? (listener: DecisionListener) =>
             instances.createForExplanation(instanceId, definition, settings.value, listener)
         : null;
+    const continuesOnError = config.on_error === "continue";
     return {
-      link: {
-        name: config.name,
-        instanceId,
-        notesKey,
-        hooks,
-        continuesOnError,
-        createForExplanation: explaining,
-      },
+      link: { name: config.name, ...ids, hooks, continuesOnError, createForExplanation },
+      config,
       definition,
     };
   } catch (error) {

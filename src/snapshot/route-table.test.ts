@@ -1,4 +1,4 @@
-// The route table against a naive reading of the contract: random rules, random requests, and the examples by hand.
+// The route table against a naive implementation, with random rules and requests, and the documented examples.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
@@ -15,7 +15,7 @@ import { patternDepthOf, routeKeyOf, routeKeysFor, type RouteTable } from "./rou
 
 type RuleSketch = Pick<Rule, "path"> & Partial<Pick<Rule, "methods" | "priority" | "headers" | "active">>;
 
-/** The table of a gateway with these rules, the oldest first; a rule's id is its place in the list. */
+/** Returns the table of a gateway with these rules, oldest first. The id of a rule is its position in the list. */
 function tableOf(sketches: readonly RuleSketch[]): RouteTable {
   const gateway = gatewayRecord();
   const upstream = upstreamRecord(gateway.id);
@@ -23,7 +23,7 @@ function tableOf(sketches: readonly RuleSketch[]): RouteTable {
   const rules = sketches.map((sketch, age) =>
     ruleRecord(gateway.id, service.id, { ...sketch, id: idOf(age) }),
   );
-  // In no particular order, as a store may hand them out.
+  // Shuffled: the result must not depend on the order in which the store returns rules.
   rules.sort((a, b) => (Bun.hash(a.id) < Bun.hash(b.id) ? -1 : 1));
   const parts = { gateway, upstreams: [upstream], services: [service], rules };
   return compileGateway(parts, compileContext()).routes;
@@ -40,7 +40,7 @@ function servedBy(
   return rule === null ? null : (rules[Number(rule.id)]?.path ?? null);
 }
 
-describe("the oracle's reading of the contract", () => {
+describe("RouteTable, compared with a naive implementation", () => {
   const segment = fc.constantFrom("v1", "chat", "teams", "a", "V1");
   const patternSegment = fc.oneof(
     { weight: 3, arbitrary: segment },
@@ -74,7 +74,7 @@ describe("the oracle's reading of the contract", () => {
   const kindOf = ({ path: text }: RuleSketch) => (text.endsWith("/*") ? 2 : text.includes("{") ? 1 : 0);
   const prefixLength = (sketch: RuleSketch) => (kindOf(sketch) === 2 ? sketch.path.split("/").length : 0);
 
-  test("exact, parameters, longer prefix, priority, more headers, older: the best of the matching rules", () => {
+  test("selects by exact path, parameters, longer prefix, priority, more headers, then age", () => {
     fc.assert(
       fc.property(
         fc.array(rule, { maxLength: 12 }),
@@ -110,7 +110,7 @@ describe("the oracle's reading of the contract", () => {
     );
   }, 60_000);
 
-  test("a request that names no gateway finds it under every path that one of its rules matches", () => {
+  test("lists a gateway under a key of every request that one of its rules matches", () => {
     fc.assert(
       fc.property(rule, path, fc.nat({ max: 3 }), (sketch, requested, deeper) => {
         fc.pre(hasPath(sketch, requested));
@@ -133,8 +133,8 @@ test("a request has one key if all paths are exact, and no more keys than the de
   expect(routeKeysFor("/a".repeat(8000), "GET", 3)).toHaveLength(5);
 });
 
-describe("the contract's own examples", () => {
-  test("exact /v1/chat, parameter segments /teams/{team}/chat, prefix /v1/*", () => {
+describe("RouteTable", () => {
+  test("matches exact paths, parameter segments, and prefixes", () => {
     const rules = [{ path: "/v1/chat" }, { path: "/teams/{team}/chat" }, { path: "/v1/*" }];
     expect(servedBy(rules, "/v1/chat")).toBe("/v1/chat");
     expect(servedBy(rules, "/teams/red/chat")).toBe("/teams/{team}/chat");
@@ -143,14 +143,14 @@ describe("the contract's own examples", () => {
     expect(servedBy(rules, "/v1/other/thing")).toBe("/v1/*");
   });
 
-  test("/v1/* matches /v1 and all below it, and nothing that only begins alike", () => {
+  test("/v1/* matches /v1 and every path below it, but not /v1beta", () => {
     const rules = [{ path: "/v1/*" }];
     for (const path of ["/v1", "/v1/", "/v1/a", "/v1/a/b/c", "/v1//"])
       expect(servedBy(rules, path)).toBe("/v1/*");
     for (const path of ["/v1beta", "/v", "/", "/V1", "/v1beta/a"]) expect(servedBy(rules, path)).toBeNull();
   });
 
-  test("elsewhere a trailing slash counts", () => {
+  test("a trailing slash is significant in other patterns", () => {
     const rules = [{ path: "/chat" }, { path: "/teams/{team}" }, { path: "/slash/" }];
     expect(servedBy(rules, "/chat/")).toBeNull();
     expect(servedBy(rules, "/teams/red/")).toBeNull();
@@ -159,7 +159,7 @@ describe("the contract's own examples", () => {
     expect(servedBy(rules, "/slash/")).toBe("/slash/");
   });
 
-  test("a rule that does not match by method or headers leaves the request to a worse one that does", () => {
+  test("skips a rule whose method or headers do not match, even if its path matches better", () => {
     const rules = [
       { path: "/v1/chat", methods: ["GET" as const] },
       { path: "/v1/{what}", headers: { "x-beta": "1" } },

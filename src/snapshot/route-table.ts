@@ -1,5 +1,5 @@
-// The rules of a gateway, compiled for matching: exact paths in one lookup, parameters and prefixes in a walk over the
-// segments of the path, however many rules there are.
+// The rules of a gateway, compiled for matching. An exact path takes one lookup; parameters and prefixes take a walk
+// over the segments of the path. Neither depends on the number of rules.
 import type { CompiledRule } from "./compiled-rule.ts";
 
 interface Segment {
@@ -11,13 +11,13 @@ interface Segment {
   readonly prefixes: CompiledRule[];
 }
 
-/** What a gateway's rules say of a request. */
+/** The result of matching a request against the rules of a gateway. */
 export type RouteMatch =
   | { readonly rule: CompiledRule }
-  /** Methods that would match; empty: no rule has this path. */
+  /** The methods that would match; empty if no rule has this path. */
   | { readonly rule: null; readonly allowed: readonly string[] };
 
-const NOTHING: RouteMatch = Object.freeze({ rule: null, allowed: Object.freeze([]) });
+const NO_MATCH: RouteMatch = Object.freeze({ rule: null, allowed: Object.freeze([]) });
 
 export class RouteTable {
   /** The keys under which a snapshot lists this gateway; see `routeKeysFor`. */
@@ -26,9 +26,8 @@ export class RouteTable {
   readonly patternDepth: number;
   readonly #exact = new Map<string, CompiledRule[]>();
   readonly #patterns: Segment = newSegment();
-  readonly #hasPatterns: boolean;
 
-  /** `rules` in their order of precedence: priority, then number of headers, then age. */
+  /** `rules` must be in order of precedence: priority, then number of headers, then age. */
   constructor(rules: readonly CompiledRule[]) {
     const keys = new Set<string>();
     let depth = -1;
@@ -41,30 +40,29 @@ export class RouteTable {
     }
     this.keys = [...keys];
     this.patternDepth = depth;
-    this.#hasPatterns = rules.some((rule) => rule.pathKind !== "exact");
   }
 
-  /** Exact beats parameters, parameters beat prefixes, the longer prefix wins; then the rules' precedence. */
+  /** Exact paths win over parameters, parameters over prefixes, longer prefixes over shorter ones; then precedence. */
   match(path: string, method: string, headers: Headers): RouteMatch {
     const exact = this.#exact.get(path);
     const best = exact === undefined ? undefined : firstMatching(exact, method, headers);
     if (best !== undefined) return { rule: best };
-    if (!this.#hasPatterns) return exact === undefined ? NOTHING : refused(exact, headers);
+    if (this.patternDepth < 0) return exact === undefined ? NO_MATCH : withOtherMethod(exact, headers);
     const { complete, prefixes } = this.#patternsFor(path);
-    // Most requests have found their rule before the prefixes need an order.
+    // Most requests match before the prefixes are needed, so these are sorted only then.
     const rule =
       firstMatching(complete, method, headers) ?? firstMatching(longestFirst(prefixes), method, headers);
     if (rule !== undefined) return { rule };
-    return refused([...(exact ?? []), ...complete, ...prefixes.flat()], headers);
+    return withOtherMethod([...(exact ?? []), ...complete, ...prefixes.flat()], headers);
   }
 
-  /** Every rule whose path fits, in the order in which `match` asks them for method and headers. */
+  /** Every rule whose path matches, in the order in which `match` checks their methods and headers. */
   candidates(path: string): CompiledRule[] {
     const { complete, prefixes } = this.#patternsFor(path);
     return [...(this.#exact.get(path) ?? []), ...complete, ...longestFirst(prefixes)];
   }
 
-  /** Patterns that fit as a whole, by precedence, and prefixes by their depth. */
+  /** Patterns that match the whole path, by precedence, and prefixes, by depth. */
   #patternsFor(path: string): { complete: CompiledRule[]; prefixes: CompiledRule[][] } {
     const complete: CompiledRule[] = [];
     const prefixes: CompiledRule[][] = [];
@@ -94,7 +92,7 @@ function hasHeaders(rule: CompiledRule, headers: Headers): boolean {
   return missingHeader(rule, headers) === null;
 }
 
-/** The first header that the rule asks for and the request lacks, or has with another value. */
+/** Returns the first header that the rule requires and that is missing from the request or has another value. */
 export function missingHeader(rule: CompiledRule, headers: Headers): string | null {
   for (const [name, value] of rule.headers) {
     const given = headers.get(name);
@@ -103,11 +101,12 @@ export function missingHeader(rule: CompiledRule, headers: Headers): string | nu
   return null;
 }
 
-function refused(rules: readonly CompiledRule[], headers: Headers): RouteMatch {
+/** The result for a request whose method does not match: the methods of the rules that match otherwise. */
+function withOtherMethod(rules: readonly CompiledRule[], headers: Headers): RouteMatch {
   const allowed = new Set<string>();
   for (const rule of rules)
     if (hasHeaders(rule, headers)) for (const method of rule.methods) allowed.add(method);
-  return allowed.size === 0 ? NOTHING : { rule: null, allowed: [...allowed] };
+  return allowed.size === 0 ? NO_MATCH : { rule: null, allowed: [...allowed] };
 }
 
 function newSegment(): Segment {
@@ -129,7 +128,10 @@ function addPattern(root: Segment, rule: CompiledRule): void {
   (rule.pathKind === "prefix" ? at.prefixes : at.complete).push(rule);
 }
 
-/** Depth is bounded by the longest pattern, not by the path. `prefixes` gets one list a depth, shallow ones first. */
+/**
+ * Collects the rules that match from `depth` on. The recursion is as deep as the longest pattern, however long the path
+ * is. `prefixes` receives one list per depth, shallow ones first.
+ */
 function collect(
   at: Segment,
   path: readonly string[],

@@ -1,4 +1,4 @@
-// How a snapshot follows changes: every index agrees with the records, whatever changed together or in between.
+// Changes of a snapshot: every index agrees with the records, whatever changed in one write or in between.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
@@ -61,7 +61,7 @@ describe("changeSnapshot", () => {
     expect(base.gatewaysBySubdomain.size).toBe(2);
   });
 
-  test("knows the only gateway as long as there is just one, as it stands", () => {
+  test("holds the current version of the only gateway while there is exactly one", () => {
     expect(EMPTY_SNAPSHOT.onlyGateway).toBeNull();
     expect(base.onlyGateway).toBeNull();
     const left = change(base, [
@@ -76,7 +76,7 @@ describe("changeSnapshot", () => {
     expect(change(renamed, [["two", null]]).onlyGateway).toBeNull();
   });
 
-  test("leaves the old snapshot as it was, and is itself frozen", () => {
+  test("does not change the old snapshot, and returns a frozen one", () => {
     const next = change(base, [["one", gateway("one", "renamed")]]);
     expect(bySubdomain(base, "acme")).toBe("one");
     expect(bySubdomain(base, "renamed")).toBeUndefined();
@@ -86,7 +86,7 @@ describe("changeSnapshot", () => {
     expect(EMPTY_SNAPSHOT.gateways.size).toBe(0);
   });
 
-  test("two gateways that swap their subdomains in one change, in either order", () => {
+  test("two gateways can swap their subdomains in one write, in either order", () => {
     for (const order of [
       ["one", "two"],
       ["two", "one"],
@@ -102,7 +102,7 @@ describe("changeSnapshot", () => {
     }
   });
 
-  test("a subdomain that is handed over, with the old owner gone or without one, in either order", () => {
+  test("a subdomain can move to another gateway while its old gateway is deleted or changed, in either order", () => {
     for (const reverse of [false, true]) {
       const gone: [string, CompiledGateway | null][] = [
         ["one", null],
@@ -119,7 +119,7 @@ describe("changeSnapshot", () => {
     }
   });
 
-  test("a removed gateway takes its keys with it, and no other gateway's", () => {
+  test("a deleted gateway takes its own API keys with it, and no others", () => {
     const withKeys = change(
       base,
       [],
@@ -138,14 +138,14 @@ describe("changeSnapshot", () => {
     expect(byHash(withKeys, "hash1")).toBe("k1");
   });
 
-  test("a key that changes together with its gateway's removal does not outlive it", () => {
+  test("an API key that changes in the write that deletes its gateway is removed", () => {
     const withKey = change(base, [], [["k1", apiKey("k1", "hash1", "one")]]);
     const next = change(withKey, [["one", null]], [["k1", null]]);
     expect(next.apiKeysById.size).toBe(0);
     expect(next.apiKeysByHash.size).toBe(0);
   });
 
-  test("a rotated key is found by its new hash only; a revoked one not at all", () => {
+  test("a rotated API key is found by its new hash only, a revoked one not at all", () => {
     const made = change(
       base,
       [],
@@ -164,7 +164,7 @@ describe("changeSnapshot", () => {
     expect(byHash(revoked, "other")).toBe("k2");
   });
 
-  test("a key that is changed but not rotated keeps its place", () => {
+  test("an API key that is renamed is still found by its hash", () => {
     const made = change(base, [], [["k1", apiKey("k1", "hash")]]);
     const renamed = change(made, [], [["k1", { ...apiKey("k1", "hash"), name: "renamed" }]]);
     expect(renamed.apiKeysByHash.get("hash")?.name).toBe("renamed");
