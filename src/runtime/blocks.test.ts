@@ -1,4 +1,4 @@
-// Blocks over a real store: in force at once, written once, and written later where they could not be.
+// Blocks with a real store: effective immediately, written once, and retried until they can be written.
 import { afterEach, expect, test } from "bun:test";
 import { gatewayRecord, temporarySqliteUrl, withSql } from "../../test/contract/store-records.ts";
 import { ALL, closeOpened, insert, openForTest } from "../../test/contract/store-fixture.ts";
@@ -30,7 +30,7 @@ const countOf = async (store: Store) => (await store.list("blocks", ALL)).count;
 const untilCount = (store: Store, count: number) =>
   waitFor(async () => ((await countOf(store)) === count ? true : null), 5000);
 
-test("a block is in force before it is written, for its subject only, and then written once", async () => {
+test("a block is effective before it is written, for its subject only, and is written once", async () => {
   const store = openForTest(temporarySqliteUrl());
   const { id } = await insert(store, "gateways", gatewayRecord());
   const { blocks } = await node(store);
@@ -50,7 +50,7 @@ test("a block is in force before it is written, for its subject only, and then w
   expect(await countOf(store)).toBe(1);
 });
 
-test("what two nodes block at once is one block, and is lifted on both by one removal", async () => {
+test("two nodes that block the same subject write one block, and removing it takes effect on both", async () => {
   const url = temporarySqliteUrl();
   const [store, other] = [openForTest(url), openForTest(url)];
   const { id } = await insert(store, "gateways", gatewayRecord());
@@ -66,18 +66,18 @@ test("what two nodes block at once is one block, and is lifted on both by one re
   for (const { blocks } of nodes) expect(blocks.has(entry, "per_ip", "a")).toBe(false);
 });
 
-test("what cannot be written yet holds here, and is written when it can be", async () => {
+test("a block that cannot be written is effective in this process and written when the store allows it", async () => {
   const url = temporarySqliteUrl();
   const store = openForTest(url);
   const { id } = await insert(store, "gateways", gatewayRecord());
   const { blocks } = await node(store);
   const rename = (from: string, to: string) =>
     withSql(url, (sql) => sql.unsafe(`ALTER TABLE ${from} RENAME TO ${to}`));
-  await rename("blocks", "blocks_elsewhere");
+  await rename("blocks", "blocks_renamed");
   blocks.add(`${id}/rate_limiter/0`, "global", "", "counter");
   await Bun.sleep(50);
   expect(blocks.has(`${id}/rate_limiter/0`, "global", "")).toBe(true);
-  await rename("blocks_elsewhere", "blocks");
+  await rename("blocks_renamed", "blocks");
   expect(await countOf(store)).toBe(0);
   await untilCount(store, 1);
   expect(blocks.has(`${id}/rate_limiter/0`, "global", "")).toBe(true);

@@ -1,4 +1,5 @@
-// Blocks: in force here the moment a plugin asks for one, then written, so that they last and reach every node.
+// Blocks of rate limit keys: effective in this process as soon as a plugin requests one, then written to the store, which
+// makes them durable and shares them with all nodes.
 import { newId } from "../base/ids.ts";
 import type { StoredBlock } from "../store/store.ts";
 import type { Log } from "../telemetry/log/log.ts";
@@ -6,7 +7,7 @@ import type { CurrentConfiguration } from "./current-configuration.ts";
 import { gatewayIdOf, type BlockAccess } from "./plugin-hosts.ts";
 
 const RETRY_MS = 1000;
-/** While the store is away. Whoever is not noted any more is only limited, not blocked. */
+/** Limits memory while the store is unavailable. Further subjects are only rate limited, not blocked. */
 const MAX_PENDING = 10_000;
 
 class AlreadyBlocked extends Error {}
@@ -14,10 +15,11 @@ class AlreadyBlocked extends Error {}
 export class Blocks implements BlockAccess {
   readonly #current: () => CurrentConfiguration;
   readonly #log: Log;
+  /** Blocks that are not in the store yet, by name. */
   readonly #pending = new Map<string, StoredBlock>();
   readonly #retry: Timer;
 
-  /** The configuration is asked for late: it is made after the plugins that need blocks. */
+  /** `current` is a function because the configuration is created after the plugin hosts, which need the blocks. */
   constructor(current: () => CurrentConfiguration, log: Log) {
     this.#current = current;
     this.#log = log;
@@ -29,7 +31,7 @@ export class Blocks implements BlockAccess {
 
   has(instanceId: string, type: string, subject: string): boolean {
     const { blocksByName } = this.#current().snapshot;
-    // Mostly nobody is blocked, and then no name needs to be made.
+    // Usually nothing is blocked. Building the name is avoided then, as every request gets here.
     if (blocksByName.size === 0 && this.#pending.size === 0) return false;
     const name = blockName(instanceId, type, subject);
     return blocksByName.get(name) !== undefined || this.#pending.has(name);
@@ -43,7 +45,7 @@ export class Blocks implements BlockAccess {
     const times = { created_at: now, updated_at: now };
     const block = { id: newId(), gateway_id, name, type, subject, counter_key: counterKey, ...times };
     this.#pending.set(name, block);
-    this.#log.warn({ gateway_id, type, subject }, "blocked for good");
+    this.#log.warn({ gateway_id, type, subject }, "rate limit key blocked permanently");
     void this.#write(block);
   }
 
@@ -59,14 +61,14 @@ export class Blocks implements BlockAccess {
         await transaction.insert("blocks", block);
       });
     } catch (error) {
-      if (error instanceof AlreadyBlocked)
-        await this.#current()
-          .refresh()
-          .catch(() => undefined);
-      else {
-        this.#log.debug({ err: error }, "a block could not be written yet");
+      if (!(error instanceof AlreadyBlocked)) {
+        this.#log.debug({ err: error }, "block not written; retrying");
         return;
       }
+      // Another node wrote the block: load it before it is dropped here.
+      await this.#current()
+        .refresh()
+        .catch(() => undefined);
     }
     this.#pending.delete(block.name);
   }

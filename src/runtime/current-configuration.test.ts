@@ -1,5 +1,5 @@
-// The configuration in force over real databases: bad never replaces good, a write is in force when it resolves,
-// and nodes on one database follow each other.
+// The active configuration with real databases: an invalid one never replaces a valid one, a write is active when it
+// resolves, and nodes that share a database follow each other.
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { z } from "zod";
 import {
@@ -25,7 +25,7 @@ import { CompileError } from "../snapshot/compile-error.ts";
 import type { CompileContext } from "../snapshot/compile.ts";
 import { CurrentConfiguration } from "./current-configuration.ts";
 
-// The first test over PostgreSQL waits for its server.
+// The first test with PostgreSQL waits for its server to start.
 setDefaultTimeout(60_000);
 
 const opened: Store[] = [];
@@ -53,9 +53,9 @@ function node(url: string, wrap: (store: Store) => Store = (store) => store): No
 }
 
 async function started(url: string): Promise<Node> {
-  const made = node(url);
-  await made.current.refresh();
-  return made;
+  const loaded = node(url);
+  await loaded.current.refresh();
+  return loaded;
 }
 
 const insertGateway = (gateway: Gateway) => (transaction: Transaction) =>
@@ -77,8 +77,8 @@ const databases: [string, () => Promise<string>][] = [
 ];
 if (hasPostgres) databases.push(["PostgreSQL", async () => (await sharedPostgres()).createDatabase()]);
 
-describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
-  test("is empty at revision 0 once loaded, and not loaded before", async () => {
+describe.each(databases)("CurrentConfiguration with %s", (_, createEmpty) => {
+  test("has no revision before it is loaded, then revision 0", async () => {
     const one = node(await createEmpty());
     expect(one.health.revision).toBeNull();
     await one.current.refresh();
@@ -87,7 +87,7 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
     expect(names(one)).toEqual([]);
   });
 
-  test("a write is durable and in force before it resolves, whatever it changes", async () => {
+  test("a write is durable and active when it resolves, whatever it changes", async () => {
     const one = await started(await createEmpty());
     const gateway = gatewayRecord({ subdomain: "acme" });
     expect(await one.current.write(async (tx) => (await tx.insert("gateways", gateway), "value"))).toBe(
@@ -109,7 +109,7 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
     expect(await one.store.revision()).toBe(5);
   });
 
-  test("a write of several gateways and keys is in force as a whole, here and in another node", async () => {
+  test("a write of several gateways and keys becomes active as a whole, in this node and another one", async () => {
     const url = await createEmpty();
     const [one, two] = [await started(url), await started(url)];
     const [first, second] = [gatewayRecord({ name: "first" }), gatewayRecord({ name: "second" })];
@@ -142,7 +142,7 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
     }
   });
 
-  test("a write that changes nothing leaves all as it is", async () => {
+  test("a write without changes keeps the snapshot", async () => {
     const one = await started(await createEmpty());
     const before = one.current.snapshot;
     expect(await one.current.commit(() => Promise.resolve("nothing"))).toEqual({
@@ -153,15 +153,15 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
     expect(one.current.snapshot).toBe(before);
   });
 
-  test("what is tried out is compiled, told and undone", async () => {
+  test("a dry run compiles a write, returns its result, and rolls it back", async () => {
     const one = await started(await createEmpty());
     const before = one.current.snapshot;
     const gateway = gatewayRecord();
-    const tried = await one.current.dryRun(async (tx) => {
+    const result = await one.current.dryRun(async (tx) => {
       await tx.insert("gateways", gateway);
       return (await tx.gatewayParts(gateway.id))?.gateway.id;
     });
-    expect(tried).toBe(gateway.id);
+    expect(result).toBe(gateway.id);
     expect(one.current.snapshot).toBe(before);
     expect(await one.store.revision()).toBe(0);
     expect(await one.store.get("gateways", gateway.id)).toBeNull();
@@ -170,15 +170,15 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
     expect(await error.catch((reason: unknown) => reason)).toBeInstanceOf(CompileError);
   });
 
-  test("plugin instances of a gateway that never came to be are let go", async () => {
+  test("releases the plugin instances of a gateway whose creation is rolled back", async () => {
     const one = await started(await createEmpty());
-    let made = 0;
+    let created = 0;
     one.context.plugins.register({
       name: "counted",
       description: "",
       stages: ["pre_request"],
       settings: z.object({}),
-      create: () => ({ pre_request: () => undefined, made: ++made }),
+      create: () => ({ pre_request: () => undefined, created: ++created }),
     });
     const counted = { ...UNKNOWN_PLUGIN, name: "counted" };
     const gateway = gatewayRecord({ required_plugins: [counted] });
@@ -186,14 +186,14 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
     const bad = { ...gateway, required_plugins: [counted, { ...UNKNOWN_PLUGIN, id: "other" }] };
     await one.current.write((tx) => tx.insert("gateways", bad)).catch(() => undefined);
     await one.current.write((tx) => tx.insert("gateways", gateway));
-    expect(made).toBe(3);
-    // One that is there keeps its own.
-    await one.current.dryRun((tx) => tx.update("gateways", { ...gateway, name: "tried" }));
+    expect(created).toBe(3);
+    // A gateway that exists keeps its instances.
+    await one.current.dryRun((tx) => tx.update("gateways", { ...gateway, name: "dry run" }));
     await one.current.write((tx) => tx.update("gateways", gateway));
-    expect(made).toBe(3);
+    expect(created).toBe(3);
   });
 
-  test("a rule is in force with its upstream while it is active", async () => {
+  test("the snapshot contains active rules with their upstream", async () => {
     const url = await createEmpty();
     const one = await started(url);
     const gateway = gatewayRecord();
@@ -214,7 +214,7 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
     expect(rulesOf(one)).toEqual([]);
   });
 
-  test("a write that does not compile changes neither the store nor what is in force", async () => {
+  test("a write that does not compile changes neither the store nor the snapshot", async () => {
     const one = await started(await createEmpty());
     const gateway = gatewayRecord({ name: "good", subdomain: "acme" });
     const upstream = upstreamRecord(gateway.id);
@@ -246,37 +246,37 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
     expect((await one.store.list("gateways", { limit: 10, offset: 0 })).count).toBe(1);
   });
 
-  test("a bad gateway of another making: the last good one stays in force here, and /readyz tells", async () => {
+  test("a gateway from another node that does not compile: its last valid version stays active, and /readyz names it", async () => {
     const url = await createEmpty();
     const one = await started(url);
     const gateway = gatewayRecord({ name: "good" });
     await one.current.write(insertGateway(gateway));
-    // A node with more plugins than this one may store what does not compile here.
-    const stranger = node(url);
+    // A node with more plugins than this one can store a gateway that does not compile here.
+    const otherNode = node(url);
     const bad = { ...gateway, name: "bad", required_plugins: [UNKNOWN_PLUGIN] };
-    await stranger.store.write((tx) => tx.update("gateways", bad));
+    await otherNode.store.write((tx) => tx.update("gateways", bad));
     await one.current.refresh();
     expect(names(one)).toEqual(["good"]);
     expect(one.current.snapshot.revision).toBe(2);
     expect([...one.health.failedGateways.keys()]).toEqual([gateway.id]);
     expect(one.logged.join("")).toContain(gateway.id);
     expect(one.logged.join("")).toContain("required_plugins[0].name");
-    // Others are not held up by it, here or in a node that has never seen a good one.
-    await stranger.store.write(insertGateway(gatewayRecord({ name: "other" })));
+    // Other gateways are not affected, neither here nor in a node that never had a valid version.
+    await otherNode.store.write(insertGateway(gatewayRecord({ name: "other" })));
     await one.current.refresh();
     expect(names(one)).toEqual(["good", "other"]);
     const fresh = await started(url);
     expect(names(fresh)).toEqual(["other"]);
     expect([...fresh.health.failedGateways.keys()]).toEqual([gateway.id]);
-    await stranger.store.write((tx) => tx.update("gateways", { ...gateway, name: "mended" }));
+    await otherNode.store.write((tx) => tx.update("gateways", { ...gateway, name: "fixed" }));
     for (const each of [one, fresh]) {
       await each.current.refresh();
-      expect(names(each)).toEqual(["mended", "other"]);
+      expect(names(each)).toEqual(["fixed", "other"]);
       expect(each.health.failedGateways.size).toBe(0);
     }
   });
 
-  test("two nodes follow each other by refresh", async () => {
+  test("two nodes follow each other with refresh", async () => {
     const url = await createEmpty();
     const [one, two] = [await started(url), await started(url)];
     const gateway = gatewayRecord({ name: "first", subdomain: "acme" });
@@ -298,7 +298,7 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
     expect(two.current.snapshot.revision).toBe(one.current.snapshot.revision);
   });
 
-  test("a refresh without news leaves the snapshot itself in place", async () => {
+  test("a refresh without changes keeps the snapshot", async () => {
     const one = await started(await createEmpty());
     await one.current.write(insertGateway(gatewayRecord()));
     const before = one.current.snapshot;
@@ -306,13 +306,13 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
     expect(one.current.snapshot).toBe(before);
   });
 
-  test("a node that slept through more revisions than are kept loads everything", async () => {
+  test("a node that missed more revisions than are kept loads everything", async () => {
     const url = await createEmpty();
     const [one, two] = [await started(url), await started(url)];
-    const gone = gatewayRecord({ name: "gone" });
-    await one.current.write(insertGateway(gone));
+    const deleted = gatewayRecord({ name: "deleted" });
+    await one.current.write(insertGateway(deleted));
     await two.current.refresh();
-    await one.current.write((tx) => tx.removeGateway(gone.id, false));
+    await one.current.write((tx) => tx.removeGateway(deleted.id, false));
     await one.store.write(insertGateway(gatewayRecord({ name: "new" })));
     await withSql(url, (sql) => sql.unsafe("DELETE FROM revisions WHERE number <= 2"));
     await two.current.refresh();
@@ -320,7 +320,7 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
     expect(two.current.snapshot.revision).toBe(3);
   });
 
-  test("both nodes write at once: each write is in force in its node when it resolves, and in both in the end", async () => {
+  test("two nodes write concurrently: each write is active in its node when it resolves, and finally in both", async () => {
     const url = await createEmpty();
     const nodes = [await started(url), await started(url)];
     let polling = true;
@@ -337,7 +337,7 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
         expect(each.current.snapshot.gateways.get(gateway.id)?.gateway.name).toBe(gateway.name);
         const revision = each.current.snapshot.revision;
         await Bun.sleep(number);
-        // In force once, in force until changed.
+        // Once active, it stays active.
         expect(each.current.snapshot.gateways.get(gateway.id)).toBeDefined();
         expect(each.current.snapshot.revision).toBeGreaterThanOrEqual(revision);
         return gateway.name;
@@ -353,7 +353,7 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
     }
   });
 
-  test("a slow refresh never takes a newer write out of force", async () => {
+  test("a slow refresh never replaces a newer write", async () => {
     const held: { write: Promise<void> | null; inView: (() => Promise<void>) | null } = {
       write: null,
       inView: null,
@@ -365,7 +365,7 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
           if (name === "view") return view;
           const value: unknown = Reflect.get(target, name);
           return typeof value === "function" ? (value.bind(target) as unknown) : value;
-          // The answer to a commit may be read from its connection later than that of a view which began after it.
+          // The result of a commit can arrive later than that of a view that began after the commit.
           async function write<T>(work: (transaction: Transaction) => Promise<T>) {
             const written = await target.write(work);
             await held.write;
@@ -381,13 +381,13 @@ describe.each(databases)("CurrentConfiguration over %s", (_, createEmpty) => {
       });
     const one = node(await createEmpty(), slow);
     await one.current.refresh();
-    const { promise, resolve: letGo } = Promise.withResolvers<undefined>();
+    const { promise, resolve: release } = Promise.withResolvers<undefined>();
     held.write = promise.then(() => undefined);
     const first = one.current.write(insertGateway(gatewayRecord({ name: "first" })));
     while ((await one.store.revision()) === 0) await Bun.sleep(1);
     held.inView = async () => {
       held.write = null;
-      letGo(undefined);
+      release(undefined);
       await first;
       await one.current.write(insertGateway(gatewayRecord({ name: "second" })));
       expect(names(one)).toEqual(["first", "second"]);

@@ -1,4 +1,5 @@
-// The configuration in force: writes go through here, so that what is acknowledged is durable, compiled and in force.
+// The active configuration of this process. All writes go through it: an acknowledged write is durable, compiled, and
+// active. It also loads what other nodes have written.
 import { createYielder } from "../base/yield-turns.ts";
 import { PriceTable } from "../usage/price-table.ts";
 import { NO_GATEWAY } from "../store/store.ts";
@@ -27,10 +28,12 @@ import {
   type SnapshotChanges,
 } from "../snapshot/snapshot.ts";
 
-/** What compiling needs, with the plugin instances that are released when their gateway is deleted. */
+/** What compiling needs, including the plugin instances, which are released when their gateway is deleted. */
 export interface ConfigurationContext extends CompileContext {
   readonly instances: PluginHosts;
 }
+
+type Work<T> = (transaction: Transaction) => Promise<T>;
 
 export class CurrentConfiguration {
   snapshot: Snapshot = EMPTY_SNAPSHOT;
@@ -47,49 +50,45 @@ export class CurrentConfiguration {
     this.#log = log;
   }
 
-  /** Runs one write. It resolves when the write is durable and in force here; it throws when it does not compile. */
-  async write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<T> {
+  /** Runs one write. Resolves when it is durable and active in this process; rejects if the result does not compile. */
+  async write<T>(work: Work<T>, options?: WriteOptions): Promise<T> {
     return (await this.commit(work, options)).value;
   }
 
-  /** The same, telling the revision as well. */
-  async commit<T>(
-    work: (transaction: Transaction) => Promise<T>,
-    options?: WriteOptions,
-  ): Promise<Written<T>> {
+  /** Like `write`, but also returns the revision and what changed. */
+  async commit<T>(work: Work<T>, options?: WriteOptions): Promise<Written<T>> {
     let changes = NO_CHANGES;
-    const written = await this.#compileWithin(work, options, (compiled) => (changes = compiled));
-    // Only now: an undone write mends nothing.
+    const written = await this.#compileAndCommit(work, options, (compiled) => (changes = compiled));
+    // Only after the commit: a write that is rolled back fixes no gateway.
     for (const id of changes.gateways.keys()) this.#health.failedGateways.delete(id);
     if (written.changes.length > 0 && written.revision === this.snapshot.revision + 1) {
-      this.#swap(changeSnapshot(this.snapshot, written.revision, changes), changes);
+      this.#activate(changeSnapshot(this.snapshot, written.revision, changes), changes);
     } else {
-      // Another node wrote in between: take over its changes and ours together.
+      // Another node wrote in between: load its changes together with those of this write.
       while (this.snapshot.revision < written.revision) await this.refresh();
     }
     return written;
   }
 
-  /** Does all that a write does up to its commit, and then undoes it. */
-  async dryRun<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<T> {
-    const undone = new Error("undone on purpose");
-    let tried: { value: T } | undefined;
-    const worked = async (transaction: Transaction) => void (tried = { value: await work(transaction) });
-    const undo = () => {
-      throw undone;
-    };
+  /** Runs and compiles a write, then rolls it back. Rejects if the write would. */
+  async dryRun<T>(work: Work<T>, options?: WriteOptions): Promise<T> {
+    const rollback = new Error("dry run");
+    let result: { value: T } | undefined;
+    const keepResult = async (transaction: Transaction) => void (result = { value: await work(transaction) });
     try {
-      await this.#compileWithin(worked, options, undo);
+      await this.#compileAndCommit(keepResult, options, () => {
+        throw rollback;
+      });
     } catch (error) {
-      if (error === undone && tried !== undefined) return tried.value;
+      if (error === rollback && result !== undefined) return result.value;
       throw error;
     }
-    throw undone;
+    throw rollback;
   }
 
-  /** Compiles what the transaction changed before it commits. */
-  async #compileWithin<T>(
-    work: (transaction: Transaction) => Promise<T>,
+  /** Compiles what the transaction changed before it commits. The transaction is rolled back if `onCompiled` throws. */
+  async #compileAndCommit<T>(
+    work: Work<T>,
     options: WriteOptions | undefined,
     onCompiled: (changes: SnapshotChanges) => void,
   ): Promise<Written<T>> {
@@ -98,11 +97,13 @@ export class CurrentConfiguration {
       return await this.store.write(async (transaction) => {
         const value = await work(transaction);
         touched = transaction.changes;
-        onCompiled(await this.#loadChanged(transaction, touched, (_, parts) => this.#compileOrThrow(parts)));
+        const compile = (_id: string, parts: GatewayParts | null) =>
+          parts === null ? null : compileGateway(parts, this.#context);
+        onCompiled(await this.#loadChanged(transaction, touched, compile));
         return value;
       }, options);
     } catch (error) {
-      // Plugin instances of a gateway that never came to be would be held for good.
+      // Without this, plugin instances of a gateway whose creation was rolled back would never be released.
       for (const { gatewayId } of touched)
         if (this.snapshot.gateways.get(gatewayId) === undefined)
           this.#context.instances.releaseGateway(gatewayId);
@@ -110,7 +111,7 @@ export class CurrentConfiguration {
     }
   }
 
-  /** Takes over whatever other nodes have written; loads everything the first time. Calls at once share one refresh. */
+  /** Loads what other nodes have written, or everything the first time. Concurrent calls share one refresh. */
   refresh(): Promise<void> {
     this.#refreshing ??= this.#refreshNow().finally(() => (this.#refreshing = null));
     return this.#refreshing;
@@ -120,29 +121,27 @@ export class CurrentConfiguration {
     const known = this.snapshot.revision;
     const revision = await this.store.revision();
     if (revision === this.snapshot.revision) return;
-    // Only a revision below one that was in force before it was read means that the database was put back.
-    const putBack = revision < known;
+    // Compare with the revision that was active before the query: a write of this process may have become active since.
+    const isDatabaseRestored = revision < known;
     await this.store.view(async (view) => {
       const from = this.snapshot;
-      if (!putBack && view.revision <= from.revision) return;
+      if (!isDatabaseRestored && view.revision <= from.revision) return;
       const changed = from.revision < 0 ? null : await view.changesAfter(from.revision);
       const changes =
         changed === null
           ? await this.#loadAll(view)
-          : await this.#loadChanged(view, changed, (id, parts) => this.#takeOver(id, parts));
-      // A write of this process may have come into force meanwhile, and then knows more than this view.
+          : await this.#loadChanged(view, changed, (id, parts) => this.#compileOrDelete(id, parts));
+      // A write of this process may have become active meanwhile. Its snapshot is then newer than this view.
       if (view.revision <= this.snapshot.revision && changed !== null) return;
-      this.#swap(
-        changeSnapshot(changed === null ? EMPTY_SNAPSHOT : this.snapshot, view.revision, changes),
-        changes,
-      );
+      const base = changed === null ? EMPTY_SNAPSHOT : this.snapshot;
+      this.#activate(changeSnapshot(base, view.revision, changes), changes);
     });
   }
 
   async #loadAll(view: ConsistentView): Promise<SnapshotChanges> {
     const gateways = new Map<string, CompiledGateway | null>();
     for (const parts of await view.allGatewayParts()) {
-      const compiled = this.#compileOrKeep(parts);
+      const compiled = this.#compileOrKeepActive(parts);
       if (compiled !== null) gateways.set(parts.gateway.id, compiled);
     }
     const apiKeys = new Map((await view.allApiKeys()).map((key) => [key.id, compileApiKey(key)]));
@@ -159,9 +158,9 @@ export class CurrentConfiguration {
     const apiKeys = new Map<string, CompiledApiKey | null>();
     const blocks = new Map<string, StoredBlock | null>();
     let prices: PriceTable | null = null;
-    const turn = createYielder();
+    const yieldTurn = createYielder();
     for (const { gatewayId, apiKeyId, blockId } of changed) {
-      await turn();
+      await yieldTurn();
       if (apiKeyId !== null) apiKeys.set(apiKeyId, await loadApiKey(reader, apiKeyId));
       else if (blockId !== null) blocks.set(blockId, await reader.get("blocks", blockId));
       else if (gatewayId === NO_GATEWAY) prices = await loadPrices(reader);
@@ -170,18 +169,17 @@ export class CurrentConfiguration {
     return { gateways, apiKeys, blocks, ...(prices !== null && { prices }) };
   }
 
-  #compileOrThrow(parts: GatewayParts | null): CompiledGateway | null {
-    return parts === null ? null : compileGateway(parts, this.#context);
-  }
-
-  #takeOver(gatewayId: string, parts: GatewayParts | null): CompiledGateway | null {
-    if (parts !== null) return this.#compileOrKeep(parts);
+  #compileOrDelete(gatewayId: string, parts: GatewayParts | null): CompiledGateway | null {
+    if (parts !== null) return this.#compileOrKeepActive(parts);
     this.#health.failedGateways.delete(gatewayId);
     return null;
   }
 
-  /** A gateway of another node's making that does not compile here: the last good one stays in force. */
-  #compileOrKeep(parts: GatewayParts): CompiledGateway | null {
+  /**
+   * Returns the active version if the stored one does not compile in this process, e.g. because another node has
+   * plugins that this one lacks.
+   */
+  #compileOrKeepActive(parts: GatewayParts): CompiledGateway | null {
     const { id, name } = parts.gateway;
     try {
       const compiled = compileGateway(parts, this.#context);
@@ -189,47 +187,47 @@ export class CurrentConfiguration {
       return compiled;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#log.error(
-        { gateway_id: id, gateway: name, reason },
-        "a stored gateway does not compile; it is not in force",
-      );
+      const active = this.snapshot.gateways.get(id) ?? null;
+      const fields = { gateway_id: id, gateway: name, reason };
+      if (active !== null) this.#log.error(fields, "gateway failed to compile; keeping the previous version");
+      else this.#log.error(fields, "gateway failed to compile; not serving it");
       this.#health.failedGateways.set(id, reason);
-      return this.snapshot.gateways.get(id) ?? null;
+      return active;
     }
   }
 
-  /** Compiles the gateways that use a plugin anew. One that its new version refuses keeps the version it has. */
+  /** Compiles the gateways that use a plugin again. A gateway that the new version rejects keeps the old version. */
   recompilePlugin(name: string): void {
     const gateways = new Map<string, CompiledGateway | null>();
     for (const { id, gateway, parts } of this.snapshot.gateways.values()) {
       if (gateway.required_plugins.some((plugin) => plugin.name === name))
-        gateways.set(id, this.#compileOrKeep(parts));
+        gateways.set(id, this.#compileOrKeepActive(parts));
     }
     const changes = { ...NO_CHANGES, gateways };
     if (gateways.size > 0)
-      this.#swap(changeSnapshot(this.snapshot, this.snapshot.revision, changes), changes);
+      this.#activate(changeSnapshot(this.snapshot, this.snapshot.revision, changes), changes);
   }
 
-  #swap(snapshot: Snapshot, { gateways, blocks }: SnapshotChanges): void {
+  #activate(snapshot: Snapshot, { gateways, blocks }: SnapshotChanges): void {
     const before = this.snapshot;
     this.snapshot = snapshot;
     for (const [id, block] of blocks) {
-      const lifted = block === null ? before.blocks.get(id) : undefined;
-      if (lifted !== undefined) this.#context.instances.clearCounter(lifted.counter_key);
+      const removed = block === null ? before.blocks.get(id) : undefined;
+      if (removed !== undefined) this.#context.instances.clearCounter(removed.counter_key);
     }
     for (const [id, gateway] of gateways) {
-      this.#settleBalance(before.gateways.get(id), gateway);
+      this.#activateBalancing(before.gateways.get(id), gateway);
       if (gateway === null) this.#context.instances.releaseGateway(id);
     }
     this.#health.revision = snapshot.revision;
   }
 
-  /** Balancing state outlives snapshots: what the new one names stays, the rest is let go. */
-  #settleBalance(before: CompiledGateway | undefined, after: CompiledGateway | null): void {
+  /** Balancing state outlives snapshots: that of remaining upstreams is kept, that of removed ones is dropped. */
+  #activateBalancing(before: CompiledGateway | undefined, after: CompiledGateway | null): void {
     const { balance } = this.#context;
-    const kept = new Set(after?.upstreams.map((upstream) => upstream.id));
+    const remaining = new Set(after?.upstreams.map((upstream) => upstream.id));
     for (const upstream of after?.upstreams ?? []) balance.activate(upstream.plan);
-    for (const { id } of before?.upstreams ?? []) if (!kept.has(id)) balance.forget(id);
+    for (const { id } of before?.upstreams ?? []) if (!remaining.has(id)) balance.forget(id);
   }
 }
 

@@ -1,4 +1,4 @@
-// The store is asked again and again, at intervals that chance spreads, whether it answers or not.
+// Polling the store: at intervals with jitter, whether it is available or not, and immediately after an announcement.
 import { afterEach, expect, mock, spyOn, test } from "bun:test";
 import { Health } from "../telemetry/health.ts";
 import type { Log } from "../telemetry/log/log.ts";
@@ -8,55 +8,55 @@ import { followStore } from "./follow-store.ts";
 const log = { info: () => undefined, warn: () => undefined } as unknown as Log;
 afterEach(() => mock.restore());
 
-/** How long it waits between two looks with this chance. */
-async function waitWith(chance: number, refresh: () => Promise<void>): Promise<number> {
-  spyOn(Math, "random").mockReturnValue(chance);
-  const looks: number[] = [];
+/** Returns the time between two polls with this random number. */
+async function intervalWith(random: number, refresh: () => Promise<void>): Promise<number> {
+  spyOn(Math, "random").mockReturnValue(random);
+  const polls: number[] = [];
   const stop = new AbortController();
   const current = {
     store: { onAnnouncement: () => undefined },
     refresh: () => {
-      looks.push(performance.now());
-      if (looks.length === 2) stop.abort();
+      polls.push(performance.now());
+      if (polls.length === 2) stop.abort();
       return refresh();
     },
   } as unknown as CurrentConfiguration;
   await followStore(current, new Health(), log, stop.signal);
-  return looks[1]! - looks[0]!;
+  return polls[1]! - polls[0]!;
 }
 
 test.each([
-  ["there", () => Promise.resolve()],
-  ["away", () => Promise.reject(new Error("away"))],
+  ["available", () => Promise.resolve()],
+  ["unavailable", () => Promise.reject(new Error("unavailable"))],
 ])(
-  "a store that is %s is asked again, sooner or later by chance",
+  "polls a store that is %s again, with jitter",
   async (_, refresh) => {
-    const soonest = await waitWith(0, refresh);
-    const latest = await waitWith(0.999, refresh);
-    // A timer is never early. A busy machine adds to both, so that only the lower bounds are sure.
-    expect(soonest).toBeGreaterThanOrEqual(299);
-    expect(latest).toBeGreaterThanOrEqual(498);
+    const shortest = await intervalWith(0, refresh);
+    const longest = await intervalWith(0.999, refresh);
+    // A timer never fires early. On a busy machine it fires late, so only lower bounds can be checked.
+    expect(shortest).toBeGreaterThanOrEqual(299);
+    expect(longest).toBeGreaterThanOrEqual(498);
   },
   30_000,
 );
 
-test("an announcement is looked at without waiting", async () => {
+test("polls immediately after an announcement", async () => {
   spyOn(Math, "random").mockReturnValue(0.999);
   let announce: () => void = () => undefined;
-  let looks = 0;
+  let polls = 0;
   const stop = new AbortController();
   const current = {
-    store: { onAnnouncement: (hear: () => void) => (announce = hear) },
+    store: { onAnnouncement: (listener: () => void) => (announce = listener) },
     refresh: () => {
-      // Each look is followed by an announcement, one of them while it still runs.
-      if (++looks === 20) stop.abort();
-      else if (looks % 2 === 0) announce();
+      // Every poll is followed by an announcement, every second one while it is still running.
+      if (++polls === 20) stop.abort();
+      else if (polls % 2 === 0) announce();
       else setTimeout(announce, 1);
       return Promise.resolve();
     },
   } as unknown as CurrentConfiguration;
   const startedAt = performance.now();
   await followStore(current, new Health(), log, stop.signal);
-  // Polling alone would take ten seconds.
+  // Without announcements, 20 polls take ten seconds.
   expect(performance.now() - startedAt).toBeLessThan(5000);
 });

@@ -1,4 +1,4 @@
-// Follows the store: takes over what other processes write within a second, and tells whether the store is there.
+// Follows the store: loads what other processes write, and keeps track of whether the store is available.
 import type { Health } from "../telemetry/health.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { StoreRejected } from "../store/store.ts";
@@ -7,8 +7,8 @@ import type { CurrentConfiguration } from "./current-configuration.ts";
 const POLL_MS = 400;
 
 /**
- * Polls, and looks at once when the store announces something, until `signal` aborts. Only a store that refuses this
- * process for good ends it with an error.
+ * Polls the store, immediately after an announcement, until `signal` aborts. Rejects only with StoreRejected: the store
+ * will never accept this process.
  */
 export async function followStore(
   current: CurrentConfiguration,
@@ -16,47 +16,47 @@ export async function followStore(
   log: Log,
   signal: AbortSignal,
 ): Promise<void> {
-  const wake = new Wake(signal);
-  current.store.onAnnouncement(() => wake.call());
+  const pause = new InterruptiblePause(signal);
+  current.store.onAnnouncement(() => pause.interrupt());
   while (!signal.aborted) {
-    wake.reset();
+    pause.reset();
     try {
       await current.refresh();
-      if (health.store.state !== "ok") log.info({ revision: health.revision }, "the store is there");
+      if (health.store.state !== "ok") log.info({ revision: health.revision }, "store available");
       health.store = { state: "ok" };
     } catch (error) {
       if (error instanceof StoreRejected) throw error;
       const detail = error instanceof Error ? error.message : String(error);
-      if (health.store.detail !== detail) log.warn({ err: error }, `the store is away: ${detail}`);
+      if (health.store.detail !== detail) log.warn({ err: error }, "store unavailable");
       health.store = { state: "away", detail };
     }
-    // Jitter keeps many nodes from asking at the same moment.
-    await wake.within(POLL_MS * (0.75 + Math.random() / 2));
+    // The jitter keeps many nodes from polling at the same moment.
+    await pause.wait(POLL_MS * (0.75 + Math.random() / 2));
   }
 }
 
-/** A pause that a call, or the end of it all, cuts short; one that came since the reset counts too. */
-class Wake {
-  #called = Promise.withResolvers<undefined>();
+/** A pause that ends early when it is interrupted or the signal aborts. An interruption since the reset counts too. */
+class InterruptiblePause {
+  #interrupted = Promise.withResolvers<undefined>();
   readonly #signal: AbortSignal;
 
   constructor(signal: AbortSignal) {
     this.#signal = signal;
-    signal.addEventListener("abort", () => this.call());
+    signal.addEventListener("abort", () => this.interrupt());
   }
 
-  call(): void {
-    this.#called.resolve(undefined);
+  interrupt(): void {
+    this.#interrupted.resolve(undefined);
   }
 
   reset(): void {
-    this.#called = Promise.withResolvers<undefined>();
-    if (this.#signal.aborted) this.call();
+    this.#interrupted = Promise.withResolvers<undefined>();
+    if (this.#signal.aborted) this.interrupt();
   }
 
-  async within(milliseconds: number): Promise<void> {
-    const timer = setTimeout(() => this.call(), milliseconds);
-    await this.#called.promise;
+  async wait(milliseconds: number): Promise<void> {
+    const timer = setTimeout(() => this.interrupt(), milliseconds);
+    await this.#interrupted.promise;
     clearTimeout(timer);
   }
 }

@@ -1,4 +1,4 @@
-// What holds of the instances of plugins while they become ready: nobody waits for ever, and no fault escapes.
+// Waiting for plugins to become ready: it always ends, and no error escapes.
 import { expect, test } from "bun:test";
 import { MemoryCounters } from "../counters/memory.ts";
 import { definePlugin, z, type PluginHooks } from "../sdk/index.ts";
@@ -20,21 +20,21 @@ function setup(hooks: () => PluginHooks) {
   return { hosts, plugin, logged: () => text };
 }
 
-test("a plugin that never becomes ready is waited for no longer than the deadline", async () => {
+test("waits for a plugin that never becomes ready until the deadline", async () => {
   const { hosts, plugin, logged } = setup(() => ({ ready: new Promise(() => undefined) }));
   hosts.getInstance("g/1", plugin, {});
   await hosts.ready();
-  expect(logged()).toContain("it was not within 5 ms");
+  expect(logged()).toContain("not ready within 5 ms");
 });
 
-test("plugins that say nothing of it are ready at once", async () => {
+test("a plugin without `ready` is ready immediately", async () => {
   const { hosts, plugin, logged } = setup(() => ({}));
   hosts.getInstance("g/1", plugin, {});
   await hosts.ready();
   expect(logged()).toBe("");
 });
 
-test("one that fails is told of once, also where nobody waits, and its explanations fail nobody", async () => {
+test("logs a plugin that fails to become ready once, even if nothing waits for it, and ignores explanations", async () => {
   const { hosts, plugin, logged } = setup(() => ({ ready: Promise.reject(new Error("no model")) }));
   const escaped: unknown[] = [];
   const note = (error: unknown) => void escaped.push(error);
@@ -46,6 +46,6 @@ test("one that fails is told of once, also where nobody waits, and its explanati
   } finally {
     process.off("unhandledRejection", note);
   }
-  expect(logged().match(/is not ready/g)?.length).toBe(1);
+  expect(logged().match(/plugin not ready/g)?.length).toBe(1);
   expect(escaped).toEqual([]);
 });

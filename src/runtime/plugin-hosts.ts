@@ -1,4 +1,5 @@
-// Makes plugin instances and keeps them while their settings stay the same; holds what must outlive configurations.
+// Creates plugin instances and keeps each one while its settings stay the same. Also owns the values that plugins keep
+// across changes of the configuration.
 import { withTimeout } from "../base/with-timeout.ts";
 import type { Counters } from "../counters/counters.ts";
 import type { PluginDefinition, PluginHooks, PluginHost } from "../sdk/index.ts";
@@ -6,10 +7,10 @@ import { whenReady } from "../sdk/when-ready.ts";
 import type { DecisionListener, PluginInstances } from "../snapshot/plugin-instances.ts";
 import type { Log } from "../telemetry/log/log.ts";
 
-/** A plugin that takes longer to be ready lets its first requests wait instead of the start. */
+/** How long the start waits for a plugin to become ready. After that, the first requests of the plugin wait instead. */
 const READY_DEADLINE_MS = 5000;
 
-/** Blocks as plugins see them; see blocks.ts. */
+/** Blocks as plugins use them; see blocks.ts. */
 export interface BlockAccess {
   has(instanceId: string, type: string, subject: string): boolean;
   add(instanceId: string, type: string, subject: string, counterKey: string): void;
@@ -17,17 +18,38 @@ export interface BlockAccess {
 
 interface Instance {
   readonly definition: PluginDefinition;
+  /** The settings as JSON, to detect changes. */
   readonly settings: string;
   readonly hooks: PluginHooks;
   /** Never rejects. */
   readonly ready: Promise<void>;
 }
 
+/** Values that a plugin stored with `keep`. They outlive changes of its settings. */
+class KeptValues {
+  readonly #values = new Map<string, unknown>();
+
+  keep<T>(name: string, make: () => T): T {
+    if (!this.#values.has(name)) this.#values.set(name, make());
+    return this.#values.get(name) as T;
+  }
+
+  /** Returns the kept value, or one that is not kept. */
+  peek<T>(name: string, make: () => T): T {
+    return this.#values.has(name) ? this.keep(name, make) : make();
+  }
+}
+
 /** The plugins of one gateway, by instance id. */
 class GatewayPlugins {
   readonly instances = new Map<string, Instance>();
-  /** What instances stored with `keep`. It outlives changes of their settings. */
-  readonly kept = new Map<string, Map<string, unknown>>();
+  readonly #kept = new Map<string, KeptValues>();
+
+  keptValues(instanceId: string): KeptValues {
+    const known = this.#kept.get(instanceId) ?? new KeptValues();
+    this.#kept.set(instanceId, known);
+    return known;
+  }
 }
 
 export class PluginHosts implements PluginInstances {
@@ -45,27 +67,26 @@ export class PluginHosts implements PluginInstances {
     this.#readyDeadlineMs = readyDeadlineMs;
   }
 
-  /** The hooks for these settings. A change elsewhere in the gateway leaves the instance as it is. */
   getInstance(instanceId: string, definition: PluginDefinition, settings: unknown): PluginHooks {
     const text = JSON.stringify(settings);
     const { instances } = this.#pluginsOf(instanceId);
     const known = instances.get(instanceId);
     if (known?.definition === definition && known.settings === text) return known.hooks;
-    const made = definition.create(settings, this.#hostFor(instanceId, definition.name));
-    if (typeof made !== "object" || made === null) throw new Error("create() must return an object of hooks");
-    const hooks = whenReady(made);
+    const created = definition.create(settings, this.#hostFor(instanceId, definition.name));
+    if (typeof created !== "object" || created === null)
+      throw new Error("create() must return an object of hooks");
+    const hooks = whenReady(created);
     const ready = this.#untilReady(definition.name, hooks);
     instances.set(instanceId, { definition, settings: text, hooks, ready });
     return hooks;
   }
 
-  /** Waits until the plugins can be called, so that no request has to; none holds up the start for longer than bounded. */
+  /** Resolves when all plugins are ready, or after the deadline, so that requests do not have to wait for them. */
   async ready(): Promise<void> {
     const all = [...this.#gateways.values()].flatMap(({ instances }) => [...instances.values()]);
     await Promise.all(all.map((instance) => instance.ready));
   }
 
-  /** Hooks for one explanation: they see what the real ones see, and whatever they do to it comes to nothing. */
   createForExplanation(
     instanceId: string,
     definition: PluginDefinition,
@@ -73,19 +94,18 @@ export class PluginHosts implements PluginInstances {
     listener: DecisionListener,
   ): PluginHooks {
     const host = this.#hostFor(instanceId, definition.name);
-    const kept = this.#gateways.get(gatewayIdOf(instanceId))?.kept.get(instanceId);
     const hooks = definition.create(settings, {
       ...host,
       isExplaining: true,
-      counters: lookingCounters(this.#counters, listener),
+      counters: peekingCounters(this.#counters, listener),
       blocks: { has: (type, subject) => host.blocks.has(type, subject), add: () => undefined },
-      keep: <T>(name: string, make: () => T) => (kept?.has(name) === true ? (kept.get(name) as T) : make()),
+      keep: (name, make) => this.#pluginsOf(instanceId).keptValues(instanceId).peek(name, make),
       log: () => undefined,
     });
     return whenReady(hooks);
   }
 
-  /** A block was lifted, here or elsewhere: counters that are not shared are cleared by each process for itself. */
+  /** Clears the counter of a removed block. Counters that are not shared have to be cleared by every process. */
   clearCounter(counterKey: string): void {
     if (this.#counters.state.state === "none") void this.#counters.clear(counterKey);
   }
@@ -97,20 +117,18 @@ export class PluginHosts implements PluginInstances {
 
   #pluginsOf(instanceId: string): GatewayPlugins {
     const gatewayId = gatewayIdOf(instanceId);
-    const known = this.#gateways.get(gatewayId);
-    if (known !== undefined) return known;
-    const made = new GatewayPlugins();
-    this.#gateways.set(gatewayId, made);
-    return made;
+    const known = this.#gateways.get(gatewayId) ?? new GatewayPlugins();
+    this.#gateways.set(gatewayId, known);
+    return known;
   }
 
   async #untilReady(plugin: string, { ready }: PluginHooks): Promise<void> {
     if (ready === undefined) return;
     try {
-      const late = () => new Error(`it was not within ${this.#readyDeadlineMs} ms`);
-      await withTimeout(this.#readyDeadlineMs, ready, late);
+      const onTimeout = () => new Error(`The plugin was not ready within ${this.#readyDeadlineMs} ms.`);
+      await withTimeout(this.#readyDeadlineMs, ready, onTimeout);
     } catch (error) {
-      this.#log.warn({ plugin, err: error }, "a plugin is not ready; its requests wait or fail");
+      this.#log.warn({ plugin, err: error }, "plugin not ready; requests that use it wait or fail");
     }
   }
 
@@ -123,33 +141,27 @@ export class PluginHosts implements PluginInstances {
         has: (type, subject) => this.#blocks.has(instanceId, type, subject),
         add: ({ type, subject }, counterKey) => this.#blocks.add(instanceId, type, subject, counterKey),
       },
-      keep: <T>(name: string, make: () => T): T => {
-        const plugins = this.#pluginsOf(instanceId);
-        const kept = plugins.kept.get(instanceId) ?? new Map<string, unknown>();
-        plugins.kept.set(instanceId, kept);
-        if (!kept.has(name)) kept.set(name, make());
-        return kept.get(name) as T;
-      },
+      keep: (name, make) => this.#pluginsOf(instanceId).keptValues(instanceId).keep(name, make),
       log: (level, message, fields = {}) => this.#log[level]({ plugin, ...fields }, message),
     };
   }
 }
 
-/** An instance id is the id of its gateway and the id of its entry in `required_plugins`. */
+/** An instance id consists of the id of its gateway and the id of its entry in `required_plugins`. */
 export function gatewayIdOf(instanceId: string): string {
   return instanceId.slice(0, instanceId.indexOf("/"));
 }
 
-/** Counters that foretell instead of counting. */
-function lookingCounters(counters: Counters, listener: DecisionListener): Counters {
-  const look: Counters["admit"] = async (limits, policy) => {
+/** Counters that decide as the real ones would, without counting the request. */
+function peekingCounters(counters: Counters, listener: DecisionListener): Counters {
+  const peek: Counters["admit"] = async (limits, policy) => {
     const decision = await counters.peek(limits, policy);
     listener(limits, decision);
     return decision;
   };
   return {
-    admit: look,
-    peek: look,
+    admit: peek,
+    peek,
     clear: () => undefined,
     state: counters.state,
     close: () => Promise.resolve(),

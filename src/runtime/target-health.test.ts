@@ -1,4 +1,4 @@
-// The health of a target as several processes see it.
+// Merging the health of a target that several processes report.
 import { expect, test } from "bun:test";
 import { mergeTargetHealth, type TargetHealth } from "./target-health.ts";
 
@@ -12,7 +12,7 @@ const HEALTHY: TargetHealth = {
   latency_ms: null,
 };
 
-test("mergeTargetHealth: the worst state with its time, the most failures, all requests under way", () => {
+test("mergeTargetHealth returns the worst state with its end, the most failures, and all requests in flight", () => {
   const out: TargetHealth = { ...HEALTHY, state: "out", until: "2026-01-01T00:00:10.000Z", latency_ms: 20 };
   const longer: TargetHealth = { ...out, until: "2026-01-01T00:00:20.000Z", in_flight: 0 };
   const failing: TargetHealth = { ...HEALTHY, failures: 2, latency_ms: 30 };

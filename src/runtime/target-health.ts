@@ -1,19 +1,19 @@
-// How the targets of an upstream are doing, as this process sees it.
+// The health of targets: as the Admin API shows it, merged over all worker processes, and as metrics.
 import type { TargetCondition } from "../balance/balance-plan.ts";
 import type { Metrics } from "../telemetry/metrics/metrics.ts";
 import type { Siblings } from "../telemetry/siblings.ts";
 import type { CompiledUpstream } from "../snapshot/compile-upstream.ts";
 import type { CurrentConfiguration } from "./current-configuration.ts";
 
-/** As the Admin API shows it. */
+/** The health of a target as the Admin API shows it. */
 export interface TargetHealth {
   readonly target_id: string;
   readonly provider: string;
-  /** `out`: taken out by passive checks; `trial`: one request may try it; `resting`: it asked for a rest by 429. */
+  /** `out`: ejected by passive checks; `trial`: one request may try it; `resting`: it responded 429 and is skipped. */
   readonly state: "healthy" | "out" | "trial" | "resting";
-  /** Failures in a row; an ejection starts the count anew. */
+  /** Consecutive failures; an ejection resets the count. */
   readonly failures: number;
-  /** When it is no longer out, or has rested. */
+  /** When the state `out` or `resting` ends. */
   readonly until: string | null;
   readonly in_flight: number;
   /** Moving average of the time to first byte. */
@@ -48,43 +48,43 @@ export function targetHealth({ targets, plan }: CompiledUpstream): TargetHealth[
   });
 }
 
-/** How the targets of an upstream are doing, as all processes that share the listeners see it. */
+/** Returns the health of the targets of an upstream, merged over all worker processes. */
 export type TargetHealthSource = (gatewayId: string, upstreamId: string) => Promise<TargetHealth[]>;
 
-interface TargetHealthQuestion {
+interface TargetHealthQuery {
   readonly gatewayId: string;
   readonly upstreamId: string;
 }
 
 export function shareTargetHealth(current: CurrentConfiguration, siblings: Siblings): TargetHealthSource {
-  const own = ({ gatewayId, upstreamId }: TargetHealthQuestion) => {
-    // Another node may have made it a moment ago, or it does not compile here: then there is nothing to tell.
+  const own = ({ gatewayId, upstreamId }: TargetHealthQuery) => {
+    // The upstream can be missing: another node has just created it, or its gateway does not compile here.
     const { upstreams = [] } = current.snapshot.gateways.get(gatewayId) ?? {};
     const upstream = upstreams.find(({ id }) => id === upstreamId);
     return upstream === undefined ? [] : targetHealth(upstream);
   };
-  siblings.onQuery("target health", (question) => own(question as TargetHealthQuestion));
+  siblings.onQuery("target health", (query) => own(query as TargetHealthQuery));
   return async (gatewayId, upstreamId) => {
-    const question = { gatewayId, upstreamId };
-    const others = (await siblings.query("target health", question)) as TargetHealth[][];
-    return mergeTargetHealth([own(question), ...others]);
+    const query = { gatewayId, upstreamId };
+    const others = (await siblings.query("target health", query)) as TargetHealth[][];
+    return mergeTargetHealth([own(query), ...others]);
   };
 }
 
-/** How several processes that share their listeners see one target: the worst state, all that is under way. */
+/** Merges what several processes report: per target, the worst state and the sum of requests in flight. */
 export function mergeTargetHealth(lists: readonly (readonly TargetHealth[])[]): TargetHealth[] {
   const merged = new Map<string, TargetHealth>();
   for (const one of lists.flat()) {
     const other = merged.get(one.target_id);
-    merged.set(one.target_id, other === undefined ? one : joined(other, one));
+    merged.set(one.target_id, other === undefined ? one : merge(other, one));
   }
   return [...merged.values()];
 }
 
-const FROM_BEST: readonly TargetHealth["state"][] = ["healthy", "resting", "trial", "out"];
+const BEST_TO_WORST: readonly TargetHealth["state"][] = ["healthy", "resting", "trial", "out"];
 
-function joined(one: TargetHealth, other: TargetHealth): TargetHealth {
-  const rank = ({ state }: TargetHealth) => FROM_BEST.indexOf(state);
+function merge(one: TargetHealth, other: TargetHealth): TargetHealth {
+  const rank = ({ state }: TargetHealth) => BEST_TO_WORST.indexOf(state);
   const isEqual = rank(one) === rank(other);
   const worse = rank(one) >= rank(other) ? one : other;
   const until = isEqual && (other.until ?? "") > (one.until ?? "") ? other.until : worse.until;
@@ -98,7 +98,7 @@ function joined(one: TargetHealth, other: TargetHealth): TargetHealth {
   };
 }
 
-/** Looked up whenever somebody asks: a target that is no more leaves no figures behind. */
+/** Sets the metrics of all targets on each collection, so that deleted targets leave no series behind. */
 export function collectTargets(metrics: Metrics, current: CurrentConfiguration): void {
   metrics.onCollect(() => {
     metrics.clear(

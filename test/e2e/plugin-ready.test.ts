@@ -74,7 +74,7 @@ test(
       await expectReady(first, slow);
       const refused = await postChat(first, broken);
       expect([refused.status, await refused.text()]).toEqual([500, expect.stringContaining("plugin_failed")]);
-      const line = await logged(first, "a plugin is not ready; its requests wait or fail");
+      const line = await logged(first, "plugin not ready; requests that use it wait or fail");
       expect(line).toMatchObject({ level: "warn", plugin: "broken" });
       expect(JSON.stringify(line)).toContain("no model at hand");
     } finally {
