@@ -1,4 +1,4 @@
-// The guide to the configuration as code works as written: its document is checked and applied, its commands are pasted.
+// The configuration guide works as written: its document is validated and applied, and its commands are executed.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -46,16 +46,17 @@ async function paste(script: string): Promise<string> {
 }
 
 test("the guide's document and commands work as written", async () => {
-  const [exportIt = "", checkIt = "", applyIt = "", lookBack = "", ...others] = blocksIn("sh");
+  const [exportCommand = "", checkCommand = "", applyCommand = "", historyCommands = "", ...others] =
+    blocksIn("sh");
   const [document = "", ...otherDocuments] = blocksIn("yaml");
   expect([...others, ...otherDocuments]).toEqual([]);
 
-  await paste(exportIt);
+  await paste(exportCommand);
   const file = join(folder, "gatehouse.yaml");
   expect(readFileSync(file, "utf8")).toContain("gateways: []");
   writeFileSync(file, document);
-  expect(await paste(checkIt)).toBe("gatehouse.yaml: no problems in 1 gateway\n");
-  const applied = await paste(applyIt);
+  expect(await paste(checkCommand)).toBe("gatehouse.yaml: no problems in 1 gateway\n");
+  const applied = await paste(applyCommand);
   expect(applied).toContain("+ rule acme / chat");
   expect(applied).toContain("Applied as revision 1.");
   expect((await gatehouse.api("GET", "/gateways")).body.gateways[0]).toMatchObject({
@@ -63,8 +64,8 @@ test("the guide's document and commands work as written", async () => {
     subdomain: "acme",
   });
   await gatehouse.api("POST", "/gateways", { name: "by mistake" });
-  const told = await paste(lookBack);
-  expect(told).toContain('"action":"apply","resource":"configuration"');
-  expect(told).toEndWith('{"revision":3,"not_undone":[]}');
+  const history = await paste(historyCommands);
+  expect(history).toContain('"action":"apply","resource":"configuration"');
+  expect(history).toEndWith('{"revision":3,"not_undone":[]}');
   expect((await gatehouse.api("GET", "/gateways")).body.count).toBe(1);
 });

@@ -1,4 +1,4 @@
-// The guides' commands work as pasted, in order, in one shell, and print what the guides say they print.
+// The commands of each guide work when pasted in order into one shell, and print the documented output.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ function blocksOf(guide: string): Block[] {
   );
 }
 
-/** The ports of the guides may be taken here; only they are replaced. */
+/** Replaces only the ports, because those of the guides may be in use. */
 async function withFreePorts(commands: string): Promise<string> {
   const replaced = commands
     .replaceAll("http://127.0.0.1:8080", gatehouse.adminUrl)
@@ -62,7 +62,7 @@ test.each(GUIDES)("%s", async (name) => {
     new Response(shell.stderr).text(),
   ]);
   const code = await shell.exited;
-  if (code !== 0) throw new Error(`the commands of ${name} ended with ${code}: ${errors}\n${output}`);
+  if (code !== 0) throw new Error(`the commands of ${name} exited with code ${code}: ${errors}\n${output}`);
   for (const { kind, lines } of blocks)
     if (kind === "text") for (const line of lines) expect(output.toLowerCase()).toContain(line.toLowerCase());
 });

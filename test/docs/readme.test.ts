@@ -1,4 +1,4 @@
-// The README's commands work as pasted: `npm start`, then every shell block of the walk, in order, in one shell.
+// The commands of the README work when pasted: `npm start`, then every shell block of the walkthrough in one shell.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { freePort } from "../support/postgres.ts";
 const ROOT = join(import.meta.dir, "../..");
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
 
-/** The ports of the README may be taken here; only they are replaced. */
+/** Replaces only the ports, because those of the README may be in use. */
 async function replacePorts(commands: string): Promise<{ commands: string; admin: number; proxy: number }> {
   const [admin, proxy, provider] = [await freePort(), await freePort(), await freePort()];
   const replaced = commands
@@ -23,13 +23,13 @@ function shellBlocks(text: string): string[] {
 }
 
 const dataDir = temporaryDirectory();
-const walk = README.slice(README.indexOf("## From nothing to a routed call"));
+const walkthrough = README.slice(README.indexOf("## Route your first request"));
 let started: ReturnType<typeof Bun.spawn>;
 let commands = "";
 let environment: Record<string, string | undefined> = {};
 
 beforeAll(async () => {
-  const prepared = await replacePorts(shellBlocks(walk).join("\n"));
+  const prepared = await replacePorts(shellBlocks(walkthrough).join("\n"));
   ({ commands } = prepared);
   environment = { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: dataDir };
   const ports = { ADMIN_PORT: String(prepared.admin), PROXY_PORT: String(prepared.proxy) };
@@ -46,13 +46,13 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-test("the first screen says how to start and how to test", () => {
+test("starts with the commands to run and to test the gateway", () => {
   const [start, tests] = shellBlocks(README);
   expect([start, tests]).toEqual(["npm install && npm start\n", "npm install && npm test\n"]);
 });
 
-test("the walk leads from nothing to a routed call", async () => {
-  // The stand-in provider is started in the background by the first block, and ended here.
+test("the walkthrough routes a request", async () => {
+  // The first block starts the fake provider in the background. The trap stops it.
   const script = `set -eu\ntrap 'kill $(jobs -p) 2>/dev/null' EXIT\n${commands}\n`;
   const shell = Bun.spawn(["bash", "-c", script], {
     cwd: ROOT,
