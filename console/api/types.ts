@@ -1,11 +1,11 @@
 // Generated from the OpenAPI document by npm run docs; do not edit.
 
 export interface Gateway {
-  /** Gateway name. */
+  /** Name of the gateway. */
   name: string;
   /** DNS label, unique: `acme` serves the Host `acme.<BASE_DOMAIN>`. */
   subdomain: string | null;
-  /** Plugins attached to the gateway. */
+  /** Plugins that run for requests to the gateway. */
   required_plugins: PluginConfig[];
   /** Rules require an API key unless they set require_api_key to false. */
   require_api_key: boolean;
@@ -19,15 +19,15 @@ export interface Gateway {
 export interface PluginConfig {
   /** `rate_limiter`, `code_sanitation`, or the name of a registered custom plugin. */
   name: string;
-  /** When it runs. */
+  /** When the plugin runs. */
   stage: "pre_request" | "post_request" | "pre_response" | "post_response";
-  /** A disabled plugin costs nothing. */
+  /** A disabled plugin does not run. */
   enabled: boolean;
-  /** Lower runs first; then as listed. */
+  /** Plugins with a lower number run first; with equal numbers, in the order of the list. */
   priority: number;
-  /** Judged by the plugin. */
+  /** Settings of the plugin. The plugin validates them. */
   settings: Record<string, unknown>;
-  /** What happens to the request when the plugin throws or takes longer than 5 s. */
+  /** What happens to the request if the plugin throws an error or takes longer than 5 seconds. */
   on_error: "fail" | "continue";
 }
 
@@ -40,11 +40,11 @@ export interface GatewayList {
 }
 
 export interface GatewayInput {
-  /** Gateway name. */
+  /** Name of the gateway. */
   name: string;
   /** DNS label, unique: `acme` serves the Host `acme.<BASE_DOMAIN>`. */
   subdomain?: string | null;
-  /** Plugins attached to the gateway. */
+  /** Plugins that run for requests to the gateway. */
   required_plugins?: PluginConfigInput[];
   /** Rules require an API key unless they set require_api_key to false. */
   require_api_key?: boolean;
@@ -55,31 +55,31 @@ export interface GatewayInput {
 export interface PluginConfigInput {
   /** `rate_limiter`, `code_sanitation`, or the name of a registered custom plugin. */
   name: string;
-  /** When it runs. */
+  /** When the plugin runs. */
   stage: "pre_request" | "post_request" | "pre_response" | "post_response";
-  /** A disabled plugin costs nothing. */
+  /** A disabled plugin does not run. */
   enabled?: boolean;
-  /** Lower runs first; then as listed. */
+  /** Plugins with a lower number run first; with equal numbers, in the order of the list. */
   priority?: number;
-  /** Judged by the plugin. */
+  /** Settings of the plugin. The plugin validates them. */
   settings?: Record<string, unknown>;
-  /** What happens to the request when the plugin throws or takes longer than 5 s. */
+  /** What happens to the request if the plugin throws an error or takes longer than 5 seconds. */
   on_error?: "fail" | "continue";
 }
 
 export interface Upstream {
-  /** Upstream name. */
+  /** Name of the upstream. */
   name: string;
   /** Provider endpoints. */
   targets: Target[];
-  /** Balancing algorithm. */
+  /** Load balancing algorithm. */
   algorithm:
     "round-robin" | "weighted-round-robin" | "random" | "least-connections" | "lowest-latency" | "ip-hash";
   health_checks: HealthChecks;
-  /** Whether a target must serve the model that the request names. */
+  /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. */
   model_routing: "prefer" | "any" | "require";
   timeouts: Timeouts;
-  /** Attempts in all for one request. */
+  /** Maximum number of attempts for one request. */
   max_attempts: number;
   id: string;
   created_at: string;
@@ -88,50 +88,50 @@ export interface Upstream {
 }
 
 export interface Target {
-  /** Set by the server; send it back to keep the target's health state. */
+  /** Set by the server. Send it back to keep the health state of the target. */
   id?: string;
-  /** A known provider (see GET /providers), or any name together with base_url. */
+  /** A known provider (see GET /providers), or any other name together with base_url. */
   provider: string;
-  /** Provider endpoint path. Absent: the provider's chat endpoint; "": keep the request's path. */
+  /** Path at the provider. Null: the provider's chat endpoint; "": the path of the request. */
   path: string | null;
-  /** Share of requests; 0 drains the target. */
+  /** Relative share of requests. 0: no new requests. */
   weight: number;
-  /** Tier; the lowest with a healthy target serves. */
+  /** Tier. The lowest number with a healthy target is used. */
   priority: number;
-  /** Model used when the request names none. */
+  /** Model for requests that do not name one. */
   default_model: string | null;
-  /** Models the target serves; none means all. */
+  /** Models that the target serves. Empty: all. */
   models: string[];
-  /** Extra headers sent to the provider. */
+  /** Additional request headers for the provider. */
   headers: Record<string, string>;
   credentials: Credentials | null;
-  /** Instead of the provider's own address. */
+  /** Base URL that replaces the one of the provider. */
   base_url: string | null;
-  /** Instead of the provider's wire format. */
+  /** Wire format that replaces the one of the provider. */
   format: "openai" | "anthropic" | null;
 }
 
 export interface Credentials {
-  /** The header that carries the credential. */
+  /** Header that carries the credential. */
   header_name: string;
-  /** The credential. Comes back masked; the masked value sent back unchanged keeps the stored one. */
+  /** The credential. Responses show it masked. Send the masked value back to keep the stored one. */
   header_value: string;
 }
 
 export interface HealthChecks {
-  /** Watch real requests and take failing targets out. */
+  /** Eject targets whose requests fail. */
   passive: boolean;
-  /** Failures in a row that take a target out. */
+  /** Consecutive failures after which a target is ejected. */
   threshold: number;
-  /** Seconds until one request tries it again. */
+  /** Seconds until a trial request is sent to an ejected target. */
   interval: number;
 }
 
 export interface Timeouts {
   connect: number;
-  /** Until the answer's headers are complete. */
+  /** Until the response headers are complete. */
   first_byte: number;
-  /** Between two chunks of the answer. */
+  /** Between two chunks of the response body. */
   idle: number;
   total: number | null;
 }
@@ -145,72 +145,72 @@ export interface UpstreamList {
 }
 
 export interface UpstreamInput {
-  /** Upstream name. */
+  /** Name of the upstream. */
   name: string;
   /** Provider endpoints. */
   targets: TargetInput[];
-  /** Balancing algorithm. */
+  /** Load balancing algorithm. */
   algorithm?:
     "round-robin" | "weighted-round-robin" | "random" | "least-connections" | "lowest-latency" | "ip-hash";
   health_checks?: HealthChecksInput;
-  /** Whether a target must serve the model that the request names. */
+  /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. */
   model_routing?: "prefer" | "any" | "require";
   timeouts?: TimeoutsInput;
-  /** Attempts in all for one request. */
+  /** Maximum number of attempts for one request. */
   max_attempts?: number;
 }
 
 export interface TargetInput {
-  /** Set by the server; send it back to keep the target's health state. */
+  /** Set by the server. Send it back to keep the health state of the target. */
   id?: string;
-  /** A known provider (see GET /providers), or any name together with base_url. */
+  /** A known provider (see GET /providers), or any other name together with base_url. */
   provider: string;
-  /** Provider endpoint path. Absent: the provider's chat endpoint; "": keep the request's path. */
+  /** Path at the provider. Null: the provider's chat endpoint; "": the path of the request. */
   path?: string | null;
-  /** Share of requests; 0 drains the target. */
+  /** Relative share of requests. 0: no new requests. */
   weight?: number;
-  /** Tier; the lowest with a healthy target serves. */
+  /** Tier. The lowest number with a healthy target is used. */
   priority?: number;
-  /** Model used when the request names none. */
+  /** Model for requests that do not name one. */
   default_model?: string | null;
-  /** Models the target serves; none means all. */
+  /** Models that the target serves. Empty: all. */
   models?: string[];
-  /** Extra headers sent to the provider. */
+  /** Additional request headers for the provider. */
   headers?: Record<string, string>;
   credentials?: CredentialsInput | null;
-  /** Instead of the provider's own address. */
+  /** Base URL that replaces the one of the provider. */
   base_url?: string | null;
-  /** Instead of the provider's wire format. */
+  /** Wire format that replaces the one of the provider. */
   format?: "openai" | "anthropic" | null;
 }
 
 export interface CredentialsInput {
-  /** The header that carries the credential. */
+  /** Header that carries the credential. */
   header_name: string;
-  /** The credential. Comes back masked; the masked value sent back unchanged keeps the stored one. */
+  /** The credential. Responses show it masked. Send the masked value back to keep the stored one. */
   header_value: string;
 }
 
 export interface HealthChecksInput {
-  /** Watch real requests and take failing targets out. */
+  /** Eject targets whose requests fail. */
   passive?: boolean;
-  /** Failures in a row that take a target out. */
+  /** Consecutive failures after which a target is ejected. */
   threshold?: number;
-  /** Seconds until one request tries it again. */
+  /** Seconds until a trial request is sent to an ejected target. */
   interval?: number;
 }
 
 export interface TimeoutsInput {
   connect?: number;
-  /** Until the answer's headers are complete. */
+  /** Until the response headers are complete. */
   first_byte?: number;
-  /** Between two chunks of the answer. */
+  /** Between two chunks of the response body. */
   idle?: number;
   total?: number | null;
 }
 
 export interface Service {
-  /** Service name. */
+  /** Name of the service. */
   name: string;
   /** An upstream of the same gateway. */
   upstream_id: string;
@@ -232,7 +232,7 @@ export interface ServiceList {
 }
 
 export interface ServiceInput {
-  /** Service name. */
+  /** Name of the service. */
   name: string;
   /** An upstream of the same gateway. */
   upstream_id: string;
@@ -247,19 +247,19 @@ export interface Rule {
   service_id: string;
   /** Exact `/v1/chat`, parameters `/teams/{team}/chat`, or prefix `/v1/*`. */
   path: string;
-  /** HTTP methods matched. */
+  /** HTTP methods that the rule matches. */
   methods: ("GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS")[];
   /** Remove the matched path before forwarding. */
   strip_path: boolean;
   /** Send the client's Host to the target. */
   preserve_host: boolean;
-  /** Among rules that match equally well, lower comes first. */
+  /** Among rules that match equally well, the lowest number is used. */
   priority: number;
-  /** Headers a request must have, with this value; `*`: any value. */
+  /** Headers that a request must have. `*` matches any value. */
   headers: Record<string, string>;
-  /** Unset: the gateway decides. */
+  /** Whether an API key is required. Null: as the gateway. */
   require_api_key: boolean | null;
-  /** Turns every answer into this shape, whatever the target speaks. */
+  /** Wire format of the response. Responses of targets with another format are translated. */
   response_format: "openai" | null;
   /** An inactive rule matches nothing. */
   active: boolean;
@@ -283,33 +283,33 @@ export interface RuleInput {
   service_id: string;
   /** Exact `/v1/chat`, parameters `/teams/{team}/chat`, or prefix `/v1/*`. */
   path: string;
-  /** HTTP methods matched. */
+  /** HTTP methods that the rule matches. */
   methods: string[];
   /** Remove the matched path before forwarding. */
   strip_path?: boolean;
   /** Send the client's Host to the target. */
   preserve_host?: boolean;
-  /** Among rules that match equally well, lower comes first. */
+  /** Among rules that match equally well, the lowest number is used. */
   priority?: number;
-  /** Headers a request must have, with this value; `*`: any value. */
+  /** Headers that a request must have. `*` matches any value. */
   headers?: Record<string, string>;
-  /** Unset: the gateway decides. */
+  /** Whether an API key is required. Null: as the gateway. */
   require_api_key?: boolean | null;
-  /** Turns every answer into this shape, whatever the target speaks. */
+  /** Wire format of the response. Responses of targets with another format are translated. */
   response_format?: "openai" | null;
   /** An inactive rule matches nothing. */
   active?: boolean;
 }
 
 export interface ApiKey {
-  /** Key name. */
+  /** Name of the key. */
   name: string;
   subject_type: "gateway";
   /** The gateway that the key belongs to. */
   subject: string;
-  /** Rules the key is valid for; none means every rule. */
+  /** Ids of the rules that the key is valid for. Empty: all rules of the gateway. */
   policies: string[];
-  /** ISO 8601; unset: never. */
+  /** ISO 8601 time. Null: the key does not expire. */
   expires_at: string | null;
   id: string;
   created_at: string;
@@ -331,14 +331,14 @@ export interface ApiKeyList {
 }
 
 export interface ApiKeyInput {
-  /** Key name. */
+  /** Name of the key. */
   name: string;
   subject_type?: "gateway";
   /** The gateway that the key belongs to. */
   subject: string;
-  /** Rules the key is valid for; none means every rule. */
+  /** Ids of the rules that the key is valid for. Empty: all rules of the gateway. */
   policies?: string[];
-  /** ISO 8601; unset: never. */
+  /** ISO 8601 time. Null: the key does not expire. */
   expires_at?: string | null;
 }
 
@@ -410,70 +410,70 @@ export interface RevisionList {
 }
 
 export interface PricesInput {
-  /** The first that matches a model is its price. */
+  /** The first entry that matches a model is its price. */
   prices: PriceInput[];
 }
 
 export interface PriceInput {
-  /** The model as it is sent to the provider; a `*` at the end stands for any rest. */
+  /** The model that is sent to the provider. A `*` at the end matches any suffix. */
   model: string;
-  /** US dollars for a million tokens of input. */
+  /** US dollars per million input tokens. */
   input_per_million: number;
-  /** US dollars for a million tokens of output. */
+  /** US dollars per million output tokens. */
   output_per_million: number;
 }
 
 export interface ExplainInput {
   method?: string;
-  /** With its query, if any. */
+  /** Path with query. */
   path: string;
-  /** As the client would send them. Without a Host the request is taken as meant for this gateway. */
+  /** Request headers of the client. Without Host, the request is for this gateway. */
   headers?: Record<string, string>;
-  /** A string as it is; anything else as JSON, with that Content-Type unless `headers` name another. */
+  /** A string is sent as it is. Any other value is sent as JSON, with Content-Type application/json unless `headers` has another. */
   body?: unknown;
-  /** Where the connection would come from. */
+  /** Address of the client. */
   client_address?: string;
 }
 
 export interface DocumentInput {
   version?: 1;
   gateways: {
-    /** Gateway name. */
+    /** Name of the gateway. */
     name: string;
     /** DNS label, unique: `acme` serves the Host `acme.<BASE_DOMAIN>`. */
     subdomain?: string | null;
-    /** Plugins attached to the gateway. */
+    /** Plugins that run for requests to the gateway. */
     required_plugins?: PluginConfigInput[];
     /** Rules require an API key unless they set require_api_key to false. */
     require_api_key?: boolean;
     /** The request log keeps bodies, truncated after 16 KiB. */
     log_bodies?: boolean;
     upstreams?: {
-      /** Upstream name. */
+      /** Name of the upstream. */
       name: string;
       /** Provider endpoints. */
       targets: {
-        /** A known provider (see GET /providers), or any name together with base_url. */
+        /** A known provider (see GET /providers), or any other name together with base_url. */
         provider: string;
-        /** Provider endpoint path. Absent: the provider's chat endpoint; "": keep the request's path. */
+        /** Path at the provider. Null: the provider's chat endpoint; "": the path of the request. */
         path?: string | null;
-        /** Share of requests; 0 drains the target. */
+        /** Relative share of requests. 0: no new requests. */
         weight?: number;
-        /** Tier; the lowest with a healthy target serves. */
+        /** Tier. The lowest number with a healthy target is used. */
         priority?: number;
-        /** Model used when the request names none. */
+        /** Model for requests that do not name one. */
         default_model?: string | null;
-        /** Models the target serves; none means all. */
+        /** Models that the target serves. Empty: all. */
         models?: string[];
-        /** Extra headers sent to the provider. */
+        /** Additional request headers for the provider. */
         headers?: Record<string, string>;
         credentials?: CredentialsInput | null;
-        /** Instead of the provider's own address. */
+        /** Base URL that replaces the one of the provider. */
         base_url?: string | null;
-        /** Instead of the provider's wire format. */
+        /** Wire format that replaces the one of the provider. */
         format?: "openai" | "anthropic" | null;
       }[];
-      /** Balancing algorithm. */
+      /** Load balancing algorithm. */
       algorithm?:
         | "round-robin"
         | "weighted-round-robin"
@@ -482,69 +482,69 @@ export interface DocumentInput {
         | "lowest-latency"
         | "ip-hash";
       health_checks?: HealthChecksInput;
-      /** Whether a target must serve the model that the request names. */
+      /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. */
       model_routing?: "prefer" | "any" | "require";
       timeouts?: TimeoutsInput;
-      /** Attempts in all for one request. */
+      /** Maximum number of attempts for one request. */
       max_attempts?: number;
     }[];
     services?: {
-      /** Service name. */
+      /** Name of the service. */
       name: string;
       type?: "upstream";
       /** Free text. */
       description?: string;
-      /** The name of an upstream of the same gateway. */
+      /** Name of an upstream of the same gateway. */
       upstream: string;
     }[];
     rules?: {
       name?: string | null;
       /** Exact `/v1/chat`, parameters `/teams/{team}/chat`, or prefix `/v1/*`. */
       path: string;
-      /** HTTP methods matched. */
+      /** HTTP methods that the rule matches. */
       methods: string[];
       /** Remove the matched path before forwarding. */
       strip_path?: boolean;
       /** Send the client's Host to the target. */
       preserve_host?: boolean;
-      /** Among rules that match equally well, lower comes first. */
+      /** Among rules that match equally well, the lowest number is used. */
       priority?: number;
-      /** Headers a request must have, with this value; `*`: any value. */
+      /** Headers that a request must have. `*` matches any value. */
       headers?: Record<string, string>;
-      /** Unset: the gateway decides. */
+      /** Whether an API key is required. Null: as the gateway. */
       require_api_key?: boolean | null;
-      /** Turns every answer into this shape, whatever the target speaks. */
+      /** Wire format of the response. Responses of targets with another format are translated. */
       response_format?: "openai" | null;
       /** An inactive rule matches nothing. */
       active?: boolean;
-      /** The name of a service of the same gateway. */
+      /** Name of a service of the same gateway. */
       service: string;
     }[];
-    /** Absent: nothing is said about keys. */
+    /** Absent: the stored keys do not change. */
     api_keys?: {
-      /** Key name. */
+      /** Name of the key. */
       name: string;
-      /** Rules of the gateway by name or path; none means every rule. */
+      /** Names or paths of rules of the gateway. Empty: all rules. */
       policies?: string[];
-      /** ISO 8601; unset: never. */
+      /** ISO 8601 time. Null: the key does not expire. */
       expires_at?: string | null;
-      /** Hash of the key. Unset: the key that is there, or a new one, told once. */
+      /** SHA-256 of the key. Null: keep the stored key, or generate one and show it once. */
       key_sha256?: string | null;
-      /** The first nine characters of the key that key_sha256 stands for. */
+      /** The first nine characters of the key whose hash is key_sha256. */
       prefix?: string | null;
     }[];
   }[];
 }
 
 export interface ApiKeyWithKey {
-  /** Key name. */
+  /** Name of the key. */
   name: string;
   subject_type: "gateway";
   /** The gateway that the key belongs to. */
   subject: string;
-  /** Rules the key is valid for; none means every rule. */
+  /** Ids of the rules that the key is valid for. Empty: all rules of the gateway. */
   policies: string[];
-  /** ISO 8601; unset: never. */
+  /** ISO 8601 time. Null: the key does not expire. */
   expires_at: string | null;
   id: string;
   created_at: string;
@@ -588,7 +588,7 @@ export interface UsageReport {
 }
 
 export interface Prices {
-  /** The first that matches a model is its price. */
+  /** The first entry that matches a model is its price. */
   prices: Price[];
   /** Whether these are the built-in prices. */
   builtin: boolean;
@@ -596,16 +596,16 @@ export interface Prices {
 }
 
 export interface Price {
-  /** The model as it is sent to the provider; a `*` at the end stands for any rest. */
+  /** The model that is sent to the provider. A `*` at the end matches any suffix. */
   model: string;
-  /** US dollars for a million tokens of input. */
+  /** US dollars per million input tokens. */
   input_per_million: number;
-  /** US dollars for a million tokens of output. */
+  /** US dollars per million output tokens. */
   output_per_million: number;
 }
 
 export interface Explanation {
-  /** The gateway that the request is for. */
+  /** The gateway that handles the request. */
   gateway: {
     id: string;
     name: string;
@@ -615,7 +615,7 @@ export interface Explanation {
     name: string | null;
     path: string;
   } | null;
-  /** Those that fit best first, 200 at most. */
+  /** Best matches first, at most 200. */
   rules: {
     id: string;
     path: string;
@@ -637,7 +637,7 @@ export interface Explanation {
     verdict: "passed" | "changed" | "answered" | "failed" | "not_run";
     detail: string | null;
   }[];
-  /** As the answer's headers would tell them: this request is taken off. */
+  /** As in the rate limit headers of the response: this request is counted. */
   limits: {
     type: string;
     limit: number;
@@ -652,12 +652,12 @@ export interface Explanation {
     weight: number;
     state: "healthy" | "out" | "trial" | "resting";
     eligible: boolean;
-    /** It would be asked now. With chance in play no target says so. */
+    /** The first attempt would use this target. False for all targets if the choice is random. */
     next: boolean;
     reason: string;
     model: string | null;
   }[];
-  /** What would be sent first, with credentials masked. */
+  /** The request of the first attempt, with credentials masked. */
   upstream_request: {
     target_id: string;
     method: string;
@@ -665,7 +665,7 @@ export interface Explanation {
     headers: Record<string, string>;
     body: string | null;
   } | null;
-  /** What the gateway itself would answer. */
+  /** The response, if the gateway itself would respond. */
   answer: {
     status: number;
     code: string | null;

@@ -263,7 +263,7 @@ test("an export restores the configuration on an empty node, and changes nothing
         });
       }
       const resolved = resolveVariables(parsed, environmentOf(parsed, document));
-      expect({ unset: resolved.unset, faults: resolved.faults }).toEqual({ unset: [], faults: [] });
+      expect({ unset: resolved.unset, problems: resolved.problems }).toEqual({ unset: [], problems: [] });
       const tried = await apply(two, resolved.document, "?dry_run=true");
       expect(await exported(two, "application/json")).toBe(`{\n  "version": 1,\n  "gateways": []\n}\n`);
       const applied = await apply(two, resolved.document);

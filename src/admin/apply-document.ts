@@ -3,7 +3,7 @@
 import { validationError } from "../base/errors.ts";
 import { apiKeyPrefix, hashApiKey, newApiKey, newId } from "../base/ids.ts";
 import { apiKeyForm, gatewayForm, ruleForm, serviceForm, upstreamForm } from "../model/document-export.ts";
-import { ruleLabel, rulesMeant } from "../model/document-links.ts";
+import { ruleLabel, rulesMatching } from "../model/document-links.ts";
 import type { ConfigurationDocument, DocumentApiKey, DocumentGateway } from "../model/document.ts";
 import type { Gateway } from "../model/gateway.ts";
 import { withPluginIds } from "../model/plugin-config.ts";
@@ -185,7 +185,7 @@ export class DocumentApplication {
     // A key that is copied with its hash, or unchanged, may have expired; a new expiration must be in the future.
     if (isPast && key_sha256 === null && expires_at !== before?.expires_at)
       throw validationError([{ path: `${place}.expires_at`, message: "must be in the future" }]);
-    const policies = wanted.policies.map((policy) => rulesMeant(rules, policy)[0]?.id ?? policy);
+    const policies = wanted.policies.map((policy) => rulesMatching(rules, policy)[0]?.id ?? policy);
     const key = key_sha256 === null && before === null ? newApiKey() : null;
     // The stored prefix is valid as long as the hash does not change.
     const kept = before?.hash === (key_sha256 ?? before?.hash) ? before : null;

@@ -1,4 +1,4 @@
-// The API reference at /api/docs: one page made from the OpenAPI document, with no script and nothing from elsewhere.
+// The API reference at /api/docs: one HTML page generated from the OpenAPI document, without scripts or external files.
 
 interface Schema {
   readonly $ref?: string;
@@ -20,15 +20,25 @@ interface Content {
 interface DocumentedOperation {
   readonly summary?: string;
   readonly tags?: readonly string[];
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema?: Schema }[];
+  readonly parameters?: readonly {
+    readonly name?: string;
+    readonly in?: string;
+    readonly description?: string;
+    readonly schema?: Schema;
+  }[];
   readonly requestBody?: Content;
   readonly responses?: Readonly<Record<string, Content>>;
 }
 
+const METHODS = ["get", "post", "put", "patch", "delete"] as const;
+
+/** The part of an OpenAPI document that the page shows. */
 interface OpenApi {
   readonly info: { readonly title: string; readonly version: string; readonly description?: string };
-  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  readonly paths?: Readonly<
+    Record<string, { readonly [Method in (typeof METHODS)[number]]?: DocumentedOperation }>
+  >;
+  readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
 
 const STYLE = `
@@ -41,11 +51,12 @@ details > div { padding: 0 .75rem .75rem; } .method { display: inline-block; wid
 table { border-collapse: collapse; width: 100%; } th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); }
 .faint { color: var(--faint); } nav a { margin-right: 1rem; }`;
 
-export function renderDocsPage(document: unknown): string {
-  const { info, paths, components } = document as OpenApi;
+export function renderDocsPage({ info, paths, components }: OpenApi): string {
   const byTag = new Map<string, string[]>();
-  for (const [path, operations] of Object.entries(paths)) {
-    for (const [method, operation] of Object.entries(operations)) {
+  for (const [path, operations] of Object.entries(paths ?? {})) {
+    for (const method of METHODS) {
+      const operation = operations[method];
+      if (operation === undefined) continue;
       const tag = operation.tags?.[0] ?? "other";
       byTag.set(tag, [...(byTag.get(tag) ?? []), renderOperation(method, path, operation)]);
     }
@@ -53,7 +64,7 @@ export function renderDocsPage(document: unknown): string {
   const sections = [...byTag].map(
     ([tag, blocks]) => `<h2 id="${anchor(tag)}">${escape(tag)}</h2>${blocks.join("")}`,
   );
-  const schemas = Object.entries(components.schemas).map(
+  const schemas = Object.entries(components?.schemas ?? {}).map(
     ([name, schema]) =>
       `<details id="schema-${escape(name)}"><summary><code>${escape(name)}</code></summary><div>${fieldTable(schema)}</div></details>`,
   );
@@ -61,8 +72,8 @@ export function renderDocsPage(document: unknown): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${escape(info.title)}</title><style>${STYLE}</style></head><body>
 <h1>${escape(info.title)} <span class="faint">${escape(info.version)}</span></h1><p>${escape(info.description ?? "")}
-Every call below <code>/api/v1</code> carries <code>Authorization: Bearer &lt;ADMIN_JWT&gt;</code>; make one with
-<code>scripts/generate_jwt_token.sh</code>. Machines read <a href="/api/openapi.json">/api/openapi.json</a>.</p>
+Requests to <code>/api/v1</code> require <code>Authorization: Bearer &lt;ADMIN_JWT&gt;</code>. Create a token with
+<code>scripts/generate_jwt_token.sh</code>. The OpenAPI document is at <a href="/api/openapi.json">/api/openapi.json</a>.</p>
 <nav>${tags.join("")}</nav>${sections.join("")}<h2 id="schemas">schemas</h2>${schemas.join("")}</body></html>`;
 }
 
@@ -73,13 +84,13 @@ function renderOperation(method: string, path: string, operation: DocumentedOper
     parameters.length === 0
       ? ""
       : `<h4>Parameters</h4><table>${parameters
-          .map(({ name, in: place, schema }) =>
-            row(name, `${place}, ${typeName(schema ?? {})}`, schema ?? {}),
+          .map(({ name = "", in: location = "", description = "", schema = {} }) =>
+            row(name, `${location}, ${typeName(schema)}`, { description, ...schema }),
           )
           .join("")}</table>`,
     body?.schema === undefined ? "" : `<h4>Body</h4><p>${typeName(body.schema)}</p>`,
     body?.example === undefined ? "" : `<pre>${escape(JSON.stringify(body.example, null, 2))}</pre>`,
-    `<h4>Answers</h4><table>${Object.entries(operation.responses ?? {})
+    `<h4>Responses</h4><table>${Object.entries(operation.responses ?? {})
       .map(([status, { description, content }]) => {
         const schema = content?.["application/json"]?.schema;
         return `<tr><td><code>${escape(status)}</code></td><td>${schema === undefined ? "" : typeName(schema)}</td><td>${escape(description ?? "")}</td></tr>`;

@@ -45,9 +45,9 @@ ${CLIENT_HELP}`,
     const file = required("FILE", positionals[0]);
     const read = await readDocument(file);
     if (!read.ok) return reportProblems(file, read.problems);
-    const { document, unset, faults } = resolveVariables(read.document, process.env);
+    const { document, unset, problems } = resolveVariables(read.document, process.env);
     const missing = unset.filter(({ hasDefault }) => !hasDefault).map(describeMissing);
-    if (faults.length + missing.length > 0) return reportProblems(file, [...faults, ...missing]);
+    if (problems.length + missing.length > 0) return reportProblems(file, [...problems, ...missing]);
     const client = await adminClient(values);
     const isDryRun = values["dry-run"];
     const path = `/apply?dry_run=${isDryRun}&prune=${values.prune}`;

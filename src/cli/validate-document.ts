@@ -3,7 +3,7 @@ import { BalanceRegistry } from "../balance/balance-registry.ts";
 import type { ErrorDetail } from "../base/errors.ts";
 import { MemoryCounters } from "../counters/memory.ts";
 import { linkProblems } from "../model/document-links.ts";
-import { mapTexts, resolveVariables, settleReferences } from "../model/document-variables.ts";
+import { mapTexts, resolveVariables, applyDefaults } from "../model/document-variables.ts";
 import { documentSchema, type ConfigurationDocument, type DocumentGateway } from "../model/document.ts";
 import { check, unknownNameMessage } from "../model/validate.ts";
 import { PluginRegistry } from "../plugins/registry.ts";
@@ -36,7 +36,7 @@ export function validateDocument(
   const unsetPaths = new Set(missing.map(({ path }) => path));
   const withoutUnset = (problems: readonly ErrorDetail[]) =>
     problems.filter(({ path }) => !unsetPaths.has(path));
-  const { document } = settleReferences(resolved.document);
+  const { document } = applyDefaults(resolved.document);
   let parsed = check(documentSchema, document);
   // If only placeholders are invalid, validate the document without the fields that have them.
   if (!parsed.ok && withoutUnset(parsed.details).length === 0)
@@ -45,12 +45,12 @@ export function validateDocument(
       mapTexts(document, (text, path) => (unsetPaths.has(path) ? undefined : text)),
     );
   if (!parsed.ok)
-    return { problems: [...resolved.faults, ...withoutUnset(parsed.details)], warnings, document: null };
+    return { problems: [...resolved.problems, ...withoutUnset(parsed.details)], warnings, document: null };
   const links = linkProblems(parsed.value);
   const compiled = parsed.value.gateways.map((gateway, index) =>
     validateGateway(gateway, `gateways[${index}]`),
   );
-  const problems = [...resolved.faults, ...links, ...compiled.flatMap((each) => each.problems)];
+  const problems = [...resolved.problems, ...links, ...compiled.flatMap((each) => each.problems)];
   return {
     problems: withoutUnset(problems),
     warnings: [...warnings, ...compiled.flatMap((each) => each.warnings)],

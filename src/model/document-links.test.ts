@@ -1,6 +1,6 @@
-// Names inside a document: what is called alike, what leads nowhere, and which rule a policy means.
+// Names inside a document: duplicates, missing references, and the rules that a policy refers to.
 import { describe, expect, test } from "bun:test";
-import { linkProblems, policyFor, ruleLabel, rulesMeant } from "./document-links.ts";
+import { linkProblems, policyFor, ruleLabel, rulesMatching } from "./document-links.ts";
 import { documentSchema } from "./document.ts";
 import { validate } from "./validate.ts";
 
@@ -8,13 +8,13 @@ const upstream = (name: string) => ({ name, targets: [{ provider: "openai" }] })
 const rule = (fields: object) => ({ service: "s", path: "/a", methods: ["POST"], ...fields });
 const whole = { upstreams: [upstream("u")], services: [{ name: "s", upstream: "u" }] };
 
-function faultsOf(...gateways: object[]): Record<string, string> {
+function problemsOf(...gateways: object[]): Record<string, string> {
   const document = validate(documentSchema, { gateways });
   return Object.fromEntries(linkProblems(document).map(({ path, message }) => [path, message]));
 }
 
-describe("linkFaults", () => {
-  test("a document whose names all differ and lead somewhere has none", () => {
+describe("linkProblems", () => {
+  test("a document with unique names and valid references has none", () => {
     const rules = [
       rule({}),
       rule({ name: "named" }),
@@ -23,13 +23,13 @@ describe("linkFaults", () => {
     ];
     const api_keys = [{ name: "k", policies: ["named", "POST /a", "POST /a [x-team=a]"] }];
     expect(
-      faultsOf({ name: "a", subdomain: "a", ...whole, rules, api_keys }, { name: "b", ...whole }),
+      problemsOf({ name: "a", subdomain: "a", ...whole, rules, api_keys }, { name: "b", ...whole }),
     ).toEqual({});
   });
 
-  test("says which names are given twice, and where", () => {
+  test("reports duplicate names with their path", () => {
     const twice = <T>(item: T) => [item, item];
-    const problems = faultsOf(
+    const problems = problemsOf(
       { name: "a", subdomain: "x" },
       {
         name: "a",
@@ -56,11 +56,11 @@ describe("linkFaults", () => {
       "gateways[1].api_keys[1].name",
     ]);
     expect(problems["gateways[1].name"]).toContain("gateways[0].name");
-    expect(problems["gateways[1].rules[3].path"]).toContain("need names");
+    expect(problems["gateways[1].rules[3].path"]).toContain("must have names");
   });
 
-  test("says what is not there, and what may have been meant", () => {
-    const problems = faultsOf({
+  test("reports missing records and suggests similar names", () => {
+    const problems = problemsOf({
       name: "a",
       upstreams: [upstream("models")],
       services: [{ name: "chat", upstream: "modells" }],
@@ -73,14 +73,14 @@ describe("linkFaults", () => {
     expect(problems["gateways[0].services[0].upstream"]).toContain('did you mean "models"?');
     expect(problems["gateways[0].rules[0].service"]).toContain('no service "zzzzzzz"');
     expect(problems["gateways[0].api_keys[0].policies[0]"]).toContain('no rule "/b"');
-    expect(problems["gateways[0].api_keys[1].policies[0]"]).toContain('give "POST /a" or "GET /a"');
+    expect(problems["gateways[0].api_keys[1].policies[0]"]).toContain('use "POST /a" or "GET /a"');
     expect(problems["gateways[0].api_keys[1].prefix"]).toContain("key_sha256");
     expect(Object.keys(problems)).toHaveLength(5);
   });
 
-  test("names of one gateway say nothing about another's", () => {
+  test("a reference to a record of another gateway is not valid", () => {
     expect(
-      faultsOf({ name: "a", ...whole }, { name: "b", services: [{ name: "s", upstream: "u" }] }),
+      problemsOf({ name: "a", ...whole }, { name: "b", services: [{ name: "s", upstream: "u" }] }),
     ).toEqual({
       "gateways[1].services[0].upstream": 'there is no upstream "u" in this gateway of the document',
     });
@@ -94,15 +94,15 @@ describe("policies", () => {
   const trap = { ...base, name: "/a", path: "/c" };
   const get = { ...base, name: null, path: "/a", methods: ["GET"] as "GET"[] };
 
-  test("mean a name before a label, and a label before a path", () => {
-    expect(rulesMeant([plain, named, trap], "/a")).toEqual([trap]);
-    expect(rulesMeant([plain, named], "/a")).toEqual([plain]);
-    expect(rulesMeant([plain, named], "/b")).toEqual([named]);
-    expect(rulesMeant([plain, get], "/a")).toEqual([plain, get]);
-    expect(rulesMeant([plain, get], "GET /a")).toEqual([get]);
+  test("match a name before a label, and a label before a path", () => {
+    expect(rulesMatching([plain, named, trap], "/a")).toEqual([trap]);
+    expect(rulesMatching([plain, named], "/a")).toEqual([plain]);
+    expect(rulesMatching([plain, named], "/b")).toEqual([named]);
+    expect(rulesMatching([plain, get], "/a")).toEqual([plain, get]);
+    expect(rulesMatching([plain, get], "GET /a")).toEqual([get]);
   });
 
-  test("are written as short as they can be and still mean one rule", () => {
+  test("are exported as the shortest text that refers to one rule only", () => {
     expect(policyFor(plain, [plain, named])).toBe("/a");
     expect(policyFor(named, [plain, named])).toBe("r");
     expect(policyFor(plain, [plain, get])).toBe("POST /a");
@@ -112,7 +112,7 @@ describe("policies", () => {
       [plain, named],
       [trap, plain],
     ])
-      for (const rule of rules) expect(rulesMeant(rules, policyFor(rule, rules))).toEqual([rule]);
+      for (const rule of rules) expect(rulesMatching(rules, policyFor(rule, rules))).toEqual([rule]);
     expect(ruleLabel({ ...get, headers: { "X-B": "2", "X-A": "*" } })).toBe("GET /a [x-a=*, x-b=2]");
   });
 });

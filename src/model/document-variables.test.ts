@@ -1,19 +1,19 @@
-// References to the environment: put in, left to their defaults, escaped, and refused with a sentence.
+// References to environment variables: replaced, defaulted, escaped, and rejected.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { escapeReferences, resolveVariables, settleReferences } from "./document-variables.ts";
+import { applyDefaults, escapeReferences, resolveVariables } from "./document-variables.ts";
 
 const resolve = (text: unknown, environment: Record<string, string> = {}) => {
-  const { document, unset, faults } = resolveVariables({ at: text }, environment);
-  return { text: (document as { at: unknown }).at, unset, faults };
+  const { document, unset, problems } = resolveVariables({ at: text }, environment);
+  return { text: (document as { at: unknown }).at, unset, problems };
 };
-const settle = (text: unknown) => {
-  const { document, faults } = settleReferences({ at: text });
-  return { text: (document as { at: unknown }).at, faults };
+const withDefaults = (text: unknown) => {
+  const { document, problems } = applyDefaults({ at: text });
+  return { text: (document as { at: unknown }).at, problems };
 };
 
 describe("resolveVariables", () => {
-  test("puts variables in, several in one text, and only into texts", () => {
+  test("replaces several references in one text, and leaves other values unchanged", () => {
     expect(resolve("a ${X}-${Y_2:-no}!", { X: "1", Y_2: "2" }).text).toBe("a 1-2!");
     expect(resolve([{ deep: "${X}" }, 7, null, true], { X: "1" }).text).toEqual([
       { deep: "1" },
@@ -23,12 +23,12 @@ describe("resolveVariables", () => {
     ]);
   });
 
-  test("a variable that is unset or empty leaves the default; without one it is named", () => {
+  test("uses the default of an unset or empty variable, and reports the variable", () => {
     for (const environment of [{}, { X: "" }] as Record<string, string>[]) {
       expect(resolve("${X:-a:-b c}", environment)).toEqual({
         text: "a:-b c",
         unset: [{ path: "at", name: "X", hasDefault: true }],
-        faults: [],
+        problems: [],
       });
       expect(resolve("${X:-}", environment).text).toBe("");
       expect(resolve("${X}", environment).unset).toEqual([{ path: "at", name: "X", hasDefault: false }]);
@@ -36,49 +36,49 @@ describe("resolveVariables", () => {
   });
 
   test.each(["${", "${X", "${}", "${1X}", "${X-Y}", "${X:Y}", "${X:-${Y}}", "${X Y}"])(
-    "%s is no reference",
+    "%s is not a valid reference",
     (text) => {
-      const { faults } = resolve(text, { X: "1", Y: "2" });
-      expect(faults).toHaveLength(1);
-      expect(faults[0]?.path).toBe("at");
-      expect(faults[0]?.message).toContain("$${");
+      const { problems } = resolve(text, { X: "1", Y: "2" });
+      expect(problems).toHaveLength(1);
+      expect(problems[0]?.path).toBe("at");
+      expect(problems[0]?.message).toContain("$${");
     },
   );
 
-  test.each(["$", "$$", "{X}", "$X", "$ {X}", "price: 5$"])("%s is just text", (text) => {
-    expect(resolve(text)).toEqual({ text, unset: [], faults: [] });
-    expect(settle(text)).toEqual({ text, faults: [] });
+  test.each(["$", "$$", "{X}", "$X", "$ {X}", "price: 5$"])("%s is plain text", (text) => {
+    expect(resolve(text)).toEqual({ text, unset: [], problems: [] });
+    expect(withDefaults(text)).toEqual({ text, problems: [] });
   });
 
-  test("what a variable holds is never read as a reference again", () => {
+  test("the value of a variable is never treated as a reference", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom("$", "{", "}", ":", "-", "X", "Y") }), (value) => {
         fc.pre(value !== "");
-        const { text, faults } = resolve("<${V}>${D}${V}", { V: value, D: "$", X: "x", Y: "y" });
-        expect(faults).toEqual([]);
-        expect(settle(text)).toEqual({ text: `<${value}>$${value}`, faults: [] });
+        const { text, problems } = resolve("<${V}>${D}${V}", { V: value, D: "$", X: "x", Y: "y" });
+        expect(problems).toEqual([]);
+        expect(withDefaults(text)).toEqual({ text: `<${value}>$${value}`, problems: [] });
       }),
     );
   });
 });
 
-describe("settleReferences", () => {
-  test("takes defaults, and refuses what only an environment could tell", () => {
-    expect(settle("${X:-d}")).toEqual({ text: "d", faults: [] });
-    const { faults } = settle("Bearer ${X}");
-    expect(faults).toHaveLength(1);
-    expect(faults[0]?.message).toContain("${X}");
+describe("applyDefaults", () => {
+  test("uses defaults, and rejects references without one", () => {
+    expect(withDefaults("${X:-d}")).toEqual({ text: "d", problems: [] });
+    const { problems } = withDefaults("Bearer ${X}");
+    expect(problems).toHaveLength(1);
+    expect(problems[0]?.message).toContain("${X}");
   });
 
-  test("any text that was escaped comes back as it was", () => {
+  test("restores any escaped text", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom("$", "{", "}", ":", "-", "a", "b") }), (text) => {
-        expect(settle(escapeReferences(text))).toEqual({ text, faults: [] });
-        const { text: resolved, unset, faults } = resolve(escapeReferences(text));
-        expect({ resolved, unset, faults }).toEqual({
+        expect(withDefaults(escapeReferences(text))).toEqual({ text, problems: [] });
+        const { text: resolved, unset, problems } = resolve(escapeReferences(text));
+        expect({ resolved, unset, problems }).toEqual({
           resolved: escapeReferences(text),
           unset: [],
-          faults: [],
+          problems: [],
         });
       }),
       { numRuns: 500 },

@@ -2,22 +2,22 @@
 import type { ErrorDetail } from "../base/errors.ts";
 import { formatPath } from "./validate.ts";
 
-/** A reference whose variable is not set. */
+/** A reference to a variable that is not set. */
 export interface UnsetVariable {
   readonly path: string;
   readonly name: string;
   readonly hasDefault: boolean;
 }
 
-const MARK = /\$\$\{|\$\{([^}]*)(\}?)/g;
+const REFERENCE_OR_ESCAPE = /\$\$\{|\$\{([^}]*)(\}?)/g;
 const REFERENCE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 
-/** The text of a value that a document holds as it is. */
+/** Escapes a literal text, so that a document does not treat it as a reference. */
 export function escapeReferences(text: string): string {
-  return text.replaceAll("${", () => "$${"); // a function: in a replacement text $$ would be one $
+  return text.replaceAll("${", () => "$${"); // a function, because `$$` in a replacement string means one `$`
 }
 
-/** Applies a function to every text of a value. */
+/** Returns a copy of a value with `change` applied to every string in it. */
 export function mapTexts(
   value: unknown,
   change: (text: string, path: string) => unknown,
@@ -31,59 +31,65 @@ export function mapTexts(
   );
 }
 
+/** A document without references. */
+export interface ResolvedDocument {
+  readonly document: unknown;
+  readonly problems: ErrorDetail[];
+}
+
 /**
- * Puts variables in. What is left is a document without references, still with `$${` for a literal `${`. A variable
- * that is set to nothing counts as unset: that is what compose files and CI systems make of one they do not know.
+ * Replaces references with the values of variables. The result still has `$${` for a literal `${`. An empty variable
+ * counts as unset, because compose files and CI systems set a variable without a value to "".
  */
 export function resolveVariables(
   document: unknown,
   environment: Readonly<Record<string, string | undefined>>,
-): { readonly document: unknown; readonly unset: UnsetVariable[]; readonly faults: ErrorDetail[] } {
+): ResolvedDocument & { readonly unset: UnsetVariable[] } {
   const unset: UnsetVariable[] = [];
   const problems: ErrorDetail[] = [];
   const resolved = mapTexts(document, (text, path) => {
-    const put = replaceMarks(text, path, problems, (name, fallback) => {
+    const replaced = replaceReferences(text, path, problems, (name, fallback) => {
       const value = environment[name] ?? "";
       if (value !== "") return value;
       unset.push({ path, name, hasDefault: fallback !== undefined });
       return fallback ?? "";
     });
-    // As a whole: one variable may end with $ and the next begin with {.
-    return escapeReferences(put);
+    // Escape the whole text: one variable may end with $ and the text after it may start with {.
+    return escapeReferences(replaced);
   });
-  return { document: resolved, unset, faults: problems };
+  return { document: resolved, unset, problems };
 }
 
-/** For whoever has no environment to look into: defaults hold, and a reference without one is a fault. */
-export function settleReferences(document: unknown): {
-  readonly document: unknown;
-  readonly faults: ErrorDetail[];
-} {
+/** Replaces references with their defaults, for a server that cannot read the environment of the client. */
+export function applyDefaults(document: unknown): ResolvedDocument {
   const problems: ErrorDetail[] = [];
-  const settled = mapTexts(document, (text, path) =>
-    replaceMarks(text, path, problems, (name, fallback) => {
+  const resolved = mapTexts(document, (text, path) =>
+    replaceReferences(text, path, problems, (name, fallback) => {
       if (fallback !== undefined) return fallback;
-      const message = `refers to \${${name}}, which gatehouse apply puts in; here the value itself is needed`;
+      const message = `refers to \${${name}}, which only gatehouse apply can replace; send the value itself`;
       problems.push({ path, message });
       return "";
     }),
   );
-  return { document: settled, faults: problems };
+  return { document: resolved, problems };
 }
 
-function replaceMarks(
+function replaceReferences(
   text: string,
   path: string,
   problems: ErrorDetail[],
-  put: (name: string, fallback: string | undefined) => string,
+  valueOf: (name: string, fallback: string | undefined) => string,
 ): string {
   if (!text.includes("${")) return text;
-  return text.replaceAll(MARK, (mark: string, inside: string | undefined, end: string | undefined) => {
-    if (inside === undefined) return "${";
-    const [, name, fallback] = (end === "}" ? REFERENCE.exec(inside) : null) ?? [];
-    if (name !== undefined && fallback?.includes("${") !== true) return put(name, fallback);
-    const message = `has "${mark.slice(0, 40)}", which is no reference like \${NAME} or \${NAME:-default}; a literal \${ is written $\${`;
-    problems.push({ path, message });
-    return "";
-  });
+  return text.replaceAll(
+    REFERENCE_OR_ESCAPE,
+    (match: string, inside: string | undefined, end: string | undefined) => {
+      if (inside === undefined) return "${";
+      const [, name, fallback] = (end === "}" ? REFERENCE.exec(inside) : null) ?? [];
+      if (name !== undefined && fallback?.includes("${") !== true) return valueOf(name, fallback);
+      const message = `has "${match.slice(0, 40)}", which is not a reference such as \${NAME} or \${NAME:-default}; write $\${ for a literal \${`;
+      problems.push({ path, message });
+      return "";
+    },
+  );
 }

@@ -1,5 +1,5 @@
-// The configuration as a document: names instead of ids, everything of a gateway below it. Export writes it, apply
-// reads it, check judges it.
+// Schema of a configuration document: gateways with their records nested, and names instead of ids. `export` writes it,
+// `apply` and `check` read it.
 import { z } from "zod";
 import { apiKeySchema } from "./api-key.ts";
 import { nameField } from "./fields.ts";
@@ -13,59 +13,63 @@ const MAX_GATEWAYS = 10_000;
 const MAX_PARTS = 100_000;
 
 const listOf = <T extends z.ZodType>(schema: T) =>
-  z.array(schema).max(MAX_PARTS, `must not hold more than ${MAX_PARTS} entries`);
+  z.array(schema).max(MAX_PARTS, `must not contain more than ${MAX_PARTS} entries`);
 
 const documentUpstream = upstreamSchema.extend({
   targets: z
     .array(targetSchema.omit({ id: true }))
-    .min(1, "must hold at least one target")
-    .max(256, "must not hold more than 256 targets")
+    .min(1, "must contain at least one target")
+    .max(256, "must not contain more than 256 targets")
     .meta({ description: "Provider endpoints." }),
 });
 
 const documentService = serviceSchema.omit({ upstream_id: true }).extend({
-  upstream: nameField.meta({ description: "The name of an upstream of the same gateway." }),
+  upstream: nameField.meta({ description: "Name of an upstream of the same gateway." }),
 });
 
 const documentRule = ruleSchema.omit({ service_id: true }).extend({
-  service: nameField.meta({ description: "The name of a service of the same gateway." }),
+  service: nameField.meta({ description: "Name of a service of the same gateway." }),
 });
 
-/** 32 bytes, in hex as other tools print them or in base64url as they are kept. */
+/** 32 bytes, in hex as most tools print them, or in base64url as they are stored. */
 const SHA_256 = /^(?:[0-9a-fA-F]{64}|[A-Za-z0-9_-]{43})$/;
 
 const documentApiKey = apiKeySchema.omit({ subject: true, subject_type: true }).extend({
   policies: z
     .array(z.string().min(1, "must not be empty").max(8192, "must not be longer than 8192 characters"))
-    .max(1000, "must not hold more than 1000 rules")
+    .max(1000, "must not contain more than 1000 rules")
     .default([])
-    .meta({ description: "Rules of the gateway by name or path; none means every rule." }),
+    .meta({ description: "Names or paths of rules of the gateway. Empty: all rules." }),
   key_sha256: z
     .string()
     .regex(SHA_256, "must be a SHA-256 in hex or base64url")
     .overwrite((hash) => (hash.length === 64 ? Buffer.from(hash, "hex").toString("base64url") : hash))
     .nullable()
     .default(null)
-    .meta({ description: "Hash of the key. Unset: the key that is there, or a new one, told once." }),
+    .meta({
+      description: "SHA-256 of the key. Null: keep the stored key, or generate one and show it once.",
+    }),
   prefix: z
     .string()
     .regex(/^gw_[A-Za-z0-9_-]{0,6}$/, "must be the first characters of the key")
     .nullable()
     .default(null)
-    .meta({ description: "The first nine characters of the key that key_sha256 stands for." }),
+    .meta({ description: "The first nine characters of the key whose hash is key_sha256." }),
 });
 
 const documentGateway = gatewaySchema.extend({
   upstreams: listOf(documentUpstream).default([]),
   services: listOf(documentService).default([]),
   rules: listOf(documentRule).default([]),
-  api_keys: listOf(documentApiKey).optional().meta({ description: "Absent: nothing is said about keys." }),
+  api_keys: listOf(documentApiKey).optional().meta({ description: "Absent: the stored keys do not change." }),
 });
 
 export const documentSchema = z
   .strictObject({
     version: z.literal(1).default(1),
-    gateways: z.array(documentGateway).max(MAX_GATEWAYS, `must not hold more than ${MAX_GATEWAYS} gateways`),
+    gateways: z
+      .array(documentGateway)
+      .max(MAX_GATEWAYS, `must not contain more than ${MAX_GATEWAYS} gateways`),
   })
   .meta({ id: "Document" });
 

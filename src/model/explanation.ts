@@ -1,4 +1,4 @@
-// An explanation: a request that is only asked about, and what would become of it.
+// An explanation: a simulated request, and how the gateway would process it.
 import { isIP } from "node:net";
 import { z } from "zod";
 import { headersField } from "./fields.ts";
@@ -14,31 +14,30 @@ export const explainRequestSchema = z.strictObject({
   path: z
     .string()
     .max(8192, "must not be longer than 8192 characters")
-    .regex(/^\/[^\s#]*$/, 'must start with "/", without blanks and without "#"')
-    .meta({ description: "With its query, if any." }),
+    .regex(/^\/[^\s#]*$/, 'must start with "/", without whitespace and without "#"')
+    .meta({ description: "Path with query." }),
   headers: headersField.default({}).meta({
-    description:
-      "As the client would send them. Without a Host the request is taken as meant for this gateway.",
+    description: "Request headers of the client. Without Host, the request is for this gateway.",
   }),
   body: z.unknown().optional().meta({
     description:
-      "A string as it is; anything else as JSON, with that Content-Type unless `headers` name another.",
+      "A string is sent as it is. Any other value is sent as JSON, with Content-Type application/json unless `headers` has another.",
   }),
   client_address: z
     .string()
     .refine((address) => isIP(address) !== 0, "must be an IP address")
     .default("127.0.0.1")
-    .meta({ description: "Where the connection would come from." }),
+    .meta({ description: "Address of the client." }),
 });
 
 const named = z.object({ id: z.string(), name: z.string() });
 
 export const explanationSchema = z.object({
-  gateway: named.nullable().meta({ description: "The gateway that the request is for." }),
+  gateway: named.nullable().meta({ description: "The gateway that handles the request." }),
   rule: z.object({ id: z.string(), name: z.string().nullable(), path: z.string() }).nullable(),
   rules: z
     .array(z.object({ id: z.string(), path: z.string(), matched: z.boolean(), reason: z.string() }))
-    .meta({ description: "Those that fit best first, 200 at most." }),
+    .meta({ description: "Best matches first, at most 200." }),
   authentication: z.object({
     required: z.boolean(),
     api_key: named.nullable(),
@@ -63,7 +62,7 @@ export const explanationSchema = z.object({
         window: z.string(),
       }),
     )
-    .meta({ description: "As the answer's headers would tell them: this request is taken off." }),
+    .meta({ description: "As in the rate limit headers of the response: this request is counted." }),
   targets: z.array(
     z.object({
       id: z.string(),
@@ -72,9 +71,10 @@ export const explanationSchema = z.object({
       weight: z.int(),
       state: z.enum(["healthy", "out", "trial", "resting"]),
       eligible: z.boolean(),
-      next: z
-        .boolean()
-        .meta({ description: "It would be asked now. With chance in play no target says so." }),
+      next: z.boolean().meta({
+        description:
+          "The first attempt would use this target. False for all targets if the choice is random.",
+      }),
       reason: z.string(),
       model: z.string().nullable(),
     }),
@@ -88,11 +88,11 @@ export const explanationSchema = z.object({
       body: z.string().nullable(),
     })
     .nullable()
-    .meta({ description: "What would be sent first, with credentials masked." }),
+    .meta({ description: "The request of the first attempt, with credentials masked." }),
   answer: z
     .object({ status: z.int(), code: z.string().nullable(), error: z.string().nullable() })
     .nullable()
-    .meta({ description: "What the gateway itself would answer." }),
+    .meta({ description: "The response, if the gateway itself would respond." }),
 });
 
 export type ExplainRequest = z.output<typeof explainRequestSchema>;
@@ -102,5 +102,5 @@ export type ExplainedTarget = Explanation["targets"][number];
 export type ExplainedPlugin = Explanation["plugins"][number];
 export type ExplainedLimit = Explanation["limits"][number];
 
-/** Null: no such gateway is in force here. */
+/** Resolves to null if the gateway is not active in this process. */
 export type Explain = (gatewayId: string, request: ExplainRequest) => Promise<Explanation | null>;

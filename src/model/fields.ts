@@ -1,8 +1,8 @@
-// Field schemas that several resources share.
+// Schemas of fields that several resources share.
 import { z } from "zod";
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/; // RFC 9110, section 5.6.2
-// Field values: visible characters, blanks, tabs and obs-text; never the CR and LF that would start a new field.
+// Field values: visible characters, spaces, tabs, and obs-text. CR and LF would start a new header field.
 const FIELD_VALUE = /^[^\x00-\x08\x0A-\x1F\x7F\u0100-\uFFFF]*$/;
 const PRINTABLE = /^[^\x00-\x1F\x7F]*$/;
 
@@ -14,7 +14,10 @@ export const nameField = z
 
 export const textField = z.string().max(4096, "must not be longer than 4096 characters");
 
-export const idField = z.string().min(1, "must not be empty").max(64, "must be an id");
+export const idField = z
+  .string()
+  .min(1, "must not be empty")
+  .max(64, "must not be longer than 64 characters");
 
 export const priorityField = z.int().min(-1_000_000).max(1_000_000);
 
@@ -28,17 +31,18 @@ export const headerValueField = z
   .max(8192, "must not be longer than 8192 characters")
   .regex(FIELD_VALUE, "must be a valid HTTP header value, without line breaks");
 
-/** Header names to values. Names that differ only in case would be one header on the wire, so they are refused. */
+/** Headers by name. Names that differ only in case are the same header in HTTP, so they are rejected. */
 export const headersField = z.record(headerNameField, headerValueField).superRefine((headers, context) => {
   const names = Object.keys(headers);
-  if (names.length > 64) context.addIssue({ code: "custom", message: "must not hold more than 64 headers" });
+  if (names.length > 64)
+    context.addIssue({ code: "custom", message: "must not contain more than 64 headers" });
   const seen = new Set<string>();
   for (const name of names) {
     if (seen.has(name.toLowerCase())) {
       context.addIssue({
         code: "custom",
         path: [name],
-        message: "is given twice (header names ignore case)",
+        message: "is given twice (header names are case-insensitive)",
       });
     }
     seen.add(name.toLowerCase());

@@ -6,7 +6,7 @@ import { omit, type RecordFields } from "./record.ts";
 
 export const gatewaySchema = z
   .strictObject({
-    name: nameField.meta({ description: "Gateway name." }),
+    name: nameField.meta({ description: "Name of the gateway." }),
     subdomain: z
       .string()
       .overwrite((label) => label.toLowerCase())
@@ -16,9 +16,9 @@ export const gatewaySchema = z
       .meta({ description: "DNS label, unique: `acme` serves the Host `acme.<BASE_DOMAIN>`." }),
     required_plugins: z
       .array(pluginConfigSchema)
-      .max(64, "must not hold more than 64 plugins")
+      .max(64, "must not contain more than 64 plugins")
       .default([])
-      .meta({ description: "Plugins attached to the gateway." }),
+      .meta({ description: "Plugins that run for requests to the gateway." }),
     require_api_key: z
       .boolean()
       .default(false)

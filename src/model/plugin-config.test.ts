@@ -1,4 +1,4 @@
-// Entries of required_plugins keep their ids, and with them all they counted, through every change of the list.
+// withPluginIds: entries of required_plugins keep their ids, and with them their counters, when the list changes.
 import { describe, expect, test } from "bun:test";
 import { withPluginIds, type PluginConfig } from "./plugin-config.ts";
 
@@ -7,8 +7,8 @@ function entry(name: string, settings: Record<string, unknown> = {}): PluginConf
 }
 
 function ids(prefix = "new"): () => string {
-  let made = 0;
-  return () => `${prefix} ${++made}`;
+  let count = 0;
+  return () => `${prefix} ${++count}`;
 }
 
 describe("withPluginIds", () => {
@@ -19,18 +19,18 @@ describe("withPluginIds", () => {
     expect(stored.map(({ id }) => id)).toEqual(["new 1", "new 2"]);
   });
 
-  test("reordering, and taking one out, leaves the others their ids", () => {
+  test("entries keep their ids when the list is reordered or an entry is removed", () => {
     expect(withPluginIds([b, a], stored, ids()).map(({ id }) => id)).toEqual(["new 2", "new 1"]);
     expect(withPluginIds([b], stored, ids()).map(({ id }) => id)).toEqual(["new 2"]);
   });
 
-  test("changed settings leave an entry its id, and the unchanged one keeps its own", () => {
+  test("an entry keeps its id when its settings change", () => {
     const changed = entry("limiter", { limit: 9 });
     expect(withPluginIds([changed, b], stored, ids()).map(({ id }) => id)).toEqual(["new 1", "new 2"]);
     expect(withPluginIds([changed, a], stored, ids()).map(({ id }) => id)).toEqual(["new 2", "new 1"]);
   });
 
-  test("one more of the same is another", () => {
+  test("a second entry with the same name and settings gets a new id", () => {
     const next = withPluginIds([a, a, b], stored, ids("other"));
     expect(next.map(({ id }) => id)).toEqual(["new 1", "other 1", "new 2"]);
   });

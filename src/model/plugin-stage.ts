@@ -1,4 +1,4 @@
-// When plugins run, and what they may be called.
+// The stages in which plugins run, and the syntax of plugin names.
 
 export const PLUGIN_STAGES = ["pre_request", "post_request", "pre_response", "post_response"] as const;
 export type PluginStage = (typeof PLUGIN_STAGES)[number];

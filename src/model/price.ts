@@ -1,4 +1,4 @@
-// What tokens cost: prices by model, as they are given.
+// Prices of tokens by model.
 import { z } from "zod";
 import { nameField } from "./fields.ts";
 
@@ -6,11 +6,11 @@ const dollarsField = z.number().min(0).max(1_000_000, "must be at most 1000000 d
 
 export const priceSchema = z
   .strictObject({
-    model: nameField.regex(/^[^*]*\*?$/, 'must have a "*" at its end only').meta({
-      description: "The model as it is sent to the provider; a `*` at the end stands for any rest.",
+    model: nameField.regex(/^[^*]*\*?$/, 'must contain "*" only at the end').meta({
+      description: "The model that is sent to the provider. A `*` at the end matches any suffix.",
     }),
-    input_per_million: dollarsField.meta({ description: "US dollars for a million tokens of input." }),
-    output_per_million: dollarsField.meta({ description: "US dollars for a million tokens of output." }),
+    input_per_million: dollarsField.meta({ description: "US dollars per million input tokens." }),
+    output_per_million: dollarsField.meta({ description: "US dollars per million output tokens." }),
   })
   .meta({ id: "Price" });
 
@@ -18,7 +18,7 @@ export const pricesSchema = z
   .strictObject({
     prices: z
       .array(priceSchema)
-      .max(1000, "must not hold more than 1000 prices")
+      .max(1000, "must not contain more than 1000 prices")
       .superRefine((prices, context) => {
         const seen = new Set<string>();
         for (const [index, { model }] of prices.entries()) {
@@ -27,7 +27,7 @@ export const pricesSchema = z
           seen.add(model);
         }
       })
-      .meta({ description: "The first that matches a model is its price." }),
+      .meta({ description: "The first entry that matches a model is its price." }),
   })
   .meta({ id: "Prices" });
 

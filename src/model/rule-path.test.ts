@@ -1,12 +1,12 @@
-// Path patterns of rules: what is one, what is none, and that reserved prefixes are whole segments.
+// Path patterns of rules, and reserved prefixes.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { pathPatternProblem, RESERVED_PREFIXES, reservedPrefixOf } from "./rule-path.ts";
 
 const segment = fc.stringMatching(/^[a-z0-9_~.-]{1,10}$/).filter((text) => text !== "." && text !== "..");
 
-describe("pathPatternFault", () => {
-  test("exact paths, parameters and prefixes are patterns", () => {
+describe("pathPatternProblem", () => {
+  test("accepts exact paths, parameters, and prefixes", () => {
     fc.assert(
       fc.property(fc.array(segment, { minLength: 1, maxLength: 6 }), fc.nat({ max: 3 }), (segments, form) => {
         const exact = `/x${segments.join("/")}`;
@@ -39,14 +39,14 @@ describe("pathPatternFault", () => {
     ["/x{a}", "whole segment"],
     ["/{a-b}", "whole segment"],
     ["/{a}/{a}", "given twice"],
-    ["/api/v1", "reserved prefix /api"],
-  ])("%p is refused: %s", (pattern, reason) => expect(pathPatternProblem(pattern)).toContain(reason));
+    ["/api/v1", "reserved segment /api"],
+  ])("rejects %p: %s", (pattern, reason) => expect(pathPatternProblem(pattern)).toContain(reason));
 
-  test("whatever is given, the verdict is a sentence or null", () => {
+  test("returns a message or null for any text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
-        const error = pathPatternProblem(text);
-        if (error !== null) expect(error).toMatch(/\S/);
+        const problem = pathPatternProblem(text);
+        if (problem !== null) expect(problem).toMatch(/\S/);
         else expect(text).toMatch(/^\/[\x21-\x7e]*$/);
       }),
     );
@@ -54,7 +54,7 @@ describe("pathPatternFault", () => {
 });
 
 describe("reservedPrefixOf", () => {
-  test("a reserved prefix, itself and everything below it", () => {
+  test("matches a reserved prefix and all paths below it", () => {
     fc.assert(
       fc.property(fc.constantFrom(...RESERVED_PREFIXES), fc.array(segment), (prefix, below) => {
         expect(reservedPrefixOf([prefix, ...below].join("/"))).toBe(prefix);
@@ -63,7 +63,7 @@ describe("reservedPrefixOf", () => {
     );
   });
 
-  test("only as whole segments, and only at the start", () => {
+  test("matches whole segments at the start only", () => {
     fc.assert(
       fc.property(fc.constantFrom(...RESERVED_PREFIXES), segment, (prefix, more) => {
         expect(reservedPrefixOf(prefix + more)).toBeNull();

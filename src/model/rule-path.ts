@@ -1,6 +1,6 @@
-// Paths of rules: what is a pattern, and which paths are the gateway's own.
+// Path patterns of rules, and the paths that are reserved for the gateway itself.
 
-/** Paths of the gateway itself, on whole segments: no rule may claim them, and they always win. */
+/** Reserved first segments. Rules must not use them, and requests to them never reach a rule. */
 export const RESERVED_PREFIXES = ["/api", "/console", "/metrics", "/healthz", "/readyz"] as const;
 
 const RESERVED: ReadonlySet<string> = new Set(RESERVED_PREFIXES);
@@ -11,15 +11,15 @@ export function reservedPrefixOf(path: string): string | null {
   return RESERVED.has(first) ? first : null;
 }
 
-/** Why a pattern cannot be used, or null. Exact `/v1/chat`, parameters `/teams/{team}/chat`, prefix `/v1/*`. */
+/** Returns why a pattern is not valid, or null. Valid: exact `/v1/chat`, parameters `/teams/{team}/chat`, prefix `/v1/*`. */
 export function pathPatternProblem(pattern: string): string | null {
   if (!pattern.startsWith("/")) return 'must start with "/"';
   if (!/^[A-Za-z0-9\-._~!$&'()*+,;=:@/{}%]*$/.test(pattern)) {
-    return "must be a URL path, without blanks, query or fragment; percent-encode other characters";
+    return "must be a URL path without whitespace, query, or fragment; percent-encode other characters";
   }
   if (/%(?![0-9A-Fa-f]{2})/.test(pattern)) return "has a % that is not followed by two hex digits";
   const reserved = reservedPrefixOf(pattern);
-  if (reserved !== null) return `must not claim the reserved prefix ${reserved}`;
+  if (reserved !== null) return `must not start with the reserved segment ${reserved}`;
   const segments = pattern.slice(1).split("/");
   const parameters = new Set<string>();
   for (const [index, segment] of segments.entries()) {

@@ -1,4 +1,4 @@
-// Rule: which requests go to which service.
+// Rule: selects requests by path, method, and headers, and forwards them to a service.
 import { z } from "zod";
 import { HUB_FORMAT } from "../formats/format-names.ts";
 import { headersField, idField, nameField, priorityField } from "./fields.ts";
@@ -10,8 +10,8 @@ const pathField = z
   .string()
   .max(2048, "must not be longer than 2048 characters")
   .superRefine((pattern, context) => {
-    const error = pathPatternProblem(pattern);
-    if (error !== null) context.addIssue({ code: "custom", message: error });
+    const message = pathPatternProblem(pattern);
+    if (message !== null) context.addIssue({ code: "custom", message });
   });
 
 const methodField = z
@@ -28,9 +28,9 @@ export const ruleSchema = z
     }),
     methods: z
       .array(methodField)
-      .min(1, "must hold at least one method")
+      .min(1, "must contain at least one method")
       .overwrite((methods) => [...new Set(methods)])
-      .meta({ description: "HTTP methods matched." }),
+      .meta({ description: "HTTP methods that the rule matches." }),
     strip_path: z
       .boolean()
       .default(false)
@@ -38,17 +38,17 @@ export const ruleSchema = z
     preserve_host: z.boolean().default(false).meta({ description: "Send the client's Host to the target." }),
     priority: priorityField
       .default(0)
-      .meta({ description: "Among rules that match equally well, lower comes first." }),
+      .meta({ description: "Among rules that match equally well, the lowest number is used." }),
     headers: headersField
       .default({})
-      .meta({ description: "Headers a request must have, with this value; `*`: any value." }),
+      .meta({ description: "Headers that a request must have. `*` matches any value." }),
     require_api_key: z
       .boolean()
       .nullable()
       .default(null)
-      .meta({ description: "Unset: the gateway decides." }),
+      .meta({ description: "Whether an API key is required. Null: as the gateway." }),
     response_format: z.literal(HUB_FORMAT).nullable().default(null).meta({
-      description: "Turns every answer into this shape, whatever the target speaks.",
+      description: "Wire format of the response. Responses of targets with another format are translated.",
     }),
     active: z.boolean().default(true).meta({ description: "An inactive rule matches nothing." }),
   })

@@ -1,11 +1,11 @@
-// Service: a name between rules and an upstream, so that the upstream can change under many rules.
+// Service: connects rules to an upstream, so that one change moves many rules to another upstream.
 import { z } from "zod";
 import { idField, nameField, textField } from "./fields.ts";
 import type { ChildFields } from "./record.ts";
 
 export const serviceSchema = z
   .strictObject({
-    name: nameField.meta({ description: "Service name." }),
+    name: nameField.meta({ description: "Name of the service." }),
     upstream_id: idField.meta({ description: "An upstream of the same gateway." }),
     type: z.literal("upstream").default("upstream"),
     description: textField.default("").meta({ description: "Free text." }),

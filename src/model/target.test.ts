@@ -1,10 +1,10 @@
-// The masking of credentials: what is shown tells nothing of a short secret and little of a long one.
+// Masking of credentials.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { looksMasked, maskSecret } from "./target.ts";
 
 describe("maskSecret", () => {
-  test("shows the first 3 and last 4 characters from 12 characters on, and nothing under that", () => {
+  test("shows the first 3 and last 4 characters of 12 or more, and nothing of a shorter secret", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 60 }), (secret) => {
         const expected = secret.length < 12 ? "***" : `${secret.slice(0, 3)}***${secret.slice(-4)}`;
@@ -21,7 +21,7 @@ describe("maskSecret", () => {
     );
   });
 
-  test("the mask does not tell how long a long secret is", () => {
+  test("the mask does not reveal the length of a long secret", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 12, maxLength: 500 }), (secret) => {
         expect(maskSecret(secret)).toHaveLength(10);
@@ -31,7 +31,10 @@ describe("maskSecret", () => {
 });
 
 describe("looksMasked", () => {
-  test.each(["sk-abcdefghijklmnop", "Bearer x", "**", "****", "abc***defgh", ""])("%p does not", (value) => {
-    expect(looksMasked(value)).toBe(false);
-  });
+  test.each(["sk-abcdefghijklmnop", "Bearer x", "**", "****", "abc***defgh", ""])(
+    "%p does not look masked",
+    (value) => {
+      expect(looksMasked(value)).toBe(false);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-// Target: one provider endpoint of an upstream, and the masking of its credential.
+// Target: a provider endpoint of an upstream. Also masks credentials.
 import { z } from "zod";
 import { isForbiddenHost } from "../base/forbidden-address.ts";
 import { FORMAT_NAMES } from "../formats/format-names.ts";
@@ -15,27 +15,28 @@ const baseUrlField = z
   .string()
   .max(2048, "must not be longer than 2048 characters")
   .superRefine((text, context) => {
-    const error = baseUrlFault(text);
-    if (error !== null) context.addIssue({ code: "custom", message: error });
+    const message = baseUrlProblem(text);
+    if (message !== null) context.addIssue({ code: "custom", message });
   })
   .overwrite((text) => text.replace(/\/+$/, ""));
 
-function baseUrlFault(text: string): string | null {
+function baseUrlProblem(text: string): string | null {
   if (!URL.canParse(text)) return "must be an absolute URL such as https://api.example.com";
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:") return "must start with http:// or https://";
-  if (url.username !== "" || url.password !== "") return "must not hold a user or password; use credentials";
-  if (text.includes("?") || text.includes("#")) return "must not hold a query or a fragment";
+  if (url.username !== "" || url.password !== "")
+    return "must not contain a user or password; use credentials";
+  if (text.includes("?") || text.includes("#")) return "must not contain a query or a fragment";
   if (isForbiddenHost(url.hostname)) return "must not be a link-local or metadata address";
   return null;
 }
 
 export const credentialsSchema = z
   .strictObject({
-    header_name: headerNameField.meta({ description: "The header that carries the credential." }),
+    header_name: headerNameField.meta({ description: "Header that carries the credential." }),
     header_value: headerValueField.min(1, "must not be empty").meta({
       description:
-        "The credential. Comes back masked; the masked value sent back unchanged keeps the stored one.",
+        "The credential. Responses show it masked. Send the masked value back to keep the stored one.",
     }),
   })
   .meta({ id: "Credentials" });
@@ -44,49 +45,49 @@ export const targetSchema = z
   .strictObject({
     id: idField
       .optional()
-      .meta({ description: "Set by the server; send it back to keep the target's health state." }),
+      .meta({ description: "Set by the server. Send it back to keep the health state of the target." }),
     provider: nameField.max(64, "must not be longer than 64 characters").meta({
-      description: "A known provider (see GET /providers), or any name together with base_url.",
+      description: "A known provider (see GET /providers), or any other name together with base_url.",
     }),
     path: z
       .string()
       .max(2048, "must not be longer than 2048 characters")
-      .regex(/^(\/[^\s?#]*)?$/, 'must be "" or start with "/", without blanks, query or fragment')
+      .regex(/^(\/[^\s?#]*)?$/, 'must be "" or start with "/", without whitespace, query, or fragment')
       .nullable()
       .default(null)
       .meta({
         description:
-          "Provider endpoint path. Absent: the provider's chat endpoint; \"\": keep the request's path.",
+          'Path at the provider. Null: the provider\'s chat endpoint; "": the path of the request.',
       }),
     weight: z
       .int()
       .min(0)
       .max(1_000_000)
       .default(1)
-      .meta({ description: "Share of requests; 0 drains the target." }),
+      .meta({ description: "Relative share of requests. 0: no new requests." }),
     priority: priorityField
       .default(1)
-      .meta({ description: "Tier; the lowest with a healthy target serves." }),
+      .meta({ description: "Tier. The lowest number with a healthy target is used." }),
     default_model: nameField
       .nullable()
       .default(null)
-      .meta({ description: "Model used when the request names none." }),
+      .meta({ description: "Model for requests that do not name one." }),
     models: z
       .array(nameField)
-      .max(1000, "must not hold more than 1000 models")
+      .max(1000, "must not contain more than 1000 models")
       .default([])
-      .meta({ description: "Models the target serves; none means all." }),
-    headers: headersField.default({}).meta({ description: "Extra headers sent to the provider." }),
+      .meta({ description: "Models that the target serves. Empty: all." }),
+    headers: headersField.default({}).meta({ description: "Additional request headers for the provider." }),
     credentials: credentialsSchema.nullable().default(null),
     base_url: baseUrlField
       .nullable()
       .default(null)
-      .meta({ description: "Instead of the provider's own address." }),
+      .meta({ description: "Base URL that replaces the one of the provider." }),
     format: z
       .enum(FORMAT_NAMES)
       .nullable()
       .default(null)
-      .meta({ description: "Instead of the provider's wire format." }),
+      .meta({ description: "Wire format that replaces the one of the provider." }),
   })
   .meta({ id: "Target" });
 
@@ -94,15 +95,15 @@ export type Credentials = z.output<typeof credentialsSchema>;
 export type TargetFields = z.output<typeof targetSchema>;
 export type Target = Omit<TargetFields, "id"> & { readonly id: string };
 
-/** A secret of which nothing is shown. */
+/** The mask of a short secret. */
 export const HIDDEN = "***";
 
-/** First three and last four characters; nothing at all of a short secret. */
+/** Shows the first three and last four characters of a long secret, and nothing of a short one. */
 export function maskSecret(secret: string): string {
   return secret.length < 12 ? HIDDEN : `${secret.slice(0, 3)}***${secret.slice(-4)}`;
 }
 
-/** Whether a value has the shape that `maskSecret` gives: storing it would lose the secret it stands for. */
+/** Whether a value looks like a result of `maskSecret`. It must not be stored, because the secret would be lost. */
 export function looksMasked(value: string): boolean {
   return value === HIDDEN || (value.length === 10 && value.slice(3, 6) === "***");
 }

@@ -1,4 +1,4 @@
-// Upstream: targets and how to balance, watch and wait for them.
+// Upstream: targets, and how requests are balanced, health-checked, retried, and timed out.
 import { z } from "zod";
 import { nameField } from "./fields.ts";
 import type { ChildFields } from "./record.ts";
@@ -18,22 +18,19 @@ const milliseconds = z.int().min(1).max(DAY_MS);
 
 export const healthChecksSchema = z
   .strictObject({
-    passive: z
-      .boolean()
-      .default(false)
-      .meta({ description: "Watch real requests and take failing targets out." }),
+    passive: z.boolean().default(false).meta({ description: "Eject targets whose requests fail." }),
     threshold: z
       .int()
       .min(1)
       .max(1000)
       .default(3)
-      .meta({ description: "Failures in a row that take a target out." }),
+      .meta({ description: "Consecutive failures after which a target is ejected." }),
     interval: z
       .int()
       .min(1)
       .max(86_400)
       .default(60)
-      .meta({ description: "Seconds until one request tries it again." }),
+      .meta({ description: "Seconds until a trial request is sent to an ejected target." }),
   })
   .meta({ id: "HealthChecks" });
 
@@ -42,27 +39,33 @@ export const timeoutsSchema = z
     connect: milliseconds.default(5000),
     first_byte: milliseconds
       .default(120_000)
-      .meta({ description: "Until the answer's headers are complete." }),
-    idle: milliseconds.default(120_000).meta({ description: "Between two chunks of the answer." }),
+      .meta({ description: "Until the response headers are complete." }),
+    idle: milliseconds.default(120_000).meta({ description: "Between two chunks of the response body." }),
     total: milliseconds.nullable().default(null),
   })
   .meta({ id: "Timeouts", description: "In milliseconds." });
 
 export const upstreamSchema = z
   .strictObject({
-    name: nameField.meta({ description: "Upstream name." }),
+    name: nameField.meta({ description: "Name of the upstream." }),
     targets: z
       .array(targetSchema)
-      .min(1, "must hold at least one target")
-      .max(256, "must not hold more than 256 targets")
+      .min(1, "must contain at least one target")
+      .max(256, "must not contain more than 256 targets")
       .meta({ description: "Provider endpoints." }),
-    algorithm: z.enum(ALGORITHMS).default("round-robin").meta({ description: "Balancing algorithm." }),
+    algorithm: z.enum(ALGORITHMS).default("round-robin").meta({ description: "Load balancing algorithm." }),
     health_checks: healthChecksSchema.prefault({}),
     model_routing: z.enum(["prefer", "any", "require"]).default("prefer").meta({
-      description: "Whether a target must serve the model that the request names.",
+      description:
+        "How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`.",
     }),
     timeouts: timeoutsSchema.prefault({}),
-    max_attempts: z.int().min(1).max(10).default(3).meta({ description: "Attempts in all for one request." }),
+    max_attempts: z
+      .int()
+      .min(1)
+      .max(10)
+      .default(3)
+      .meta({ description: "Maximum number of attempts for one request." }),
   })
   .meta({ id: "Upstream" });
 
@@ -71,7 +74,7 @@ export type Upstream = Omit<UpstreamFields, "targets"> & {
   readonly targets: readonly Target[];
 } & ChildFields;
 
-/** As an upstream is shown: every credential masked. */
+/** Returns an upstream as responses show it: with masked credentials. */
 export function maskUpstream(upstream: Upstream): Upstream {
   return { ...upstream, targets: upstream.targets.map(maskTarget) };
 }

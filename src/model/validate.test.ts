@@ -1,4 +1,4 @@
-// From a schema's verdict to our details: the place of every fault, in words that tell the mend.
+// Conversion of zod issues to error details: paths and messages.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { z } from "zod";
@@ -23,7 +23,7 @@ describe("formatPath", () => {
     [[0], "[0]"],
   ] as const)("%j is %s", (path, text) => expect(formatPath(path)).toBe(text));
 
-  test("a name without end is cut", () => expect(formatPath(["x".repeat(10_000)])).toHaveLength(101));
+  test("truncates a long name", () => expect(formatPath(["x".repeat(10_000)])).toHaveLength(101));
 });
 
 describe("check", () => {
@@ -57,7 +57,7 @@ describe("check", () => {
     [{ name: "x", free: { "X-a": 1 } }, "free.X-a: must be a string, not a number"],
   ])("%j", (value, error) => expect(problems(value)).toEqual([error]));
 
-  test("names every fault, but never more than fifty", () => {
+  test("reports all problems, but at most 50", () => {
     expect(problems({ list: [{ weight: 77 }], mode: 1 })).toHaveLength(3);
     const many = { name: "x", list: Array.from({ length: 500 }, () => ({ weight: "x" })) };
     expect(problems(many)).toHaveLength(50);
@@ -66,7 +66,7 @@ describe("check", () => {
     );
   });
 
-  test("gives the value with its defaults", () => {
+  test("returns the value with its defaults", () => {
     expect(check(schema, { name: "x", list: [{}] })).toEqual({
       ok: true,
       value: { name: "x", list: [{ weight: 1 }] },
@@ -75,7 +75,7 @@ describe("check", () => {
 });
 
 describe("validate", () => {
-  test("throws the 400 whose sentence is the first fault", () => {
+  test("throws a 400 whose message is the first problem", () => {
     expect(() => validate(z.strictObject({ a: z.string(), b: z.string() }), {})).toThrow(
       "a: is required (and 1 more",
     );
@@ -89,7 +89,7 @@ describe("validate", () => {
     ["rule", ruleSchema],
     ["API key", apiKeySchema.omit({ expires_at: true })],
   ];
-  test.each(schemas)("whatever comes, a %s is taken or refused with details", (_, schema) => {
+  test.each(schemas)("any value is either accepted as a %s or rejected with details", (_, schema) => {
     const fields = Object.keys((schema as z.ZodObject).shape);
     const body = fc.oneof(fc.jsonValue(), fc.dictionary(fc.constantFrom(...fields), fc.jsonValue()));
     fc.assert(

@@ -1,15 +1,15 @@
-// Turns a schema's verdict into our error: every fault with its path, unknown fields with their nearest neighbour.
+// Validates values with zod schemas and converts the issues to error details. Unknown names get a suggestion.
 import { z } from "zod";
 import { validationError, type ErrorDetail } from "../base/errors.ts";
 import { nearestName } from "../base/nearest-name.ts";
 
 const MAX_DETAILS = 50;
-const MAX_NAME = 100;
+const MAX_NAME_CHARACTERS = 100;
 
 export type Validated<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly details: ErrorDetail[] };
 
-/** Validates and throws the 400 that names every fault. */
+/** Returns the validated value, or throws a 400 with all problems. */
 export function validate<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = check(schema, value);
   if (!result.ok) throw validationError(result.details);
@@ -23,7 +23,7 @@ export function check<T>(schema: z.ZodType<T>, value: unknown): Validated<T> {
   return { ok: false, details: details.slice(0, MAX_DETAILS) };
 }
 
-/** Only the fields that the schema does not know: for a patch, whose other fields are judged once it is merged. */
+/** Throws a 400 for unknown fields only. For a patch: its other fields are validated after merging. */
 export function rejectUnknownFields(schema: z.ZodType, value: unknown): void {
   const issues =
     schema.safeParse(value).error?.issues.filter((issue) => issue.code === "unrecognized_keys") ?? [];
@@ -41,7 +41,7 @@ export function formatPath(path: readonly PropertyKey[]): string {
   return text;
 }
 
-/** The fault of a name that is not known, for fields, parameters and whatever else is looked up by name. */
+/** Returns the message for an unknown field, parameter, or other name, with the most similar known one. */
 export function unknownNameMessage(name: string, known: Iterable<string>, what = "field"): string {
   const nearest = nearestName(name, known);
   return nearest === null ? `unknown ${what}` : `unknown ${what}; did you mean "${nearest}"?`;
@@ -58,10 +58,10 @@ function describeIssue(schema: z.ZodType, issue: z.core.$ZodIssue): ErrorDetail[
   if (issue.code === "invalid_key") {
     return [{ path: formatPath(issue.path), message: issue.issues[0]?.message ?? "is not a valid name" }];
   }
-  return [{ path: formatPath(issue.path), message: describeFault(issue) }];
+  return [{ path: formatPath(issue.path), message: describeIssueMessage(issue) }];
 }
 
-function describeFault(issue: z.core.$ZodIssue): string {
+function describeIssueMessage(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case "invalid_type":
       if (issue.input === undefined) return "is required";
@@ -69,22 +69,22 @@ function describeFault(issue: z.core.$ZodIssue): string {
     case "invalid_value": {
       if (issue.input === undefined) return "is required";
       const values = issue.values.map((value) => JSON.stringify(value)).join(", ");
-      const meant =
+      const nearest =
         typeof issue.input === "string" ? nearestName(issue.input, issue.values.map(String)) : null;
-      const hint = meant === null || issue.values.length === 1 ? "" : `; did you mean "${meant}"?`;
+      const hint = nearest === null || issue.values.length === 1 ? "" : `; did you mean "${nearest}"?`;
       return `must be ${issue.values.length === 1 ? "" : "one of "}${values}${hint}`;
     }
     case "too_small":
-      return usesOwnWords(issue.message) ? issue.message : `must be at least ${String(issue.minimum)}`;
+      return isCustomMessage(issue.message) ? issue.message : `must be at least ${String(issue.minimum)}`;
     case "too_big":
-      return usesOwnWords(issue.message) ? issue.message : `must be at most ${String(issue.maximum)}`;
+      return isCustomMessage(issue.message) ? issue.message : `must be at most ${String(issue.maximum)}`;
     default:
       return issue.message;
   }
 }
 
-/** zod's own sentences start with a capital; ours follow the path they stand behind. */
-function usesOwnWords(message: string): boolean {
+/** Default messages of zod start with a capital letter. Ours do not, because they follow a path. */
+function isCustomMessage(message: string): boolean {
   return /^[a-z"]/.test(message);
 }
 
@@ -106,11 +106,11 @@ function describeValue(value: unknown): string {
   return withArticle(typeof value);
 }
 
-/** The fields of the object schema that stands at `path`, seen through defaults, arrays and the like. */
+/** Returns the field names of the object schema at `path`, looking through defaults, arrays, and other wrappers. */
 function knownKeys(root: z.ZodType, path: readonly PropertyKey[]): string[] {
   let schema: unknown = unwrap(root);
   for (const key of path) {
-    if (schema instanceof z.ZodObject) schema = unwrap((schema.shape as Record<PropertyKey, unknown>)[key]);
+    if (schema instanceof z.ZodObject) schema = unwrap(Reflect.get(schema.shape, key));
     else if (schema instanceof z.ZodArray) schema = unwrap(schema.element);
     else if (schema instanceof z.ZodRecord) schema = unwrap(schema.valueType);
     else return [];
@@ -132,5 +132,5 @@ function unwrap(schema: unknown): unknown {
 }
 
 function shorten(name: string): string {
-  return name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME)}…`;
+  return name.length <= MAX_NAME_CHARACTERS ? name : `${name.slice(0, MAX_NAME_CHARACTERS)}…`;
 }

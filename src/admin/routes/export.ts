@@ -4,7 +4,7 @@ import { GatehouseError, validationError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { exportDocument, exportProblems, type SecretVariable } from "../../model/document-export.ts";
 import { linkProblems } from "../../model/document-links.ts";
-import { settleReferences } from "../../model/document-variables.ts";
+import { applyDefaults } from "../../model/document-variables.ts";
 import { documentSchema, type ConfigurationDocument } from "../../model/document.ts";
 import { omit } from "../../model/record.ts";
 import { validate } from "../../model/validate.ts";
@@ -12,7 +12,7 @@ import type { CurrentConfiguration } from "../../runtime/current-configuration.t
 import type { Transaction } from "../../store/store.ts";
 import { DocumentApplication } from "../apply-document.ts";
 import { taggedResponse } from "../etag.ts";
-import { addOperation, type RouteTable } from "../operation.ts";
+import { addOperation, type Call, type RouteTable } from "../operation.ts";
 import { LONG_WRITE_MS, toValidationError } from "../write.ts";
 
 const flag = z.enum(["true", "false"]).default("false");
@@ -59,37 +59,42 @@ export function addExportRoutes(table: RouteTable, current: CurrentConfiguration
       schema: "Applied",
       description: "The changes that were made, or would be made without dry_run.",
     },
-    handle: async ({ body, query, caller }) => {
-      const document = readDocument(body);
-      let application: DocumentApplication | undefined;
-      const work = async (transaction: Transaction) => {
-        application = new DocumentApplication(transaction, { prune: query.prune === "true" });
-        await application.apply(document);
-        return application.writer.changes;
-      };
-      const options = { subject: caller.subject, action: "apply", deadlineMs: LONG_WRITE_MS } as const;
-      try {
-        if (query.dry_run === "true") {
-          // The keys of a dry run are never stored, so the response does not contain them.
-          const changes = (await current.dryRun(work, options)).map((change) => omit(change, "key"));
-          return Response.json({ changes, revision: current.snapshot.revision });
-        }
-        const { value: changes, revision } = await current.commit(work, options);
-        return Response.json({ changes, revision });
-      } catch (error) {
-        throw toValidationError(
-          error,
-          ({ kind, id }) => `${application?.writer.placeOf(id) ?? `${kind}/${id}`}.`,
-        );
-      }
-    },
+    handle: (call) => applyDocument(current, call),
   });
 }
 
+async function applyDocument(
+  current: CurrentConfiguration,
+  { body, query, caller }: Call<z.output<typeof applyQuery>>,
+): Promise<Response> {
+  const document = readDocument(body);
+  let application: DocumentApplication | undefined;
+  const work = async (transaction: Transaction) => {
+    application = new DocumentApplication(transaction, { prune: query.prune === "true" });
+    await application.apply(document);
+    return application.writer.changes;
+  };
+  const options = { subject: caller.subject, action: "apply", deadlineMs: LONG_WRITE_MS } as const;
+  try {
+    if (query.dry_run === "true") {
+      // The keys of a dry run are never stored, so the response does not contain them.
+      const changes = (await current.dryRun(work, options)).map((change) => omit(change, "key"));
+      return Response.json({ changes, revision: current.snapshot.revision });
+    }
+    const { value: changes, revision } = await current.commit(work, options);
+    return Response.json({ changes, revision });
+  } catch (error) {
+    throw toValidationError(
+      error,
+      ({ kind, id }) => `${application?.writer.placeOf(id) ?? `${kind}/${id}`}.`,
+    );
+  }
+}
+
 function readDocument(body: JsonObject): ConfigurationDocument {
-  const settled = settleReferences(body);
-  if (settled.faults.length > 0) throw validationError(settled.faults);
-  const document = validate(documentSchema, settled.document);
+  const resolved = applyDefaults(body);
+  if (resolved.problems.length > 0) throw validationError(resolved.problems);
+  const document = validate(documentSchema, resolved.document);
   const problems = linkProblems(document);
   if (problems.length > 0) throw validationError(problems);
   return document;

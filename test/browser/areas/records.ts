@@ -130,7 +130,10 @@ export function testRecords(context: GetContext): void {
     await ui.field("Path").fill("/api/mine");
     await ui.field("Service").selectOption({ label: "paired" });
     await ui.button("Create rule").click();
-    await ui.page.locator("#field-path-error").getByText("must not claim the reserved prefix /api").waitFor();
+    await ui.page
+      .locator("#field-path-error")
+      .getByText("must not start with the reserved segment /api")
+      .waitFor();
     await ui.expectAccessible();
     await ui.field("Path").fill("/pair/chat");
     await ui.page.getByLabel("PUT", { exact: true }).check();
