@@ -14,7 +14,7 @@ export interface TokenCounts {
 /** Values of `UsageFields.counters`, in that order; ABSENT for those that a usage object does not have. */
 export type Counters = readonly number[];
 
-export interface UsageFields {
+interface UsageFields {
   /** Key of the usage object in the body of a response. */
   readonly key: string;
   /** Integer fields of the usage object that `toTokenCounts` needs. */

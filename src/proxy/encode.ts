@@ -49,7 +49,7 @@ export function encodeRequest(
   const path = pathFor(exchange, rule, target);
   const { body, model } = encodeBody(exchange, target);
   const isChatPath = format.isChatPath(path);
-  // A target without a path of its own may also serve the endpoints of other formats.
+  // A target with an empty path also gets requests to the endpoints of other formats, whose responses have that format.
   const { usage: usageReader } = isChatPath ? format : (formatOfChatPath(path) ?? format);
   const isChat = isChatPath && exchange.method === "POST" && fields.hasMessages;
   const addedUsageOption = isChat && body !== null ? usageOptionFor(body, fields, target) : null;
