@@ -7,7 +7,7 @@ import { maskSecret } from "../model/target.ts";
 import type { Candidates, CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { redact } from "../telemetry/log/redact.ts";
-import { AttemptReport } from "../proxy/attempt-report.ts";
+import { BalancerReport } from "../proxy/balancer-report.ts";
 import { candidatesFor, clientHashFor, noHealthyTarget, type AttemptParts } from "../proxy/attempt.ts";
 import { encodeRequest, modelFor, type EncodedRequest } from "../proxy/encode.ts";
 import type { Exchange } from "../proxy/exchange.ts";
@@ -105,7 +105,7 @@ function encodeFor(
   now: number,
   parts: ExplainTargetsParts,
 ): EncodedRequest | GatehouseError {
-  const report = new AttemptReport(plan, target.index, now, null);
+  const report = new BalancerReport(plan, target.index, now, null);
   try {
     return encodeRequest(exchange, rule, target, parts.clientCredentials);
   } catch (error) {

@@ -1,5 +1,5 @@
-// Asks a target and, while no byte has gone to the client, another: pick → inquiry.ts asks it → classify. The only retry
-// loop there is.
+// The only retry loop: picks a target, makes an upstream attempt, and tries another target if it fails. Retries only
+// while no byte of a response has been sent to the client.
 import { hashText } from "../balance/text-hash.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { isPromise } from "../base/value-or-promise.ts";
@@ -7,9 +7,9 @@ import type { Candidates, CompiledTarget, CompiledUpstream } from "../snapshot/c
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
-import type { TargetResponse } from "./target-response.ts";
 import type { Exchange } from "./exchange.ts";
-import { FAILOVER, UpstreamAttempt, type UpstreamAttemptParts } from "./upstream-attempt.ts";
+import type { TargetResponse } from "./target-response.ts";
+import { FAILOVER_STATUSES, UpstreamAttempt, type UpstreamAttemptParts } from "./upstream-attempt.ts";
 
 interface ClientAddressPart {
   readonly clientAddress: (exchange: Exchange) => string;
@@ -17,7 +17,10 @@ interface ClientAddressPart {
 
 export interface AttemptParts extends UpstreamAttemptParts, ClientAddressPart {}
 
-/** One function on purpose, like the walk that waits for it. */
+/**
+ * Resolves to the response to relay: the first that is not retried, else the last one that any target returned. One
+ * function awaits everything, because every further async function costs each request measurable CPU time.
+ */
 export async function attempt(
   exchange: Exchange,
   rule: CompiledRule,
@@ -31,48 +34,47 @@ export async function attempt(
   let now = performance.now();
   plan.retries.recordRequest(now);
   const tried: number[] = [];
-  let lastAnswer: TargetResponse | null = null;
+  let lastResponse: TargetResponse | null = null;
   let lastError: Error | null = null;
-  let isSecondTry = false;
+  let isSameTargetRetried = false;
   let index = plan.pick(preferred, fallback, null, clientHash, now);
-  while (index >= 0) {
-    const inquiry = beginInquiry(exchange, rule, targets[index] as CompiledTarget, observed, parts, now);
+  for (let target = targets[index]; target !== undefined; target = targets[index]) {
+    const started = startAttempt(exchange, rule, target, observed, parts, now);
     let result: TargetResponse | Error;
-    if (inquiry instanceof Error) result = inquiry;
+    if (started instanceof Error) result = started;
     else {
       try {
-        await inquiry.arrival;
-        const answer = inquiry.answer();
-        result = isPromise(answer) ? await answer : answer;
+        await started.headersReceived;
+        const response = started.receive();
+        result = isPromise(response) ? await response : response;
       } catch (cause) {
-        result = inquiry.failed(cause);
+        result = started.fail(cause);
       }
     }
     if (result instanceof Error) lastError = result;
     else {
-      lastAnswer?.reader?.cancel();
-      lastAnswer = result;
-      if (!FAILOVER.has(result.response.status)) break;
+      lastResponse?.reader?.cancel();
+      lastResponse = result;
+      if (!FAILOVER_STATUSES.has(result.upstreamResponse.status)) break;
     }
     if (exchange.isOver || exchange.attempts >= upstream.maxAttempts) break;
     tried.push(index);
     now = performance.now();
     const next = plan.pick(preferred, fallback, tried, clientHash, now);
     if (next < 0) {
-      // There is no other: what broke before any answer may have been a connection that had gone stale.
-      if (isSecondTry || !isBroken(result)) break;
-      isSecondTry = true;
+      // No other target is left. The failed connection may have been stale, so try the same target once more.
+      if (isSameTargetRetried || !isConnectionFailure(result)) break;
+      isSameTargetRetried = true;
     } else index = next;
-    // A request that could not even be encoded has cost no provider anything.
+    // A request that could not be encoded was not sent, so the retry does not count against the retry budget.
     if (!(result instanceof GatehouseError) && !plan.retries.tryRetry(now)) break;
   }
-  // When all fail the client gets the last answer that a provider gave, as it was.
-  if (lastAnswer !== null && !exchange.isClientDisconnected) return lastAnswer;
-  lastAnswer?.reader?.cancel();
+  if (lastResponse !== null && !exchange.isClientDisconnected) return lastResponse;
+  lastResponse?.reader?.cancel();
   throw lastError ?? noHealthyTarget(upstream, plan.retryAfterMs(preferred, fallback, performance.now()));
 }
 
-/** Whom this request may go to. */
+/** Returns the targets that may serve the request. */
 export function candidatesFor({ fields }: Exchange, upstream: CompiledUpstream): Candidates {
   const { model } = fields;
   const candidates = upstream.candidatesFor(model);
@@ -89,8 +91,8 @@ export function clientHashFor(
   return hashText(upstream.usesClientAddress ? parts.clientAddress(exchange) : "");
 }
 
-/** Sends the request to a target; a GatehouseError where another one may speak a format that it can be put into. */
-function beginInquiry(
+/** Returns a GatehouseError if the target's format cannot express the request; that of another target may. */
+function startAttempt(
   exchange: Exchange,
   rule: CompiledRule,
   target: CompiledTarget,
@@ -106,8 +108,8 @@ function beginInquiry(
   }
 }
 
-/** Refused, or broken off before the answer was there: worth one more try at the same target. */
-function isBroken(result: TargetResponse | Error): boolean {
+/** Whether the connection failed before any byte of a response arrived. */
+function isConnectionFailure(result: TargetResponse | Error): boolean {
   return result instanceof UpstreamError && (result.kind === "unreachable" || result.kind === "broken");
 }
 

@@ -5,10 +5,10 @@ import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 
 export function authenticate(key: CompiledApiKey | null, rule: CompiledRule, alwaysRequired: boolean): void {
   if (key === null) {
-    if (requiresKey(rule, alwaysRequired)) throw keyRequired();
+    if (requiresKey(rule, alwaysRequired)) throw apiKeyRequired();
     return;
   }
-  if (!mayUse(key, rule))
+  if (!isAllowed(key, rule))
     throw new GatehouseError("rule_not_allowed", "This API key is not valid for this rule.");
 }
 
@@ -16,11 +16,11 @@ export function requiresKey(rule: CompiledRule, alwaysRequired: boolean): boolea
   return alwaysRequired || rule.requireApiKey;
 }
 
-export function mayUse(key: CompiledApiKey | null, rule: CompiledRule): boolean {
+export function isAllowed(key: CompiledApiKey | null, rule: CompiledRule): boolean {
   return key === null || key.policies === null || key.policies.has(rule.id);
 }
 
-export function keyRequired(): GatehouseError {
+export function apiKeyRequired(): GatehouseError {
   return new GatehouseError("api_key_required", "Send an API key in X-GW-API-Key.", {
     headers: { "WWW-Authenticate": "Bearer" },
   });

@@ -12,7 +12,10 @@ export function beginCapture(exchange: Exchange): void {
 }
 
 /** A provider's answer is taken as it passes; here only what must be known of it. */
-export function captureHead(bodies: BodyCapture, { target, response, isDecoded }: TargetResponse): void {
+export function captureUpstreamResponse(
+  bodies: BodyCapture,
+  { target, upstreamResponse: response, isDecoded }: TargetResponse,
+): void {
   for (const [, value] of target.headers) hide(bodies, value);
   bodies.responseEncoding = isDecoded ? null : response.headers.get("content-encoding");
 }

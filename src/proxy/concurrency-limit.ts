@@ -8,7 +8,7 @@ export class ConcurrencyLimit {
   readonly limit: number;
   readonly #log: Log;
   count = 0;
-  refused = 0;
+  rejectedCount = 0;
   #untold = 0;
 
   constructor(limit: number, log: Log) {
@@ -22,7 +22,7 @@ export class ConcurrencyLimit {
       this.count++;
       return true;
     }
-    this.refused++;
+    this.rejectedCount++;
     if (this.#untold++ === 0) setTimeout(() => this.#tell(), TELL_EVERY_MS).unref();
     return false;
   }

@@ -5,7 +5,7 @@ import type { Exchange } from "./exchange.ts";
 import type { Log } from "../telemetry/log/log.ts";
 
 /** Nobody reads this: the client has left. The access line says so with the status that nginx made known for it. */
-export const CLIENT_LEFT_STATUS = 499;
+export const CLIENT_DISCONNECTED_STATUS = 499;
 
 export function fail(fault: unknown, exchange: Exchange, log: Log): Response {
   const { requestId, attempts } = exchange;

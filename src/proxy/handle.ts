@@ -14,12 +14,12 @@ import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
 import { attempt, type AttemptParts } from "./attempt.ts";
-import { beginCapture, captureHead, captureResponse } from "./capture-bodies.ts";
+import { beginCapture, captureUpstreamResponse, captureResponse } from "./capture-bodies.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createClientCredentials } from "./client-credential.ts";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { Exchange } from "./exchange.ts";
-import { CLIENT_LEFT_STATUS, fail } from "./fail.ts";
+import { CLIENT_DISCONNECTED_STATUS, fail } from "./fail.ts";
 import { finish, type FinishParts } from "./finish.ts";
 import { observeRule } from "./observe-rule.ts";
 import { relay } from "./relay.ts";
@@ -129,7 +129,7 @@ async function handle(exchange: Exchange, parts: ServingParts): Promise<Response
     if (exchange.isOver)
       throw new UpstreamError(exchange.isClientDisconnected ? "client_left" : "total_timeout");
     const upstreamResponse = await attempt(exchange, rule, observed, parts);
-    if (exchange.bodies !== null) captureHead(exchange.bodies, upstreamResponse);
+    if (exchange.bodies !== null) captureUpstreamResponse(exchange.bodies, upstreamResponse);
     const relayed = relay(exchange, upstreamResponse, parts);
     return isPromise(relayed) ? await relayed : relayed;
   } catch (error) {
@@ -151,7 +151,7 @@ async function respondWithoutUpstream(
 async function respondWithError(exchange: Exchange, error: unknown, parts: ServingParts): Promise<Response> {
   const isDisconnected = exchange.request.signal.aborted;
   const response = isDisconnected
-    ? new Response(null, { status: CLIENT_LEFT_STATUS })
+    ? new Response(null, { status: CLIENT_DISCONNECTED_STATUS })
     : fail(error, exchange, parts.log);
   if (exchange.bodies !== null) await captureResponse(exchange.bodies, exchange, response);
   finish(exchange, isDisconnected ? "client_left" : "failed", response.status, parts);

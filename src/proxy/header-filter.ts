@@ -1,7 +1,7 @@
-// Which headers pass through, in both directions.
+// Decides which header fields are forwarded to a provider and relayed to a client.
 import type { ResponseHeaders } from "../upstream/response-headers.ts";
 
-/** RFC 9110, section 7.6.1, and their relatives: they speak of one connection only. */
+/** Fields that concern one connection only: RFC 9110, section 7.6.1, and related ones. */
 const HOP_BY_HOP = [
   "connection",
   "keep-alive",
@@ -14,7 +14,7 @@ const HOP_BY_HOP = [
   "upgrade",
 ];
 
-/** The client's provider credential: passed on only to a target that has none of its own. */
+/** Fields with the client's provider credential, which is forwarded only to a target without a credential. */
 export const CREDENTIAL_HEADERS = ["authorization", "x-api-key", "api-key"] as const;
 
 const NOT_FORWARDED = new Set([
@@ -50,54 +50,61 @@ const NOT_FORWARDED = new Set([
   "wl-proxy-client-ip",
 ]);
 
-const NOT_ANSWERED = new Set(HOP_BY_HOP);
+const NOT_RELAYED = new Set(HOP_BY_HOP);
 
-const OUR_PREFIX = "x-gw-";
+const GATEWAY_PREFIX = "x-gw-";
 const FORWARDING_PREFIX = "x-forwarded-";
 
-/** The client's headers that go to a provider. Names arrive in lower case. */
+/** Returns the client's headers that are forwarded to a provider, with names in lower case. */
 export function forwardedHeaders(headers: Headers): Record<string, string> {
-  const named = connectionNames(headers);
+  const connectionFields = connectionNames(headers);
   const forwarded: Record<string, string> = {};
   headers.forEach((value, name) => {
-    if (!isForwarded(name) || named?.has(name) === true) return;
+    if (!isForwarded(name) || connectionFields?.has(name) === true) return;
     forwarded[name] = value;
   });
   return forwarded;
 }
 
 function isForwarded(name: string): boolean {
-  // Many servers read `_` as `-`: a name that would become one of those above is not let through in disguise.
+  // Many servers treat `_` like `-`, so a field that is not forwarded must not pass under that spelling either.
   const plain = name.includes("_") ? name.replaceAll("_", "-") : name;
-  if (plain.charCodeAt(0) === 0x78 && (plain.startsWith(OUR_PREFIX) || plain.startsWith(FORWARDING_PREFIX)))
+  if (
+    plain.charCodeAt(0) === 0x78 &&
+    (plain.startsWith(GATEWAY_PREFIX) || plain.startsWith(FORWARDING_PREFIX))
+  )
     return false;
   return !NOT_FORWARDED.has(plain);
 }
 
-/** What of a provider's words on its body is still true for the client. */
-export interface StillTrue {
-  readonly length: boolean;
-  readonly encoding: boolean;
+/** Which of the provider's statements about the body still hold for the body that the client gets. */
+interface KeptFields {
+  readonly keepsLength: boolean;
+  readonly keepsEncoding: boolean;
 }
 
-/** The headers of a provider's answer that go to the client; its own request id goes under another name. */
-export function answeredHeaders(headers: ResponseHeaders, { length, encoding }: StillTrue): Headers {
-  const named = connectionNames(headers);
-  const answered = new Headers();
+/** Returns the provider's headers that are relayed to the client. Its request id is relayed under another name. */
+export function relayedHeaders(
+  headers: ResponseHeaders,
+  { keepsLength, keepsEncoding }: KeptFields,
+): Headers {
+  const connectionFields = connectionNames(headers);
+  const relayed = new Headers();
   const { names, values } = headers;
   for (let index = 0; index < names.length; index++) {
     const name = names[index] ?? "";
-    if (NOT_ANSWERED.has(name) || named?.has(name) === true) continue;
-    if ((name === "content-length" && !length) || (name === "content-encoding" && !encoding)) continue;
+    if (NOT_RELAYED.has(name) || connectionFields?.has(name) === true) continue;
+    if (name === "content-length" && !keepsLength) continue;
+    if (name === "content-encoding" && !keepsEncoding) continue;
     const value = values[index] ?? "";
-    if (name === "x-request-id") answered.append("X-GW-Provider-Request-Id", value);
-    // These are our words to the client; a provider's own would be taken for them.
-    else if (!name.startsWith(OUR_PREFIX)) answered.append(name, value);
+    if (name === "x-request-id") relayed.append("X-GW-Provider-Request-Id", value);
+    // X-GW-* fields are statements of the gateway. The client could not tell a provider's from them.
+    else if (!name.startsWith(GATEWAY_PREFIX)) relayed.append(name, value);
   }
-  return answered;
+  return relayed;
 }
 
-/** What `Connection` names is of this hop too, whatever it is. */
+/** Returns the fields that `Connection` names: they concern this connection only (RFC 9110, section 7.6.1). */
 function connectionNames(headers: Pick<Headers, "get">): Set<string> | null {
   const connection = headers.get("connection");
   if (connection === null || connection === "keep-alive" || connection === "close") return null;

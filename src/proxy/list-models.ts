@@ -1,7 +1,7 @@
 // GET /v1/models, where no rule claims it: the models that the caller's gateway serves, in OpenAI's shape.
 import { GatehouseError } from "../base/errors.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
-import { keyRequired, mayUse } from "./authenticate.ts";
+import { apiKeyRequired, isAllowed } from "./authenticate.ts";
 import type { Exchange } from "./exchange.ts";
 import { matchRule } from "./match-rule.ts";
 
@@ -26,11 +26,11 @@ export function listModels(
   const gateway = named ?? onlyGateway(exchange);
   const { apiKey } = exchange;
   exchange.gateway = gateway;
-  if (apiKey === null && (alwaysRequired || gateway.gateway.require_api_key)) throw keyRequired();
+  if (apiKey === null && (alwaysRequired || gateway.gateway.require_api_key)) throw apiKeyRequired();
   const owners = new Map<string, string>();
   for (const rule of gateway.rules) {
     // A rule of its own word may ask for a key that this caller does not have.
-    if (!mayUse(apiKey, rule) || (apiKey === null && rule.requireApiKey)) continue;
+    if (!isAllowed(apiKey, rule) || (apiKey === null && rule.requireApiKey)) continue;
     for (const { models, defaultModel, provider } of rule.upstream.targets) {
       for (const model of [defaultModel, ...(models ?? [])])
         if (model !== null && !owners.has(model)) owners.set(model, provider);

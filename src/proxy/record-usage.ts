@@ -15,7 +15,7 @@ export function settleUsage(exchange: Exchange, usage: Usage | null): void {
 export function recordUsage(exchange: Exchange, totals: UsageTotals): void {
   const { usage, cost, response: targetResponse, gateway, apiKey } = exchange;
   if (gateway === null || targetResponse === null) return;
-  if (usage === null && !(targetResponse.isChat && targetResponse.response.ok)) return;
+  if (usage === null && !(targetResponse.isChat && targetResponse.upstreamResponse.ok)) return;
   totals.add({
     gatewayId: gateway.id,
     apiKeyId: apiKey?.id ?? null,

@@ -1,24 +1,24 @@
-// An answer on its way to a client over real sockets: all of it comes, at the client's pace, and one that takes nothing
-// is given up.
+// Relays bodies to clients over real sockets: every byte arrives, at the client's pace, and a client that reads nothing is
+// disconnected.
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { connectRaw, type RawClient } from "../../test/support/raw-client.ts";
 import { waitFor } from "../../test/support/gatehouse-process.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import type { Outcome } from "./exchange.ts";
-import { StreamRelay, type StreamPasses } from "./relay-stream.ts";
+import { StreamRelay, type StreamStages } from "./relay-stream.ts";
 import { formatNamed } from "../formats/registry.ts";
 import { UsageTap } from "../usage/usage-tap.ts";
 
 const PIECE = 64 * 1024;
-/** More than the buffers of two systems hold. */
+/** More than the socket buffers of both sides hold. */
 const PIECES = 400;
 const SHORT_MS = 100;
 const LONG_MS = 60_000;
 
-/** A provider that has as many pieces as are asked of it. */
+/** A provider that sends `pieces` pieces and then does what `atEnd` says. */
 class Pieces implements BodyReader {
-  given = 0;
-  isCancelled = false;
+  sentCount = 0;
+  isCanceled = false;
   readonly #pieces: number;
   readonly #atEnd: () => Promise<null>;
 
@@ -28,9 +28,9 @@ class Pieces implements BodyReader {
   }
 
   next(): Promise<Uint8Array | null> {
-    if (this.isCancelled) return Promise.reject(new Error("cancelled"));
-    if (this.given === this.#pieces) return this.#atEnd();
-    return Promise.resolve(new Uint8Array(PIECE).fill(this.given++ % 256));
+    if (this.isCanceled) return Promise.reject(new Error("canceled"));
+    if (this.sentCount === this.#pieces) return this.#atEnd();
+    return Promise.resolve(new Uint8Array(PIECE).fill(this.sentCount++ % 256));
   }
 
   peek(): Promise<Uint8Array | null> {
@@ -38,15 +38,15 @@ class Pieces implements BodyReader {
   }
 
   cancel(): void {
-    this.isCancelled = true;
+    this.isCanceled = true;
   }
 }
 
-const NO_PASSES: StreamPasses = { tap: null, translation: null, plugins: null, bodies: null };
-let passes = NO_PASSES;
+const NO_STAGES: StreamStages = { tap: null, translation: null, plugins: null, bodies: null };
+let stages = NO_STAGES;
 let outcomes: Outcome[] = [];
 let pieces: Pieces;
-let stalledMs = LONG_MS;
+let stallTimeoutMs = LONG_MS;
 const server = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
@@ -54,37 +54,37 @@ const server = Bun.serve({
   fetch: () =>
     new Response(
       new ReadableStream(
-        new StreamRelay(pieces, passes, (outcome) => void outcomes.push(outcome), stalledMs),
+        new StreamRelay(pieces, stages, (outcome) => void outcomes.push(outcome), stallTimeoutMs),
       ),
     ),
 });
 afterAll(() => server.stop(true));
 beforeEach(() => {
   outcomes = [];
-  stalledMs = LONG_MS;
-  passes = NO_PASSES;
+  stallTimeoutMs = LONG_MS;
+  stages = NO_STAGES;
 });
 
-async function ask(): Promise<RawClient> {
+async function connect(): Promise<RawClient> {
   const client = await connectRaw(server.port!);
   client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   return client;
 }
 
-/** Until the provider has not been asked for anything for a while. */
+/** Resolves when no piece has been read for a while, to the number of pieces read. */
 async function untilQuiet(): Promise<number> {
   for (let before = -1; ;) {
-    if (before === pieces.given) return before;
-    before = pieces.given;
+    if (before === pieces.sentCount) return before;
+    before = pieces.sentCount;
     await Bun.sleep(200);
   }
 }
 
 const bodyOf = (received: string) => Buffer.from(received.slice(received.indexOf("\r\n\r\n") + 4), "latin1");
 
-test("a client that pauses is waited for, and gets every byte when it goes on", async () => {
+test("waits for a client that pauses, which gets every byte when it resumes", async () => {
   pieces = new Pieces(PIECES, () => Promise.resolve(null));
-  const client = await ask();
+  const client = await connect();
   client.pause();
   expect(await untilQuiet()).toBeLessThan(PIECES);
   expect(outcomes).toEqual([]);
@@ -102,64 +102,64 @@ test("a client that pauses is waited for, and gets every byte when it goes on", 
   expect(body.toString("latin1", at)).toBe("0\r\n\r\n");
 }, 30_000);
 
-test("a client that takes nothing is given up: its provider let go of, its connection broken off", async () => {
-  stalledMs = SHORT_MS;
+test("a client that takes nothing is sentCount up: its provider let go of, its connection broken off", async () => {
+  stallTimeoutMs = SHORT_MS;
   pieces = new Pieces(PIECES, () => Promise.resolve(null));
-  const client = await ask();
+  const client = await connect();
   client.pause();
-  await waitFor(() => (pieces.isCancelled ? true : null), 10_000);
+  await waitFor(() => (pieces.isCanceled ? true : null), 10_000);
   expect(outcomes).toEqual(["client_left"]);
   client.resume();
   expect((await client.ended).received).not.toEndWith("0\r\n\r\n");
 }, 30_000);
 
-test("a client that waits for the provider has not stalled", async () => {
-  stalledMs = SHORT_MS;
+test("does not take a client that waits for the provider for a stalled one", async () => {
+  stallTimeoutMs = SHORT_MS;
   const end = Promise.withResolvers<null>();
   pieces = new Pieces(1, () => end.promise);
-  const client = await ask();
+  const client = await connect();
   await client.until((received) => received.length > PIECE);
   await Bun.sleep(5 * SHORT_MS);
-  expect([pieces.isCancelled, outcomes]).toEqual([false, []]);
+  expect([pieces.isCanceled, outcomes]).toEqual([false, []]);
   end.resolve(null);
   expect((await client.ended).received).toEndWith("0\r\n\r\n");
   expect(outcomes).toEqual(["complete"]);
 });
 
-test("a client that leaves while it is waited for, or while the provider is: once, and nothing goes on", async () => {
+test("ends once and stops reading if the client disconnects while the relay waits for it or for the provider", async () => {
   for (const count of [PIECES, 1]) {
     outcomes = [];
     pieces = new Pieces(count, () => new Promise(() => undefined));
-    const client = await ask();
+    const client = await connect();
     if (count > 1) client.pause();
     await untilQuiet();
     client.leave(true);
-    await waitFor(() => (pieces.isCancelled ? true : null), 10_000);
-    const { given } = pieces;
+    await waitFor(() => (pieces.isCanceled ? true : null), 10_000);
+    const { sentCount } = pieces;
     await Bun.sleep(100);
-    expect([outcomes, pieces.given]).toEqual([["client_left"], given]);
+    expect([outcomes, pieces.sentCount]).toEqual([["client_left"], sentCount]);
   }
 }, 30_000);
 
-test("a provider that breaks off: what came of it arrives, then the connection breaks", async () => {
+test("relays what a provider sent before it closed the connection, then resets the client's connection", async () => {
   pieces = new Pieces(3, () => Promise.reject(new Error("cut")));
-  const { received } = await (await ask()).ended;
+  const { received } = await (await connect()).ended;
   expect(bodyOf(received).byteLength).toBe(3 * (PIECE + "10000\r\n\r\n".length));
-  expect([outcomes, pieces.isCancelled]).toEqual([["incomplete"], true]);
+  expect([outcomes, pieces.isCanceled]).toEqual([["incomplete"], true]);
 });
 
-test("a client that leaves over the last bytes of a stream that broke off: it broke off, and nothing else happens", async () => {
+test("ends once as incomplete if the client disconnects while it gets the last bytes of a cut stream", async () => {
   class HoldingTap extends UsageTap {
     override abort(): Uint8Array {
       return new Uint8Array(PIECES * PIECE);
     }
   }
-  passes = { ...NO_PASSES, tap: new HoldingTap({ usageReader: formatNamed("openai").usage, isChat: true }) };
+  stages = { ...NO_STAGES, tap: new HoldingTap({ usageReader: formatNamed("openai").usage, isChat: true }) };
   pieces = new Pieces(1, () => Promise.reject(new Error("cut")));
-  const client = await ask();
+  const client = await connect();
   client.pause();
   await waitFor(() => (outcomes.length > 0 ? true : null), 10_000);
   client.leave(true);
   await Bun.sleep(100);
-  expect([outcomes, pieces.isCancelled]).toEqual([["incomplete"], true]);
+  expect([outcomes, pieces.isCanceled]).toEqual([["incomplete"], true]);
 });

@@ -1,5 +1,5 @@
-// Writes a provider's answer to the client as it comes, at the client's pace: as it is, or put into another wire format
-// and through plugins.
+// Relays a response body to the client as it arrives and at the client's pace: unchanged, translated to another format, or
+// passed through plugins.
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import { unwatchDeadline, watchDeadline, type Deadline } from "../http/coarse-deadlines.ts";
 import type { StreamDecoder } from "../formats/format.ts";
@@ -8,60 +8,65 @@ import type { BodyReader } from "../http/body-reader.ts";
 import type { Outcome } from "./exchange.ts";
 import type { UsageTap } from "../usage/usage-tap.ts";
 
-/** A client that has taken nothing for this long is gone: nothing else would tell, and its provider would be held for ever. */
-const STALLED_MS = 300_000;
+/**
+ * A client that reads nothing for this long is disconnected. Nothing else detects such a client, and the connection to the
+ * provider would stay open forever.
+ */
+const STALL_TIMEOUT_MS = 300_000;
+/** A connection reset discards bytes that the client has not read yet, so the relay waits before it resets. */
 const RESET_DELAY_MS = 25;
-const NOTHING = new Uint8Array(0);
+const NO_BYTES = new Uint8Array(0);
 
-/** What the bytes go through on their way. */
-export interface StreamPasses {
+/** What the bytes pass through, in this order; null for a stage that is not needed. */
+export interface StreamStages {
   readonly tap: UsageTap | null;
   readonly translation: StreamDecoder | null;
-  readonly plugins: PluginPass | null;
+  readonly plugins: PluginStage | null;
   readonly bodies: BodyCapture | null;
 }
 
-export interface PluginPass {
+interface PluginStage {
   /** Resolves to the bytes that go to the client. The last call of a stream has no new bytes. */
   run(chunk: Uint8Array, isLast: boolean): Promise<Uint8Array>;
 }
 
-/** The body of one answer, as the runtime asks for it: `pull` once, `cancel` where the client leaves. */
+/** The body of one response. Bun calls `pull` once, and `cancel` if the client disconnects. */
 export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Deadline {
   readonly type = "direct";
   dueAt = Infinity;
   readonly #reader: BodyReader;
-  readonly #passes: StreamPasses;
+  readonly #stages: StreamStages;
   readonly #onEnd: (outcome: Outcome) => void;
-  readonly #stalledMs: number;
+  readonly #stallTimeoutMs: number;
   #hasEnded = false;
-  /** Ends the waiting for the client, where it is waited for. */
-  #giveUp: (() => void) | null = null;
+  /** Rejects the wait for the client to read; null while the relay does not wait. */
+  #stopWaiting: (() => void) | null = null;
 
   constructor(
     reader: BodyReader,
-    passes: StreamPasses,
+    stages: StreamStages,
     onEnd: (outcome: Outcome) => void,
-    stalledMs = STALLED_MS,
+    stallTimeoutMs = STALL_TIMEOUT_MS,
   ) {
     this.#reader = reader;
-    this.#passes = passes;
+    this.#stages = stages;
     this.#onEnd = onEnd;
-    this.#stalledMs = stalledMs;
+    this.#stallTimeoutMs = stallTimeoutMs;
   }
 
   async pull(client: ReadableStreamDirectController): Promise<void> {
     try {
       for (let chunk = await this.#reader.next(); chunk !== null; chunk = await this.#reader.next()) {
-        const passed = this.#pass(chunk);
-        const turn = this.#write(client, isPromise(passed) ? await passed : passed);
-        if (turn !== null) await turn;
+        const processed = this.#process(chunk);
+        const written = this.#write(client, isPromise(processed) ? await processed : processed);
+        if (written !== null) await written;
       }
       await this.#finish(client);
     } catch {
-      await this.#breakOff(client);
-      // The client's connection breaks off, which is the truth. Without a reason, else the runtime prints it.
-      // eslint-disable-next-line @typescript-eslint/only-throw-error -- that is how a direct stream is told
+      await this.#abort(client);
+      // Bun resets the client's connection, so that the client does not take the body for complete. Bun prints a thrown
+      // reason to the console, so there is none.
+      // eslint-disable-next-line @typescript-eslint/only-throw-error -- Bun's way to abort a direct stream
       throw undefined;
     }
   }
@@ -69,76 +74,78 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
   cancel(): void {
     this.#reader.cancel();
     this.#end("client_left");
-    this.#giveUp?.();
+    this.#stopWaiting?.();
   }
 
-  /** The client has stalled. */
+  /** Called when the client has read nothing for the stall timeout. */
   expire(): void {
     this.cancel();
   }
 
-  /** What goes to the client of these bytes. Without plugins and encodings nothing has to be waited for. */
-  #pass(chunk: Uint8Array): ValueOrPromise<Uint8Array> {
-    const { tap } = this.#passes;
+  /** Returns the bytes to write for a chunk. Only plugins and encoded streams need a promise. */
+  #process(chunk: Uint8Array): ValueOrPromise<Uint8Array> {
+    const { tap } = this.#stages;
     const tapped = tap === null ? chunk : tap.push(chunk);
-    return isPromise(tapped) ? tapped.then((bytes) => this.#passOn(bytes)) : this.#passOn(tapped);
+    return isPromise(tapped)
+      ? tapped.then((bytes) => this.#translateAndRun(bytes))
+      : this.#translateAndRun(tapped);
   }
 
-  #passOn(bytes: Uint8Array): ValueOrPromise<Uint8Array> {
-    const { translation, plugins } = this.#passes;
+  #translateAndRun(bytes: Uint8Array): ValueOrPromise<Uint8Array> {
+    const { translation, plugins } = this.#stages;
     const translated = translation === null || bytes.byteLength === 0 ? bytes : translation.push(bytes);
-    if (translated === null || translated.byteLength === 0) return NOTHING;
+    if (translated === null || translated.byteLength === 0) return NO_BYTES;
     return plugins === null ? translated : plugins.run(translated, false);
   }
 
-  /** Null where the client has room for more; else nothing more is to be read before it has. */
+  /** Returns null if the client can take more; otherwise wait for the promise before reading more. */
   #write(client: ReadableStreamDirectController, bytes: Uint8Array): Promise<void> | null {
     if (bytes.byteLength === 0) return null;
-    this.#passes.bodies?.takeResponse(bytes);
-    const taken = client.write(bytes);
+    this.#stages.bodies?.takeResponse(bytes);
+    const written = client.write(bytes);
     void client.flush();
-    return typeof taken === "number" ? null : this.#clientsTurn(taken);
+    return typeof written === "number" ? null : this.#waitForClient(written);
   }
 
-  #clientsTurn(taken: Promise<number>): Promise<void> {
-    const turn = Promise.withResolvers<undefined>();
-    this.#giveUp = turn.reject;
-    this.dueAt = performance.now() + this.#stalledMs;
+  #waitForClient(written: Promise<number>): Promise<void> {
+    const waiting = Promise.withResolvers<undefined>();
+    this.#stopWaiting = waiting.reject;
+    this.dueAt = performance.now() + this.#stallTimeoutMs;
     watchDeadline(this);
-    const stopWaiting = () => {
+    const end = () => {
       unwatchDeadline(this);
-      this.#giveUp = null;
+      this.#stopWaiting = null;
     };
-    taken.then(() => turn.resolve(undefined), turn.reject);
-    return turn.promise.finally(stopWaiting);
+    written.then(() => waiting.resolve(undefined), waiting.reject);
+    return waiting.promise.finally(end);
   }
 
-  /** The provider has said all: what the tap held back, then what the plugins did. */
+  /** Writes what the tap held back at the end of the body, then what the plugins held back. */
   async #finish(client: ReadableStreamDirectController): Promise<void> {
-    const { tap, translation, plugins } = this.#passes;
+    const { tap, translation, plugins } = this.#stages;
     const ending = translation?.ending() ?? "complete";
-    if (ending === "truncated") throw new Error("the stream ended before its end");
-    const rest = tap === null ? NOTHING : await tap.end();
+    if (ending === "truncated") throw new Error("the stream ended before its last event");
+    const rest = tap === null ? NO_BYTES : await tap.end();
     await this.#write(
       client,
       plugins === null || rest.byteLength === 0 ? rest : await plugins.run(rest, false),
     );
-    if (plugins !== null) await this.#write(client, await plugins.run(NOTHING, true));
-    // An error that the provider told in its stream has been passed on, and is an end of its own.
+    if (plugins !== null) await this.#write(client, await plugins.run(NO_BYTES, true));
+    // A provider may end a stream with an error event. The client has received it, but the response is not complete.
     this.#end(ending === "error" ? "incomplete" : "complete");
   }
 
-  async #breakOff(client: ReadableStreamDirectController): Promise<void> {
+  /** Writes what the tap holds back of a body that was cut. */
+  async #abort(client: ReadableStreamDirectController): Promise<void> {
     if (this.#hasEnded) return;
     this.#reader.cancel();
-    const { tap, plugins } = this.#passes;
-    const held = tap?.abort() ?? NOTHING;
+    const { tap, plugins } = this.#stages;
+    const held = tap?.abort() ?? NO_BYTES;
     this.#end("incomplete");
-    // The client gets what came of an event that broke off, unless a plugin cannot say what may pass of it.
-    const isPlain = plugins === null || held.byteLength === 0;
-    const last = isPlain ? held : await plugins.run(held, false).catch(() => NOTHING);
+    // The client gets the received part of a cut event, unless a plugin fails on it.
+    const isUnchanged = plugins === null || held.byteLength === 0;
+    const last = isUnchanged ? held : await plugins.run(held, false).catch(() => NO_BYTES);
     this.#write(client, last)?.catch(() => undefined);
-    // A reset overtakes bytes that the client has not read yet: they get a moment.
     await Bun.sleep(RESET_DELAY_MS);
   }
 

@@ -1,105 +1,106 @@
-// Hands a provider's answer to the client: bytes as they came, or put into another wire format or through plugins.
+// Relays a target's response to the client: unchanged, translated to another format, or passed through plugins.
 import type { ValueOrPromise } from "../base/value-or-promise.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
-import { verdictOf, type TargetResponse } from "./target-response.ts";
-import type { Verdict } from "./attempt-report.ts";
+import { tapResponse, usageOfBody, type UsageTap } from "../usage/usage-tap.ts";
+import { healthResultOf, type HealthResult } from "./balancer-report.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 import { finish, type FinishParts } from "./finish.ts";
-import { answeredHeaders } from "./header-filter.ts";
+import { relayedHeaders } from "./header-filter.ts";
+import { settleUsage } from "./record-usage.ts";
 import { StreamRelay } from "./relay-stream.ts";
 import { PreResponsePlugins, runPostRequest } from "./run-plugins.ts";
+import type { TargetResponse } from "./target-response.ts";
 import { translateBody, translateStream, translateWholeStream } from "./translate-response.ts";
-import { settleUsage } from "./record-usage.ts";
-import { tapResponse, usageOfBody, type UsageTap } from "../usage/usage-tap.ts";
 
-/** What a whole answer may hold where something here must read it. */
+/** Limit of a body that a plugin or a translation needs as a whole. */
 const MAX_WHOLE_BYTES = 32 * 1024 * 1024;
-const NO_BODY = new Set([204, 205, 304]);
-const PLAIN_TEXT = /^[\x20-\x7E]{0,256}$/;
+/** Statuses of responses that have no body (RFC 9110, section 15). */
+const STATUSES_WITHOUT_BODY = new Set([204, 205, 304]);
+const PRINTABLE_ASCII = /^[\x20-\x7E]{0,256}$/;
 
-/** Ends the exchange exactly once, when the last byte is on its way or none will come. */
+/** Also ends the exchange, exactly once: when the last byte has been handed over, or when none will follow. */
 export function relay(
   exchange: Exchange,
-  answer: TargetResponse,
+  response: TargetResponse,
   parts: FinishParts,
 ): ValueOrPromise<Response> {
-  exchange.response = answer;
+  exchange.response = response;
   const chain = exchange.gateway?.chain ?? null;
-  const isUntouched = chain === null || (chain.post_request === null && chain.pre_response === null);
-  // Most answers are all there and stay as they are.
-  return isUntouched && answer.reader === null && answer.translator === null
-    ? handOver(exchange, answer, parts)
-    : relayThrough(exchange, answer, chain, parts);
+  const hasPlugins = chain !== null && (chain.post_request !== null || chain.pre_response !== null);
+  // Most responses are complete and stay unchanged; they need no promise.
+  return !hasPlugins && response.reader === null && response.translator === null
+    ? relayUnchanged(exchange, response, parts)
+    : relayProcessed(exchange, response, chain, parts);
 }
 
-function handOver(exchange: Exchange, answer: TargetResponse, parts: FinishParts): Response {
-  const { body } = answer;
-  const { status } = answer.response;
-  const headers = headersFor(exchange, answer);
-  settleUsage(exchange, usageOfBody(answer));
+/** For a response that is in memory. */
+function relayUnchanged(exchange: Exchange, response: TargetResponse, parts: FinishParts): Response {
+  const { body } = response;
+  const { status } = response.upstreamResponse;
+  const headers = headersFor(exchange, response);
+  settleUsage(exchange, usageOfBody(response));
   exchange.bodies?.takeResponse(body);
-  answer.report.end(verdictOf(status));
+  response.report.end(healthResultOf(status));
   finish(exchange, "complete", status, parts);
-  return responseWith(body, status, headers);
+  return createResponse(body, status, headers);
 }
 
-async function relayThrough(
+async function relayProcessed(
   exchange: Exchange,
-  answer: TargetResponse,
+  response: TargetResponse,
   chain: PluginChain | null,
   parts: FinishParts,
 ): Promise<Response> {
-  const headers = headersFor(exchange, answer);
-  const tap = tapResponse(answer);
+  const headers = headersFor(exchange, response);
+  const tap = tapResponse(response);
   try {
     const status =
       chain === null || chain.post_request === null
-        ? answer.response.status
-        : await runPostRequest(exchange, chain, parts, answer, headers);
+        ? response.upstreamResponse.status
+        : await runPostRequest(exchange, chain, parts, response, headers);
     const end = (outcome: Outcome) => {
-      settleUsage(exchange, tap === null ? usageOfBody(answer) : tap.result(outcome === "complete"));
-      answer.report.end(verdictFor(outcome, answer.response.status));
+      settleUsage(exchange, tap === null ? usageOfBody(response) : tap.result(outcome === "complete"));
+      response.report.end(healthResultFor(outcome, response.upstreamResponse.status));
       finish(exchange, outcome, status, parts);
     };
     const plugins =
       chain === null || chain.pre_response === null
         ? null
-        : new PreResponsePlugins(exchange, chain, parts, answer, status);
-    if (answer.reader !== null && isStreamed(answer, plugins)) {
-      const translation = answer.translator === null ? null : translateStream(answer.translator, exchange);
-      const passes = { tap, translation, plugins, bodies: exchange.bodies };
+        : new PreResponsePlugins(exchange, chain, parts, response, status);
+    if (response.reader !== null && isStreamed(response, plugins)) {
+      const { reader, translator } = response;
+      const translation = translator === null ? null : translateStream(translator, exchange);
+      const stages = { tap, translation, plugins, bodies: exchange.bodies };
       exchange.releaseBody();
-      return new Response(new ReadableStream(new StreamRelay(answer.reader, passes, end)), {
-        status,
-        headers,
-      });
+      return new Response(new ReadableStream(new StreamRelay(reader, stages, end)), { status, headers });
     }
-    const body = await wholeBody(exchange, answer, plugins, tap);
+    const body = await wholeBody(exchange, response, plugins, tap);
     exchange.bodies?.takeResponse(body);
     end("complete");
-    return responseWith(body, status, headers);
+    return createResponse(body, status, headers);
   } catch (error) {
-    // Nothing has gone to the client yet: the fault is told as an error, and logged with it.
-    settleUsage(exchange, tap === null ? usageOfBody(answer) : tap.result(false));
-    answer.reader?.cancel();
-    const isProvidersFault = error instanceof UpstreamError && error.kind !== "client_left";
-    answer.report.end(isProvidersFault ? "failed" : "neutral");
+    // No byte has been sent to the client yet, so the caller can still respond with an error.
+    settleUsage(exchange, tap === null ? usageOfBody(response) : tap.result(false));
+    response.reader?.cancel();
+    const isProviderFailure = error instanceof UpstreamError && error.kind !== "client_left";
+    response.report.end(isProviderFailure ? "failed" : "neutral");
     throw error;
   }
 }
 
-function responseWith(body: Uint8Array | string | null, status: number, headers: Headers): Response {
-  return new Response(NO_BODY.has(status) ? null : asBody(body, headers), { status, headers });
+function createResponse(body: Uint8Array | string | null, status: number, headers: Headers): Response {
+  const content = STATUSES_WITHOUT_BODY.has(status) ? null : withoutDefaultType(body, headers);
+  return new Response(content, { status, headers });
 }
 
-function verdictFor(outcome: Outcome, status: number): Verdict {
-  if (outcome === "complete") return verdictOf(status);
+function healthResultFor(outcome: Outcome, status: number): HealthResult {
+  if (outcome === "complete") return healthResultOf(status);
   return outcome === "client_left" ? "neutral" : "failed";
 }
 
-/** An answer is handed on as it comes, unless a plugin or a translation needs all of it first. */
+/** Whether the body is relayed as it arrives. Plugins and the translation of a plain body may need all of it first. */
 function isStreamed({ isStream, translator }: TargetResponse, plugins: PreResponsePlugins | null): boolean {
   if (plugins?.needsWholeBody === true) return false;
   return isStream || translator === null;
@@ -107,24 +108,24 @@ function isStreamed({ isStream, translator }: TargetResponse, plugins: PreRespon
 
 async function wholeBody(
   exchange: Exchange,
-  answer: TargetResponse,
+  response: TargetResponse,
   plugins: PreResponsePlugins | null,
   tap: UsageTap | null,
 ): Promise<Uint8Array | string | null> {
-  if (!hasBody(answer)) return null;
-  const bytes = answer.reader === null ? answer.body : await readWholeBody(answer.reader, MAX_WHOLE_BYTES);
-  const { translator, isStream, response } = answer;
+  if (!hasBody(response)) return null;
+  const { reader, translator, isStream, upstreamResponse } = response;
+  const bytes = reader === null ? response.body : await readWholeBody(reader, MAX_WHOLE_BYTES);
   let body: Uint8Array | string = bytes ?? new Uint8Array(0);
   if (tap !== null) body = tap.pushWhole(body);
   if (translator !== null)
     body = isStream
       ? translateWholeStream(translator, exchange, body)
-      : translateBody(translator, response.status, body);
+      : translateBody(translator, upstreamResponse.status, body);
   return plugins === null ? body : plugins.run(typeof body === "string" ? Buffer.from(body) : body, true);
 }
 
-/** Bytes without a type would get one from the runtime; as a stream they stay without. */
-function asBody(
+/** Bun adds a Content-Type to bytes that have none. It adds none to a stream, so such a body is sent as a stream. */
+function withoutDefaultType(
   body: Uint8Array | string | null,
   headers: Headers,
 ): Uint8Array | string | ReadableStream | null {
@@ -137,27 +138,27 @@ function asBody(
   });
 }
 
-function headersFor(exchange: Exchange, answer: TargetResponse): Headers {
-  const { response, isStream, target, model, firstByteMs, translator, isDecoded } = answer;
-  // The runtime frames the body; what the provider said of its length is true only where there is none.
-  const headers = answeredHeaders(response.headers, {
-    length: exchange.method === "HEAD",
-    encoding: !isDecoded,
+function headersFor(exchange: Exchange, response: TargetResponse): Headers {
+  const { upstreamResponse, isStream, target, model, firstByteMs, translator, isDecoded } = response;
+  const headers = relayedHeaders(upstreamResponse.headers, {
+    // Bun sets the Content-Length of a body that it sends. The provider's value is right only where no body is sent.
+    keepsLength: exchange.method === "HEAD",
+    keepsEncoding: !isDecoded,
   });
   headers.append("X-Request-Id", exchange.requestId);
-  headers.append("X-GW-Provider", headerText(target.provider));
-  if (model !== null) headers.append("X-GW-Model", headerText(model));
+  headers.append("X-GW-Provider", toHeaderValue(target.provider));
+  if (model !== null) headers.append("X-GW-Model", toHeaderValue(model));
   headers.append("X-GW-Attempts", exchange.attempts === 1 ? "1" : String(exchange.attempts));
-  const total = tenths(performance.now() - exchange.startedAt);
-  headers.append("Server-Timing", `total;dur=${total}, upstream;dur=${tenths(firstByteMs)}`);
+  const total = formatTenths(performance.now() - exchange.startedAt);
+  headers.append("Server-Timing", `total;dur=${total}, upstream;dur=${formatTenths(firstByteMs)}`);
   if (isStream) headers.set("X-Accel-Buffering", "no");
-  else if (translator !== null && hasBody(answer)) headers.set("Content-Type", "application/json");
+  else if (translator !== null && hasBody(response)) headers.set("Content-Type", "application/json");
   exchange.addResponseHeaders(headers);
   return headers;
 }
 
-/** With one decimal, at a tenth of what `toFixed` costs. */
-function tenths(milliseconds: number): string {
+/** Formats with one decimal, at a tenth of the cost of `toFixed`. */
+function formatTenths(milliseconds: number): string {
   const count = Math.round(milliseconds * 10);
   return `${Math.floor(count / 10)}.${count % 10}`;
 }
@@ -166,7 +167,7 @@ function hasBody({ body, reader }: TargetResponse): boolean {
   return body !== null || reader !== null;
 }
 
-/** A name may be any text: what a header cannot hold is replaced. */
-function headerText(text: string): string {
-  return PLAIN_TEXT.test(text) ? text : text.replaceAll(/[^\x20-\x7E]/g, "?").slice(0, 256);
+/** Replaces characters that a header cannot contain: names of providers and models are arbitrary text. */
+function toHeaderValue(text: string): string {
+  return PRINTABLE_ASCII.test(text) ? text : text.replaceAll(/[^\x20-\x7E]/g, "?").slice(0, 256);
 }

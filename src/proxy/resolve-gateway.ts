@@ -20,7 +20,7 @@ export function rejectInvalidHost(host: string | null): void {
 }
 
 /** The key a request presents: our own header, or a `gw_…` value where the usual SDKs put theirs. */
-export function presentedKey(headers: Headers): string | null {
+export function sentApiKey(headers: Headers): string | null {
   const own = headers.get("x-gw-api-key");
   if (own !== null) return own;
   const authorization = headers.get("authorization");
@@ -35,7 +35,7 @@ export function presentedKey(headers: Headers): string | null {
 /** The gateway that key or Host names, or null: then every gateway's rules are tried. */
 export function resolveGateway(exchange: Exchange, baseDomain: string | null): CompiledGateway | null {
   const { snapshot, request } = exchange;
-  const presented = presentedKey(request.headers);
+  const presented = sentApiKey(request.headers);
   if (presented !== null) {
     const key = findKey(snapshot, presented);
     const gateway = key === null ? undefined : snapshot.gateways.get(key.gatewayId);

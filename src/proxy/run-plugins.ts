@@ -73,7 +73,7 @@ export async function runPostRequest(
   response: TargetResponse,
   headers: Headers,
 ): Promise<number> {
-  let { status } = response.response;
+  let { status } = response.upstreamResponse;
   for (const link of chain.post_request ?? []) {
     const call = new PluginCall(exchange, link, "post_request", parts);
     const context = new PostRequestContext(call, response, status, headers);

@@ -1,4 +1,4 @@
-// A provider's answer whose headers have come: its body is in memory, or still to be read.
+// A target's response whose headers have been received. Its body is in memory or still to be read.
 import type { Translator } from "../formats/format.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
@@ -7,10 +7,10 @@ import { parseContentEncoding } from "../http/content-encoding.ts";
 import { decodeResponse } from "../upstream/decode-response.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
-import type { AttemptReport, Verdict } from "./attempt-report.ts";
+import type { BalancerReport } from "./balancer-report.ts";
 
-/** Of the request that was sent, what decides how its answer is read. */
-interface WhatWasAsked {
+/** The properties of the request that decide how its response is read. */
+interface SentRequest {
   readonly model: string | null;
   readonly translator: Translator | null;
   readonly readsResponse: boolean;
@@ -20,41 +20,41 @@ interface WhatWasAsked {
 
 export class TargetResponse {
   readonly target: CompiledTarget;
-  /** What was sent to the target. */
+  /** The model in the request to the target. */
   readonly model: string | null;
-  /** Milliseconds until the headers had come. */
+  /** Milliseconds until the response headers were received. */
   readonly firstByteMs: number;
-  readonly response: UpstreamResponse;
-  readonly report: AttemptReport;
+  readonly upstreamResponse: UpstreamResponse;
+  readonly report: BalancerReport;
   /** Translates the response to another format; null if it is relayed in the target's format. */
   readonly translator: Translator | null;
   /** Reads the usage of the response in the format of the endpoint. */
   readonly usageReader: UsageReader;
-  /** Its encoding, if it has one, is undone, because something here reads it. */
+  /** The body is decoded, because the gateway reads it. */
   readonly isDecoded: boolean;
-  /** It answers a chat completion. */
+  /** The response to a chat completion request. */
   readonly isChat: boolean;
-  /** A stream's usage is told for the gateway only: the client did not ask for it. */
+  /** Only the gateway requested the usage event of this stream, so it is not relayed to the client. */
   readonly hidesUsage: boolean;
   readonly isStream: boolean;
-  /** The whole body where it was small enough to wait for; null where `reader` has it, or there is none. */
+  /** The whole body if it was small enough to wait for; null if `reader` has it or there is none. */
   body: Uint8Array | null = null;
   reader: BodyReader | null = null;
-  /** The first bytes of the body, or all of it; what is here is still to be read from the two above. */
-  opening: Uint8Array | null = null;
+  /** The first bytes of the body, or all of it. `body` or `reader` still has these bytes. */
+  firstBytes: Uint8Array | null = null;
 
   constructor(
     target: CompiledTarget,
     response: UpstreamResponse,
-    { model, translator, readsResponse, usageReader, isChat }: WhatWasAsked,
-    report: AttemptReport,
+    { model, translator, readsResponse, usageReader, isChat }: SentRequest,
+    report: BalancerReport,
     firstByteMs: number,
     hidesUsage: boolean,
   ) {
     this.target = target;
     this.model = model;
     this.firstByteMs = firstByteMs;
-    this.response = response;
+    this.upstreamResponse = response;
     this.report = report;
     this.translator = translator;
     this.usageReader = usageReader;
@@ -65,45 +65,39 @@ export class TargetResponse {
   }
 
   /**
-   * Takes the answer as far as it can be taken before the client sees a byte: small ones and those that must be read
-   * here whole, others until their first chunk. What breaks until then can be asked of another target. Null: that
-   * took no waiting.
+   * Receives as much of the body as possible before the client gets a byte, because until then a failure can be retried
+   * at another target: the whole body if it is small or translated, otherwise the first chunk. Returns null if nothing
+   * has to be awaited.
    */
   open(idleMs: number): Promise<void> | null {
-    const { response, isDecoded, isStream } = this;
+    const { upstreamResponse: response, isDecoded, isStream } = this;
     if (!response.hasBody) return null;
     response.idleTimeoutMs = idleMs;
     const encoding = isDecoded ? parseContentEncoding(response.headers.get("content-encoding")) : "identity";
-    // What came along with its head is all there without any waiting.
+    // Most bodies have arrived together with the headers.
     const whole = isStream || encoding !== "identity" ? null : response.takeWholeBody();
     if (whole === null)
       return this.#read(encoding === "identity" ? response : decodeResponse(response, encoding));
-    this.body = this.opening = whole;
+    this.body = this.firstBytes = whole;
     return null;
   }
 
   async #read(reader: BodyReader): Promise<void> {
-    const length = Number(this.response.headers.get("content-length") ?? Infinity);
-    // Undoing an encoding can make it much larger than its declared length, but not larger than this.
-    if (!this.isStream && (this.translator !== null || length <= SMALL_ANSWER_BYTES)) {
-      this.body = this.opening = await readWholeBody(reader, MAX_READ_BYTES);
+    const length = Number(this.upstreamResponse.headers.get("content-length") ?? Infinity);
+    // A decoded body can be much larger than its Content-Length, hence the second limit.
+    if (!this.isStream && (this.translator !== null || length <= SMALL_BODY_BYTES)) {
+      this.body = this.firstBytes = await readWholeBody(reader, MAX_READ_BYTES);
     } else {
-      this.opening = await reader.peek();
+      this.firstBytes = await reader.peek();
       this.reader = reader;
     }
   }
 }
 
-/** A body up to this size is waited for: a break then still leads to another target, and the length stays known. */
-const SMALL_ANSWER_BYTES = 256 * 1024;
+/** Bodies up to this size are received completely: a failure can be retried, and the client gets a Content-Length. */
+const SMALL_BODY_BYTES = 256 * 1024;
 const MAX_READ_BYTES = 32 * 1024 * 1024;
 
 function isEventStream(response: UpstreamResponse): boolean {
   return response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-}
-
-/** What the health of a target makes of a complete answer with this status. */
-export function verdictOf(status: number): Verdict {
-  if (status >= 500) return "failed";
-  return status >= 400 ? "neutral" : "succeeded";
 }

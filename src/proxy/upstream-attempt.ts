@@ -1,23 +1,24 @@
-// One request to one target: encoded and sent at once, then its answer, or why there is none.
+// One attempt at one target: encodes and sends the request in its constructor, then receives the response or reports why
+// there is none.
 import type { ValueOrPromise } from "../base/value-or-promise.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
-import { truncateText } from "../telemetry/truncate-text.ts";
-import type { ObservedRule, ObservedTarget } from "../telemetry/metrics/observed-route.ts";
+import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
 import { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import { modelIn } from "../telemetry/traces/trace-context.ts";
-import type { UpstreamResponse } from "../upstream/upstream-response.ts";
-import type { UpstreamPool } from "../upstream/upstream-pool.ts";
+import { truncateText } from "../telemetry/truncate-text.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
-import { TargetResponse, verdictOf } from "./target-response.ts";
-import { AttemptReport } from "./attempt-report.ts";
+import type { UpstreamPool } from "../upstream/upstream-pool.ts";
+import type { UpstreamResponse } from "../upstream/upstream-response.ts";
+import { rejectsUsageOption, rememberRejection } from "../usage/usage-option.ts";
+import { BalancerReport, healthResultOf } from "./balancer-report.ts";
 import type { ClientCredentials } from "./client-credential.ts";
 import { encodeRequest, type AddedUsageOption, type EncodedRequest } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
-import { rejectsUsageOption, rememberRejection } from "../usage/usage-option.ts";
+import { TargetResponse } from "./target-response.ts";
 
-/** Answers of these are tried elsewhere; any other is the client's to see. */
-export const FAILOVER: ReadonlySet<number> = new Set([429, 500, 502, 503, 504, 529]);
+/** Responses with these statuses are retried at another target; all others go to the client. */
+export const FAILOVER_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504, 529]);
 
 export interface UpstreamAttemptParts {
   readonly clientCredentials: ClientCredentials;
@@ -30,11 +31,11 @@ export class UpstreamAttempt {
   readonly #rule: CompiledRule;
   readonly #target: CompiledTarget;
   readonly #facts: AttemptFacts;
-  readonly #report: AttemptReport;
+  readonly #report: BalancerReport;
   readonly #encoded: EncodedRequest;
   #response: UpstreamResponse;
 
-  /** Throws a GatehouseError where the request cannot be put into the form that the target wants, or cannot be sent. */
+  /** Throws a GatehouseError if the target's format cannot express the request, or the request cannot be sent. */
   constructor(
     exchange: Exchange,
     rule: CompiledRule,
@@ -47,8 +48,10 @@ export class UpstreamAttempt {
     this.#exchange = exchange;
     this.#rule = rule;
     this.#target = target;
-    this.#facts = new AttemptFacts(observed.targets[target.index] as ObservedTarget, now);
-    this.#report = new AttemptReport(rule.upstream.plan, target.index, now, this.#facts);
+    const observedTarget = observed.targets[target.index];
+    if (observedTarget === undefined) throw new RangeError(`telemetry has no target number ${target.index}`);
+    this.#facts = new AttemptFacts(observedTarget, now);
+    this.#report = new BalancerReport(rule.upstream.plan, target.index, now, this.#facts);
     try {
       this.#encoded = encodeRequest(exchange, rule, target, clientCredentials);
       if (exchange.trace !== null) this.#facts.spanId = exchange.trace.beginAttempt(this.#encoded.headers);
@@ -62,48 +65,47 @@ export class UpstreamAttempt {
     exchange.beginAttempt(this.#response);
   }
 
-  /** Resolves when the head of the answer is there. */
-  get arrival(): Promise<unknown> {
+  get headersReceived(): Promise<unknown> {
     return this.#response.headersReceived;
   }
 
-  /** The answer, once its head is there; only one that is not all there is waited for. */
-  answer(): ValueOrPromise<TargetResponse> {
+  /** Call when the headers have been received. Returns a promise only if more of the response has to arrive first. */
+  receive(): ValueOrPromise<TargetResponse> {
     const { addedUsageOption } = this.#encoded;
-    return addedUsageOption === null ? this.#take(false) : this.#answerWithOption(addedUsageOption);
+    return addedUsageOption === null ? this.#accept(false) : this.#acceptOrRepeat(addedUsageOption);
   }
 
-  /** Why there is none. */
-  failed(cause: unknown): Error {
+  /** Call if `headersReceived` or `receive` failed. Returns the error to report. */
+  fail(cause: unknown): Error {
     const error = cause instanceof UpstreamError ? cause : new UpstreamError("cut", cause);
     this.#facts.fault = error.kind;
-    // An answer that is refused may still be coming.
+    // Bytes of a rejected response may still be arriving.
     this.#response.cancel();
     this.#report.end(error.kind === "client_left" ? "neutral" : "failed");
     return error;
   }
 
   /** Repeats the request without the usage option that the gateway added if the target rejects that option. */
-  async #answerWithOption({ option, bodyWithout }: AddedUsageOption): Promise<TargetResponse> {
+  async #acceptOrRepeat({ option, bodyWithout }: AddedUsageOption): Promise<TargetResponse> {
     const { timeouts } = this.#rule.upstream;
-    if (!(await rejectsUsageOption(this.#response, option, timeouts.idle))) return this.#take(true);
+    if (!(await rejectsUsageOption(this.#response, option, timeouts.idle))) return this.#accept(true);
     this.#response = this.#upstreamPool.send({ ...this.#encoded, body: bodyWithout }, timeouts);
     this.#exchange.replaceAttempt(this.#response);
     await this.#response.headersReceived;
-    // An error that only quoted the request comes again, and says nothing about the option.
+    // An error that merely quoted the request occurs again, and says nothing about the option.
     if (this.#response.ok) rememberRejection(this.#target);
-    return this.#take(false);
+    return this.#accept(false);
   }
 
-  #take(hidesUsage: boolean): ValueOrPromise<TargetResponse> {
+  #accept(hidesUsage: boolean): ValueOrPromise<TargetResponse> {
     const now = performance.now();
     const response = this.#response;
     const firstByteMs = now - this.#facts.startedAt;
     this.#facts.status = response.status;
     this.#facts.firstByteAt = now;
-    if (response.ok) this.#report.answered(firstByteMs, now);
-    if (response.status === 429) restAsAsked(this.#report, response, now);
-    const answer = new TargetResponse(
+    if (response.ok) this.#report.responseStarted(firstByteMs, now);
+    if (response.status === 429) applyRetryAfter(this.#report, response, now);
+    const accepted = new TargetResponse(
       this.#target,
       response,
       this.#encoded,
@@ -111,26 +113,28 @@ export class UpstreamAttempt {
       firstByteMs,
       hidesUsage,
     );
-    const opening = answer.open(this.#rule.upstream.timeouts.idle);
-    return opening === null ? this.#opened(answer) : this.#openedLater(answer, opening);
+    const opening = accepted.open(this.#rule.upstream.timeouts.idle);
+    return opening === null ? this.#complete(accepted) : this.#completeAfter(opening, accepted);
   }
 
-  async #openedLater(answer: TargetResponse, opening: Promise<void>): Promise<TargetResponse> {
+  async #completeAfter(opening: Promise<void>, response: TargetResponse): Promise<TargetResponse> {
     await opening;
-    return this.#opened(answer);
+    return this.#complete(response);
   }
 
-  #opened(answer: TargetResponse): TargetResponse {
+  #complete(response: TargetResponse): TargetResponse {
     const { status } = this.#response;
-    if (this.#exchange.trace !== null) this.#facts.responseModel = modelIn(answer.opening);
-    if (FAILOVER.has(status)) this.#report.end(verdictOf(status));
-    return answer;
+    if (this.#exchange.trace !== null) this.#facts.responseModel = modelIn(response.firstBytes);
+    if (FAILOVER_STATUSES.has(status)) this.#report.end(healthResultOf(status));
+    return response;
   }
 }
 
-function restAsAsked(report: AttemptReport, response: UpstreamResponse, now: number): void {
-  const asked = response.headers.get("retry-after");
-  if (asked === null) return;
-  const seconds = /^\d+$/.test(asked) ? Number(asked) : (Date.parse(asked) - Date.now()) / 1000;
+/** Retry-After is a number of seconds or an HTTP date (RFC 9110, 10.2.3). */
+function applyRetryAfter(report: BalancerReport, response: UpstreamResponse, now: number): void {
+  const retryAfter = response.headers.get("retry-after");
+  if (retryAfter === null) return;
+  const isSeconds = /^\d+$/.test(retryAfter);
+  const seconds = isSeconds ? Number(retryAfter) : (Date.parse(retryAfter) - Date.now()) / 1000;
   if (seconds > 0) report.rest(seconds * 1000, now);
 }

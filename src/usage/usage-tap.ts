@@ -14,7 +14,7 @@ const MAX_ENCODED_BYTES = 1024 * 1024;
 
 /** The properties of a target's response that decide how its usage is read. */
 interface TappedResponse {
-  readonly response: UpstreamResponse;
+  readonly upstreamResponse: UpstreamResponse;
   readonly body: Uint8Array | null;
   readonly reader: BodyReader | null;
   readonly isStream: boolean;
@@ -66,7 +66,12 @@ export class UsageTap {
 }
 
 /** Returns the usage of a response whose body is in memory. */
-export function usageOfBody({ response, body, isDecoded, usageReader }: TappedResponse): Usage | null {
+export function usageOfBody({
+  upstreamResponse: response,
+  body,
+  isDecoded,
+  usageReader,
+}: TappedResponse): Usage | null {
   if (body === null || !response.ok) return null;
   const json = isDecoded || startsObject(body) ? body : decodeObject(body, response);
   return json === null ? null : usageOf(usageReader, usageReader.readBody(json));
@@ -81,7 +86,7 @@ function decodeObject(body: Uint8Array, response: UpstreamResponse): Uint8Array 
 
 /** Returns null if there is no usage to read while relaying: the body is in memory or absent, or the status is an error. */
 export function tapResponse(tapped: TappedResponse): UsageTap | null {
-  const { response, isStream, isDecoded, reader } = tapped;
+  const { upstreamResponse: response, isStream, isDecoded, reader } = tapped;
   if (reader === null || !response.ok) return null;
   const encoding = isDecoded ? "identity" : parseContentEncoding(response.headers.get("content-encoding"));
   if (encoding === "unsupported") return new UsageTap(tapped);
