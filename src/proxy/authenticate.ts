@@ -1,4 +1,4 @@
-// Whether the caller may use the rule: the key's policies, and whether a key is asked for at all.
+// Checks whether the client may use the rule: whether an API key is required, and whether the key's policies allow it.
 import { GatehouseError } from "../base/errors.ts";
 import type { CompiledApiKey } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -21,7 +21,7 @@ export function isAllowed(key: CompiledApiKey | null, rule: CompiledRule): boole
 }
 
 export function apiKeyRequired(): GatehouseError {
-  return new GatehouseError("api_key_required", "Send an API key in X-GW-API-Key.", {
+  return new GatehouseError("api_key_required", "An API key is required. Send it in X-GW-API-Key.", {
     headers: { "WWW-Authenticate": "Bearer" },
   });
 }

@@ -1,4 +1,4 @@
-// Hands the bodies of a request to the request log, for gateways that ask for it. All others pay one comparison.
+// Captures request and response bodies for the request log of gateways with `log_bodies`. Others pay one comparison.
 import { BodyCapture } from "../telemetry/requests/body-capture.ts";
 import type { TargetResponse } from "./target-response.ts";
 import type { Exchange } from "./exchange.ts";
@@ -7,20 +7,20 @@ import { CREDENTIAL_HEADERS } from "./header-filter.ts";
 export function beginCapture(exchange: Exchange): void {
   const { headers } = exchange.request;
   const bodies = new BodyCapture(headers.get("content-encoding"));
-  for (const name of [...CREDENTIAL_HEADERS, "x-gw-api-key"]) hide(bodies, headers.get(name));
+  for (const name of [...CREDENTIAL_HEADERS, "x-gw-api-key"]) hideCredential(bodies, headers.get(name));
   exchange.bodies = bodies;
 }
 
-/** A provider's answer is taken as it passes; here only what must be known of it. */
+/** The relay captures the body of a target's response. This sets how to decode it and which values to hide in it. */
 export function captureUpstreamResponse(
   bodies: BodyCapture,
   { target, upstreamResponse: response, isDecoded }: TargetResponse,
 ): void {
-  for (const [, value] of target.headers) hide(bodies, value);
+  for (const [, value] of target.headers) hideCredential(bodies, value);
   bodies.responseEncoding = isDecoded ? null : response.headers.get("content-encoding");
 }
 
-/** An answer of the gateway's own. */
+/** Captures a response that the gateway itself created. */
 export async function captureResponse(
   bodies: BodyCapture,
   { body }: Exchange,
@@ -30,10 +30,10 @@ export async function captureResponse(
   if (response.body !== null) bodies.takeResponse(await response.clone().bytes());
 }
 
-/** With the scheme and without. */
-function hide(bodies: BodyCapture, value: string | null): void {
+/** Hides the value of a credential header with its scheme (`Bearer x`) and without. */
+function hideCredential(bodies: BodyCapture, value: string | null): void {
   if (value === null) return;
   bodies.hide(value);
-  const blank = value.indexOf(" ");
-  if (blank > 0) bodies.hide(value.slice(blank + 1).trim());
+  const space = value.indexOf(" ");
+  if (space > 0) bodies.hide(value.slice(space + 1).trim());
 }

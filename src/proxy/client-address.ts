@@ -1,53 +1,52 @@
-// The address a request comes from: the peer, or what a trusted proxy in front says of its own peer.
+// The client's address: that of the TCP peer, or the one that a trusted proxy in front reports.
 import { isIP, type BlockList } from "node:net";
 import { BoundedCache } from "../base/bounded-cache.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** A peer, and whether it is believed in what it says of its own. */
 interface Peer {
   readonly address: string;
+  /** Its X-Forwarded-For and X-Real-IP are used. */
   readonly isTrusted: boolean;
 }
 
 const CACHED_PEERS = 10_000;
 
-/** Looked up once a request, however often it is asked for. */
+/** The returned function computes the address once per request. */
 export function createClientAddress(trusted: BlockList): (exchange: Exchange) => string {
   const peers = new BoundedCache<string, Peer>(CACHED_PEERS);
-  const peerAt = (given: string): Peer => {
-    let peer = peers.get(given);
+  const peerAt = (peerAddress: string): Peer => {
+    let peer = peers.get(peerAddress);
     if (peer === undefined) {
-      const address = plain(given);
+      const address = normalize(peerAddress);
       peer = { address, isTrusted: isTrusted(address, trusted) };
-      peers.set(given, peer);
+      peers.set(peerAddress, peer);
     }
     return peer;
   };
   return (exchange) => {
     const { request, server } = exchange;
-    exchange.clientAddress ??= toldBy(
-      peerAt(server.requestIP(request)?.address ?? ""),
-      request.headers,
-      trusted,
-    );
-    return exchange.clientAddress;
+    const { clientAddress } = exchange;
+    if (clientAddress !== null) return clientAddress;
+    const peer = peerAt(server.requestIP(request)?.address ?? "");
+    return (exchange.clientAddress = peer.isTrusted
+      ? forwardedAddress(peer.address, request.headers, trusted)
+      : peer.address);
   };
 }
 
-function toldBy(peer: Peer, headers: Headers, trusted: BlockList): string {
-  if (!peer.isTrusted) return peer.address;
+/** Returns the address that a trusted proxy reports, or its own if it reports none. */
+function forwardedAddress(proxyAddress: string, headers: Headers, trusted: BlockList): string {
   const chain = headers.get("x-forwarded-for");
-  if (chain !== null) return rightmostUntrusted(chain, trusted) ?? peer.address;
-  const told = headers.get("x-real-ip");
-  const real = told === null ? "" : plain(told);
-  return isIP(real) === 0 ? peer.address : real;
+  if (chain !== null) return rightmostUntrusted(chain, trusted) ?? proxyAddress;
+  const realIp = normalize(headers.get("x-real-ip") ?? "");
+  return isIP(realIp) === 0 ? proxyAddress : realIp;
 }
 
-/** What stands left of an address that nobody vouches for could have been written by anybody. */
+/** Entries to the left of an untrusted address are ignored: that client may have written anything. */
 function rightmostUntrusted(chain: string, trusted: BlockList): string | null {
   let nearest: string | null = null;
   for (const entry of chain.split(",").reverse()) {
-    const address = plain(entry.trim());
+    const address = normalize(entry.trim());
     if (isIP(address) === 0) return nearest;
     nearest = address;
     if (!isTrusted(address, trusted)) return address;
@@ -63,8 +62,8 @@ function isTrusted(address: string, trusted: BlockList): boolean {
 const BRACKETS = /^\[([^\]]+)\](?::\d+)?$/;
 const IPV4_AND_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/;
 
-/** Without brackets and port, and IPv4 as IPv4 though it came through an IPv6 socket. */
-function plain(address: string): string {
+/** Removes brackets and port, and converts an IPv4-mapped IPv6 address, as an IPv6 socket reports it, to IPv4. */
+function normalize(address: string): string {
   const bare = address.replace(BRACKETS, "$1").replace(IPV4_AND_PORT, "$1");
   return bare.toLowerCase().startsWith("::ffff:") && bare.includes(".") ? bare.slice(7) : bare;
 }

@@ -1,4 +1,5 @@
-// The client's own provider credential, for targets without one; never an admin token or a key of ours.
+// The client's provider credential, which is forwarded to targets without a credential. Never includes an admin token or a
+// gateway API key.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { CREDENTIAL_HEADERS } from "./header-filter.ts";
 
@@ -13,7 +14,7 @@ export function createClientCredentials(secret: string): ClientCredentials {
     const given = Buffer.from(signature, "base64url");
     return given.length === expected.length && timingSafeEqual(given, expected);
   };
-  /** Two headers of one name arrive as one value: any token in it counts. */
+  /** Repeated headers arrive as one value, so every token in it is checked. */
   const holdsAdminToken = (value: string) =>
     [...value.matchAll(JWT)].some(([, signed = "", signature = ""]) => isSigned(signed, signature));
   return (headers) => {

@@ -1,39 +1,37 @@
-// How many requests this process works on at once, and the bound above which it refuses further ones.
+// Limits the requests that this process handles at the same time.
 import type { Log } from "../telemetry/log/log.ts";
 
-/** Refusals come by the thousand; they are told together. */
-const TELL_EVERY_MS = 1000;
+/** Rejections may occur by the thousand, so the log reports them together. */
+const REPORT_INTERVAL_MS = 1000;
 
 export class ConcurrencyLimit {
   readonly limit: number;
   readonly #log: Log;
-  count = 0;
-  rejectedCount = 0;
-  #untold = 0;
+  #count = 0;
+  #unreportedCount = 0;
 
   constructor(limit: number, log: Log) {
     this.limit = limit;
     this.#log = log;
   }
 
-  /** Whether there is room for one more, which then is in flight until it leaves. */
+  /** Returns false if the request must be rejected. Otherwise it is in flight until `leave`. */
   enter(): boolean {
-    if (this.count < this.limit) {
-      this.count++;
+    if (this.#count < this.limit) {
+      this.#count++;
       return true;
     }
-    this.rejectedCount++;
-    if (this.#untold++ === 0) setTimeout(() => this.#tell(), TELL_EVERY_MS).unref();
+    if (this.#unreportedCount++ === 0) setTimeout(() => this.#report(), REPORT_INTERVAL_MS).unref();
     return false;
   }
 
   leave(): void {
-    this.count--;
+    this.#count--;
   }
 
-  #tell(): void {
-    const { limit } = this;
-    this.#log.warn({ refused: this.#untold, max_in_flight: limit }, "overloaded: requests were refused");
-    this.#untold = 0;
+  #report(): void {
+    const fields = { refused: this.#unreportedCount, max_in_flight: this.limit };
+    this.#log.warn(fields, "requests rejected: MAX_IN_FLIGHT reached");
+    this.#unreportedCount = 0;
   }
 }

@@ -1,15 +1,15 @@
-// Turns any error of the data plane into the one error shape.
-import { errorResponse, GatehouseError } from "../base/errors.ts";
-import { UpstreamError } from "../upstream/upstream-error.ts";
-import type { Exchange } from "./exchange.ts";
+// Converts any error of the data plane to the error format of the gateway.
+import { errorResponse, GatehouseError, type ErrorCode } from "../base/errors.ts";
 import type { Log } from "../telemetry/log/log.ts";
+import { UpstreamError, type UpstreamErrorKind } from "../upstream/upstream-error.ts";
+import type { Exchange } from "./exchange.ts";
 
-/** Nobody reads this: the client has left. The access line says so with the status that nginx made known for it. */
+/** The access log's status for a client that disconnected before its response, as in nginx. No client receives it. */
 export const CLIENT_DISCONNECTED_STATUS = 499;
 
-export function fail(fault: unknown, exchange: Exchange, log: Log): Response {
+export function fail(cause: unknown, exchange: Exchange, log: Log): Response {
   const { requestId, attempts } = exchange;
-  const error = toGatehouseError(fault, requestId, log);
+  const error = toGatehouseError(cause, requestId, log);
   exchange.errorCode = error.code;
   const response = errorResponse(error, requestId);
   exchange.addResponseHeaders(response.headers);
@@ -17,30 +17,33 @@ export function fail(fault: unknown, exchange: Exchange, log: Log): Response {
   return response;
 }
 
-/** What the client is told of a fault. One of ours is told in the log only. */
+/** Returns the error to send to the client. The details of an unexpected error are only logged. */
 export function toGatehouseError(error: unknown, requestId: string, log: Log): GatehouseError {
   if (error instanceof GatehouseError) return error;
-  if (error instanceof UpstreamError) return describeUpstream(error);
-  log.error({ request_id: requestId, err: error }, "the data plane failed");
-  return new GatehouseError(
-    "internal_error",
-    "Something went wrong here; the log has it under the request id.",
-  );
+  if (error instanceof UpstreamError) return new GatehouseError(...UPSTREAM_ERRORS[error.kind]);
+  log.error({ request_id: requestId, err: error }, "request failed with an internal error");
+  return new GatehouseError("internal_error", "Internal error. Search the gateway log for this request_id.");
 }
 
-function describeUpstream(error: UpstreamError): GatehouseError {
-  if (error.kind === "forbidden") {
-    return new GatehouseError(
-      "upstream_forbidden",
-      "The provider's name leads to a link-local or metadata address.",
-    );
-  }
-  if (error.kind === "invalid") {
-    return new GatehouseError("upstream_bad_answer", "The provider's answer is not one that HTTP knows.");
-  }
-  if (error.isTimeout) return new GatehouseError("upstream_timeout", "The provider did not answer in time.");
-  return new GatehouseError(
-    "upstream_unreachable",
-    "The provider could not be reached, or broke off before its answer.",
-  );
-}
+const UPSTREAM_ERRORS: Readonly<Record<UpstreamErrorKind, readonly [code: ErrorCode, message: string]>> = {
+  unreachable: ["upstream_unreachable", "The provider could not be reached."],
+  broken: ["upstream_unreachable", "The provider closed the connection before it sent a response."],
+  cut: ["upstream_unreachable", "The provider closed the connection before its response was complete."],
+  // A client that disconnected gets no response, so that this message is never sent.
+  client_left: ["upstream_unreachable", "The client disconnected before the provider responded."],
+  invalid: ["upstream_bad_answer", "The provider's response is not valid HTTP."],
+  forbidden: ["upstream_forbidden", "The provider's host name resolves to a link-local or metadata address."],
+  connect_timeout: [
+    "upstream_timeout",
+    "The provider did not accept a connection within timeouts.connect of the upstream.",
+  ],
+  first_byte_timeout: [
+    "upstream_timeout",
+    "The provider sent no response within timeouts.first_byte of the upstream.",
+  ],
+  idle_timeout: [
+    "upstream_timeout",
+    "The provider stopped sending its response for longer than timeouts.idle of the upstream.",
+  ],
+  total_timeout: ["upstream_timeout", "The request took longer than timeouts.total of the upstream."],
+};

@@ -1,4 +1,5 @@
-// The end of every request, exactly once: the use of its key, what is remembered of it, and the plugins that look back.
+// Ends every request exactly once: records key and token usage, starts post_response plugins, and hands the facts to
+// telemetry.
 import { truncateText } from "../telemetry/truncate-text.ts";
 import type { Observation } from "../telemetry/observation.ts";
 import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
@@ -38,8 +39,8 @@ function factsOf(
   status: number,
   { routes }: Observation,
 ): RequestFacts {
-  const { apiKey, gateway, response: answer, usage, observed, attemptFacts } = exchange;
-  const finalAttempt = answer?.report.facts ?? null;
+  const { apiKey, gateway, response, usage, observed, attemptFacts } = exchange;
+  const finalAttempt = response?.report.facts ?? null;
   const endedAt = performance.now();
   closeAttempts(attemptFacts, finalAttempt, outcome, endedAt);
   const gatewayName = gateway?.gateway.name ?? null;
@@ -59,7 +60,7 @@ function factsOf(
     outcome,
     errorCode: exchange.errorCode,
     requestedModel: truncateText(exchange.fields.model),
-    isStream: exchange.fields.wantsStream || answer?.isStream === true,
+    isStream: exchange.fields.wantsStream || response?.isStream === true,
     attempts: attemptFacts,
     finalAttempt,
     tokens:
@@ -79,11 +80,11 @@ function factsOf(
     bodies: exchange.bodies,
     trace: exchange.trace,
     operation: exchange.trace === null ? null : operationOf(exchange),
-    series: observed === null ? observedGateway.unmatched : seriesFor(exchange, finalAttempt),
+    series: observed === null ? observedGateway.unmatched : seriesFor(observed, attemptFacts, finalAttempt),
   };
 }
 
-/** What a request asks for tells by its fields, whatever its path; embeddings by their path. */
+/** Returns the operation name of OpenTelemetry's GenAI conventions. Paths are configurable, so the body decides if possible. */
 function operationOf({ fields, sentPath }: Exchange): string | null {
   if (sentPath.endsWith("/embeddings")) return "embeddings";
   if (!fields.isObject) return null;
@@ -91,7 +92,7 @@ function operationOf({ fields, sentPath }: Exchange): string | null {
   return fields.hasPrompt ? "text_completion" : null;
 }
 
-/** What is still open ends with the request; an answer that broke off says so. */
+/** Attempts that are still open end with the request. The final attempt of an incomplete response was cut. */
 function closeAttempts(
   attempts: readonly AttemptFacts[],
   finalAttempt: AttemptFacts | null,
@@ -102,9 +103,13 @@ function closeAttempts(
   if (finalAttempt !== null && outcome === "incomplete") finalAttempt.fault ??= "cut";
 }
 
-/** Of the attempt that the client got, else of the last one. */
-function seriesFor({ observed, attemptFacts }: Exchange, finalAttempt: AttemptFacts | null): RequestSeries {
-  const attempt = finalAttempt ?? attemptFacts.at(-1);
-  if (attempt === undefined) return (observed as ObservedRule).withoutAttempt;
+/** Uses the attempt whose response the client got, else the last one. */
+function seriesFor(
+  observed: ObservedRule,
+  attempts: readonly AttemptFacts[],
+  finalAttempt: AttemptFacts | null,
+): RequestSeries {
+  const attempt = finalAttempt ?? attempts.at(-1);
+  if (attempt === undefined) return observed.withoutAttempt;
   return attempt.target.series(attempt.model, attempt.status !== null && attempt.status < 400);
 }

@@ -50,23 +50,20 @@ export type DataPlane = (
   target: RequestTarget,
 ) => Promise<Response>;
 
-/** Created once: a rejection must cost almost nothing when thousands of requests are rejected. */
-const OVERLOADED = new GatehouseError(
-  "overloaded",
-  "This process has more requests in flight than it takes.",
-  {
-    headers: { "Retry-After": "1" },
-  },
-);
-
 export function createDataPlane(parts: DataPlaneParts): DataPlane {
   const { current, inFlight, observation } = parts;
   const servingParts = createServingParts(parts);
+  // Created once: a rejection must cost almost nothing when thousands of requests are rejected.
+  const overloaded = new GatehouseError(
+    "overloaded",
+    `This process has ${inFlight.limit} requests in flight (MAX_IN_FLIGHT). Retry later.`,
+    { headers: { "Retry-After": "1" } },
+  );
   return (request, server, target) => {
     // Turns off Bun's idle timeout: a model may be silent for longer. From here on the gateway's own timeouts apply.
     server.timeout(request, 0);
     const requestId = requestIdFrom(request.headers.get("x-request-id"));
-    if (!inFlight.enter()) return Promise.resolve(errorResponse(OVERLOADED, requestId));
+    if (!inFlight.enter()) return Promise.resolve(errorResponse(overloaded, requestId));
     const exchange = new Exchange(request, server, current.snapshot, requestId, target);
     observation.started();
     if (observation.tracer !== null) exchange.trace = observation.tracer.begin(request.headers);

@@ -1,4 +1,4 @@
-// GET /v1/models, where no rule claims it: the models that the caller's gateway serves, in OpenAI's shape.
+// Responds to GET /v1/models, unless a rule matches it, with the models of the client's gateway in OpenAI's format.
 import { GatehouseError } from "../base/errors.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import { apiKeyRequired, isAllowed } from "./authenticate.ts";
@@ -7,11 +7,11 @@ import { matchRule } from "./match-rule.ts";
 
 const MODELS_PATH = "/v1/models";
 
-/** Whether the request is for the list: no rule of the gateway, or of all where none is named, claims it. */
-export function isModelListRequest(exchange: Exchange, named: CompiledGateway | null): boolean {
+/** Whether the request is for the model list. A rule of the gateway, or of any if `gateway` is null, takes precedence. */
+export function isModelListRequest(exchange: Exchange, gateway: CompiledGateway | null): boolean {
   if (exchange.path !== MODELS_PATH || exchange.method !== "GET") return false;
   try {
-    matchRule(exchange, named);
+    matchRule(exchange, gateway);
     return false;
   } catch (error) {
     return !(error instanceof GatehouseError) || error.code !== "ambiguous_gateway";
@@ -20,16 +20,16 @@ export function isModelListRequest(exchange: Exchange, named: CompiledGateway | 
 
 export function listModels(
   exchange: Exchange,
-  named: CompiledGateway | null,
+  requestGateway: CompiledGateway | null,
   alwaysRequired: boolean,
 ): Response {
-  const gateway = named ?? onlyGateway(exchange);
+  const gateway = requestGateway ?? onlyGateway(exchange);
   const { apiKey } = exchange;
   exchange.gateway = gateway;
   if (apiKey === null && (alwaysRequired || gateway.gateway.require_api_key)) throw apiKeyRequired();
   const owners = new Map<string, string>();
   for (const rule of gateway.rules) {
-    // A rule of its own word may ask for a key that this caller does not have.
+    // A rule may require an API key although its gateway does not.
     if (!isAllowed(apiKey, rule) || (apiKey === null && rule.requireApiKey)) continue;
     for (const { models, defaultModel, provider } of rule.upstream.targets) {
       for (const model of [defaultModel, ...(models ?? [])])
@@ -45,9 +45,10 @@ function onlyGateway({ snapshot }: Exchange): CompiledGateway {
   if (snapshot.gateways.size > 1) {
     throw new GatehouseError(
       "ambiguous_gateway",
-      "There are several gateways: send the Host or an API key of one.",
+      "There are several gateways. Send the Host or an API key of one of them.",
     );
   }
-  if (snapshot.onlyGateway === null) throw new GatehouseError("rule_not_found", "There is no gateway yet.");
+  if (snapshot.onlyGateway === null)
+    throw new GatehouseError("rule_not_found", "There is no gateway yet. Create one with the Admin API.");
   return snapshot.onlyGateway;
 }

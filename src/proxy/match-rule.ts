@@ -1,4 +1,4 @@
-// Which rule serves a request: the best match of its gateway, or of the only gateway that has one.
+// Finds the rule that serves a request: the best match of its gateway, or of the only gateway with a match.
 import { GatehouseError } from "../base/errors.ts";
 import { HTTP_METHODS } from "../model/http-methods.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
@@ -11,7 +11,7 @@ export interface Matched {
   readonly rule: CompiledRule;
 }
 
-/** Throws 404, 405 or 400 when no single rule serves. `gateway` null: every gateway's rules are tried. */
+/** Throws 404, 405 or 400 if no single rule matches. If `gateway` is null, the rules of all gateways are tried. */
 export function matchRule(exchange: Exchange, gateway: CompiledGateway | null): Matched {
   const { path, method, request, snapshot } = exchange;
   const only = gateway ?? snapshot.onlyGateway;
@@ -51,7 +51,7 @@ function findMatches({ path, request, snapshot }: Exchange, method: string, limi
 function ambiguousGateway(): GatehouseError {
   return new GatehouseError(
     "ambiguous_gateway",
-    "Several gateways have a rule for this request: send the Host of one (its subdomain) or an API key of one.",
+    "Several gateways have a rule for this request. Send the Host (subdomain) or an API key of one of them.",
   );
 }
 
@@ -59,7 +59,11 @@ function notMatched({ method, path }: Exchange, allowed: readonly string[]): Gat
   if (allowed.length === 0)
     return new GatehouseError("rule_not_found", `No rule matches ${method} ${path.slice(0, 200)}.`);
   const list = allowed.join(", ");
-  return new GatehouseError("method_not_allowed", `${method} is not possible here; use ${list}.`, {
-    headers: { Allow: list },
-  });
+  return new GatehouseError(
+    "method_not_allowed",
+    `Method ${method} is not allowed for this path. Use ${list}.`,
+    {
+      headers: { Allow: list },
+    },
+  );
 }

@@ -1,4 +1,4 @@
-// What telemetry keeps of a rule: found by the compiled rule, and made from its names the first time.
+// Looks up the telemetry of a compiled rule, and creates it from the names in the configuration the first time.
 import { otelProviderName } from "../formats/otel-provider-name.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
@@ -16,14 +16,10 @@ export function observeRule(
   gateway: CompiledGateway,
   compiled: CompiledRule,
 ): ObservedRule {
-  return routes.findRule(compiled) ?? describe(routes, gateway, compiled);
+  return routes.findRule(compiled) ?? addRule(routes, gateway, compiled);
 }
 
-function describe(
-  routes: ObservedRoutes,
-  { gateway }: CompiledGateway,
-  compiled: CompiledRule,
-): ObservedRule {
+function addRule(routes: ObservedRoutes, { gateway }: CompiledGateway, compiled: CompiledRule): ObservedRule {
   const { rule, upstream } = compiled;
   const { id, name, path } = rule;
   const names: RouteNames = { gateway: gateway.name, rule: { id, name, path }, upstream: upstream.name };

@@ -1,4 +1,4 @@
-// Which gateway a request is for: its API key's, else its Host's, else the one whose rules match.
+// Finds the gateway of a request by its API key or its Host header.
 import { isIP } from "node:net";
 import { BoundedCache } from "../base/bounded-cache.ts";
 import { GatehouseError } from "../base/errors.ts";
@@ -12,17 +12,17 @@ const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/;
 /** Host headers that were valid: every request has one, and there are few different ones. */
 const validHosts = new BoundedCache<string, true>(1000);
 
-/** Two Host headers arrive joined by a comma: which of them counts is what an attacker wants to choose. */
+/** Repeated Host headers arrive joined by a comma. They are rejected, because proxies disagree on which one counts. */
 export function rejectInvalidHost(host: string | null): void {
   if (host === null || validHosts.get(host) === true) return;
   if (!HOST.test(host)) throw new GatehouseError("bad_request", "The Host header must name one host.");
   validHosts.set(host, true);
 }
 
-/** The key a request presents: our own header, or a `gw_…` value where the usual SDKs put theirs. */
-export function sentApiKey(headers: Headers): string | null {
-  const own = headers.get("x-gw-api-key");
-  if (own !== null) return own;
+/** Returns the API key in X-GW-API-Key, or a `gw_…` value in the headers where provider SDKs send their key. */
+function sentApiKey(headers: Headers): string | null {
+  const explicit = headers.get("x-gw-api-key");
+  if (explicit !== null) return explicit;
   const authorization = headers.get("authorization");
   if (authorization !== null && /^bearer +gw_/i.test(authorization)) return authorization.slice(7).trim();
   for (const name of ["x-api-key", "api-key"]) {
@@ -32,27 +32,27 @@ export function sentApiKey(headers: Headers): string | null {
   return null;
 }
 
-/** The gateway that key or Host names, or null: then every gateway's rules are tried. */
+/** Returns null if neither the key nor the Host identifies a gateway; then the rules of all gateways are tried. */
 export function resolveGateway(exchange: Exchange, baseDomain: string | null): CompiledGateway | null {
   const { snapshot, request } = exchange;
-  const presented = sentApiKey(request.headers);
-  if (presented !== null) {
-    const key = findKey(snapshot, presented);
+  const sentKey = sentApiKey(request.headers);
+  if (sentKey !== null) {
+    const key = findKey(snapshot, sentKey);
     const gateway = key === null ? undefined : snapshot.gateways.get(key.gatewayId);
     if (gateway === undefined)
       throw new GatehouseError("invalid_api_key", "The API key is unknown, expired or revoked.");
     exchange.apiKey = key;
     return gateway;
   }
-  // Most nodes serve few gateways, none of them by its name.
+  // Skips parsing the Host on nodes without subdomains, which are most.
   if (snapshot.gatewaysBySubdomain.size === 0) return null;
   const subdomain = subdomainOf(request.headers.get("host"), baseDomain);
   return subdomain === null ? null : (snapshot.gatewaysBySubdomain.get(subdomain) ?? null);
 }
 
-function findKey(snapshot: Snapshot, presented: string): CompiledApiKey | null {
-  if (!looksLikeApiKey(presented)) return null;
-  const key = snapshot.apiKeysByHash.get(hashApiKey(presented));
+function findKey(snapshot: Snapshot, sentKey: string): CompiledApiKey | null {
+  if (!looksLikeApiKey(sentKey)) return null;
+  const key = snapshot.apiKeysByHash.get(hashApiKey(sentKey));
   return key === undefined || key.expiresAt <= Date.now() ? null : key;
 }
 

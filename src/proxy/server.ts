@@ -1,4 +1,4 @@
-// The proxy listener: health and the data plane, and nothing else. This is the port to expose.
+// The proxy listener: serves health checks and the data plane, and nothing else. This is the port to expose.
 import type { Server } from "bun";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
@@ -35,13 +35,13 @@ export function listenProxy({
   });
 }
 
-/** Reserved paths always win: health where it is one of its paths, else nothing is there. Null: the path is not reserved. */
+/** Returns null if the path is not reserved. No rule can serve a reserved path: it is a health check or 404. */
 export function respondToReservedPath(request: Request, path: string, health: Health): Response | null {
   if (reservedPrefixOf(path) === null) return null;
-  return health.respond(path) ?? nothingAt(request, path);
+  return health.respond(path) ?? notFound(request, path);
 }
 
-function nothingAt(request: Request, path: string): Response {
+function notFound(request: Request, path: string): Response {
   const error = new GatehouseError(
     "rule_not_found",
     `No rule matches ${request.method} ${path.slice(0, 200)}.`,

@@ -26,8 +26,4 @@ export class UpstreamError extends Error {
     this.name = "UpstreamError";
     this.kind = kind;
   }
-
-  get isTimeout(): boolean {
-    return this.kind.endsWith("_timeout");
-  }
 }

@@ -80,7 +80,7 @@ test("beyond the bound: 503 overloaded with Retry-After at once, while health an
   for (const url of [gatehouse.adminUrl, gatehouse.proxyUrl])
     for (const path of ["/healthz", "/readyz"]) expect((await fetch(url + path)).status).toBe(200);
   expect((await gatehouse.api("GET", "/gateways")).status).toBe(200);
-  await untilPrinted(gatehouse, "overloaded: requests were refused");
+  await untilPrinted(gatehouse, "requests rejected: MAX_IN_FLIGHT reached");
   await expectRoomForAll();
 }, 20_000);
 
