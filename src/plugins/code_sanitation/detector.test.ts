@@ -1,4 +1,4 @@
-// Detection: each language's examples and their families are found, prose and ordinary programs are not.
+// Tests of detection: examples of each language are found; prose and ordinary programs are not.
 import { describe, expect, test } from "bun:test";
 import { compileDetector, type Language } from "./detector.ts";
 import { LANGUAGES } from "./settings.ts";
@@ -197,12 +197,12 @@ const HARMLESS = [
   "日本語のテキストと、ｆｕｌｌ ｗｉｄｔｈ の文字。",
 ];
 
-test.each(HARMLESS.map((text) => [text]))("lets pass: %s", (text) => {
+test.each(HARMLESS.map((text) => [text]))("accepts: %s", (text) => {
   expect(all.findAll(text)).toEqual([]);
   expect(all.first(text)).toBeNull();
 });
 
-test("only the languages asked for are looked for", () => {
+test("detects only the requested languages", () => {
   expect(compileDetector(["html"]).first("DROP TABLE users")).toBeNull();
   expect(compileDetector(["sql"]).first("<script>")).toBeNull();
   expect(compileDetector([]).first("<script>eval(1)</script>")).toBeNull();
@@ -211,22 +211,22 @@ test("only the languages asked for are looked for", () => {
 test.each([
   ["base64_decode($a)", "base65_decode($a)"],
   ["str_rot13($a)", "str_rot14($a)"],
-])("a digit of a trigger is that digit: %s, not %s", (found, passed) => {
+])("distinguishes digits in triggers: %s, not %s", (found, passed) => {
   expect(all.first(found)).not.toBeNull();
   expect(all.first(passed)).toBeNull();
 });
 
-test("the same set of languages has the same detector", () => {
+test("returns the same detector for the same set of languages", () => {
   expect(compileDetector(["sql", "html"])).toBe(compileDetector(["html", "sql"]));
 });
 
-test("a finding names its place", () => {
+test("a finding has the position of the match", () => {
   const text = "hello, 1 UNION SELECT 2 and more";
   const finding = compileDetector(["sql"]).first(text);
   expect(finding).toEqual({ start: 9, end: 23, language: "sql", pattern: "sql.union-select" });
 });
 
-test("a match is found wherever it stands, at the edges of what is read at a time too", () => {
+test("finds a match at any position around a block boundary", () => {
   const detector = compileDetector(["sql", "html"]);
   for (let before = 4070; before <= 4110; before++) {
     const text = `${"a ".repeat(before).slice(0, before)} 1 UNION SELECT 2`;
@@ -237,7 +237,7 @@ test("a match is found wherever it stands, at the edges of what is read at a tim
   expect(detector.first(`${"a".repeat(4090)} <script`)).not.toBeNull();
 });
 
-test("a match is found wherever it stands in a text of middle length, once, also where another stands before it", () => {
+test("finds a match once at any position of a text that is read in halves, also after another match", () => {
   const detector = compileDetector(["sql", "html"]);
   const filler = "hello there ".repeat(80);
   for (const length of [250, 256, 300, 301, 700]) {
@@ -252,7 +252,7 @@ test("a match is found wherever it stands in a text of middle length, once, also
   expect(both.map(({ pattern }) => pattern)).toEqual(["html.script-tag", "sql.union-select"]);
 });
 
-test("what a longer text left behind is not read again", () => {
+test("does not read units that a longer text left in a buffer", () => {
   const long = `${"a ".repeat(600_000)} 1 UNION SELECT 2`;
   for (const text of [long, long.slice(1_100_000), "1 UNION", " SELECT 2", ""])
     expect(all.first(text) === null).toBe(!text.includes("UNION SELECT"));

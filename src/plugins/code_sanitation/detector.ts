@@ -1,59 +1,59 @@
-// The detector: which code of which language stands where in a text. Compiled once per set of languages.
-import { lower } from "./char-classes.ts";
-import { NO_MATCH } from "./grammar.ts";
+// The detector: finds code of the given languages in a text. Compiled once per set of languages.
+import { toLower } from "./char-classes.ts";
+import { charSetHas, unionOfCharSets, type CharSet } from "./char-set.ts";
 import { patternsOf } from "./languages/by-language.ts";
-import { edgeAllows, joinUnlessOpen, type Edge } from "./edge.ts";
+import { canMatchAt, NO_MATCH } from "./matcher.ts";
+import { originalSpan, unitAt, type NormalizedText, type WorkCounter } from "./normalized-text.ts";
 import type { Pattern } from "./pattern.ts";
 import { Prefilter, type Trigger } from "./prefilter.ts";
-import { isAtHand } from "./rule.ts";
+import { CodeUnitBuffer } from "./scratch-buffer.ts";
 import { LANGUAGES } from "./settings.ts";
-import { BLOCK, TriggerNotes } from "./trigger-notes.ts";
-import { originalSpan, TextUnits, unitAt, type View, type WorkCounter } from "./view.ts";
-import { visitViews, type Visit } from "./views.ts";
+import { BLOCK_UNITS, TriggerScanner } from "./trigger-scanner.ts";
+import { visitVariants, type VariantVisitor } from "./variants.ts";
 
 export type Language = (typeof LANGUAGES)[number];
 
-/** A match, in UTF-16 code units of the text as it came. */
+/** A match. Positions are UTF-16 code units of the original text. */
 export interface Finding {
   readonly start: number;
   readonly end: number;
   readonly language: Language;
-  /** Stable and short, such as `sql.union-select`. */
+  /** The id of the pattern, such as `sql.union-select`. */
   readonly pattern: string;
 }
 
 export interface Detector {
-  /** Some finding, the cheapest to come by; null for clean text. */
+  /** Returns any one finding, the first that is found; null for clean text. */
   first(text: string): Finding | null;
-  /** The same for the text whose code units stand from `start` to `end`; the finding's place counts from `start`. */
+  /** The same for the text in `units` from `start` up to `end`. Positions of the finding are relative to `start`. */
   firstIn(units: Uint16Array, start: number, end: number): Finding | null;
-  /** All findings by position. They may overlap; one that another of the same reading covers is left out. */
+  /** Returns all findings by position. They may overlap, but a trigger inside an earlier match of the same variant is skipped. */
   findAll(text: string): Finding[];
 }
 
-/** A pattern as a scan needs it. */
-interface Entry {
+/** A pattern and its language. */
+interface PatternEntry {
   readonly language: Language;
   readonly pattern: Pattern;
 }
-type Hit = Trigger<Entry>;
+type PatternTrigger = Trigger<PatternEntry>;
 
-/** What may stand before any of a state's hits for it to come to something; null for anything. */
-interface Gate {
-  readonly prev: Edge | null;
-  /** Of the triggers, where they have the same. */
-  readonly length: number;
+/** The triggers that end in a state of the prefilter, and a condition that rejects all of them with one lookup. */
+interface StateTriggers {
+  readonly triggers: readonly PatternTrigger[];
+  /** Units that may precede at least one of the triggers; null for any. */
+  readonly precededBy: CharSet | null;
+  /** Length of the triggers, if they all have the same. */
+  readonly triggerLength: number;
 }
 
-/** Of the block at hand. */
-const notes = new TriggerNotes();
-
-/** Of the text at hand; a scan is synchronous. */
-const ownUnits = new TextUnits();
+// Shared by all detectors: a scan is synchronous.
+const scanner = new TriggerScanner();
+const unitBuffer = new CodeUnitBuffer();
 
 const compiled = new Map<string, Detector>();
 
-/** The detector of these languages; the same one for the same set. `work` counts what its scans do. */
+/** Returns the detector of these languages; the same instance for the same set. `work` counts the work of its scans. */
 export function compileDetector(languages: readonly Language[], work?: WorkCounter): Detector {
   const wanted = LANGUAGES.filter((language) => languages.includes(language));
   if (work !== undefined) return new PatternDetector(wanted, work);
@@ -67,156 +67,165 @@ export function compileDetector(languages: readonly Language[], work?: WorkCount
 }
 
 class PatternDetector implements Detector {
-  readonly #prefilter: Prefilter<Entry>;
-  /** By state of the prefilter: what its hits have in common, so that most are turned away at once. */
-  readonly #gates: readonly Gate[];
+  readonly #prefilter: Prefilter<PatternEntry>;
+  /** By state of the prefilter. */
+  readonly #states: readonly StateTriggers[];
   readonly #work: WorkCounter;
-  /** Made once: a body has many strings, most of them short, and each is looked at by itself. */
+  /** Reused by every call of `first`: a body has many strings, most of them short, and each is scanned separately. */
   readonly #found: Finding[] = [];
-  readonly #visitForFirst: Visit = (view, windows) => this.#scan(view, windows, this.#found, true);
+  readonly #visitForFirst: VariantVisitor = (text, ranges) => this.#scan(text, ranges, this.#found, true);
 
   constructor(languages: readonly Language[], work: WorkCounter) {
     const entries = languages.flatMap((language) =>
-      patternsOf(language).map((pattern): Entry => ({ language, pattern })),
+      patternsOf(language).map((pattern): PatternEntry => ({ language, pattern })),
     );
-    this.#prefilter = new Prefilter(
-      withoutTwins(entries).flatMap((subject) =>
-        subject.pattern.triggers.map((text) => ({
-          text,
-          namesDigits: /\d/.test(text),
-          subject,
-          next: subject.pattern.next,
-        })),
-      ),
-    );
-    this.#gates = this.#prefilter.hits.map(gateOf);
+    this.#prefilter = new Prefilter(withoutDuplicates(entries).flatMap(triggersOf));
+    this.#states = this.#prefilter.triggersByState.map(stateTriggersOf);
     this.#work = work;
   }
 
   first(text: string): Finding | null {
-    return this.firstIn(ownUnits.read(text), 0, text.length);
+    return this.firstIn(unitBuffer.read(text), 0, text.length);
   }
 
   firstIn(units: Uint16Array, start: number, end: number): Finding | null {
     this.#found.length = 0;
-    visitViews(units, start, end, this.#work, this.#visitForFirst);
+    visitVariants(units, start, end, this.#work, this.#visitForFirst);
     return this.#found[0] ?? null;
   }
 
   findAll(text: string): Finding[] {
     const found: Finding[] = [];
-    const units = ownUnits.read(text);
-    visitViews(units, 0, text.length, this.#work, (view, windows) => this.#scan(view, windows, found, false));
+    const units = unitBuffer.read(text);
+    visitVariants(units, 0, text.length, this.#work, (variant, ranges) =>
+      this.#scan(variant, ranges, found, false),
+    );
     return found.sort((one, other) => one.start - other.start || other.end - one.end);
   }
 
-  #scan(view: View, windows: readonly number[] | null, found: Finding[], onlyFirst: boolean): boolean {
-    if (windows === null) return this.#scanStretch(view, 0, view.length, found, onlyFirst);
-    for (let index = 0; index + 1 < windows.length; index += 2) {
-      const end = Math.min(windows[index + 1] ?? 0, view.length);
-      if (this.#scanStretch(view, windows[index] ?? 0, end, found, onlyFirst)) return true;
+  /** Scans the ranges, or the whole text if `ranges` is null. Returns true if it stopped at the first finding. */
+  #scan(
+    input: NormalizedText,
+    ranges: readonly number[] | null,
+    found: Finding[],
+    onlyFirst: boolean,
+  ): boolean {
+    if (ranges === null) return this.#scanRange(input, 0, input.length, found, onlyFirst);
+    for (let index = 0; index + 1 < ranges.length; index += 2) {
+      const end = Math.min(ranges[index + 1] ?? 0, input.length);
+      if (this.#scanRange(input, ranges[index] ?? 0, end, found, onlyFirst)) return true;
     }
     return false;
   }
 
-  /** Block by block: first the automaton notes where triggers end, then grammars look. */
-  #scanStretch(view: View, from: number, to: number, found: Finding[], onlyFirst: boolean): boolean {
-    view.work.steps += to - from;
-    notes.state = 0;
+  /** Block by block: the automaton records the triggers of a block, then their patterns are tried. */
+  #scanRange(input: NormalizedText, from: number, to: number, found: Finding[], onlyFirst: boolean): boolean {
+    input.work.steps += to - from;
+    scanner.state = 0;
     let covered = 0;
-    // A trigger is told by the unit behind it, the last one by the unit behind the stretch.
-    for (let start = from; start <= to; start += BLOCK) {
-      notes.take(this.#prefilter, view.codes, start, Math.min(start + BLOCK, to + 1));
-      covered = this.#matchNoted(view, found, covered);
+    // A trigger is recorded when the unit after it is read, so read one unit past the range.
+    for (let start = from; start <= to; start += BLOCK_UNITS) {
+      scanner.scan(this.#prefilter, input.codes, start, Math.min(start + BLOCK_UNITS, to + 1));
+      covered = this.#matchRecorded(input, found, covered);
       if (onlyFirst && found.length > 0) return true;
     }
     return false;
   }
 
-  /** Answers how far findings cover the view now. */
-  #matchNoted(view: View, found: Finding[], covered: number): number {
-    const { hits } = this.#prefilter;
-    const { ends, states, count } = notes;
-    const gates = this.#gates;
-    let farthest = covered;
-    for (let noted = 0; noted < count; noted++) {
-      const end = ends[noted] as number;
-      const state = states[noted] as number;
-      const { prev, length } = gates[state] as Gate;
-      if (end <= farthest || (prev !== null && !edgeAllows(prev, unitAt(view, end - length - 1)))) continue;
-      farthest = this.#matchAll(view, hits[state] ?? [], end, found, farthest);
+  /** Tries the patterns of all recorded triggers. `covered` and the result are the end of the rightmost match so far. */
+  #matchRecorded(input: NormalizedText, found: Finding[], covered: number): number {
+    const { ends, states, count } = scanner;
+    let rightmost = covered;
+    for (let index = 0; index < count; index++) {
+      const end = ends[index] ?? 0;
+      const state = this.#states[states[index] ?? 0];
+      if (state === undefined || end <= rightmost) continue;
+      const { precededBy, triggerLength } = state;
+      if (precededBy !== null && !charSetHas(precededBy, unitAt(input, end - triggerLength - 1))) continue;
+      rightmost = this.#matchTriggers(input, state.triggers, end, found, rightmost);
     }
-    return farthest;
+    return rightmost;
   }
 
-  /** Tries the grammars of all triggers that end here; answers how far findings cover the view now. */
-  #matchAll(view: View, here: readonly Hit[], end: number, found: Finding[], covered: number): number {
-    let farthest = covered;
-    const nextUnit = unitAt(view, end);
-    view.work.steps += here.length;
-    for (let index = 0; index < here.length; index++) {
-      const { text, namesDigits, subject } = here[index] as Hit;
-      const { prev, next, needed, guard, before, after } = subject.pattern;
-      if (next !== null && !edgeAllows(next, nextUnit)) continue;
-      if (!isAtHand(needed, view, end)) continue;
-      const trigger = end - text.length;
-      if (namesDigits && !isSpelledAt(view, trigger, text)) continue;
-      if (prev !== null && !edgeAllows(prev, unitAt(view, trigger - 1))) continue;
-      if (guard !== null && guard(view, trigger) === NO_MATCH) continue;
-      const stop = after === null ? end : after(view, end);
-      if (stop === NO_MATCH) continue;
-      const start = before === null ? trigger : before(view, trigger);
-      if (start === NO_MATCH) continue;
-      const span = originalSpan(view, start, stop);
-      found.push({ ...span, language: subject.language, pattern: subject.pattern.id });
-      farthest = Math.max(farthest, stop);
+  /** Tries the patterns of all triggers that end at `end`. */
+  #matchTriggers(
+    input: NormalizedText,
+    triggers: readonly PatternTrigger[],
+    end: number,
+    found: Finding[],
+    covered: number,
+  ): number {
+    let rightmost = covered;
+    const nextUnit = unitAt(input, end);
+    input.work.steps += triggers.length;
+    // An index loop: for...of measured about 3 % slower on clean text.
+    for (let index = 0; index < triggers.length; index++) {
+      const trigger = triggers[index];
+      if (trigger === undefined) continue;
+      const { text, hasDigits, owner } = trigger;
+      const { precededBy, followedBy, requiredAfter, guard, before, after } = owner.pattern;
+      // Cheapest conditions first.
+      if (followedBy !== null && !charSetHas(followedBy, nextUnit)) continue;
+      if (!canMatchAt(requiredAfter, input, end)) continue;
+      const triggerStart = end - text.length;
+      if (hasDigits && !isTextAt(input, triggerStart, text)) continue;
+      if (precededBy !== null && !charSetHas(precededBy, unitAt(input, triggerStart - 1))) continue;
+      if (guard !== null && guard(input, triggerStart) === NO_MATCH) continue;
+      const matchEnd = after === null ? end : after(input, end);
+      if (matchEnd === NO_MATCH) continue;
+      const matchStart = before === null ? triggerStart : before(input, triggerStart);
+      if (matchStart === NO_MATCH) continue;
+      const span = originalSpan(input, matchStart, matchEnd);
+      found.push({ ...span, language: owner.language, pattern: owner.pattern.id });
+      rightmost = Math.max(rightmost, matchEnd);
     }
-    return farthest;
+    return rightmost;
   }
 }
 
-function isSpelledAt(view: View, at: number, text: string): boolean {
+function triggersOf(owner: PatternEntry): PatternTrigger[] {
+  const { triggers, followedBy } = owner.pattern;
+  return triggers.map((text) => ({ text, hasDigits: /\d/.test(text), owner, followedBy }));
+}
+
+/** Returns whether the text is at this position, ignoring ASCII case. */
+function isTextAt(input: NormalizedText, at: number, text: string): boolean {
   for (let index = 0; index < text.length; index++)
-    if (lower(unitAt(view, at + index)) !== lower(text.charCodeAt(index))) return false;
+    if (toLower(unitAt(input, at + index)) !== toLower(text.charCodeAt(index))) return false;
   return true;
 }
 
-/** Of a state without hits, where nothing is noted. */
-const NO_GATE: Gate = { prev: null, length: 0 };
-
-function gateOf(hits: readonly Hit[]): Gate {
-  const [only] = hits;
-  if (only === undefined) return NO_GATE;
-  if (hits.length === 1) return { prev: only.subject.pattern.prev, length: only.text.length };
-  const lengths = new Set(hits.map(({ text }) => text.length));
-  const [length = 0] = lengths;
-  // Triggers of different lengths start at different places, where one edge cannot speak for all.
-  const prev = lengths.size === 1 ? joinUnlessOpen(hits.map(({ subject }) => subject.pattern.prev)) : null;
-  return { prev, length };
+function stateTriggersOf(triggers: readonly PatternTrigger[]): StateTriggers {
+  const triggerLength = triggers[0]?.text.length ?? 0;
+  // Triggers of different lengths start at different positions, so one lookup cannot reject all of them.
+  const areEquallyLong = triggers.every(({ text }) => text.length === triggerLength);
+  const precededBy = areEquallyLong
+    ? unionOfCharSets(triggers.map(({ owner }) => owner.pattern.precededBy))
+    : null;
+  return { triggers, precededBy, triggerLength };
 }
 
-/** JavaScript and HTML share patterns; where both are on, one of each pair is enough. */
-function withoutTwins(entries: readonly Entry[]): Entry[] {
-  const kept: Entry[] = [];
-  const byTriggers = new Map<string, Pattern[]>();
+/** JavaScript and HTML share patterns. If both are enabled, keeps one of each equivalent pair. */
+function withoutDuplicates(entries: readonly PatternEntry[]): PatternEntry[] {
+  const kept: PatternEntry[] = [];
+  const patternsByTriggers = new Map<string, Pattern[]>();
   for (const entry of entries) {
     const { pattern } = entry;
     const triggers = pattern.triggers.join("\0");
-    const known = byTriggers.get(triggers) ?? [];
-    if (known.some((other) => areTwins(pattern, other))) continue;
-    byTriggers.set(triggers, [...known, pattern]);
+    const known = patternsByTriggers.get(triggers) ?? [];
+    if (known.some((other) => haveSameConditions(pattern, other))) continue;
+    patternsByTriggers.set(triggers, [...known, pattern]);
     kept.push(entry);
   }
   return kept;
 }
 
-/** Of two patterns with the same triggers. */
-function areTwins(one: Pattern, other: Pattern): boolean {
+function haveSameConditions(one: Pattern, other: Pattern): boolean {
   return (
     one.after === other.after &&
     one.before === other.before &&
     one.guard === other.guard &&
-    one.prev === other.prev &&
-    String(one.next) === String(other.next)
+    one.precededBy === other.precededBy &&
+    String(one.followedBy) === String(other.followedBy)
   );
 }

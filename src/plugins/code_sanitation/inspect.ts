@@ -1,4 +1,4 @@
-// Looks at the parts of a request for code of the chosen languages, and finds or masks it.
+// Scans the configured parts of a request for code of the configured languages, and blocks the request or masks the code.
 import type { RequestContext } from "../../sdk/index.ts";
 import { compileDetector, type Detector, type Finding, type Language } from "./detector.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
@@ -8,24 +8,25 @@ import type { CodeSanitationSettings } from "./settings.ts";
 
 type Part = CodeSanitationSettings["content_to_check"][number];
 
-/** What a gateway's settings come to: run for each of its requests. */
+/** Compiles the settings of a gateway into a function that inspects one request. */
 export function compileInspection(settings: CodeSanitationSettings): (context: RequestContext) => void {
   const languages = settings.languages.filter((entry) => entry.enabled).map((entry) => entry.language);
   const detector = compileDetector(languages);
-  const looksAt = (part: Part) =>
+  const isChecked = (part: Part) =>
     settings.content_to_check.includes(part) || settings.content_to_check.includes("all");
-  const parts = { headers: looksAt("headers"), path: looksAt("path_and_query"), body: looksAt("body") };
+  const parts = { headers: isChecked("headers"), path: isChecked("path_and_query"), body: isChecked("body") };
   return (context) => {
-    const noting = new NotingDetector(detector);
-    if (settings.action === "sanitize") sanitize(context, noting, parts, settings.sanitize_char);
-    else if (findFirst(context, noting, parts) !== null) block(context, settings);
-    noting.report(context);
+    const recorder = new RecordingDetector(detector);
+    if (settings.action === "sanitize") sanitize(context, recorder, parts, settings.sanitize_char);
+    else if (findFirst(context, recorder, parts) !== null) block(context, settings);
+    recorder.report(context);
   };
 }
 
-/** A detector that remembers which languages it found in one request. */
-class NotingDetector implements Detector {
+/** A detector for one request that records the languages it finds. */
+class RecordingDetector implements Detector {
   readonly #detector: Detector;
+  /** The first pattern found of each language. */
   #patterns: Map<Language, string> | null = null;
 
   constructor(detector: Detector) {
@@ -34,34 +35,36 @@ class NotingDetector implements Detector {
 
   first(text: string): Finding | null {
     const finding = this.#detector.first(text);
-    if (finding !== null) this.#note(finding);
+    if (finding !== null) this.#record(finding);
     return finding;
   }
 
   firstIn(units: Uint16Array, start: number, end: number): Finding | null {
     const finding = this.#detector.firstIn(units, start, end);
-    if (finding !== null) this.#note(finding);
+    if (finding !== null) this.#record(finding);
     return finding;
   }
 
   findAll(text: string): Finding[] {
     const findings = this.#detector.findAll(text);
-    for (const finding of findings) this.#note(finding);
+    for (const finding of findings) this.#record(finding);
     return findings;
   }
 
+  /** Counts the languages found and shows the patterns in the request log. */
   report(context: RequestContext): void {
     if (this.#patterns === null) return;
     for (const language of this.#patterns.keys()) context.count("found", language);
     context.setDetail(`found ${[...this.#patterns.values()].join(", ")}`);
   }
 
-  #note({ language, pattern }: Finding): void {
+  #record({ language, pattern }: Finding): void {
     const patterns = (this.#patterns ??= new Map<Language, string>());
     if (!patterns.has(language)) patterns.set(language, pattern);
   }
 }
 
+/** The parts of a request to scan. */
 interface Parts {
   readonly headers: boolean;
   readonly path: boolean;

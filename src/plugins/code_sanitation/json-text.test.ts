@@ -1,4 +1,4 @@
-// JSON texts: strings are judged as they decode; what did not match stays byte for byte; the result is JSON again.
+// Tests of JSON texts: strings are scanned decoded, everything outside a match stays byte for byte, and the result is valid JSON.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { compileDetector } from "./detector.ts";
@@ -8,13 +8,13 @@ import { LANGUAGES } from "./settings.ts";
 
 const detector = compileDetector(LANGUAGES);
 
-test("a clean text comes back as the same string", () => {
+test("returns a clean text unchanged", () => {
   const text = '{ "model" : "m", "n": 12345678901234567890, "s": "caf\\u00e9 \\/ \\"x\\"" }';
   expect(maskJson(text, detector, "X")).toBe(text);
   expect(firstInJson(text, detector)).toBeNull();
 });
 
-test("what did not match stays byte for byte", () => {
+test("keeps everything outside a match byte for byte", () => {
   const text =
     '{ "big": 1e400, "n":12345678901234567890,\n "a":"x \\u00e9\\/ <script> \\"y\\"", "z" : [ true,null ] }';
   expect(maskJson(text, detector, "*")).toBe(text.replace("<script>", "********"));
@@ -26,24 +26,24 @@ test("escapes do not hide a match, and the string keeps its decoded length", () 
   expect(firstInJson(text, detector)).toMatchObject({ start: 6, end: 24, language: "html" });
 });
 
-test("keys are strings too", () => {
+test("masks object keys", () => {
   expect(maskJson('{"<script>":1}', detector, "X")).toBe('{"XXXXXXXX":1}');
 });
 
-test("a mask that JSON must escape is escaped", () => {
+test("escapes a mask character that JSON requires to be escaped", () => {
   for (const char of ['"', "\\"]) {
     const masked = maskJson('{"a":"<script>"}', detector, char);
     expect(JSON.parse(masked)).toEqual({ a: char.repeat(8) });
   }
 });
 
-test("arguments of a tool call, JSON in JSON", () => {
+test("finds code in JSON inside JSON, as in tool call arguments", () => {
   const text = JSON.stringify({ arguments: JSON.stringify({ q: "1' UNION SELECT 1,2 --" }) });
   expect(firstInJson(text, detector)).not.toBeNull();
   expect(firstInJson(maskJson(text, detector, "X"), detector)).toBeNull();
 });
 
-test("text that is no JSON does not throw", () => {
+test("does not throw for text that is not JSON", () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       maskJson(text, detector, "X");
@@ -76,7 +76,7 @@ const json = fc.letrec((tie) => ({
   ),
 })).value;
 
-/** The naive way, on values that are already decoded. */
+/** Reference implementation on parsed values. */
 function maskValue(value: unknown, char: string): unknown {
   if (typeof value === "string") return maskText(value, detector, char);
   if (Array.isArray(value)) return value.map((item) => maskValue(item, char));
@@ -86,7 +86,7 @@ function maskValue(value: unknown, char: string): unknown {
   );
 }
 
-test("equals parsing, masking each string and writing again, for any JSON, mask and spacing", () => {
+test("equals parsing, masking each string and serializing, for any JSON, mask and indentation", () => {
   fc.assert(
     fc.property(
       json,
@@ -104,7 +104,7 @@ test("equals parsing, masking each string and writing again, for any JSON, mask 
   );
 });
 
-test("the same with every unit escaped", () => {
+test("gives the same result if every code unit is escaped", () => {
   fc.assert(
     fc.property(string, (value) => {
       const escaped = Array.from(

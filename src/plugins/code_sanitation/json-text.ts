@@ -1,97 +1,100 @@
-// Code in a JSON text, found in its strings as they decode, keys too. The text is never parsed and written again: what was
-// not matched stays byte for byte, large numbers, order, spacing and escapes included.
+// Finds and masks code in the decoded strings of a JSON text, object keys included. The text is not parsed and serialized again:
+// everything outside a match stays byte for byte, including large numbers, order, spacing and escapes.
 import type { Detector, Finding } from "./detector.ts";
 import { maskText } from "./mask.ts";
-import { TextUnits } from "./view.ts";
+import { CodeUnitBuffer } from "./scratch-buffer.ts";
 
 const BACKSLASH = 0x5c;
-const UNICODE_ESCAPE = 6;
+/** Length of `\u0041`. */
+const UNICODE_ESCAPE_LENGTH = 6;
 const SIMPLE_ESCAPES: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
-/** Of the JSON text at hand; whoever decodes a string of it needs other ones. */
-const jsonUnits = new TextUnits();
+/** The code units of the JSON text. Separate from the detector's buffer, which holds a decoded string of it meanwhile. */
+const jsonUnits = new CodeUnitBuffer();
 
-/** A string of the text: where its inside starts and ends. */
+/** The content of a JSON string, without its quotes. */
 interface StringToken {
   readonly start: number;
   readonly end: number;
 }
 
-/** A finding in some string, its place in the JSON text; null when all strings are clean. */
+/** Returns a finding in any string, with its position in the JSON text; null if all strings are clean. */
 export function firstInJson(text: string, detector: Detector): Finding | null {
   const units = jsonUnits.read(text);
-  let escape = nextEscape(text, 0);
+  let escape = nextBackslash(text, 0);
   let end = 0;
   for (let quote = text.indexOf('"'); quote >= 0; quote = text.indexOf('"', end + 1)) {
     const start = quote + 1;
     end = stringEnd(text, start);
-    if (escape < start) escape = nextEscape(text, start);
-    // A string without an escape is looked at where it stands.
+    if (escape < start) escape = nextBackslash(text, start);
+    // A string without an escape is scanned in place, without a copy.
     const finding =
-      escape < end ? detector.first(decoded(text, { start, end })) : detector.firstIn(units, start, end);
-    if (finding !== null) return inText(text, { start, end }, finding);
+      escape < end ? detector.first(decode(text, { start, end })) : detector.firstIn(units, start, end);
+    if (finding !== null) return toTextPosition(text, { start, end }, finding);
   }
   return null;
 }
 
-/** A finding of a decoded string, at its place in the JSON text. */
-function inText(text: string, token: StringToken, finding: Finding): Finding {
+/** Converts the position of a finding in a decoded string to a position in the JSON text. */
+function toTextPosition(text: string, token: StringToken, finding: Finding): Finding {
   const starts = unitStarts(text, token);
   return { ...finding, start: starts[finding.start] ?? token.start, end: starts[finding.end] ?? token.end };
 }
 
-/** The JSON text with the code in its strings masked; each string keeps its length; the same text when all are clean. */
+/** Returns the JSON text with the code in its strings masked; the same text if all are clean. Decoded strings keep their length. */
 export function maskJson(text: string, detector: Detector, char: string): string {
   let masked = "";
   let done = 0;
   for (let token = nextString(text, 0); token !== null; token = nextString(text, token.end + 1)) {
-    const before = decoded(text, token);
+    const before = decode(text, token);
     const after = maskText(before, detector, char);
     if (after === before) continue;
-    masked += text.slice(done, token.start) + rewritten(text, token, before, after);
+    masked += text.slice(done, token.start) + encodeChanges(text, token, before, after);
     done = token.end;
   }
   return done === 0 ? text : masked + text.slice(done);
 }
 
-/** Where the next backslash stands, or Infinity. */
-function nextEscape(text: string, from: number): number {
+/** Returns the position of the next backslash, or Infinity. */
+function nextBackslash(text: string, from: number): number {
   const at = text.indexOf("\\", from);
   return at < 0 ? Infinity : at;
 }
 
 function nextString(text: string, from: number): StringToken | null {
-  const opening = text.indexOf('"', from);
-  if (opening < 0) return null;
-  return { start: opening + 1, end: stringEnd(text, opening + 1) };
+  const quote = text.indexOf('"', from);
+  if (quote < 0) return null;
+  return { start: quote + 1, end: stringEnd(text, quote + 1) };
 }
 
-/** Where the string whose inside starts at `start` has its closing quote, or the text its end. */
+/** Returns the position of the closing quote of the string whose content starts at `start`, or the end of the text. */
 function stringEnd(text: string, start: number): number {
-  let closing = text.indexOf('"', start);
-  while (closing >= 0 && isEscaped(text, closing)) closing = text.indexOf('"', closing + 1);
-  return closing < 0 ? text.length : closing;
+  let quote = text.indexOf('"', start);
+  while (quote >= 0 && isEscaped(text, quote)) quote = text.indexOf('"', quote + 1);
+  return quote < 0 ? text.length : quote;
 }
 
-/** An odd number of backslashes stands before it. Each run of them is counted once, so this stays linear. */
+/** Returns whether an odd number of backslashes precedes. Each run of backslashes is counted once, so the work is linear. */
 function isEscaped(text: string, at: number): boolean {
   let start = at;
   while (text.charCodeAt(start - 1) === BACKSLASH) start--;
   return (at - start) % 2 === 1;
 }
 
-function decoded(text: string, { start, end }: StringToken): string {
+function decode(text: string, { start, end }: StringToken): string {
   const raw = text.slice(start, end);
   if (!raw.includes("\\")) return raw;
   try {
-    return JSON.parse(`"${raw}"`) as string;
+    const value: unknown = JSON.parse(`"${raw}"`);
+    if (typeof value === "string") return value;
   } catch {
-    return decodedByHand(raw);
+    // Not valid JSON: decoded below.
   }
+  return decodeLeniently(raw);
 }
 
-/** For text that is not quite JSON: what a lenient reader would make of it. */
-function decodedByHand(raw: string): string {
+/** Decodes a string that is not valid JSON as a lenient parser would. */
+function decodeLeniently(raw: string): string {
   let result = "";
   let done = 0;
   for (let at = raw.indexOf("\\"); at >= 0; at = raw.indexOf("\\", done)) {
@@ -103,17 +106,17 @@ function decodedByHand(raw: string): string {
 }
 
 function escapeLength(raw: string, at: number): number {
-  return Math.min(raw[at + 1] === "u" ? UNICODE_ESCAPE : 2, raw.length - at);
+  return Math.min(raw[at + 1] === "u" ? UNICODE_ESCAPE_LENGTH : 2, raw.length - at);
 }
 
-/** Exactly one unit, so that units and places keep step. */
+/** Returns exactly one unit per escape, so that `unitStarts` can map units to positions. */
 function escapeValue(raw: string, at: number, length: number): string {
   const letter = raw[at + 1] ?? "";
   if (letter === "u") return String.fromCharCode(Number.parseInt(raw.slice(at + 2, at + length), 16) || 0);
   return SIMPLE_ESCAPES[letter] ?? (letter === "" ? " " : letter);
 }
 
-/** Where in the text each decoded unit of a string starts, and where the last one ends. */
+/** Returns where in the text each decoded unit of a string starts, and as the last element where the string ends. */
 function unitStarts(text: string, token: StringToken): number[] {
   const raw = text.slice(token.start, token.end);
   const starts: number[] = [];
@@ -126,8 +129,8 @@ function unitStarts(text: string, token: StringToken): number[] {
   return starts;
 }
 
-/** The inside of a string with its changed units written anew and all others as they were. */
-function rewritten(text: string, token: StringToken, before: string, after: string): string {
+/** Returns the content of a string with its changed units encoded, and all other units as they were. */
+function encodeChanges(text: string, token: StringToken, before: string, after: string): string {
   const starts = unitStarts(text, token);
   let result = "";
   let unit = 0;

@@ -1,4 +1,4 @@
-// Linear work, counted and not timed: however hostile a text is, ten times as much of it costs ten times as many steps.
+// Tests that the work of a scan is linear for hostile texts. Work is counted in steps, not timed, so the tests are deterministic.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { compileDetector } from "./detector.ts";
@@ -9,8 +9,8 @@ const work = { steps: 0 };
 const detector = compileDetector(LANGUAGES, work);
 const SMALL = 4_000;
 const FACTOR = 10;
-/** Steps a unit in the worst text known, with room above it. */
-const MOST_STEPS_PER_UNIT = 600;
+/** Above the steps per code unit of the worst known text. */
+const MAX_STEPS_PER_UNIT = 600;
 
 const HOSTILE = [
   " ",
@@ -89,18 +89,18 @@ function repeatTo(pattern: string, length: number): string {
   return pattern.repeat(Math.ceil(length / pattern.length)).slice(0, length);
 }
 
-test.each(HOSTILE.map((pattern) => [pattern]))("a text of %p", (pattern) => {
+test.each(HOSTILE.map((pattern) => [pattern]))("is linear for a text of %p", (pattern) => {
   const few = stepsFor(repeatTo(pattern, SMALL));
   const many = stepsFor(repeatTo(pattern, SMALL * FACTOR));
   expect(many).toBeLessThan(few * FACTOR * 1.2 + 1000);
-  expect(many / (SMALL * FACTOR)).toBeLessThan(MOST_STEPS_PER_UNIT);
+  expect(many / (SMALL * FACTOR)).toBeLessThan(MAX_STEPS_PER_UNIT);
 });
 
-test("any mixture of hostile pieces", () => {
+test("is bounded for any mixture of hostile pieces", () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...HOSTILE), { minLength: 1, maxLength: 6 }), (pieces) => {
       const text = repeatTo(pieces.join(""), SMALL);
-      expect(stepsFor(text) / SMALL).toBeLessThan(MOST_STEPS_PER_UNIT);
+      expect(stepsFor(text) / SMALL).toBeLessThan(MAX_STEPS_PER_UNIT);
     }),
     { numRuns: 150 },
   );

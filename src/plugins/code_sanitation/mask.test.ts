@@ -1,4 +1,4 @@
-// Masking keeps the length, touches only what matched, and changes nothing the second time, whatever the mask is.
+// Tests that masking keeps the length, changes only matches, and is idempotent for every mask character.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { compileDetector } from "./detector.ts";
@@ -8,17 +8,17 @@ import { LANGUAGES } from "./settings.ts";
 const detector = compileDetector(LANGUAGES);
 const PRINTABLE = Array.from({ length: 0x5f }, (_, index) => String.fromCharCode(0x20 + index));
 
-test("every matched character is replaced in place", () => {
+test("replaces every matched character in place", () => {
   expect(maskText("before <script> after", compileDetector(["html"]), "X")).toBe("before XXXXXXXX after");
   expect(maskText("%3Cscript%3E!", compileDetector(["html"]), "*")).toBe("************!");
 });
 
-test("clean text stays the same string", () => {
+test("returns clean text unchanged", () => {
   const text = "please select a union rep and drop by the table";
   expect(maskText(text, detector, "X")).toBe(text);
 });
 
-test("overlapping findings are masked once", () => {
+test("masks overlapping findings once", () => {
   const finding = { language: "sql", pattern: "sql.x" } as const;
   const findings = [
     { ...finding, start: 1, end: 4 },
@@ -28,7 +28,7 @@ test("overlapping findings are masked once", () => {
   expect(maskFindings("abcdefgh", findings, "X")).toBe("aXXXXXgh");
 });
 
-test("a surrogate pair is never cut", () => {
+test("never splits a surrogate pair", () => {
   const finding = { language: "sql", pattern: "sql.x" } as const;
   expect(maskFindings("a😀b😀c", [{ ...finding, start: 2, end: 5 }], "X")).toBe("aXXXXXc");
 });
@@ -76,7 +76,7 @@ const piece = fc.oneof(
 );
 const text = fc.array(piece, { maxLength: 14 }).map((pieces) => pieces.join(""));
 
-test("masking is idempotent for every printable mask, and keeps the length", () => {
+test("is idempotent for every printable mask and keeps the length", () => {
   fc.assert(
     fc.property(text, fc.constantFrom(...PRINTABLE), (original, char) => {
       const masked = maskText(original, detector, char);
@@ -91,7 +91,7 @@ test("masking is idempotent for every printable mask, and keeps the length", () 
   );
 });
 
-test("a text of nothing but the mask is clean, so that masking always ends", () => {
+test("a text that consists of the mask only is clean, so that masking always ends", () => {
   for (const char of PRINTABLE) {
     for (const length of [1, 2, 3, 7, 40, 1000]) expect(detector.first(char.repeat(length))).toBeNull();
   }

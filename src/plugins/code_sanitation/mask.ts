@@ -1,14 +1,14 @@
-// Masking: what was found is replaced character by character, until nothing is found any more.
+// Masking: replaces every character of the findings, and repeats until nothing is found any more.
 import type { Detector, Finding } from "./detector.ts";
 
 /**
- * The mask itself may complete a pattern: `eval(x)id` masked with `;` becomes `;;;;;;;id`. So masking goes on until a pass
- * finds nothing, which makes it idempotent. Each pass is linear; hostile text that still grows findings after this
- * many is masked as a whole, which none of the patterns matches.
+ * The mask itself may complete a pattern: `eval(x)id` masked with `;` becomes `;;;;;;;id`. Masking is therefore repeated until a
+ * pass finds nothing, which makes it idempotent. Each pass is linear. Hostile text that still has findings after this many
+ * passes is masked completely; no pattern matches a text that consists of the mask only.
  */
-const MOST_PASSES = 6;
+const MAX_PASSES = 6;
 
-/** The text with every character of the findings replaced; its length stays. A surrogate pair is never cut. */
+/** Returns the text with every character of the findings replaced. Keeps its length and never splits a surrogate pair. */
 export function maskFindings(text: string, findings: readonly Finding[], char: string): string {
   let masked = "";
   let done = 0;
@@ -22,10 +22,10 @@ export function maskFindings(text: string, findings: readonly Finding[], char: s
   return done === 0 ? text : masked + text.slice(done);
 }
 
-/** The text with all code masked; the same string when there is none. */
+/** Returns the text with all code masked; the same string if there is none. */
 export function maskText(text: string, detector: Detector, char: string): string {
   let masked = text;
-  for (let pass = 0; pass < MOST_PASSES; pass++) {
+  for (let pass = 0; pass < MAX_PASSES; pass++) {
     const findings = detector.findAll(masked);
     if (findings.length === 0) return masked;
     masked = maskFindings(masked, findings, char);

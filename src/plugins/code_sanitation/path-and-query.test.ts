@@ -1,4 +1,4 @@
-// Path and query: judged decoded, written again so that they can be sent, unmatched parts unchanged.
+// Tests of path and query: scanned decoded, masked so that they stay valid, unchanged outside a match.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { compileDetector } from "./detector.ts";
@@ -8,7 +8,7 @@ import { LANGUAGES } from "./settings.ts";
 const detector = compileDetector(LANGUAGES);
 const PRINTABLE = Array.from({ length: 0x5f }, (_, index) => String.fromCharCode(0x20 + index));
 
-describe("what is found", () => {
+describe("detected", () => {
   test.each([
     ["/v1/chat?q=%3Cscript%3E"],
     ["/v1/chat?q=1+UNION+SELECT+2"],
@@ -29,7 +29,7 @@ describe("what is found", () => {
   });
 });
 
-describe("what is not", () => {
+describe("not detected", () => {
   test.each([
     ["/"],
     ["/v1/chat/completions"],
@@ -43,13 +43,13 @@ describe("what is not", () => {
   });
 });
 
-test("only what matched is written anew", () => {
+test("encodes only masked characters again", () => {
   expect(maskPathAndQuery("/v1/a%20b?x=%41&q=%3Cscript%3E!&y=a+b", detector, "X")).toBe(
     "/v1/a%20b?x=%41&q=XXXXXXXX!&y=a+b",
   );
 });
 
-test("a mask that an address must escape is escaped", () => {
+test("percent-encodes a mask character that is not allowed in a URL", () => {
   for (const char of PRINTABLE) {
     const masked = maskPathAndQuery("/v1?q=%3Cscript%3E&y=1", detector, char);
     expect(masked).toMatch(/^\/v1\?q=[!-~]+&y=1$/);
@@ -58,7 +58,7 @@ test("a mask that an address must escape is escaped", () => {
   }
 });
 
-test("the path keeps its first slash", () => {
+test("keeps the first slash of the path", () => {
   expect(maskPathAndQuery("/etc/passwd", detector, "X").startsWith("/X")).toBe(true);
 });
 
@@ -84,7 +84,7 @@ const address = fc
     return `/${segments.map(encode).join("/")}${query === "" ? "" : `?${query}`}`;
   });
 
-test("masking ends clean and is idempotent, whatever the mask", () => {
+test("masking leaves no finding and is idempotent for every mask", () => {
   fc.assert(
     fc.property(address, fc.constantFrom(...PRINTABLE), (path, char) => {
       const masked = maskPathAndQuery(path, detector, char);

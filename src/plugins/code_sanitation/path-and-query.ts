@@ -1,14 +1,14 @@
-// Code in a request's path and query, found as they decode. The path, each pair of the query and each value are looked
-// at by themselves, so that `&` and `=` between them are no code; only what was masked is written anew.
+// Finds and masks code in the decoded path and query of a request. The path, each pair of the query and each value are scanned
+// separately, so that the `&` and `=` between them are not taken for code. Only masked characters are encoded again.
 import type { Detector, Finding } from "./detector.ts";
 import { maskText } from "./mask.ts";
 
-/** What may stand unescaped both in a path and in a query. A mask that is none of these is written escaped. */
+/** Characters that need no percent-encoding in a path and in a query. Any other mask character is percent-encoded. */
 const PLAIN_MASK = /^[A-Za-z0-9\-._~!$'()*,;:@]$/;
-/** Masking a value may complete a pattern of its pair; after this many rounds the rest is masked as a whole. */
-const MOST_ROUNDS = 4;
+/** Masking a value may complete a pattern in its pair, so masking is repeated. After this many rounds all is masked. */
+const MAX_ROUNDS = 4;
 
-/** Text as it decodes, and where in the raw text each unit starts; one more for the end. */
+/** Decoded text, and where in the raw text each of its units starts. The last element of `starts` is the end. */
 interface Decoded {
   readonly text: string;
   readonly starts: readonly number[];
@@ -31,10 +31,10 @@ export function firstInPathAndQuery(pathAndQuery: string, detector: Detector): F
   return null;
 }
 
-/** The same path and query with its code masked, written so that it can be sent; unmatched parts stay as they were. */
+/** Returns a valid path and query with the code masked; everything outside a match stays as it was. */
 export function maskPathAndQuery(pathAndQuery: string, detector: Detector, char: string): string {
   let masked = pathAndQuery;
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const before = masked;
     masked = maskParts(masked, (raw, isQuery) =>
       maskRaw(raw, isQuery, (text) => maskText(text, detector, char), char),
@@ -45,7 +45,7 @@ export function maskPathAndQuery(pathAndQuery: string, detector: Detector, char:
   return maskParts(masked, (raw, isQuery) => maskRaw(raw, isQuery, (text) => char.repeat(text.length), char));
 }
 
-/** The path, each pair of the query, each value, and the query as a whole where an empty pair says that `&&` is code. */
+/** Returns the path, each pair of the query, each value, and also the whole query if it contains `&&`, which may be code. */
 function partsOf(pathAndQuery: string): Part[] {
   const mark = pathAndQuery.indexOf("?");
   const pathEnd = mark < 0 ? pathAndQuery.length : mark;
@@ -64,7 +64,7 @@ function partsOf(pathAndQuery: string): Part[] {
   return parts;
 }
 
-/** Applies a masking to the path, then to the query's pairs and values. The first slash stays: without it there is no path. */
+/** Masks the path, then the pairs and values of the query. */
 function maskParts(pathAndQuery: string, mask: (raw: string, isQuery: boolean) => string): string {
   const mark = pathAndQuery.indexOf("?");
   const path = mark < 0 ? pathAndQuery : pathAndQuery.slice(0, mark);
@@ -80,9 +80,10 @@ function maskParts(pathAndQuery: string, mask: (raw: string, isQuery: boolean) =
   return `${maskedPath}?${pairs.join("&")}`;
 }
 
+/** Restores the first slash of a masked path: a path without it would be invalid. */
 function keepFirstSlash(path: string, masked: string): string {
   if (masked === path || !path.startsWith("/") || masked.startsWith("/")) return masked;
-  // What stands for one masked unit is one character, or an escape of three.
+  // One masked unit is one character, or three if it is percent-encoded.
   return `/${masked.slice(masked.startsWith("%") ? 3 : 1)}`;
 }
 
@@ -90,16 +91,16 @@ function maskRaw(raw: string, isQuery: boolean, mask: (text: string) => string, 
   const { text, starts } = decode(raw, isQuery);
   const masked = mask(text);
   if (masked === text) return raw;
-  const written = PLAIN_MASK.test(char) ? char : encodeURIComponent(char);
+  const encodedMask = PLAIN_MASK.test(char) ? char : encodeURIComponent(char);
   let result = "";
   for (let unit = 0; unit < text.length; unit++) {
     const isKept = text.charCodeAt(unit) === masked.charCodeAt(unit);
-    result += isKept ? raw.slice(starts[unit], starts[unit + 1]) : written;
+    result += isKept ? raw.slice(starts[unit], starts[unit + 1]) : encodedMask;
   }
   return result;
 }
 
-/** Percent decoded once, as the receiver does; what is no escape stands for itself. In a query `+` is a blank. */
+/** Percent-decodes once, as the receiver does. Invalid escapes are kept as they are. In a query, `+` is a space. */
 function decode(raw: string, isQuery: boolean): Decoded {
   let text = "";
   const starts: number[] = [];
@@ -115,7 +116,7 @@ function decode(raw: string, isQuery: boolean): Decoded {
   return { text, starts };
 }
 
-/** One character: as many escapes as its UTF-8 has bytes. Bytes that are no UTF-8 stand for themselves. */
+/** Decodes one character: as many escapes as it has UTF-8 bytes. A byte that is not valid UTF-8 becomes one unit. */
 function decodeEscape(raw: string, at: number): { text: string; end: number } | null {
   const first = byteAt(raw, at);
   if (first < 0) return null;

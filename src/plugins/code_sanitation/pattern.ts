@@ -1,44 +1,51 @@
-// A pattern: literal triggers that the prefilter finds, and the grammar that must stand around one of them.
-import { NOT_WORD, type Edge } from "./edge.ts";
-import { atWordStart, type Before } from "./grammar.ts";
-import { firstUnits } from "./opening.ts";
-import { neededBy, type Rule, type Starts } from "./rule.ts";
+// A pattern: trigger texts that the prefilter finds, and conditions on the text around a trigger.
+import { NOT_WORD, type CharSet } from "./char-set.ts";
+import { atWordStart, type LookBehind } from "./look-behind.ts";
+import { requiredFirstSet, type FirstSet, type Matcher } from "./matcher.ts";
+import { firstUnitsOf } from "./prefix-set.ts";
 
 export interface Pattern {
   /** Stable and short, such as `sql.union-select`. */
   readonly id: string;
-  /** ASCII text, case aside; one of them is in every match. */
+  /** ASCII texts, case ignored. Every match contains one of them. */
   readonly triggers: readonly string[];
-  /** What may stand directly before and behind the trigger. */
-  readonly prev: Edge | null;
-  readonly next: Edge | null;
-  /** What `after` needs at hand, so that it is asked only where it can match. */
-  readonly needed: Starts | null;
-  /** Asked before the rest, where it is cheaper than `after` and turns most away. */
-  readonly guard: Before | null;
-  /** Reads on behind the trigger. */
-  readonly after: Rule | null;
-  /** Looks back from the trigger and may take in what stands before it. */
-  readonly before: Before | null;
+  /** Units that may precede the trigger directly; null for any. */
+  readonly precededBy: CharSet | null;
+  /** Units that may follow the trigger directly; null for any. */
+  readonly followedBy: CharSet | null;
+  /** What must follow the trigger for `after` to match; `after` is called only if it does. */
+  readonly requiredAfter: FirstSet | null;
+  /** Checked before `after`. Use it for a look-behind that is cheaper than `after` and rejects most candidates. */
+  readonly guard: LookBehind | null;
+  /** Matches the text after the trigger. */
+  readonly after: Matcher | null;
+  /** Checks the text before the trigger, and may extend the match to the left. */
+  readonly before: LookBehind | null;
 }
 
-export type Grammar = Partial<{
-  [Part in "prev" | "next" | "guard" | "after" | "before"]: NonNullable<Pattern[Part]>;
+export type PatternConditions = Partial<{
+  [Condition in "precededBy" | "followedBy" | "guard" | "after" | "before"]: NonNullable<Pattern[Condition]>;
 }>;
 
-export function pattern(id: string, triggers: readonly string[], grammar: Grammar = {}): Pattern {
-  const { before = null, after = null, guard = null, prev = null } = grammar;
-  const needed = after === null ? null : neededBy(after);
-  const next = grammar.next ?? (needed === null ? null : firstUnits(needed.opening));
-  const isWordStart = before === atWordStart;
+export function pattern(
+  id: string,
+  triggers: readonly string[],
+  conditions: PatternConditions = {},
+): Pattern {
+  const { before = null, after = null, guard = null, precededBy = null } = conditions;
+  const requiredAfter = after === null ? null : requiredFirstSet(after);
+  const followedBy =
+    conditions.followedBy ?? (requiredAfter === null ? null : firstUnitsOf(requiredAfter.prefixes));
+  // The most frequent look-behind is a test of one unit, so it becomes a table lookup.
+  const isAtWordStart = before === atWordStart;
   return {
     id,
     triggers,
-    prev: isWordStart ? NOT_WORD : prev,
-    next,
-    needed,
+    precededBy: isAtWordStart ? NOT_WORD : precededBy,
+    followedBy,
+    requiredAfter,
     guard,
     after,
-    before: isWordStart ? null : before,
+    before: isAtWordStart ? null : before,
   };
 }

@@ -1,4 +1,5 @@
-// code_sanitation: finds code of nine languages in a request, and blocks the request or masks the code.
+// The code_sanitation plugin: finds code of nine languages in a request, and blocks the request or masks the code. How it
+// works: README.md in this folder.
 import { definePlugin, type RequestContext } from "../../sdk/index.ts";
 import { codeSanitationSettings } from "./settings.ts";
 
@@ -11,9 +12,9 @@ export const codeSanitation = definePlugin({
   explainable: true,
   create(settings) {
     if (!settings.languages.some((entry) => entry.enabled)) return { pre_request: () => undefined };
-    // The grammars of nine languages take a tenth of a second to load: only gateways that use them load them, once.
+    // Loading the patterns of nine languages takes about 100 ms, so they are loaded when the first gateway uses them.
     let inspect: (context: RequestContext) => void = () => {
-      throw new Error("the grammars are not loaded");
+      throw new Error("the code_sanitation patterns are not loaded yet");
     };
     const ready = import("./inspect.ts").then(
       ({ compileInspection }) => (inspect = compileInspection(settings)),

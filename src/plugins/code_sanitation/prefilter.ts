@@ -1,182 +1,194 @@
-// The prefilter: one Aho–Corasick automaton over the triggers of all patterns, so that a text is read once, one table
-// look-up a unit, however many patterns there are.
-import { lower } from "./char-classes.ts";
-import { edgeAllows, EDGE_SIZE, type Edge } from "./edge.ts";
+// The prefilter: an Aho–Corasick automaton over the triggers of all patterns. It reads a text once, with one table lookup per
+// code unit, however many patterns there are.
+import { toLower } from "./char-classes.ts";
+import { CHAR_SET_SIZE, charSetHas, type CharSet } from "./char-set.ts";
 
-/** Units beyond ASCII occur in no trigger and lead back to the root. */
+/** Non-ASCII units occur in no trigger; they all have symbol 0, which leads back to the root. */
 const ASCII = 0x80;
 
 /**
- * What prose is made of. These get the first classes, so that of the row of a state mostly one line of the processor's
- * cache is looked at: fetching lines, not comparing, is what a scan waits for.
+ * The characters of prose, most frequent first. They get the first symbols, so that mostly one cache line of a state's row is
+ * read: a scan spends its time fetching cache lines, not comparing.
  */
-const COMMON = " etaoinshrdlcumwfgypbvkxjqz";
+const FREQUENT_CHARACTERS = " etaoinshrdlcumwfgypbvkxjqz";
 
 /**
- * All in one class: few triggers name any, and without nine classes a row is half as long, because its length is a power
- * of two.
+ * All digits share one symbol. Few triggers contain digits, and without nine more symbols a row is half as long, because its
+ * length is a power of two.
  */
 const DIGITS = "0123456789";
 
-/** States are numbers of this many bits at most; one bit more says that the state left has hits. */
-const MOST_STATES = 0x7fff;
+/** State numbers fit into 15 bits of an Int16Array; the sign bit marks transitions after which triggers must be checked. */
+const MAX_STATES = 0x7fff;
 
-/** A trigger, what it is a trigger of, and what may stand behind it; null for anything. */
-export interface Trigger<Subject> {
+/** A trigger and the pattern, or whatever else, that it belongs to. */
+export interface Trigger<Owner> {
   readonly text: string;
-  /** It must be compared where it is found: the automaton takes any digit for any other. */
-  readonly namesDigits: boolean;
-  readonly subject: Subject;
-  readonly next: Edge | null;
+  /** The trigger must be compared where it was found, because the automaton does not distinguish digits. */
+  readonly hasDigits: boolean;
+  readonly owner: Owner;
+  /** Units that may follow the trigger; null for any. */
+  readonly followedBy: CharSet | null;
 }
 
-/** By state. */
-type Hits<Subject> = (readonly Trigger<Subject>[])[];
-/** The ways on that the triggers spell, as lists: of each state the first of those behind it, and the next in that list. */
-interface Branches {
-  readonly first: Int16Array;
-  readonly next: Int16Array;
-  /** The class that leads to the state. */
+/** By state: the triggers that end there. */
+type TriggersByState<Owner> = (readonly Trigger<Owner>[])[];
+
+/** The trie of all triggers, as linked lists: per state its first child, and its next sibling. */
+interface Trie {
+  readonly firstChild: Int16Array;
+  readonly nextSibling: Int16Array;
+  /** The symbol that leads to the state. */
   readonly symbol: Uint8Array;
 }
-const NO_HITS: readonly never[] = [];
 
-export class Prefilter<Subject> {
+const NO_TRIGGERS: readonly never[] = [];
+
+export class Prefilter<Owner> {
   /**
-   * A state's row starts at the state times 2^`shift`: its successor for each class of units. It is the complement of the
-   * successor where the state has hits and the unit may stand behind one of them: most triggers are turned away by that.
+   * The row of a state starts at the state times 2^`shift` and has the next state for each symbol. The next state is stored as
+   * its complement if a trigger ends in the state and the symbol may follow that trigger; this rejects most triggers.
    */
-  readonly rows: Int16Array;
+  readonly transitions: Int16Array;
   readonly shift: number;
-  readonly classes = new Uint8Array(0x10000);
-  /** Units of the longest trigger. */
-  readonly reach: number;
+  /** By code unit. */
+  readonly symbols = new Uint8Array(0x10000);
+  /** Length of the longest trigger. */
+  readonly maxTriggerLength: number;
   /** By state: the triggers that end there, longest first. */
-  readonly hits: readonly (readonly Trigger<Subject>[])[];
+  readonly triggersByState: readonly (readonly Trigger<Owner>[])[];
 
-  constructor(triggers: readonly Trigger<Subject>[]) {
+  constructor(triggers: readonly Trigger<Owner>[]) {
     const texts = triggers.map(({ text }) => text.toLowerCase());
-    const width = this.#numberClasses(texts);
-    this.reach = Math.max(0, ...texts.map(({ length }) => length));
-    this.shift = Math.ceil(Math.log2(Math.max(2, width)));
-    const most = texts.reduce((states, { length }) => states + length, 1);
-    if (most > MOST_STATES) throw new Error("too many triggers");
-    const rows = new Int16Array(most << this.shift);
-    const branches: Branches = {
-      first: new Int16Array(most),
-      next: new Int16Array(most),
-      symbol: new Uint8Array(most),
+    const symbolCount = this.#assignSymbols(texts);
+    this.maxTriggerLength = Math.max(0, ...texts.map(({ length }) => length));
+    this.shift = Math.ceil(Math.log2(Math.max(2, symbolCount)));
+    const maxStates = texts.reduce((states, { length }) => states + length, 1);
+    if (maxStates > MAX_STATES)
+      throw new Error(`the triggers may need ${maxStates} states; at most ${MAX_STATES} are supported`);
+    const transitions = new Int16Array(maxStates << this.shift);
+    const trie: Trie = {
+      firstChild: new Int16Array(maxStates),
+      nextSibling: new Int16Array(maxStates),
+      symbol: new Uint8Array(maxStates),
     };
-    const hits = this.#buildTrie(triggers, texts, rows, branches);
-    // The rest was never written to, and so takes no memory.
-    this.rows = rows.subarray(0, hits.length << this.shift);
-    this.hits = this.#link(hits, branches);
+    const ownTriggers = this.#buildTrie(triggers, texts, transitions, trie);
+    // The rest of the array was never written to, so it takes no memory.
+    this.transitions = transitions.subarray(0, ownTriggers.length << this.shift);
+    this.triggersByState = this.#addSuffixTransitions(ownTriggers, trie);
+    this.#markTransitions();
   }
 
-  #numberClasses(texts: readonly string[]): number {
+  /** Fills `symbols` and returns the number of symbols. */
+  #assignSymbols(texts: readonly string[]): number {
     let count = 1;
-    for (const text of [COMMON, ...texts]) {
+    for (const text of [FREQUENT_CHARACTERS, ...texts]) {
       for (const character of text) {
         const code = character.charCodeAt(0);
-        if (code >= ASCII) throw new Error(`trigger ${text} is not ASCII`);
-        if (this.classes[code] !== 0) continue;
+        if (code >= ASCII) throw new Error(`trigger "${text}" has non-ASCII characters`);
+        if (this.symbols[code] !== 0) continue;
         for (const same of DIGITS.includes(character) ? DIGITS : character)
-          this.classes[same.charCodeAt(0)] = count;
+          this.symbols[same.charCodeAt(0)] = count;
         count++;
       }
     }
-    for (let code = 0; code < ASCII; code++) this.classes[code] = this.classes[lower(code)] ?? 0;
+    for (let code = 0; code < ASCII; code++) this.symbols[code] = this.symbols[toLower(code)] ?? 0;
     return count;
   }
 
   /**
-   * Level by level, so that the states near the root, where prose stays, lie together in memory. Writes into `rows` and
-   * `branches` the successors that the triggers spell, and answers by state which triggers end there.
+   * Writes the trie into `transitions` and `trie`, and returns the triggers that end in each state. Works level by level, so
+   * that the states near the root, where a scan of prose stays, are adjacent in memory.
    */
   #buildTrie(
-    triggers: readonly Trigger<Subject>[],
+    triggers: readonly Trigger<Owner>[],
     texts: readonly string[],
-    rows: Int16Array,
-    branches: Branches,
-  ): Hits<Subject> {
-    const own: Hits<Subject> = [NO_HITS];
-    const reached = new Int16Array(triggers.length);
-    let level = triggers.map((_, index) => index);
+    transitions: Int16Array,
+    trie: Trie,
+  ): TriggersByState<Owner> {
+    const ownTriggers: TriggersByState<Owner> = [NO_TRIGGERS];
+    let level = triggers.map((trigger, index) => ({ trigger, text: texts[index] ?? "", state: 0 }));
     for (let depth = 0; level.length > 0; depth++) {
-      for (const index of level) {
-        const text = texts[index] as string;
-        const from = reached[index] as number;
-        const symbol = this.classes[text.charCodeAt(depth)] as number;
-        const place = (from << this.shift) | symbol;
-        let to = rows[place] as number;
-        if (to === 0) {
-          to = own.push(NO_HITS) - 1;
-          rows[place] = to;
-          branches.next[to] = branches.first[from] as number;
-          branches.first[from] = to;
-          branches.symbol[to] = symbol;
+      for (const entry of level) {
+        const symbol = this.symbols[entry.text.charCodeAt(depth)] ?? 0;
+        const index = (entry.state << this.shift) | symbol;
+        let child = transitions[index] ?? 0;
+        if (child === 0) {
+          child = ownTriggers.push(NO_TRIGGERS) - 1;
+          transitions[index] = child;
+          trie.nextSibling[child] = trie.firstChild[entry.state] ?? 0;
+          trie.firstChild[entry.state] = child;
+          trie.symbol[child] = symbol;
         }
-        reached[index] = to;
-        if (depth === text.length - 1)
-          own[to] = [...(own[to] ?? NO_HITS), triggers[index] as Trigger<Subject>];
+        entry.state = child;
+        if (depth === entry.text.length - 1)
+          ownTriggers[child] = [...(ownTriggers[child] ?? NO_TRIGGERS), entry.trigger];
       }
-      level = level.filter((index) => (texts[index] as string).length > depth + 1);
+      level = level.filter(({ text }) => text.length > depth + 1);
     }
-    return own;
+    return ownTriggers;
   }
 
-  /** A state's missing successors are those of its longest proper suffix, and it inherits its hits. */
-  #link(own: Hits<Subject>, { first, next, symbol }: Branches): Hits<Subject> {
-    const suffixes = new Int16Array(own.length);
-    const hits = [...own];
-    const { rows, shift } = this;
-    // States are numbered level by level, so a state's suffix comes before it.
-    for (let state = 0; state < own.length; state++) {
+  /** Fills a state's missing transitions with those of its longest proper suffix, and adds the suffix's triggers. */
+  #addSuffixTransitions(
+    ownTriggers: TriggersByState<Owner>,
+    { firstChild, nextSibling, symbol }: Trie,
+  ): TriggersByState<Owner> {
+    const suffixes = new Int16Array(ownTriggers.length);
+    const all = [...ownTriggers];
+    const { transitions, shift } = this;
+    // States are numbered level by level, so a state's suffix is complete before the state is processed.
+    for (let state = 0; state < ownTriggers.length; state++) {
       const row = state << shift;
-      const suffix = suffixes[state] as number;
+      const suffix = suffixes[state] ?? 0;
       if (state > 0) {
-        hits[state] = joined(hits[state] ?? NO_HITS, hits[suffix] ?? NO_HITS);
-        rows.copyWithin(row, suffix << shift, (suffix + 1) << shift);
+        all[state] = concatenate(all[state] ?? NO_TRIGGERS, all[suffix] ?? NO_TRIGGERS);
+        transitions.copyWithin(row, suffix << shift, (suffix + 1) << shift);
       }
-      for (let to = first[state] as number; to !== 0; to = next[to] as number) {
-        const place = row | (symbol[to] as number);
-        // What the suffix goes on to with this symbol; a state of one symbol has the root.
-        suffixes[to] = state === 0 ? 0 : (rows[place] as number);
-        rows[place] = to;
+      for (let child = firstChild[state] ?? 0; child !== 0; child = nextSibling[child] ?? 0) {
+        const index = row | (symbol[child] ?? 0);
+        // The child's suffix is where this state's suffix goes with the same symbol; for children of the root it is the root.
+        suffixes[child] = state === 0 ? 0 : (transitions[index] ?? 0);
+        transitions[index] = child;
       }
     }
-    const known = new Map<Edge | null, Uint8Array>();
-    for (let state = 0; state < hits.length; state++) this.#markNext(state, hits[state] ?? NO_HITS, known);
-    return hits;
+    return all;
   }
 
-  /** `known`: the classes of each edge, which many triggers share. */
-  #markNext(state: number, hits: readonly Trigger<Subject>[], known: Map<Edge | null, Uint8Array>): void {
-    const { rows } = this;
-    const row = state << this.shift;
-    for (const { next } of hits) {
-      let mayFollow = known.get(next);
-      if (mayFollow === undefined) known.set(next, (mayFollow = this.#classesOf(next)));
-      const count = mayFollow.length;
-      for (let index = 0; index < count; index++) {
-        const place = row | (mayFollow[index] as number);
-        const successor = rows[place] as number;
-        // What another trigger has marked already stays marked.
-        if (successor >= 0) rows[place] = ~successor;
+  /** Complements the transitions after which triggers must be checked. */
+  #markTransitions(): void {
+    // Many triggers share a set, so convert each set to symbols once.
+    const symbolsBySet = new Map<CharSet | null, Uint8Array>();
+    for (const [state, triggers] of this.triggersByState.entries()) {
+      for (const { followedBy } of triggers) {
+        let symbols = symbolsBySet.get(followedBy);
+        if (symbols === undefined) symbolsBySet.set(followedBy, (symbols = this.#symbolsOf(followedBy)));
+        this.#markRow(state << this.shift, symbols);
       }
     }
   }
 
-  /** The classes of which some unit is allowed. */
-  #classesOf(next: Edge | null): Uint8Array {
-    const allowed = new Set<number>();
-    for (let code = 0; code < EDGE_SIZE; code++)
-      if (next === null || edgeAllows(next, code)) allowed.add(this.classes[code] ?? 0);
-    return Uint8Array.from(allowed);
+  #markRow(row: number, symbols: Uint8Array): void {
+    const { transitions } = this;
+    const count = symbols.length;
+    for (let index = 0; index < count; index++) {
+      const transition = row | (symbols[index] ?? 0);
+      const next = transitions[transition] ?? 0;
+      // Another trigger of this state may have marked it already.
+      if (next >= 0) transitions[transition] = ~next;
+    }
+  }
+
+  /** Returns the symbols of all units in the set. */
+  #symbolsOf(set: CharSet | null): Uint8Array {
+    const symbols = new Set<number>();
+    for (let code = 0; code < CHAR_SET_SIZE; code++)
+      if (set === null || charSetHas(set, code)) symbols.add(this.symbols[code] ?? 0);
+    return Uint8Array.from(symbols);
   }
 }
 
-function joined<T>(some: readonly T[], others: readonly T[]): readonly T[] {
+function concatenate<T>(some: readonly T[], others: readonly T[]): readonly T[] {
   if (others.length === 0) return some;
   return some.length === 0 ? others : [...some, ...others];
 }

@@ -1,4 +1,4 @@
-// Settings of code_sanitation (specification 2.8): what to look for, where, and what to do about it.
+// Settings of code_sanitation (specification 2.8): languages to detect, parts to scan, and the action.
 import { z } from "../../sdk/index.ts";
 
 export const LANGUAGES = [
@@ -16,15 +16,15 @@ export const LANGUAGES = [
 export const codeSanitationSettings = z.strictObject({
   languages: z
     .array(z.strictObject({ language: z.enum(LANGUAGES), enabled: z.boolean().default(true) }))
-    .min(1, "must hold at least one language")
+    .min(1, "must contain at least one language")
     .refine(
       (entries) => new Set(entries.map((entry) => entry.language)).size === entries.length,
-      "must not name a language twice",
+      "must not contain a language twice",
     )
     .meta({ description: "Only enabled languages are scanned." }),
   content_to_check: z
     .array(z.enum(["headers", "path_and_query", "body", "all"]))
-    .min(1, "must hold at least one part")
+    .min(1, "must contain at least one part")
     .meta({ description: "The parts of a request that are scanned." }),
   action: z.enum(["block", "sanitize"]),
   status_code: z.int().min(400).max(599).default(400).meta({ description: "Status returned when blocking." }),

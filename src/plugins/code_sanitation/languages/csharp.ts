@@ -1,25 +1,27 @@
 // C#: processes started, assemblies and types loaded by name, code compiled, unsafe deserialisation, and Razor expressions.
-import { any, atWordStart, blanks, end, lit, oneOf, opt, quote, seq, upTo, wordEnd } from "../grammar.ts";
+import { choice, lit, oneOf, opt, seq, skipTo } from "../combinators.ts";
+import { atWordStart } from "../look-behind.ts";
+import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
-import { unitAt } from "../view.ts";
+import { end, ows, quote, wordBoundary } from "../tokens.ts";
 
-const call = seq(blanks, lit("("));
+const call = seq(ows, lit("("));
 
 export const CSHARP: readonly Pattern[] = [
   pattern("csharp.process-start", ["process.start"], {
-    before: (view, at) => (unitAt(view, at - 1) === 0x2e ? at : atWordStart(view, at)),
-    after: seq(wordEnd, call),
+    before: (input, at) => (unitAt(input, at - 1) === 0x2e ? at : atWordStart(input, at)),
+    after: seq(wordBoundary, call),
   }),
   pattern("csharp.process-start-info", ["processstartinfo"], {
     before: atWordStart,
-    after: any(
-      seq(call, blanks, any(quote, lit('@"'), lit(")"))),
-      seq(blanks, lit("{"), blanks, lit("filename")),
+    after: choice(
+      seq(call, ows, choice(quote, lit('@"'), lit(")"))),
+      seq(ows, lit("{"), ows, lit("filename")),
     ),
   }),
   pattern("csharp.process-type", ["system.diagnostics.process"], {
     before: atWordStart,
-    after: any(oneOf("(.,\"'"), seq(wordEnd, blanks, end)),
+    after: choice(oneOf("(.,\"'"), seq(wordBoundary, ows, end)),
   }),
   pattern(
     "csharp.load-assembly",
@@ -30,15 +32,15 @@ export const CSHARP: readonly Pattern[] = [
       "assembly.unsafeloadfrom",
       "appdomain.currentdomain.load",
     ],
-    { before: atWordStart, after: seq(wordEnd, call) },
+    { before: atWordStart, after: seq(wordBoundary, call) },
   ),
   pattern("csharp.create-instance", ["activator.createinstance", "activator.createcominstancefrom"], {
     before: atWordStart,
-    after: seq(call, blanks, any(quote, lit("type.gettype"))),
+    after: seq(call, ows, choice(quote, lit("type.gettype"))),
   }),
   pattern("csharp.type-by-name", ["type.gettype"], {
     before: atWordStart,
-    after: seq(call, blanks, opt(lit("@")), quote, any(lit("system."), lit("microsoft."))),
+    after: seq(call, ows, opt(lit("@")), quote, choice(lit("system."), lit("microsoft."))),
   }),
   pattern(
     "csharp.compile",
@@ -58,16 +60,16 @@ export const CSHARP: readonly Pattern[] = [
   pattern(
     "csharp.unsafe-deserialise",
     ["binaryformatter", "losformatter", "netdatacontractserializer", "soapformatter", "objectstateformatter"],
-    { before: atWordStart, after: seq(call, blanks, lit(")"), blanks, lit("."), lit("deserialize")) },
+    { before: atWordStart, after: seq(call, ows, lit(")"), ows, lit("."), lit("deserialize")) },
   ),
   pattern("csharp.type-gadget", ['"$type"'], {
     after: seq(
-      blanks,
+      ows,
       lit(":"),
-      blanks,
+      ows,
       quote,
-      upTo(
-        any(
+      skipTo(
+        choice(
           lit("objectdataprovider"),
           lit("system.diagnostics"),
           lit("system.windows"),
@@ -82,8 +84,8 @@ export const CSHARP: readonly Pattern[] = [
   }),
   pattern("csharp.razor", ["@("], {
     after: seq(
-      blanks,
-      any(lit("system."), lit("process."), lit("file."), lit("activator."), lit("new system")),
+      ows,
+      choice(lit("system."), lit("process."), lit("file."), lit("activator."), lit("new system")),
     ),
   }),
   pattern(

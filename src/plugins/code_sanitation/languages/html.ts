@@ -1,49 +1,44 @@
 // HTML: script tags and event attributes, tags that load or embed, styles that run, and markup that makes a parser fetch.
 import { LETTER } from "../char-classes.ts";
 import {
-  any,
-  atWordStart,
-  blanks,
-  blanksBack,
+  choice,
   except,
-  identifier,
+  keyword,
   lit,
   not,
   oneOf,
   opt,
   peek,
-  quote,
   run,
   seq,
+  skipTo,
   times,
-  upTo,
-  word,
-  wordEnd,
-  type Before,
-  words,
-} from "../grammar.ts";
+} from "../combinators.ts";
+import { splitWords } from "../keyword-set.ts";
+import { atWordStart, skipWhitespaceBack, type LookBehind } from "../look-behind.ts";
+import type { Matcher } from "../matcher.ts";
+import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
-import type { Rule } from "../rule.ts";
-import { unitAt } from "../view.ts";
+import { identifier, ows, quote, wordBoundary } from "../tokens.ts";
 import { eventHandlers, isInTag, scriptAddresses, tagEnd } from "./markup.ts";
 
 /** `the <script> tag`: prose that speaks about the tag. */
-const spokenOf: Rule = seq(
+const spokenOf: Matcher = seq(
   lit(">"),
   times(0, 2, oneOf("`'\"")),
   run(8, 1, 1),
-  word(
-    words(`
+  keyword(
+    splitWords(`
     tag tags element elements block blocks section
   `),
   ),
-  not(seq(blanks, oneOf("=(;[{<"))),
+  not(seq(ows, oneOf("=(;[{<"))),
 );
-const withAttributes: Rule = seq(any(run(8, 1, 1), lit("/"), quote), upTo(lit("="), 120, ">"));
-const inTag: Before = (view, at) => (isInTag(view, at) ? at : -1);
+const withAttributes: Matcher = seq(choice(run(8, 1, 1), lit("/"), quote), skipTo(lit("="), 120, ">"));
+const inTag: LookBehind = (input, at) => (isInTag(input, at) ? at : -1);
 /** In a style: behind `:` or `{`, or in a tag. */
-const inStyle: Before = (view, at) => {
-  const before = unitAt(view, blanksBack(view, at) - 1);
+const inStyle: LookBehind = (input, at) => {
+  const before = unitAt(input, skipWhitespaceBack(input, at) - 1);
   return before === 0x3a ||
     before === 0x7b ||
     before === 0x3b ||
@@ -58,41 +53,41 @@ export const HTML: readonly Pattern[] = [
   pattern("html.script-tag", ["<script", "</script"], {
     after: seq(
       not(spokenOf),
-      any(
+      choice(
         lit(">"),
-        seq(any(tagEnd, seq(blanks, lit("/")), oneOf("+=~{")), opt(except("<>", 0, 60)), opt(lit(">"))),
+        seq(choice(tagEnd, seq(ows, lit("/")), oneOf("+=~{")), opt(except("<>", 0, 60)), opt(lit(">"))),
       ),
     ),
   }),
   pattern("html.script-tag", ["script>"], {
-    before: (view, at) => (unitAt(view, at - 1) === 0xbc || unitAt(view, at - 1) === 0xa2 ? at : -1),
+    before: (input, at) => (unitAt(input, at - 1) === 0xbc || unitAt(input, at - 1) === 0xa2 ? at : -1),
   }),
   pattern("html.utf7", ["+adw-", " adw-"], { after: seq(opt(lit("/")), run(LETTER, 2, 12)) }),
   pattern(
     "html.embedding-tag",
-    words(`
+    splitWords(`
   <iframe <frameset <applet <bgsound <ilayer <isindex <xss <v:vmlframe
 `),
     {
-      after: seq(tagEnd, not(seq(blanks, word(["tag", "tags", "element"])))),
+      after: seq(tagEnd, not(seq(ows, keyword(["tag", "tags", "element"])))),
     },
   ),
   pattern("html.embedding-tag", ["<object", "<embed", "<frame", "<layer", "<portal"], {
     after: withAttributes,
   }),
-  pattern("html.base-tag", ["<base"], { after: seq(blanks, lit("href")) }),
+  pattern("html.base-tag", ["<base"], { after: seq(ows, lit("href")) }),
   pattern("html.meta-refresh", ["<meta"], {
     after: seq(
-      any(run(8, 1, 1), lit("/")),
-      upTo(
-        any(
+      choice(run(8, 1, 1), lit("/")),
+      skipTo(
+        choice(
           seq(
             lit("http-equiv"),
-            blanks,
+            ows,
             lit("="),
-            blanks,
+            ows,
             opt(quote),
-            any(lit("refresh"), lit("set-cookie"), lit("content-type"), lit("link"), lit("x-ua")),
+            choice(lit("refresh"), lit("set-cookie"), lit("content-type"), lit("link"), lit("x-ua")),
           ),
           lit("utf-7"),
           lit("utf7"),
@@ -108,21 +103,21 @@ export const HTML: readonly Pattern[] = [
   pattern("html.link-tag", ["<link"], {
     after: seq(
       withAttributes,
-      upTo(
-        any(
+      skipTo(
+        choice(
           lit("javascript"),
           lit("data:"),
           lit("import"),
           seq(
             lit("stylesheet"),
             opt(quote),
-            blanks,
+            ows,
             lit("href"),
-            blanks,
+            ows,
             lit("="),
-            blanks,
+            ows,
             opt(quote),
-            any(lit("//"), lit("http")),
+            choice(lit("//"), lit("http")),
           ),
         ),
         80,
@@ -148,8 +143,8 @@ export const HTML: readonly Pattern[] = [
     {
       after: seq(
         not(spokenOf),
-        upTo(
-          any(lit("href"), seq(lit("attributename")), lit("values="), lit("ev:event"), lit("handler=")),
+        skipTo(
+          choice(lit("href"), seq(lit("attributename")), lit("values="), lit("ev:event"), lit("handler=")),
           80,
           ">",
         ),
@@ -157,39 +152,39 @@ export const HTML: readonly Pattern[] = [
     },
   ),
   pattern("html.xml-active", ["<xml ", "<xml>", "<xml:"], {
-    after: upTo(any(lit("src="), lit("id="), lit("namespace"), lit("<i>"), lit("cdata")), 60),
+    after: skipTo(choice(lit("src="), lit("id="), lit("namespace"), lit("<i>"), lit("cdata")), 60),
   }),
   pattern(
     "html.namespace",
-    words(`
+    splitWords(`
   xmlns:xi xi:include <?import <import xlink:href="data xlink:href="javascript
 `),
   ),
   pattern("html.style-import", ["@import"], {
     after: seq(
-      blanks,
+      ows,
       opt(lit("url(")),
       opt(quote),
-      any(lit("http"), lit("//"), lit("data:"), lit("javascript"), lit("\\"), lit("%(")),
+      choice(lit("http"), lit("//"), lit("data:"), lit("javascript"), lit("\\"), lit("%(")),
     ),
   }),
   pattern("html.style-expression", ["expression"], {
     before: inStyle,
-    after: seq(wordEnd, blanks, lit("(")),
+    after: seq(wordBoundary, ows, lit("(")),
   }),
   pattern("html.style-behaviour", ["behavior", "-moz-binding", "-o-link"], {
     before: atWordStart,
-    after: seq(blanks, lit(":"), blanks, any(lit("url"), quote)),
+    after: seq(ows, lit(":"), ows, choice(lit("url"), quote)),
   }),
   pattern("html.style-script", ["text/javascript", "text/x-scriptlet", "text/vbscript"], { before: inTag }),
   pattern(
     "html.srcdoc",
-    words(`
+    splitWords(`
     srcdoc formaction dynsrc lowsrc datasrc datafld
   `),
     {
       before: inTag,
-      after: seq(blanks, lit("=")),
+      after: seq(ows, lit("=")),
     },
   ),
   pattern("html.entity-declaration", ["<!entity"], {
@@ -198,7 +193,7 @@ export const HTML: readonly Pattern[] = [
       opt(seq(lit("%"), run(8, 1, 2))),
       identifier,
       run(8, 1, 2),
-      any(lit("system"), lit("public"), quote),
+      choice(lit("system"), lit("public"), quote),
     ),
   }),
   pattern("html.doctype-subset", ["<!doctype"], {
@@ -206,14 +201,14 @@ export const HTML: readonly Pattern[] = [
       run(8, 1, 2),
       identifier,
       run(8, 1, 2),
-      any(
+      choice(
         lit("["),
         seq(
-          any(lit("system"), lit("public")),
-          blanks,
+          choice(lit("system"), lit("public")),
+          ows,
           quote,
-          times(0, 1, any(lit("http"), lit("file"), lit("//"))),
-          upTo(lit("["), 80, ">"),
+          times(0, 1, choice(lit("http"), lit("file"), lit("//"))),
+          skipTo(lit("["), 80, ">"),
         ),
       ),
     ),
@@ -221,32 +216,32 @@ export const HTML: readonly Pattern[] = [
   pattern("html.stylesheet-instruction", ["<?xml-stylesheet"]),
   pattern("html.server-side-include", ["<!--#"], {
     after: seq(
-      blanks,
-      word(
-        words(`
+      ows,
+      keyword(
+        splitWords(`
     exec include echo set config printenv fsize
   `),
       ),
     ),
   }),
   pattern("html.conditional-comment", ["<!--[if", "<![if"], {
-    after: upTo(any(lit("<script"), lit("<img"), lit("on")), 60),
+    after: skipTo(choice(lit("<script"), lit("<img"), lit("on")), 60),
   }),
   pattern(
     "html.close-breakout",
-    words(`
+    splitWords(`
     </title </textarea </style </xmp </noscript </noembed
   `),
     {
       after: seq(
-        blanks,
+        ows,
         lit(">"),
-        blanks,
+        ows,
         peek(
           seq(
             lit("<"),
             opt(lit("/")),
-            any(
+            choice(
               lit("script"),
               lit("svg"),
               lit("img"),
@@ -264,7 +259,7 @@ export const HTML: readonly Pattern[] = [
   ),
   pattern("html.style-breakout", ["style"], {
     before: inTag,
-    after: seq(blanks, lit("="), blanks, opt(quote), upTo(any(lit("\\22"), lit("\\27"), lit("/*")), 60, ">")),
+    after: seq(ows, lit("="), ows, opt(quote), skipTo(choice(lit("\\22"), lit("\\27"), lit("/*")), 60, ">")),
   }),
   ...eventHandlers("html.event-attribute"),
   ...scriptAddresses("html.script-address"),

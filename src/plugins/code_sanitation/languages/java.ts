@@ -1,68 +1,48 @@
 // Java: processes started through Runtime and ProcessBuilder, reflection, expression languages, JNDI look-ups, and serialised
 // gadgets, also in Base64.
 import { WORD } from "../char-classes.ts";
-import {
-  any,
-  atWordStart,
-  blanks,
-  blanksBack,
-  digits,
-  end,
-  exact,
-  identifier,
-  lit,
-  NO_MATCH,
-  not,
-  oneOf,
-  opt,
-  quote,
-  run,
-  seq,
-  times,
-  upTo,
-  wordBack,
-  wordEnd,
-  type Before,
-  words,
-} from "../grammar.ts";
+import { choice, exact, lit, not, oneOf, opt, run, seq, skipTo, times } from "../combinators.ts";
+import { splitWords } from "../keyword-set.ts";
+import { atWordStart, skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
+import { NO_MATCH, type Matcher } from "../matcher.ts";
+import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
-import type { Rule } from "../rule.ts";
-import { unitAt } from "../view.ts";
+import { digits, end, identifier, ows, quote, wordBoundary } from "../tokens.ts";
 
 /** Classes of deserialisation gadgets; nobody calls a method of theirs by hand. */
-const GADGETS = words(`
+const GADGETS = splitWords(`
   clonetransformer forclosure instantiatefactory instantiatetransformer invokertransformer
   prototypeclonefactory prototypeserializationfactory whileclosure chainedtransformer constanttransformer
   templatesimpl annotationinvocationhandler
 `);
-const PACKAGES = words(`
+const PACKAGES = splitWords(`
   java.lang java.io java.nio java.net javax.script javax.naming javax.management org.omg java.rmi sun.misc
 `);
-const OWN = words(`
+const OWN = splitWords(`
   com.opensymphony.xwork2 com.sun.rowset org.apache.commons.collections ognl.ognl
   org.springframework.context.support java.beans.xmldecoder com.sun.org.apache
 `);
 
-const call = seq(blanks, lit("("));
-const className: Rule = run(WORD, 3, 40);
+const call = seq(ows, lit("("));
+const className: Matcher = run(WORD, 3, 40);
 /** `AC ED 00 05`, which opens a serialised object, in Base64 at each of the three places. */
-const serialised: Rule = any(exact("rO0ABQ"), exact("rO0ABX"), exact("KztAAU"), exact("Cs7QAF"));
+const serialised: Matcher = choice(exact("rO0ABQ"), exact("rO0ABX"), exact("KztAAU"), exact("Cs7QAF"));
 
 /** The trigger that ends here stands with its own case: Base64 has two. */
-function behind(text: string): Rule {
+function behind(text: string): Matcher {
   const written = exact(text);
-  return (view, at) => written(view, at - text.length);
+  return (input, at) => written(input, at - text.length);
 }
 
 /** A qualified name in an expression. `import java.io.File;` is a program's own, and so is its documentation. */
-const notImported: Before = (view, at) => {
-  if (unitAt(view, at - 1) === 0x2e || atWordStart(view, at) < 0) return NO_MATCH;
-  const position = blanksBack(view, at);
+const notImported: LookBehind = (input, at) => {
+  if (unitAt(input, at - 1) === 0x2e || atWordStart(input, at) < 0) return NO_MATCH;
+  const position = skipWhitespaceBack(input, at);
   if (position === at) return at;
-  const word = wordBack(view, position);
-  return words(`
+  const keyword = wordBefore(input, position);
+  return splitWords(`
   import static package using throws extends implements new the of class at by from in a thread
-`).includes(word)
+`).includes(keyword)
     ? NO_MATCH
     : at;
 };
@@ -85,20 +65,20 @@ export const JAVA: readonly Pattern[] = [
   pattern("java.runtime-exec", ["runtime"], {
     before: atWordStart,
     after: seq(
-      wordEnd,
-      any(
-        seq(lit("."), any(lit("getruntime"), lit("exec"), lit("load"))),
-        seq(blanks, lit("["), blanks, quote),
+      wordBoundary,
+      choice(
+        seq(lit("."), choice(lit("getruntime"), lit("exec"), lit("load"))),
+        seq(ows, lit("["), ows, quote),
       ),
     ),
   }),
   pattern("java.get-runtime", ["getruntime"], {
     before: atWordStart,
-    after: seq(blanks, any(lit("("), seq(quote, blanks, any(lit(")"), lit(","))))),
+    after: seq(ows, choice(lit("("), seq(quote, ows, choice(lit(")"), lit(","))))),
   }),
   pattern("java.process-builder", ["processbuilder"], {
     before: atWordStart,
-    after: seq(wordEnd, any(call, seq(lit("<"), blanks, lit(">")), seq(lit("."), identifier))),
+    after: seq(wordBoundary, choice(call, seq(lit("<"), ows, lit(">")), seq(lit("."), identifier))),
   }),
   pattern(
     "java.class-for-name",
@@ -107,22 +87,23 @@ export const JAVA: readonly Pattern[] = [
   ),
   pattern("java.reflection", ["getmethod", "getdeclaredmethod", "getclass()"], {
     before: atWordStart,
-    after: any(
-      seq(call, blanks, quote, any(lit("exec"), lit("getruntime"), lit("invoke"))),
+    after: choice(
+      seq(call, ows, quote, choice(lit("exec"), lit("getruntime"), lit("invoke"))),
       seq(lit(".forname")),
       lit(".getclassloader"),
     ),
   }),
   pattern("java.script-engine", ["scriptenginemanager"], {
     before: atWordStart,
-    after: any(seq(call, blanks, lit(")")), end, oneOf(")\"'")),
+    after: choice(seq(call, ows, lit(")")), end, oneOf(")\"'")),
   }),
   pattern("java.qualified-name", PACKAGES, {
     before: notImported,
     after: seq(
       lit("."),
-      (view, at) => (unitAt(view, at) >= 0x41 && unitAt(view, at) <= 0x5a ? className(view, at) : NO_MATCH),
-      not(any(seq(lit(":")), lit("exception"), seq(lit(";")))),
+      (input, at) =>
+        unitAt(input, at) >= 0x41 && unitAt(input, at) <= 0x5a ? className(input, at) : NO_MATCH,
+      not(choice(seq(lit(":")), lit("exception"), seq(lit(";")))),
     ),
   }),
   pattern("java.gadget-package", OWN, { before: notImported }),
@@ -132,11 +113,11 @@ export const JAVA: readonly Pattern[] = [
   ),
   pattern("java.gadget", GADGETS, {
     before: atWordStart,
-    after: seq(wordEnd, any(call, lit("."), lit('"'))),
+    after: seq(wordBoundary, choice(call, lit("."), lit('"'))),
   }),
   pattern("java.runtime-name", ["java."], {
     before: notImported,
-    after: upTo(any(lit("runtime"), lit("processbuilder")), 40, " \n;\"'<>(),"),
+    after: skipTo(choice(lit("runtime"), lit("processbuilder")), 40, " \n;\"'<>(),"),
   }),
   pattern("java.expression", [
     "#_memberaccess",
@@ -157,10 +138,10 @@ export const JAVA: readonly Pattern[] = [
   pattern("java.jndi", ["jndi"], {
     before: atWordStart,
     after: seq(
-      blanks,
+      ows,
       lit(":"),
-      blanks,
-      any(
+      ows,
+      choice(
         lit("ldap"),
         lit("rmi"),
         lit("dns"),
@@ -174,9 +155,9 @@ export const JAVA: readonly Pattern[] = [
     ),
   }),
   pattern("java.lookup", ["${"], {
-    after: any(
+    after: choice(
       seq(
-        any(
+        choice(
           lit("jndi"),
           lit("::-"),
           lit("lower:"),
@@ -188,16 +169,16 @@ export const JAVA: readonly Pattern[] = [
         times(0, 20, oneOf("abcdefghijklmnopqrstuvwxyz:$-/")),
       ),
       seq(
-        any(lit("env:"), lit("sys:"), lit("java:"), lit("date:"), lit("main:"), lit("ctx:")),
-        upTo(any(lit(":-"), lit("}")), 60, " \n"),
+        choice(lit("env:"), lit("sys:"), lit("java:"), lit("date:"), lit("main:"), lit("ctx:")),
+        skipTo(choice(lit(":-"), lit("}")), 60, " \n"),
       ),
       seq(digits, lit("*"), digits, lit("}")),
-      seq(lit("${"), any(lit("::"), lit("lower"), lit("upper"), lit("env"), lit("sys"), lit("base64"))),
+      seq(lit("${"), choice(lit("::"), lit("lower"), lit("upper"), lit("env"), lit("sys"), lit("base64"))),
     ),
   }),
   pattern("java.serialised", ["ro0abq", "ro0abx", "kztaau", "cs7qaf"], {
     before: atWordStart,
-    after: (view, at) => serialised(view, at - 6),
+    after: (input, at) => serialised(input, at - 6),
   }),
   ...ENCODED.map((text) =>
     pattern("java.base64-gadget", [text], {
@@ -205,18 +186,18 @@ export const JAVA: readonly Pattern[] = [
     }),
   ),
   pattern("java.server-page", ["<%@", "<jsp:", "<%!"], {
-    after: seq(blanks, identifier, opt(upTo(oneOf(">"), 60))),
+    after: seq(ows, identifier, opt(skipTo(oneOf(">"), 60))),
   }),
   pattern("java.upload", ["filename"], {
     before: atWordStart,
     after: seq(
       lit("="),
       quote,
-      upTo(
+      skipTo(
         seq(
           lit("."),
-          blanks,
-          any(
+          ows,
+          choice(
             lit("jspx"),
             lit("jsp"),
             lit("phtml"),
@@ -228,7 +209,7 @@ export const JAVA: readonly Pattern[] = [
           ),
           run(WORD, 0, 2),
           times(0, 3, oneOf(" ./")),
-          any(quote, lit("gif"), lit("jpg"), lit("png")),
+          choice(quote, lit("gif"), lit("jpg"), lit("png")),
         ),
         60,
         "\n",

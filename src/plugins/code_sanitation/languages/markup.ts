@@ -1,32 +1,13 @@
 // Scripts in markup: event attributes and addresses that run. JavaScript and HTML both name them.
-import { BLANK, isOf, LETTER, lower, WORD } from "../char-classes.ts";
-import {
-  any,
-  blanks,
-  blanksBack,
-  digits,
-  end,
-  except,
-  identifier,
-  lit,
-  lowerText,
-  NO_MATCH,
-  not,
-  oneOf,
-  opt,
-  quote,
-  run,
-  seq,
-  times,
-  upTo,
-  wordBack,
-  words,
-  type Before,
-} from "../grammar.ts";
-import { edge } from "../edge.ts";
-import { pattern, type Grammar, type Pattern } from "../pattern.ts";
-import type { Rule } from "../rule.ts";
-import { unitAt, type View } from "../view.ts";
+import { isInClass, LETTER, toLower, WHITESPACE, WORD } from "../char-classes.ts";
+import { charSet } from "../char-set.ts";
+import { choice, except, lit, not, oneOf, opt, run, seq, skipTo, times } from "../combinators.ts";
+import { lowerCaseText, splitWords } from "../keyword-set.ts";
+import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
+import { NO_MATCH, type Matcher } from "../matcher.ts";
+import { unitAt, type NormalizedText } from "../normalized-text.ts";
+import { pattern, type Pattern, type PatternConditions } from "../pattern.ts";
+import { digits, end, identifier, ows, quote } from "../tokens.ts";
 
 /** How far back a tag may have been opened. */
 const TAG_LENGTH = 200;
@@ -51,7 +32,7 @@ const EVENTS = new Set(
 );
 /** Words of prose and of code that start like an event. */
 const NOT_EVENTS = new Set(
-  words(`
+  splitWords(`
   e ly ce line es going to us set tology ion off board demand prem site
 `),
 );
@@ -60,31 +41,35 @@ const NOT_EVENTS = new Set(
 const DECLARING = new Set(["const", "let", "var", "def"]);
 
 /** Inside a tag: a `<` with a name behind it and no `>` between. */
-export function isInTag(view: View, at: number): boolean {
+export function isInTag(input: NormalizedText, at: number): boolean {
   for (let index = at - 1; index >= Math.max(0, at - TAG_LENGTH); index--) {
-    view.work.steps++;
-    const code = unitAt(view, index);
-    if (code === OPENING && opensTag(unitAt(view, index + 1))) return true;
-    if (code === CLOSING && unitAt(view, index - 1) !== 0x3d) return false;
+    input.work.steps++;
+    const code = unitAt(input, index);
+    if (code === OPENING && opensTag(unitAt(input, index + 1))) return true;
+    if (code === CLOSING && unitAt(input, index - 1) !== 0x3d) return false;
   }
   return false;
 }
 
 function opensTag(code: number): boolean {
-  return isOf(code, LETTER) || code === 0x2f || code === 0x21 || code === 0x3f;
+  return isInClass(code, LETTER) || code === 0x2f || code === 0x21 || code === 0x3f;
 }
 
 /** The attribute's name before `=`: `on` and an event. Answers its start. */
-const eventName: Before = (view, at) => {
-  const nameEnd = blanksBack(view, at);
+const eventName: LookBehind = (input, at) => {
+  const nameEnd = skipWhitespaceBack(input, at);
   let start = nameEnd;
-  while (nameEnd - start < LONGEST_EVENT && isOf(unitAt(view, start - 1), LETTER)) start--;
-  view.work.steps += nameEnd - start;
-  if (nameEnd - start < 4 || lower(unitAt(view, start)) !== 0x6f || lower(unitAt(view, start + 1)) !== 0x6e)
-    return NO_MATCH;
-  const before = unitAt(view, start - 1);
+  while (nameEnd - start < LONGEST_EVENT && isInClass(unitAt(input, start - 1), LETTER)) start--;
+  input.work.steps += nameEnd - start;
   if (
-    isOf(before, WORD) ||
+    nameEnd - start < 4 ||
+    toLower(unitAt(input, start)) !== 0x6f ||
+    toLower(unitAt(input, start + 1)) !== 0x6e
+  )
+    return NO_MATCH;
+  const before = unitAt(input, start - 1);
+  if (
+    isInClass(before, WORD) ||
     before === 0x2e ||
     before === 0x2d ||
     before === 0x24 ||
@@ -96,44 +81,44 @@ const eventName: Before = (view, at) => {
 };
 
 /** An attribute's value that is code, where no tag says that this is an attribute. */
-const codeValue: Rule = any(
+const codeValue: Matcher = choice(
   end,
   seq(
-    blanks,
-    any(
+    ows,
+    choice(
       seq(
         quote,
         opt(lit("javascript:")),
-        any(
-          seq(times(1, 4, seq(identifier, times(0, 2, oneOf(".?$")))), blanks, oneOf("(`=[;:")),
+        choice(
+          seq(times(1, 4, seq(identifier, times(0, 2, oneOf(".?$")))), ows, oneOf("(`=[;:")),
           oneOf("([`!-+"),
         ),
       ),
       seq(times(1, 4, seq(identifier, times(0, 2, oneOf(".?")))), oneOf("(`=[;:&")),
-      seq(oneOf("(["), opt(lit("'")), any(identifier, digits)),
+      seq(oneOf("(["), opt(lit("'")), choice(identifier, digits)),
     ),
   ),
 );
 /** JSX binds handlers with braces and Vue with names; both are a program's own. */
-const attributeValue: Rule = seq(blanks, not(oneOf("{=")));
+const attributeValue: Matcher = seq(ows, not(oneOf("{=")));
 
-const handler: Before = (view, at) => {
-  const start = eventName(view, at);
+const handler: LookBehind = (input, at) => {
+  const start = eventName(input, at);
   if (start < 0) return NO_MATCH;
-  const nameEnd = blanksBack(view, at);
-  const event = lowerText(view, start + 2, nameEnd);
+  const nameEnd = skipWhitespaceBack(input, at);
+  const event = lowerCaseText(input, start + 2, nameEnd);
   if (NOT_EVENTS.has(event)) return NO_MATCH;
-  if (DECLARING.has(wordBack(view, blanksBack(view, start)))) return NO_MATCH;
-  if (isInTag(view, start)) return attributeValue(view, at + 1) < 0 ? NO_MATCH : start;
-  return EVENTS.has(event) && codeValue(view, at + 1) >= 0 ? start : NO_MATCH;
+  if (DECLARING.has(wordBefore(input, skipWhitespaceBack(input, start)))) return NO_MATCH;
+  if (isInTag(input, start)) return attributeValue(input, at + 1) < 0 ? NO_MATCH : start;
+  return EVENTS.has(event) && codeValue(input, at + 1) >= 0 ? start : NO_MATCH;
 };
 
 /** One grammar for all who name it, so that a detector sees that they are the same. */
-const HANDLER: Grammar = {
-  prev: edge(LETTER | BLANK),
+const HANDLER: PatternConditions = {
+  precededBy: charSet(LETTER | WHITESPACE),
   guard: eventName,
   before: handler,
-  after: seq(blanks, opt(except(" >\n", 0, 60))),
+  after: seq(ows, opt(except(" >\n", 0, 60))),
 };
 
 export function eventHandlers(id: string): Pattern[] {
@@ -145,27 +130,27 @@ const SCHEMES = ["javascript", "vbscript", "livescript", "jscript"].map((name) =
 );
 
 /** A scheme's name before `:`; browsers skip blanks inside it. Answers its start. */
-const scheme: Before = (view, at) => {
+const scheme: LookBehind = (input, at) => {
   for (const letters of SCHEMES) {
     let index = at - 1;
     let matched = 0;
     while (index >= 0 && at - index < 40 && matched < letters.length) {
-      const code = unitAt(view, index);
-      if (lower(code) === letters[matched]) matched++;
-      else if (!isOf(code, BLANK) || matched === 0) break;
+      const code = unitAt(input, index);
+      if (toLower(code) === letters[matched]) matched++;
+      else if (!isInClass(code, WHITESPACE) || matched === 0) break;
       index--;
     }
-    view.work.steps += at - index;
-    if (matched === letters.length && !isOf(unitAt(view, index), WORD)) return index + 1;
+    input.work.steps += at - index;
+    if (matched === letters.length && !isInClass(unitAt(input, index), WORD)) return index + 1;
   }
   return NO_MATCH;
 };
 
 const chain = seq(identifier, times(0, 5, seq(times(1, 2, oneOf(".?")), identifier)));
-const runsCode: Rule = seq(
-  blanks,
-  any(
-    seq(chain, blanks, any(oneOf("(`["), seq(lit("="), not(lit("="))), lit(":"))),
+const runsCode: Matcher = seq(
+  ows,
+  choice(
+    seq(chain, ows, choice(oneOf("(`["), seq(lit("="), not(lit("="))), lit(":"))),
     seq(oneOf("(\"'`[!+-~{"), not(seq(quote, end))),
     lit("//"),
     lit("/*"),
@@ -174,10 +159,15 @@ const runsCode: Rule = seq(
   ),
 );
 
-const SCHEME: Grammar = { prev: edge(BLANK, "tT"), guard: scheme, before: scheme, after: runsCode };
-const IN_TAG: Grammar = { before: (view, at) => (isInTag(view, at) ? at : NO_MATCH) };
-const DATA: Grammar = { after: upTo(lit(","), 60, " >") };
-const DATA_TYPES = words(`
+const SCHEME: PatternConditions = {
+  precededBy: charSet(WHITESPACE, "tT"),
+  guard: scheme,
+  before: scheme,
+  after: runsCode,
+};
+const IN_TAG: PatternConditions = { before: (input, at) => (isInTag(input, at) ? at : NO_MATCH) };
+const DATA: PatternConditions = { after: skipTo(lit(","), 60, " >") };
+const DATA_TYPES = splitWords(`
   text/html text/xml text/xhtml text/javascript text/vbscript image/svg+xml application/javascript
   application/x-javascript application/xml application/xhtml
 `);
@@ -191,4 +181,4 @@ export function scriptAddresses(id: string): Pattern[] {
   ];
 }
 
-export const tagEnd: Rule = any(end, oneOf(" \n/>\"'`;:<\\%&("), run(BLANK, 1, 1));
+export const tagEnd: Matcher = choice(end, oneOf(" \n/>\"'`;:<\\%&("), run(WHITESPACE, 1, 1));

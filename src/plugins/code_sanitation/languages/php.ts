@@ -1,37 +1,18 @@
 // PHP: its tags, calls that run code or commands, functions that decode or reach out, request variables, stream wrappers
 // and serialised objects.
 import { DIGIT, WORD } from "../char-classes.ts";
-import { NOT_WORD } from "../edge.ts";
-import {
-  any,
-  atWordStart,
-  blanks,
-  blanksAndComments,
-  digits,
-  end,
-  except,
-  identifier,
-  lit,
-  not,
-  oneOf,
-  opt,
-  quote,
-  quoted,
-  run,
-  seq,
-  times,
-  upTo,
-  word,
-  wordEnd,
-  words,
-} from "../grammar.ts";
+import { NOT_WORD } from "../char-set.ts";
+import { choice, except, keyword, lit, not, oneOf, opt, run, seq, skipTo, times } from "../combinators.ts";
+import { splitWords } from "../keyword-set.ts";
+import { atWordStart } from "../look-behind.ts";
 import { pattern, type Pattern } from "../pattern.ts";
+import { digits, end, identifier, ows, owsAndComments, quote, quoted, wordBoundary } from "../tokens.ts";
 import { asValue, call, calledOn, calledValue, callPatterns } from "./calls.ts";
 
 /** Names that are words or belong to other languages too: only a call in code counts. */
 const AMBIGUOUS = ["eval", "exec", "system"];
 /** Names that only PHP has, of functions that run, decode, reach out, or look around. */
-const DISTINCTIVE = words(`
+const DISTINCTIVE = splitWords(`
   passthru shell_exec popen proc_open pcntl_exec create_function call_user_func call_user_func_array
   base64_decode gzinflate gzuncompress gzdecode str_rot13 strrev convert_uudecode fsockopen pfsockopen
   curl_init curl_exec curl_multi_exec file_get_contents file_put_contents file_exists fputs fpassthru
@@ -55,28 +36,28 @@ const SUPERGLOBALS = [
   "$http_raw_post_data",
   "$globals",
 ];
-const WRAPPERS = words(`
+const WRAPPERS = splitWords(`
   php phar zip compress.zlib compress.bzip2 expect glob rar ogg ssh2.shell ssh2.exec ssh2.tunnel ssh2.sftp
   ssh2.scp zlib data
 `);
 
-const subscript = any(
-  seq(blanksAndComments, lit("["), except("]\n", 0, 24), lit("]")),
+const subscript = choice(
+  seq(owsAndComments, lit("["), except("]\n", 0, 24), lit("]")),
   seq(lit("{"), except("}\n ", 0, 12), lit("}")),
 );
-const callsIt = seq(blanksAndComments, lit("("));
-const CALLABLES = words(`
+const callsIt = seq(owsAndComments, lit("("));
+const CALLABLES = splitWords(`
   system exec passthru shell_exec eval phpinfo popen proc_open call_user_func create_function
 `);
 
 export const PHP: readonly Pattern[] = [
-  pattern("php.open-tag", ["<?php", "<?="], { after: any(end, oneOf("/\"'(@#;`"), run(8, 1, 1)) }),
+  pattern("php.open-tag", ["<?php", "<?="], { after: choice(end, oneOf("/\"'(@#;`"), run(8, 1, 1)) }),
   pattern("php.open-tag", ["<?"], {
     after: seq(
-      blanks,
-      any(
-        word(
-          words(`
+      ows,
+      choice(
+        keyword(
+          splitWords(`
     echo exec system eval print include require if passthru
   `),
         ),
@@ -84,13 +65,13 @@ export const PHP: readonly Pattern[] = [
       ),
     ),
   }),
-  pattern("php.open-tag", ["<?xml"], { after: seq(blanks, lit(":")) }),
+  pattern("php.open-tag", ["<?xml"], { after: seq(ows, lit(":")) }),
   pattern("php.block-tag", ["[php]", "[/php]", "[\\php]", "{php}", "{/php}"]),
   ...callPatterns("php.eval", AMBIGUOUS, []),
-  pattern("php.call", DISTINCTIVE, { before: calledOn([]), after: seq(wordEnd, call) }),
+  pattern("php.call", DISTINCTIVE, { before: calledOn([]), after: seq(wordBoundary, call) }),
   pattern(
     "php.call",
-    words(`
+    splitWords(`
     base64_decode call_user_func fsockopen gzinflate shell_exec passthru
   `),
     { after: call },
@@ -98,49 +79,57 @@ export const PHP: readonly Pattern[] = [
   pattern("php.callable-string", CALLABLES, { before: asValue, after: calledValue }),
   pattern(
     "php.callable-argument",
-    words(`
+    splitWords(`
   array_map array_filter usort array_walk call_user_func register_shutdown_function ob_start
 `),
     {
       before: atWordStart,
-      after: seq(call, blanks, quote, word(CALLABLES)),
+      after: seq(call, ows, quote, keyword(CALLABLES)),
     },
   ),
   pattern("php.include", ["include", "include_once", "require_once"], {
     before: atWordStart,
     after: seq(
-      blanks,
+      ows,
       opt(lit("(")),
-      blanks,
-      any(
+      ows,
+      choice(
         lit("$_"),
         seq(
           quote,
-          any(lit("/"), lit("http://"), lit("https://"), lit("php:"), lit("data:"), lit("../"), lit("\\\\")),
+          choice(
+            lit("/"),
+            lit("http://"),
+            lit("https://"),
+            lit("php:"),
+            lit("data:"),
+            lit("../"),
+            lit("\\\\"),
+          ),
         ),
       ),
     ),
   }),
   pattern("php.assert", ["assert"], {
     before: atWordStart,
-    after: seq(lit("("), blanks, any(lit("$_"), lit("base64"), quote)),
+    after: seq(lit("("), ows, choice(lit("$_"), lit("base64"), quote)),
   }),
   pattern("php.preg-eval", ["preg_replace"], {
     before: atWordStart,
     after: seq(
       call,
-      blanks,
+      ows,
       quote,
-      upTo(seq(lit("/"), times(0, 4, oneOf("imsxu")), lit("e"), times(0, 4, oneOf("imsxu")), quote), 60),
+      skipTo(seq(lit("/"), times(0, 4, oneOf("imsxu")), lit("e"), times(0, 4, oneOf("imsxu")), quote), 60),
     ),
   }),
-  pattern("php.superglobal", SUPERGLOBALS, { after: seq(opt(lit("}")), blanks, oneOf("[{")) }),
+  pattern("php.superglobal", SUPERGLOBALS, { after: seq(opt(lit("}")), ows, oneOf("[{")) }),
   pattern("php.variable-function", ["$"], {
-    after: any(
+    after: choice(
       seq(times(1, 3, lit("$")), identifier, callsIt),
       seq(
         identifier,
-        any(
+        choice(
           seq(times(1, 3, subscript), callsIt),
           seq(lit("("), digits, lit(")"), lit("."), lit("$"), identifier, lit("(")),
           seq(lit("=@$"), identifier, lit("(")),
@@ -148,19 +137,19 @@ export const PHP: readonly Pattern[] = [
       ),
       seq(
         lit("{"),
-        blanks,
-        any(seq(oneOf("'\"@$_"), except("}\n", 0, 40), lit("}"))),
+        ows,
+        choice(seq(oneOf("'\"@$_"), except("}\n", 0, 40), lit("}"))),
         times(0, 3, subscript),
         callsIt,
       ),
-      seq(run(8, 1, 1), lit("{"), blanks, any(lit("$"), quote, seq(identifier, run(8, 1, 1), lit("}")))),
-      seq(word(["function", "func", "f_", "s_func"]), blanks, lit("("), digits, lit(")")),
+      seq(run(8, 1, 1), lit("{"), ows, choice(lit("$"), quote, seq(identifier, run(8, 1, 1), lit("}")))),
+      seq(keyword(["function", "func", "f_", "s_func"]), ows, lit("("), digits, lit(")")),
     ),
   }),
   pattern(
     "php.wrapper",
     WRAPPERS.map((name) => `${name}://`),
-    { before: atWordStart, after: any(identifier, oneOf("/.")) },
+    { before: atWordStart, after: choice(identifier, oneOf("/.")) },
   ),
   pattern("php.serialised-object", ["o:", "c:"], {
     before: atWordStart,
@@ -179,15 +168,15 @@ export const PHP: readonly Pattern[] = [
   }),
   pattern(
     "php.directive",
-    words(`
+    splitWords(`
   allow_url_include auto_prepend_file auto_append_file disable_functions open_basedir extension_dir
   opcache. mbstring. suhosin.
 `),
-    { before: atWordStart, after: seq(run(WORD, 0, 40), blanks, lit("="), not(lit("="))) },
+    { before: atWordStart, after: seq(run(WORD, 0, 40), ows, lit("="), not(lit("="))) },
   ),
   pattern("php.cast-call", ["(string)"], {
-    prev: NOT_WORD,
-    after: seq(blanks, any(quoted(16), lit("{[")), upTo(lit("("), 24, ";")),
+    precededBy: NOT_WORD,
+    after: seq(ows, choice(quoted(16), lit("{[")), skipTo(lit("("), 24, ";")),
   }),
   pattern("php.constant-call", [")[0][0]("]),
   pattern("php.session-file", ["/sess_"], { after: run(WORD, 20, 40) }),

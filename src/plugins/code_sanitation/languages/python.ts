@@ -1,38 +1,25 @@
 // Python: code compiled and run from text, modules imported by name, commands, unpickling, and the attribute walks and
 // templates that lead there.
-import {
-  any,
-  atWordStart,
-  blanks,
-  digits,
-  end,
-  except,
-  identifier,
-  lit,
-  oneOf,
-  opt,
-  quote,
-  seq,
-  times,
-  upTo,
-  wordEnd,
-  words,
-} from "../grammar.ts";
+import { choice, except, lit, oneOf, opt, seq, skipTo, times } from "../combinators.ts";
+import { splitWords } from "../keyword-set.ts";
+import { atWordStart } from "../look-behind.ts";
 import { pattern, type Pattern } from "../pattern.ts";
+import { digits, end, identifier, ows, quote, wordBoundary } from "../tokens.ts";
 import { call, calledOn, callPatterns, UNQUALIFIED } from "./calls.ts";
 
-const OS_CALLS = words(`
+const OS_CALLS = splitWords(`
   system popen execl execle execlp execv execve execvp spawnl spawnv spawnvp posix_spawn startfile fork
   setuid unlink rmdir removedirs chmod chown
 `);
-const SUBPROCESS_CALLS = words(`
+const SUBPROCESS_CALLS = splitWords(`
   popen call run check_call check_output getoutput getstatusoutput
 `);
-const DUNDERS = words(`
+const DUNDERS = splitWords(`
   __class__ __mro__ __subclasses__ __globals__ __builtins__ __bases__ __base__ __code__ __reduce__
   __getattribute__ __loader__
 `);
-const method = (names: readonly string[]) => any(...names.map((name) => seq(lit(name), wordEnd, call)));
+const method = (names: readonly string[]) =>
+  choice(...names.map((name) => seq(lit(name), wordBoundary, call)));
 
 export const PYTHON: readonly Pattern[] = [
   ...callPatterns("python.eval", ["eval", "exec", "execfile"], ["builtins", "__builtins__", "__builtin__"]),
@@ -40,8 +27,8 @@ export const PYTHON: readonly Pattern[] = [
     before: calledOn(["builtins", "__builtins__"]),
     after: seq(
       lit("("),
-      blanks,
-      any(quote, seq(lit(")"), end), seq(except("(),\n", 1, 60), lit(","), blanks, quote)),
+      ows,
+      choice(quote, seq(lit(")"), end), seq(except("(),\n", 1, 60), lit(","), ows, quote)),
     ),
   }),
   pattern("python.import", ["__import__"], { before: atWordStart, after: call }),
@@ -56,58 +43,61 @@ export const PYTHON: readonly Pattern[] = [
     ],
     { before: atWordStart, after: call },
   ),
-  pattern("python.os-command", ["os.", "posix.", "nt."], { prev: UNQUALIFIED, after: method(OS_CALLS) }),
+  pattern("python.os-command", ["os.", "posix.", "nt."], {
+    precededBy: UNQUALIFIED,
+    after: method(OS_CALLS),
+  }),
   pattern("python.subprocess", ["subprocess.", "commands.", "popen2."], {
-    prev: UNQUALIFIED,
+    precededBy: UNQUALIFIED,
     after: method(SUBPROCESS_CALLS),
   }),
   pattern(
     "python.pty",
-    words(`
+    splitWords(`
   pty.spawn os.dup2 ctypes.cdll ctypes.windll code.interact webbrowser.open socket.socket
 `).slice(0, 5),
-    { prev: UNQUALIFIED, after: any(call, lit(".")) },
+    { precededBy: UNQUALIFIED, after: choice(call, lit(".")) },
   ),
   pattern(
     "python.unpickle",
-    words(`
+    splitWords(`
     pickle cpickle marshal dill jsonpickle shelve
   `),
     {
-      prev: UNQUALIFIED,
+      precededBy: UNQUALIFIED,
       after: seq(
         lit("."),
-        any(lit("loads"), lit("decode"), lit("open")),
-        wordEnd,
+        choice(lit("loads"), lit("decode"), lit("open")),
+        wordBoundary,
         call,
-        blanks,
-        any(quote, lit("b'"), lit('b"'), lit("base64"), lit("request")),
+        ows,
+        choice(quote, lit("b'"), lit('b"'), lit("base64"), lit("request")),
       ),
     },
   ),
   pattern("python.unsafe-yaml", ["!!python/"], { after: identifier }),
   pattern("python.attribute-walk", DUNDERS, {
-    before: (view, at) => (".['\"|(".includes(String.fromCharCode(view.codes[at - 1] ?? 0x20)) ? at : -1),
-    after: any(
+    before: (input, at) => (".['\"|(".includes(String.fromCharCode(input.codes[at - 1] ?? 0x20)) ? at : -1),
+    after: choice(
       oneOf("[("),
       seq(lit("."), lit("__")),
-      seq(opt(quote), blanks, any(lit("]["), lit("]("), lit(")"), lit("]."))),
+      seq(opt(quote), ows, choice(lit("]["), lit("]("), lit(")"), lit("]."))),
     ),
   }),
   pattern("python.builtins-item", ["globals()", "locals()", "vars()", "getattr("], {
     before: atWordStart,
-    after: any(
+    after: choice(
       seq(lit("["), quote),
-      seq(any(lit("__"), seq(identifier, blanks, lit(","), blanks, quote, lit("__")))),
+      seq(choice(lit("__"), seq(identifier, ows, lit(","), ows, quote, lit("__")))),
     ),
   }),
   pattern("python.template", ["{{", "{%"], {
     after: seq(
-      blanks,
-      any(
-        seq(digits, blanks, lit("*"), blanks, opt(quote), digits),
+      ows,
+      choice(
+        seq(digits, ows, lit("*"), ows, opt(quote), digits),
         seq(
-          any(
+          choice(
             lit("config"),
             lit("self"),
             lit("request"),
@@ -120,9 +110,9 @@ export const PYTHON: readonly Pattern[] = [
             lit("[]"),
           ),
           times(1, 2, oneOf(".[|")),
-          upTo(any(lit("__"), lit("items"), lit("application"), lit("from_object")), 40, "}"),
+          skipTo(choice(lit("__"), lit("items"), lit("application"), lit("from_object")), 40, "}"),
         ),
-        seq(lit("import"), blanks, lit("os")),
+        seq(lit("import"), ows, lit("os")),
       ),
     ),
   }),
@@ -135,7 +125,7 @@ export const PYTHON: readonly Pattern[] = [
     after: seq(
       call,
       quote,
-      any(lit("/etc/"), lit("/proc/"), lit("/root/"), lit("../../"), lit("c:\\windows")),
+      choice(lit("/etc/"), lit("/proc/"), lit("/root/"), lit("../../"), lit("c:\\windows")),
     ),
   }),
 ];

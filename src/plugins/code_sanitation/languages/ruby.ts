@@ -1,37 +1,22 @@
 // Ruby: code and commands run from text, calls by name, unsafe loading, and what templates interpolate.
-import {
-  any,
-  atWordStart,
-  blanks,
-  blanksBack,
-  digits,
-  identifier,
-  lit,
-  oneOf,
-  opt,
-  quote,
-  run,
-  seq,
-  upTo,
-  word,
-  wordEnd,
-  type Before,
-  words,
-} from "../grammar.ts";
-import { BLANK, isOf, NEWLINE, QUOTE, WORD } from "../char-classes.ts";
-import { edgeWithout, NOT_WORD } from "../edge.ts";
+import { isInClass, NEWLINE, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
+import { charSetExcept, NOT_WORD } from "../char-set.ts";
+import { choice, keyword, lit, oneOf, opt, run, seq, skipTo } from "../combinators.ts";
+import { splitWords } from "../keyword-set.ts";
+import { atWordStart, skipWhitespaceBack, type LookBehind } from "../look-behind.ts";
+import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
-import { unitAt } from "../view.ts";
+import { digits, identifier, ows, quote, wordBoundary } from "../tokens.ts";
 import { call, callPatterns, UNQUALIFIED } from "./calls.ts";
 import { COMMANDS } from "./shell-commands.ts";
 
-const command = word(COMMANDS);
+const command = keyword(COMMANDS);
 /** What a template engine is tried with: it answers 49. */
-const arithmeticProbe = seq(digits, blanks, lit("*"), blanks, digits, blanks, any(lit("}"), lit("%>")));
+const arithmeticProbe = seq(digits, ows, lit("*"), ows, digits, ows, choice(lit("}"), lit("%>")));
 /** The start of a line or of a statement: no word and no comma stands before it. */
-const statementStart: Before = (view, at) => {
-  const before = unitAt(view, blanksBack(view, at) - 1);
-  return unitAt(view, at - 1) === NEWLINE || !(isOf(before, WORD | QUOTE) || before === 0x2c) ? at : -1;
+const statementStart: LookBehind = (input, at) => {
+  const before = unitAt(input, skipWhitespaceBack(input, at) - 1);
+  return unitAt(input, at - 1) === NEWLINE || !(isInClass(before, WORD | QUOTE) || before === 0x2c) ? at : -1;
 };
 
 export const RUBY: readonly Pattern[] = [
@@ -42,56 +27,60 @@ export const RUBY: readonly Pattern[] = [
   ),
   pattern("ruby.scoped-eval", ["instance_eval", "class_eval", "module_eval", "instance_exec", "class_exec"], {
     before: atWordStart,
-    after: seq(call, blanks, any(quote, lit("params"))),
+    after: seq(call, ows, choice(quote, lit("params"))),
   }),
   pattern("ruby.command-string", ["system", "exec", "eval", "spawn"], {
-    prev: NOT_WORD,
+    precededBy: NOT_WORD,
     before: statementStart,
-    after: seq(blanks, quote, any(seq(command, any(oneOf(" ;|\"'"))), lit("/bin/"), lit("#{"), lit("rm "))),
+    after: seq(
+      ows,
+      quote,
+      choice(seq(command, choice(oneOf(" ;|\"'"))), lit("/bin/"), lit("#{"), lit("rm ")),
+    ),
   }),
   pattern("ruby.eval-string", ["eval"], {
-    prev: edgeWithout(WORD, "-."),
+    precededBy: charSetExcept(WORD, "-."),
     before: statementStart,
-    after: seq(run(BLANK, 1, 1), quote),
+    after: seq(run(WHITESPACE, 1, 1), quote),
   }),
   pattern("ruby.percent-x", ["%x"], {
     before: atWordStart,
-    after: seq(oneOf("([{|/<!"), blanks, any(command, lit("/"), lit("#{")), wordEnd),
+    after: seq(oneOf("([{|/<!"), ows, choice(command, lit("/"), lit("#{")), wordBoundary),
   }),
   pattern(
     "ruby.process",
-    words(`
+    splitWords(`
   io.popen open3.capture open3.popen process.spawn kernel.spawn kernel.open pty.spawn kernel.fork
 `),
-    { prev: UNQUALIFIED, after: seq(opt(oneOf("23")), opt(identifier), any(call, seq(blanks, quote))) },
+    { precededBy: UNQUALIFIED, after: seq(opt(oneOf("23")), opt(identifier), choice(call, seq(ows, quote))) },
   ),
   pattern("ruby.pipe-open", ["open"], {
-    prev: UNQUALIFIED,
-    after: seq(call, blanks, quote, blanks, lit("|")),
+    precededBy: UNQUALIFIED,
+    after: seq(call, ows, quote, ows, lit("|")),
   }),
   pattern("ruby.unsafe-load", ["yaml.load", "marshal.load", "erb.new", "oj.load", "psych.load"], {
-    prev: UNQUALIFIED,
+    precededBy: UNQUALIFIED,
     after: seq(
-      wordEnd,
+      wordBoundary,
       call,
-      blanks,
-      any(quote, lit("params"), lit("request"), lit("cookies"), lit("base64")),
+      ows,
+      choice(quote, lit("params"), lit("request"), lit("cookies"), lit("base64")),
     ),
   }),
   pattern("ruby.send", [".send", ".public_send", ".__send__", ".constantize"], {
     after: seq(
-      blanks,
+      ows,
       lit("("),
-      blanks,
-      any(lit(":"), quote),
-      any(lit("eval"), lit("exec"), lit("system"), lit("instance_eval"), lit("`")),
+      ows,
+      choice(lit(":"), quote),
+      choice(lit("eval"), lit("exec"), lit("system"), lit("instance_eval"), lit("`")),
     ),
   }),
   pattern("ruby.interpolation", ["#{"], {
     after: seq(
-      blanks,
-      any(
-        seq(any(lit("system"), lit("exec"), lit("eval")), blanks, any(lit("("), quote)),
+      ows,
+      choice(
+        seq(choice(lit("system"), lit("exec"), lit("eval")), ows, choice(lit("("), quote)),
         lit("`"),
         lit("%x"),
         lit("file.read"),
@@ -102,11 +91,11 @@ export const RUBY: readonly Pattern[] = [
   }),
   pattern("ruby.template", ["<%=", "<%"], {
     after: seq(
-      blanks,
-      any(
+      ows,
+      choice(
         arithmeticProbe,
         seq(
-          any(
+          choice(
             lit("system"),
             lit("exec"),
             lit("eval"),
@@ -116,7 +105,7 @@ export const RUBY: readonly Pattern[] = [
             lit("dir."),
             lit("%x"),
           ),
-          upTo(oneOf("(`'\""), 20, ">"),
+          skipTo(oneOf("(`'\""), 20, ">"),
         ),
       ),
     ),

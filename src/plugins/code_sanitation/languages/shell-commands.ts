@@ -1,9 +1,9 @@
 // The commands that shell patterns know, and how much each needs behind it before it is a command and not a word.
-import { words } from "../grammar.ts";
+import { splitWords } from "../keyword-set.ts";
 
 /** Names that are no English words: a separator before them is enough. */
 export const PLAIN_COMMANDS: ReadonlySet<string> = new Set(
-  words(`
+  splitWords(`
     ab adduser aptitude arping awk base32 base64 bash bcdboot bzip2 certutil chgrp chmod chown chroot cmd cpulimit crontab cscli csh dash dd df dmesg dpkg
     du egrep fgrep gawk gcc gdb getent getfacl gzip halt htop hostname hping3 iconv ifconfig insmod iptables irb iwmi iwr journalctl jq kill killall ksh lastlog lastlogin ldconfig ldd lsof ls lsb_release
     lua lwp-request lynx md5sum mkdir mkfifo mknod mshta mv nano nc ncat netcat netstat nmap nohup nslookup od openssl passwd pcregrep perl pgrep php ping pkexec pkill reboot poweroff
@@ -16,7 +16,7 @@ export const PLAIN_COMMANDS: ReadonlySet<string> = new Set(
 
 /** Names that are words too: they need an option, a path, a variable or a redirection behind them. */
 export const WORD_COMMANDS: ReadonlySet<string> = new Set(
-  words(`
+  splitWords(`
     alias at cat cd comm cut date diff dir del echo eval exec exit export expr file find fold free head history host join kill last less locate login look mail man more mount move
     net nl paste patch printf read rename reset rev route screen set shred sleep sort source split stat strings sum sync tail test time top touch tr tree type
     users view w wait wall watch wall which who write yes copy attrib call for while
@@ -26,11 +26,11 @@ export const WORD_COMMANDS: ReadonlySet<string> = new Set(
 export const COMMANDS: ReadonlySet<string> = new Set([...PLAIN_COMMANDS, ...WORD_COMMANDS]);
 
 /** Commands that run the one named behind them. */
-export const PREFIX_COMMANDS: readonly string[] = words(`
+export const PREFIX_COMMANDS: readonly string[] = splitWords(`
   sudo nohup strace time timeout xargs env nice exec command flock cpulimit ltrace setsid busybox
 `);
 /** What reads, runs or looks around; alone it is a word, with a path behind it a command. */
-export const FILE_COMMANDS: readonly string[] = words(`
+export const FILE_COMMANDS: readonly string[] = splitWords(`
   cat tac nl less more head tail strings xxd od hexdump base64 base32 ls ll dir cp mv rm ln dd tee touch mkdir rmdir stat file find grep egrep awk sed cut sort rev chmod chown chgrp cd vi vim nano
   zcat zstdcat bzcat xzcat unxz gunzip unzip tar source bash sh zsh ksh dash perl python python3 ruby php diff comm paste shred unlink truncate install mount readlink type more copy del
 `);

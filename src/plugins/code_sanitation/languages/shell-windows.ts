@@ -1,44 +1,24 @@
 // The Windows side of the shell: batch files, PowerShell, and the tools that attackers bring nothing along for.
-import { isOf, LETTER, WORD } from "../char-classes.ts";
-import {
-  any,
-  atWordStart,
-  blanks,
-  digits,
-  end,
-  except,
-  gap,
-  identifier,
-  lit,
-  NO_MATCH,
-  oneOf,
-  opt,
-  quote,
-  quoted,
-  run,
-  seq,
-  times,
-  upTo,
-  word,
-  wordEnd,
-  type Before,
-  words,
-} from "../grammar.ts";
+import { isInClass, LETTER, WORD } from "../char-classes.ts";
+import { choice, except, keyword, lit, oneOf, opt, run, seq, skipTo, times } from "../combinators.ts";
+import { splitWords } from "../keyword-set.ts";
+import { atWordStart, type LookBehind } from "../look-behind.ts";
+import { NO_MATCH, type Matcher } from "../matcher.ts";
+import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
-import type { Rule } from "../rule.ts";
-import { unitAt } from "../view.ts";
+import { digits, end, identifier, ows, quote, quoted, rws, wordBoundary } from "../tokens.ts";
 import { address } from "./shell-grammar.ts";
 
 const COLON = 0x3a;
 
 /** `for we`: prose. A letter behind `for` can only be a drive's. */
-const noWordBehindFor: Before = (view, at) =>
-  isOf(unitAt(view, at + 4), LETTER) && unitAt(view, at + 5) !== COLON ? NO_MATCH : at;
+const noWordBehindFor: LookBehind = (input, at) =>
+  isInClass(unitAt(input, at + 4), LETTER) && unitAt(input, at + 5) !== COLON ? NO_MATCH : at;
 
-const BATCH_COMMANDS = words(`
+const BATCH_COMMANDS = splitWords(`
   echo goto call set exit cd cmd del copy start type md rd ren if for powershell
 `);
-const operandOfIf: Rule = any(
+const operandOfIf: Matcher = choice(
   quoted(40),
   seq(lit("%"), except("%\n ", 0, 24), lit("%")),
   seq(lit("%"), oneOf("123456789~")),
@@ -47,35 +27,35 @@ const operandOfIf: Rule = any(
   run(WORD, 1, 24),
 );
 const batchComparison = seq(
-  blanks,
-  any(
+  ows,
+  choice(
     lit("=="),
     seq(
-      word(
-        words(`
+      keyword(
+        splitWords(`
     equ neq gtr geq lss leq
   `),
       ),
     ),
   ),
-  blanks,
+  ows,
 );
-const batchBody = seq(blanks, opt(oneOf("(@")), blanks, any(word(BATCH_COMMANDS), lit("(")));
+const batchBody = seq(ows, opt(oneOf("(@")), ows, choice(keyword(BATCH_COMMANDS), lit("(")));
 
 export const SHELL_WINDOWS: readonly Pattern[] = [
   pattern("shell.batch-for", ["for "], {
     before: atWordStart,
     guard: noWordBehindFor,
     after: seq(
-      times(0, 2, seq(lit("/"), oneOf("dflr"), gap)),
+      times(0, 2, seq(lit("/"), oneOf("dflr"), rws)),
       opt(
         seq(
-          any(
+          choice(
             quoted(40),
-            seq(lit('\\"'), upTo(lit('\\"'), 40)),
+            seq(lit('\\"'), skipTo(lit('\\"'), 40)),
             seq(run(LETTER, 1, 1), lit(":\\"), except(" \n", 0, 40)),
           ),
-          gap,
+          rws,
         ),
       ),
       lit("%"),
@@ -83,37 +63,37 @@ export const SHELL_WINDOWS: readonly Pattern[] = [
       opt(lit("~")),
       run(WORD, 0, 24),
       opt(oneOf("-/")),
-      gap,
+      rws,
       lit("in"),
-      gap,
+      rws,
       lit("("),
-      upTo(lit(")"), 120),
-      blanks,
+      skipTo(lit(")"), 120),
+      ows,
       lit("do"),
-      gap,
+      rws,
     ),
   }),
   pattern("shell.batch-if", ["if "], {
     before: atWordStart,
     after: seq(
-      opt(seq(lit("/i"), gap)),
-      opt(seq(lit("not"), gap)),
-      any(
+      opt(seq(lit("/i"), rws)),
+      opt(seq(lit("not"), rws)),
+      choice(
         seq(
           lit("exist"),
-          gap,
-          any(
+          rws,
+          choice(
             seq(
               opt(quote),
               opt(seq(run(LETTER, 1, 1), lit(":"))),
               except(' \n"', 1, 60),
               opt(quote),
-              any(batchBody, seq(gap, lit("("), any(end, lit("\n")))),
+              choice(batchBody, seq(rws, lit("("), choice(end, lit("\n")))),
             ),
           ),
         ),
-        seq(lit("defined"), gap, run(WORD, 1, 24), batchBody),
-        seq(lit("errorlevel"), gap, digits, gap, any(word(BATCH_COMMANDS), lit("("))),
+        seq(lit("defined"), rws, run(WORD, 1, 24), batchBody),
+        seq(lit("errorlevel"), rws, digits, rws, choice(keyword(BATCH_COMMANDS), lit("("))),
         seq(operandOfIf, batchComparison, operandOfIf, batchBody),
         seq(lit("("), operandOfIf, batchComparison, operandOfIf, lit(")"), batchBody),
         seq(lit("%"), except("%\n ", 1, 24), lit("%"), batchComparison),
@@ -122,29 +102,29 @@ export const SHELL_WINDOWS: readonly Pattern[] = [
   }),
   pattern("shell.batch-if", ["if /i "], {
     before: atWordStart,
-    after: seq(opt(seq(lit("not"), gap)), operandOfIf, batchComparison, operandOfIf),
+    after: seq(opt(seq(lit("not"), rws)), operandOfIf, batchComparison, operandOfIf),
   }),
   pattern(
     "shell.powershell",
-    words(`
+    splitWords(`
   invoke-webrequest invoke-expression invoke-command invoke-wmimethod invoke-restmethod start-process
   downloadstring downloadfile -encodedcommand -executionpolicy frombase64string start-bitstransfer
 `),
     {
       before: atWordStart,
       after: seq(
-        wordEnd,
-        any(seq(gap, any(lit("-"), quote, lit("$"), address, lit("("), identifier)), lit("(")),
+        wordBoundary,
+        choice(seq(rws, choice(lit("-"), quote, lit("$"), address, lit("("), identifier)), lit("(")),
       ),
     },
   ),
   pattern("shell.powershell", ["powershell", "powershell.exe", "pwsh"], {
     before: atWordStart,
     after: seq(
-      gap,
+      rws,
       oneOf("-/"),
-      word(
-        words(`
+      keyword(
+        splitWords(`
   c command e enc encodedcommand ec ep exec executionpolicy nop noprofile w windowstyle inputformat nologo
 `),
       ),
@@ -152,16 +132,16 @@ export const SHELL_WINDOWS: readonly Pattern[] = [
   }),
   pattern(
     "shell.windows-tool",
-    words(`
+    splitWords(`
     certutil bitsadmin mshta regsvr32 rundll32 wmic bcdboot cscript wscript
   `),
     {
       before: atWordStart,
       after: seq(
         opt(lit(".exe")),
-        any(
-          seq(gap, any(oneOf("-/"), address, quote, lit("process"), seq(identifier, lit(".dll")))),
-          seq(blanks, oneOf("/<>")),
+        choice(
+          seq(rws, choice(oneOf("-/"), address, quote, lit("process"), seq(identifier, lit(".dll")))),
+          seq(ows, oneOf("/<>")),
         ),
       ),
     },

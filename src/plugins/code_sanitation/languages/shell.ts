@@ -1,31 +1,26 @@
 // Shell: commands behind a separator or with a path, substitution, redirection, changes of directory and permission.
-import { BLANK, DIGIT, isOf, LETTER, NEWLINE, WORD } from "../char-classes.ts";
-import { edge, edgeWithout } from "../edge.ts";
+import { DIGIT, isInClass, LETTER, NEWLINE, WHITESPACE, WORD } from "../char-classes.ts";
+import { charSet, charSetExcept } from "../char-set.ts";
 import {
-  any,
-  atWordStart,
-  blanks,
-  digits,
-  end,
+  choice,
   except,
-  gap,
+  keyword,
   lit,
-  NO_MATCH,
   not,
   oneOf,
   opt,
   peek,
-  quote,
   run,
   seq,
+  skipTo,
   times,
-  upTo,
-  word,
-  wordEnd,
-  words,
-} from "../grammar.ts";
+} from "../combinators.ts";
+import { splitWords } from "../keyword-set.ts";
+import { atWordStart } from "../look-behind.ts";
+import { NO_MATCH } from "../matcher.ts";
+import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
-import { type View, unitAt } from "../view.ts";
+import { digits, end, ows, quote, rws, wordBoundary } from "../tokens.ts";
 import { callPatterns } from "./calls.ts";
 import { FILE_COMMANDS, PLAIN_COMMANDS, PREFIX_COMMANDS } from "./shell-commands.ts";
 import {
@@ -60,40 +55,40 @@ import { SHELL_WINDOWS } from "./shell-windows.ts";
 export const SHELL: readonly Pattern[] = [
   ...callPatterns("shell.call", ["system", "exec", "popen", "passthru", "shell_exec"], ["os"]),
   pattern("shell.separator", [";", "&&", "||", "&"], {
-    next: COMMAND_EDGE,
-    before: (view, at) => (entityEnd(view, at) ? NO_MATCH : at),
-    after: seq(run(BLANK, 0, 12), notProse, commandLine),
+    followedBy: COMMAND_EDGE,
+    before: (input, at) => (entityEnd(input, at) ? NO_MATCH : at),
+    after: seq(run(WHITESPACE, 0, 12), notProse, commandLine),
   }),
   pattern("shell.pipe", ["|"], {
-    next: COMMAND_EDGE,
+    followedBy: COMMAND_EDGE,
     before: notTable,
-    after: seq(blanks, not(textFilter), notProse, commandLine),
+    after: seq(ows, not(textFilter), notProse, commandLine),
   }),
   pattern("shell.newline-command", ["\n"], {
-    next: edge(0, "clrwnCLRWN"),
+    followedBy: charSet(0, "clrwnCLRWN"),
     after: seq(
-      any(
+      choice(
         seq(
-          word(
-            words(`
+          keyword(
+            splitWords(`
     cat ls rm wget curl chmod nc
   `),
           ),
-          gap,
-          seq(opt(seq(option, gap)), any(seq(lit("/"), rootDirectory), lit("/ "))),
+          rws,
+          seq(opt(seq(option, rws)), choice(seq(lit("/"), rootDirectory), lit("/ "))),
         ),
       ),
     ),
   }),
   pattern("shell.substitution", ["$("], {
     after: seq(
-      blanks,
-      any(
+      ows,
+      choice(
         seq(
           commandOf(new Set([...PLAIN_COMMANDS].filter((name) => name !== "ss"))),
-          any(stops, gap, peek(oneOf("$<"))),
+          choice(stops, rws, peek(oneOf("$<"))),
         ),
-        seq(wordCommand, any(seq(gap, any(path, fileName, redirection, option)), peek(oneOf(")<$|")))),
+        seq(wordCommand, choice(seq(rws, choice(path, fileName, redirection, option)), peek(oneOf(")<$|")))),
         binaryPath,
         seq(lit("<"), path),
         seq(lit("($()")),
@@ -101,31 +96,34 @@ export const SHELL: readonly Pattern[] = [
     ),
   }),
   pattern("shell.process-substitution", ["<(", ">("], {
-    prev: edgeWithout(WORD, ">"),
-    after: seq(blanks, any(plainCommand, word(["cat", "echo", "head", "tail", "sort"])), gap),
+    precededBy: charSetExcept(WORD, ">"),
+    after: seq(ows, choice(plainCommand, keyword(["cat", "echo", "head", "tail", "sort"])), rws),
   }),
   pattern("shell.backtick", ["`"], {
     guard: attachedBacktick,
     after: seq(
-      blanks,
-      any(
-        seq(plainCommand, any(peek(seq(blanks, lit("`"))), gap, peek(oneOf("$<")))),
-        seq(wordCommand, any(peek(lit("`")), seq(gap, any(path, fileName, redirection)), peek(oneOf("$<")))),
+      ows,
+      choice(
+        seq(plainCommand, choice(peek(seq(ows, lit("`"))), rws, peek(oneOf("$<")))),
+        seq(
+          wordCommand,
+          choice(peek(lit("`")), seq(rws, choice(path, fileName, redirection)), peek(oneOf("$<"))),
+        ),
         binaryPath,
       ),
-      upTo(lit("`"), 80, "\n"),
+      skipTo(lit("`"), 80, "\n"),
     ),
   }),
   pattern("shell.backtick", ["`"], {
     after: seq(
-      blanks,
-      any(binaryPath, seq(anyCommand, any(seq(gap, path), lit("<<<"), seq(lit("$"), oneOf("{i"))))),
-      upTo(lit("`"), 80, "\n"),
+      ows,
+      choice(binaryPath, seq(anyCommand, choice(seq(rws, path), lit("<<<"), seq(lit("$"), oneOf("{i"))))),
+      skipTo(lit("`"), 80, "\n"),
     ),
   }),
   pattern("shell.backtick", ["`"], {
     guard: unspokenBacktick,
-    after: seq(plainCommand, any(lit("`"), seq(gap, except("`\n", 1, 60), lit("`"))), end),
+    after: seq(plainCommand, choice(lit("`"), seq(rws, except("`\n", 1, 60), lit("`"))), end),
   }),
   pattern("shell.secret-file", [
     "/etc/passwd",
@@ -150,31 +148,31 @@ export const SHELL: readonly Pattern[] = [
     "/dev/udp/",
   ]),
   pattern("shell.binary", ["/bin/", "/sbin/"], {
-    prev: PATH_START,
+    precededBy: PATH_START,
     after: seq(
-      word(
-        words(`
+      keyword(
+        splitWords(`
   sh bash dash zsh ksh csh tcsh cat ls nc netcat ncat id uname chmod rm wget curl ping echo cp mv ps kill
   unxz sed awk grep busybox base64 whoami telnet less more tail head nice dd mount su tar perl php ruby
   python
 `),
       ),
       not(lit("/")),
-      any(seq(gap, any(shellArgument, quote)), seq(stops, not(any(lit("\n"), lit("'"), lit('"'))))),
+      choice(seq(rws, choice(shellArgument, quote)), seq(stops, not(choice(lit("\n"), lit("'"), lit('"'))))),
     ),
   }),
   pattern(
     "shell.file-command",
     FILE_COMMANDS.map((name) => `${name} `),
     {
-      prev: COMMAND_START,
+      precededBy: COMMAND_START,
       guard: notSpokenOf,
       after: seq(
-        times(0, 3, seq(option, gap)),
-        opt(seq(run(DIGIT, 3, 4), gap)),
+        times(0, 3, seq(option, rws)),
+        opt(seq(run(DIGIT, 3, 4), rws)),
         opt(quote),
         not(workingDirectory),
-        any(
+        choice(
           seq(lit("/"), rootDirectory),
           lit("../../"),
           seq(lit("/"), run(WORD, 1, 20), oneOf("/."), run(WORD, 1, 20)),
@@ -183,53 +181,53 @@ export const SHELL: readonly Pattern[] = [
     },
   ),
   pattern("shell.directory-change", ["cd "], {
-    prev: COMMAND_START,
-    after: any(
-      seq(not(workingDirectory), lit("/"), any(rootDirectory, oneOf(";&"), end)),
-      seq(not(workingDirectory), lit(".."), any(oneOf("/;&|"), seq(blanks, oneOf(";&|")), end)),
+    precededBy: COMMAND_START,
+    after: choice(
+      seq(not(workingDirectory), lit("/"), choice(rootDirectory, oneOf(";&"), end)),
+      seq(not(workingDirectory), lit(".."), choice(oneOf("/;&|"), seq(ows, oneOf(";&|")), end)),
       seq(not(workingDirectory), lit("~/")),
-      seq(lit("-"), any(end, oneOf(";&"))),
-      seq(except(" \n;&|", 1, 60), blanks, any(lit("&&"), seq(lit(";"), blanks, anyCommand))),
+      seq(lit("-"), choice(end, oneOf(";&"))),
+      seq(except(" \n;&|", 1, 60), ows, choice(lit("&&"), seq(lit(";"), ows, anyCommand))),
     ),
   }),
   pattern("shell.permission-change", ["chmod ", "chown ", "chgrp ", "setfacl ", "umask "], {
-    prev: COMMAND_START,
+    precededBy: COMMAND_START,
     after: seq(
-      times(0, 3, seq(option, gap)),
-      any(
-        seq(run(DIGIT, 3, 4), any(gap, end)),
-        seq(times(0, 4, oneOf("ugoa")), oneOf("+=-"), times(1, 5, oneOf("rwxst")), gap),
+      times(0, 3, seq(option, rws)),
+      choice(
+        seq(run(DIGIT, 3, 4), choice(rws, end)),
+        seq(times(0, 4, oneOf("ugoa")), oneOf("+=-"), times(1, 5, oneOf("rwxst")), rws),
         seq(
           run(WORD, 2, 24),
-          any(lit(":"), gap),
-          any(seq(run(WORD, 2, 24), gap, any(path, fileName)), path, fileName),
+          choice(lit(":"), rws),
+          choice(seq(run(WORD, 2, 24), rws, choice(path, fileName)), path, fileName),
         ),
       ),
     ),
   }),
-  pattern("shell.kill", ["kill -9", "killall -9", "pkill -9"], { prev: COMMAND_START, after: gap }),
-  pattern("shell.search", ["find / ", "grep -r / "], { prev: COMMAND_START, after: option }),
+  pattern("shell.kill", ["kill -9", "killall -9", "pkill -9"], { precededBy: COMMAND_START, after: rws }),
+  pattern("shell.search", ["find / ", "grep -r / "], { precededBy: COMMAND_START, after: option }),
   pattern("shell.remove", ["rm ", "rmdir ", "shred ", "mkfs", "dd "], {
-    prev: COMMAND_START,
-    after: any(
-      seq(lit("-"), times(1, 5, oneOf("rfivRI-")), wordEnd, any(seq(gap, not(quote)), end)),
+    precededBy: COMMAND_START,
+    after: choice(
+      seq(lit("-"), times(1, 5, oneOf("rfivRI-")), wordBoundary, choice(seq(rws, not(quote)), end)),
       seq(lit("if="), except(" \n", 1, 40)),
       seq(lit("."), lit("ext")),
     ),
   }),
   pattern("shell.write-file", [">"], {
     before: writeBefore,
-    after: seq(opt(lit(">")), blanks, seq(lit("/"), rootDirectory)),
+    after: seq(opt(lit(">")), ows, seq(lit("/"), rootDirectory)),
   }),
   pattern("shell.echo-file", ["echo ", "printf "], {
-    prev: COMMAND_START,
+    precededBy: COMMAND_START,
     after: seq(
-      upTo(
+      skipTo(
         seq(
-          any(lit(" >"), lit('">'), lit("'>")),
+          choice(lit(" >"), lit('">'), lit("'>")),
           opt(lit(">")),
-          blanks,
-          any(path, fileName, seq(run(WORD, 1, 24), any(end, oneOf(";&|")))),
+          ows,
+          choice(path, fileName, seq(run(WORD, 1, 24), choice(end, oneOf(";&|")))),
         ),
         80,
         "\n",
@@ -256,35 +254,35 @@ export const SHELL: readonly Pattern[] = [
       "node ",
     ],
     {
-      after: any(
+      after: choice(
         seq(
-          any(seq(lit("-"), times(0, 3, oneOf("ilx")), oneOf("cer")), lit("/c"), lit("/k")),
-          gap,
-          any(quote, anyCommand, seq(lit("$"), any(lit("("), quote))),
+          choice(seq(lit("-"), times(0, 3, oneOf("ilx")), oneOf("cer")), lit("/c"), lit("/k")),
+          rws,
+          choice(quote, anyCommand, seq(lit("$"), choice(lit("("), quote))),
         ),
       ),
     },
   ),
   pattern("shell.download", ["wget ", "curl ", "fetch ", "lwp-download ", "tftp ", "ftp ", "scp "], {
-    prev: COMMAND_START,
+    precededBy: COMMAND_START,
     after: seq(
-      upTo(address, 60, "\n"),
+      skipTo(address, 60, "\n"),
       opt(except(" \n.", 0, 80)),
-      upTo(
-        any(
+      skipTo(
+        choice(
           seq(
             lit("."),
-            any(lit("sh"), lit("py"), lit("pl"), lit("exe"), lit("elf"), lit("ps1"), lit("php")),
-            wordEnd,
+            choice(lit("sh"), lit("py"), lit("pl"), lit("exe"), lit("elf"), lit("ps1"), lit("php")),
+            wordBoundary,
           ),
           seq(
             lit("|"),
-            blanks,
-            any(lit("sh"), lit("bash"), lit("sudo"), lit("python"), lit("perl")),
-            wordEnd,
+            ows,
+            choice(lit("sh"), lit("bash"), lit("sudo"), lit("python"), lit("perl")),
+            wordBoundary,
           ),
-          seq(lit("-o"), blanks, opt(quote), any(path, fileName)),
-          seq(any(lit(";"), lit("&&")), blanks, any(anyCommand, lit("./"))),
+          seq(lit("-o"), ows, opt(quote), choice(path, fileName)),
+          seq(choice(lit(";"), lit("&&")), ows, choice(anyCommand, lit("./"))),
         ),
         40,
         "\n",
@@ -292,44 +290,44 @@ export const SHELL: readonly Pattern[] = [
     ),
   }),
   pattern("shell.reverse-shell", ["nc ", "ncat ", "netcat ", "socat ", "telnet "], {
-    prev: COMMAND_START,
-    after: any(
+    precededBy: COMMAND_START,
+    after: choice(
       seq(
-        upTo(
+        skipTo(
           seq(
             lit("-"),
             opt(run(LETTER, 0, 4)),
             oneOf("ec"),
-            gap,
-            any(lit("/"), lit("sh"), lit("bash"), lit("cmd")),
+            rws,
+            choice(lit("/"), lit("sh"), lit("bash"), lit("cmd")),
           ),
           60,
           "\n",
         ),
       ),
-      seq(lit("-"), run(LETTER, 1, 5), gap, digits),
+      seq(lit("-"), run(LETTER, 1, 5), rws, digits),
       seq(lit("exec:")),
     ),
   }),
   pattern("shell.reverse-shell", ["bash -i", "sh -i"], {
     before: atWordStart,
-    after: seq(blanks, oneOf(">&<")),
+    after: seq(ows, oneOf(">&<")),
   }),
   pattern(
     "shell.prefix",
     PREFIX_COMMANDS.map((name) => `${name} `),
     {
-      prev: COMMAND_START,
+      precededBy: COMMAND_START,
       after: seq(
-        times(0, 3, seq(lit("-"), run(LETTER, 1, 10), gap, opt(seq(any(digits, lit("/")), gap)))),
-        any(
+        times(0, 3, seq(lit("-"), run(LETTER, 1, 10), rws, opt(seq(choice(digits, lit("/")), rws)))),
+        choice(
           seq(
-            word(
-              words(`
+            keyword(
+              splitWords(`
   ifconfig whoami who id uname wget curl sh bash cat netstat nc chmod chown rm su
 `),
             ),
-            any(stops, seq(gap, any(shellArgument, seq(run(WORD, 1, 24), oneOf("./:")), oneOf("-/")))),
+            choice(stops, seq(rws, choice(shellArgument, seq(run(WORD, 1, 24), oneOf("./:")), oneOf("-/")))),
           ),
         ),
       ),
@@ -337,41 +335,43 @@ export const SHELL: readonly Pattern[] = [
   ),
   pattern(
     "shell.command-first",
-    words(`
+    splitWords(`
     whoami ifconfig uname netstat ipconfig systeminfo
   `),
     {
-      prev: COMMAND_START,
-      after: seq(opt(seq(gap, option)), any(lit(";"), lit("|"), lit("&&"))),
+      precededBy: COMMAND_START,
+      after: seq(opt(seq(rws, option)), choice(lit(";"), lit("|"), lit("&&"))),
     },
   ),
   pattern("shell.command-last", [";", "|"], {
-    next: edge(LETTER),
-    after: seq(wordCommand, (view, at) => (at >= view.length ? at : NO_MATCH)),
+    followedBy: charSet(LETTER),
+    after: seq(wordCommand, (input, at) => (at >= input.length ? at : NO_MATCH)),
   }),
   pattern("shell.tool", ["crontab ", "iptables ", "useradd ", "usermod ", "ansible-playbook ", "visudo "], {
-    prev: COMMAND_START,
-    after: any(option, fileName),
+    precededBy: COMMAND_START,
+    after: choice(option, fileName),
   }),
   pattern("shell.to-shell", ["| sh", "|sh", "| bash", "|bash", "| zsh"], {
     before: notTable,
-    after: any(end, seq(wordEnd, any(oneOf(")`;&\"'|"), gap))),
+    after: choice(end, seq(wordBoundary, choice(oneOf(")`;&\"'|"), rws))),
   }),
   ...SHELL_HIDDEN,
   ...SHELL_WINDOWS,
 ];
 
 /** `&#59;`, `&amp;`: the separator belongs to an entity. */
-function entityEnd(view: View, at: number): boolean {
-  if (unitAt(view, at) !== 0x3b) return false;
+function entityEnd(input: NormalizedText, at: number): boolean {
+  if (unitAt(input, at) !== 0x3b) return false;
   let index = at - 1;
-  while (at - index < 8 && isOf(unitAt(view, index), WORD)) index--;
-  return unitAt(view, index) === 0x26 || (unitAt(view, index) === 0x23 && unitAt(view, index - 1) === 0x26);
+  while (at - index < 8 && isInClass(unitAt(input, index), WORD)) index--;
+  return (
+    unitAt(input, index) === 0x26 || (unitAt(input, index) === 0x23 && unitAt(input, index - 1) === 0x26)
+  );
 }
 
 /** A redirection, not an arrow, a comparison, a tag or a quotation. */
-function writeBefore(view: View, at: number): number {
-  const before = unitAt(view, at - 1);
+function writeBefore(input: NormalizedText, at: number): number {
+  const before = unitAt(input, at - 1);
   return before === 0x2d ||
     before === 0x3d ||
     before === 0x3c ||

@@ -1,79 +1,73 @@
 // What SQL's patterns are made of: gaps, operands and comparisons as injected text has them.
-import { BLANK, DIGIT, HEX, isOf, LETTER, QUOTE, WORD } from "../char-classes.ts";
-import { edgeWithout } from "../edge.ts";
+import { DIGIT, HEX, isInClass, LETTER, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
+import { charSetExcept } from "../char-set.ts";
 import {
-  any,
-  digits,
-  end,
+  charTable,
+  choice,
   except,
-  gapRule,
-  identifier,
+  keyword,
   lit,
-  NO_MATCH,
   not,
   oneOf,
   opt,
   peek,
-  quoted,
   run,
   seq,
-  tableOf,
+  skipTo,
   times,
-  upTo,
-  word,
-  wordEnd,
-  type Before,
-  words,
-} from "../grammar.ts";
-import type { Rule } from "../rule.ts";
-import { unitAt, type View } from "../view.ts";
+} from "../combinators.ts";
+import { splitWords } from "../keyword-set.ts";
+import type { LookBehind } from "../look-behind.ts";
+import { NO_MATCH, type Matcher } from "../matcher.ts";
+import { unitAt, type NormalizedText } from "../normalized-text.ts";
+import { digits, end, identifier, quoted, whitespaceMatcher, wordBoundary } from "../tokens.ts";
 
-const comment = any(
-  seq(lit("/*"), upTo(lit("*/"), 80)),
-  seq(any(lit("--"), lit("#")), except("\n", 0, 80), lit("\n")),
+const comment = choice(
+  seq(lit("/*"), skipTo(lit("*/"), 80)),
+  seq(choice(lit("--"), lit("#")), except("\n", 0, 80), lit("\n")),
 );
 /** What SQL reads as a blank, or nothing. `+` is a blank of form encoding. */
-const gapPart = any(run(BLANK, 1, 4), comment, lit("+"));
-export const space: Rule = gapRule(times(0, 6, gapPart), "/-#+");
-export const spaced: Rule = gapRule(times(1, 6, gapPart), "/-#+");
+const gapPart = choice(run(WHITESPACE, 1, 4), comment, lit("+"));
+export const sqlOws: Matcher = whitespaceMatcher(times(0, 6, gapPart), "/-#+");
+export const sqlRws: Matcher = whitespaceMatcher(times(1, 6, gapPart), "/-#+");
 /** A gap between words; an opening parenthesis or quote needs none. */
-export const apart: Rule = any(spaced, peek(oneOf("('\"`@[{")));
+export const sqlSeparator: Matcher = choice(sqlRws, peek(oneOf("('\"`@[{")));
 /** The rest of the statement is cut off. */
-export const terminator: Rule = seq(space, any(lit("--"), lit("#"), lit("/*"), lit(";"), end));
+export const terminator: Matcher = seq(sqlOws, choice(lit("--"), lit("#"), lit("/*"), lit(";"), end));
 
-const number = any(
+const number = choice(
   seq(lit("0x"), run(HEX, 0, 64)),
   seq(digits, opt(seq(lit("."), run(DIGIT, 0, 24))), opt(seq(oneOf("e"), digits))),
   seq(lit("."), digits),
 );
-export const literal: Rule = any(
+export const literal: Matcher = choice(
   number,
   seq(not(lit("`")), quoted(64)),
   seq(lit("@"), run(WORD, 0, 40)),
-  word(["null", "true", "false"]),
+  keyword(["null", "true", "false"]),
 );
 /** A literal with the signs, parentheses and casts that tools put before it. */
-export const operand: Rule = seq(
-  times(0, 6, any(oneOf("+-~!("), run(BLANK, 1, 4), seq(word(["not", "binary"]), space))),
+export const operand: Matcher = seq(
+  times(0, 6, choice(oneOf("+-~!("), run(WHITESPACE, 1, 4), seq(keyword(["not", "binary"]), sqlOws))),
   literal,
   opt(seq(lit("::"), run(WORD, 1, 20))),
-  times(0, 3, seq(space, lit(")"))),
+  times(0, 3, seq(sqlOws, lit(")"))),
 );
 
-const COMPARING_WORDS = words(`
+const COMPARING_WORDS = splitWords(`
   like rlike regexp glob between in is sounds div mod notnull isnull similar ilike collate
 `);
-export const comparison: Rule = any(
+export const comparison: Matcher = choice(
   seq(oneOf("=<>!^"), times(0, 2, oneOf("=<>"))),
-  seq(opt(seq(lit("not"), space)), word(COMPARING_WORDS)),
+  seq(opt(seq(lit("not"), sqlOws)), keyword(COMPARING_WORDS)),
 );
-export const plainComparison: Rule = any(
+export const plainComparison: Matcher = choice(
   seq(not(lit("=>")), oneOf("=<>"), times(0, 2, oneOf("=<>"))),
   lit("!="),
   seq(
-    opt(seq(lit("not"), space)),
-    word(
-      words(`
+    opt(seq(lit("not"), sqlOws)),
+    keyword(
+      splitWords(`
     like rlike regexp glob between in is sounds
   `),
     ),
@@ -81,53 +75,53 @@ export const plainComparison: Rule = any(
 );
 
 /** Behind SELECT: the start of a list that prose would not have there. */
-export const selectList: Rule = any(
+export const selectList: Matcher = choice(
   end,
   seq(
-    space,
-    any(
+    sqlOws,
+    choice(
       seq(not(lit("--")), oneOf("(@*'\"`-+!~0123456789{[\\%")),
       seq(lit("."), digits),
       terminator,
       seq(
-        word(
-          words(`
+        keyword(
+          splitWords(`
     null all distinct distinctrow top true false unhex hex case
   `),
         ),
-        any(apart, oneOf(",("), end),
+        choice(sqlSeparator, oneOf(",("), end),
       ),
       seq(
         identifier,
         times(0, 3, seq(oneOf(".:"), run(WORD, 1, 40))),
-        space,
-        any(oneOf(",(`"), lit("||"), seq(lit("from"), wordEnd), terminator),
+        sqlOws,
+        choice(oneOf(",(`"), lit("||"), seq(lit("from"), wordBoundary), terminator),
       ),
     ),
   ),
 );
 
-const CLOSING = tableOf(") \n+");
+const CLOSING = charTable(") \n+");
 
 /** Back over blanks and closing parentheses. */
-function beforeClosing(view: View, at: number): number {
+function beforeClosing(input: NormalizedText, at: number): number {
   let position = at;
-  while (at - position < 8 && CLOSING[unitAt(view, position - 1)] === 1) position--;
-  view.work.steps += at - position + 1;
+  while (at - position < 8 && CLOSING[unitAt(input, position - 1)] === 1) position--;
+  input.work.steps += at - position + 1;
   return position - 1;
 }
 
 /** Where a string was closed: the keyword comes behind a quote, with blanks and parentheses between. */
-export const behindQuote: Before = (view, at) => {
-  const mark = beforeClosing(view, at);
-  return isOf(unitAt(view, mark), QUOTE) ? mark : NO_MATCH;
+export const afterQuote: LookBehind = (input, at) => {
+  const mark = beforeClosing(input, at);
+  return isInClass(unitAt(input, mark), QUOTE) ? mark : NO_MATCH;
 };
 
 /** Behind a number, parentheses between: `1) or`. */
-export const behindNumber: Before = (view, at) => {
-  const mark = beforeClosing(view, at);
-  return isOf(unitAt(view, mark), DIGIT) ? mark : NO_MATCH;
+export const afterNumber: LookBehind = (input, at) => {
+  const mark = beforeClosing(input, at);
+  return isInClass(unitAt(input, mark), DIGIT) ? mark : NO_MATCH;
 };
 
 /** A keyword may touch a number or a quote (`1union`, `'or`), but not a letter. */
-export const NOT_LETTER = edgeWithout(LETTER, "_\x80");
+export const NOT_LETTER = charSetExcept(LETTER, "_\x80");

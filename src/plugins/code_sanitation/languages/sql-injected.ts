@@ -1,30 +1,15 @@
 // SQL that is put into a query: what leaves a string or a number, is always true, or cuts off the rest.
-import {
-  any,
-  blanks,
-  blanksBack,
-  digits,
-  end,
-  identifier,
-  lit,
-  NO_MATCH,
-  not,
-  oneOf,
-  peek,
-  quote,
-  run,
-  seq,
-  times,
-  wordBack,
-  type Before,
-  words,
-} from "../grammar.ts";
-import { BLANK, DIGIT, isOf, QUOTE, WORD } from "../char-classes.ts";
-import { edge } from "../edge.ts";
+import { DIGIT, isInClass, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
+import { charSet } from "../char-set.ts";
+import { choice, lit, not, oneOf, peek, run, seq, times } from "../combinators.ts";
+import { splitWords } from "../keyword-set.ts";
+import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
+import { NO_MATCH } from "../matcher.ts";
+import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
-import { unitAt } from "../view.ts";
+import { digits, end, identifier, ows, quote } from "../tokens.ts";
 import {
-  behindQuoteOrNumber,
+  afterQuoteOrNumber,
   joinedCondition,
   lineEnd,
   numberCondition,
@@ -35,109 +20,110 @@ import {
 } from "./sql-breakout.ts";
 import { OPEN_CALLS } from "./sql-names.ts";
 import {
-  apart,
-  behindNumber,
+  sqlSeparator,
+  afterNumber,
   literal,
   operand,
   plainComparison,
-  space,
-  spaced,
+  sqlOws,
+  sqlRws,
   NOT_LETTER,
 } from "./sql-grammar.ts";
 
 /** `'1'='`: a short string before the operator. */
-const shortString: Before = (view, at) => {
+const shortString: LookBehind = (input, at) => {
   let index = at - 1;
-  while (at - index < 14 && isOf(unitAt(view, index), WORD)) index--;
-  return unitAt(view, index) === 0x27 ? index : NO_MATCH;
+  while (at - index < 14 && isInClass(unitAt(input, index), WORD)) index--;
+  return unitAt(input, index) === 0x27 ? index : NO_MATCH;
 };
 /** `and name =`, `or x like`: a condition that ends in an open string. */
-const conditionBack: Before = (view, at) => {
-  const position = blanksBack(view, at);
+const conditionBack: LookBehind = (input, at) => {
+  const position = skipWhitespaceBack(input, at);
   let start = position;
-  while (position - start < 24 && isOf(unitAt(view, start - 1), WORD)) start--;
-  if (start === position || !"( \n".includes(String.fromCharCode(unitAt(view, start - 1) || 0x21)))
+  while (position - start < 24 && isInClass(unitAt(input, start - 1), WORD)) start--;
+  if (start === position || !"( \n".includes(String.fromCharCode(unitAt(input, start - 1) || 0x21)))
     return NO_MATCH;
-  let before = blanksBack(view, start);
-  if (unitAt(view, before - 1) === 0x28) before = blanksBack(view, before - 1);
-  return ["or", "and", "where", "xor"].includes(wordBack(view, before)) ? start : NO_MATCH;
+  let before = skipWhitespaceBack(input, start);
+  if (unitAt(input, before - 1) === 0x28) before = skipWhitespaceBack(input, before - 1);
+  return ["or", "and", "where", "xor"].includes(wordBefore(input, before)) ? start : NO_MATCH;
 };
 /** A second closing parenthesis stands before this one. */
-const closedTwice: Before = (view, at) => (unitAt(view, blanksBack(view, at) - 1) === 0x29 ? at : NO_MATCH);
+const closedTwice: LookBehind = (input, at) =>
+  unitAt(input, skipWhitespaceBack(input, at) - 1) === 0x29 ? at : NO_MATCH;
 
 export const SQL_INJECTED: readonly Pattern[] = [
   pattern("sql.tautology", ["or", "and", "xor", "||", "&&"], {
-    prev: NOT_LETTER,
-    next: NOT_LETTER,
-    after: seq(space, tautology),
+    precededBy: NOT_LETTER,
+    followedBy: NOT_LETTER,
+    after: seq(sqlOws, tautology),
   }),
   pattern("sql.having", ["having"], {
-    prev: NOT_LETTER,
-    after: seq(spaced, operand, space, plainComparison, space, operand),
+    precededBy: NOT_LETTER,
+    after: seq(sqlRws, operand, sqlOws, plainComparison, sqlOws, operand),
   }),
   pattern("sql.quote-breakout", ["'", '"', "`"], {
-    next: edge(BLANK, ")+|&oaxhwlrgibnOAXHWLRGIBN"),
+    followedBy: charSet(WHITESPACE, ")+|&oaxhwlrgibnOAXHWLRGIBN"),
     after: joinedCondition,
     before: unpairedQuote,
   }),
   pattern("sql.string-operator", ["'"], {
-    next: edge(BLANK, "=<>!|&^*/%+-"),
+    followedBy: charSet(WHITESPACE, "=<>!|&^*/%+-"),
     before: strayQuote,
     after: operatorChain,
   }),
   pattern(
     "sql.string-equals",
     ["'='", "' = '", "'<'", "'>'", "' like '", "' regexp '", "' not regexp '", "' rlike '"],
-    { before: shortString, after: any(seq(run(WORD, 0, 16), any(end, peek(oneOf("'"))))) },
+    { before: shortString, after: choice(seq(run(WORD, 0, 16), choice(end, peek(oneOf("'"))))) },
   ),
   pattern("sql.open-string", ["=", "like"], {
-    prev: edge(BLANK | WORD),
-    next: edge(BLANK | QUOTE),
+    precededBy: charSet(WHITESPACE | WORD),
+    followedBy: charSet(WHITESPACE | QUOTE),
     before: conditionBack,
-    after: seq(blanks, quote, end),
+    after: seq(ows, quote, end),
   }),
   pattern("sql.exclusive-or", ["xor"], {
-    prev: NOT_LETTER,
-    after: seq(space, literal, space, oneOf("<>=-+!")),
+    precededBy: NOT_LETTER,
+    after: seq(sqlOws, literal, sqlOws, oneOf("<>=-+!")),
   }),
   pattern("sql.open-call", OPEN_CALLS, {
-    prev: NOT_LETTER,
-    next: edge(BLANK, "("),
-    after: seq(blanks, lit("("), (view, at) => (at >= view.length ? at : NO_MATCH)),
+    precededBy: NOT_LETTER,
+    followedBy: charSet(WHITESPACE, "("),
+    after: seq(ows, lit("("), (input, at) => (at >= input.length ? at : NO_MATCH)),
   }),
   pattern("sql.numeric-if", ["if("], {
-    prev: NOT_LETTER,
-    after: seq(space, digits, space, lit("="), not(lit("="))),
+    precededBy: NOT_LETTER,
+    after: seq(sqlOws, digits, sqlOws, lit("="), not(lit("="))),
   }),
   pattern("sql.closed-and-cut", [")--", ") --"], { before: closedTwice, after: lineEnd }),
   pattern(
     "sql.quoted-operator",
     ["'or'", "'and'", "'xor'", "'||'", '"or"', '"and"', '"||"', "`or`", "'or ", "'and ", "'like'"],
-    { before: strayQuote, after: any(peek(seq(times(0, 3, oneOf("'\"(")), digits)), peek(identifier)) },
+    { before: strayQuote, after: choice(peek(seq(times(0, 3, oneOf("'\"(")), digits)), peek(identifier)) },
   ),
   pattern(
     "sql.number-breakout",
-    words(`
+    splitWords(`
     or and xor || && having rlike like regexp
   `),
     {
-      prev: edge(BLANK | DIGIT, ")+"),
-      next: NOT_LETTER,
-      guard: behindNumber,
-      before: behindNumber,
-      after: seq(space, numberCondition),
+      precededBy: charSet(WHITESPACE | DIGIT, ")+"),
+      followedBy: NOT_LETTER,
+      guard: afterNumber,
+      before: afterNumber,
+      after: seq(sqlOws, numberCondition),
     },
   ),
   pattern("sql.order-by-number", ["order", "group"], {
-    before: behindQuoteOrNumber,
+    before: afterQuoteOrNumber,
     after: seq(
-      spaced,
+      sqlRws,
       lit("by"),
-      apart,
-      any(
-        seq(digits, any(seq(space, oneOf(",#-/;)")), end)),
-        seq(oneOf("(@"), space),
-        seq(identifier, space, any(lit("--"), lit("#"), lit("/*"), lit("having"))),
+      sqlSeparator,
+      choice(
+        seq(digits, choice(seq(sqlOws, oneOf(",#-/;)")), end)),
+        seq(oneOf("(@"), sqlOws),
+        seq(identifier, sqlOws, choice(lit("--"), lit("#"), lit("/*"), lit("having"))),
       ),
     ),
   }),

@@ -1,10 +1,10 @@
 // Names that SQL injection uses: functions, procedures, and the tables in which databases describe themselves.
-import { words } from "../grammar.ts";
+import { splitWords } from "../keyword-set.ts";
 
 /** Functions that probe, delay, read files or carry data out; nobody writes their names by chance. */
 export const PROBES = [
   "procedure analyse",
-  ...words(`
+  ...splitWords(`
   pg_sleep extractvalue updatexml load_file name_const xmltype group_concat concat_ws unhex
   uncompress find_in_set json_keys json_depth aes_decrypt aes_encrypt db_name sys_context load_extension
   pg_read_file pg_ls_dir lo_import dblink openrowset opendatasource openquery fn_varbintohexstr quotename
@@ -14,7 +14,7 @@ export const PROBES = [
 `),
 ];
 
-export const PROCEDURES = words(`
+export const PROCEDURES = splitWords(`
   xp_cmdshell xp_regread xp_regwrite xp_dirtree xp_fileexist xp_servicecontrol sp_executesql sp_oacreate
   sp_oamethod sp_makewebtask sp_configure sp_addextendedproc sp_password sp_prepare sp_addlogin
   sp_addsrvrolemember
@@ -63,7 +63,7 @@ export const CATALOGUES = [
 ];
 
 /** Calls that the query they are put into is left to close. */
-export const OPEN_CALLS = words(`
+export const OPEN_CALLS = splitWords(`
   database version user concat convert insert rand rtrim ltrim substr substring replace floor format values
   char ascii hex mid count min max avg sum execute length local minute default cast left right lower upper
   round if sleep month year day curdate now

@@ -1,102 +1,84 @@
 // SQL: UNION SELECT and DROP TABLE, and the families behind them: stacked statements, time delays, file access,
 // catalogues, and, next door, strings that are broken out of.
-import {
-  any,
-  atWordStart,
-  blanks,
-  digits,
-  end,
-  exact,
-  identifier,
-  lit,
-  NO_MATCH,
-  not,
-  oneOf,
-  opt,
-  peek,
-  quote,
-  seq,
-  times,
-  upTo,
-  word,
-  wordEnd,
-  type Before,
-  words,
-} from "../grammar.ts";
-import { BLANK, isOf, QUOTE, WORD } from "../char-classes.ts";
-import { edge } from "../edge.ts";
+import { isInClass, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
+import { charSet } from "../char-set.ts";
+import { choice, exact, keyword, lit, not, oneOf, opt, peek, seq, skipTo, times } from "../combinators.ts";
+import { splitWords } from "../keyword-set.ts";
+import { atWordStart, type LookBehind } from "../look-behind.ts";
+import { NO_MATCH } from "../matcher.ts";
+import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
-import { unitAt } from "../view.ts";
+import { digits, end, identifier, ows, quote, wordBoundary } from "../tokens.ts";
 import { calledOn } from "./calls.ts";
 import { revealingCall } from "./sql-breakout.ts";
 import { CATALOGUES, PROBES, PROCEDURES } from "./sql-names.ts";
 import {
-  apart,
+  sqlSeparator,
   comparison,
   literal,
   operand,
   plainComparison,
   selectList,
-  space,
-  spaced,
+  sqlOws,
+  sqlRws,
   terminator,
   NOT_LETTER,
 } from "./sql-grammar.ts";
 import { SQL_INJECTED } from "./sql-injected.ts";
 
-const call = seq(space, lit("("));
-const unionModifier = opt(seq(space, word(["all", "distinct", "distinctrow"])));
-const select = seq(lit("select"), wordEnd, selectList);
+const call = seq(sqlOws, lit("("));
+const unionModifier = opt(seq(sqlOws, keyword(["all", "distinct", "distinctrow"])));
+const select = seq(lit("select"), wordBoundary, selectList);
 
 /** What DROP takes away; then its name. */
-const DROPPED = words(`
+const DROPPED = splitWords(`
   table database schema view procedure function trigger login role tablespace sequence
 `);
 const PROSE_AFTER_DROP = new Set(
-  words(`
+  splitWords(`
   a and are as at by can command do does for from in is it into mean means of on or query queries statement
   statements syntax that the to was will with works work operation privilege privileges permission
   permissions off when this here lamp lamps runner seat seats
 `),
 );
-const objectName = any(
+const objectName = choice(
   terminator,
   seq(
-    spaced,
-    opt(seq(lit("if"), spaced, lit("exists"), spaced)),
-    any(seq(not(word(PROSE_AFTER_DROP)), identifier), oneOf("`\"[#@'")),
+    sqlRws,
+    opt(seq(lit("if"), sqlRws, lit("exists"), sqlRws)),
+    choice(seq(not(keyword(PROSE_AFTER_DROP)), identifier), oneOf("`\"[#@'")),
   ),
 );
 
-const OBJECTS = words(`
+const OBJECTS = splitWords(`
   table database user view index procedure function trigger schema login role
 `);
-const stackedStatement = any(
+const stackedStatement = choice(
   seq(
     lit("select"),
-    apart,
-    any(
+    sqlSeparator,
+    choice(
       oneOf("*@('\"0123456789`"),
-      seq(identifier, space, any(oneOf(",("), seq(lit("from"), wordEnd), end, lit("."))),
+      seq(identifier, sqlOws, choice(oneOf(",("), seq(lit("from"), wordBoundary), end, lit("."))),
     ),
   ),
-  seq(lit("select"), wordEnd, peek(oneOf("(*@'\"`"))),
-  seq(lit("insert"), spaced, lit("into"), wordEnd),
-  seq(lit("delete"), spaced, lit("from"), wordEnd),
-  seq(lit("update"), spaced, identifier, spaced, lit("set"), wordEnd),
+  seq(lit("select"), wordBoundary, peek(oneOf("(*@'\"`"))),
+  seq(lit("insert"), sqlRws, lit("into"), wordBoundary),
+  seq(lit("delete"), sqlRws, lit("from"), wordBoundary),
+  seq(lit("update"), sqlRws, identifier, sqlRws, lit("set"), wordBoundary),
   seq(
-    word(["drop", "create", "alter"]),
-    spaced,
-    opt(seq(word(["or", "temporary", "temp"]), spaced)),
-    word(OBJECTS),
+    keyword(["drop", "create", "alter"]),
+    sqlRws,
+    opt(seq(keyword(["or", "temporary", "temp"]), sqlRws)),
+    keyword(OBJECTS),
   ),
-  seq(lit("truncate"), any(seq(spaced, lit("table"), wordEnd), oneOf("[`"))),
+  seq(lit("truncate"), choice(seq(sqlRws, lit("table"), wordBoundary), oneOf("[`"))),
   seq(
-    word(["exec", "execute"]),
-    apart,
-    any(
+    keyword(["exec", "execute"]),
+    sqlSeparator,
+    choice(
       lit("@"),
-      seq(lit("("), space, lit("@")),
+      seq(lit("("), sqlOws, lit("@")),
       lit("xp_"),
       lit("sp_"),
       seq(lit("master"), oneOf(". ")),
@@ -106,117 +88,124 @@ const stackedStatement = any(
   ),
   seq(
     lit("declare"),
-    spaced,
-    any(
+    sqlRws,
+    choice(
       lit("@"),
       seq(
         identifier,
-        spaced,
-        word(
-          words(`
+        sqlRws,
+        keyword(
+          splitWords(`
     int varchar nvarchar number char cursor
   `),
         ),
       ),
     ),
   ),
-  seq(lit("set"), spaced, lit("@")),
-  seq(lit("waitfor"), spaced, word(["delay", "time"])),
-  seq(lit("shutdown"), any(terminator, seq(spaced, lit("with")))),
-  seq(word(["grant", "revoke"]), spaced, word(["all", "select", "insert", "execute", "dba"])),
-  seq(lit("call"), spaced, identifier, space, lit("(")),
-  seq(lit("if"), space, lit("("), space, any(seq(literal, space, comparison), lit("select"))),
-  seq(lit("begin"), spaced, word(["declare", "dbms_lock"])),
+  seq(lit("set"), sqlRws, lit("@")),
+  seq(lit("waitfor"), sqlRws, keyword(["delay", "time"])),
+  seq(lit("shutdown"), choice(terminator, seq(sqlRws, lit("with")))),
+  seq(keyword(["grant", "revoke"]), sqlRws, keyword(["all", "select", "insert", "execute", "dba"])),
+  seq(lit("call"), sqlRws, identifier, sqlOws, lit("(")),
+  seq(lit("if"), sqlOws, lit("("), sqlOws, choice(seq(literal, sqlOws, comparison), lit("select"))),
+  seq(lit("begin"), sqlRws, keyword(["declare", "dbms_lock"])),
   seq(
-    word(["merge", "load", "copy", "backup", "handler"]),
-    spaced,
-    any(word(["into", "data", "database"]), seq(identifier, spaced, word(["from", "to", "open"]))),
+    keyword(["merge", "load", "copy", "backup", "handler"]),
+    sqlRws,
+    choice(keyword(["into", "data", "database"]), seq(identifier, sqlRws, keyword(["from", "to", "open"]))),
   ),
-  seq(lit("do"), spaced, lit("sleep"), call),
+  seq(lit("do"), sqlRws, lit("sleep"), call),
 );
 
-const castBefore: Before = (view, at) =>
-  isOf(unitAt(view, at - 1), WORD | QUOTE) || unitAt(view, at - 1) === 0x29 ? at : NO_MATCH;
+const castBefore: LookBehind = (input, at) =>
+  isInClass(unitAt(input, at - 1), WORD | QUOTE) || unitAt(input, at - 1) === 0x29 ? at : NO_MATCH;
 
 export const SQL: readonly Pattern[] = [
   pattern("sql.union-select", ["union"], {
-    prev: NOT_LETTER,
+    precededBy: NOT_LETTER,
     after: seq(
-      any(seq(unionModifier, apart), seq(lit("("), space)),
-      times(0, 4, seq(space, lit("("))),
-      space,
+      choice(seq(unionModifier, sqlSeparator), seq(lit("("), sqlOws)),
+      times(0, 4, seq(sqlOws, lit("("))),
+      sqlOws,
       select,
     ),
   }),
   pattern("sql.set-select", ["except", "intersect", "minus"], {
-    prev: NOT_LETTER,
+    precededBy: NOT_LETTER,
     after: seq(
-      spaced,
-      opt(seq(lit("all"), spaced)),
+      sqlRws,
+      opt(seq(lit("all"), sqlRws)),
       lit("select"),
-      wordEnd,
-      space,
+      wordBoundary,
+      sqlOws,
       peek(oneOf("0123456789.*'\"(@")),
     ),
   }),
-  pattern("sql.drop", ["drop"], { before: atWordStart, after: seq(spaced, word(DROPPED), objectName) }),
+  pattern("sql.drop", ["drop"], { before: atWordStart, after: seq(sqlRws, keyword(DROPPED), objectName) }),
   pattern("sql.drop-commented", ["drop/*", "truncate/*", "delete/*"], {
     before: atWordStart,
-    after: seq(upTo(lit("*/"), 80), identifier),
+    after: seq(skipTo(lit("*/"), 80), identifier),
   }),
   pattern("sql.truncate", ["truncate"], {
     before: atWordStart,
-    after: seq(spaced, lit("table"), objectName),
+    after: seq(sqlRws, lit("table"), objectName),
   }),
   pattern("sql.alter-drop", ["alter"], {
     before: atWordStart,
-    after: seq(spaced, lit("table"), spaced, identifier, spaced, lit("drop"), wordEnd),
+    after: seq(sqlRws, lit("table"), sqlRws, identifier, sqlRws, lit("drop"), wordBoundary),
   }),
   pattern("sql.delete", ["delete"], {
     before: atWordStart,
     after: seq(
-      spaced,
+      sqlRws,
       lit("from"),
-      spaced,
+      sqlRws,
       identifier,
-      any(seq(spaced, lit("where"), spaced, any(operand, identifier), space, plainComparison), terminator),
+      choice(
+        seq(sqlRws, lit("where"), sqlRws, choice(operand, identifier), sqlOws, plainComparison),
+        terminator,
+      ),
     ),
   }),
   pattern("sql.stacked", [";"], {
-    next: edge(BLANK, "/#-+abcdeghilmrstuwABCDEGHILMRSTUW"),
-    after: seq(space, stackedStatement),
+    followedBy: charSet(WHITESPACE, "/#-+abcdeghilmrstuwABCDEGHILMRSTUW"),
+    after: seq(sqlOws, stackedStatement),
   }),
   pattern("sql.select-comment", ["select/*", "from/*", "where/*"], {
-    prev: NOT_LETTER,
-    after: seq(upTo(lit("*/"), 80), space, any(identifier, oneOf("*'\"(0123456789"))),
+    precededBy: NOT_LETTER,
+    after: seq(skipTo(lit("*/"), 80), sqlOws, choice(identifier, oneOf("*'\"(0123456789"))),
   }),
   pattern("sql.time-delay", ["sleep"], {
     before: calledOn([]),
     after: seq(
       call,
-      space,
+      sqlOws,
       times(0, 3, oneOf("(-+")),
-      any(digits, quote, lit("mod(")),
+      choice(digits, quote, lit("mod(")),
       times(0, 24, oneOf(" 0123456789.*/+-%,()'\"to_i")),
-      any(end, peek(oneOf(")'\"#-}=,|&")), peek(seq(blanks, word(["and", "or"])))),
+      choice(end, peek(oneOf(")'\"#-}=,|&")), peek(seq(ows, keyword(["and", "or"])))),
       not(lit(";\n")),
     ),
   }),
   pattern("sql.waitfor", ["waitfor"], {
-    prev: NOT_LETTER,
-    after: seq(spaced, word(["delay", "time"]), space, any(quote, lit("@"), lit("("))),
+    precededBy: NOT_LETTER,
+    after: seq(sqlRws, keyword(["delay", "time"]), sqlOws, choice(quote, lit("@"), lit("("))),
   }),
-  pattern("sql.probe", PROBES, { before: calledOn(["sys", "dbo"]), after: seq(wordEnd, call) }),
-  pattern("sql.benchmark", ["benchmark("], { before: atWordStart, after: seq(space, digits) }),
-  pattern("sql.catalogue", CATALOGUES, { prev: NOT_LETTER }),
-  pattern("sql.procedure", PROCEDURES, { before: atWordStart, after: wordEnd }),
+  pattern("sql.probe", PROBES, { before: calledOn(["sys", "dbo"]), after: seq(wordBoundary, call) }),
+  pattern("sql.benchmark", ["benchmark("], { before: atWordStart, after: seq(sqlOws, digits) }),
+  pattern("sql.catalogue", CATALOGUES, { precededBy: NOT_LETTER }),
+  pattern("sql.procedure", PROCEDURES, { before: atWordStart, after: wordBoundary }),
   pattern("sql.exec", ["exec", "execute"], {
-    prev: NOT_LETTER,
+    precededBy: NOT_LETTER,
     after: seq(
-      wordEnd,
-      space,
-      any(
-        seq(lit("("), space, any(lit("@"), seq(quote, space, word(["select", "drop", "xp_cmdshell"])))),
+      wordBoundary,
+      sqlOws,
+      choice(
+        seq(
+          lit("("),
+          sqlOws,
+          choice(lit("@"), seq(quote, sqlOws, keyword(["select", "drop", "xp_cmdshell"]))),
+        ),
         lit("master."),
         lit("master "),
         lit("xp_"),
@@ -227,46 +216,52 @@ export const SQL: readonly Pattern[] = [
     ),
   }),
   pattern("sql.file-write", ["into"], {
-    prev: NOT_LETTER,
-    after: seq(spaced, word(["outfile", "dumpfile"]), space, any(quote, end, lit("0x"))),
+    precededBy: NOT_LETTER,
+    after: seq(sqlRws, keyword(["outfile", "dumpfile"]), sqlOws, choice(quote, end, lit("0x"))),
   }),
   pattern("sql.file-read", ["load"], {
-    prev: NOT_LETTER,
-    after: seq(spaced, lit("data"), spaced, opt(seq(word(["local", "low_priority"]), spaced)), lit("infile")),
+    precededBy: NOT_LETTER,
+    after: seq(
+      sqlRws,
+      lit("data"),
+      sqlRws,
+      opt(seq(keyword(["local", "low_priority"]), sqlRws)),
+      lit("infile"),
+    ),
   }),
   pattern("sql.select-probe", ["select"], {
-    prev: NOT_LETTER,
+    precededBy: NOT_LETTER,
     after: seq(
-      wordEnd,
-      opt(seq(space, word(["all", "distinct"]))),
-      space,
-      any(
+      wordBoundary,
+      opt(seq(sqlOws, keyword(["all", "distinct"]))),
+      sqlOws,
+      choice(
         revealingCall,
         seq(lit("@@"), identifier),
         seq(literal, lit(","), not(oneOf(" \n"))),
-        seq(oneOf("(*"), space, lit("/*")),
+        seq(oneOf("(*"), sqlOws, lit("/*")),
       ),
     ),
   }),
   pattern("sql.subselect", ["(select"], {
     after: seq(
-      wordEnd,
-      space,
-      any(
+      wordBoundary,
+      sqlOws,
+      choice(
         oneOf("@'\"0123456789("),
-        seq(lit("*"), space, lit("from"), space, lit("(")),
+        seq(lit("*"), sqlOws, lit("from"), sqlOws, lit("(")),
         seq(lit("*"), lit("from")),
-        seq(lit("top"), spaced, digits),
+        seq(lit("top"), sqlRws, digits),
       ),
     ),
   }),
   pattern("sql.conditional-comment", ["/*!"], {
-    after: any(
-      seq(digits, blanks, identifier),
+    after: choice(
+      seq(digits, ows, identifier),
       seq(
-        blanks,
-        word(
-          words(`
+        ows,
+        keyword(
+          splitWords(`
   union select or and from where table concat group_concat limit order all
 `),
         ),
@@ -274,28 +269,28 @@ export const SQL: readonly Pattern[] = [
     ),
   }),
   pattern("sql.char-codes", ["char", "chr", "nchar"], {
-    prev: NOT_LETTER,
+    precededBy: NOT_LETTER,
     after: seq(
-      wordEnd,
+      wordBoundary,
       lit("("),
-      space,
+      sqlOws,
       digits,
-      any(
-        seq(space, lit(","), space, digits),
-        seq(lit(")"), space, any(lit("||"), lit("+"), lit("char("), lit("chr("))),
+      choice(
+        seq(sqlOws, lit(","), sqlOws, digits),
+        seq(lit(")"), sqlOws, choice(lit("||"), lit("+"), lit("char("), lit("chr("))),
       ),
     ),
   }),
   pattern("sql.declare", ["declare"], {
-    prev: NOT_LETTER,
+    precededBy: NOT_LETTER,
     after: seq(
-      spaced,
+      sqlRws,
       lit("@"),
       identifier,
-      spaced,
-      opt(seq(lit("as"), spaced)),
-      word(
-        words(`
+      sqlRws,
+      opt(seq(lit("as"), sqlRws)),
+      keyword(
+        splitWords(`
     varchar nvarchar char int table cursor sysname nchar varbinary
   `),
       ),
@@ -304,20 +299,20 @@ export const SQL: readonly Pattern[] = [
   pattern("sql.cast", ["::"], {
     before: castBefore,
     after: seq(
-      any(
-        ...words(`
+      choice(
+        ...splitWords(`
   int bigint bool boolean json jsonb text numeric float double regclass date
 `).map(exact),
       ),
-      wordEnd,
+      wordBoundary,
     ),
   }),
   pattern("sql.version-variable", ["@@"], {
     before: atWordStart,
     after: seq(
-      opt(seq(word(["global", "session"]), lit("."))),
-      word(
-        words(`
+      opt(seq(keyword(["global", "session"]), lit("."))),
+      keyword(
+        splitWords(`
   version datadir basedir hostname servername version_compile_os version_comment tmpdir secure_file_priv
   language spid rowcount identity microsoftversion max_allowed_packet port
 `),

@@ -1,9 +1,11 @@
-// Encodings do not hide a match, and every finding leads back to the characters it was read from.
+// Tests that encodings and obfuscation do not hide a match, and that findings map back to the original characters.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { compileDetector } from "./detector.ts";
 import { LANGUAGES } from "./settings.ts";
-import { originalSpan, readUnits, sheetFor, TextUnits } from "./view.ts";
+import { normalize } from "./normalize.ts";
+import { originalSpan } from "./normalized-text.ts";
+import { CodeUnitBuffer, scratchBufferFor } from "./scratch-buffer.ts";
 
 const detector = compileDetector(LANGUAGES);
 const units = (text: string, write: (code: number) => string): string =>
@@ -50,7 +52,7 @@ for (const [name, encode] of Object.entries(ENCODINGS)) {
   });
 }
 
-describe("comments and hollow syntax", () => {
+describe("comments and syntax without effect", () => {
   test.each([
     ["UN/**/ION SEL/*x*/ECT 1,2"],
     ["UNION/**/SELECT/**/password/**/FROM/**/users"],
@@ -80,7 +82,7 @@ test("a finding in an encoded text covers the encoded characters", () => {
   expect(text.slice(finding!.start, finding!.end)).toBe("%3Cscript%3E");
 });
 
-test("what one match needs may be far apart in the text", () => {
+test("finds a match whose parts are far apart in the original text", () => {
   const text = `union${"\u200b".repeat(5000)}${" ".repeat(5000)}select/*${"x".repeat(5000)}*/1`;
   expect(compileDetector(["sql"]).first(text)).not.toBeNull();
 });
@@ -110,7 +112,7 @@ const piece = fc.oneof(
 );
 const hostile = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(""));
 
-test("findings lie inside the text, sorted, and hold something", () => {
+test("findings are inside the text, sorted and not empty", () => {
   fc.assert(
     fc.property(hostile, (text) => {
       let last = 0;
@@ -126,13 +128,13 @@ test("findings lie inside the text, sorted, and hold something", () => {
   );
 });
 
-test("each unit of the first view comes from its own characters", () => {
+test("each unit of the normalized text maps to its own characters", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 60 }), (text) => {
-      const view = readUnits(new TextUnits().read(text), 0, text.length, { steps: 0 });
+      const normalized = normalize(new CodeUnitBuffer().read(text), 0, text.length, { steps: 0 });
       let last = 0;
-      for (let index = 0; index < view.length; index++) {
-        const span = originalSpan(view, index, index + 1);
+      for (let index = 0; index < normalized.length; index++) {
+        const span = originalSpan(normalized, index, index + 1);
         expect(span.start).toBeGreaterThanOrEqual(last);
         expect(span.end).toBeGreaterThan(span.start);
         last = span.end;
@@ -142,7 +144,7 @@ test("each unit of the first view comes from its own characters", () => {
   );
 });
 
-test("wrapping a payload in prose finds the payload, not the prose", () => {
+test("finds a payload in prose, and not the prose", () => {
   const words = fc.array(fc.constantFrom("the", "weather", "is", "fine,", "and", "we", "walk."), {
     maxLength: 30,
   });
@@ -159,8 +161,8 @@ test("wrapping a payload in prose finds the payload, not the prose", () => {
   );
 });
 
-test("what was written for a very long text is not held after its scan", () => {
-  // All blanks are read as one: what was decoded of it fits on a sheet that is kept.
+test("releases the buffers of a very long text after its scan", () => {
+  // All spaces become one, so the decoded text fits into a buffer that is kept.
   expect(detector.first(`${" ".repeat(1 << 21)}%41/**/\\x41`)).toBeNull();
-  for (let depth = 0; depth < 5; depth++) expect(sheetFor(1, depth).parent).toBeNull();
+  for (let depth = 0; depth < 5; depth++) expect(scratchBufferFor(1, depth).parent).toBeNull();
 });

@@ -1,0 +1,206 @@
+// Combinators that build matchers. Matchers do not backtrack and every repetition has a bound, so that the work of a matcher
+// is bounded for any text, however hostile.
+import { isInClass, toLower, WHITESPACE } from "./char-classes.ts";
+import { CHAR_SET_SIZE, charSet, charSetIgnoringCase } from "./char-set.ts";
+import { endOfWord, KeywordSet, MAX_WORD_LENGTH } from "./keyword-set.ts";
+import {
+  canMatchAt,
+  firstSetOfChoice,
+  firstSetOfSequence,
+  NO_MATCH,
+  requiredFirstSet,
+  withFirstSetOf,
+  withPrefixes,
+  zeroWidth,
+  type Matcher,
+} from "./matcher.ts";
+import { unitAt, type NormalizedText } from "./normalized-text.ts";
+import { hasPrefix, prefixesOf, prefixesStartingWith } from "./prefix-set.ts";
+
+/** Returns a table that is 1 for these ASCII characters in upper and lower case. */
+export function charTable(characters: string): Uint8Array {
+  const table = new Uint8Array(0x80);
+  for (const character of characters.toLowerCase() + characters.toUpperCase())
+    table[character.charCodeAt(0)] = 1;
+  return table;
+}
+
+const literals = new Map<string, Matcher>();
+
+/** Matches a literal text, ignoring ASCII case. Equal texts share one matcher. */
+export function lit(text: string): Matcher {
+  let matcher = literals.get(text);
+  if (matcher === undefined) literals.set(text, (matcher = createLiteral(text)));
+  return matcher;
+}
+
+function createLiteral(text: string): Matcher {
+  const codes = Array.from(text.toLowerCase(), (character) => character.charCodeAt(0));
+  const first = codes[0];
+  return withPrefixes(prefixesOf([text]), (input, at) => {
+    input.work.steps++;
+    if (toLower(unitAt(input, at)) !== first) return NO_MATCH;
+    for (let index = 1; index < codes.length; index++) {
+      if (toLower(unitAt(input, at + index)) !== codes[index]) return NO_MATCH;
+    }
+    return at + codes.length;
+  });
+}
+
+/** Matches a literal text, including its case. */
+export function exact(text: string): Matcher {
+  return withPrefixes(prefixesOf([text]), (input, at) => {
+    input.work.steps++;
+    for (let index = 0; index < text.length; index++) {
+      if (unitAt(input, at + index) !== text.charCodeAt(index)) return NO_MATCH;
+    }
+    return at + text.length;
+  });
+}
+
+/** Matches all matchers one after the other. */
+export function seq(...matchers: readonly Matcher[]): Matcher {
+  const firstSet = firstSetOfSequence(matchers);
+  const required = requiredFirstSet({ firstSet });
+  const match = (input: NormalizedText, at: number): number => {
+    if (!canMatchAt(required, input, at)) return NO_MATCH;
+    let end = at;
+    for (const matcher of matchers) {
+      end = matcher(input, end);
+      if (end < 0) return NO_MATCH;
+    }
+    return end;
+  };
+  return firstSet === undefined ? match : Object.assign(match, { firstSet });
+}
+
+/** Matches the first alternative that matches. */
+export function choice(...matchers: readonly Matcher[]): Matcher {
+  // By first unit: the alternatives to try. Filled on demand, because most entries are never used.
+  let byUnit: (Matcher[] | undefined)[] | null = null;
+  const match = (input: NormalizedText, at: number): number => {
+    const code = Math.min(unitAt(input, at), CHAR_SET_SIZE - 1);
+    byUnit ??= new Array<Matcher[] | undefined>(CHAR_SET_SIZE).fill(undefined);
+    const candidates = (byUnit[code] ??= alternativesFor(matchers, code));
+    for (const candidate of candidates) {
+      const end = candidate(input, at);
+      if (end >= 0) return end;
+    }
+    return NO_MATCH;
+  };
+  const firstSet = firstSetOfChoice(matchers);
+  return firstSet === undefined ? match : Object.assign(match, { firstSet });
+}
+
+/** Returns the alternatives that can match a text that starts with this unit. */
+function alternativesFor(matchers: readonly Matcher[], code: number): Matcher[] {
+  return matchers.filter((matcher) => {
+    const required = requiredFirstSet(matcher);
+    return required === null || required.prefixes[code] !== 0;
+  });
+}
+
+/** Matches the matcher or nothing. */
+export function opt(matcher: Matcher): Matcher {
+  const required = requiredFirstSet(matcher);
+  return withFirstSetOf(matcher, true, (input, at) => {
+    if (!canMatchAt(required, input, at)) return at;
+    const end = matcher(input, at);
+    return end < 0 ? at : end;
+  });
+}
+
+/** Matches the matcher `min` to `max` times. */
+export function times(min: number, max: number, matcher: Matcher): Matcher {
+  const required = requiredFirstSet(matcher);
+  return withFirstSetOf(matcher, min === 0, (input, at) => {
+    let end = at;
+    for (let count = 0; count < max; count++) {
+      const next = canMatchAt(required, input, end) ? matcher(input, end) : NO_MATCH;
+      if (next < 0 || next === end) return count < min ? NO_MATCH : end;
+      end = next;
+    }
+    return end;
+  });
+}
+
+/** Negative lookahead: reads nothing, and matches if the matcher does not. */
+export function not(matcher: Matcher): Matcher {
+  const required = requiredFirstSet(matcher);
+  return zeroWidth((input, at) =>
+    canMatchAt(required, input, at) && matcher(input, at) >= 0 ? NO_MATCH : at,
+  );
+}
+
+/** Positive lookahead: reads nothing, and matches if the matcher does. */
+export function peek(matcher: Matcher): Matcher {
+  return withFirstSetOf(matcher, false, (input, at) => (matcher(input, at) < 0 ? NO_MATCH : at));
+}
+
+const characterChoices = new Map<string, Matcher>();
+
+/** Matches one of the characters, ignoring case. Equal lists share one matcher. */
+export function oneOf(characters: string): Matcher {
+  let matcher = characterChoices.get(characters);
+  if (matcher === undefined) characterChoices.set(characters, (matcher = createOneOf(characters)));
+  return matcher;
+}
+
+function createOneOf(characters: string): Matcher {
+  const allowed = charTable(characters);
+  return withPrefixes(prefixesStartingWith(charSetIgnoringCase(characters)), (input, at) => {
+    input.work.steps++;
+    return at < input.length && allowed[unitAt(input, at)] === 1 ? at + 1 : NO_MATCH;
+  });
+}
+
+/** Matches `min` to `max` units of the classes. */
+export function run(classBits: number, min: number, max: number): Matcher {
+  const match = (input: NormalizedText, at: number): number => {
+    let end = at;
+    while (end - at < max && end < input.length && isInClass(unitAt(input, end), classBits)) end++;
+    input.work.steps += end - at + 1;
+    return end - at < min ? NO_MATCH : end;
+  };
+  const matcher = withPrefixes(prefixesStartingWith(charSet(classBits)), match, min === 0);
+  return classBits === WHITESPACE && min <= 1
+    ? Object.assign(matcher, { skippedUnits: charSet(WHITESPACE) })
+    : matcher;
+}
+
+/** Matches `min` to `max` units other than these characters. */
+export function except(characters: string, min: number, max: number): Matcher {
+  const excluded = charTable(characters);
+  return (input, at) => {
+    let end = at;
+    while (end - at < max && end < input.length && excluded[unitAt(input, end)] !== 1) end++;
+    input.work.steps += end - at + 1;
+    return end - at < min ? NO_MATCH : end;
+  };
+}
+
+/** Skips at most `max` units to the first match of the matcher, but none of the characters in `stops`. */
+export function skipTo(matcher: Matcher, max: number, stops = ""): Matcher {
+  const isStop = charTable(stops);
+  const required = requiredFirstSet(matcher);
+  return (input, at) => {
+    for (let from = at; from <= at + max && from <= input.length; from++) {
+      input.work.steps++;
+      const end = canMatchAt(required, input, from) ? matcher(input, from) : NO_MATCH;
+      if (end >= 0) return end;
+      if (isStop[unitAt(input, from)] === 1) return NO_MATCH;
+    }
+    return NO_MATCH;
+  };
+}
+
+/** Matches a whole word that is in the list, ignoring ASCII case. */
+export function keyword(keywords: readonly string[] | ReadonlySet<string>): Matcher {
+  const known = new KeywordSet(keywords);
+  const prefixes = prefixesOf(keywords);
+  return withPrefixes(prefixes, (input, at) => {
+    if (!hasPrefix(prefixes, unitAt(input, at), unitAt(input, at + 1))) return NO_MATCH;
+    const end = endOfWord(input, at);
+    return end > at && end - at < MAX_WORD_LENGTH && known.has(input, at, end) ? end : NO_MATCH;
+  });
+}

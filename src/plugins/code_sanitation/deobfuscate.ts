@@ -1,0 +1,176 @@
+// Deobfuscation: two variants of a text, with comments replaced by spaces, and with comments and other syntax that has no
+// effect removed from within words.
+import { isInClass, LETTER, QUOTE, SPACE, WHITESPACE, WORD } from "./char-classes.ts";
+import { unitAt, type NormalizedText } from "./normalized-text.ts";
+import { Rewriter, type RewrittenText } from "./rewriter.ts";
+
+const SLASH = 0x2f;
+const STAR = 0x2a;
+const EXCLAMATION = 0x21;
+const LESS = 0x3c;
+const DASH = 0x2d;
+const GREATER = 0x3e;
+const DOLLAR = 0x24;
+const CARET = 0x5e;
+const OPEN = 0x28;
+const CLOSE = 0x29;
+const BACKTICK = 0x60;
+const DOT = 0x2e;
+const PLUS = 0x2b;
+
+/**
+ * Replaces comments by spaces, as a database does between two words. Of MySQL's conditional comments only the delimiters are
+ * replaced, because MySQL executes their content. Returns null if there is no comment.
+ */
+export function replaceComments(input: NormalizedText, depth: number): RewrittenText | null {
+  let rewriter: Rewriter | null = null;
+  const comments = new CommentEnds(input);
+  const { positions, count } = input.specials;
+  let done = 0;
+  for (let special = 0; special < count; special++) {
+    const index = positions[special] ?? 0;
+    const code = input.codes[index] ?? 0;
+    if (index < done || (code !== SLASH && code !== STAR)) continue;
+    let end = index;
+    if (code === SLASH && unitAt(input, index + 1) === STAR) {
+      const isConditional = unitAt(input, index + 2) === EXCLAMATION;
+      end = isConditional ? endOfConditionalStart(input, index + 3) : comments.after(index + 2);
+    } else if (code === STAR && unitAt(input, index + 1) === SLASH) {
+      end = index + 2;
+    }
+    if (end <= index) continue;
+    (rewriter ??= new Rewriter(input, depth)).replace(SPACE, index, end);
+    done = end;
+  }
+  input.work.steps += count;
+  return rewriter?.finish() ?? null;
+}
+
+/** Returns the position after `/*!` and an optional version number: `/*!50000`. */
+function endOfConditionalStart(input: NormalizedText, at: number): number {
+  let end = at;
+  while (end - at < 6 && unitAt(input, end) >= 0x30 && unitAt(input, end) <= 0x39) end++;
+  return end;
+}
+
+/** Finds the ends of comments. Queries must be in ascending order, so that the text is searched only once. */
+class CommentEnds {
+  readonly #input: NormalizedText;
+  #position = 0;
+
+  constructor(input: NormalizedText) {
+    this.#input = input;
+  }
+
+  /** Returns the position after the first comment end at or after `at`; -1 if there is none. */
+  after(at: number): number {
+    const input = this.#input;
+    let position = Math.max(this.#position, at);
+    while (
+      position < input.length &&
+      !(unitAt(input, position) === STAR && unitAt(input, position + 1) === SLASH)
+    )
+      position++;
+    this.#position = position;
+    return position >= input.length ? -1 : position + 2;
+  }
+}
+
+/**
+ * Removes syntax without effect from within words, such as `c''at`, `c$@at`, `'sys'.'tem'` or a comment in a keyword. Returns
+ * null if there is none.
+ */
+export function removeNoOpSyntax(input: NormalizedText, depth: number): RewrittenText | null {
+  let rewriter: Rewriter | null = null;
+  const comments = new CommentEnds(input);
+  const { positions, count } = input.specials;
+  let done = 0;
+  for (let special = 0; special < count; special++) {
+    const index = positions[special] ?? 0;
+    if (index < done) continue;
+    const end = endOfNoOp(input, index, comments);
+    if (end <= index) continue;
+    (rewriter ??= new Rewriter(input, depth)).remove(index, end);
+    done = end;
+  }
+  input.work.steps += count;
+  return rewriter?.finish() ?? null;
+}
+
+/** Returns the end of the syntax without effect that starts at `at`; `at` or less if there is none. */
+function endOfNoOp(input: NormalizedText, at: number, comments: CommentEnds): number {
+  const code = input.codes[at] ?? 0;
+  const next = unitAt(input, at + 1);
+  if (code === SLASH) return next === STAR ? comments.after(at + 2) : at;
+  if (code === LESS && next === EXCLAMATION) return endOfHtmlComment(input, at);
+  if (isInClass(code, QUOTE)) return endOfNoOpQuotes(input, at, code);
+  if (code === DOLLAR && isInClass(unitAt(input, at - 1), WORD)) return endOfEmptyExpansion(input, at, next);
+  const isProcessSubstitution = (code === LESS || code === GREATER) && next === OPEN;
+  if (isProcessSubstitution && unitAt(input, at + 2) === CLOSE) return at + 3;
+  // `w^hoami`: an escape character of the Windows shell.
+  if (code === CARET && isInClass(unitAt(input, at - 1), LETTER) && isInClass(next, LETTER)) return at + 1;
+  return at;
+}
+
+function endOfHtmlComment(input: NormalizedText, at: number): number {
+  if (unitAt(input, at + 2) !== DASH || unitAt(input, at + 3) !== DASH) return at;
+  for (let end = at + 4; end < at + 68; end++) {
+    if (unitAt(input, end) === DASH && unitAt(input, end + 1) === DASH && unitAt(input, end + 2) === GREATER)
+      return end + 3;
+  }
+  return at;
+}
+
+/** `$@`, `$*`, `$()` and similar expand to nothing, and so does a one-letter variable, which is usually not set. */
+function endOfEmptyExpansion(input: NormalizedText, at: number, next: number): number {
+  if ("@*!?$".includes(String.fromCharCode(next))) return at + 2;
+  if (next === OPEN && unitAt(input, at + 2) === CLOSE) return at + 3;
+  return isInClass(next, LETTER) && !isInClass(unitAt(input, at + 2), WORD) ? at + 2 : at;
+}
+
+/** Empty quotes in a word, the boundary between concatenated strings (`'sys'.'tem'`), and quotes around part of a word. */
+function endOfNoOpQuotes(input: NormalizedText, at: number, code: number): number {
+  const before = unitAt(input, at - 1);
+  const next = unitAt(input, at + 1);
+  if (next === code && isInClass(before, WORD)) return at + 2;
+  if (code !== BACKTICK && isInClass(before, WORD | QUOTE) === isInClass(before, WORD)) {
+    const end = endOfConcatenation(input, at, code);
+    if (end > at) return end;
+  }
+  return closesPart(input, at, code) || opensPart(input, at, code) ? at + 1 : at;
+}
+
+function endOfConcatenation(input: NormalizedText, at: number, code: number): number {
+  let end = at + 1;
+  if (isInClass(unitAt(input, end), WHITESPACE)) end++;
+  const operator = unitAt(input, end);
+  if (operator === DOT || operator === PLUS) end++;
+  if (isInClass(unitAt(input, end), WHITESPACE)) end++;
+  const follows = unitAt(input, end) === code && end > at + 1 && isInClass(unitAt(input, end + 1), WORD);
+  return follows && isInClass(unitAt(input, at - 1), WORD) ? end + 1 : at;
+}
+
+/** The opening quote around one to five characters of a longer word: `'wh'oami`, `/et'c/pa'sswd`. */
+function opensPart(input: NormalizedText, at: number, code: number): boolean {
+  const close = otherQuote(input, at + 1, code, 1);
+  if (close < 0) return false;
+  return isWordOrPath(unitAt(input, at - 1)) || isInClass(unitAt(input, close + 1), LETTER);
+}
+
+/** The closing quote around such characters. */
+function closesPart(input: NormalizedText, at: number, code: number): boolean {
+  const open = otherQuote(input, at - 1, code, -1);
+  if (open < 0) return false;
+  return isWordOrPath(unitAt(input, open - 1)) || isInClass(unitAt(input, at + 1), LETTER);
+}
+
+function isWordOrPath(code: number): boolean {
+  return isInClass(code, LETTER) || code === SLASH;
+}
+
+/** Returns the position of the matching quote within five letters or slashes in the direction of `step`; -1 if none. */
+function otherQuote(input: NormalizedText, at: number, code: number, step: number): number {
+  let index = at;
+  while (Math.abs(index - at) < 6 && isWordOrPath(unitAt(input, index))) index += step;
+  return index !== at && unitAt(input, index) === code ? index : -1;
+}

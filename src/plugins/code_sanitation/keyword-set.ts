@@ -1,0 +1,59 @@
+// Words: finding where a word ends, reading it in lower case, and looking it up in a set of keywords.
+import { isInClass, toLower, WORD } from "./char-classes.ts";
+import { unitAt, type NormalizedText } from "./normalized-text.ts";
+
+/** Longer words are cut off here, so that the work per position is bounded. */
+export const MAX_WORD_LENGTH = 40;
+
+/** A set of keywords that ranges of a text are looked up in. First letter and length decide most lookups. */
+export class KeywordSet {
+  readonly #keywords: ReadonlySet<string>;
+  /** Created on first use: most sets are never used. */
+  #hashes: ReadonlySet<number> | null = null;
+  /** By first letter: bit n is set if a keyword has n letters. */
+  readonly #lengths = new Int32Array(0x80);
+
+  constructor(keywords: Iterable<string>) {
+    this.#keywords = new Set(keywords);
+    for (const keyword of this.#keywords) {
+      const first = keyword.charCodeAt(0);
+      this.#lengths[first] = (this.#lengths[first] ?? 0) | (1 << keyword.length);
+    }
+  }
+
+  has(input: NormalizedText, from: number, to: number): boolean {
+    const lengths = this.#lengths[toLower(unitAt(input, from))] ?? 0;
+    if ((lengths & (1 << (to - from))) === 0) return false;
+    let hash = 0;
+    for (let index = from; index < to; index++)
+      hash = (Math.imul(hash, 31) + toLower(unitAt(input, index))) | 0;
+    this.#hashes ??= new Set(Array.from(this.#keywords, hashOf));
+    return this.#hashes.has(hash) && this.#keywords.has(lowerCaseText(input, from, to));
+  }
+}
+
+function hashOf(text: string): number {
+  let hash = 0;
+  for (let index = 0; index < text.length; index++) hash = (Math.imul(hash, 31) + text.charCodeAt(index)) | 0;
+  return hash;
+}
+
+/** Returns the end of the word at a position; the position itself if there is no word. */
+export function endOfWord(input: NormalizedText, at: number): number {
+  let end = at;
+  while (end - at < MAX_WORD_LENGTH && end < input.length && isInClass(unitAt(input, end), WORD)) end++;
+  input.work.steps += end - at + 1;
+  return end;
+}
+
+/** Returns the text from `from` up to `to`, with ASCII letters in lower case. */
+export function lowerCaseText(input: NormalizedText, from: number, to: number): string {
+  let text = "";
+  for (let index = from; index < to; index++) text += String.fromCharCode(toLower(unitAt(input, index)));
+  return text;
+}
+
+/** Splits a text at whitespace: long keyword lists read better as lines than as one quoted string per keyword. */
+export function splitWords(text: string): string[] {
+  return text.split(/\s+/).filter((word) => word !== "");
+}

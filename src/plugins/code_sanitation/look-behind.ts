@@ -1,0 +1,27 @@
+// Look-behind: conditions on the text before a trigger.
+import { isInClass, WHITESPACE, WORD } from "./char-classes.ts";
+import { lowerCaseText, MAX_WORD_LENGTH } from "./keyword-set.ts";
+import { NO_MATCH } from "./matcher.ts";
+import { unitAt, type NormalizedText } from "./normalized-text.ts";
+
+/** Looks back from the start of a trigger and returns the start of the match, or NO_MATCH. */
+export type LookBehind = (input: NormalizedText, at: number) => number;
+
+export const atWordStart: LookBehind = (input, at) =>
+  isInClass(unitAt(input, at - 1), WORD) ? NO_MATCH : at;
+
+/** Returns the position after the last unit before `at` that is not whitespace. */
+export function skipWhitespaceBack(input: NormalizedText, at: number): number {
+  let position = at;
+  while (position > 0 && at - position < 4 && isInClass(unitAt(input, position - 1), WHITESPACE)) position--;
+  input.work.steps++;
+  return position;
+}
+
+/** Returns the word that ends at a position, in lower case; empty if there is none. */
+export function wordBefore(input: NormalizedText, at: number): string {
+  let from = at;
+  while (from > 0 && at - from < MAX_WORD_LENGTH && isInClass(unitAt(input, from - 1), WORD)) from--;
+  input.work.steps += at - from + 1;
+  return lowerCaseText(input, from, at);
+}

@@ -1,0 +1,124 @@
+// Matchers, and the FIRST set of each: what its match can start with. Most matchers that are tried cannot match, and two table
+// lookups in the FIRST set find that out without calling the matcher.
+import { isInClass, NEWLINE, SPACE, WHITESPACE } from "./char-classes.ts";
+import type { CharSet } from "./char-set.ts";
+import { unitAt, type NormalizedText } from "./normalized-text.ts";
+import {
+  hasPrefix,
+  NO_PREFIXES,
+  prefixesStartingWith,
+  unionOfPrefixes,
+  type PrefixSet,
+} from "./prefix-set.ts";
+
+export const NO_MATCH = -1;
+
+/** Reads forward from a position and returns the end of the match, or NO_MATCH. */
+export type MatchFunction = (input: NormalizedText, at: number) => number;
+
+export interface Matcher extends MatchFunction {
+  /** Undefined: a match can start with anything. */
+  readonly firstSet?: FirstSet;
+  /** Set on matchers that skip whitespace where there is any; after the first whitespace they skip only these units. */
+  readonly skippedUnits?: CharSet;
+}
+
+export interface FirstSet {
+  readonly prefixes: PrefixSet;
+  /** The matcher may match without reading a unit. */
+  readonly mayBeEmpty: boolean;
+  /** What may follow whitespace at the start of a match; null for anything. */
+  readonly afterWhitespace: PrefixSet | null;
+}
+
+/** Returns a matcher whose matches start with one of the prefixes. */
+export function withPrefixes(prefixes: PrefixSet, match: MatchFunction, mayBeEmpty = false): Matcher {
+  const hasWhitespace = prefixes[SPACE] !== 0 || prefixes[NEWLINE] !== 0;
+  return Object.assign(match, {
+    firstSet: { prefixes, mayBeEmpty, afterWhitespace: hasWhitespace ? null : NO_PREFIXES },
+  });
+}
+
+/** Returns a matcher that tests the current position and reads nothing. */
+export function zeroWidth(match: MatchFunction): Matcher {
+  return withPrefixes(NO_PREFIXES, match, true);
+}
+
+/** Returns a matcher whose matches start like those of another matcher. */
+export function withFirstSetOf({ firstSet }: Matcher, mayBeEmpty: boolean, match: MatchFunction): Matcher {
+  if (firstSet === undefined) return match;
+  return Object.assign(match, { firstSet: { ...firstSet, mayBeEmpty: mayBeEmpty || firstSet.mayBeEmpty } });
+}
+
+/** Returns the FIRST set that must apply for a match; null if a match is possible anywhere. */
+export function requiredFirstSet({
+  firstSet,
+}: {
+  readonly firstSet?: FirstSet | undefined;
+}): FirstSet | null {
+  return firstSet === undefined || firstSet.mayBeEmpty ? null : firstSet;
+}
+
+/** Returns false if no match can start at this position. */
+export function canMatchAt(required: FirstSet | null, input: NormalizedText, at: number): boolean {
+  if (required === null) return true;
+  const { prefixes, afterWhitespace } = required;
+  const { codes, length } = input;
+  const first = at < length ? (codes[at] ?? 0) : 0;
+  const second = at + 1 < length ? (codes[at + 1] ?? 0) : 0;
+  if (!hasPrefix(prefixes, first, second)) return false;
+  return (
+    afterWhitespace === null ||
+    !isInClass(first, WHITESPACE) ||
+    hasPrefix(afterWhitespace, second, unitAt(input, at + 2))
+  );
+}
+
+/** Returns the FIRST set of a sequence: that of its first matcher, and of the next ones while those before may be empty. */
+export function firstSetOfSequence(matchers: readonly Matcher[]): FirstSet | undefined {
+  const start = startOfSequence(matchers, 0);
+  return start === null ? undefined : { ...start, afterWhitespace: afterWhitespaceOf(matchers) };
+}
+
+/** The prefixes of the sequence that starts at index `from`; null if it can start with anything. */
+function startOfSequence(
+  matchers: readonly Matcher[],
+  from: number,
+): Omit<FirstSet, "afterWhitespace"> | null {
+  let prefixes = NO_PREFIXES;
+  for (let index = from; index < matchers.length; index++) {
+    const firstSet = matchers[index]?.firstSet;
+    if (firstSet === undefined) return null;
+    prefixes = unionOfPrefixes(prefixes, firstSet.prefixes);
+    if (!firstSet.mayBeEmpty) return { prefixes, mayBeEmpty: false };
+  }
+  return { prefixes, mayBeEmpty: true };
+}
+
+/** What may follow whitespace at the start of a sequence; null for anything. */
+function afterWhitespaceOf(matchers: readonly Matcher[]): PrefixSet | null {
+  let prefixes = NO_PREFIXES;
+  for (const [index, { firstSet, skippedUnits }] of matchers.entries()) {
+    if (skippedUnits !== undefined) {
+      const rest = startOfSequence(matchers, index + 1);
+      if (rest === null || rest.mayBeEmpty) return null;
+      return unionOfPrefixes(prefixes, prefixesStartingWith(skippedUnits), rest.prefixes);
+    }
+    if (firstSet === undefined || firstSet.afterWhitespace === null) return null;
+    prefixes = unionOfPrefixes(prefixes, firstSet.afterWhitespace);
+    if (!firstSet.mayBeEmpty) return prefixes;
+  }
+  return prefixes;
+}
+
+/** Returns the FIRST set of a choice: the union of the alternatives. */
+export function firstSetOfChoice(matchers: readonly Matcher[]): FirstSet | undefined {
+  const all = matchers.map(({ firstSet }) => firstSet).filter((firstSet) => firstSet !== undefined);
+  if (all.length < matchers.length) return undefined;
+  const afterWhitespace = all.map((each) => each.afterWhitespace).filter((prefixes) => prefixes !== null);
+  return {
+    prefixes: unionOfPrefixes(...all.map((each) => each.prefixes)),
+    mayBeEmpty: all.some((each) => each.mayBeEmpty),
+    afterWhitespace: afterWhitespace.length < all.length ? null : unionOfPrefixes(...afterWhitespace),
+  };
+}

@@ -1,0 +1,100 @@
+// Creates a normalized text from another one by replacing and removing units. Records where each unit came from, and
+// which ranges changed: only there can a pattern match that did not match before.
+import { FOLDED, isInClass, NEWLINE, REMOVED, SPECIAL_UNIT, UNIT_KIND, WHITESPACE } from "./char-classes.ts";
+import type { NormalizedText } from "./normalized-text.ts";
+import { scratchBufferFor, type ScratchBuffer } from "./scratch-buffer.ts";
+
+/** No pattern reads farther than this from its trigger, so a change has no effect beyond it. */
+const MAX_PATTERN_REACH = 256;
+/** Below this length a loop copies faster than a native call. */
+const SHORT_COPY = 32;
+
+export interface RewrittenText {
+  readonly text: NormalizedText;
+  /** Ranges that differ from the parent, extended by MAX_PATTERN_REACH on both sides: start, end, start, end, … */
+  readonly changedRanges: readonly number[];
+}
+
+export class Rewriter {
+  readonly #parent: NormalizedText;
+  readonly #buffer: ScratchBuffer;
+  readonly #codes: Uint16Array;
+  readonly #changedRanges: number[] = [];
+  #length = 0;
+  /** The parent's units before this position were copied, replaced or removed. */
+  #done = 0;
+  /** Number of the parent's special positions that were processed. */
+  #specialsDone = 0;
+
+  constructor(parent: NormalizedText, depth: number) {
+    this.#parent = parent;
+    this.#buffer = scratchBufferFor(parent.length, depth);
+    this.#codes = this.#buffer.codes;
+  }
+
+  /** Replaces `from` up to `to` of the parent by one unit. Merges whitespace and removes invisible characters. */
+  replace(code: number, from: number, to: number): void {
+    this.#startChange(from, to);
+    const folded = code > 0xffff ? 0xfffd : (FOLDED[code] ?? 0);
+    if (folded === REMOVED) return;
+    const previous = this.#length > 0 ? (this.#codes[this.#length - 1] ?? 0) : 0;
+    if (isInClass(folded, WHITESPACE) && isInClass(previous, WHITESPACE)) {
+      if (folded === NEWLINE) this.#codes[this.#length - 1] = NEWLINE;
+      return;
+    }
+    this.#buffer.sourceMap.add(this.#length, from, to);
+    if (UNIT_KIND[folded] === SPECIAL_UNIT) this.#buffer.specials.add(this.#length);
+    this.#codes[this.#length++] = folded;
+  }
+
+  /** Removes units of the parent. */
+  remove(from: number, to: number): void {
+    this.#startChange(from, to);
+  }
+
+  finish(): RewrittenText {
+    this.#copyUpTo(this.#parent.length);
+    const text = this.#buffer.finish(this.#length, this.#parent, this.#parent.work);
+    return { text, changedRanges: this.#changedRanges };
+  }
+
+  #startChange(from: number, to: number): void {
+    this.#copyUpTo(from);
+    this.#done = to;
+    const ranges = this.#changedRanges;
+    const last = ranges.length - 1;
+    const start = Math.max(0, this.#length - MAX_PATTERN_REACH);
+    const end = this.#length + MAX_PATTERN_REACH;
+    if (last > 0 && start <= (ranges[last] ?? 0)) ranges[last] = end;
+    else ranges.push(start, end);
+  }
+
+  /** Copies the units between two changes at once: nearly all text is unchanged. */
+  #copyUpTo(end: number): void {
+    const from = this.#done;
+    if (end <= from) return;
+    if (this.#changedRanges.length > 0) this.#buffer.sourceMap.add(this.#length, from, from + 1);
+    this.#copySpecials(from, end);
+    if (end - from < SHORT_COPY) {
+      for (let index = from; index < end; index++)
+        this.#codes[this.#length++] = this.#parent.codes[index] ?? 0;
+    } else {
+      this.#codes.set(this.#parent.codes.subarray(from, end), this.#length);
+      this.#length += end - from;
+    }
+    this.#done = end;
+  }
+
+  #copySpecials(from: number, end: number): void {
+    const { positions, count } = this.#parent.specials;
+    const shift = this.#length - from;
+    let next = this.#specialsDone;
+    while (next < count) {
+      const position = positions[next] ?? 0;
+      if (position >= end) break;
+      next++;
+      if (position >= from) this.#buffer.specials.add(position + shift);
+    }
+    this.#specialsDone = next;
+  }
+}

@@ -1,0 +1,64 @@
+// Matchers for the tokens that many languages share: whitespace, words, numbers, quotes and comments.
+// `ows` and `rws` are named as in RFC 9110: optional and required whitespace.
+import { DIGIT, isInClass, QUOTE, WHITESPACE, WORD } from "./char-classes.ts";
+import { charSet, charSetWhere } from "./char-set.ts";
+import { charTable, choice, except, lit, not, run, seq, skipTo, times } from "./combinators.ts";
+import { MAX_WORD_LENGTH } from "./keyword-set.ts";
+import { NO_MATCH, withFirstSetOf, withPrefixes, zeroWidth, type Matcher } from "./matcher.ts";
+import { unitAt, type NormalizedText } from "./normalized-text.ts";
+import { prefixesStartingWith } from "./prefix-set.ts";
+
+/** Optional whitespace. A normalized text has one unit per run of whitespace, but a replaced comment may add another. */
+export const ows: Matcher = run(WHITESPACE, 0, 4);
+/** Required whitespace. */
+export const rws: Matcher = run(WHITESPACE, 1, 4);
+export const digits: Matcher = run(DIGIT, 1, 24);
+export const identifier: Matcher = seq(not(run(DIGIT, 1, 1)), run(WORD, 1, MAX_WORD_LENGTH));
+export const quote: Matcher = run(QUOTE, 1, 1);
+/** Matches if no word character follows. */
+export const wordBoundary: Matcher = zeroWidth((input, at) =>
+  isInClass(unitAt(input, at), WORD) ? NO_MATCH : at,
+);
+
+const WHITESPACE_OR_END = prefixesStartingWith(
+  charSetWhere((code) => code === 0 || isInClass(code, WHITESPACE)),
+);
+/** Matches if nothing but whitespace follows. */
+export const end: Matcher = Object.assign(
+  (input: NormalizedText, at: number) => (ows(input, at) >= input.length ? at : NO_MATCH),
+  { firstSet: { prefixes: WHITESPACE_OR_END, mayBeEmpty: false, afterWhitespace: WHITESPACE_OR_END } },
+);
+
+/** Matches a quoted string of at most `max` units whose closing quote is the same as the opening one. */
+export function quoted(max: number): Matcher {
+  return withPrefixes(prefixesStartingWith(charSet(QUOTE)), (input, at) => {
+    const openingQuote = unitAt(input, at);
+    if (!isInClass(openingQuote, QUOTE)) return NO_MATCH;
+    for (let index = at + 1; index <= at + max + 1 && index < input.length; index++) {
+      input.work.steps++;
+      if (unitAt(input, index) === openingQuote) return index + 1;
+    }
+    return NO_MATCH;
+  });
+}
+
+/**
+ * Returns a matcher for whitespace and `matcher`'s other separators, such as comments. `separators` are the characters that
+ * these start with. A single whitespace without a separator after it, by far the most frequent case, takes a fast path.
+ */
+export function whitespaceMatcher(matcher: Matcher, separators: string): Matcher {
+  const continues = charTable(` \n${separators}`);
+  const match = withFirstSetOf(matcher, false, (input, at) => {
+    const isSingle = isInClass(unitAt(input, at), WHITESPACE) && continues[unitAt(input, at + 1)] !== 1;
+    return isSingle ? at + 1 : matcher(input, at);
+  });
+  return Object.assign(match, { skippedUnits: charSet(WHITESPACE, separators) });
+}
+
+const lineComment = seq(choice(lit("//"), lit("#")), except("\n", 0, 80), lit("\n"));
+const blockComment = seq(lit("/*"), skipTo(lit("*/"), 80));
+/** Whitespace and comments that are allowed between a function's name and its parenthesis. */
+export const owsAndComments: Matcher = whitespaceMatcher(
+  times(0, 6, choice(run(WHITESPACE, 1, 4), lineComment, blockComment)),
+  "/#",
+);

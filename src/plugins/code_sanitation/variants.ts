@@ -1,0 +1,43 @@
+// The variants of a text that are scanned, in order: normalized, decoded up to three times, and deobfuscated.
+import { decodeEscapes } from "./decode.ts";
+import { removeNoOpSyntax, replaceComments } from "./deobfuscate.ts";
+import { normalize } from "./normalize.ts";
+import type { NormalizedText, WorkCounter } from "./normalized-text.ts";
+import { releaseParents } from "./scratch-buffer.ts";
+
+/** Double percent-encoding is common, and entities in percent-encoding in JSON occur; receivers decode no deeper. */
+const DECODING_ROUNDS = 3;
+
+/** Scans a variant, or only the given ranges of it. Returns true to stop. */
+export type VariantVisitor = (text: NormalizedText, ranges: readonly number[] | null) => boolean;
+
+/** Visits the variants of the text in `units` from `start` up to `end`. */
+export function visitVariants(
+  units: Uint16Array,
+  start: number,
+  end: number,
+  work: WorkCounter,
+  visit: VariantVisitor,
+): void {
+  const text = normalize(units, start, end, work);
+  work.steps += end - start;
+  // Without special characters, decoding and deobfuscation would change nothing.
+  if (visit(text, null) || text.specials.count === 0) return;
+  visitDecoded(text, visit);
+  releaseParents();
+}
+
+function visitDecoded(normalized: NormalizedText, visit: VariantVisitor): void {
+  let text = normalized;
+  for (let round = 1; round <= DECODING_ROUNDS; round++) {
+    const decoded = decodeEscapes(text, round);
+    if (decoded === null) break;
+    text = decoded.text;
+    if (visit(text, decoded.changedRanges)) return;
+  }
+  const depth = DECODING_ROUNDS + 1;
+  const withoutComments = replaceComments(text, depth);
+  if (withoutComments !== null && visit(withoutComments.text, withoutComments.changedRanges)) return;
+  const joined = removeNoOpSyntax(text, depth);
+  if (joined !== null) visit(joined.text, joined.changedRanges);
+}
