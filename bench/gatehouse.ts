@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LAUNCHER, mintToken, TEST_SECRET, type ApiAnswer } from "../test/support/gatehouse-process.ts";
+import { LAUNCHER, mintToken, TEST_SECRET, type ApiResponse } from "../test/support/gatehouse-process.ts";
 import { GATEWAY_CORE } from "./cores.ts";
 import { freePort, startPinned, untilAnswered, type PinnedProcess } from "./pinned-process.ts";
 
@@ -16,7 +16,7 @@ export interface Gatehouse extends PinnedProcess {
   readonly adminUrl: string;
   readonly proxyUrl: string;
   readonly readyMs: number;
-  create(path: string, body: unknown): Promise<ApiAnswer["body"]>;
+  create(path: string, body: unknown): Promise<ApiResponse["body"]>;
 }
 
 export interface GatehouseOptions {
@@ -54,7 +54,7 @@ export async function startGatehouse({ dataDir, env, cores, logTo }: GatehouseOp
       headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
       body: JSON.stringify(body),
     });
-    const record = (await answer.json()) as ApiAnswer["body"];
+    const record = (await answer.json()) as ApiResponse["body"];
     if (answer.status !== 201) throw new Error(`${path}: ${answer.status} ${JSON.stringify(record)}`);
     return record;
   };

@@ -1,6 +1,6 @@
 // Writes through the Admin API and remembers what was promised, for tests that take the server or its database away.
 import { expect } from "bun:test";
-import type { ApiAnswer, GatehouseProcess } from "../support/gatehouse-process.ts";
+import type { ApiResponse, GatehouseProcess } from "../support/gatehouse-process.ts";
 import { withSql } from "./store-records.ts";
 
 export const NO_PARTS = "0 upstream, 0 service, 0 rule";
@@ -23,7 +23,11 @@ export class Ledger {
   readonly falseRefusals: string[] = [];
 
   /** Asks for a state; the answer decides whether it is promised, refused, or (no answer, 5xx) open. */
-  async ask(name: string, state: string | null, call: () => Promise<ApiAnswer>): Promise<ApiAnswer | null> {
+  async ask(
+    name: string,
+    state: string | null,
+    call: () => Promise<ApiResponse>,
+  ): Promise<ApiResponse | null> {
     const entry = this.known.get(name) ?? { acknowledged: null, asked: undefined, denied: false };
     this.known.set(name, entry);
     entry.asked = state;
@@ -100,8 +104,8 @@ export async function writeUntilGone(
 }
 
 /** Page by page: a long run leaves more than one page holds. */
-async function allGateways(gatehouse: GatehouseProcess): Promise<ApiAnswer["body"][]> {
-  const gateways: ApiAnswer["body"][] = [];
+async function allGateways(gatehouse: GatehouseProcess): Promise<ApiResponse["body"][]> {
+  const gateways: ApiResponse["body"][] = [];
   for (;;) {
     const { body } = await gatehouse.api("GET", `/gateways?limit=1000&offset=${gateways.length}`);
     gateways.push(...body.gateways);

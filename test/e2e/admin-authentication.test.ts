@@ -10,7 +10,7 @@ import {
   temporaryDirectory,
   TEST_SECRET,
   waitFor,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 
@@ -42,14 +42,14 @@ async function ask(
   path = "/api/v1/gateways",
   method = "GET",
   process = gatehouse,
-): Promise<ApiAnswer> {
+): Promise<ApiResponse> {
   const headers: Record<string, string> = authorization === null ? {} : { Authorization: authorization };
   const response = await fetch(`${process.adminUrl}${path}`, { method, headers });
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) };
 }
 
-function expectRefused(answer: ApiAnswer): void {
+function expectRefused(answer: ApiResponse): void {
   expectError(answer, 401, "unauthorized");
   expect(answer.headers.get("www-authenticate")).toBe("Bearer");
 }

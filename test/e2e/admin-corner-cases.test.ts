@@ -5,7 +5,7 @@ import {
   create,
   createChain,
   expectError,
-  expectFaultsAt,
+  expectProblemsAt,
   STORES,
   type Chain,
 } from "../support/admin-fixtures.ts";
@@ -50,7 +50,7 @@ describe.each(STORES)("the Admin API over %s", (_, environment) => {
     "2099-13-01T00:00:00Z",
     "2099-01-01T00:00:00+99:99",
   ])("expires_at %p is 400", async (expires_at) => {
-    expectFaultsAt(
+    expectProblemsAt(
       await gatehouse.api("POST", "/iam/api-keys", { name: "k", subject: chain.gateway, expires_at }),
       "expires_at",
     );
@@ -74,10 +74,10 @@ describe.each(STORES)("the Admin API over %s", (_, environment) => {
     expect((await gatehouse.api("DELETE", `/iam/api-keys/${key.id}`)).status).toBe(204);
   });
   test("PATCH refuses unknown fields whatever their value", async () => {
-    expectFaultsAt(await gatehouse.api("PATCH", `/gateways/${chain.gateway}`, { nmae: null }), "nmae");
-    expectFaultsAt(await gatehouse.api("POST", `/gateways/${chain.gateway}`, { nmae: null }), "nmae");
+    expectProblemsAt(await gatehouse.api("PATCH", `/gateways/${chain.gateway}`, { nmae: null }), "nmae");
+    expectProblemsAt(await gatehouse.api("POST", `/gateways/${chain.gateway}`, { nmae: null }), "nmae");
     const upstream = `/gateways/${chain.gateway}/upstreams/${chain.upstream}`;
-    expectFaultsAt(
+    expectProblemsAt(
       await gatehouse.api("PATCH", upstream, { health_checks: { tresholdd: null } }),
       "health_checks.tresholdd",
     );

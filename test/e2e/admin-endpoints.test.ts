@@ -7,7 +7,7 @@ import {
   create,
   createChain,
   expectError,
-  expectFaultsAt,
+  expectProblemsAt,
   onlyMessage,
   RESOURCES,
   STORES,
@@ -18,7 +18,7 @@ import {
 import {
   startGatehouseProcess,
   untilPrinted,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 
@@ -233,7 +233,7 @@ describe("the Admin API", () => {
     const isKey = resource.plural === "api_keys";
     const isGateway = resource.plural === "gateways";
     const one = (id: string) => `${resource.collection(chain)}/${id}`;
-    const made = async (fields: Record<string, unknown> = {}): Promise<ApiAnswer["body"]> =>
+    const made = async (fields: Record<string, unknown> = {}): Promise<ApiResponse["body"]> =>
       create(gatehouse, resource.collection(chain), { ...resource.minimal(chain), ...fields });
 
     test("create is 201 with the record and Location", async () => {
@@ -311,20 +311,20 @@ describe("the Admin API", () => {
 
     test("a record may not choose what the server sets", async () => {
       const sent = { ...resource.minimal(chain), id: MISSING_ID, created_at: "2020-01-01T00:00:00Z" };
-      expectFaultsAt(await api("POST", resource.collection(chain), sent), "id", "created_at");
+      expectProblemsAt(await api("POST", resource.collection(chain), sent), "id", "created_at");
     });
 
     test("unknown fields are refused, naming the field and the nearest known one", async () => {
       const { id } = await made();
       const misspelled = { ...resource.minimal(chain), nmae: "x" };
       const created = await api("POST", resource.collection(chain), misspelled);
-      expectFaultsAt(created, "nmae");
+      expectProblemsAt(created, "nmae");
       expect(onlyMessage(created)).toContain('"name"');
       const patched = await api("PATCH", one(id), { nmae: "x" });
-      expectFaultsAt(patched, "nmae");
+      expectProblemsAt(patched, "nmae");
       expect(onlyMessage(patched)).toContain('"name"');
       if (isKey) return;
-      expectFaultsAt(await api("PUT", one(id), misspelled), "nmae");
+      expectProblemsAt(await api("PUT", one(id), misspelled), "nmae");
     });
 
     test("lists have the plural, count, limit and offset, oldest first", async () => {
@@ -374,16 +374,16 @@ describe("the Admin API", () => {
     ] as const)("list with ?%s is %d", async (query, status) => {
       const answer = await api("GET", `${resource.collection(chain)}?${query}`);
       if (status === 200) expect(answer.status).toBe(200);
-      else expectFaultsAt(answer, `?${query.split("=")[0] ?? ""}`);
+      else expectProblemsAt(answer, `?${query.split("=")[0] ?? ""}`);
     });
 
     test("unknown query parameters are refused, naming the nearest", async () => {
       const list = await api("GET", `${resource.collection(chain)}?limt=5`);
-      expectFaultsAt(list, "?limt");
+      expectProblemsAt(list, "?limt");
       expect(onlyMessage(list)).toContain('"limit"');
       const { id } = await made();
-      expectFaultsAt(await api("GET", `${one(id)}?verbose=1`), "?verbose");
-      expectFaultsAt(await api("PATCH", `${one(id)}?force=1`, { name: "x" }), "?force");
+      expectProblemsAt(await api("GET", `${one(id)}?verbose=1`), "?verbose");
+      expectProblemsAt(await api("PATCH", `${one(id)}?force=1`, { name: "x" }), "?force");
     });
 
     test("a wrong method is 405 with Allow", async () => {
@@ -497,7 +497,7 @@ describe("the Admin API", () => {
 
     test("PUT without a required field is 400", async () => {
       const { id } = await made();
-      expectFaultsAt(await api("PUT", one(id), {}), ...requiredOf(resource.plural));
+      expectProblemsAt(await api("PUT", one(id), {}), ...requiredOf(resource.plural));
     });
 
     test("DELETE is 204 without a body, and the record is gone", async () => {
@@ -572,7 +572,7 @@ describe("the Admin API", () => {
     test("a fault leaves the gateway as it was", async () => {
       const before = await create(gatehouse, "/gateways", { name: "whole" });
       const broken = { name: "half", required_plugins: [{ ...RATE_LIMITER, stage: "sometime" }] };
-      expectFaultsAt(await api("POST", `/gateways/${before.id}`, broken), "required_plugins[0].stage");
+      expectProblemsAt(await api("POST", `/gateways/${before.id}`, broken), "required_plugins[0].stage");
       expect((await api("GET", `/gateways/${before.id}`)).body).toEqual(before);
     });
   });
@@ -644,9 +644,9 @@ describe("the Admin API", () => {
     });
 
     test("null for a required field is 400: it has no default", async () => {
-      expectFaultsAt(await api("PATCH", `/gateways/${chain.gateway}`, { name: null }), "name");
+      expectProblemsAt(await api("PATCH", `/gateways/${chain.gateway}`, { name: null }), "name");
       const upstream = `/gateways/${chain.gateway}/upstreams/${chain.upstream}`;
-      expectFaultsAt(await api("PATCH", upstream, { targets: null }), "targets");
+      expectProblemsAt(await api("PATCH", upstream, { targets: null }), "targets");
     });
 
     test("an empty patch is 200 and changes nothing", async () => {
@@ -773,12 +773,12 @@ describe("the Admin API", () => {
     });
 
     test("any other value of cascade is 400", async () => {
-      expectFaultsAt(await api("DELETE", `/gateways/${chain.gateway}?cascade=yes`), "?cascade");
+      expectProblemsAt(await api("DELETE", `/gateways/${chain.gateway}?cascade=yes`), "?cascade");
     });
   });
 
   describe("API keys", () => {
-    const keyOf = (fields: Record<string, unknown> = {}): Promise<ApiAnswer["body"]> =>
+    const keyOf = (fields: Record<string, unknown> = {}): Promise<ApiResponse["body"]> =>
       create(gatehouse, "/iam/api-keys", { name: "key", subject: chain.gateway, ...fields });
 
     test("the key is gw_ and 43 base64url characters, and returned once", async () => {
@@ -828,13 +828,13 @@ describe("the Admin API", () => {
       ["subject_type", (): string => "user"],
     ] as const)("PATCH of %s is 400", async (field, value) => {
       const { id } = await keyOf();
-      expectFaultsAt(await api("PATCH", `/iam/api-keys/${id}`, { [field]: value() }), field);
+      expectProblemsAt(await api("PATCH", `/iam/api-keys/${id}`, { [field]: value() }), field);
     });
 
     test("PATCH cannot bring in a rule of another gateway", async () => {
       const { id } = await keyOf();
       const answer = await api("PATCH", `/iam/api-keys/${id}`, { policies: [chain.rule, other.rule] });
-      expectFaultsAt(answer, "policies[1]");
+      expectProblemsAt(answer, "policies[1]");
       expect(onlyMessage(answer)).toContain(other.rule);
     });
 
@@ -882,9 +882,9 @@ describe("the Admin API", () => {
     test("expires_at in the past is 400, at creation and at PATCH", async () => {
       const past = { expires_at: "2020-01-01T00:00:00Z" };
       const body = { name: "late", subject: chain.gateway, ...past };
-      expectFaultsAt(await api("POST", "/iam/api-keys", body), "expires_at");
+      expectProblemsAt(await api("POST", "/iam/api-keys", body), "expires_at");
       const { id } = await keyOf();
-      expectFaultsAt(await api("PATCH", `/iam/api-keys/${id}`, past), "expires_at");
+      expectProblemsAt(await api("PATCH", `/iam/api-keys/${id}`, past), "expires_at");
       expect((await api("GET", `/iam/api-keys/${id}`)).body.expires_at).toBeNull();
     });
 
@@ -965,7 +965,7 @@ describe("the Admin API", () => {
         if (base_url !== null) expect(base_url).toStartWith("https://");
         const upstream = { name: "u", targets: [{ provider: name }] };
         const answer = await api("POST", `/gateways/${chain.gateway}/upstreams`, upstream);
-        if (base_url === null) expectFaultsAt(answer, "targets[0].base_url");
+        if (base_url === null) expectProblemsAt(answer, "targets[0].base_url");
         else expect(answer.status).toBe(201);
         const addressed = { name: "u", targets: [{ provider: name, base_url: "http://127.0.0.1:9" }] };
         expect((await api("POST", `/gateways/${chain.gateway}/upstreams`, addressed)).status).toBe(201);
@@ -1056,7 +1056,7 @@ describe("MAX_BODY_BYTES is 10485760 unless set", () => {
   });
 });
 
-function allowed(answer: ApiAnswer): string[] {
+function allowed(answer: ApiResponse): string[] {
   return (answer.headers.get("allow") ?? "").split(", ").toSorted();
 }
 

@@ -5,14 +5,14 @@ import {
   create,
   createChain,
   expectError,
-  expectFaultsAt,
+  expectProblemsAt,
   onlyMessage,
   without,
   type Chain,
 } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 
@@ -61,7 +61,7 @@ interface FieldTable {
   readonly minimal: () => Fields;
   readonly collection: () => string;
   readonly wrap: (fields: Fields) => Fields;
-  readonly unwrap: (record: ApiAnswer["body"]) => ApiAnswer["body"];
+  readonly unwrap: (record: ApiResponse["body"]) => ApiResponse["body"];
   readonly rows: readonly FieldRow[];
 }
 
@@ -699,7 +699,7 @@ describe.each(TABLES)("$what", (table) => {
     } else if (row.field !== "settings") {
       test("is required", async () => {
         const answer = await send(without(table.minimal(), row.field));
-        expectFaultsAt(answer, place);
+        expectProblemsAt(answer, place);
         expect(onlyMessage(answer)).toBe("is required");
       });
     }
@@ -720,9 +720,9 @@ describe.each(TABLES)("$what", (table) => {
     const known = table.rows[0]!.field;
     const misspelled = `${known.slice(0, -1)}_`;
     const answer = await send({ ...table.minimal(), [misspelled]: "x" });
-    expectFaultsAt(answer, table.prefix + misspelled);
+    expectProblemsAt(answer, table.prefix + misspelled);
     expect(onlyMessage(answer)).toContain(`"${known}"`);
-    expectFaultsAt(await send({ ...table.minimal(), zzzzzzzz: 1 }), `${table.prefix}zzzzzzzz`);
+    expectProblemsAt(await send({ ...table.minimal(), zzzzzzzz: 1 }), `${table.prefix}zzzzzzzz`);
   });
 });
 
@@ -761,7 +761,7 @@ describe("several faults are all named", () => {
         },
       ],
     });
-    expectFaultsAt(
+    expectProblemsAt(
       answer,
       "required_plugins[0].settings.limits.global.window",
       "required_plugins[1].settings.action",
@@ -776,7 +776,7 @@ describe("several faults are all named", () => {
         { name: "code_sanitation", stage: "pre_request" },
       ],
     });
-    expectFaultsAt(
+    expectProblemsAt(
       answer,
       "required_plugins[0].settings.limits",
       "required_plugins[1].settings.languages",
@@ -788,13 +788,13 @@ describe("several faults are all named", () => {
   test("a disabled plugin is judged too", async () => {
     const plugin = { name: "rate_limiter", stage: "pre_request", enabled: false, settings: { limits: 1 } };
     const answer = await gatehouse.api("POST", "/gateways", { name: "off", required_plugins: [plugin] });
-    expectFaultsAt(answer, "required_plugins[0].settings.limits");
+    expectProblemsAt(answer, "required_plugins[0].settings.limits");
   });
 
   test("a plugin that is not registered is named with its nearest", async () => {
     const plugin = { name: "rate_limitter", stage: "pre_request" };
     const answer = await gatehouse.api("POST", "/gateways", { name: "x", required_plugins: [plugin] });
-    expectFaultsAt(answer, "required_plugins[0].name");
+    expectProblemsAt(answer, "required_plugins[0].name");
     expect(onlyMessage(answer)).toContain('"rate_limiter"');
   });
 });
@@ -806,11 +806,11 @@ describe("rules may not claim the reserved prefixes", () => {
     for (const path of [prefix, `${prefix}/`, `${prefix}/v1/chat`, `${prefix}/*`, `${prefix}/{x}`]) {
       const body = { service_id: chain.service, path, methods: ["POST"] };
       const answer = await gatehouse.api("POST", `/gateways/${chain.gateway}/rules`, body);
-      expectFaultsAt(answer, "path");
+      expectProblemsAt(answer, "path");
       expect(onlyMessage(answer)).toContain(prefix);
     }
     const place = `/gateways/${chain.gateway}/rules/${chain.rule}`;
-    expectFaultsAt(await gatehouse.api("PATCH", place, { path: prefix }), "path");
+    expectProblemsAt(await gatehouse.api("PATCH", place, { path: prefix }), "path");
   });
 });
 
@@ -837,10 +837,10 @@ describe("link-local and metadata addresses are refused", () => {
   ])("%s", async (base_url) => {
     const body = { name: "u", targets: [{ provider: "openai" }, { provider: "openai", base_url }] };
     const answer = await gatehouse.api("POST", `/gateways/${chain.gateway}/upstreams`, body);
-    expectFaultsAt(answer, "targets[1].base_url");
+    expectProblemsAt(answer, "targets[1].base_url");
     expect(onlyMessage(answer)).toMatch(/link-local or metadata/);
     const place = `/gateways/${chain.gateway}/upstreams/${chain.upstream}`;
-    expectFaultsAt(await gatehouse.api("PATCH", place, { targets: body.targets }), "targets[1].base_url");
+    expectProblemsAt(await gatehouse.api("PATCH", place, { targets: body.targets }), "targets[1].base_url");
   });
 });
 
@@ -851,7 +851,7 @@ describe("any other provider name is accepted with a base_url", () => {
       name: "u",
       targets: [{ provider: "my-own" }],
     });
-    expectFaultsAt(unaddressed, "targets[0].base_url");
+    expectProblemsAt(unaddressed, "targets[0].base_url");
     expect(onlyMessage(unaddressed)).toContain("my-own");
     const own = { provider: "my-own", base_url: "http://127.0.0.1:9", format: "anthropic" };
     const created = await create(gatehouse, collection, { name: "u", targets: [own] });
@@ -875,7 +875,7 @@ describe("a reference to something that does not exist, or belongs to another ga
       ["PATCH", `${table.collection()}/${record.id}`],
     ] as const) {
       const answer = await gatehouse.api(method, path, body);
-      expectFaultsAt(answer, field);
+      expectProblemsAt(answer, field);
       expect(onlyMessage(answer)).toContain(value());
     }
     const after = await gatehouse.api("GET", `${table.collection()}/${record.id}`);
@@ -894,8 +894,8 @@ describe("provider credentials", () => {
       })),
     });
   const place = (record: { id: string }) => `${collection()}/${record.id}`;
-  const valuesOf = (record: ApiAnswer["body"]): string[] =>
-    record.targets.map((each: ApiAnswer["body"]) => each.credentials?.header_value ?? null);
+  const valuesOf = (record: ApiResponse["body"]): string[] =>
+    record.targets.map((each: ApiResponse["body"]) => each.credentials?.header_value ?? null);
 
   test.each([
     ["Bearer sk-abcdefghijklmnop", "Bea***mnop"],
@@ -928,7 +928,7 @@ describe("provider credentials", () => {
 
   test("a masked value sent back unchanged keeps the stored one: PUT and PATCH, without target ids", async () => {
     const created = await withSecrets("Bearer sk-first-aaaa", "short");
-    const anonymous = created.targets.map((each: ApiAnswer["body"]) => without(each, "id"));
+    const anonymous = created.targets.map((each: ApiResponse["body"]) => without(each, "id"));
     for (const method of ["PUT", "PATCH"] as const) {
       const answer = await gatehouse.api(method, place(created), { name: "n", targets: anonymous });
       expect(answer.status).toBe(200);
@@ -944,10 +944,10 @@ describe("provider credentials", () => {
     for (const mask of ["***", "Bea***zzzz"]) {
       const body = { name: "n", targets: [masked(mask)] };
       const path = "targets[0].credentials.header_value";
-      expectFaultsAt(await gatehouse.api("POST", collection(), body), path);
+      expectProblemsAt(await gatehouse.api("POST", collection(), body), path);
       const created = await withSecrets("Bearer sk-first-aaaa");
-      expectFaultsAt(await gatehouse.api("PUT", place(created), body), path);
-      expectFaultsAt(await gatehouse.api("PATCH", place(created), { targets: body.targets }), path);
+      expectProblemsAt(await gatehouse.api("PUT", place(created), body), path);
+      expectProblemsAt(await gatehouse.api("PATCH", place(created), { targets: body.targets }), path);
       expect(valuesOf((await gatehouse.api("GET", place(created))).body)).toEqual(["Bea***aaaa"]);
     }
   });
@@ -978,7 +978,7 @@ describe("provider credentials", () => {
     const answer = await gatehouse.api("PUT", place(created), { name: "n", targets: [{ id, provider }] });
     expect(answer.body.targets[0].credentials).toBeNull();
     const mask = [{ ...created.targets[0], id }];
-    expectFaultsAt(
+    expectProblemsAt(
       await gatehouse.api("PATCH", place(created), { targets: mask }),
       "targets[0].credentials.header_value",
     );

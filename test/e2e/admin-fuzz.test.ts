@@ -13,7 +13,7 @@ import {
 } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 
@@ -244,8 +244,8 @@ describe.each(STORES)("fuzzed writes over %s", (_, environment) => {
   const send = (endpoint: WriteEndpoint, body: RawBody, contentType = "application/json") =>
     callRaw(gatehouse, endpoint.method, endpoint.path, { headers: { "Content-Type": contentType }, body });
 
-  const sendToAll = async (body: RawBody): Promise<ApiAnswer[]> => {
-    const answers: ApiAnswer[] = [];
+  const sendToAll = async (body: RawBody): Promise<ApiResponse[]> => {
+    const answers: ApiResponse[] = [];
     for (const endpoint of endpoints) answers.push(await send(endpoint, body));
     return answers;
   };
@@ -254,11 +254,11 @@ describe.each(STORES)("fuzzed writes over %s", (_, environment) => {
   const endpointAt = (index: number): WriteEndpoint => endpoints[index]!;
 
   /** Refused in the one shape, or taken. */
-  function expectSane(answer: ApiAnswer): void {
+  function expectSane(answer: ApiResponse): void {
     expect(answer.status).toBeWithin(200, 500);
     if (answer.status >= 300) expectErrorShape(answer);
   }
-  function expectRefusedBy(answers: readonly ApiAnswer[], ...statuses: readonly number[]): void {
+  function expectRefusedBy(answers: readonly ApiResponse[], ...statuses: readonly number[]): void {
     expect(answers).toHaveLength(ENDPOINTS);
     for (const answer of answers) {
       expect(statuses).toContain(answer.status);
@@ -405,7 +405,7 @@ describe.each(STORES)("fuzzed writes over %s", (_, environment) => {
       const bodies = places.flatMap((place) =>
         wrong.map((value) => changedAt(endpoint.valid, place, () => value)),
       );
-      const answers: ApiAnswer[] = [];
+      const answers: ApiResponse[] = [];
       // A few at a time: a busy machine would otherwise answer 503 to those that wait for too long.
       for (let at = 0; at < bodies.length; at += 8) {
         const some = bodies.slice(at, at + 8);

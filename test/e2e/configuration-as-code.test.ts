@@ -5,13 +5,13 @@ import {
   create,
   createChain,
   expectError,
-  expectFaultsAt,
+  expectProblemsAt,
   onlyMessage,
   STORES,
 } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 
@@ -33,11 +33,11 @@ const WHOLE = {
   rules: [{ service: "chat", path: "/v1/chat", methods: ["POST"] }],
 };
 
-async function exported(gatehouse: GatehouseProcess): Promise<ApiAnswer["body"]> {
+async function exported(gatehouse: GatehouseProcess): Promise<ApiResponse["body"]> {
   return (await gatehouse.api("GET", "/export", undefined, { Accept: "application/json" })).body;
 }
 
-const told = ({ body }: ApiAnswer) =>
+const told = ({ body }: ApiResponse) =>
   (body.changes as { action: string; resource: string; name: string }[])
     .filter(({ action }) => action !== "none")
     .map(({ action, resource, name }) => `${action} ${resource} ${name}`);
@@ -205,7 +205,7 @@ describe.each(STORES)("documents over %s", (_, environment) => {
     const before = await exported(gatehouse);
     const fine = { name: `fine ${++names}` };
     const refused = async (gateway: object, ...paths: string[]) =>
-      expectFaultsAt(
+      expectProblemsAt(
         await apply({ gateways: [fine, { name: "bad", ...gateway }] }),
         ...paths.map((path) => `gateways[1].${path}`),
       );
@@ -237,9 +237,9 @@ describe.each(STORES)("documents over %s", (_, environment) => {
       "api_keys[0].expires_at",
     );
     await refused({ upstreams: [upstream({ id: "x" })] }, "upstreams[0].id");
-    expectFaultsAt(await apply({ gateways: [fine, fine] }), "gateways[1].name");
-    expectFaultsAt(await apply({ gateway: [] }), "gateways", "gateway");
-    expectFaultsAt(await apply({ version: 2, gateways: [] }), "version");
+    expectProblemsAt(await apply({ gateways: [fine, fine] }), "gateways[1].name");
+    expectProblemsAt(await apply({ gateway: [] }), "gateways", "gateway");
+    expectProblemsAt(await apply({ version: 2, gateways: [] }), "version");
     expect(await exported(gatehouse)).toEqual(before);
   });
 
@@ -291,7 +291,7 @@ describe("names that are not unique", () => {
       ]);
       expect(refused.body.details[1].message).toContain("POST /v1/x");
       const applied = await gatehouse.api("POST", "/apply", { gateways: [{ name: "twin" }] });
-      expectFaultsAt(applied, "gateways[0].name");
+      expectProblemsAt(applied, "gateways[0].name");
       expect(onlyMessage(applied)).toContain('2 gateways named "twin"');
     } finally {
       await gatehouse.stop();

@@ -12,13 +12,13 @@ import {
 import {
   startGatehouseProcess,
   waitFor,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 
 setDefaultTimeout(60_000);
 
-const etagOf = ({ headers }: ApiAnswer) => headers.get("etag") ?? "";
+const etagOf = ({ headers }: ApiResponse) => headers.get("etag") ?? "";
 
 describe.each(STORES)("ETag over %s", (_, environment) => {
   let gatehouse: GatehouseProcess;
@@ -141,9 +141,9 @@ describe.each(STORES)("ETag over %s", (_, environment) => {
   test("the OpenAPI document names the preconditions and their answers", async () => {
     const document = (await (
       await fetch(`${gatehouse.adminUrl}/api/openapi.json`)
-    ).json()) as ApiAnswer["body"];
+    ).json()) as ApiResponse["body"];
     const { get, put, delete: remove } = document.paths["/api/v1/gateways/{gateway_id}/rules/{rule_id}"];
-    const headersOf = (operation: ApiAnswer["body"]) =>
+    const headersOf = (operation: ApiResponse["body"]) =>
       operation.parameters
         .filter((each: { in: string }) => each.in === "header")
         .map((each: { name: string }) => each.name);

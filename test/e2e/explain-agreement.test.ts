@@ -19,7 +19,7 @@ import {
 import {
   startGatehouseProcess,
   waitFor,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { pluginsDirectory } from "../support/plugin-fixtures.ts";
@@ -28,7 +28,7 @@ import { rawCall, type RawAnswer } from "../support/proxy-fixtures.ts";
 const RUNS = Number(process.env["GATEHOUSE_EXPLAIN_RUNS"] ?? 60);
 const START_MS = 60_000;
 
-type Explanation = ApiAnswer["body"];
+type Explanation = ApiResponse["body"];
 
 let gatehouse: GatehouseProcess;
 let providers: FakeProvider[];
@@ -123,13 +123,13 @@ async function compare(request: WorldRequest, gateways: readonly SeededGateway[]
 }
 
 /** Searches from the end: the log of a thousand worlds is long. */
-function accessLineOf(requestId: string): Promise<ApiAnswer["body"]> {
+function accessLineOf(requestId: string): Promise<ApiResponse["body"]> {
   return waitFor(() => {
     const output = gatehouse.output();
     const at = output.lastIndexOf(`"request_id":"${requestId}"`);
     const end = at < 0 ? -1 : output.indexOf("\n", at);
     if (end < 0) return null;
-    const line: ApiAnswer["body"] = JSON.parse(output.slice(output.lastIndexOf("\n", at) + 1, end));
+    const line: ApiResponse["body"] = JSON.parse(output.slice(output.lastIndexOf("\n", at) + 1, end));
     return line.msg === "request" ? line : null;
   });
 }

@@ -3,12 +3,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { expectError, expectFaultsAt } from "../support/admin-fixtures.ts";
+import { expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import { accessLines } from "../support/balancing-fixtures.ts";
 import {
   startGatehouseProcess,
   waitFor,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import {
@@ -74,7 +74,7 @@ async function explain(
   { gateway, path }: SeededRoute,
   request: Fields = {},
   at: GatehouseProcess = gatehouse,
-): Promise<ApiAnswer["body"]> {
+): Promise<ApiResponse["body"]> {
   const body = { method: "POST", path, body: CHAT, ...request };
   const response = await at.api("POST", `/gateways/${gateway}/explain`, body);
   expect(response.body).not.toHaveProperty("error");
@@ -372,13 +372,13 @@ describe("validation", () => {
   test("names each invalid field", async () => {
     const { gateway } = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
     const send = (body: unknown) => gatehouse.api("POST", `/gateways/${gateway}/explain`, body);
-    expectFaultsAt(await send({}), "path");
-    expectFaultsAt(await send({ path: "no slash" }), "path");
-    expectFaultsAt(await send({ path: "/", method: "BREW" }), "method");
-    expectFaultsAt(await send({ path: "/", headers: { "a b": "c" } }), "headers.a b");
-    expectFaultsAt(await send({ path: "/", headers: { a: "b\r\nc: d" } }), "headers.a");
-    expectFaultsAt(await send({ path: "/", client_address: "here" }), "client_address");
-    expectFaultsAt(await send({ path: "/", hedaers: {} }), "hedaers");
+    expectProblemsAt(await send({}), "path");
+    expectProblemsAt(await send({ path: "no slash" }), "path");
+    expectProblemsAt(await send({ path: "/", method: "BREW" }), "method");
+    expectProblemsAt(await send({ path: "/", headers: { "a b": "c" } }), "headers.a b");
+    expectProblemsAt(await send({ path: "/", headers: { a: "b\r\nc: d" } }), "headers.a");
+    expectProblemsAt(await send({ path: "/", client_address: "here" }), "client_address");
+    expectProblemsAt(await send({ path: "/", hedaers: {} }), "hedaers");
     expectError(await gatehouse.api("POST", "/gateways/none/explain", { path: "/" }), 404, "not_found");
   });
 });

@@ -3,11 +3,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { expectError, expectFaultsAt, onlyMessage } from "../support/admin-fixtures.ts";
+import { expectError, expectProblemsAt, onlyMessage } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
   waitFor,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import {
@@ -80,7 +80,7 @@ async function callThrough(
 
 /** The one error shape, with the id of this very request. */
 async function expectFailed(response: Response, status = 500, code = "plugin_failed"): Promise<void> {
-  const body: ApiAnswer["body"] = await response.json();
+  const body: ApiResponse["body"] = await response.json();
   expect({ status: response.status, code: body.code }).toEqual({ status, code });
   expect(body.request_id).toBe(response.headers.get("x-request-id"));
   expect(body.error).toBeString();
@@ -454,7 +454,7 @@ describe("post_response", () => {
     plugins: readonly Fields[],
     call: ChatCall = {},
     seeding: Seeding = {},
-  ): Promise<ApiAnswer["body"]> {
+  ): Promise<ApiResponse["body"]> {
     const name = crypto.randomUUID();
     const response = await callThrough([...plugins, scripted("post_response", REPORT(name))], call, seeding);
     await response.text();
@@ -648,9 +648,9 @@ describe("refused at the Admin API", () => {
 
   test("a plugin that is not registered, with the nearest name", async () => {
     const answer = await create(scripted("pre_request", ""), { name: "rate_limitr", stage: "pre_request" });
-    expectFaultsAt(answer, "required_plugins[1].name");
+    expectProblemsAt(answer, "required_plugins[1].name");
     expect(onlyMessage(answer)).toContain('did you mean "rate_limiter"?');
-    expectFaultsAt(
+    expectProblemsAt(
       await create({ name: "nothing_like_it", stage: "pre_request" }),
       "required_plugins[0].name",
     );
@@ -666,7 +666,7 @@ describe("refused at the Admin API", () => {
         { name: "rate_limiter", stage, settings: { limits } },
         { name: "code_sanitation", stage, settings: sanitation },
       );
-      expectFaultsAt(answer, "required_plugins[0].stage", "required_plugins[1].stage");
+      expectProblemsAt(answer, "required_plugins[0].stage", "required_plugins[1].stage");
       for (const { message } of answer.body.details) expect(message).toContain("pre_request");
     },
   );
@@ -694,13 +694,13 @@ describe("refused at the Admin API", () => {
         enabled,
         settings: { mood: "bad" },
       });
-      expectFaultsAt(answer, "required_plugins[0].settings");
+      expectProblemsAt(answer, "required_plugins[0].settings");
       expect(onlyMessage(answer)).toBe("not in this mood, thank you");
     }
   });
 
   test.each(["none", "null", "late"])("hooks that are none: %s", async (hooks) => {
-    expectFaultsAt(
+    expectProblemsAt(
       await create({ name: "picky", stage: "pre_request", settings: { hooks } }),
       "required_plugins[0].settings",
     );

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, renameSync, rmSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { expectError, expectFaultsAt } from "../support/admin-fixtures.ts";
+import { expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
   waitFor,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import {
@@ -86,7 +86,7 @@ async function untilWord(route: SeededRoute, word: string): Promise<void> {
   await waitFor(async () => ((await wordOn(route)) === word ? true : null), SWAP_MS);
 }
 
-async function listed(): Promise<Map<string, ApiAnswer["body"]>> {
+async function listed(): Promise<Map<string, ApiResponse["body"]>> {
   const { body } = await gatehouse.api("GET", "/plugins?limit=1000");
   return new Map(body.plugins.map((plugin: { name: string }) => [plugin.name, plugin]));
 }
@@ -98,7 +98,7 @@ const untilRemoved = (name: string) =>
 async function faultyGateways(): Promise<Record<string, string>> {
   const response = await fetch(`${gatehouse.adminUrl}/readyz`);
   expect(response.status).toBe(200);
-  const body: ApiAnswer["body"] = await response.json();
+  const body: ApiResponse["body"] = await response.json();
   return body.faulty_gateways ?? {};
 }
 
@@ -170,7 +170,7 @@ describe("GET /plugins", () => {
 describe("while the gateway runs", () => {
   test("loads a new file; rejects its plugin name before that", async () => {
     const body = { name: "early", required_plugins: [{ name: "new_one", stage: "pre_request" }] };
-    expectFaultsAt(await gatehouse.api("POST", "/gateways", body), "required_plugins[0].name");
+    expectProblemsAt(await gatehouse.api("POST", "/gateways", body), "required_plugins[0].name");
     writePlugin(directory, "new.ts", headerPlugin("new_one", "new"));
     await untilListed("new_one");
     expect(await wordOn(await seed("new_one"))).toBe("new");
@@ -400,7 +400,7 @@ describe("names", () => {
     for (const name of bad) expect((await listed()).has(name)).toBe(false);
     for (const name of bad) {
       const body = { name: "x", required_plugins: [{ name, stage: "pre_request" }] };
-      expectFaultsAt(await gatehouse.api("POST", "/gateways", body), "required_plugins[0].name");
+      expectProblemsAt(await gatehouse.api("POST", "/gateways", body), "required_plugins[0].name");
     }
   });
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { expectFaultsAt } from "../support/admin-fixtures.ts";
+import { expectProblemsAt } from "../support/admin-fixtures.ts";
 import {
   LAUNCHER,
   startGatehouseProcess,
@@ -69,7 +69,7 @@ describe("providers", () => {
   });
 
   test.each(["azure", "bedrock", "ollama", "vllm", "some-other"])("%s requires a base_url", async (name) => {
-    expectFaultsAt(await createUpstream({ provider: name }), "targets[0].base_url");
+    expectProblemsAt(await createUpstream({ provider: name }), "targets[0].base_url");
     expect((await createUpstream({ provider: name, base_url: "https://x.example.com" })).status).toBe(201);
   });
 
@@ -144,7 +144,7 @@ describe("providers", () => {
     "http://metadata.google.internal",
     "http://METADATA.google.internal.",
   ])("link-local and metadata addresses are rejected in base_url: %s", async (base_url) => {
-    expectFaultsAt(await createUpstream({ provider: "openai", base_url }), "targets[0].base_url");
+    expectProblemsAt(await createUpstream({ provider: "openai", base_url }), "targets[0].base_url");
   });
 });
 

@@ -9,7 +9,7 @@ import {
   temporaryDirectory,
   untilPrinted,
   waitFor,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { untilCounters, whileHeard } from "../support/heard-counters.ts";
@@ -61,7 +61,7 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
     await Promise.all(nodes.map((node) => untilCounters(node, "ok")));
   });
 
-  async function readiness(node: GatehouseProcess): Promise<ApiAnswer["body"]> {
+  async function readiness(node: GatehouseProcess): Promise<ApiResponse["body"]> {
     const response = await fetch(`${node.proxyUrl}/readyz`);
     expect(response.status).toBe(200);
     return response.json();
@@ -204,7 +204,7 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
         for (const status of statuses) {
           const startedAt = performance.now();
           const response = await postChat(node, route, { headers: { "X-User-ID": "ann" } });
-          const body: ApiAnswer["body"] = await response.json();
+          const body: ApiResponse["body"] = await response.json();
           expect([policy, response.status]).toEqual([policy, status]);
           expect(performance.now() - startedAt).toBeLessThan(SOON_MS);
           if (code !== null) {

@@ -3,11 +3,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { create, expectError, expectFaultsAt } from "../support/admin-fixtures.ts";
+import { create, expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
   waitFor,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import {
@@ -249,7 +249,7 @@ describe("counting", () => {
       const limits = Object.fromEntries(TYPES.map((each, at) => [each, [at < index ? 2 : 1, "1m"] as const]));
       const route = await seedLimits(limits);
       expect(await statusOf(route)).toBe(200);
-      const rejected: ApiAnswer["body"] = await (await postChat(gatehouse, route)).json();
+      const rejected: ApiResponse["body"] = await (await postChat(gatehouse, route)).json();
       expect(rejected.error).toBe(`${type} rate limit exceeded`);
     }
   });
@@ -279,7 +279,7 @@ describe("counting", () => {
     for (const number of [1, 1, 1, 2, 3]) {
       const headers = { "X-User-ID": `u${number}`, "X-Forwarded-For": `203.0.113.${number}` };
       const response = await postChat(gatehouse, route, { headers });
-      const body: ApiAnswer["body"] = await response.json();
+      const body: ApiResponse["body"] = await response.json();
       seen.push(response.status === 200 ? "passed" : body.error);
     }
     const [ip, global] = ["per_ip rate limit exceeded", "global rate limit exceeded"];
@@ -325,7 +325,7 @@ describe("counting", () => {
     expect(reset).toBeInteger();
     expect(reset - before).toBeGreaterThanOrEqual(seconds - 0.01);
     expect(reset - Date.now() / 1000).toBeLessThanOrEqual(seconds + 1);
-    const rejected: ApiAnswer["body"] = await (await postChat(gatehouse, route)).json();
+    const rejected: ApiResponse["body"] = await (await postChat(gatehouse, route)).json();
     expect(Number(rejected.retry_after)).toBeWithin(seconds - 3, seconds + 1);
   });
 
@@ -483,7 +483,7 @@ describe("reject", () => {
     await statusOf(route);
     await Bun.sleep(1100);
     const response = await postChat(gatehouse, route);
-    const body: ApiAnswer["body"] = await response.json();
+    const body: ApiResponse["body"] = await response.json();
     expect(body).toMatchObject({ error: "per_ip rate limit exceeded", code: "rate_limit_exceeded" });
     expect(body.retry_after).toBeOneOf(["39", "38", "37"]);
     expect(response.headers.get("retry-after")).toBe(body.retry_after);
@@ -502,7 +502,7 @@ describe("reject", () => {
 
 describe("block", () => {
   const BLOCK = { actions: { type: "block" } };
-  const blocksOf = async (gateway: string): Promise<ApiAnswer["body"]> =>
+  const blocksOf = async (gateway: string): Promise<ApiResponse["body"]> =>
     (await gatehouse.api("GET", `/gateways/${gateway}/blocks`)).body;
   const untilBlocks = (gateway: string, count: number) =>
     waitFor(async () => {
@@ -635,7 +635,7 @@ describe("settings", () => {
   test.each(["30", "s", "5 m", "-1s", "0s", "1.5h", "1w", "1S", "367d", ""])(
     "rejects a window of %p",
     async (window) => {
-      expectFaultsAt(
+      expectProblemsAt(
         await createWith({ limits: { global: { limit: 1, window } } }),
         at("limits.global.window"),
       );
@@ -643,26 +643,26 @@ describe("settings", () => {
   );
 
   test.each([0, -1, 1.5, "5", null])("rejects a limit of %p", async (limit) => {
-    expectFaultsAt(
+    expectProblemsAt(
       await createWith({ limits: { per_ip: { limit, window: "1s" } } }),
       at("limits.per_ip.limit"),
     );
   });
 
   test("rejects unknown fields, missing limits and unknown values by field name", async () => {
-    expectFaultsAt(await createWith({ limits: {} }), at("limits"));
-    expectFaultsAt(await createWith({}), at("limits"));
-    expectFaultsAt(await createWith({ limits: { global, per_country: global } }), at("limits.per_country"));
-    expectFaultsAt(
+    expectProblemsAt(await createWith({ limits: {} }), at("limits"));
+    expectProblemsAt(await createWith({}), at("limits"));
+    expectProblemsAt(await createWith({ limits: { global, per_country: global } }), at("limits.per_country"));
+    expectProblemsAt(
       await createWith({ limits: { global: { ...global, burst: 2 } } }),
       at("limits.global.burst"),
     );
-    expectFaultsAt(await createWith({ limits: { global }, actions: { type: "ban" } }), at("actions.type"));
-    expectFaultsAt(
+    expectProblemsAt(await createWith({ limits: { global }, actions: { type: "ban" } }), at("actions.type"));
+    expectProblemsAt(
       await createWith({ limits: { global }, actions: { retry_after: "soon" } }),
       at("actions.retry_after"),
     );
-    expectFaultsAt(
+    expectProblemsAt(
       await createWith({ limits: { global }, on_store_failure: "panic" }),
       at("on_store_failure"),
     );

@@ -1,11 +1,11 @@
 // The request log at the door: what an operator sees of requests that have ended, as a list and live.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { expectError, expectFaultsAt } from "../support/admin-fixtures.ts";
+import { expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
   waitFor,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import {
@@ -29,14 +29,14 @@ afterAll(async () => {
   await Promise.all([gatehouse.stop(), provider.stop()]);
 });
 
-async function list({ gateway }: SeededRoute, query = ""): Promise<ApiAnswer["body"][]> {
+async function list({ gateway }: SeededRoute, query = ""): Promise<ApiResponse["body"][]> {
   const { status, body } = await gatehouse.api("GET", `/gateways/${gateway}/requests${query}`);
   expect(status).toBe(200);
   return body.requests;
 }
 
 /** The newest record, once there are so many. */
-async function newest(route: SeededRoute, count = 1): Promise<ApiAnswer["body"]> {
+async function newest(route: SeededRoute, count = 1): Promise<ApiResponse["body"]> {
   return waitFor(async () => {
     const records = await list(route);
     return records.length >= count ? records[0] : null;
@@ -192,7 +192,7 @@ describe("a record", () => {
     ];
     const route = await seedPlugins(gatehouse, provider, plugins);
     await (await postChat(gatehouse, route, { body: STREAMED_CHAT })).text();
-    const verdicts = (record: ApiAnswer["body"]) =>
+    const verdicts = (record: ApiResponse["body"]) =>
       record.plugins.map((each: Record<string, unknown>) => [
         each["name"],
         each["stage"],
@@ -304,11 +304,11 @@ describe("the list", () => {
   test("refuses what it does not know", async () => {
     const { gateway } = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
     const ask = (query: string) => gatehouse.api("GET", `/gateways/${gateway}/requests?${query}`);
-    expectFaultsAt(await ask("status=6xx"), "?status");
-    expectFaultsAt(await ask("outcome=good"), "?outcome");
-    expectFaultsAt(await ask("since=yesterday"), "?since");
-    expectFaultsAt(await ask("limit=0"), "?limit");
-    expectFaultsAt(await ask("offset=1"), "?offset");
+    expectProblemsAt(await ask("status=6xx"), "?status");
+    expectProblemsAt(await ask("outcome=good"), "?outcome");
+    expectProblemsAt(await ask("since=yesterday"), "?since");
+    expectProblemsAt(await ask("limit=0"), "?limit");
+    expectProblemsAt(await ask("offset=1"), "?offset");
     expectError(await gatehouse.api("GET", "/gateways/nothing/requests"), 404, "not_found");
     expectError(await gatehouse.api("GET", "/gateways/nothing/requests/stream"), 404, "not_found");
   });
@@ -316,7 +316,7 @@ describe("the list", () => {
 
 interface Follower {
   /** All events so far: `request` records, parsed. */
-  readonly records: () => ApiAnswer["body"][];
+  readonly records: () => ApiResponse["body"][];
   readonly status: number;
   readonly ended: Promise<void>;
   leave(): void;

@@ -7,7 +7,7 @@ import {
   create,
   createChain,
   expectError,
-  expectFaultsAt,
+  expectProblemsAt,
   OPENAI_TARGET,
   STORES,
 } from "../support/admin-fixtures.ts";
@@ -16,7 +16,7 @@ import {
   temporaryDirectory,
   TEST_SECRET,
   waitFor,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 
@@ -30,7 +30,7 @@ async function tokenOf(claims: Record<string, unknown>): Promise<Record<string, 
   return { Authorization: `Bearer ${token}` };
 }
 
-async function latest(gatehouse: GatehouseProcess): Promise<ApiAnswer["body"]> {
+async function latest(gatehouse: GatehouseProcess): Promise<ApiResponse["body"]> {
   return (await gatehouse.api("GET", "/revisions?limit=1")).body.revisions[0];
 }
 
@@ -274,7 +274,7 @@ describe("a rollback", () => {
       rmSync(directory, { recursive: true });
       await waitFor(async () => ((await gatehouse.api("GET", "/plugins")).body.count === 2 ? true : null));
       const refused = await gatehouse.api("POST", "/revisions/1/rollback");
-      expectFaultsAt(refused, `gateways/${gateway.id}.required_plugins[0].name`);
+      expectProblemsAt(refused, `gateways/${gateway.id}.required_plugins[0].name`);
       expect((await gatehouse.api("GET", `/gateways/${gateway.id}`)).body.name).toBe("plain");
       expect((await latest(gatehouse)).revision).toBe(2);
     } finally {

@@ -9,7 +9,7 @@ import {
   TEST_SECRET,
   startGatehouseProcess,
   untilPrinted,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
@@ -142,7 +142,7 @@ async function misplace(
   gatehouse: GatehouseProcess,
   ids: Record<string, string>,
   secret: string,
-): Promise<ApiAnswer[]> {
+): Promise<ApiResponse[]> {
   const gateway = `/gateways/${ids["gateway_id"]}`;
   const upstream = (body: unknown) => gatehouse.api("POST", `${gateway}/upstreams`, body);
   const bodies: unknown[] = [
@@ -168,7 +168,7 @@ async function misplace(
     { name: "x", targets: secret, algorithm: secret },
     { name: "x", targets: [target(secret)], timeouts: secret, health_checks: { threshold: secret } },
   ];
-  const answers: ApiAnswer[] = [];
+  const answers: ApiResponse[] = [];
   for (const body of bodies) answers.push(await upstream(body));
   answers.push(
     await upstream(`{"name": "x", "targets": [{"credentials": "${encodeURIComponent(secret)}" oops`),
@@ -283,7 +283,7 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
     answers.push(...(await readEverything(gatehouse, ids)));
 
     // Refusals, failures of ours, and requests to the data plane, with the secrets in all the wrong places.
-    const refusals: ApiAnswer[] = [];
+    const refusals: ApiResponse[] = [];
     for (const secret of [...credentials, firstKey, secondKey, gatehouse.token]) {
       refusals.push(...(await misplace(gatehouse, ids, secret)));
     }

@@ -5,7 +5,7 @@ import { expectError } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
   waitFor,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { postChat } from "../support/plugin-fixtures.ts";
@@ -25,7 +25,7 @@ afterAll(async () => {
   await Promise.all([gatehouse.stop(), provider.stop(), other.stop()]);
 });
 
-async function health({ gateway, upstream }: SeededRoute): Promise<ApiAnswer["body"][]> {
+async function health({ gateway, upstream }: SeededRoute): Promise<ApiResponse["body"][]> {
   const { status, body } = await gatehouse.api("GET", `/gateways/${gateway}/upstreams/${upstream}/health`);
   expect(status).toBe(200);
   return body.targets;

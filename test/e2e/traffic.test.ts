@@ -1,11 +1,11 @@
 // GET /traffic at the door: the last seconds, of everything and of one gateway.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { expectError, expectFaultsAt } from "../support/admin-fixtures.ts";
+import { expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
   waitFor,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { limiter, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
@@ -20,13 +20,13 @@ afterAll(async () => {
   await Promise.all([gatehouse.stop(), provider.stop()]);
 });
 
-async function points(query = ""): Promise<ApiAnswer["body"][]> {
+async function points(query = ""): Promise<ApiResponse["body"][]> {
   const { status, body } = await gatehouse.api("GET", `/traffic${query}`);
   expect(status).toBe(200);
   return body.points;
 }
 
-const total = (list: ApiAnswer["body"][], field: string): number =>
+const total = (list: ApiResponse["body"][], field: string): number =>
   list.reduce((sum: number, point) => sum + Number(point[field] ?? point.refused[field] ?? 0), 0);
 
 test("requests, errors, times and refusals, together and by gateway", async () => {
@@ -70,7 +70,7 @@ test("a point for every second that is asked for, up to now", async () => {
 
 test("what it refuses", async () => {
   for (const seconds of ["0", "601", "-1", "x"])
-    expectFaultsAt(await gatehouse.api("GET", `/traffic?seconds=${seconds}`), "?seconds");
+    expectProblemsAt(await gatehouse.api("GET", `/traffic?seconds=${seconds}`), "?seconds");
   expectError(await gatehouse.api("GET", "/traffic?gateway_id=nothing"), 404, "not_found");
   expect((await fetch(`${gatehouse.adminUrl}/api/v1/traffic`)).status).toBe(401);
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { startFakeProvider, type Behavior, type FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   startGatehouseProcess,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { postChat } from "../support/plugin-fixtures.ts";
@@ -95,7 +95,7 @@ describe("GET /gateways/{id}/usage", () => {
   test("is in the OpenAPI document, like prices", async () => {
     const document = (await (
       await fetch(`${gatehouse.adminUrl}/api/openapi.json`)
-    ).json()) as ApiAnswer["body"];
+    ).json()) as ApiResponse["body"];
     const usage = document.paths["/api/v1/gateways/{gateway_id}/usage"].get;
     expect(usage.parameters.map((parameter: { name: string }) => parameter.name)).toEqual([
       "gateway_id",

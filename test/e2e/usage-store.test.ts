@@ -3,13 +3,13 @@ import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { expectError, expectFaultsAt, STORES } from "../support/admin-fixtures.ts";
+import { expectError, expectProblemsAt, STORES } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
   temporaryDirectory,
   untilPrinted,
   waitFor,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { postChat } from "../support/plugin-fixtures.ts";
@@ -43,7 +43,7 @@ async function sendChats(gatehouse: GatehouseProcess, route: SeededRoute, times:
   }
 }
 
-async function totalOf(gatehouse: GatehouseProcess, route: SeededRoute): Promise<ApiAnswer["body"]> {
+async function totalOf(gatehouse: GatehouseProcess, route: SeededRoute): Promise<ApiResponse["body"]> {
   return (await gatehouse.api("GET", `/gateways/${route.gateway}/usage`)).body.total;
 }
 
@@ -52,7 +52,7 @@ function totalAfter(
   gatehouse: GatehouseProcess,
   route: SeededRoute,
   requests: number,
-): Promise<ApiAnswer["body"]> {
+): Promise<ApiResponse["body"]> {
   return waitFor(async () => {
     const total = await totalOf(gatehouse, route);
     return total?.requests >= requests ? total : null;
@@ -157,14 +157,14 @@ describe("prices", () => {
     async () => {
       const gatehouse = await start();
       const put = (prices: unknown) => gatehouse.api("PUT", "/prices", { prices });
-      expectFaultsAt(await gatehouse.api("PUT", "/prices", {}), "prices");
-      expectFaultsAt(await put([{ ...PRICE, model: "*gpt" }]), "prices[0].model");
-      expectFaultsAt(await put([{ ...PRICE, model: "" }]), "prices[0].model");
-      expectFaultsAt(await put([PRICE, PRICE]), "prices[1].model");
-      expectFaultsAt(await put([{ ...PRICE, input_per_million: -1 }]), "prices[0].input_per_million");
-      expectFaultsAt(await put([{ ...PRICE, output_per_million: "3" }]), "prices[0].output_per_million");
-      expectFaultsAt(await put([{ ...PRICE, output_per_milion: 3 }]), "prices[0].output_per_milion");
-      expectFaultsAt(
+      expectProblemsAt(await gatehouse.api("PUT", "/prices", {}), "prices");
+      expectProblemsAt(await put([{ ...PRICE, model: "*gpt" }]), "prices[0].model");
+      expectProblemsAt(await put([{ ...PRICE, model: "" }]), "prices[0].model");
+      expectProblemsAt(await put([PRICE, PRICE]), "prices[1].model");
+      expectProblemsAt(await put([{ ...PRICE, input_per_million: -1 }]), "prices[0].input_per_million");
+      expectProblemsAt(await put([{ ...PRICE, output_per_million: "3" }]), "prices[0].output_per_million");
+      expectProblemsAt(await put([{ ...PRICE, output_per_milion: 3 }]), "prices[0].output_per_milion");
+      expectProblemsAt(
         await put(Array.from({ length: 1001 }, (_, index) => ({ ...PRICE, model: `m${index}` }))),
         "prices",
       );

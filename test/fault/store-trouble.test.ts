@@ -10,7 +10,7 @@ import {
   startGatehouseProcess,
   temporaryDirectory,
   waitFor,
-  type ApiAnswer,
+  type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { hasPostgres, startPostgres, type PostgresCluster } from "../support/postgres.ts";
@@ -46,7 +46,7 @@ async function namesOf(gatehouse: GatehouseProcess): Promise<string[]> {
 }
 
 /** The error shape, with a reason that an operator can act on. */
-function expectUnavailable(answer: ApiAnswer, reason: RegExp): void {
+function expectUnavailable(answer: ApiResponse, reason: RegExp): void {
   expect(answer.status).toBe(503);
   expect(Object.keys(answer.body).sort()).toEqual(["code", "error", "request_id"]);
   expect(answer.body.code).toBe("store_unavailable");

@@ -1,7 +1,7 @@
 // What the tests of the Admin API share: records to start from, the one error shape, and a raw HTTP client.
 import { expect } from "bun:test";
 import { connect } from "node:net";
-import type { ApiAnswer, GatehouseProcess } from "./gatehouse-process.ts";
+import type { ApiResponse, GatehouseProcess } from "./gatehouse-process.ts";
 import { hasPostgres, sharedPostgres } from "./postgres.ts";
 
 /** The ids of one gateway with an upstream, a service and a rule. */
@@ -75,7 +75,7 @@ export const RESOURCES: readonly ResourceExample[] = [
 ];
 
 /** A record less the fields that an answer holds only at its creation, or that a test wants gone. */
-export function without(record: ApiAnswer["body"], ...names: readonly string[]): ApiAnswer["body"] {
+export function without(record: ApiResponse["body"], ...names: readonly string[]): ApiResponse["body"] {
   return Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
 }
 
@@ -84,7 +84,7 @@ export async function create(
   gatehouse: Pick<GatehouseProcess, "api">,
   path: string,
   body: unknown,
-): Promise<ApiAnswer["body"]> {
+): Promise<ApiResponse["body"]> {
   const answer = await gatehouse.api("POST", path, body);
   expect(answer.body).not.toHaveProperty("error");
   expect(answer.status).toBe(201);
@@ -113,7 +113,7 @@ export async function createChain(gatehouse: GatehouseProcess, name = "chain"): 
 const ERROR_FIELDS = ["error", "code", "request_id", "details", "retry_after"];
 
 /** The one error shape: a sentence, a stable code, the request id; and nothing that is not part of it. */
-export function expectError(answer: ApiAnswer, status: number, code: string): void {
+export function expectError(answer: ApiResponse, status: number, code: string): void {
   expect({ status: answer.status, code: answer.body?.code, error: answer.body?.error }).toEqual({
     status,
     code,
@@ -122,7 +122,7 @@ export function expectError(answer: ApiAnswer, status: number, code: string): vo
   expectErrorShape(answer);
 }
 
-export function expectErrorShape({ headers, body }: ApiAnswer): void {
+export function expectErrorShape({ headers, body }: ApiResponse): void {
   expect(headers.get("content-type")).toStartWith("application/json");
   expect(Object.keys(body).filter((field) => !ERROR_FIELDS.includes(field))).toEqual([]);
   expect(body.error).toBeString();
@@ -134,13 +134,13 @@ export function expectErrorShape({ headers, body }: ApiAnswer): void {
 }
 
 /** A 400 whose details name exactly these places. */
-export function expectFaultsAt(answer: ApiAnswer, ...paths: readonly string[]): void {
+export function expectProblemsAt(answer: ApiResponse, ...paths: readonly string[]): void {
   expectError(answer, 400, "validation_failed");
   expect((answer.body.details as { path: string }[]).map((detail) => detail.path)).toEqual([...paths]);
 }
 
 /** The message of the only detail. */
-export function onlyMessage(answer: ApiAnswer): string {
+export function onlyMessage(answer: ApiResponse): string {
   expect(answer.body.details).toHaveLength(1);
   return answer.body.details[0].message;
 }
@@ -154,7 +154,7 @@ export async function callRaw(
   method: string,
   path: string,
   init: { headers?: Record<string, string>; body?: RawBody } = {},
-): Promise<ApiAnswer> {
+): Promise<ApiResponse> {
   const response = await fetch(`${gatehouse.adminUrl}${path}`, {
     method,
     headers: { Authorization: `Bearer ${gatehouse.token}`, ...init.headers },

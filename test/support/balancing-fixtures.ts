@@ -4,7 +4,7 @@ import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { connectRaw, type RawClient } from "./raw-client.ts";
 import { startFakeProvider, type Behavior, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { waitFor, type ApiAnswer, type GatehouseProcess } from "./gatehouse-process.ts";
+import { waitFor, type ApiResponse, type GatehouseProcess } from "./gatehouse-process.ts";
 
 export type Fields = Record<string, unknown>;
 
@@ -55,7 +55,7 @@ export async function patchUpstream(
   gatehouse: GatehouseProcess,
   route: Route,
   fields: Fields,
-): Promise<ApiAnswer["body"]> {
+): Promise<ApiResponse["body"]> {
   const answer = await gatehouse.api("PATCH", route.upstream, fields);
   expect(answer.status).toBe(200);
   return answer.body;
@@ -131,7 +131,7 @@ export async function outcomeOf(
 
 /** The one error shape with this status and code; its headers are returned for more. */
 export async function expectFailure(response: Response, status: number, code: string): Promise<Headers> {
-  const body: ApiAnswer["body"] = await response.json();
+  const body: ApiResponse["body"] = await response.json();
   expect({ status: response.status, code: body.code }).toEqual({ status, code });
   expect(body.error).toBeString();
   expect(body.request_id).toBe(response.headers.get("x-request-id"));
@@ -178,15 +178,15 @@ export function unchunk(received: string): string {
 }
 
 /** The access line of a request, once it is there. */
-export function accessLine(gatehouse: GatehouseProcess, requestId: string): Promise<ApiAnswer["body"]> {
+export function accessLine(gatehouse: GatehouseProcess, requestId: string): Promise<ApiResponse["body"]> {
   return waitFor(() => accessLines(gatehouse).find((line) => line.request_id === requestId) ?? null, 4000);
 }
 
-export function accessLines(gatehouse: GatehouseProcess): ApiAnswer["body"][] {
+export function accessLines(gatehouse: GatehouseProcess): ApiResponse["body"][] {
   return logLines(gatehouse).filter((line) => line?.plane === "proxy" && line.msg === "request");
 }
 
-function logLines(gatehouse: GatehouseProcess): ApiAnswer["body"][] {
+function logLines(gatehouse: GatehouseProcess): ApiResponse["body"][] {
   const whole = gatehouse.output().slice(0, gatehouse.output().lastIndexOf("\n") + 1);
   return whole
     .split("\n")

@@ -10,7 +10,7 @@ export const TEST_SECRET = "a-secret-that-is-long-enough-for-tests-0123456789";
 
 const START_DEADLINE_MS = 20_000;
 
-export interface ApiAnswer {
+export interface ApiResponse {
   readonly status: number;
   readonly headers: Headers;
   /** Parsed JSON, or null for an empty body. */
@@ -27,7 +27,7 @@ export interface GatehouseProcess {
   /** Everything it has printed so far. */
   readonly output: () => string;
   /** Calls the Admin API with the token: `api("POST", "/gateways", {…})`. */
-  api(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
+  api(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse>;
   signal(name: NodeJS.Signals): void;
   /** The exit code, once it has ended. */
   readonly exited: Promise<number>;
@@ -115,7 +115,7 @@ export async function callApi(
   path: string,
   body?: unknown,
   headers: Record<string, string> = {},
-): Promise<ApiAnswer> {
+): Promise<ApiResponse> {
   const response = await fetch(`${adminUrl}/api/v1${path}`, {
     method,
     headers: {

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { FakeProvider } from "../../src/fake-provider/server.ts";
-import type { ApiAnswer, GatehouseProcess } from "./gatehouse-process.ts";
+import type { ApiResponse, GatehouseProcess } from "./gatehouse-process.ts";
 import { waitFor } from "./gatehouse-process.ts";
 import { CHAT, seedRoute, targetAt, type SeededRoute } from "./proxy-fixtures.ts";
 
@@ -100,7 +100,7 @@ export function postChat(
 export const STREAMED_CHAT = { ...CHAT, stream: true };
 
 /** Every line of the log so far, as records. */
-export function logRecords({ output }: GatehouseProcess): ApiAnswer["body"][] {
+export function logRecords({ output }: GatehouseProcess): ApiResponse["body"][] {
   return output()
     .split("\n")
     .filter((line) => line.startsWith("{") && line.endsWith("}"))
@@ -112,7 +112,7 @@ export function logged(
   gatehouse: GatehouseProcess,
   message: string,
   fields: Fields = {},
-): Promise<ApiAnswer["body"]> {
+): Promise<ApiResponse["body"]> {
   return waitFor(
     () =>
       logRecords(gatehouse).find(

@@ -1,6 +1,6 @@
 // Shared by the tests of usage: expected totals, and reading the totals of a gateway.
 import { expect } from "bun:test";
-import { waitFor, type ApiAnswer, type GatehouseProcess } from "./gatehouse-process.ts";
+import { waitFor, type ApiResponse, type GatehouseProcess } from "./gatehouse-process.ts";
 import type { SeededRoute } from "./proxy-fixtures.ts";
 
 /** The price of the model `gpt-fake` in tests, with which `totalOf` computes costs. */
@@ -20,7 +20,7 @@ export async function usageReport(
   gatehouse: GatehouseProcess,
   route: SeededRoute,
   query = "",
-): Promise<ApiAnswer["body"]> {
+): Promise<ApiResponse["body"]> {
   const { status, body } = await gatehouse.api("GET", `/gateways/${route.gateway}/usage${query}`);
   expect(status).toBe(200);
   return body;
@@ -46,7 +46,7 @@ export const eventsOf = (text: string): string[] =>
     .map((event) => event.replace(/^(?:event: .*\n)?data: /, ""));
 
 /** The chunks of a stream, without `[DONE]`. */
-export const chunksOf = (text: string): ApiAnswer["body"][] =>
+export const chunksOf = (text: string): ApiResponse["body"][] =>
   eventsOf(text)
     .filter((data) => data !== "[DONE]")
     .map((data) => JSON.parse(data));
