@@ -11,8 +11,8 @@ interface Label {
 export const TARGET_STATES: Readonly<Record<TargetHealth["state"], Label>> = {
   healthy: { text: "Healthy", tone: "good" },
   out: { text: "Ejected", tone: "bad" },
-  trial: { text: "Probing", tone: "warning" },
-  resting: { text: "Rate limited", tone: "warning" },
+  trial: { text: "Trial request", tone: "warning" },
+  resting: { text: "Paused (429)", tone: "warning" },
 };
 
 type Verdict = PluginRun["verdict"] | Explanation["plugins"][number]["verdict"];

@@ -52,7 +52,7 @@ function Overview({ gateway }: { readonly gateway: string | null }): JSX.Element
       </WhenLoaded>
       <Section
         title="Targets"
-        description="A target that fails repeatedly is ejected. After a while, one request is sent to it to check whether it has recovered."
+        description="A target that fails repeatedly is ejected. After a while, a trial request checks whether it has recovered."
       >
         <TargetHealthTable
           gateways={gateway === null ? (gateways.value ?? []).map(({ id }) => id) : [gateway]}

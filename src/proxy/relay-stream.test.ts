@@ -102,7 +102,7 @@ test("waits for a client that pauses, which gets every byte when it resumes", as
   expect(body.toString("latin1", at)).toBe("0\r\n\r\n");
 }, 30_000);
 
-test("a client that takes nothing is sentCount up: its provider let go of, its connection broken off", async () => {
+test("gives up a client that does not read: releases the provider and resets the connection", async () => {
   stallTimeoutMs = SHORT_MS;
   pieces = new Pieces(PIECES, () => Promise.resolve(null));
   const client = await connect();

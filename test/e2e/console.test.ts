@@ -1,5 +1,4 @@
-// The console as it is served: one page for every path below it, small files that browsers keep, nothing that could run
-// from elsewhere.
+// How the console is served: one page for every path, immutable compressed assets, and a strict content security policy.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 
@@ -16,36 +15,36 @@ function get(path: string, headers: Record<string, string> = {}): Promise<Respon
   return fetch(gatehouse.adminUrl + path, { headers, decompress: false, redirect: "manual" } as RequestInit);
 }
 
-/** The files that the page asks for. */
+/** The files that the page loads. */
 function assets(): string[] {
   return [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? "");
 }
 
-describe("the page", () => {
+describe("page", () => {
   test.each(["/console", "/console/", "/console/gateways/0189/rules", "/console/history"])(
-    "is at %s",
+    "is served at %s",
     async (path) => {
-      const answer = await get(path);
-      expect(answer.status).toBe(200);
-      expect(answer.headers.get("content-type")).toStartWith("text/html");
-      expect(await answer.text()).toBe(page);
+      const response = await get(path);
+      expect(response.status).toBe(200);
+      expect(response.headers.get("content-type")).toStartWith("text/html");
+      expect(await response.text()).toBe(page);
     },
   );
 
-  test("holds no script, no style and no address of its own: only files of ours", () => {
+  test("contains no inline script or style and loads only its own files", () => {
     expect(page).not.toMatch(/<style|style=|\son\w+=|<script(?![^>]*\ssrc=)/i);
     expect(assets().length).toBeGreaterThanOrEqual(3);
     for (const asset of assets()) expect(asset).toMatch(/^\/console\/[\w-]+\.(js|css|svg)$/);
   });
 
-  test("is told by its headers to run nothing else", async () => {
+  test("has a content security policy that forbids everything else", async () => {
     const policy = (await get("/console")).headers.get("content-security-policy") ?? "";
     expect(policy).toContain("default-src 'none'");
     expect(policy).toContain("frame-ancestors 'none'");
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
   });
 
-  test("is asked for again each time, and not sent again when it is the same", async () => {
+  test("is revalidated on each visit and not sent again if unchanged", async () => {
     const first = await get("/console");
     expect(first.headers.get("cache-control")).toBe("no-cache");
     const second = await get("/console", { "If-None-Match": first.headers.get("etag") ?? "" });
@@ -54,21 +53,21 @@ describe("the page", () => {
   });
 });
 
-describe("its files", () => {
-  test("may be kept for good, come compressed, and weigh under 200 kB together", async () => {
-    let weight = 0;
+describe("assets", () => {
+  test("are immutable and compressed, and have less than 200 kB in total", async () => {
+    let bytes = 0;
     for (const asset of assets()) {
-      const answer = await get(asset, { "Accept-Encoding": "gzip" });
-      expect(answer.status).toBe(200);
-      expect(answer.headers.get("cache-control")).toContain("immutable");
-      expect(answer.headers.get("content-encoding")).toBe("gzip");
-      weight += (await answer.arrayBuffer()).byteLength;
+      const response = await get(asset, { "Accept-Encoding": "gzip" });
+      expect(response.status).toBe(200);
+      expect(response.headers.get("cache-control")).toContain("immutable");
+      expect(response.headers.get("content-encoding")).toBe("gzip");
+      bytes += (await response.arrayBuffer()).byteLength;
     }
-    expect(weight).toBeGreaterThan(10_000);
-    expect(weight).toBeLessThan(200_000);
+    expect(bytes).toBeGreaterThan(10_000);
+    expect(bytes).toBeLessThan(200_000);
   });
 
-  test("are the same to a client that takes no compression", async () => {
+  test("are the same without compression", async () => {
     const [asset = ""] = assets().filter((name) => name.endsWith(".js"));
     const plain = await get(asset, { "Accept-Encoding": "identity" });
     expect(plain.headers.get("content-encoding")).toBeNull();
@@ -76,29 +75,29 @@ describe("its files", () => {
     expect(Buffer.from(Bun.gunzipSync(await compressed.arrayBuffer())).toString()).toBe(await plain.text());
   });
 
-  test("name no other host", async () => {
+  test("contain no URL of another host", async () => {
     for (const asset of assets()) {
       const hosts =
         (await (await fetch(gatehouse.adminUrl + asset)).text()).match(/https?:\/\/[\w.-]+/g) ?? [];
-      // The name space of SVG and the address of the stand-in provider.
-      const strangers = hosts.filter((host) => !/^https?:\/\/(www\.w3\.org|127\.0\.0\.1)$/.test(host));
-      expect(strangers).toEqual([]);
+      // The SVG namespace and the address of the fake provider are allowed.
+      const others = hosts.filter((host) => !/^https?:\/\/(www\.w3\.org|127\.0\.0\.1)$/.test(host));
+      expect(others).toEqual([]);
     }
   });
 
-  test("that do not exist are not found", async () => {
+  test("are 404 if they do not exist", async () => {
     expect((await get("/console/nothing.js")).status).toBe(404);
   });
 });
 
-test("only GET and HEAD are possible", async () => {
-  const answer = await fetch(`${gatehouse.adminUrl}/console`, { method: "POST" });
-  expect(answer.status).toBe(405);
-  expect(answer.headers.get("allow")).toBe("GET, HEAD");
+test("only GET and HEAD are allowed", async () => {
+  const response = await fetch(`${gatehouse.adminUrl}/console`, { method: "POST" });
+  expect(response.status).toBe(405);
+  expect(response.headers.get("allow")).toBe("GET, HEAD");
   const head = await fetch(`${gatehouse.adminUrl}/console`, { method: "HEAD" });
   expect(head.status).toBe(200);
 });
 
-test("the proxy listener has no console", async () => {
+test("the proxy listener does not serve the console", async () => {
   expect((await fetch(`${gatehouse.proxyUrl}/console`)).status).toBe(404);
 });
