@@ -1,3 +1,4 @@
+// Balance plans: which target is picked, under every algorithm and in every state of the targets.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Algorithm, BalanceConfig, BalancedTarget, BalancePlan } from "./balance-plan.ts";
@@ -27,19 +28,19 @@ function planOf(
   });
 }
 
-const everyone = (plan: BalancePlan) => plan.contenders.map(({ index }) => index);
+const allTargets = (plan: BalancePlan) => plan.contenders.map(({ index }) => index);
 const pickAny = (plan: BalancePlan, now: number, tried: number[] | null = null) =>
-  plan.pick(everyone(plan), [], tried, 7, now);
+  plan.pick(allTargets(plan), [], tried, 7, now);
 
-function fail(plan: BalancePlan, index: number, now: number): void {
-  const ticket = plan.started(index, now);
-  plan.failed(index, ticket, now);
-  plan.ended(index, ticket);
+function failAttempt(plan: BalancePlan, index: number, now: number): void {
+  const ticket = plan.startAttempt(index, now);
+  plan.recordFailure(index, ticket, now);
+  plan.endAttempt(index, ticket);
 }
 
 describe("picking under every algorithm", () => {
   for (const algorithm of ALGORITHMS) {
-    test(`${algorithm}: tiers, drained, tried, ejected and resting targets`, () => {
+    test(`${algorithm}: tiers, and drained, tried, ejected, and resting targets`, () => {
       const targetArb = fc.record({
         weight: fc.nat(3),
         priority: fc.nat(2),
@@ -52,11 +53,11 @@ describe("picking under every algorithm", () => {
         fc.property(fc.array(targetArb, { maxLength: 70 }), fc.nat(), (targets, clientHash) => {
           const plan = planOf(targets, { algorithm });
           for (const [i, { isEjected, restMs }] of targets.entries()) {
-            if (isEjected) fail(plan, i, 0);
+            if (isEjected) failAttempt(plan, i, 0);
             if (restMs > 0) plan.rest(i, restMs, 0);
           }
-          const inGroup = (name: string) => everyone(plan).filter((i) => targets[i]!.group === name);
-          const tried = everyone(plan).filter((i) => targets[i]!.isTried);
+          const inGroup = (name: string) => allTargets(plan).filter((i) => targets[i]!.group === name);
+          const tried = allTargets(plan).filter((i) => targets[i]!.isTried);
           const picked = plan.pick(
             inGroup("first"),
             inGroup("then"),
@@ -69,13 +70,13 @@ describe("picking under every algorithm", () => {
             inGroup(name)
               .map((i) => ({ ...targets[i]!, index: i }))
               .filter(({ weight, isTried, isEjected }) => weight > 0 && !isTried && !isEjected);
-          const awake = ["first", "then"]
+          const active = ["first", "then"]
             .map((name) => usable(name).filter(({ restMs }) => restMs === 0))
             .find((some) => some.length > 0);
           const resting = ["first", "then"].map(usable).find((some) => some.length > 0);
-          if (awake !== undefined) {
-            const tier = Math.min(...awake.map(({ priority }) => priority));
-            const allowed = awake.filter(({ priority }) => priority === tier);
+          if (active !== undefined) {
+            const tier = Math.min(...active.map(({ priority }) => priority));
+            const allowed = active.filter(({ priority }) => priority === tier);
             expect(allowed.map(({ index }) => index)).toContain(picked);
           } else if (resting !== undefined) {
             const soonest = [...resting].sort((a, b) => a.restMs - b.restMs || a.priority - b.priority);
@@ -88,24 +89,24 @@ describe("picking under every algorithm", () => {
       );
     });
 
-    test(`${algorithm}: a target due for its trial gets one request, then no other until the verdict`, () => {
+    test(`${algorithm}: a target due for a trial gets one request, and no other until its report`, () => {
       const plan = planOf([{}, {}], { algorithm });
-      fail(plan, 0, 0);
+      failAttempt(plan, 0, 0);
       let trial = 0;
       for (let n = 0; trial === 0 && n < 1000; n++) {
         const index = plan.pick([0, 1], [], null, n * 7919, 1000);
-        const ticket = plan.started(index, 1000);
+        const ticket = plan.startAttempt(index, 1000);
         if (index === 0) trial = ticket;
-        else plan.ended(index, ticket);
+        else plan.endAttempt(index, ticket);
       }
       expect(trial).not.toBe(0);
       for (let n = 0; n < 100; n++) expect(plan.pick([0, 1], [], null, n, 1001)).toBe(1);
-      plan.succeeded(0, trial);
+      plan.recordSuccess(0, trial);
       expect(plan.state(0, 1002)).toBe("healthy");
     });
   }
 
-  test("shares 100,000 picks evenly between two through the whole plan", () => {
+  test("distributes 100,000 picks evenly between two targets", () => {
     for (const algorithm of ["round-robin", "weighted-round-robin", "least-connections"] as const) {
       const plan = planOf([{}, {}], { algorithm });
       const candidates = [0, 1];
@@ -115,7 +116,7 @@ describe("picking under every algorithm", () => {
     }
   });
 
-  test("walks through 100 targets, each once, when all fail", () => {
+  test("picks each of 100 targets once if all fail", () => {
     const plan = planOf(Array.from({ length: 100 }, (_, i) => ({ priority: i % 3 })));
     const tried: number[] = [];
     for (let index = pickAny(plan, 0); index >= 0; index = pickAny(plan, 0, tried)) tried.push(index);
@@ -125,29 +126,29 @@ describe("picking under every algorithm", () => {
   });
 });
 
-describe("health through a plan", () => {
-  test("hands a tier over and back", () => {
+describe("health", () => {
+  test("moves to the next tier and back", () => {
     const plan = planOf([{ priority: 1 }, { priority: 2 }]);
     expect(pickAny(plan, 0)).toBe(0);
-    fail(plan, 0, 0);
+    failAttempt(plan, 0, 0);
     expect(pickAny(plan, 999)).toBe(1);
     expect(pickAny(plan, 1000)).toBe(0);
-    const trial = plan.started(0, 1000);
+    const trial = plan.startAttempt(0, 1000);
     expect(pickAny(plan, 1001)).toBe(1);
-    plan.neutral(0, trial);
+    plan.recordNeutral(0, trial);
     expect(pickAny(plan, 1002)).toBe(0);
-    const second = plan.started(0, 1002);
-    plan.ended(0, second);
+    const second = plan.startAttempt(0, 1002);
+    plan.endAttempt(0, second);
     expect(pickAny(plan, 1003)).toBe(0);
-    const third = plan.started(0, 1003);
-    expect(plan.answered(0, third, 5, 1004)).toBe(true);
+    const third = plan.startAttempt(0, 1003);
+    expect(plan.recordResponse(0, third, 5, 1004)).toBe(true);
     expect(pickAny(plan, 1005)).toBe(0);
   });
 
-  test("says when to come back", () => {
+  test("computes Retry-After", () => {
     const plan = planOf([{}, {}, { weight: 0 }]);
-    fail(plan, 0, 0);
-    fail(plan, 1, 300);
+    failAttempt(plan, 0, 0);
+    failAttempt(plan, 1, 300);
     expect(pickAny(plan, 400)).toBe(-1);
     expect(plan.retryAfterMs([0, 1, 2], [], 400)).toBe(600);
     expect(plan.retryAfterMs([1], [2], 400)).toBe(900);
@@ -155,56 +156,56 @@ describe("health through a plan", () => {
     expect(plan.retryAfterMs([2], [], 400)).toBe(1000);
   });
 
-  test("ejects nobody without passive checks", () => {
+  test("ejects no target without passive checks", () => {
     const plan = planOf([{}], { passive: false });
-    for (let n = 0; n < 10; n++) fail(plan, 0, n);
+    for (let n = 0; n < 10; n++) failAttempt(plan, 0, n);
     expect(plan.state(0, 10)).toBe("healthy");
     expect(pickAny(plan, 10)).toBe(0);
-    const ticket = plan.started(0, 10);
-    expect(plan.answered(0, ticket, 1, 11)).toBe(false);
-    expect(plan.succeeded(0, ticket)).toBe(false);
-    plan.neutral(0, ticket);
+    const ticket = plan.startAttempt(0, 10);
+    expect(plan.recordResponse(0, ticket, 1, 11)).toBe(false);
+    expect(plan.recordSuccess(0, ticket)).toBe(false);
+    plan.recordNeutral(0, ticket);
   });
 
-  test("forgets the latency measured before an ejection, so that lowest-latency tries the target first", () => {
+  test("an ejection discards the measured latency, so that lowest-latency tries the target first", () => {
     const plan = planOf([{}, {}], { algorithm: "lowest-latency" });
     for (const [index, ms] of [5000, 10].entries()) {
       expect(pickAny(plan, 0)).toBe(index);
-      plan.answered(index, plan.started(index, 0), ms, 0);
+      plan.recordResponse(index, plan.startAttempt(index, 0), ms, 0);
     }
-    fail(plan, 0, 1);
+    failAttempt(plan, 0, 1);
     expect(pickAny(plan, 2)).toBe(1);
     expect(pickAny(plan, 1001)).toBe(0);
   });
 
-  test("turns lowest-latency away from a target that keeps failing, even without passive checks", () => {
+  test("lowest-latency avoids a target that keeps failing, even without passive checks", () => {
     const plan = planOf([{}, {}], { algorithm: "lowest-latency", passive: false });
     for (const [index, ms] of [10, 100].entries()) {
-      plan.answered(index, plan.started(index, 0), ms, 0);
+      plan.recordResponse(index, plan.startAttempt(index, 0), ms, 0);
     }
     for (let n = 0; n < 4; n++) {
       expect(pickAny(plan, 1)).toBe(0);
-      fail(plan, 0, 1);
+      failAttempt(plan, 0, 1);
     }
     expect(pickAny(plan, 1)).toBe(1);
   });
 
-  test("counts requests in flight, never below nothing", () => {
+  test("the number of requests in flight is never negative", () => {
     const plan = planOf([{}, {}], { algorithm: "least-connections" });
-    const ticket = plan.started(0, 0);
+    const ticket = plan.startAttempt(0, 0);
     for (let n = 0; n < 5; n++) expect(pickAny(plan, 1)).toBe(1);
-    for (let n = 0; n < 3; n++) plan.ended(0, ticket);
+    for (let n = 0; n < 3; n++) plan.endAttempt(0, ticket);
     const picks = [pickAny(plan, 2), pickAny(plan, 2)];
     expect(picks.sort()).toEqual([0, 1]);
   });
 
-  test("refuses an index it does not have", () => {
-    expect(() => planOf([{}]).started(1, 0)).toThrow("Upstream u has no target number 1");
+  test("rejects an unknown index", () => {
+    expect(() => planOf([{}]).startAttempt(1, 0)).toThrow("upstream u has no target with index 1");
   });
 });
 
 describe("rest after a 429", () => {
-  test("keeps the later deadline, within 60 seconds", () => {
+  test("the later of two times applies, at most 60 seconds", () => {
     const plan = planOf([{}, {}]);
     plan.rest(0, 5000, 0);
     plan.rest(0, 100, 0);
@@ -215,49 +216,49 @@ describe("rest after a 429", () => {
     expect(plan.state(1, 0)).toBe("healthy");
   });
 
-  test("outlasts a success, and the only target is asked all the same", () => {
+  test("continues after a success, and the only target is used anyway", () => {
     const plan = planOf([{}]);
     plan.rest(0, 5000, 0);
     expect(pickAny(plan, 1)).toBe(0);
-    plan.succeeded(0, plan.started(0, 1));
+    plan.recordSuccess(0, plan.startAttempt(0, 1));
     expect(plan.state(0, 2)).toBe("resting");
   });
 
-  test("does not open the door to an ejected target", () => {
+  test("does not make an ejected target available", () => {
     const plan = planOf([{}]);
-    fail(plan, 0, 0);
+    failAttempt(plan, 0, 0);
     plan.rest(0, 5000, 0);
     expect([plan.state(0, 1), pickAny(plan, 1)]).toEqual(["ejected", -1]);
     expect([plan.state(0, 1000), pickAny(plan, 1000)]).toEqual(["probing", 0]);
   });
 });
 
-describe("a rehearsal", () => {
+describe("a simulation", () => {
   for (const algorithm of ALGORITHMS) {
-    test(`${algorithm}: foretells the picks and moves nothing`, () => {
+    test(`${algorithm}: predicts the picks and changes nothing`, () => {
       const targetArb = fc.record({ weight: fc.nat(3), priority: fc.nat(1) });
-      // What happens between two picks: a target fails, answers, is left running, or asks for a rest.
+      // Between two picks, a target fails, responds, keeps a request in flight, or sends a 429.
       const eventArb = fc.record({
         target: fc.nat(3),
-        kind: fc.constantFrom("failed", "answered", "running", "rest"),
+        kind: fc.constantFrom("failed", "responded", "running", "rest"),
       });
       const targets = fc.array(targetArb, { minLength: 1, maxLength: 4 });
       fc.assert(
         fc.property(targets, fc.array(eventArb, { maxLength: 25 }), (weights, events) => {
           const plan = planOf(weights, { algorithm });
-          const others = everyone(plan);
+          const all = allTargets(plan);
           for (const [step, { target, kind }] of events.entries()) {
             const now = step * 300;
-            const before = plan.eligible(others, [], null, now);
-            const rehearsal = plan.rehearsal();
-            const foretold = pickAny(rehearsal, now);
-            // Whatever happens on the stage of a rehearsal stays there.
-            if (foretold >= 0) fail(rehearsal, foretold, now);
-            for (const index of others) rehearsal.rest(index, 5000, now);
-            expect(plan.eligible(others, [], null, now)).toEqual(before);
+            const before = plan.eligible(all, [], null, now);
+            const simulation = plan.simulation();
+            const predicted = pickAny(simulation, now);
+            // Reports to the simulation do not change the plan.
+            if (predicted >= 0) failAttempt(simulation, predicted, now);
+            for (const index of all) simulation.rest(index, 5000, now);
+            expect(plan.eligible(all, [], null, now)).toEqual(before);
             const picked = pickAny(plan, now);
-            // Drawn anew, chance may choose another.
-            if (algorithm !== "random") expect(picked).toBe(foretold);
+            // A random pick may differ.
+            if (algorithm !== "random") expect(picked).toBe(predicted);
             expect(before.includes(picked)).toBe(picked >= 0);
             act(plan, target % weights.length, kind, now);
           }
@@ -268,12 +269,12 @@ describe("a rehearsal", () => {
   }
 
   function act(plan: BalancePlan, index: number, kind: string, now: number): void {
-    if (kind === "failed") fail(plan, index, now);
+    if (kind === "failed") failAttempt(plan, index, now);
     else if (kind === "rest") plan.rest(index, 700, now);
     else {
-      const ticket = plan.started(index, now);
-      plan.answered(index, ticket, 10 + index, now);
-      if (kind === "answered") plan.ended(index, ticket);
+      const ticket = plan.startAttempt(index, now);
+      plan.recordResponse(index, ticket, 10 + index, now);
+      if (kind === "responded") plan.endAttempt(index, ticket);
     }
   }
 });

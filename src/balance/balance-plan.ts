@@ -1,72 +1,72 @@
-// Owns the choice of a target for one upstream under one configuration. A plan never changes; the state it reads and
-// writes is shared with the plans before and after it, so a request may finish with the plan it began with.
-import { pickLeastBusy } from "./least-connections.ts";
-import { pickFastest, type RefreshPace } from "./lowest-latency.ts";
+// Selects targets for one upstream with one configuration. A plan never changes. The state that it reads and writes is
+// shared with earlier and later plans of the upstream, so a request can finish with the plan that it started with.
+import { pickLeastConnections } from "./least-connections.ts";
+import { pickLowestLatency, type RemeasurePace } from "./lowest-latency.ts";
 import { pickByHash } from "./rendezvous-hash.ts";
 import { RetryBudget } from "./retry-budget.ts";
-import { pickInTurn } from "./smooth-round-robin.ts";
+import { pickRoundRobin } from "./smooth-round-robin.ts";
 import type { Contender } from "./target-state.ts";
-import { pickAtRandom, type RandomSource } from "./weighted-random.ts";
+import { pickRandom, type RandomSource } from "./weighted-random.ts";
 
 export type Algorithm =
   "round-robin" | "weighted-round-robin" | "random" | "least-connections" | "lowest-latency" | "ip-hash";
 
 export interface BalancedTarget {
   readonly id: string;
-  /** 0 drains the target: nothing new is sent there. */
+  /** 0 drains the target: it gets no new requests. */
   readonly weight: number;
-  /** The lower number serves first. */
+  /** Targets with the lowest number are used first; those with the same number are a tier. */
   readonly priority: number;
 }
 
 export interface BalanceConfig {
   readonly algorithm: Algorithm;
   readonly targets: readonly BalancedTarget[];
-  /** Passive health checks; false: no target is ever ejected. */
+  /** Passive health checks. If false, no target is ever ejected. */
   readonly passive: boolean;
-  /** Failures in a row that eject a target. */
+  /** Consecutive failures that eject a target. */
   readonly threshold: number;
   readonly intervalMs: number;
 }
 
 export type TargetCondition = "healthy" | "ejected" | "probing" | "resting";
 
-/** What an upstream shares between its plans besides its targets. */
-export interface UpstreamShared {
+/** The state of an upstream, besides its targets, that its plans share. */
+export interface UpstreamBalanceState {
   readonly retries: RetryBudget;
-  readonly pace: RefreshPace;
+  readonly remeasurePace: RemeasurePace;
   readonly random: RandomSource;
 }
 
-/** The targets this request has used up, null on the first attempt: a request without a retry allocates nothing. */
+/** The targets that this request has already used. Null on the first attempt, so that most requests allocate nothing. */
 export type TriedTargets = readonly number[] | null;
 
-// However long a provider asks for, a mistaken Retry-After must not drain a target for an hour.
-export const LONGEST_REST_MS = 60_000;
+/** Limit for the Retry-After of a provider: a wrong value must not take a target out for an hour. */
+const MAX_REST_MS = 60_000;
 
 /**
- * The life of an attempt, by the index of its target in config.targets:
+ * An attempt, by the index of its target in config.targets:
  *
- *   const index = plan.pick(...)              and, in the same turn of the event loop (it may take the trial slot),
- *   const ticket = plan.started(index, now)
- *   plan.answered(index, ticket, ms, now)     when a good answer began
- *   plan.succeeded | failed | neutral(...)    one of them, at most once
- *   plan.ended(index, ticket)                 always, exactly once
+ *   const index = plan.pick(...)                    and, in the same turn of the event loop (it may take the trial slot),
+ *   const ticket = plan.startAttempt(index, now)
+ *   plan.recordResponse(index, ticket, ms, now)     when the headers of a 2xx response have arrived
+ *   plan.recordSuccess | recordFailure | recordNeutral(...)    one of them, at most once
+ *   plan.endAttempt(index, ticket)                  always, exactly once
  */
 export class BalancePlan {
   readonly upstreamId: string;
   readonly config: BalanceConfig;
   readonly retries: RetryBudget;
   readonly contenders: readonly Contender[];
-  readonly #shared: UpstreamShared;
-  // Who is in the running during one pick. Picks are synchronous, so they can all use the same array.
-  readonly #running: Contender[] = [];
+  readonly #shared: UpstreamBalanceState;
+  /** The contenders of one pick. Picks are synchronous, so that all of them can use the same array. */
+  readonly #eligible: Contender[] = [];
 
   constructor(
     upstreamId: string,
     config: BalanceConfig,
     contenders: readonly Contender[],
-    shared: UpstreamShared,
+    shared: UpstreamBalanceState,
   ) {
     this.upstreamId = upstreamId;
     this.config = config;
@@ -76,8 +76,9 @@ export class BalancePlan {
   }
 
   /**
-   * The index of the target to ask, -1 when none may be asked. `first` (the targets that serve the model) is
-   * exhausted before `then`; within each the lowest tier that can serve does. Resting targets come after all others.
+   * Returns the index of the target for the next attempt, or -1 if no target is available. The targets of `first` (those
+   * that serve the model) are used before those of `then`, and in each the lowest available tier. Resting targets are
+   * used only if there is no other.
    */
   pick(
     first: readonly number[],
@@ -86,90 +87,88 @@ export class BalancePlan {
     clientHash: number,
     now: number,
   ): number {
-    const count = this.#lineUp(first, then, tried, now);
-    if (count > 0) return this.#choose(count, clientHash, now);
-    const rested = this.#soonestRested(first, tried, now);
-    return rested >= 0 ? rested : this.#soonestRested(then, tried, now);
+    if (this.#collectEligible(first, then, tried, now)) return this.#choose(clientHash, now);
+    const resting = this.#findSoonestRested(first, tried, now);
+    return resting >= 0 ? resting : this.#findSoonestRested(then, tried, now);
   }
 
-  /** Those among whom pick() would choose now, lined up as it would. */
+  /** Returns the targets among which `pick` would choose now. */
   eligible(first: readonly number[], then: readonly number[], tried: TriedTargets, now: number): number[] {
-    const count = this.#lineUp(first, then, tried, now);
-    if (count > 0) return this.#running.slice(0, count).map(({ index }) => index);
-    const rested = this.pick(first, then, tried, 0, now);
-    return rested < 0 ? [] : [rested];
+    if (this.#collectEligible(first, then, tried, now)) return this.#eligible.map(({ index }) => index);
+    const resting = this.pick(first, then, tried, 0, now);
+    return resting < 0 ? [] : [resting];
   }
 
-  /** The same plan over copies of all state: whatever is picked and reported there, nothing here has moved. */
-  rehearsal(): BalancePlan {
+  /** Returns the same plan with copies of all state: its picks and reports do not change this plan. */
+  simulation(): BalancePlan {
     const contenders = this.contenders.map((contender) => ({ ...contender, state: contender.state.copy() }));
-    const { pace, random } = this.#shared;
-    const shared = { retries: new RetryBudget(), pace: pace.copy(), random };
+    const { remeasurePace, random } = this.#shared;
+    const shared = { retries: new RetryBudget(), remeasurePace: remeasurePace.copy(), random };
     return new BalancePlan(this.upstreamId, this.config, contenders, shared);
   }
 
-  /** The request goes out. The ticket belongs to the reports that follow. */
-  started(index: number, now: number): number {
+  /** The request is sent. Pass the returned ticket to the reports of this attempt. */
+  startAttempt(index: number, now: number): number {
     const { state } = this.#at(index);
     state.inFlight++;
-    state.latency.started(now);
-    return this.config.passive ? state.health.start(this.config.intervalMs, now) : 0;
+    state.latency.recordStart(now);
+    return this.config.passive ? state.health.startAttempt(this.config.intervalMs, now) : 0;
   }
 
   /**
-   * A good answer (2xx) began. Not for errors: a target that refuses at once is not a fast one. True when this
-   * brought an ejected target back.
+   * The headers of a 2xx response have arrived. Not for errors: a target that rejects requests immediately is not fast.
+   * Returns whether this ended an ejection.
    */
-  answered(index: number, ticket: number, firstByteMs: number, now: number): boolean {
+  recordResponse(index: number, ticket: number, firstByteMs: number, now: number): boolean {
     const { state } = this.#at(index);
-    const cameBack = this.config.passive && state.health.answered(ticket, this.config.threshold);
-    state.latency.measured(firstByteMs, now);
-    return cameBack;
+    const isReadmitted = this.config.passive && state.health.recordResponse(ticket, this.config.threshold);
+    state.latency.recordFirstByte(firstByteMs, now);
+    return isReadmitted;
   }
 
-  /** The answer is complete. True when this brought an ejected target back. */
-  succeeded(index: number, ticket: number): boolean {
-    return this.config.passive && this.#at(index).state.health.succeeded(ticket);
+  /** The response is complete. Returns whether this ended an ejection. */
+  recordSuccess(index: number, ticket: number): boolean {
+    return this.config.passive && this.#at(index).state.health.recordSuccess(ticket);
   }
 
-  /** Cannot connect, no first byte in time, 5xx, stream cut. True when this took the target out. */
-  failed(index: number, ticket: number, now: number): boolean {
+  /** No connection, no first byte in time, 5xx, or an incomplete response. Returns whether this ejected the target. */
+  recordFailure(index: number, ticket: number, now: number): boolean {
     const { state } = this.#at(index);
-    state.latency.failed();
+    state.latency.recordFailure();
     if (!this.config.passive) return false;
     const { threshold, intervalMs } = this.config;
-    const wasEjected = state.health.failed(ticket, threshold, intervalMs, now);
-    if (wasEjected) {
+    const isEjected = state.health.recordFailure(ticket, threshold, intervalMs, now);
+    if (isEjected) {
       state.ejections++;
-      state.latency.forget();
+      state.latency.reset();
     }
-    return wasEjected;
+    return isEjected;
   }
 
-  /** 4xx, or the client left: says nothing of the target's health, but frees the trial slot. */
-  neutral(index: number, ticket: number): void {
+  /** 4xx, or the client disconnected: not evidence for or against the target's health. Frees the trial slot. */
+  recordNeutral(index: number, ticket: number): void {
     if (this.config.passive) this.#at(index).state.health.release(ticket);
   }
 
-  /** The request is over, however it went; frees the trial slot when no report did. */
-  ended(index: number, ticket: number): void {
+  /** The attempt is over, with or without a report. */
+  endAttempt(index: number, ticket: number): void {
     const { state } = this.#at(index);
-    // Below zero a target would look emptier than it can be and draw everything.
+    // A negative number would make the target look idle and attract every request.
     if (state.inFlight > 0) state.inFlight--;
     if (this.config.passive) state.health.release(ticket);
   }
 
-  /** 429 with Retry-After. The later of two deadlines holds; 60 seconds at most. */
+  /** The provider sent a 429 with Retry-After. The later of two times applies, at most 60 seconds from now. */
   rest(index: number, forMs: number, now: number): void {
     const { state } = this.#at(index);
-    const until = now + Math.min(forMs, LONGEST_REST_MS);
+    const until = now + Math.min(forMs, MAX_REST_MS);
     if (until > state.restUntil) state.restUntil = until;
   }
 
-  /** Time until the first target may be asked again; for the 503 after pick() found none. */
+  /** Returns the time until the first target is available again, for the Retry-After of a 503. */
   retryAfterMs(first: readonly number[], then: readonly number[], now: number): number {
-    const soonest = Math.min(this.#soonestServing(first, now), this.#soonestServing(then, now));
-    // All are drained: only a new configuration helps, and nobody knows when.
+    const soonest = Math.min(this.#soonestAvailable(first, now), this.#soonestAvailable(then, now));
+    // All targets are drained: only a configuration change helps, and its time is unknown.
     return soonest === Infinity ? this.config.intervalMs : soonest;
   }
 
@@ -179,64 +178,70 @@ export class BalancePlan {
     return condition === "healthy" && now < state.restUntil ? "resting" : condition;
   }
 
-  #lineUp(first: readonly number[], then: readonly number[], tried: TriedTargets, now: number): number {
-    const count = this.#line(first, tried, now);
-    return count > 0 ? count : this.#line(then, tried, now);
+  /** Fills `#eligible`. Returns whether there is any eligible target. */
+  #collectEligible(
+    first: readonly number[],
+    then: readonly number[],
+    tried: TriedTargets,
+    now: number,
+  ): boolean {
+    return this.#collectLowestTier(first, tried, now) || this.#collectLowestTier(then, tried, now);
   }
 
-  /** Lines up the eligible targets of the lowest tier that has any; their number. */
-  #line(candidates: readonly number[], tried: TriedTargets, now: number): number {
-    let count = 0;
+  #collectLowestTier(candidates: readonly number[], tried: TriedTargets, now: number): boolean {
+    const eligible = this.#eligible;
+    eligible.length = 0;
     let tier = Infinity;
     for (const index of candidates) {
       const contender = this.#at(index);
       if (contender.priority > tier || now < contender.state.restUntil) continue;
-      if (!this.#mayServe(contender, tried, now)) continue;
+      if (!this.#isAvailable(contender, tried, now)) continue;
       if (contender.priority < tier) {
         tier = contender.priority;
-        count = 0;
+        eligible.length = 0;
       }
-      this.#running[count++] = contender;
+      eligible.push(contender);
     }
-    return count;
+    return eligible.length > 0;
   }
 
-  #choose(count: number, clientHash: number, now: number): number {
-    const running = this.#running;
-    if (count === 1) return (running[0] as Contender).index;
+  #choose(clientHash: number, now: number): number {
+    const eligible = this.#eligible;
+    const [only] = eligible;
+    if (eligible.length === 1 && only !== undefined) return only.index;
     switch (this.config.algorithm) {
       case "round-robin":
       case "weighted-round-robin":
-        return pickInTurn(running, count);
+        return pickRoundRobin(eligible);
       case "random":
-        return pickAtRandom(running, count, this.#shared.random);
+        return pickRandom(eligible, this.#shared.random);
       case "least-connections":
-        return pickLeastBusy(running, count);
+        return pickLeastConnections(eligible);
       case "lowest-latency":
-        return pickFastest(running, count, this.#shared.pace, now);
+        return pickLowestLatency(eligible, this.#shared.remeasurePace, now);
       case "ip-hash":
-        return pickByHash(running, count, clientHash);
+        return pickByHash(eligible, clientHash);
     }
   }
 
-  /** Asked only when nobody else can serve; ties go to the lower tier. */
-  #soonestRested(candidates: readonly number[], tried: TriedTargets, now: number): number {
-    let winner = -1;
+  /** Returns the resting target whose rest ends first; among equals that of the lower tier. */
+  #findSoonestRested(candidates: readonly number[], tried: TriedTargets, now: number): number {
+    let found = -1;
     let soonest = Infinity;
     let tier = Infinity;
     for (const index of candidates) {
       const contender = this.#at(index);
       const until = contender.state.restUntil;
       if (until > soonest || (until === soonest && contender.priority >= tier)) continue;
-      if (!this.#mayServe(contender, tried, now)) continue;
-      winner = index;
+      if (!this.#isAvailable(contender, tried, now)) continue;
+      found = index;
       soonest = until;
       tier = contender.priority;
     }
-    return winner;
+    return found;
   }
 
-  #soonestServing(candidates: readonly number[], now: number): number {
+  #soonestAvailable(candidates: readonly number[], now: number): number {
     let soonest = Infinity;
     for (const index of candidates) {
       const contender = this.#at(index);
@@ -247,7 +252,7 @@ export class BalancePlan {
     return soonest;
   }
 
-  #mayServe(contender: Contender, tried: TriedTargets, now: number): boolean {
+  #isAvailable(contender: Contender, tried: TriedTargets, now: number): boolean {
     if (contender.weight <= 0) return false;
     if (tried !== null && tried.includes(contender.index)) return false;
     return !this.config.passive || contender.state.health.canServe(now);
@@ -255,9 +260,8 @@ export class BalancePlan {
 
   #at(index: number): Contender {
     const contender = this.contenders[index];
-    if (contender === undefined) {
-      throw new RangeError(`Upstream ${this.upstreamId} has no target number ${index}`);
-    }
+    if (contender === undefined)
+      throw new RangeError(`upstream ${this.upstreamId} has no target with index ${index}`);
     return contender;
   }
 }

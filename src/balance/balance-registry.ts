@@ -1,14 +1,14 @@
-// Owns the balancing state of the process: per upstream and target id, across all configurations.
-import { type BalanceConfig, BalancePlan, type UpstreamShared } from "./balance-plan.ts";
-import { RefreshPace } from "./lowest-latency.ts";
+// The balancing state of a gateway by upstream and target id, across configuration changes.
+import { type BalanceConfig, BalancePlan, type UpstreamBalanceState } from "./balance-plan.ts";
+import { RemeasurePace } from "./lowest-latency.ts";
 import { RetryBudget } from "./retry-budget.ts";
 import { TargetState } from "./target-state.ts";
 import type { RandomSource } from "./weighted-random.ts";
 
-class UpstreamState implements UpstreamShared {
+class UpstreamState implements UpstreamBalanceState {
   readonly targets = new Map<string, TargetState>();
   readonly retries = new RetryBudget();
-  readonly pace = new RefreshPace();
+  readonly remeasurePace = new RemeasurePace();
   readonly random: RandomSource;
 
   constructor(random: RandomSource) {
@@ -24,7 +24,7 @@ export class BalanceRegistry {
     this.#random = random;
   }
 
-  /** Compiles a plan over the state of the targets it names. Disturbs no plan in force: this one may yet be rejected. */
+  /** Creates a plan with the state of its targets. Does not affect the active plan, because this one may be rejected. */
   plan(upstreamId: string, config: BalanceConfig): BalancePlan {
     let upstream = this.#upstreams.get(upstreamId);
     if (upstream === undefined) {
@@ -43,21 +43,21 @@ export class BalanceRegistry {
     return new BalancePlan(upstreamId, config, contenders, upstream);
   }
 
-  /** The plan serves from now on: targets it does not name are forgotten. Requests under older plans are unharmed. */
+  /** Makes the plan active: drops the state of targets that it does not have. Requests of earlier plans continue. */
   activate(plan: BalancePlan): void {
     const upstream = this.#upstreams.get(plan.upstreamId);
     if (upstream === undefined) return;
-    const named = new Set<string>();
+    const targetIds = new Set<string>();
     for (const { state } of plan.contenders) {
-      named.add(state.id);
-      if (!plan.config.passive) state.health.forgive();
+      targetIds.add(state.id);
+      if (!plan.config.passive) state.health.reset();
     }
     for (const id of upstream.targets.keys()) {
-      if (!named.has(id)) upstream.targets.delete(id);
+      if (!targetIds.has(id)) upstream.targets.delete(id);
     }
   }
 
-  /** The upstream is no more, or never came to be. Requests under its plans are unharmed. */
+  /** Drops the state of an upstream. Requests of its plans continue. */
   forget(upstreamId: string): void {
     this.#upstreams.delete(upstreamId);
   }

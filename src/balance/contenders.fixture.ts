@@ -1,4 +1,4 @@
-// Contenders for the tests of the pickers, named t0, t1, ... with state of their own.
+// Contenders for tests, with ids t0, t1, … and separate state.
 import { type Contender, TargetState } from "./target-state.ts";
 
 export function contendersOf(weights: readonly number[]): Contender[] {
@@ -10,7 +10,7 @@ export function contendersOf(weights: readonly number[]): Contender[] {
   }));
 }
 
-/** A seeded source of random numbers (mulberry32): the statistical tests always draw the same numbers. */
+/** A seeded random number generator (mulberry32), so that statistical tests are deterministic. */
 export function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,31 +1,31 @@
-// Owns one target's moving average of the time to first byte, decayed by time rather than by count so that it
-// forgets at the same pace under any load.
+// The moving average of one target's time to first byte. It decays by time instead of by the number of measurements, so
+// that old measurements lose weight at the same rate under any load.
 
 const DECAY_MS = 10_000;
 
-// Bounds the doubling below; no first-byte deadline in use is longer.
-const WORST_MS = 600_000;
+/** Limit for the doubling on failure; longer than any first-byte timeout in use. */
+const MAX_AVERAGE_MS = 600_000;
 
 export class LatencyAverage {
   #averageMs = Infinity;
   #measuredAt = 0;
   #lastStartAt = -Infinity;
 
-  /** Infinity while nothing was measured, so that any measured target is preferred. */
+  /** Infinity before the first measurement, so that any measured target is preferred. */
   get averageMs(): number {
     return this.#averageMs;
   }
 
-  /** -Infinity when the target was not asked yet. */
+  /** -Infinity before the first request. */
   get lastStartAt(): number {
     return this.#lastStartAt;
   }
 
-  started(now: number): void {
+  recordStart(now: number): void {
     this.#lastStartAt = now;
   }
 
-  measured(firstByteMs: number, now: number): void {
+  recordFirstByte(firstByteMs: number, now: number): void {
     if (this.#averageMs === Infinity) {
       this.#averageMs = firstByteMs;
     } else {
@@ -35,10 +35,10 @@ export class LatencyAverage {
     this.#measuredAt = now;
   }
 
-  /** A failure has no time to first byte, yet a target that fails must not keep the lead it earned while it worked. */
-  failed(): void {
+  /** Doubles the average: a failure has no time to first byte, but a failing target must not stay the fastest. */
+  recordFailure(): void {
     if (this.#averageMs === Infinity) return;
-    this.#averageMs = Math.min(WORST_MS, Math.max(1, this.#averageMs) * 2);
+    this.#averageMs = Math.min(MAX_AVERAGE_MS, Math.max(1, this.#averageMs) * 2);
   }
 
   copy(): LatencyAverage {
@@ -49,8 +49,8 @@ export class LatencyAverage {
     return copy;
   }
 
-  /** What was measured before an ejection says nothing about the target that returns. */
-  forget(): void {
+  /** Discards all measurements. After an ejection, those made before it do not describe the target. */
+  reset(): void {
     this.#averageMs = Infinity;
     this.#lastStartAt = -Infinity;
   }

@@ -1,22 +1,22 @@
-// Owns `least-connections`: the fewest requests in flight per weight; those level with each other take turns.
-import { pickInTurn } from "./smooth-round-robin.ts";
+// `least-connections`: the target with the fewest requests in flight per weight. Ties are resolved by round robin.
+import { pickRoundRobin } from "./smooth-round-robin.ts";
 import type { Contender } from "./target-state.ts";
 
-/** Reorders `contenders`: those level with the best are moved to the front. */
-export function pickLeastBusy(contenders: Contender[], count: number): number {
-  let level = 0;
-  let best = contenders[0] as Contender;
-  for (let at = 0; at < count; at++) {
-    const contender = contenders[at] as Contender;
-    // inFlight / weight compared crosswise, which is exact for whole numbers.
-    const mine = contender.state.inFlight * best.weight;
-    const bests = best.state.inFlight * contender.weight;
-    if (mine > bests) continue;
-    if (mine < bests) {
-      level = 0;
-      best = contender;
+/** Shortens `contenders` to those tied for the lowest load. */
+export function pickLeastConnections(contenders: Contender[]): number {
+  let ties = 0;
+  let best: Contender | null = null;
+  for (const contender of contenders) {
+    if (best !== null) {
+      // Compares inFlight / weight by cross-multiplication, which is exact for integers.
+      const load = contender.state.inFlight * best.weight;
+      const lowest = best.state.inFlight * contender.weight;
+      if (load > lowest) continue;
+      if (load < lowest) ties = 0;
     }
-    contenders[level++] = contender;
+    if (ties === 0) best = contender;
+    contenders[ties++] = contender;
   }
-  return level === 1 ? best.index : pickInTurn(contenders, level);
+  contenders.length = ties;
+  return pickRoundRobin(contenders);
 }

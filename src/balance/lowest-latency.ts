@@ -1,49 +1,52 @@
-// Owns `lowest-latency`: the lowest moving average of the time to first byte, and when a target that lost is
+// `lowest-latency`: the target with the lowest moving average of the time to first byte. Decides when slower targets are
 // measured again.
-import { pickInTurn } from "./smooth-round-robin.ts";
+import { pickRoundRobin } from "./smooth-round-robin.ts";
 import type { Contender } from "./target-state.ts";
 
-// A target that lost is asked no more, so its average would stand for ever. It is asked again when idle this long ...
-export const REFRESH_AFTER_MS = 10_000;
+/** A slower target gets no requests, so that its average would never change. It is measured again when idle this long … */
+export const REMEASURE_AFTER_MS = 10_000;
 
-// ... but by one request in so many at most: with little traffic every target is idle that long.
-export const REFRESH_EVERY_PICKS = 20;
+/** … but at most with one in this many requests: with little traffic, every target is idle that long. */
+export const REMEASURE_EVERY_PICKS = 20;
 
-/** How long ago, in picks, an upstream last spent a request on measuring again. */
-export class RefreshPace {
+/** The number of picks since an upstream last measured a slower target. */
+export class RemeasurePace {
   picks = 0;
 
-  copy(): RefreshPace {
-    const copy = new RefreshPace();
+  copy(): RemeasurePace {
+    const copy = new RemeasurePace();
     copy.picks = this.picks;
     return copy;
   }
 }
 
-/** Reorders `contenders`: those level with the best are moved to the front. */
-export function pickFastest(contenders: Contender[], count: number, pace: RefreshPace, now: number): number {
+/** Shortens `contenders` to those tied for the lowest average. */
+export function pickLowestLatency(contenders: Contender[], pace: RemeasurePace, now: number): number {
   pace.picks++;
-  let level = 0;
-  let lowest = Infinity;
-  let idlest = contenders[0] as Contender;
-  for (let at = 0; at < count; at++) {
-    const contender = contenders[at] as Contender;
+  let ties = 0;
+  let lowestMs = Infinity;
+  let idlest: Contender | null = null;
+  let idleSince = Infinity;
+  for (const contender of contenders) {
     const { averageMs, lastStartAt } = contender.state.latency;
-    // Never asked goes first. Asked but not measured (still waiting, or it failed) does not: a newcomer that hangs
-    // or refuses would draw all the traffic.
+    // A target without any request goes first. One with a request that has no result yet (pending or failed) does not:
+    // a new target that hangs or fails would get all traffic.
     if (lastStartAt === -Infinity) return contender.index;
-    if (lastStartAt < idlest.state.latency.lastStartAt) idlest = contender;
-    if (averageMs > lowest) continue;
-    if (averageMs < lowest) {
-      level = 0;
-      lowest = averageMs;
+    if (lastStartAt < idleSince) {
+      idlest = contender;
+      idleSince = lastStartAt;
     }
-    contenders[level++] = contender;
+    if (averageMs > lowestMs) continue;
+    if (averageMs < lowestMs) {
+      ties = 0;
+      lowestMs = averageMs;
+    }
+    contenders[ties++] = contender;
   }
-  const isIdle = now - idlest.state.latency.lastStartAt >= REFRESH_AFTER_MS;
-  if (isIdle && pace.picks >= REFRESH_EVERY_PICKS) {
+  if (idlest !== null && now - idleSince >= REMEASURE_AFTER_MS && pace.picks >= REMEASURE_EVERY_PICKS) {
     pace.picks = 0;
     return idlest.index;
   }
-  return level === 1 ? (contenders[0] as Contender).index : pickInTurn(contenders, level);
+  contenders.length = ties;
+  return pickRoundRobin(contenders);
 }

@@ -1,65 +1,67 @@
-// Owns whether one target is in service: failures in a row, ejection, and the one trial request that may bring
-// it back. Plain transitions on a clock that is passed in; no timers.
+// Passive health of one target: consecutive failures, ejection, and the one trial request that can end an ejection. The
+// clock is passed in; there are no timers.
 
-// A trial always ends by a report or by release(). This only bounds the harm of a caller that lost one, so it lies
-// above ordinary first-byte deadlines: a target that hangs must not collect a second trial meanwhile.
+/**
+ * A trial always ends with a report or with `release`. This limits the damage of a caller that does neither. It is longer
+ * than usual first-byte timeouts, so that a target that hangs gets no second trial meanwhile.
+ */
 const LOST_TRIAL_MS = 300_000;
 
-// Nobody knows when a trial will end; whoever is sent away meanwhile may ask again soon.
-const TRIAL_UNDER_WAY_WAIT_MS = 1_000;
+/** Retry-After for requests rejected during a trial request. The trial's duration is unknown, so keep it short. */
+const TRIAL_WAIT_MS = 1_000;
 
 const NO_TRIAL = 0;
 
 /**
- * start() hands out a ticket that the reports bring back. Ejection raises the generation, so a ticket tells whether
- * its request began after the last ejection:
+ * `startAttempt` returns a ticket for the reports of the attempt. An ejection increments the generation, so that a ticket
+ * shows whether its attempt started after the last ejection:
  *
- * - begun before it: the report is ignored. A late success says nothing of the target now, and late failures (a
- *   crash fails everything in flight at once) must neither prolong the ejection nor count after the return.
- * - begun after it and succeeded: the target is back, trial or not (a trial that was given up as lost, or a retry
- *   on the only target, proves as much).
- * - begun after it and failed: only the trial ejects again; anything else would prolong an ejection that stands.
+ * - Started before: the report is ignored. A late success does not describe the current target, and late failures (a
+ *   crash fails all attempts in flight at once) must neither extend the ejection nor count after it.
+ * - Started after, succeeded: the ejection ends, whether the attempt was the trial or not (a trial that was considered
+ *   lost, or a retry on the only target, is equal evidence).
+ * - Started after, failed: only the trial ejects again; other failures would extend the current ejection.
  */
 export class PassiveHealth {
-  #failuresInRow = 0;
-  #ejected = false;
+  #consecutiveFailures = 0;
+  #isEjected = false;
   #ejectedUntil = 0;
   #generation = 1;
   #ejectionGeneration = 0;
   #trialTicket = NO_TRIAL;
   #trialLostAt = 0;
 
-  /** In service, or due for a trial that nobody holds. */
+  /** Whether the target is healthy, or due for a trial that no attempt has taken. */
   canServe(now: number): boolean {
-    return !this.#ejected || (now >= this.#ejectedUntil && !this.#trialHeld(now));
+    return !this.#isEjected || (now >= this.#ejectedUntil && !this.#hasTrial(now));
   }
 
   state(now: number): "healthy" | "ejected" | "probing" {
-    if (!this.#ejected) return "healthy";
+    if (!this.#isEjected) return "healthy";
     return now < this.#ejectedUntil ? "ejected" : "probing";
   }
 
-  get failuresInRow(): number {
-    return this.#failuresInRow;
+  get consecutiveFailures(): number {
+    return this.#consecutiveFailures;
   }
 
-  /** When an ejection ends; means nothing while the target is in service. */
+  /** End of the ejection. Only valid while the target is ejected. */
   get ejectedUntil(): number {
     return this.#ejectedUntil;
   }
 
-  /** Time until a request may be sent here. */
+  /** Returns the time until the target can get a request. */
   waitMs(now: number): number {
     if (this.canServe(now)) return 0;
     if (now < this.#ejectedUntil) return this.#ejectedUntil - now;
-    return Math.min(TRIAL_UNDER_WAY_WAIT_MS, this.#trialLostAt - now);
+    return Math.min(TRIAL_WAIT_MS, this.#trialLostAt - now);
   }
 
-  /** A request goes out; takes the trial slot when the target is due for one. */
-  start(intervalMs: number, now: number): number {
-    if (!this.#ejected) return this.#generation;
+  /** A request is sent. Takes the trial slot if a trial is due. */
+  startAttempt(intervalMs: number, now: number): number {
+    if (!this.#isEjected) return this.#generation;
     const isTrial = this.canServe(now);
-    // A ticket of its own, so that a retry forced upon the only target is never mistaken for the trial.
+    // A separate ticket, so that a retry forced on the only target is never taken for the trial.
     const ticket = ++this.#generation;
     if (isTrial) {
       this.#trialTicket = ticket;
@@ -69,54 +71,57 @@ export class PassiveHealth {
   }
 
   /**
-   * A good answer began. It ends a trial at once, since a stream may run for minutes during which the target would
-   * stay shut; but until a success is complete, one more failure ejects again. True when the target came back.
+   * The headers of a 2xx response have arrived. This ends a trial at once, since a stream may take minutes, during which
+   * the target would stay ejected. Until a response is complete, one more failure ejects again. Returns whether this
+   * ended an ejection.
    */
-  answered(ticket: number, threshold: number): boolean {
-    if (!this.#ejected || ticket < this.#ejectionGeneration) return false;
-    this.#readmit();
-    this.#failuresInRow = Math.max(0, threshold - 1);
+  recordResponse(ticket: number, threshold: number): boolean {
+    if (!this.#isEjected || ticket < this.#ejectionGeneration) return false;
+    this.reset();
+    this.#consecutiveFailures = Math.max(0, threshold - 1);
     return true;
   }
 
-  /** True when the target came back by this. */
-  succeeded(ticket: number): boolean {
+  /** Returns whether this ended an ejection. */
+  recordSuccess(ticket: number): boolean {
     if (ticket < this.#ejectionGeneration) return false;
-    const cameBack = this.#ejected;
-    this.#readmit();
-    return cameBack;
+    const wasEjected = this.#isEjected;
+    this.reset();
+    return wasEjected;
   }
 
-  /** True when this failure took the target out. */
-  failed(ticket: number, threshold: number, intervalMs: number, now: number): boolean {
+  /** Returns whether this ejected the target. */
+  recordFailure(ticket: number, threshold: number, intervalMs: number, now: number): boolean {
     if (ticket < this.#ejectionGeneration) return false;
-    if (this.#ejected) {
+    if (this.#isEjected) {
       if (ticket !== this.#trialTicket) return false;
-    } else if (++this.#failuresInRow < threshold) {
+    } else if (++this.#consecutiveFailures < threshold) {
       return false;
     }
-    this.#ejected = true;
+    this.#isEjected = true;
     this.#ejectedUntil = now + intervalMs;
-    this.#failuresInRow = 0;
+    this.#consecutiveFailures = 0;
     this.#trialTicket = NO_TRIAL;
     this.#ejectionGeneration = ++this.#generation;
     return true;
   }
 
-  /** The request is over without a verdict; were it the trial, the next request tries. */
+  /** The attempt ended without a report. If it was the trial, the next attempt is. */
   release(ticket: number): void {
     if (ticket === this.#trialTicket) this.#trialTicket = NO_TRIAL;
   }
 
-  /** Passive checks were turned off: nothing of the past is held against the target. */
-  forgive(): void {
-    this.#readmit();
+  /** Makes the target healthy. */
+  reset(): void {
+    this.#isEjected = false;
+    this.#consecutiveFailures = 0;
+    this.#trialTicket = NO_TRIAL;
   }
 
   copy(): PassiveHealth {
     const copy = new PassiveHealth();
-    copy.#failuresInRow = this.#failuresInRow;
-    copy.#ejected = this.#ejected;
+    copy.#consecutiveFailures = this.#consecutiveFailures;
+    copy.#isEjected = this.#isEjected;
     copy.#ejectedUntil = this.#ejectedUntil;
     copy.#generation = this.#generation;
     copy.#ejectionGeneration = this.#ejectionGeneration;
@@ -125,13 +130,7 @@ export class PassiveHealth {
     return copy;
   }
 
-  #trialHeld(now: number): boolean {
+  #hasTrial(now: number): boolean {
     return this.#trialTicket !== NO_TRIAL && now < this.#trialLostAt;
-  }
-
-  #readmit(): void {
-    this.#ejected = false;
-    this.#failuresInRow = 0;
-    this.#trialTicket = NO_TRIAL;
   }
 }

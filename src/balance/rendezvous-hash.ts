@@ -1,8 +1,8 @@
-// Owns `ip-hash`: weighted rendezvous hashing. Every client ranks all targets in an order of its own, so losing a
-// target moves only the clients that had it first, and they come back when it does.
+// `ip-hash`: weighted rendezvous hashing. Every client has its own order of all targets, so that losing a target moves
+// only the clients for which it was first, and they return to it later.
 import type { Contender } from "./target-state.ts";
 
-/** Murmur3's block step and finaliser: neighbouring addresses must not land on neighbouring targets. */
+/** Block step and finalizer of Murmur3: similar addresses must not be mapped to similar values. */
 function mix(client: number, target: number): number {
   let hash = Math.imul(client, 0xcc9e2d51);
   hash = (hash << 15) | (hash >>> 17);
@@ -12,16 +12,17 @@ function mix(client: number, target: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-export function pickByHash(contenders: readonly Contender[], count: number, clientHash: number): number {
+/** Returns the index of a contender, -1 if there is none. */
+export function pickByHash(contenders: readonly Contender[], clientHash: number): number {
   let winner = -1;
-  let shortest = Infinity;
-  for (let at = 0; at < count; at++) {
-    const contender = contenders[at] as Contender;
+  let lowest = Infinity;
+  for (const contender of contenders) {
     const uniform = (mix(clientHash, contender.state.hash) + 0.5) / 0x1_0000_0000;
-    // A race of exponential clocks: whose rings first is distributed by weight, independently of who else runs.
-    const ringsAt = -Math.log(uniform) / contender.weight;
-    if (ringsAt < shortest) {
-      shortest = ringsAt;
+    // Exponentially distributed with the weight as rate: the lowest value wins with a probability proportional to the
+    // weight, independently of the other contenders.
+    const rank = -Math.log(uniform) / contender.weight;
+    if (rank < lowest) {
+      lowest = rank;
       winner = contender.index;
     }
   }

@@ -1,3 +1,4 @@
+// The retry budget: its limits, and its cost in an outage.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { RetryBudget } from "./retry-budget.ts";
@@ -13,7 +14,7 @@ const eventArb = fc.record({
 });
 
 describe("retry budget", () => {
-  test("never goes over the bound, and always grants what is surely within it", () => {
+  test("property: never exceeds the limit, and allows whatever is certainly below it", () => {
     fc.assert(
       fc.property(fc.array(eventArb, { minLength: 20, maxLength: 200 }), (events) => {
         const budget = new RetryBudget();
@@ -31,25 +32,25 @@ describe("retry budget", () => {
           for (let n = 0; n < wanted; n++) {
             const floor = within(retries, now, 1000) < 3;
             const exact = (within(retries, now, 10_000) + 1) / within(requests, now, 10_000) < 0.2;
-            const surely = (within(retries, now, 10_101) + 1) * 5 < within(requests, now, 9900);
-            const granted = budget.tryRetry(now);
-            if (granted) expect(floor || exact).toBe(true);
-            else expect(floor || surely).toBe(false);
-            if (granted) retries.push(now);
+            const isCertainlyBelow = (within(retries, now, 10_101) + 1) * 5 < within(requests, now, 9900);
+            const isAllowed = budget.tryRetry(now);
+            if (isAllowed) expect(floor || exact).toBe(true);
+            else expect(floor || isCertainlyBelow).toBe(false);
+            if (isAllowed) retries.push(now);
           }
         }
       }),
     );
   });
 
-  test("allows three a second to an upstream without other requests", () => {
+  test("allows three retries per second without other requests", () => {
     const budget = new RetryBudget();
     let granted = 0;
     for (let now = 0; now < 60_000; now += 10) if (budget.tryRetry(now)) granted++;
     expect(granted).toBe(180);
   });
 
-  test("costs at most 1.2 times the calls in a total outage at high load", () => {
+  test("causes at most 1.2 times as many requests in an outage under high load", () => {
     for (const perMs of [1, 3, 20]) {
       const budget = new RetryBudget();
       let requests = 0;
@@ -63,12 +64,12 @@ describe("retry budget", () => {
         }
       }
       expect(calls / requests).toBeLessThanOrEqual(1.2);
-      // The budget is there to be used: nearly all of the fifth is granted.
+      // Nearly all of the budget is used.
       expect(calls / requests).toBeGreaterThan(1.19);
     }
   });
 
-  test("forgets everything after a long silence", () => {
+  test("starts from scratch after a long time without requests", () => {
     const budget = new RetryBudget();
     for (let n = 0; n < 1000; n++) budget.recordRequest(0);
     for (let n = 0; n < 3; n++) expect(budget.tryRetry(3_600_000)).toBe(true);

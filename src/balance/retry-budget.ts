@@ -1,11 +1,12 @@
-// Owns how many retries one upstream may spend: under a fifth of its requests of the last ten seconds, with three a
-// second always allowed. A total outage at high load then costs at most 1.2 times the calls.
+// The retry budget of one upstream: less than a fifth of its requests in the last ten seconds, but at least three per
+// second. A total outage under high load then causes at most 1.2 times as many requests.
 
 const BUCKET_MS = 100;
 const REQUEST_BUCKETS = 100;
-// Coarse buckets must err towards fewer retries: requests are forgotten up to a bucket early, retries up to one late.
+// Inexact buckets must lead to fewer retries: requests expire up to one bucket early, retries up to one bucket late.
 const RETRY_BUCKETS = REQUEST_BUCKETS + 1;
 const REQUESTS_PER_RETRY = 5;
+/** Three retries per second are always allowed. */
 const FLOOR_WINDOW_MS = 1_000;
 
 export class RetryBudget {
@@ -14,12 +15,12 @@ export class RetryBudget {
   #requestSum = 0;
   #retrySum = 0;
   #bucket = -1;
-  // The floor is exact: the times of the last three retries, latest first.
+  // The minimum is exact: the times of the last three retries.
   #lastRetryAt = -Infinity;
   #secondLastRetryAt = -Infinity;
   #thirdLastRetryAt = -Infinity;
 
-  /** Once per request of a client, whatever the number of its attempts. */
+  /** Call once per client request, regardless of the number of attempts. */
   recordRequest(now: number): void {
     this.#advance(now);
     const slot = this.#bucket % REQUEST_BUCKETS;
@@ -27,12 +28,12 @@ export class RetryBudget {
     this.#requestSum++;
   }
 
-  /** True when a retry may go out now; it is counted then. */
+  /** Returns whether a retry is allowed now, and counts it if so. */
   tryRetry(now: number): boolean {
     this.#advance(now);
-    const underFloor = now - this.#thirdLastRetryAt >= FLOOR_WINDOW_MS;
-    const underShare = (this.#retrySum + 1) * REQUESTS_PER_RETRY < this.#requestSum;
-    if (!underFloor && !underShare) return false;
+    const isBelowMinimum = now - this.#thirdLastRetryAt >= FLOOR_WINDOW_MS;
+    const isBelowShare = (this.#retrySum + 1) * REQUESTS_PER_RETRY < this.#requestSum;
+    if (!isBelowMinimum && !isBelowShare) return false;
     const slot = this.#bucket % RETRY_BUCKETS;
     this.#retries[slot] = (this.#retries[slot] ?? 0) + 1;
     this.#retrySum++;
@@ -51,12 +52,12 @@ export class RetryBudget {
       this.#requestSum = 0;
       this.#retrySum = 0;
     } else {
-      for (let passed = this.#bucket + 1; passed <= bucket; passed++) this.#empty(passed);
+      for (let passed = this.#bucket + 1; passed <= bucket; passed++) this.#expire(passed);
     }
     this.#bucket = bucket;
   }
 
-  #empty(bucket: number): void {
+  #expire(bucket: number): void {
     const requestSlot = bucket % REQUEST_BUCKETS;
     this.#requestSum -= this.#requests[requestSlot] ?? 0;
     this.#requests[requestSlot] = 0;

@@ -1,17 +1,18 @@
-// Owns round robin: every request is shared out as credit by weight, the target owed most gets it and pays one.
-// Credit is counted in requests, not in weight, so it keeps its meaning when weights or the set of targets change.
+// Smooth weighted round robin: each request is distributed as credit by weight; the target with the most credit gets the
+// request and pays one. Credit is measured in requests, not in weight, so that it stays valid when weights or the set of
+// targets change.
 import type { Contender } from "./target-state.ts";
 
-// Thirds do not add up exactly in binary; credits nearer than this are equal, and the earlier target goes first.
+/** Credits that differ by less are equal (thirds do not add up exactly in binary), and the earlier target wins. */
 const SAME_CREDIT = 1e-9;
 
-export function pickInTurn(contenders: readonly Contender[], count: number): number {
+/** Returns the index of a contender, -1 if there is none. */
+export function pickRoundRobin(contenders: readonly Contender[]): number {
   let total = 0;
-  for (let at = 0; at < count; at++) total += (contenders[at] as Contender).weight;
-  let winner = contenders[0] as Contender;
+  for (const { weight } of contenders) total += weight;
+  let winner: Contender | null = null;
   let most = -Infinity;
-  for (let at = 0; at < count; at++) {
-    const contender = contenders[at] as Contender;
+  for (const contender of contenders) {
     const credit = contender.state.credit + contender.weight / total;
     contender.state.credit = credit;
     if (credit > most + SAME_CREDIT) {
@@ -19,6 +20,7 @@ export function pickInTurn(contenders: readonly Contender[], count: number): num
       winner = contender;
     }
   }
+  if (winner === null) return -1;
   winner.state.credit -= 1;
   return winner.index;
 }

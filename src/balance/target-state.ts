@@ -1,20 +1,21 @@
-// Owns what is remembered of one target between requests. It belongs to the target's id, not to a configuration:
-// every plan that names the target shares the one object.
+// The state of one target between requests. It belongs to the target's id, not to a configuration: all plans with the
+// target share one object.
 import { LatencyAverage } from "./latency-average.ts";
 import { PassiveHealth } from "./passive-health.ts";
 import { hashText } from "./text-hash.ts";
 
 export class TargetState {
   readonly id: string;
-  /** Where the target stands in rendezvous hashing; from the id, so that it survives restarts and is equal on all nodes. */
+  /** For rendezvous hashing. Derived from the id, so that it is the same after a restart and on all nodes. */
   readonly hash: number;
   readonly health: PassiveHealth;
   readonly latency: LatencyAverage;
   inFlight = 0;
-  /** How often it was taken out. */
+  /** Number of ejections. */
   ejections = 0;
+  /** End of the rest that a 429 with Retry-After asked for. */
   restUntil = -Infinity;
-  /** Smooth round robin: the requests this target is owed (negative: had too many). */
+  /** Smooth round robin: requests that this target is due (negative: it got too many). */
   credit = 0;
 
   constructor(id: string, health = new PassiveHealth(), latency = new LatencyAverage()) {
@@ -33,7 +34,7 @@ export class TargetState {
   }
 }
 
-/** A target as one plan sees it: the configured numbers beside the shared state. */
+/** A target in one plan: its configuration and the shared state. */
 export interface Contender {
   readonly index: number;
   readonly weight: number;

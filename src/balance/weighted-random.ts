@@ -1,18 +1,20 @@
-// Owns `random`: each target with a chance by its weight.
+// `random`: each target with a probability proportional to its weight.
 import type { Contender } from "./target-state.ts";
 
-/** From 0 up to, not including, 1, as Math.random. */
+/** Returns a number from 0 (inclusive) to 1 (exclusive), as Math.random does. */
 export type RandomSource = () => number;
 
-export function pickAtRandom(contenders: readonly Contender[], count: number, random: RandomSource): number {
+/** Returns the index of a contender, -1 if there is none. */
+export function pickRandom(contenders: readonly Contender[], random: RandomSource): number {
   let total = 0;
-  for (let at = 0; at < count; at++) total += (contenders[at] as Contender).weight;
-  let left = random() * total;
-  for (let at = 0; at < count - 1; at++) {
-    const contender = contenders[at] as Contender;
-    left -= contender.weight;
-    if (left < 0) return contender.index;
+  for (const { weight } of contenders) total += weight;
+  let remaining = random() * total;
+  let index = -1;
+  for (const contender of contenders) {
+    ({ index } = contender);
+    remaining -= contender.weight;
+    if (remaining < 0) break;
   }
-  // The last needs no comparison, and rounding cannot fall past it.
-  return (contenders[count - 1] as Contender).index;
+  // Without the break, rounding has left a rest: it is the last target.
+  return index;
 }

@@ -76,7 +76,7 @@ function rehearsePick(
 ): RehearsedPick {
   const { upstream } = rule;
   // A copy of all balancing state: a pick from it chooses as a real one does, and changes nothing.
-  const plan = upstream.plan.rehearsal();
+  const plan = upstream.plan.simulation();
   const clientHash = clientHashFor(exchange, upstream, parts);
   const picksAtRandom = plan.config.algorithm === "random";
   const errors = new Map<number, GatehouseError>();

@@ -24,12 +24,12 @@ export class BalancerReport {
     this.#plan = plan;
     this.#index = index;
     this.facts = facts;
-    this.#ticket = plan.started(index, now);
+    this.#ticket = plan.startAttempt(index, now);
   }
 
   /** Call when the headers of a successful response have arrived. */
   responseStarted(firstByteMs: number, now: number): void {
-    this.#plan.answered(this.#index, this.#ticket, firstByteMs, now);
+    this.#plan.recordResponse(this.#index, this.#ticket, firstByteMs, now);
   }
 
   /** Call for a 429 with Retry-After: the target is not used for this time if others can serve. */
@@ -43,9 +43,9 @@ export class BalancerReport {
     this.#isOpen = false;
     const now = performance.now();
     if (this.facts !== null) this.facts.endedAt = now;
-    if (result === "succeeded") this.#plan.succeeded(this.#index, this.#ticket);
-    else if (result === "failed") this.#plan.failed(this.#index, this.#ticket, now);
-    else this.#plan.neutral(this.#index, this.#ticket);
-    this.#plan.ended(this.#index, this.#ticket);
+    if (result === "succeeded") this.#plan.recordSuccess(this.#index, this.#ticket);
+    else if (result === "failed") this.#plan.recordFailure(this.#index, this.#ticket, now);
+    else this.#plan.recordNeutral(this.#index, this.#ticket);
+    this.#plan.endAttempt(this.#index, this.#ticket);
   }
 }

@@ -40,7 +40,7 @@ export function targetHealth({ targets, plan }: CompiledUpstream): TargetHealth[
       target_id: id,
       provider,
       state,
-      failures: health.failuresInRow,
+      failures: health.consecutiveFailures,
       until: until === null ? null : new Date(wallNow + (until - now)).toISOString(),
       in_flight: inFlight,
       latency_ms: latency.averageMs === Infinity ? null : Math.round(latency.averageMs * 100) / 100,
