@@ -1,34 +1,77 @@
-// The Helm chart: what it renders to, that it refuses what is wrong, and that it knows exactly the settings there are.
-import { describe, expect, test } from "bun:test";
-import { readdirSync } from "node:fs";
+// The Helm chart: the manifests it renders, the values it rejects, and that its schema has exactly the existing settings.
+import { beforeAll, describe, expect, test } from "bun:test";
+import { cpSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { readSettings, SETTINGS } from "../../src/config/settings.ts";
-import { chart, CHART, defaultValues, readChartFile, renderChart, schema, type Manifest } from "./chart.ts";
+import { temporaryDirectory } from "../support/gatehouse-process.ts";
+import {
+  chart,
+  CHART,
+  defaultValues,
+  hasHelm,
+  lintChart,
+  readChartFile,
+  renderChart,
+  schema,
+  type Manifest,
+} from "./chart.ts";
 
 const SECRET = {
   SERVER_SECRET_KEY: "a-secret-that-is-long-enough-for-tests-0123456789",
   DATABASE_URL: "postgres://gatehouse:a%3Ab@postgres:5432/gatehouse",
   REDIS_URL: "redis://valkey:6379",
 };
-/** Fixed by the image, which the manifests rely on. */
+/** Set by the image; the manifests depend on these values. */
 const FIXED = ["ADMIN_PORT", "PROXY_PORT", "DATA_DIR", "PLUGINS_DIR"];
 
-const render = (given: Record<string, unknown> = {}) => renderChart({ secret: SECRET, ...given }).manifests;
+const render = (values: Record<string, unknown> = {}) => renderChart({ secret: SECRET, ...values });
 const podOf = (manifests: Map<string, Manifest>) =>
   manifests.get("Deployment/test-gatehouse").spec.template.spec;
 
-describe("the chart's settings", () => {
+describe("the chart's files", () => {
   const known = schema as Manifest;
   const inConfigMap = Object.keys(known.properties.settings.properties as object);
   const inSecret = Object.keys(known.properties.secret.properties as object).filter(
     (name) => name !== "existingSecret",
   );
 
-  test("the schema names every setting once: to be set openly, in the secret, or fixed", () => {
+  test("the schema has every setting once: in the ConfigMap, in the Secret, or fixed by the image", () => {
     expect([...inConfigMap, ...inSecret, ...FIXED].sort()).toEqual(Object.keys(SETTINGS).sort());
   });
 
-  test("what it sets, the gateway accepts", () => {
+  test("the chart has the version of the package", () => {
+    expect(chart).toMatchObject({ version: packageJson.version, appVersion: packageJson.version });
+  });
+
+  test("every value is used by a template, and templates use only existing values", () => {
+    const source = readdirSync(`${CHART}/templates`)
+      .map((file) => readChartFile(`templates/${file}`))
+      .join("\n");
+    const used = new Set([...source.matchAll(/\.Values\.([\w.]+)/g)].map(([, path = ""]) => path));
+    const declared = new Set(valuePaths(defaultValues()));
+    expect([...used].filter((path) => !declared.has(path))).toEqual([]);
+    const isUsed = (path: string) =>
+      [...used].some((each) => each === path || path.startsWith(`${each}.`) || each.startsWith(`${path}.`));
+    expect([...declared].filter((path) => !isUsed(path))).toEqual([]);
+  });
+});
+
+/** Returns the paths of all values, those of objects included. */
+function valuePaths(values: object): string[] {
+  return Object.entries(values).flatMap(([name, value]: [string, unknown]) =>
+    typeof value === "object" && value !== null
+      ? [name, ...valuePaths(value).map((path) => `${name}.${path}`)]
+      : [name],
+  );
+}
+
+describe.skipIf(!hasHelm)("the chart's settings", () => {
+  test("helm lint finds no problem", () => {
+    expect(lintChart({ secret: SECRET })).toContain("0 chart(s) failed");
+  });
+
+  test("the gateway accepts the settings that the chart sets", () => {
     const manifests = render({
       settings: { MAX_BODY_BYTES: 10485760, REQUIRE_API_KEY: true, BASE_DOMAIN: "ai.test" },
     });
@@ -44,32 +87,36 @@ describe("the chart's settings", () => {
     });
   });
 
-  test("a setting that there is not, or a bad value, is refused", () => {
+  test("an unknown setting or an invalid value is rejected", () => {
     expect(() => render({ settings: { LOG_LEVLE: "info" } })).toThrow("LOG_LEVLE");
     expect(() => render({ settings: { WORKERS: "many" } })).toThrow("WORKERS");
     expect(() => render({ settings: { HOST: "127.0.0.1" } })).toThrow("HOST");
     expect(() => render({ replica: 3 })).toThrow("replica");
   });
 
-  test("a missing secret is refused with the mend", () => {
+  test("a missing secret is rejected with a fix", () => {
     expect(() => renderChart({})).toThrow("openssl rand -hex 32");
     expect(() => renderChart({ secret: { ...SECRET, REDIS_URL: "" } })).toThrow(
       "secret.REDIS_URL is missing",
     );
   });
 
-  test("a Secret of one's own is used instead", () => {
+  test("an existing Secret is used instead", () => {
     const manifests = render({ secret: { existingSecret: "mine" } });
     expect([...manifests.keys()].filter((name) => name.startsWith("Secret/"))).toEqual([]);
     expect(podOf(manifests).containers[0].envFrom).toContainEqual({ secretRef: { name: "mine" } });
   });
 });
 
-describe("the chart's nodes", () => {
-  const pod = podOf(render());
-  const [container] = pod.containers;
+describe.skipIf(!hasHelm)("the chart's pods", () => {
+  let pod: Manifest;
+  let container: Manifest;
+  beforeAll(() => {
+    pod = podOf(render());
+    [container] = pod.containers;
+  });
 
-  test("run as nobody in particular, on a root that cannot be written to", () => {
+  test("run without root privileges on a read-only root file system", () => {
     expect(pod.securityContext).toMatchObject({
       runAsNonRoot: true,
       seccompProfile: { type: "RuntimeDefault" },
@@ -85,17 +132,17 @@ describe("the chart's nodes", () => {
     expect(mounted).toEqual(["/tmp", "/data"]);
   });
 
-  test("are asked for their health on the data plane's port", () => {
+  test("have health probes on the data plane's port", () => {
     expect(container.readinessProbe.httpGet).toEqual({ path: "/readyz", port: "proxy" });
     expect(container.livenessProbe.httpGet).toEqual({ path: "/healthz", port: "proxy" });
     expect(container.ports).toContainEqual({ name: "proxy", containerPort: readSettings({}).PROXY_PORT });
     expect(container.ports).toContainEqual({ name: "admin", containerPort: readSettings({}).ADMIN_PORT });
   });
 
-  test("are noticed as going before they stop accepting, and have the time to drain", () => {
+  test("are removed from the service before they stop accepting, and have time to drain", () => {
     const { periodSeconds, timeoutSeconds } = container.readinessProbe as Record<string, number>;
-    const noticed = (periodSeconds! + timeoutSeconds!) * 1000;
-    expect((defaultValues() as Manifest).settings.DRAIN_DELAY_MS).toBeGreaterThan(noticed);
+    const noticedMs = (periodSeconds! + timeoutSeconds!) * 1000;
+    expect((defaultValues() as Manifest).settings.DRAIN_DELAY_MS).toBeGreaterThan(noticedMs);
     for (const [delay, seconds] of [
       [5000, 30],
       [1999, 0],
@@ -107,21 +154,20 @@ describe("the chart's nodes", () => {
     }
   });
 
-  test("are other pods when a setting or the secret changes", () => {
-    const annotationsOf = (given: Record<string, unknown>): Manifest =>
-      render(given).get("Deployment/test-gatehouse").spec.template.metadata.annotations;
+  test("are replaced when a setting or the secret changes", () => {
+    const annotationsOf = (values: Record<string, unknown>): Manifest =>
+      render(values).get("Deployment/test-gatehouse").spec.template.metadata.annotations;
     const before = annotationsOf({});
     expect(annotationsOf({ settings: { LOG_LEVEL: "warn" } })).not.toEqual(before);
     expect(annotationsOf({ secret: { ...SECRET, REDIS_URL: "redis://other:6379" } })).not.toEqual(before);
     expect(annotationsOf({ replicas: 3 })).toEqual(before);
   });
 
-  test("run an image with an exact tag, of this version", () => {
+  test("run the image of this version", () => {
     expect(container.image).toBe(`gatehouse:${packageJson.version}`);
-    expect(chart).toMatchObject({ version: packageJson.version, appVersion: packageJson.version });
   });
 
-  test("take custom plugins from a ConfigMap", () => {
+  test("mount custom plugins from a ConfigMap", () => {
     const { containers, volumes } = podOf(render({ pluginsConfigMap: "mine" }));
     expect(volumes).toContainEqual({ name: "plugins", configMap: { name: "mine" } });
     expect(containers[0].volumeMounts).toContainEqual({
@@ -132,8 +178,12 @@ describe("the chart's nodes", () => {
   });
 });
 
-describe("the chart's other objects", () => {
-  const everything = render({
+describe.skipIf(!hasHelm)("the chart's other objects", () => {
+  let everything: Map<string, Manifest>;
+  beforeAll(() => {
+    everything = render(EVERYTHING);
+  });
+  const EVERYTHING = {
     autoscaling: { enabled: true },
     networkPolicy: { enabled: true, adminFrom: [{ podSelector: {} }] },
     serviceMonitor: { enabled: true, labels: { release: "prometheus" } },
@@ -143,9 +193,9 @@ describe("the chart's other objects", () => {
     imagePullSecrets: [{ name: "registry" }],
     podAnnotations: { c: "d" },
     affinity: { nodeAffinity: {} },
-  });
+  };
 
-  test("all find the pods, and each other", () => {
+  test("select the pods and each other", () => {
     const labels = everything.get("Deployment/test-gatehouse").spec.template.metadata.labels;
     const selectors = [
       everything.get("Deployment/test-gatehouse").spec.selector.matchLabels,
@@ -165,7 +215,7 @@ describe("the chart's other objects", () => {
     expect(monitor.spec.endpoints).toEqual([{ port: "admin", path: "/metrics", interval: "15s" }]);
   });
 
-  test("the Admin API is reached inside the cluster only, whatever the data plane's service is", () => {
+  test("the Admin API is reachable only inside the cluster, for every type of the data plane's service", () => {
     expect(everything.get("Service/test-gatehouse").spec.type).toBe("LoadBalancer");
     expect(everything.get("Service/test-gatehouse-admin").spec.type).toBe("ClusterIP");
     const closed = render({ networkPolicy: { enabled: true } }).get("NetworkPolicy/test-gatehouse");
@@ -173,35 +223,31 @@ describe("the chart's other objects", () => {
     expect(everything.get("NetworkPolicy/test-gatehouse").spec.ingress).toHaveLength(2);
   });
 
-  test("an autoscaler has the number of replicas to itself", () => {
+  test("with an autoscaler, the Deployment sets no number of replicas", () => {
     expect(everything.get("Deployment/test-gatehouse").spec.replicas).toBeUndefined();
     expect(everything.get("HorizontalPodAutoscaler/test-gatehouse").spec.maxReplicas).toBe(10);
     expect(render().get("Deployment/test-gatehouse").spec.replicas).toBe(2);
   });
 
-  test("what is optional is off unless asked for", () => {
+  test("optional objects are off by default", () => {
     const kinds = [...render().keys()].map((name) => name.split("/")[0]).sort();
     expect(kinds).toEqual(["ConfigMap", "Deployment", "PodDisruptionBudget", "Secret", "Service", "Service"]);
   });
 
-  test("every value is used by some template", () => {
-    const source = readdirSync(`${CHART}/templates`)
-      .map((file) => readChartFile(`templates/${file}`))
-      .join("\n");
-    for (const [name, value] of Object.entries(defaultValues())) {
-      const parts =
-        ["settings", "resources"].includes(name) || Object.keys(value as object).length === 0 ? [] : value;
-      const paths =
-        typeof parts === "object" && Object.keys(parts as object).length > 0
-          ? Object.keys(parts as object).map((part) => `.Values.${name}.${part}`)
-          : [`.Values.${name}`];
-      for (const path of paths) expect(source).toContain(path);
-    }
-  });
-
   test("the notes name the services", () => {
-    const { notes } = renderChart({ secret: SECRET }, "gatehouse-eu");
-    expect(notes).toContain("http://gatehouse-eu.default:80");
-    expect(notes).toContain("service/gatehouse-eu-admin 8080:8080");
+    // helm template does not print the notes, so render a copy of the chart with the notes as a manifest.
+    const copy = temporaryDirectory();
+    try {
+      cpSync(CHART, copy, { recursive: true });
+      const notes = readChartFile("templates/NOTES.txt").replaceAll(/^/gm, "  ");
+      rmSync(join(copy, "templates/NOTES.txt"));
+      const manifest = `kind: Notes\nmetadata: {name: notes}\ntext: |\n${notes}`;
+      writeFileSync(join(copy, "templates/notes.yaml"), manifest);
+      const { text } = renderChart({ secret: SECRET }, copy).get("Notes/notes");
+      expect(text).toContain("http://test-gatehouse.default:80");
+      expect(text).toContain("service/test-gatehouse-admin 8080:8080");
+    } finally {
+      rmSync(copy, { recursive: true, force: true });
+    }
   });
 });

@@ -1,4 +1,4 @@
-// The compose file: only settings that there are, clear words for a missing secret, exact images, checks that can succeed.
+// The compose file: existing settings, a clear error for a missing secret, exact image versions, working health checks.
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,32 +24,32 @@ interface Service {
   readonly stop_grace_period?: string;
 }
 
-const FOLDER = join(ROOT, "deploy");
-const text = readFileSync(join(FOLDER, "compose.yaml"), "utf8");
+const DEPLOY = join(ROOT, "deploy");
+const text = readFileSync(join(DEPLOY, "compose.yaml"), "utf8");
 const compose = Bun.YAML.parse(text) as {
   readonly services: Readonly<Record<string, Service>>;
   readonly networks: Readonly<Record<string, { readonly internal?: boolean } | null>>;
   readonly volumes: Readonly<Record<string, unknown>>;
 };
-const nginx = readFileSync(join(FOLDER, "docker/nginx.conf"), "utf8");
+const nginx = readFileSync(join(DEPLOY, "docker/nginx.conf"), "utf8");
 const services = Object.entries(compose.services);
 const gateway = compose.services["gateway"]!;
 
-/** As compose does it: `${NAME:-default}` and `${NAME:?what to do}`. */
-function substitute(value: string, given: Readonly<Record<string, string>>): string {
-  return value.replace(/\$\{(\w+):([-?])([^}]*)\}/g, (_, name: string, kind: string, word: string) => {
-    const found = given[name] ?? "";
-    if (found === "" && kind === "?") throw new Error(`${name}: ${word}`);
-    return found === "" ? word : found;
+/** Replaces `${NAME:-default}` and `${NAME:?error}` like compose. */
+function substitute(text: string, environment: Readonly<Record<string, string>>): string {
+  return text.replace(/\$\{(\w+):([-?])([^}]*)\}/g, (_, name: string, kind: string, rest: string) => {
+    const value = environment[name] ?? "";
+    if (value === "" && kind === "?") throw new Error(`${name}: ${rest}`);
+    return value === "" ? rest : value;
   });
 }
 
-const settingsGiven = (given: Readonly<Record<string, string>>) =>
+const settingsFrom = (environment: Readonly<Record<string, string>>) =>
   readSettings(
     Object.fromEntries(
       Object.entries(gateway.environment ?? {}).map(([name, value]) => [
         name,
-        substitute(String(value), given),
+        substitute(String(value), environment),
       ]),
     ),
   );
@@ -57,9 +57,9 @@ const settingsGiven = (given: Readonly<Record<string, string>>) =>
 const SECRETS = { SERVER_SECRET_KEY: "s".repeat(64), POSTGRES_PASSWORD: "p".repeat(64) };
 
 describe("the gateway in the compose file", () => {
-  test("sets only settings that there are, to values that it accepts", () => {
+  test("sets only existing settings, to valid values", () => {
     for (const name of Object.keys(gateway.environment ?? {})) expect(Object.keys(SETTINGS)).toContain(name);
-    const settings = settingsGiven(SECRETS);
+    const settings = settingsFrom(SECRETS);
     expect(settings).toMatchObject({
       SERVER_SECRET_KEY: SECRETS.SERVER_SECRET_KEY,
       ENCRYPTION_KEY: null,
@@ -74,51 +74,51 @@ describe("the gateway in the compose file", () => {
 
   test("a missing secret is a clear error", () => {
     for (const name of ["SERVER_SECRET_KEY", "POSTGRES_PASSWORD"])
-      expect(() => settingsGiven({ ...SECRETS, [name]: "" })).toThrow(
+      expect(() => settingsFrom({ ...SECRETS, [name]: "" })).toThrow(
         `${name}: set it to the output of openssl`,
       );
     for (const match of text.matchAll(/\$\{(\w*(?:PASSWORD|SECRET)\w*):(.)/g)) expect(match[2]).toBe("?");
   });
 
-  test("has the time to drain", () => {
-    const { DRAIN_DELAY_MS, DRAIN_SECONDS } = settingsGiven(SECRETS);
+  test("has time to drain", () => {
+    const { DRAIN_DELAY_MS, DRAIN_SECONDS } = settingsFrom(SECRETS);
     const [, grace = "0"] = /^(\d+)s$/.exec(gateway.stop_grace_period ?? "") ?? [];
     expect(Number(grace)).toBeGreaterThanOrEqual(DRAIN_DELAY_MS / 1000 + DRAIN_SECONDS + 10);
   });
 
   test("is the image of this version, built from this folder", () => {
     expect(gateway.image).toBe(`gatehouse:${packageJson.version}`);
-    expect(join(FOLDER, gateway.build!.context)).toBe(join(ROOT));
+    expect(join(DEPLOY, gateway.build!.context)).toBe(join(ROOT));
     expect(existsSync(join(ROOT, gateway.build!.dockerfile))).toBe(true);
   });
 
-  test("may have any number of replicas: nothing ties it to one", () => {
+  test("can have any number of replicas: no published port and no container name", () => {
     expect(gateway.ports).toBeUndefined();
     expect(text).not.toContain("container_name");
   });
 });
 
 describe("every service of the compose file", () => {
-  test.each(services)("%s is hardened, and has an exact image", (_, service) => {
+  test.each(services)("%s is hardened and has an exact image version", (_, service) => {
     expect(hasExactTag(service.image)).toBe(true);
     expect(service).toMatchObject({ read_only: true, cap_drop: ["ALL"] });
     expect(service.security_opt).toContain("no-new-privileges:true");
     expect(service.tmpfs).toContain("/tmp");
-    // The gateway's own user stands in its image.
+    // The image of the gateway sets its user.
     if (service.build === undefined) expect(service.user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   });
 
-  test.each(services)("%s has a health check without a shell, on paths that there are", (_, service) => {
-    const [kind, ...words] = service.healthcheck.test;
+  test.each(services)("%s has a health check without a shell, on an existing path", (_, service) => {
+    const [kind, ...command] = service.healthcheck.test;
     expect(kind).toBe("CMD");
-    for (const [, path = ""] of words.join(" ").matchAll(/:8081(\/\w+)/g))
+    for (const [, path = ""] of command.join(" ").matchAll(/:8081(\/\w+)/g))
       expect(new Health().respond(path)).not.toBeNull();
   });
 
-  test.each(services)("%s mounts what there is, and waits for what is healthy", (_, service) => {
+  test.each(services)("%s mounts existing files, and waits for healthy services", (_, service) => {
     for (const volume of service.volumes) {
       const [from = ""] = volume.split(":");
-      if (from.startsWith(".")) expect([from, existsSync(join(FOLDER, from))]).toEqual([from, true]);
+      if (from.startsWith(".")) expect([from, existsSync(join(DEPLOY, from))]).toEqual([from, true]);
       else expect(Object.keys(compose.volumes)).toContain(from);
     }
     for (const network of service.networks) expect(Object.keys(compose.networks)).toContain(network);
@@ -128,7 +128,7 @@ describe("every service of the compose file", () => {
     }
   });
 
-  test("databases are reached by the gateway alone", () => {
+  test("only the gateway reaches the databases", () => {
     expect(compose.networks["back"]?.internal).toBe(true);
     for (const name of ["postgres", "valkey"]) {
       expect(compose.services[name]?.networks).toEqual(["back"]);
@@ -136,24 +136,24 @@ describe("every service of the compose file", () => {
     }
   });
 
-  test("only the data plane is published beyond this machine", () => {
+  test("only the data plane is published to other machines", () => {
     const published = services.flatMap(([, { ports }]) => (ports ?? []).map((port) => substitute(port, {})));
     expect(published).toEqual(["0.0.0.0:8081:8081", "127.0.0.1:8080:8080"]);
   });
 });
 
 describe("the balancer's nginx.conf", () => {
-  test("passes on to the gateway's ports, by the service's name, found anew as replicas come and go", () => {
+  test("forwards to the gateway's ports by service name, and resolves the name again when replicas change", () => {
     const servers = [...nginx.matchAll(/^\s*server (\w+):(\d+) resolve max_fails=0;$/gm)];
     expect(servers.map(([, host, port]) => [host, Number(port)])).toEqual([
-      ["gateway", settingsGiven(SECRETS).PROXY_PORT],
-      ["gateway", settingsGiven(SECRETS).ADMIN_PORT],
+      ["gateway", settingsFrom(SECRETS).PROXY_PORT],
+      ["gateway", settingsFrom(SECRETS).ADMIN_PORT],
     ]);
     expect(nginx).toContain("resolver 127.0.0.11 valid=1s");
     expect([...nginx.matchAll(/listen (\d+);/g)].map(([, port]) => port)).toEqual(["8081", "8080"]);
   });
 
-  test("keeps connections and streams, and asks another node when one goes", () => {
+  test("keeps connections alive, does not buffer streams, and retries on another node when one shuts down", () => {
     for (const line of [
       "proxy_buffering off;",
       "proxy_http_version 1.1;",

@@ -1,4 +1,4 @@
-// Reads a Dockerfile and a .dockerignore, as far as ours go.
+// Reads the parts of the Dockerfile and .dockerignore syntax that this repository uses.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -7,11 +7,11 @@ export const ROOT = join(import.meta.dir, "../..");
 export interface Instruction {
   readonly name: string;
   readonly rest: string;
-  /** Which FROM it follows, counted from 1. */
+  /** Number of the FROM that it follows, from 1. */
   readonly stage: number;
 }
 
-export interface Copied {
+export interface CopyInstruction {
   readonly sources: readonly string[];
   readonly to: string;
 }
@@ -22,21 +22,21 @@ export function readDockerfile(text: string): Instruction[] {
   return joined.split("\n").flatMap((line) => {
     const [, name = "", rest = ""] = /^([A-Z]+)\s+(.*)$/.exec(line.trim()) ?? [];
     if (line.trim() === "") return [];
-    if (name === "") throw new Error(`no instruction: ${line}`);
+    if (name === "") throw new Error(`not an instruction: ${line}`);
     if (name === "FROM") stage++;
     return [{ name, rest, stage }];
   });
 }
 
-/** What the instructions copy from the context, not from another stage. */
-export function copiedFromContext(instructions: readonly Instruction[]): Copied[] {
+/** Returns the instructions that copy from the build context, not from another stage. */
+export function copiedFromContext(instructions: readonly Instruction[]): CopyInstruction[] {
   return instructions
     .filter(({ name, rest }) => name === "COPY" && !rest.includes("--from="))
-    .map(({ rest }) => rest.split(/\s+/).filter((word) => !word.startsWith("--")))
-    .map((words) => ({ sources: words.slice(0, -1), to: words.at(-1) ?? "" }));
+    .map(({ rest }) => rest.split(/\s+/).filter((part) => !part.startsWith("--")))
+    .map((paths) => ({ sources: paths.slice(0, -1), to: paths.at(-1) ?? "" }));
 }
 
-/** Docker's rules: patterns from the root of the context, the last one that matches decides, a folder decides for what is in it. */
+/** Docker's rules: patterns start at the root of the context, the last match decides, a match of a folder includes its files. */
 export function ignoreRules(text: string): (path: string) => boolean {
   const rules = text
     .split("\n")
@@ -54,7 +54,7 @@ export function ignoreRules(text: string): (path: string) => boolean {
 export const isIgnored = ignoreRules(readFileSync(join(ROOT, ".dockerignore"), "utf8"));
 export const existsInContext = (path: string) => existsSync(join(ROOT, path)) && !isIgnored(path);
 
-/** An image of one version, which the same words bring again next year. */
+/** Returns true if the image has a tag with a full version, which does not move to a newer image. */
 export function hasExactTag(image: string): boolean {
   return /^[a-z0-9./-]+:\d+\.\d+(\.\d+)?(-[a-z0-9.]+)*$/.test(image);
 }

@@ -1,4 +1,4 @@
-// The image: rules for its Dockerfile, and what it copies started for real, as the user, on the file system it would have.
+// The image: rules for its Dockerfile, and a gateway started from exactly the files that the Dockerfile copies.
 import { afterAll, describe, expect, test } from "bun:test";
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -28,7 +28,7 @@ const environment = Object.fromEntries(
 );
 
 describe("the Dockerfile", () => {
-  test("starts from exact versions", () => {
+  test("uses base images with exact versions", () => {
     const images = instructions
       .filter(({ name }) => name === "FROM")
       .map(({ rest }) => rest.split(" ")[0] ?? "");
@@ -38,14 +38,14 @@ describe("the Dockerfile", () => {
       expect(hasExactTag(vague)).toBe(false);
   });
 
-  test("ends as a user that is a number and not root", () => {
+  test("runs as a numeric user other than root", () => {
     expect(only("USER")).toMatch(/^[1-9]\d*:[1-9]\d*$/);
     expect(only("USER").split(":")[0]).toBe("10001");
     const lastWrite = final.findLastIndex(({ name }) => name === "COPY" || name === "RUN");
     expect(final.findIndex(({ name }) => name === "USER")).toBeGreaterThan(lastWrite);
   });
 
-  test("starts the launcher without a shell, so that signals arrive", () => {
+  test("starts the launcher without a shell, so that it receives signals", () => {
     expect(JSON.parse(only("ENTRYPOINT"))).toEqual(["/app/bin/gatehouse"]);
     expect(JSON.parse(only("CMD"))).toEqual(["serve"]);
     expect(readFileSync(join(ROOT, "bin/gatehouse"), "utf8")).toContain(
@@ -54,7 +54,7 @@ describe("the Dockerfile", () => {
     expect(statSync(join(ROOT, "bin/gatehouse")).mode & 0o111).toBe(0o111);
   });
 
-  test("sets only settings that there are, beside what Bun reads", () => {
+  test("sets only existing settings and variables of Bun", () => {
     for (const name of Object.keys(environment))
       expect([...Object.keys(SETTINGS), "BUN_RUNTIME_TRANSPILER_CACHE_PATH"]).toContain(name);
     expect(readSettings(environment)).toMatchObject({
@@ -67,14 +67,14 @@ describe("the Dockerfile", () => {
     expect(only("EXPOSE")).toBe(`${ADMIN_PORT} ${PROXY_PORT}`);
   });
 
-  test("copies what is there and not ignored", () => {
+  test("copies only files that exist and are not ignored", () => {
     const sources = copiedFromContext(instructions).flatMap((each) => each.sources);
     expect(sources.length).toBeGreaterThan(5);
     for (const source of sources) expect([source, existsInContext(source)]).toEqual([source, true]);
     expect(sources).not.toContain(".");
   });
 
-  test("holds no secret", () => {
+  test("contains no secret", () => {
     const text = instructions.map(({ rest }) => rest).join("\n");
     for (const name of ["SERVER_SECRET_KEY", "ENCRYPTION_KEY", "DATABASE_URL"])
       expect(text).not.toContain(name);
@@ -86,24 +86,24 @@ describe(".dockerignore", () => {
     ...["node_modules/zod/index.js", "data/gatehouse.db", "data/server_secret_key", ".git/config", ".env"],
     ...[".env.local", "src/.env", "console/.env.production", "deploy/.env", "dist/gatehouse", "bench/run.ts"],
     ...["src/config/settings.test.ts", "notes.txt", "docs/settings.md"],
-  ])("keeps %s out", (path) => expect(isIgnored(path)).toBe(true));
+  ])("excludes %s", (path) => expect(isIgnored(path)).toBe(true));
 
   test.each(["src/main.ts", "bin/gatehouse", "package-lock.json", "console/index.html", ".npmrc"])(
-    "lets %s in",
+    "includes %s",
     (path) => expect(isIgnored(path)).toBe(false),
   );
 
-  test("the last rule that matches decides", () => {
+  test("applies the last matching rule", () => {
     const ignored = ignoreRules("*\n!a\na/b\n");
     expect(["a/c", "a/b/c", "x/a"].map(ignored)).toEqual([false, true, true]);
   });
 });
 
-describe("what the image holds", () => {
+describe("the files of the image", () => {
   const staged = temporaryDirectory();
   afterAll(() => rmSync(staged, { recursive: true, force: true }));
 
-  test("serves both planes and the console, and its health check tells life from death", async () => {
+  test("serve both planes and the console; the health check fails when the gateway is stopped", async () => {
     for (const { sources, to } of copiedFromContext(final))
       for (const source of sources) {
         const name = to.endsWith("/") ? join(to, source.split("/").at(-1) ?? "") : to;
@@ -117,12 +117,12 @@ describe("what the image holds", () => {
       program: join(staged, "bin/gatehouse"),
       env: { HOST: environment["HOST"]!, PLUGINS_DIR: join(staged, "none") },
     });
-    const [command = "", ...words] = JSON.parse(
+    const [command = "", ...args] = JSON.parse(
       /CMD (\[.*\])$/.exec(only("HEALTHCHECK"))?.[1] ?? "[]",
     ) as string[];
     expect(command).toBe("bun");
     const check = async () =>
-      await Bun.spawn([process.execPath, ...words], {
+      await Bun.spawn([process.execPath, ...args], {
         env: { PROXY_PORT: new URL(gateway.proxyUrl).port },
         stdio: ["ignore", "ignore", "ignore"],
       }).exited;

@@ -13,6 +13,7 @@ import {
   STREAMED_CHAT,
 } from "../support/plugin-fixtures.ts";
 import { readMetrics, type MetricsPage } from "../support/prometheus-text.ts";
+import { checkMetrics, hasPromtool } from "../support/promtool.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 
 let gatehouse: GatehouseProcess;
@@ -240,4 +241,10 @@ describe("plugins", () => {
     expect(page.value("gatehouse_plugin_faults_total", atStage)).toBe(1);
     expect(page.value("gatehouse_plugin_duration_seconds_count", atStage)).toBe(2);
   });
+});
+
+test.skipIf(!hasPromtool)("the page after all these requests passes promtool check metrics", async () => {
+  const page = await (await fetch(`${gatehouse.adminUrl}/metrics`)).text();
+  expect(page).toContain("gatehouse_requests_total{");
+  expect(checkMetrics(page)).toBe("");
 });

@@ -248,7 +248,7 @@ describe.skipIf(!hasRedis)("Redis in trouble", () => {
     await redis.command("SAVE");
     await redis.kill();
     const slowly = ["--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024"];
-    await redis.start({ words: ["--appendonly", "no", ...slowly], awaitReady: false });
+    await redis.start({ args: ["--appendonly", "no", ...slowly], awaitReady: false });
     const deadline = Date.now() + 10_000;
     while (!counters.state.detail?.includes("LOADING") && Date.now() < deadline) await Bun.sleep(5);
     expect(counters.state.detail).toContain("LOADING");

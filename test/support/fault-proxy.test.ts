@@ -1,10 +1,10 @@
-// The fault proxy does what it is told, and nothing when it is told nothing.
+// The fault proxy: every fault in both directions, and transparent forwarding without faults.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { connectRaw, type RawClient } from "./raw-client.ts";
 import { startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
 import { waitFor } from "./gatehouse-process.ts";
 
-/** Sends back what it gets. */
+/** A server that sends back every byte. */
 let echo: Bun.TCPSocketListener;
 let proxy: FaultProxy;
 beforeEach(() => {
@@ -22,7 +22,7 @@ afterEach(() => {
 
 const echoed = (client: RawClient, text: string) => client.until((received) => received.endsWith(text));
 
-test("passes everything both ways when it is told nothing, and ends when the client does", async () => {
+test("without faults, forwards everything in both directions and closes when the client closes", async () => {
   const client = await connectRaw(proxy.port);
   for (const text of ["one", "two", "x".repeat(100_000)]) {
     client.send(text);
@@ -34,12 +34,12 @@ test("passes everything both ways when it is told nothing, and ends when the cli
   await waitFor(() => (proxy.openConnections() === 0 ? true : null));
 });
 
-test("through() gives an address the proxy's port and leaves the rest", () => {
+test("through() replaces only the port of a URL", () => {
   const given = proxy.through("postgres://postgres@127.0.0.1:5432/gatehouse");
   expect(given).toBe(`postgres://postgres@127.0.0.1:${proxy.port}/gatehouse`);
 });
 
-test("delay: later, in order, and no longer once healed", async () => {
+test("a delay keeps the order of the bytes", async () => {
   const client = await connectRaw(proxy.port);
   proxy.set({ toServer: { delayMs: 50 }, toClient: { delayMs: 50 } });
   const startedAt = performance.now();
@@ -51,7 +51,7 @@ test("delay: later, in order, and no longer once healed", async () => {
 });
 
 describe.each(["toServer", "toClient"] as const)("%s", (direction) => {
-  test("cut and reset at a byte", async () => {
+  test("is closed and reset after a number of bytes", async () => {
     proxy.set({ [direction]: { cutAfterBytes: 3 } });
     const cut = await connectRaw(proxy.port);
     cut.send("12345");
@@ -65,7 +65,7 @@ describe.each(["toServer", "toClient"] as const)("%s", (direction) => {
     await waitFor(() => (proxy.openConnections() === 0 ? true : null));
   });
 
-  test("stalled at a byte, and goes on when healed", async () => {
+  test("stalls after a number of bytes, and continues when healed", async () => {
     proxy.set({ [direction]: { stallAfterBytes: 3 } });
     const client = await connectRaw(proxy.port);
     client.send("12345");
@@ -76,7 +76,7 @@ describe.each(["toServer", "toClient"] as const)("%s", (direction) => {
     await echoed(client, "12345");
   });
 
-  test("throttled", async () => {
+  test("is throttled", async () => {
     proxy.set({ [direction]: { bytesPerSecond: 20_000 } });
     const client = await connectRaw(proxy.port);
     const startedAt = performance.now();
@@ -86,17 +86,17 @@ describe.each(["toServer", "toClient"] as const)("%s", (direction) => {
   });
 });
 
-test("refuse: nobody gets in, open ones are reset; healed, they get in again", async () => {
+test("refuse() rejects connections and resets open ones; heal() accepts them again", async () => {
   const client = await connectRaw(proxy.port);
   client.send("hello");
   await echoed(client, "hello");
   proxy.refuse();
   await client.ended;
-  const refused = await connectRaw(proxy.port).then(
+  const isRejected = await connectRaw(proxy.port).then(
     () => false,
     () => true,
   );
-  expect(refused).toBe(true);
+  expect(isRejected).toBe(true);
   proxy.heal();
   const later = await connectRaw(proxy.port);
   later.send("again");
@@ -106,7 +106,7 @@ test("refuse: nobody gets in, open ones are reset; healed, they get in again", a
   expect(proxy.accepted).toBe(2);
 });
 
-test("a reader that does not read holds back the writer behind the proxy", async () => {
+test("backpressure of a client that does not read reaches the server", async () => {
   let written = 0;
   const big = Buffer.alloc(1 << 20);
   const flood = Bun.listen({

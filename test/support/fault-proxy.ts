@@ -1,17 +1,17 @@
-// A TCP proxy that makes trouble on demand: delays, throttles, stalls, cuts and resets what passes through it, in either
-// direction and at any time, on connections that are open already too. It knows nothing of what it carries.
+// A TCP proxy for fault injection: delays, throttles, stalls, closes, and resets connections on demand, in either direction
+// and at any time, including connections that are already open. It does not interpret the bytes.
 import type { Socket } from "bun";
 
-/** What happens to the bytes of one direction. Counts are per connection, from the moment the fault was set. */
+/** What happens to the bytes of one direction. Bytes are counted per connection, from the moment the fault was set. */
 export interface Fault {
-  /** Every piece arrives that much later. */
+  /** Delay of every piece. */
   readonly delayMs?: number;
   readonly bytesPerSecond?: number;
-  /** After so many bytes nothing more passes; both connections stay open. */
+  /** Stop forwarding after this many bytes; both connections stay open. */
   readonly stallAfterBytes?: number;
-  /** After so many bytes both connections end in order. */
+  /** Close both connections in an orderly way after this many bytes. */
   readonly cutAfterBytes?: number;
-  /** After so many bytes both connections are reset. */
+  /** Reset both connections after this many bytes. */
   readonly resetAfterBytes?: number;
 }
 
@@ -22,36 +22,37 @@ export interface Faults {
 
 export interface FaultProxy {
   readonly port: number;
-  /** The same address with this proxy's port: what is to pass through it is given this one. */
+  /** Returns the URL with the address of this proxy. */
   through(url: string): string;
-  /** Replaces the faults in force, for open connections and for new ones. */
-  set(problems: Faults): void;
-  /** No faults any more: what was held back goes on, and connections are accepted again. */
+  /** Replaces the active faults, for open and new connections. */
+  set(faults: Faults): void;
+  /** Removes all faults: forwards the bytes that were held back, and accepts connections again. */
   heal(): void;
-  /** Connections are refused; open ones are reset unless they may stay. */
+  /** Rejects new connections, and resets open ones unless `keepOpen` is true. */
   refuse(keepOpen?: boolean): void;
-  /** Open connections go silent for good, as when a firewall has forgotten them; new ones are as before. */
+  /** Permanently stops forwarding on open connections, like a firewall that has lost their state. New ones work. */
   strand(): void;
-  /** Breaks every open connection; new ones are as before. */
+  /** Closes or resets every open connection. New ones work. */
   dropAll(how?: "cut" | "reset"): void;
   openConnections(): number;
-  /** Connections that were accepted since the start. */
+  /** Number of connections accepted since the start. */
   readonly accepted: number;
   stop(): void;
 }
 
-/** More than this waiting in one direction stops the reading, so that backpressure passes through. */
+/** Reading pauses while more bytes wait in one direction, so that backpressure passes through. */
 const HIGH_WATER_BYTES = 256 * 1024;
-/** How finely a throttled direction is served. */
+/** A throttled direction sends the bytes of this interval at once. */
 const THROTTLE_STEP_MS = 10;
 
-/** Held in one direction of one connection; `dueAt` keeps delayed pieces in order. */
+/** Bytes that wait in one direction of a connection until `dueAt`. */
 interface Piece {
   bytes: Uint8Array;
   readonly dueAt: number;
 }
 
-class Lane {
+/** Forwards the bytes of one direction of one connection. */
+class Forwarder {
   readonly #waiting: Piece[] = [];
   #waitingBytes = 0;
   #fault: Fault = {};
@@ -59,7 +60,7 @@ class Lane {
   #timer: Timer | null = null;
   #isSourceEnded = false;
   #isSourcePaused = false;
-  /** When a throttled direction may go on. */
+  /** When a throttled direction may send again. */
   #nextAt = 0;
 
   constructor(
@@ -68,8 +69,8 @@ class Lane {
     private readonly onBreak: (how: "cut" | "reset") => void,
   ) {}
 
-  set(error: Fault): void {
-    this.#fault = error;
+  set(fault: Fault): void {
+    this.#fault = fault;
     this.#passed = 0;
     this.#nextAt = 0;
     this.pump();
@@ -95,7 +96,7 @@ class Lane {
     this.#waiting.length = 0;
   }
 
-  /** Hands on as much as the fault, the clock and the sink allow. */
+  /** Forwards as many bytes as the fault, the clock, and the sink allow. */
   pump(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -121,7 +122,7 @@ class Lane {
       const taken = sink.write(offered);
       if (taken < 0) return;
       this.#account(piece, taken, now);
-      // The kernel has no room: its drain event goes on.
+      // The kernel's buffer is full: the drain event calls pump() again.
       if (taken < offered.length) return;
     }
     if (this.#isSourceEnded) sink.end();
@@ -140,7 +141,7 @@ class Lane {
     }
   }
 
-  /** How many bytes may go at once: up to the next fault, and a throttle's small steps. */
+  /** Returns how many bytes may be sent now: up to the byte of the next fault and within the throttle's step. */
   #allowance(): number {
     const { cutAfterBytes, resetAfterBytes, stallAfterBytes, bytesPerSecond } = this.#fault;
     const limits = [cutAfterBytes, resetAfterBytes, stallAfterBytes].filter((limit) => limit !== undefined);
@@ -150,24 +151,24 @@ class Lane {
   }
 }
 
-/** A client's connection and its counterpart to the server. */
-class Pair {
+/** A client's connection and the corresponding connection to the server. */
+class ConnectionPair {
   #server: Socket | null = null;
   #isBroken = false;
   #closedSides = 0;
-  readonly toServer: Lane;
-  readonly toClient: Lane;
+  readonly toServer: Forwarder;
+  readonly toClient: Forwarder;
 
   constructor(
-    private readonly client: Socket<Pair | undefined>,
-    private readonly onGone: (pair: Pair) => void,
+    private readonly client: Socket<ConnectionPair | undefined>,
+    private readonly onClosed: (pair: ConnectionPair) => void,
   ) {
-    this.toServer = new Lane(
+    this.toServer = new Forwarder(
       () => client,
       () => this.#server,
       (how) => this.break(how),
     );
-    this.toClient = new Lane(
+    this.toClient = new Forwarder(
       () => this.#server,
       () => client,
       (how) => this.break(how),
@@ -197,7 +198,7 @@ class Pair {
         },
       });
     } catch {
-      // The server refuses: so do we, as late as it has to be.
+      // The server rejects the connection; the client's connection is already accepted, so reset it.
       this.break("reset");
     }
   }
@@ -219,32 +220,32 @@ class Pair {
       if (how === "reset") socket?.terminate();
       else socket?.end();
     }
-    this.onGone(this);
+    this.onClosed(this);
   }
 
-  /** An orderly close still hands on what had arrived; a broken one breaks the other side too. */
-  #sideClosed(lane: Lane, error: unknown): void {
+  /** After an orderly close, received bytes are still forwarded; after a reset, the other side is reset too. */
+  #sideClosed(forwarder: Forwarder, error: unknown): void {
     if (this.#isBroken) return;
     if (error !== undefined && error !== null) {
       this.break("reset");
       return;
     }
-    lane.sourceEnded();
+    forwarder.sourceEnded();
     if (++this.#closedSides === 2) this.break("cut");
   }
 }
 
 export function startFaultProxy(target: { readonly port: number; readonly hostname?: string }): FaultProxy {
-  const pairs = new Set<Pair>();
-  const stranded = new Set<Pair>();
-  let problems: Faults = {};
+  const pairs = new Set<ConnectionPair>();
+  const stranded = new Set<ConnectionPair>();
+  let faults: Faults = {};
   let accepted = 0;
-  const apply = (pair: Pair) => {
-    pair.toServer.set(problems.toServer ?? {});
-    pair.toClient.set(problems.toClient ?? {});
+  const apply = (pair: ConnectionPair) => {
+    pair.toServer.set(faults.toServer ?? {});
+    pair.toClient.set(faults.toClient ?? {});
   };
   const listenOn = (port: number) =>
-    Bun.listen<Pair | undefined>({
+    Bun.listen<ConnectionPair | undefined>({
       hostname: "127.0.0.1",
       port,
       exclusive: true,
@@ -252,7 +253,10 @@ export function startFaultProxy(target: { readonly port: number; readonly hostna
       socket: {
         open(socket) {
           accepted++;
-          const pair = new Pair(socket, (gone) => pairs.delete(gone) || stranded.delete(gone));
+          const pair = new ConnectionPair(
+            socket,
+            (closed) => pairs.delete(closed) || stranded.delete(closed),
+          );
           socket.data = pair;
           pairs.add(pair);
           apply(pair);
@@ -273,8 +277,8 @@ export function startFaultProxy(target: { readonly port: number; readonly hostna
   return {
     port,
     through: (url) => Object.assign(new URL(url), { hostname: "127.0.0.1", port: String(port) }).href,
-    set(wanted) {
-      problems = wanted;
+    set(newFaults) {
+      faults = newFaults;
       for (const pair of [...pairs]) apply(pair);
     },
     heal() {

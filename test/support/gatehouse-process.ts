@@ -1,4 +1,4 @@
-// Starts the real gatehouse process on free ports, and speaks to its Admin API as a client would.
+// Starts the real gatehouse process on free ports, and calls its Admin API as a client would.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ export interface ApiResponse {
   readonly status: number;
   readonly headers: Headers;
   /** Parsed JSON, or null for an empty body. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests read whatever came back
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests read bodies of any shape
   readonly body: any;
 }
 
@@ -29,9 +29,9 @@ export interface GatehouseProcess {
   /** Calls the Admin API with the token: `api("POST", "/gateways", {…})`. */
   api(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse>;
   signal(name: NodeJS.Signals): void;
-  /** The exit code, once it has ended. */
+  /** Resolves to the exit code. */
   readonly exited: Promise<number>;
-  /** Ends it and removes its data. */
+  /** Kills the process and removes its data. */
   stop(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export interface StartOptions {
   readonly env?: Record<string, string>;
   readonly dataDir?: string;
   readonly args?: readonly string[];
-  /** Instead of the launcher, and without what the launcher sets. */
+  /** Program to run instead of the launcher. */
   readonly program?: string;
   /** Keep the data directory at `stop`. */
   readonly keepData?: boolean;
@@ -73,12 +73,12 @@ export async function startGatehouseProcess(options: StartOptions = {}): Promise
     const found = listenUrls(printed.text);
     const role = options.args?.join(" ") ?? "";
     const wanted = role.includes("admin") || role.includes("proxy") ? 1 : 2;
-    if (child.exitCode !== null) throw new Error(`gatehouse ended with ${child.exitCode}:\n${printed.text}`);
+    if (child.exitCode !== null) throw new Error(`gatehouse exited with ${child.exitCode}:\n${printed.text}`);
     return found.size >= wanted ? found : null;
   });
   const adminUrl = urls.get("admin API listening") ?? "";
   const proxyUrl = urls.get("proxy listening") ?? "";
-  // DATA_DIR is for a server without a secret: the script then reads the one that was generated.
+  // If the server has no SERVER_SECRET_KEY, the script reads the generated secret from DATA_DIR.
   const secret = options.env?.["SERVER_SECRET_KEY"] ?? TEST_SECRET;
   const token = mintToken({ SERVER_SECRET_KEY: secret, DATA_DIR: dataDir });
   if (options.notReady !== true) {
@@ -129,21 +129,22 @@ export async function callApi(
   return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) };
 }
 
-/** Polls until `look` finds something; fails the test when it does not in time. */
+/** Polls until `check` returns a value other than null, and resolves to it; rejects after the deadline. */
 export async function waitFor<T>(
-  look: () => T | null | Promise<T | null>,
+  check: () => T | null | Promise<T | null>,
   deadlineMs = START_DEADLINE_MS,
 ): Promise<T> {
   const deadline = performance.now() + deadlineMs;
   for (;;) {
-    const found = await look();
+    const found = await check();
     if (found !== null) return found;
-    if (performance.now() > deadline) throw new Error("waited in vain");
+    if (performance.now() > deadline)
+      throw new Error(`no result within ${deadlineMs} ms: ${check.toString()}`);
     await Bun.sleep(10);
   }
 }
 
-/** Waits until the process has printed this: its log comes through a pipe, a moment after the answer. */
+/** Waits until the process has printed `text`. The log is read from a pipe and may arrive after the response. */
 export async function untilPrinted(gatehouse: Pick<GatehouseProcess, "output">, text: string): Promise<void> {
   await waitFor(() => (gatehouse.output().includes(text) ? true : null));
 }

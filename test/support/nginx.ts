@@ -1,20 +1,18 @@
-// A real nginx for tests: a load balancer over several nodes, with connections kept, as operators run one.
+// A real nginx for tests: a load balancer over several nodes with keep-alive connections, as operators run one.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { waitFor } from "./gatehouse-process.ts";
 import { freePort } from "./postgres.ts";
+import { isInstalled } from "./required-program.ts";
 
 const program = Bun.which("nginx", { PATH: `${process.env["PATH"] ?? ""}:/usr/sbin` });
-const INSTALL = "apt-get install nginx-light";
 
-/** Whether tests behind nginx can run. In CI they must; elsewhere a missing one is said loudly. */
-export const hasNginx = program !== null;
-if (!hasNginx) {
-  const sentence = `nginx is not installed, so its tests are SKIPPED (${INSTALL})`;
-  if (process.env["CI"] === "true") throw new Error(`${sentence}; in CI that is a failure`);
-  process.stderr.write(`\n!!! ${sentence}\n\n`);
-}
+export const hasNginx = isInstalled(program, {
+  name: "nginx",
+  tests: "tests with a load balancer",
+  install: "apt-get install nginx-light",
+});
 
 export interface LoadBalancer {
   readonly url: string;
@@ -42,7 +40,7 @@ http {
       proxy_pass http://nodes;
       proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;
       proxy_buffering off;
-      # A node that goes may close a connection that nobody has read from yet: then another node is asked.
+      # A node that shuts down may close a connection before it reads the request: retry on another node.
       proxy_next_upstream error non_idempotent;
     }
   }

@@ -1,22 +1,21 @@
-// A real PostgreSQL for tests: one throw-away cluster a test run, a fresh database for whoever asks.
+// A real PostgreSQL for tests: one temporary cluster per test run, and new databases on demand.
 import { SQL } from "bun";
 import { chownSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isInstalled } from "./required-program.ts";
 
 export interface PostgresCluster {
   readonly port: number;
   readonly directory: string;
-  /** URL of a new, empty database. */
+  /** Resolves to the URL of a new, empty database. */
   createDatabase(): Promise<string>;
-  /** `pg_ctl` with these words, e.g. `run("stop", "-m", "immediate")`. */
-  control(...words: string[]): void;
+  /** Runs `pg_ctl` with these arguments, e.g. `control("stop", "-m", "immediate")`. */
+  control(...args: string[]): void;
   /** The postmaster's process id. */
   pid(): number;
 }
-
-const INSTALL = "apt-get install postgresql";
 
 function findBinaries(): string | null {
   const versions = existsSync("/usr/lib/postgresql") ? readdirSync("/usr/lib/postgresql") : [];
@@ -31,15 +30,13 @@ function findBinaries(): string | null {
 
 const binaries = findBinaries();
 
-/** Whether PostgreSQL tests can run. In CI they must; elsewhere a missing server is said loudly. */
-export const hasPostgres = binaries !== null;
-if (!hasPostgres) {
-  const sentence = `PostgreSQL is not installed, so its tests are SKIPPED (${INSTALL})`;
-  if (process.env["CI"] === "true") throw new Error(`${sentence}; in CI that is a failure`);
-  process.stderr.write(`\n!!! ${sentence}\n\n`);
-}
+export const hasPostgres = isInstalled(binaries, {
+  name: "PostgreSQL",
+  tests: "its tests",
+  install: "apt-get install postgresql",
+});
 
-/** PostgreSQL refuses to run as root: there it runs as the user of its Debian package. */
+/** PostgreSQL does not run as root; tests that run as root start it as the user of its Debian package. */
 const runAs = process.getuid?.() === 0 ? userId("postgres") : null;
 
 function userId(name: string): { uid: number; gid: number } {
@@ -47,24 +44,27 @@ function userId(name: string): { uid: number; gid: number } {
   return { uid: id("-u"), gid: id("-g") };
 }
 
-function commandLine(program: string, words: readonly string[]): string[] {
+function commandLine(program: string, args: readonly string[]): string[] {
   const drop =
     runAs === null ? [] : ["setpriv", `--reuid=${runAs.uid}`, `--regid=${runAs.gid}`, "--clear-groups"];
-  return [...drop, join(binaries ?? "", program), ...words];
+  return [...drop, join(binaries ?? "", program), ...args];
 }
 
-function run(program: string, words: readonly string[]): string {
-  const done = Bun.spawnSync(commandLine(program, words), { cwd: "/", stdin: "ignore" });
+function run(program: string, args: readonly string[]): string {
+  const done = Bun.spawnSync(commandLine(program, args), { cwd: "/", stdin: "ignore" });
   if (done.exitCode !== 0)
-    throw new Error(`${program} ${words.join(" ")}: ${done.stderr.toString()}${done.stdout.toString()}`);
+    throw new Error(`${program} ${args.join(" ")}: ${done.stderr.toString()}${done.stdout.toString()}`);
   return done.stdout.toString();
 }
 
-/** `bun test` emits no "exit", and a killed run could not: a shell of its own waits for this process to be gone. */
+/**
+ * Starts a shell that waits for the end of this process, then stops the cluster. `bun test` emits no "exit" event, and a
+ * killed run could not handle one.
+ */
 function stopWithThisProcess(directory: string, data: string): void {
   const wait = 'while kill -0 "$1" 2>/dev/null; do sleep 1; done; rest=$2; shift 2; "$@"; rm -rf "$rest"';
   const stop = commandLine("pg_ctl", ["-D", data, "-m", "immediate", "stop"]);
-  // In a session of its own: a test worker takes the processes of its own along when it ends.
+  // A new session, because a test worker kills the processes of its own session when it ends.
   Bun.spawnSync(["setsid", "--fork", "sh", "-c", wait, "sh", String(process.pid), directory, ...stop], {
     cwd: "/",
     stdio: ["ignore", "ignore", "ignore"],
@@ -73,7 +73,7 @@ function stopWithThisProcess(directory: string, data: string): void {
 
 let shared: Promise<PostgresCluster> | null = null;
 
-/** The cluster that all tests of a run share. Whoever stops it uses `startPostgres` for one of their own. */
+/** Returns the cluster that all tests of a run share. Tests that stop it must use `startPostgres` instead. */
 export function sharedPostgres(): Promise<PostgresCluster> {
   shared ??= startPostgres();
   return shared;
@@ -86,8 +86,8 @@ export async function startPostgres(): Promise<PostgresCluster> {
   run("initdb", ["-D", data, "-U", "postgres", "-A", "trust", "--no-sync"]);
   const port = await freePort();
   const options = `-p ${port} -c listen_addresses=127.0.0.1 -k ${directory} -c max_connections=100`;
-  const control = (...words: string[]) =>
-    void run("pg_ctl", ["-D", data, "-w", "-l", join(directory, "log"), "-o", options, ...words]);
+  const control = (...args: string[]) =>
+    void run("pg_ctl", ["-D", data, "-w", "-l", join(directory, "log"), "-o", options, ...args]);
   control("start");
   stopWithThisProcess(directory, data);
   const admin = `postgres://postgres@127.0.0.1:${port}/postgres`;

@@ -1,46 +1,38 @@
-// Reads a page in Prometheus' text format as strictly as Prometheus does, so that a test may look a value up.
+// Reads values from a page in the Prometheus text format. promtool.ts checks whether a page is valid.
 
 export interface MetricsPage {
-  /** `gatehouse_requests_total` and so on, with the type that its TYPE line gives. */
+  /** Metric name to the type of its TYPE line. */
   readonly types: ReadonlyMap<string, string>;
-  /** The value of the series with exactly these labels; null where there is none. */
-  value(name: string, labels?: Readonly<Record<string, string>>): number | null;
-  /** The sum of all series that have at least these labels. */
-  sum(name: string, labels?: Readonly<Record<string, string>>): number;
+  /** Returns the value of the series with exactly these labels; null if there is none. */
+  value(name: string, labels?: Labels): number | null;
+  /** Returns the sum of all series that have at least these labels. */
+  sum(name: string, labels?: Labels): number;
   readonly series: readonly Sample[];
 }
 
+type Labels = Readonly<Record<string, string>>;
+
 interface Sample {
   readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
+  readonly labels: Labels;
   readonly value: number;
 }
 
-const LINE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (-?[0-9.e+-]+|NaN|[+-]Inf)$/;
-const LABEL = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)/y;
+const TYPE_LINE = /^# TYPE (\S+) (\S+)$/gm;
+const SAMPLE_LINE = /^([^#{\s]+)(?:\{(.*)\})? (\S+)$/gm;
+const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 
-/** Throws at what Prometheus would refuse: a bad line, a type after its samples, a series given twice. */
+/** Throws if a series is given twice, which `promtool check metrics` accepts. */
 export function readMetrics(text: string): MetricsPage {
-  if (!text.endsWith("\n")) throw new Error("the last line has no end");
-  const types = new Map<string, string>();
+  const types = new Map([...text.matchAll(TYPE_LINE)].map(([, name = "", type = ""]) => [name, type]));
   const series: Sample[] = [];
   const seen = new Set<string>();
-  for (const line of text.slice(0, -1).split("\n")) {
-    const [, kind, named = "", rest = ""] = /^# (HELP|TYPE) (\S+) (.+)$/.exec(line) ?? [];
-    if (kind === "TYPE") {
-      if (types.has(named)) throw new Error(`two types of ${named}`);
-      types.set(named, rest);
-    }
-    if (kind !== undefined) continue;
-    const [, name = "", labelText = "", value = ""] = LINE.exec(line) ?? [];
-    if (name === "") throw new Error(`not a line of metrics: ${line}`);
-    if (seen.has(name + labelText)) throw new Error(`given twice: ${line}`);
+  for (const [, name = "", labelText = "", value = ""] of text.matchAll(SAMPLE_LINE)) {
+    if (seen.has(name + labelText)) throw new Error(`series given twice: ${name}{${labelText}}`);
     seen.add(name + labelText);
-    const family = name.replace(/_(bucket|sum|count)$/, "");
-    if (!types.has(name) && types.get(family) !== "histogram") throw new Error(`no type before ${line}`);
     series.push({ name, labels: readLabels(labelText), value: Number(value.replace("Inf", "Infinity")) });
   }
-  const matching = (name: string, labels: Readonly<Record<string, string>>) =>
+  const matching = (name: string, labels: Labels) =>
     series.filter(
       (each) =>
         each.name === name && Object.entries(labels).every(([label, value]) => each.labels[label] === value),
@@ -56,13 +48,9 @@ export function readMetrics(text: string): MetricsPage {
 }
 
 function readLabels(text: string): Record<string, string> {
-  const labels: Record<string, string> = {};
-  LABEL.lastIndex = 0;
-  while (LABEL.lastIndex < text.length) {
-    const at = LABEL.lastIndex;
-    const [, name = "", value = ""] = LABEL.exec(text) ?? [];
-    if (name === "" || name in labels) throw new Error(`bad labels at ${at}: ${text}`);
-    labels[name] = value.replaceAll(/\\(.)/g, (_, escaped: string) => (escaped === "n" ? "\n" : escaped));
-  }
-  return labels;
+  const unescape = (value: string) =>
+    value.replaceAll(/\\(.)/g, (_, escaped: string) => (escaped === "n" ? "\n" : escaped));
+  return Object.fromEntries(
+    [...text.matchAll(LABEL)].map(([, name = "", value = ""]) => [name, unescape(value)]),
+  );
 }

@@ -1,6 +1,7 @@
 // The metrics registry: Prometheus text, bounds on series, and merging the pages of several processes.
 import { describe, expect, test } from "bun:test";
 import { readMetrics } from "../../../test/support/prometheus-text.ts";
+import { checkMetrics, hasPromtool } from "../../../test/support/promtool.ts";
 import { mergeMetrics } from "./merge-metrics.ts";
 import { MAX_SERIES, MetricFamily, NumberSeries } from "./metric-family.ts";
 import { METRICS } from "./metric-table.ts";
@@ -29,6 +30,18 @@ describe("a page of metrics", () => {
     expect(page.value("gatehouse_errors_total", { gateway: odd, code: "x" })).toBe(2);
     expect(page.sum("gatehouse_errors_total", { code: "sk-***" })).toBe(1);
     expect(page.sum("gatehouse_plugin_events_total", { kind: "sk-***" })).toBe(1);
+  });
+
+  test.skipIf(!hasPromtool)("passes promtool check metrics, merged or not", () => {
+    const metrics = new Metrics();
+    metrics
+      .number("gatehouse_errors_total", { gateway: 'a "quoted"\nline \\ with {braces}', code: "x" })
+      .add(2);
+    metrics.histogram("gatehouse_event_loop_lag_seconds", {}).observe(0.005);
+    const page = metrics.render();
+    expect(checkMetrics(page)).toBe("");
+    expect(checkMetrics(mergeMetrics([page, page]))).toBe("");
+    expect(checkMetrics(page.replace("gatehouse_ready", "gatehouse-ready"))).toContain("error");
   });
 
   test("a histogram is cumulative with inclusive bounds, and has a sum and a count", () => {

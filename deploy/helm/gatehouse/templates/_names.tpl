@@ -1,4 +1,4 @@
-{{- /* Names and labels that the templates share. */ -}}
+{{- /* Names and labels that all templates use. */ -}}
 {{- define "gatehouse.name" -}}
 {{- if contains "gatehouse" .Release.Name -}}
 {{ .Release.Name | trunc 50 | trimSuffix "-" }}
