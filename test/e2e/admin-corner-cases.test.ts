@@ -128,7 +128,10 @@ describe("the command line", () => {
     return { code: run.exitCode, stderr: run.stderr.toString() };
   };
   test.each(["constructor", "toString", "__proto__"])("gatehouse %s is an unknown command", (name) => {
-    expect(end({}, [name])).toEqual({ code: 2, stderr: expect.stringContaining(`no command "${name}"`) });
+    expect(end({}, [name])).toEqual({
+      code: 2,
+      stderr: expect.stringContaining(`unknown command "${name}"`),
+    });
   });
   test.each(["999.1.1.1", "no-such-host.invalid"])("HOST=%s", (HOST) => {
     expect(end({ HOST })).toEqual({ code: 2, stderr: expect.stringContaining("HOST") });
