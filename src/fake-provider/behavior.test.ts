@@ -101,17 +101,17 @@ describe("framing", () => {
       provider.requests[0]!.connection,
       provider.requests[0]!.connection,
     ]);
-    client.leave();
+    client.disconnect();
   });
 
   test("malformed chunks", async () => {
     const size = await request(STREAMED, { malformedChunk: true });
     expect(await size.until((received) => received.endsWith("0\r\n\r\n"))).toContain("\r\nzz\r\ndata: ");
-    size.leave();
+    size.disconnect();
     const whole = await request(CHAT, { malformedChunk: "overrun" });
     const overrun = bodyOf(await whole.until((received) => received.endsWith("0\r\n\r\n"))).split("\r\n");
     expect(overrun[3]!.length).toBe(Number.parseInt(overrun[2]!, 16) + 3);
-    whole.leave();
+    whole.disconnect();
     const unfinished = await untilClosed(STREAMED, { malformedChunk: "unfinished" });
     expect(unfinished.received.endsWith("data: [DONE]\n\n\r\n")).toBe(true);
   });
@@ -122,7 +122,7 @@ describe("framing", () => {
     const client = await request(CHAT, { wrongContentLength: "shorter" });
     const shorter = await client.until((received) => received.endsWith('"system_fingerprint":"fp_fake"}'));
     expect(Number(headersOf(shorter, "content-length")[0])).toBe(bodyOf(shorter).length - 10);
-    client.leave();
+    client.disconnect();
   });
 
   test("headers are sent verbatim, duplicated, malformed, and endless", async () => {
@@ -137,11 +137,11 @@ describe("framing", () => {
     expect(received).toContain("Set-Cookie: a=1\r\nset-cookie: b=2\r\n");
     expect(received).toContain("X-Odd: before\rafter\r\n");
     expect(headersOf(received, "content-type")).toEqual(["text/odd"]);
-    client.leave();
+    client.disconnect();
     const endless = await request(CHAT, { endlessHeaders: true });
     await endless.until((text) => text.includes("X-Endless-200:"));
     expect(endless.received()).not.toContain("\r\n\r\n");
-    endless.leave();
+    endless.disconnect();
     await provider.until(() => provider.requests.at(-1)!.aborted);
   });
 
@@ -152,7 +152,7 @@ describe("framing", () => {
       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 204 No Content",
     );
     expect(received.toLowerCase()).not.toContain("content-length");
-    client.leave();
+    client.disconnect();
   });
 
   test("invalid HTTP and an invalid x-fake header are rejected with 400", async () => {
@@ -183,7 +183,7 @@ describe("framing", () => {
     expect(received).toStartWith("HTTP/1.1 413 Payload Too Large\r\n");
     expect(headersOf(received, "connection")).toEqual(["close"]);
     client.send("and more");
-    client.leave();
+    client.disconnect();
     await provider.until(() => provider.openConnections() === 0);
     expect(provider.requests).toHaveLength(1);
     expect(provider.requests[0]).toMatchObject({ finished: true, aborted: false });
@@ -195,7 +195,7 @@ describe("framing", () => {
     await client.until((received) => received === "HTTP/1.1 100 Continue\r\n\r\n");
     client.send("ok");
     await client.until((received) => received.includes('"body":"ok"'));
-    client.leave();
+    client.disconnect();
   });
 });
 
@@ -205,7 +205,7 @@ describe("pace", () => {
     const received = await client.until((text) => text.endsWith("0\r\n\r\n"));
     // Role, twenty words, finish, [DONE].
     expect(eventsIn(received)).toBe(23);
-    client.leave();
+    client.disconnect();
   });
 
   test("a big stream waits for a slow reader and arrives completely", async () => {
@@ -271,7 +271,7 @@ describe("a client that disconnects", () => {
       const client = await arrange();
       await provider.until(() => provider.requests.length === 1);
       expect(provider.requests[0]).toMatchObject({ aborted: false, abortedAt: null });
-      client.leave(reset);
+      client.disconnect(reset);
       await provider.until(() => provider.openConnections() === 0);
       const [recorded] = provider.requests;
       expect(recorded).toMatchObject({ aborted: true, finished: false });
@@ -282,7 +282,7 @@ describe("a client that disconnects", () => {
   test("after the complete response is not recorded as aborted", async () => {
     const client = await request(CHAT, {});
     await client.until((received) => received.includes("fp_fake"));
-    client.leave();
+    client.disconnect();
     await provider.until(() => provider.openConnections() === 0);
     expect(provider.requests[0]).toMatchObject({ aborted: false, finished: true });
   });

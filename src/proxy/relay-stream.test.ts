@@ -133,7 +133,7 @@ test("ends once and stops reading if the client disconnects while the relay wait
     const client = await connect();
     if (count > 1) client.pause();
     await untilQuiet();
-    client.leave(true);
+    client.disconnect(true);
     await waitFor(() => (pieces.isCanceled ? true : null), 10_000);
     const { sentCount } = pieces;
     await Bun.sleep(100);
@@ -159,7 +159,7 @@ test("ends once as incomplete if the client disconnects while it gets the last b
   const client = await connect();
   client.pause();
   await waitFor(() => (outcomes.length > 0 ? true : null), 10_000);
-  client.leave(true);
+  client.disconnect(true);
   await Bun.sleep(100);
   expect([outcomes, pieces.isCanceled]).toEqual([["incomplete"], true]);
 });

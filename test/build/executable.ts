@@ -127,7 +127,7 @@ describe("the executable", () => {
       clients.push(client);
     }
     await provider.until(() => provider.requestCount === AT_ONCE, 30_000);
-    for (const client of clients) client.leave();
+    for (const client of clients) client.disconnect();
     const environment = readFileSync(`/proc/${gatehouse.pid}/environ`, "utf8");
     for (const name of Object.keys(RUNTIME_ENVIRONMENT)) expect(environment).toContain(`${name}=`);
   }, 60_000);

@@ -23,7 +23,7 @@ import {
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { pluginsDirectory } from "../support/plugin-fixtures.ts";
-import { rawCall, type RawAnswer } from "../support/proxy-fixtures.ts";
+import { rawCall, type RawResponse } from "../support/proxy-fixtures.ts";
 
 const RUNS = Number(process.env["GATEHOUSE_EXPLAIN_RUNS"] ?? 60);
 const START_MS = 60_000;
@@ -138,7 +138,7 @@ function call(
   request: WorldRequest,
   gateways: readonly SeededGateway[],
   requestId: string,
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const { method, path, query, body } = request;
   const headers = Object.entries({ ...headersOf(request, gateways), "X-Request-Id": requestId });
   return rawCall(gatehouse.proxyUrl, {
@@ -154,7 +154,7 @@ function sent(): RecordedRequest[] {
   return providers.flatMap(({ requests }) => requests).toSorted((a, b) => a.startedAt - b.startedAt);
 }
 
-function compareResponse({ answer: explained }: Explanation, response: RawAnswer, method: string): void {
+function compareResponse({ answer: explained }: Explanation, response: RawResponse, method: string): void {
   expect(response.status).toBe(explained.status);
   expect(sent()).toHaveLength(0);
   if (explained.code === null || method === "HEAD") return;
@@ -187,7 +187,7 @@ function compareForwarded({ upstream_request: shown, targets }: Explanation): vo
   for (const name of Object.keys(shown.headers)) expect(first.header(name)).toBeDefined();
 }
 
-function compareLimits({ limits }: Explanation, response: RawAnswer): void {
+function compareLimits({ limits }: Explanation, response: RawResponse): void {
   // If two plugins have a limit of the same type, the response has the headers of the later one.
   const last = new Map<string, { limit: number; remaining: number; reset: string }>();
   for (const limit of limits) last.set(limit.type, limit);

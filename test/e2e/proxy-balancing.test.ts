@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import {
-  ask,
+  sendChat,
   countOf,
   patchUpstream,
   seedUpstream,
@@ -48,7 +48,7 @@ beforeEach(() => {
 function holdOpen(route: Route, times: number): { readonly letGo: () => Promise<void> } {
   const leaving = new AbortController();
   const held = Array.from({ length: times }, () =>
-    ask(route, { fake: { delayMs: 60_000 }, signal: leaving.signal }).catch(() => null),
+    sendChat(route, { fake: { delayMs: 60_000 }, signal: leaving.signal }).catch(() => null),
   );
   return {
     async letGo() {
@@ -119,7 +119,7 @@ describe("the split over many requests (GATEHOUSE_BALANCE_REQUESTS)", () => {
       let left = requests;
       const worker = async () => {
         while (left-- > 0)
-          expect((await ask(route).then((answer) => answer.text())).length).toBeGreaterThan(0);
+          expect((await sendChat(route).then((answer) => answer.text())).length).toBeGreaterThan(0);
       };
       await Promise.all(Array.from({ length: AT_ONCE }, worker));
       expect(first.requestCount + second.requestCount).toBe(requests);
@@ -275,13 +275,13 @@ describe("weight 0 drains a target", () => {
   test("failover sends nothing there either", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one, { weight: 0 }), targetOf(two)]);
     two.behave({ status: 503 });
-    expect((await ask(route)).status).toBe(503);
+    expect((await sendChat(route)).status).toBe(503);
     expect(one.requestCount).toBe(0);
   });
 
   test("what runs there when it is drained runs to its end", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two, { priority: 2 })]);
-    const response = await ask(route, { stream: true, fake: { chunks: 6, chunkDelayMs: 50 } });
+    const response = await sendChat(route, { stream: true, fake: { chunks: 6, chunkDelayMs: 50 } });
     await patchUpstream(gatehouse, route, {
       targets: [targetOf(one, { weight: 0 }), targetOf(two, { priority: 2 })],
     });
@@ -292,7 +292,7 @@ describe("weight 0 drains a target", () => {
 
   test("all drained: 503 no_healthy_target with Retry-After", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one, { weight: 0 })]);
-    const response = await ask(route);
+    const response = await sendChat(route);
     expect(response.status).toBe(503);
     expect(((await response.json()) as { code: string }).code).toBe("no_healthy_target");
     expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);

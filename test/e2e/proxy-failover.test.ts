@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { Behavior, FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   anthropicTargetOf,
-  ask,
-  askRaw,
+  sendChat,
+  sendRawChat,
   endedCleanly,
   expectFailure,
   outcomeOf,
@@ -54,21 +54,21 @@ describe("failover to another target", () => {
   test.each([429, 500, 502, 503, 504, 529])("on %d", async (status) => {
     const route = await seedUpstream(gatehouse, inOrder(one, two));
     one.behave({ status });
-    const outcome = await outcomeOf(await ask(route));
+    const outcome = await outcomeOf(await sendChat(route));
     expect(outcome).toMatchObject({ status: 200, provider: "two", attempts: "2" });
     expect(asked()).toEqual([1, 1, 0, 0]);
   });
 
   test("on a connection that is refused", async () => {
     const route = await seedUpstream(gatehouse, inOrder(gone, two));
-    const outcome = await outcomeOf(await ask(route));
+    const outcome = await outcomeOf(await sendChat(route));
     expect(outcome).toMatchObject({ status: 200, provider: "two", attempts: "2" });
   });
 
   test("on a name that does not resolve", async () => {
     const nowhere = { provider: "nowhere", base_url: "http://nowhere.invalid", path: "/v1/chat/completions" };
     const route = await seedUpstream(gatehouse, [nowhere, targetOf(two, { priority: 2 })]);
-    const outcome = await outcomeOf(await ask(route));
+    const outcome = await outcomeOf(await sendChat(route));
     expect(outcome).toMatchObject({ status: 200, provider: "two", attempts: "2" });
   });
 
@@ -84,7 +84,7 @@ describe("failover to another target", () => {
   test.each(BROKEN)("on a connection %s", async (_, behaviour) => {
     const route = await seedUpstream(gatehouse, inOrder(one, two));
     one.behave(behaviour);
-    const outcome = await outcomeOf(await ask(route));
+    const outcome = await outcomeOf(await sendChat(route));
     expect(outcome).toMatchObject({ status: 200, provider: "two", attempts: "2" });
     expect(two.requestCount).toBe(1);
   });
@@ -92,7 +92,7 @@ describe("failover to another target", () => {
   test("on a first-byte timeout, and the slow provider's request is given up", async () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two), { timeouts: { first_byte: 150 } });
     one.behave({ delayMs: 60_000 });
-    const outcome = await outcomeOf(await ask(route));
+    const outcome = await outcomeOf(await sendChat(route));
     expect(outcome).toMatchObject({ status: 200, provider: "two", attempts: "2" });
     await one.until(() => one.requests[0]?.aborted === true);
   });
@@ -104,7 +104,7 @@ describe("failover to another target", () => {
   test.each(WHOLE)("on a whole answer %s, of which no byte went to the client", async (_, behaviour) => {
     const route = await seedUpstream(gatehouse, inOrder(one, two));
     one.behave(behaviour);
-    const outcome = await outcomeOf(await ask(route));
+    const outcome = await outcomeOf(await sendChat(route));
     expect(outcome).toMatchObject({ status: 200, provider: "two", attempts: "2" });
     expect(JSON.parse(outcome.text)).toHaveProperty("choices");
   });
@@ -112,7 +112,7 @@ describe("failover to another target", () => {
   test("on a streamed answer cut after its headers, before any byte of it went to the client", async () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two));
     one.behave({ cutAfterChunks: 0 });
-    const client = await askRaw(route, { stream: true });
+    const client = await sendRawChat(route, { stream: true });
     const { received } = await client.ended;
     expect(received).toContain("data: [DONE]");
     expect(received).toMatch(/^x-gw-attempts: 2\r$/im);
@@ -123,14 +123,14 @@ describe("failover to another target", () => {
     const targets = [anthropicTargetOf(one), anthropicTargetOf(two, { priority: 2 })];
     const route = await seedUpstream(gatehouse, targets, {}, { response_format: "openai" });
     one.behave({ body: ['{"type":', '"message"}'], chunkDelayMs: 20, cutAfterChunks: 1 });
-    const outcome = await outcomeOf(await ask(route));
+    const outcome = await outcomeOf(await sendChat(route));
     expect(outcome).toMatchObject({ status: 200, provider: "two", attempts: "2" });
   });
 
   test("of a request for a stream, which then streams from the other", async () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two));
     one.behave({ status: 503 });
-    const outcome = await outcomeOf(await ask(route, { stream: true }));
+    const outcome = await outcomeOf(await sendChat(route, { stream: true }));
     expect(outcome).toMatchObject({ status: 200, provider: "two", attempts: "2" });
     expect(outcome.text).toEndWith("data: [DONE]\n\n");
   });
@@ -138,7 +138,7 @@ describe("failover to another target", () => {
   test("the other gets the same body", async () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two));
     one.behave({ status: 503 });
-    await ask(route);
+    await sendChat(route);
     expect(two.requests[0]!.body.length).toBeGreaterThan(0);
     expect(two.requests[0]!.body).toEqual(one.requests[0]!.body);
   });
@@ -147,7 +147,7 @@ describe("failover to another target", () => {
     const targets = [targetOf(one), anthropicTargetOf(two, { priority: 2 })];
     const route = await seedUpstream(gatehouse, targets, {}, { response_format: "openai" });
     one.behave({ status: 503 });
-    const outcome = await outcomeOf(await ask(route));
+    const outcome = await outcomeOf(await sendChat(route));
     expect(outcome).toMatchObject({ status: 200, provider: "two", attempts: "2" });
     expect(two.requests[0]!.target).toBe("/v1/messages");
     expect(JSON.parse(outcome.text)).toHaveProperty("choices");
@@ -158,7 +158,7 @@ describe("failover to another target", () => {
     const route = await seedUpstream(gatehouse, targets);
     one.behave({ status: 500 });
     two.behave({ status: 502 });
-    const outcome = await outcomeOf(await ask(route));
+    const outcome = await outcomeOf(await sendChat(route));
     expect(outcome).toMatchObject({ status: 200, provider: "three", attempts: "3" });
   });
 
@@ -199,7 +199,7 @@ describe("no failover", () => {
     async (_, behaviour) => {
       const route = await seedUpstream(gatehouse, inOrder(one, two));
       one.behave({ chunkDelayMs: 30, ...behaviour });
-      const client = await askRaw(route, { stream: true });
+      const client = await sendRawChat(route, { stream: true });
       const { received } = await client.ended;
       expect(received).toMatch(/^x-gw-attempts: 1\r$/im);
       expect(endedCleanly(received)).toBe(false);
@@ -210,9 +210,9 @@ describe("no failover", () => {
   test("after the client has left", async () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two), { timeouts: { first_byte: 300 } });
     one.behave({ delayMs: 60_000 });
-    const client = await askRaw(route, { stream: false });
+    const client = await sendRawChat(route, { stream: false });
     await one.until(() => one.requestCount === 1);
-    client.leave();
+    client.disconnect();
     await one.until(() => one.requests[0]?.aborted === true);
     await Bun.sleep(400);
     expect(asked()).toEqual([1, 0, 0, 0]);
@@ -226,7 +226,7 @@ describe("max_attempts", () => {
   };
 
   test("is 3 by default", async () => {
-    const outcome = await outcomeOf(await ask(await failing({})));
+    const outcome = await outcomeOf(await sendChat(await failing({})));
     expect(outcome).toMatchObject({ status: 503, provider: "three", attempts: "3" });
     expect(asked()).toEqual([1, 1, 1, 0]);
   });
@@ -236,7 +236,7 @@ describe("max_attempts", () => {
     [2, [1, 1, 0, 0]],
     [4, [1, 1, 1, 1]],
   ])("of %d is kept", async (max_attempts, expected) => {
-    const outcome = await outcomeOf(await ask(await failing({ max_attempts })));
+    const outcome = await outcomeOf(await sendChat(await failing({ max_attempts })));
     expect(outcome.attempts).toBe(String(max_attempts));
     expect(asked()).toEqual(expected);
   });
@@ -245,7 +245,7 @@ describe("max_attempts", () => {
     one.behave({ status: 503 });
     two.behave({ status: 503 });
     const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)], { max_attempts: 10 });
-    expect((await outcomeOf(await ask(route))).attempts).toBe("2");
+    expect((await outcomeOf(await sendChat(route))).attempts).toBe("2");
     expect(asked()).toEqual([1, 1, 0, 0]);
   });
 });
@@ -260,7 +260,7 @@ describe("where no other target is eligible", () => {
     async (_, behaviour) => {
       const route = await seedUpstream(gatehouse, [targetOf(one)]);
       one.behave(({ serial }) => (serial === 1 ? behaviour : {}));
-      const outcome = await outcomeOf(await ask(route));
+      const outcome = await outcomeOf(await sendChat(route));
       expect(outcome).toMatchObject({ status: 200, provider: "one", attempts: "2" });
       expect(one.requestCount).toBe(2);
     },
@@ -269,7 +269,7 @@ describe("where no other target is eligible", () => {
   test.each(BROKEN)("but only once, when it is %s again", async (_, behaviour) => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { max_attempts: 5 });
     one.behave(behaviour);
-    const headers = await expectFailure(await ask(route), 502, "upstream_unreachable");
+    const headers = await expectFailure(await sendChat(route), 502, "upstream_unreachable");
     expect(headers.get("x-gw-attempts")).toBe("2");
     expect(one.requestCount).toBe(2);
   });
@@ -279,29 +279,29 @@ describe("where no other target is eligible", () => {
     await servedInTurn(route, 3);
     expect(one.connectionsOpened).toBe(1);
     one.behave(behaviour);
-    const headers = await expectFailure(await ask(route), 502, "upstream_unreachable");
+    const headers = await expectFailure(await sendChat(route), 502, "upstream_unreachable");
     expect(headers.get("x-gw-attempts")).toBe("2");
     expect(one.requestCount).toBe(3 + 2);
   });
 
   test("a connection refused is tried once more", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(gone)]);
-    const headers = await expectFailure(await ask(route), 502, "upstream_unreachable");
+    const headers = await expectFailure(await sendChat(route), 502, "upstream_unreachable");
     expect(headers.get("x-gw-attempts")).toBe("2");
   });
 
   test("connections that had gone stale are not seen by the client", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(four)]);
-    await Promise.all(Array.from({ length: 8 }, () => ask(route).then((answer) => answer.text())));
+    await Promise.all(Array.from({ length: 8 }, () => sendChat(route).then((answer) => answer.text())));
     await four.restart();
-    const outcomes = await Promise.all(Array.from({ length: 3 }, async () => (await ask(route)).status));
+    const outcomes = await Promise.all(Array.from({ length: 3 }, async () => (await sendChat(route)).status));
     expect(outcomes).toEqual([200, 200, 200]);
   });
 
   test("within max_attempts", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { max_attempts: 1 });
     one.behave({ closeBeforeAnswer: true });
-    const headers = await expectFailure(await ask(route), 502, "upstream_unreachable");
+    const headers = await expectFailure(await sendChat(route), 502, "upstream_unreachable");
     expect(headers.get("x-gw-attempts")).toBe("1");
     expect(one.requestCount).toBe(1);
   });
@@ -310,7 +310,7 @@ describe("where no other target is eligible", () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { max_attempts: 1 });
     await servedInTurn(route, 2);
     one.behave({ closeBeforeAnswer: true });
-    const headers = await expectFailure(await ask(route), 502, "upstream_unreachable");
+    const headers = await expectFailure(await sendChat(route), 502, "upstream_unreachable");
     expect(headers.get("x-gw-attempts")).toBe("1");
     expect(one.requestCount).toBe(2 + 1);
   });
@@ -319,7 +319,7 @@ describe("where no other target is eligible", () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two));
     one.behave({ status: 503 });
     two.behave(({ serial }) => (serial === 1 ? { closeBeforeAnswer: true } : {}));
-    const outcome = await outcomeOf(await ask(route));
+    const outcome = await outcomeOf(await sendChat(route));
     expect(outcome).toMatchObject({ status: 200, provider: "two", attempts: "3" });
   });
 
@@ -333,7 +333,7 @@ describe("where no other target is eligible", () => {
   test.each(NOT_AGAIN)("%s is not tried once more", async (_, behaviour) => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { first_byte: 200 } });
     one.behave(behaviour);
-    const response = await ask(route);
+    const response = await sendChat(route);
     await response.text();
     expect({ attempts: response.headers.get("x-gw-attempts"), requests: one.requestCount }).toEqual({
       attempts: "1",
@@ -344,7 +344,7 @@ describe("where no other target is eligible", () => {
   test("an answer broken after some bytes of its head is not tried once more", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)]);
     one.behave({ cutHeadAfterBytes: 40 });
-    await (await ask(route)).text();
+    await (await sendChat(route)).text();
     expect(one.requestCount).toBe(1);
   });
 });
@@ -362,7 +362,7 @@ describe("when all fail", () => {
         ["Content-Type", "application/problem+json"],
       ],
     });
-    const response = await ask(route);
+    const response = await sendChat(route);
     expect(response.headers.get("x-own")).toBe("second");
     expect(response.headers.get("retry-after")).toBe("7");
     expect(response.headers.get("content-type")).toBe("application/problem+json");
@@ -386,7 +386,7 @@ describe("when all fail", () => {
       const route = await seedUpstream(gatehouse, inOrder(one, last()), { timeouts: { first_byte: 200 } });
       one.behave({ status: 503, body: "its own words", headers: [["X-Own", "first"]] });
       two.behave(behaviour);
-      const response = await ask(route);
+      const response = await sendChat(route);
       expect(response.headers.get("x-own")).toBe("first");
       expect(await outcomeOf(response)).toMatchObject({ status: 503, text: "its own words" });
     },
@@ -395,14 +395,14 @@ describe("when all fail", () => {
   test("the answer of the earlier one names the provider that gave it", async () => {
     const route = await seedUpstream(gatehouse, inOrder(one, gone));
     one.behave({ status: 503 });
-    expect((await outcomeOf(await ask(route))).provider).toBe("one");
+    expect((await outcomeOf(await sendChat(route))).provider).toBe("one");
   });
 
   test("also when that answer is a big one, still to be read", async () => {
     const words = "its own words ".repeat(100_000);
     const route = await seedUpstream(gatehouse, inOrder(one, gone));
     one.behave({ status: 500, body: words });
-    const outcome = await outcomeOf(await ask(route));
+    const outcome = await outcomeOf(await sendChat(route));
     expect(outcome.status).toBe(500);
     expect(outcome.text).toBe(words);
   });
@@ -411,13 +411,13 @@ describe("when all fail", () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two), { timeouts: { total: 300 } });
     one.behave({ status: 503, body: "its own words" });
     two.behave({ delayMs: 60_000 });
-    expect(await outcomeOf(await ask(route))).toMatchObject({ status: 503, text: "its own words" });
+    expect(await outcomeOf(await sendChat(route))).toMatchObject({ status: 503, text: "its own words" });
   });
 
   test("with no answer at all: 502 upstream_unreachable", async () => {
     one.behave({ closeBeforeAnswer: true });
     const route = await seedUpstream(gatehouse, inOrder(gone, one));
-    const headers = await expectFailure(await ask(route), 502, "upstream_unreachable");
+    const headers = await expectFailure(await sendChat(route), 502, "upstream_unreachable");
     expect(headers.get("x-gw-attempts")).toBe("3");
   });
 
@@ -425,14 +425,14 @@ describe("when all fail", () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two), { timeouts: { first_byte: 150 } });
     one.behave({ delayMs: 60_000 });
     two.behave({ delayMs: 60_000 });
-    const headers = await expectFailure(await ask(route), 504, "upstream_timeout");
+    const headers = await expectFailure(await sendChat(route), 504, "upstream_timeout");
     expect(headers.get("x-gw-attempts")).toBe("2");
   });
 
   test("a failed answer that was not used leaves no connection behind", async () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two));
     one.behave({ status: 503, body: ["x".repeat(600_000)], chunkDelayMs: 10, stallAfterChunks: 1 });
-    const outcome = await outcomeOf(await ask(route));
+    const outcome = await outcomeOf(await sendChat(route));
     expect(outcome).toMatchObject({ status: 200, provider: "two" });
     await one.until(() => one.openConnections() === 0);
   });
@@ -444,16 +444,16 @@ describe("the retry budget of an upstream", () => {
     one.behave({ status: 503 });
     two.behave({ status: 503 });
     const attempts: (string | null)[] = [];
-    for (let times = 0; times < 5; times++) attempts.push((await outcomeOf(await ask(route))).attempts);
+    for (let times = 0; times < 5; times++) attempts.push((await outcomeOf(await sendChat(route))).attempts);
     expect(attempts).toEqual(["2", "2", "2", "1", "1"]);
     await Bun.sleep(1050);
-    expect((await outcomeOf(await ask(route))).attempts).toBe("2");
+    expect((await outcomeOf(await sendChat(route))).attempts).toBe("2");
   });
 
   test("the further try at the only target counts too", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)]);
     one.behave({ closeBeforeAnswer: true });
-    for (let times = 0; times < 10; times++) await (await ask(route)).text();
+    for (let times = 0; times < 10; times++) await (await sendChat(route)).text();
     expect(one.requestCount).toBeLessThanOrEqual(13);
     expect(one.requestCount).toBeGreaterThan(10);
   });
@@ -470,7 +470,7 @@ describe("the retry budget of an upstream", () => {
       const startedAt = performance.now();
       let left = REQUESTS;
       const worker = async () => {
-        while (left-- > 0) await (await ask(route)).text();
+        while (left-- > 0) await (await sendChat(route)).text();
       };
       await Promise.all(Array.from({ length: 20 }, worker));
       const seconds = Math.ceil((performance.now() - startedAt) / 1000);
@@ -489,14 +489,14 @@ describe("the retry budget of an upstream", () => {
     const other = await seedUpstream(gatehouse, inOrder(one, three));
     one.behave({ status: 503 });
     two.behave({ status: 503 });
-    for (let times = 0; times < 6; times++) await (await ask(failing)).text();
-    expect(await outcomeOf(await ask(other))).toMatchObject({ status: 200, attempts: "2" });
+    for (let times = 0; times < 6; times++) await (await sendChat(failing)).text();
+    expect(await outcomeOf(await sendChat(other))).toMatchObject({ status: 200, attempts: "2" });
   });
 });
 
 test("X-GW-Attempts is 1 where the first try succeeds", async () => {
   const route = await seedUpstream(gatehouse, inOrder(one, two));
-  expect((await outcomeOf(await ask(route))).attempts).toBe("1");
+  expect((await outcomeOf(await sendChat(route))).attempts).toBe("1");
 });
 
 test("nothing but log lines was printed", () => {

@@ -9,7 +9,7 @@ import {
   rawJson,
   seedRoute,
   targetAt,
-  type RawAnswer,
+  type RawResponse,
 } from "../support/proxy-fixtures.ts";
 
 let provider: FakeProvider;
@@ -34,7 +34,7 @@ const post = (path: string, body: unknown, headers: readonly HeaderPair[] = []) 
   rawJson(gatehouse.proxyUrl, path, body, headers);
 
 /** Returns the chunks of an OpenAI stream, and whether the stream ended with [DONE]. */
-function chunksOf(response: RawAnswer): { chunks: Record<string, unknown>[]; done: boolean } {
+function chunksOf(response: RawResponse): { chunks: Record<string, unknown>[]; done: boolean } {
   const events = response.body
     .toString()
     .split("\n\n")

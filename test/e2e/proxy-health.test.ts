@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { Behavior, FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   anthropicTargetOf,
-  ask,
-  askRaw,
+  sendChat,
+  sendRawChat,
   countOf,
   expectFailure,
   outcomeOf,
@@ -16,7 +16,7 @@ import {
   startProviders,
   strayOutput,
   targetOf,
-  type AskOptions,
+  type ChatOptions,
   type Route,
 } from "../support/balancing-fixtures.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
@@ -55,14 +55,14 @@ function seedTiers(checks: Record<string, unknown> = {}): Promise<Route> {
 }
 
 /** Asks whatever may come of it: cut streams end in an error. */
-async function endure(route: Route, options: AskOptions = {}): Promise<void> {
-  await ask(route, options)
+async function endure(route: Route, options: ChatOptions = {}): Promise<void> {
+  await sendChat(route, options)
     .then((response) => response.text())
     .catch(() => null);
 }
 
 describe("failures in a row take a target out", () => {
-  const KINDS: [string, Behavior, AskOptions][] = [
+  const KINDS: [string, Behavior, ChatOptions][] = [
     ["no first byte in time", { delayMs: 60_000 }, {}],
     ["headers that do not end in time", { headerDelayMs: 60_000 }, {}],
     ["a connection broken before the answer", { closeBeforeAnswer: true }, {}],
@@ -158,9 +158,9 @@ describe("what does not count", () => {
     await patchUpstream(gatehouse, route, { timeouts: { first_byte: 60_000 } });
     one.behave({ delayMs: 60_000 });
     for (let times = 1; times <= 3; times++) {
-      const client = await askRaw(route, { stream: false });
+      const client = await sendRawChat(route, { stream: false });
       await one.until(() => one.requestCount === times);
-      client.leave(times % 2 === 0);
+      client.disconnect(times % 2 === 0);
       await one.until(() => one.requests.every((request) => request.aborted));
     }
     one.behave({});
@@ -171,9 +171,9 @@ describe("what does not count", () => {
     const route = await seedTiers({ threshold: 1 });
     one.behave({ chunks: 400, chunkDelayMs: 10 });
     for (let times = 1; times <= 3; times++) {
-      const client = await askRaw(route, { stream: true });
+      const client = await sendRawChat(route, { stream: true });
       await client.until((received) => received.includes("data: "));
-      client.leave(times % 2 === 0);
+      client.disconnect(times % 2 === 0);
       await one.until(() => one.requests.every((request) => request.aborted));
     }
     one.behave({});
@@ -185,9 +185,9 @@ describe("what does not count", () => {
     await patchUpstream(gatehouse, route, { timeouts: { idle: 60_000 } });
     one.behave({ stallAfterChunks: 1 });
     for (let times = 1; times <= 3; times++) {
-      const client = await askRaw(route, { stream: true });
+      const client = await sendRawChat(route, { stream: true });
       await client.until((received) => received.includes("data: "));
-      client.leave(times % 2 === 0);
+      client.disconnect(times % 2 === 0);
       await one.until(() => one.requests.every((request) => request.aborted));
     }
     one.behave({});
@@ -200,10 +200,10 @@ describe("what does not count", () => {
     const route = await seedUpstream(gatehouse, targets, checks, { response_format: "openai" });
     // In chunks, so that nobody knows beforehand how long it is.
     one.behave({ body: ['{"type":', '"message"}'], stallAfterChunks: 1 });
-    const client = await askRaw(route, { stream: false });
+    const client = await sendRawChat(route, { stream: false });
     await one.until(() => (one.requests[0]?.bytesSent ?? 0) > 0);
     await Bun.sleep(50);
-    client.leave();
+    client.disconnect();
     await one.until(() => one.requests[0]?.aborted === true);
     one.behave({});
     expect(await servedBy(route)).toBe("one");
@@ -266,12 +266,12 @@ describe("out for `interval` seconds, then one real request tries it", () => {
     await takeOut(route);
     await Bun.sleep(INTERVAL_OVER_MS);
     one.behave({ delayMs: 60_000 });
-    const client = await askRaw(route, { stream: false });
+    const client = await sendRawChat(route, { stream: false });
     await one.until(() => one.requestCount === 1);
-    client.leave();
+    client.disconnect();
     await one.until(() => one.requests[0]?.aborted === true);
     one.behave({ status: 400 });
-    expect((await ask(route)).status).toBe(400);
+    expect((await sendChat(route)).status).toBe(400);
     one.behave({});
     expect(await servedInTurn(route, 2)).toEqual(["one", "one"]);
   });
@@ -338,7 +338,7 @@ describe("a 429 with Retry-After rests the target", () => {
     const route = await seedTiers();
     one.behave({ rateLimited: { retryAfter: 3600 } });
     two.behave({ rateLimited: { retryAfter: 90 } });
-    expect((await outcomeOf(await ask(route))).status).toBe(429);
+    expect((await outcomeOf(await sendChat(route))).status).toBe(429);
     one.behave({});
     two.behave({});
     expect(await servedBy(route)).toBe("one");
@@ -347,7 +347,7 @@ describe("a 429 with Retry-After rests the target", () => {
   test("the only one is asked all the same", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)]);
     one.behave({ rateLimited: { retryAfter: 30 } });
-    const response = await ask(route);
+    const response = await sendChat(route);
     expect(response.headers.get("retry-after")).toBe("30");
     expect(response.status).toBe(429);
     one.behave({});
@@ -389,7 +389,7 @@ describe("none left", () => {
     await endure(route);
     one.behave({ delayMs: 60_000 });
     two.behave({ delayMs: 60_000 });
-    const headers = await expectFailure(await ask(route), 503, "no_healthy_target");
+    const headers = await expectFailure(await sendChat(route), 503, "no_healthy_target");
     const retryAfter = Number(headers.get("retry-after"));
     expect(retryAfter).toBeGreaterThanOrEqual(19);
     expect(retryAfter).toBeLessThanOrEqual(20);
@@ -403,7 +403,7 @@ describe("none left", () => {
     one.behave({ status: 500 });
     await endure(route);
     one.behave({});
-    const headers = await expectFailure(await ask(route), 503, "no_healthy_target");
+    const headers = await expectFailure(await sendChat(route), 503, "no_healthy_target");
     await Bun.sleep(Number(headers.get("retry-after")) * 1000);
     expect(await servedBy(route)).toBe("one");
   });
@@ -418,7 +418,7 @@ describe("none left", () => {
     one.behave({ delayMs: 400 });
     const trial = servedBy(route);
     await one.until(() => one.requestCount === 2);
-    const headers = await expectFailure(await ask(route), 503, "no_healthy_target");
+    const headers = await expectFailure(await sendChat(route), 503, "no_healthy_target");
     expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
     expect(await trial).toBe("one");
   });

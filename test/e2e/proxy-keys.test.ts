@@ -9,7 +9,7 @@ import {
   seedKey,
   seedRoute,
   targetAt,
-  type RawAnswer,
+  type RawResponse,
   type SeededRoute,
 } from "../support/proxy-fixtures.ts";
 
@@ -45,7 +45,7 @@ async function outcome(path: string, headers: readonly HeaderPair[] = [], on = g
   return outcomeOf(await rawCall(on.proxyUrl, { target: path, headers }));
 }
 
-function outcomeOf(answer: RawAnswer): string {
+function outcomeOf(answer: RawResponse): string {
   return answer.status === 200 ? "served" : `${answer.status} ${answer.json().code}`;
 }
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
-import { rawCall, seedKey, seedRoute, targetAt, type RawAnswer } from "../support/proxy-fixtures.ts";
+import { rawCall, seedKey, seedRoute, targetAt, type RawResponse } from "../support/proxy-fixtures.ts";
 
 let provider: FakeProvider;
 let gatehouse: GatehouseProcess;
@@ -26,7 +26,7 @@ afterEach(async () => {
     expect((await gatehouse.api("DELETE", `/gateways/${id}?cascade=true`)).status).toBe(204);
 });
 
-function list(headers: readonly HeaderPair[] = [], on = gatehouse): Promise<RawAnswer> {
+function list(headers: readonly HeaderPair[] = [], on = gatehouse): Promise<RawResponse> {
   return rawCall(on.proxyUrl, { method: "GET", target: "/v1/models", headers });
 }
 

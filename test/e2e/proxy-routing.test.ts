@@ -9,7 +9,7 @@ import {
   seedKey,
   seedRoute,
   targetAt,
-  type RawAnswer,
+  type RawResponse,
   type RawCall,
 } from "../support/proxy-fixtures.ts";
 
@@ -46,7 +46,7 @@ async function servedBy(target: string, call: RawCall = {}, on = gatehouse): Pro
   return outcomeOf(await rawCall(on.proxyUrl, { target, ...call }));
 }
 
-function outcomeOf(answer: RawAnswer): string {
+function outcomeOf(answer: RawResponse): string {
   const body = answer.json();
   if (answer.status !== 200) return `${answer.status} ${body.code}`;
   return (body.headers as HeaderPair[]).find(([name]) => name.toLowerCase() === "x-label")?.[1] ?? "nobody";

@@ -6,8 +6,8 @@ import type { Behavior, FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   accessLine,
   anthropicTargetOf,
-  ask,
-  askRaw,
+  sendChat,
+  sendRawChat,
   endedCleanly,
   outcomeOf,
   residentBytes,
@@ -65,15 +65,15 @@ function headOf(received: string): string {
 describe("streams are unbuffered", () => {
   test.each([1, 2, 3, 4])("after %d chunks of a stream the client has all of them", async (chunks) => {
     one.behave({ body: EVENTS, stallAfterChunks: chunks });
-    const client = await askRaw(plain, { stream: true });
+    const client = await sendRawChat(plain, { stream: true });
     const sent = EVENTS.slice(0, chunks).join("");
     await client.until((received) => unchunk(received) === sent);
-    client.leave();
+    client.disconnect();
   });
 
   test("chunks arrive one by one, not joined", async () => {
     one.behave({ body: EVENTS, chunkDelayMs: 60 });
-    const response = await ask(plain, { stream: true });
+    const response = await sendChat(plain, { stream: true });
     const arrived: string[] = [];
     const decoder = new TextDecoder();
     for await (const chunk of response.body as ReadableStream<Uint8Array>)
@@ -83,28 +83,28 @@ describe("streams are unbuffered", () => {
 
   test("a body that is no event stream too", async () => {
     one.behave({ bigStream: { bytes: 5000, chunkBytes: 1000 }, stallAfterChunks: 2 });
-    const client = await askRaw(plain, { stream: false });
+    const client = await sendRawChat(plain, { stream: false });
     await client.until((received) => unchunk(received).length === 2000);
-    client.leave();
+    client.disconnect();
   });
 
   test("a stream that is translated too", async () => {
     one.behave({ text: "alpha beta gamma", chunkDelayMs: 100 });
-    const client = await askRaw(translated, { stream: true });
+    const client = await sendRawChat(translated, { stream: true });
     await client.until((received) => received.includes("alpha"));
     expect(client.received()).not.toContain("gamma");
     expect(one.requests[0]!.finished).toBe(false);
     await client.until((received) => received.includes("[DONE]"));
-    client.leave();
+    client.disconnect();
   });
 
   test("a compressed stream stays compressed and comes in its pieces", async () => {
     one.behave({ body: EVENTS.map((event) => event.repeat(50)), gzip: true, chunkDelayMs: 150 });
-    const client = await askRaw(plain, { stream: true, fake: { headers: [["X-Own", "yes"]] } });
+    const client = await sendRawChat(plain, { stream: true, fake: { headers: [["X-Own", "yes"]] } });
     await client.until((received) => unchunk(received).length > 0);
     expect(one.requests[0]!.finished).toBe(false);
     const received = await client.until(endedCleanly);
-    client.leave();
+    client.disconnect();
     expect(headOf(received)).toMatch(/^content-encoding: gzip\r?$/im);
     const bytes = Buffer.from(unchunk(received), "latin1");
     expect(Buffer.from(Bun.gunzipSync(bytes)).toString()).toBe(
@@ -113,9 +113,9 @@ describe("streams are unbuffered", () => {
   });
 
   test("X-Accel-Buffering: no is on streams, and only there", async () => {
-    const whole = await ask(plain);
-    const stream = await ask(plain, { stream: true });
-    const inOtherWords = await ask(translated, { stream: true });
+    const whole = await sendChat(plain);
+    const stream = await sendChat(plain, { stream: true });
+    const inOtherWords = await sendChat(translated, { stream: true });
     expect(whole.headers.get("x-accel-buffering")).toBeNull();
     expect(stream.headers.get("x-accel-buffering")).toBe("no");
     expect(inOtherWords.headers.get("x-accel-buffering")).toBe("no");
@@ -133,14 +133,14 @@ describe("streams are unbuffered", () => {
     ];
     one.behave({ body: odd.map((piece) => Buffer.from(piece)) });
     const requestId = crypto.randomUUID();
-    const response = await ask(plain, { stream: true, headers: { "X-Request-Id": requestId } });
+    const response = await sendChat(plain, { stream: true, headers: { "X-Request-Id": requestId } });
     expect(await response.text()).toBe(odd.join(""));
     expect((await accessLine(gatehouse, requestId)).outcome).toBe("complete");
   });
 
   test("no [DONE] is added to a stream whose provider sends none", async () => {
     one.behave({ body: EVENTS });
-    expect(await (await ask(plain, { stream: true })).text()).toBe(EVENTS.join(""));
+    expect(await (await sendChat(plain, { stream: true })).text()).toBe(EVENTS.join(""));
   });
 });
 
@@ -156,7 +156,7 @@ describe("a client that does not read", () => {
     async (_, route, stream) => {
       one.behave({ bigStream: { bytes: SIZE, chunkBytes: 1 << 16 } });
       const before = residentBytes(gatehouse);
-      const client = await askRaw(route(), { stream });
+      const client = await sendRawChat(route(), { stream });
       await client.until((received) => received.length > 0);
       client.pause();
       let sent = -1;
@@ -171,7 +171,7 @@ describe("a client that does not read", () => {
       expect(sent).toBeLessThan(40 * MB);
       expect(residentBytes(gatehouse) - before).toBeLessThan(64 * MB);
       client.resume();
-      client.leave(true);
+      client.disconnect(true);
       await one.until(() => one.requests[0]?.aborted === true);
     },
     15_000,
@@ -180,7 +180,7 @@ describe("a client that does not read", () => {
   test("and then reads gets every byte", async () => {
     const bytes = 30 * MB;
     one.behave({ bigStream: { bytes, chunkBytes: 1 << 16 } });
-    const client = await askRaw(plain, { stream: false });
+    const client = await sendRawChat(plain, { stream: false });
     await client.until((received) => received.length > 0);
     client.pause();
     await Bun.sleep(300);
@@ -188,7 +188,7 @@ describe("a client that does not read", () => {
     await one.until(() => one.requests[0]?.finished === true);
     await waitFor(() => (client.received().endsWith("\r\n0\r\n\r\n") ? true : null), 4000);
     expect(unchunk(client.received()).length).toBe(bytes);
-    client.leave();
+    client.disconnect();
   });
 });
 
@@ -244,11 +244,11 @@ describe("the client leaves: the provider's request is aborted", () => {
   test.each(CASES)("%s", async (name, reset, route, stream, behaviour, until) => {
     one.behave(behaviour);
     const requestId = crypto.randomUUID();
-    const client = await askRaw(route(), { stream, requestId });
+    const client = await sendRawChat(route(), { stream, requestId });
     await until(client);
     expect(one.requests[0]!.aborted).toBe(false);
     const leftAt = performance.now();
-    client.leave(reset);
+    client.disconnect(reset);
     await one.until(() => one.requests[0]?.aborted === true, ABORT_DEADLINE_MS);
     latencies.push(`${(one.requests[0]!.abortedAt! - leftAt).toFixed(1)} ms  ${name}`);
     expect((await accessLine(gatehouse, requestId)).outcome).toBe("client_left");
@@ -263,7 +263,7 @@ describe("the client leaves: the provider's request is aborted", () => {
         `X-Request-Id: ${requestId}\r\nContent-Length: 5000\r\n\r\n{"messages":[`,
     );
     await Bun.sleep(100);
-    client.leave();
+    client.disconnect();
     expect((await accessLine(gatehouse, requestId)).outcome).toBe("client_left");
     expect(one.requestCount).toBe(0);
   });
@@ -307,9 +307,9 @@ describe("the client leaves: the provider's request is aborted", () => {
     const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two, { priority: 2 })]);
     one.behave({ status: 503 });
     two.behave({ delayMs: 60_000 });
-    const client = await askRaw(route, { stream: true });
+    const client = await sendRawChat(route, { stream: true });
     await two.until(() => two.requestCount === 1);
-    client.leave();
+    client.disconnect();
     await two.until(() => two.requests[0]?.aborted === true, ABORT_DEADLINE_MS);
     expect([one.requestCount, two.requestCount]).toEqual([1, 1]);
   });
@@ -317,11 +317,11 @@ describe("the client leaves: the provider's request is aborted", () => {
   test("while it does not read", async () => {
     one.behave({ bigStream: { bytes: 300 * MB, chunkBytes: 1 << 16 } });
     const requestId = crypto.randomUUID();
-    const client = await askRaw(plain, { stream: false, requestId });
+    const client = await sendRawChat(plain, { stream: false, requestId });
     await begun(client);
     client.pause();
     await Bun.sleep(500);
-    client.leave(true);
+    client.disconnect(true);
     await one.until(() => one.requests[0]?.aborted === true, ABORT_DEADLINE_MS);
     expect((await accessLine(gatehouse, requestId)).outcome).toBe("client_left");
   });
@@ -339,7 +339,7 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
   test.each(CUTS)("by %s", async (_, behaviour) => {
     one.behave({ body: EVENTS, chunkDelayMs: 20, ...behaviour });
     const requestId = crypto.randomUUID();
-    const client = await askRaw(plain, { stream: true, requestId });
+    const client = await sendRawChat(plain, { stream: true, requestId });
     const { received } = await client.ended;
     const payload = unchunk(received);
     expect(endedCleanly(received)).toBe(false);
@@ -356,7 +356,7 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
   test.each(TRANSLATED)("by %s, in a translated stream", async (_, behaviour) => {
     one.behave({ chunkDelayMs: 20, ...behaviour, ...(behaviour.cutAfterBytes && { cutAfterBytes: 700 }) });
     const requestId = crypto.randomUUID();
-    const client = await askRaw(translated, { stream: true, requestId });
+    const client = await sendRawChat(translated, { stream: true, requestId });
     const { received } = await client.ended;
     expect(endedCleanly(received)).toBe(false);
     expect(received).not.toContain("[DONE]");
@@ -373,7 +373,7 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
       'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"alpha"}}\n\n';
     one.behave({ body: [start, block, delta], chunkDelayMs: 20 });
     const requestId = crypto.randomUUID();
-    const { received } = await (await askRaw(translated, { stream: true, requestId })).ended;
+    const { received } = await (await sendRawChat(translated, { stream: true, requestId })).ended;
     expect(received).toContain("alpha");
     expect(received).not.toContain("[DONE]");
     expect(endedCleanly(received)).toBe(false);
@@ -393,7 +393,7 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
   test.each(BODIES)("a big body %s", async (_, behaviour) => {
     one.behave(behaviour);
     const requestId = crypto.randomUUID();
-    const { received } = await (await askRaw(plain, { stream: false, requestId })).ended;
+    const { received } = await (await sendRawChat(plain, { stream: false, requestId })).ended;
     expect(received).toStartWith("HTTP/1.1 200");
     expect(endedCleanly(received)).toBe(false);
     expect((await accessLine(gatehouse, requestId)).outcome).toBe("incomplete");
@@ -401,7 +401,7 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
 
   test("an HTTP client sees an error, not an end", async () => {
     one.behave({ body: EVENTS, chunkDelayMs: 20, cutAfterChunks: 2 });
-    const response = await ask(plain, { stream: true });
+    const response = await sendChat(plain, { stream: true });
     const reading = response.text().then(
       () => "an end",
       () => "an error",
@@ -411,10 +411,10 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
 
   test("bytes beyond the announced length go to nobody, least of all to the next client", async () => {
     one.behave({ wrongContentLength: "shorter" });
-    await outcomeOf(await ask(plain));
+    await outcomeOf(await sendChat(plain));
     one.behave({});
     for (let times = 0; times < 4; times++) {
-      const outcome = await outcomeOf(await ask(plain));
+      const outcome = await outcomeOf(await sendChat(plain));
       expect(outcome.status).toBe(200);
       expect(JSON.parse(outcome.text)).toHaveProperty("choices");
     }
@@ -423,7 +423,7 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
   test("the next request is served as ever", async () => {
     one.behave({ body: EVENTS, chunkDelayMs: 20, cutAfterChunks: 2 });
     await (
-      await askRaw(plain, { stream: true })
+      await sendRawChat(plain, { stream: true })
     ).ended;
     one.behave({});
     expect(await servedBy(plain)).toBe("one");

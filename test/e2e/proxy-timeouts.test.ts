@@ -4,8 +4,8 @@ import type { FakeProvider } from "../../src/fake-provider/server.ts";
 import {
   accessLine,
   anthropicTargetOf,
-  ask,
-  askRaw,
+  sendChat,
+  sendRawChat,
   connectionsTo,
   endedCleanly,
   expectFailure,
@@ -94,14 +94,14 @@ describe("connect", () => {
 
   test("no connection in time: 504 upstream_timeout, long before the first-byte timeout", async () => {
     const route = await seedUpstream(gatehouse, [unreachable()], { timeouts: { connect: 300 } });
-    const headers = await inTime(async () => expectFailure(await ask(route), 504, "upstream_timeout"));
+    const headers = await inTime(async () => expectFailure(await sendChat(route), 504, "upstream_timeout"));
     expect(headers.get("x-gw-attempts")).toBe("1");
   });
 
   test("it leads to another target", async () => {
     const targets = [unreachable(), targetOf(two, { priority: 2 })];
     const route = await seedUpstream(gatehouse, targets, { timeouts: { connect: 300 } });
-    expect(await inTime(async () => outcomeOf(await ask(route)))).toMatchObject({
+    expect(await inTime(async () => outcomeOf(await sendChat(route)))).toMatchObject({
       status: 200,
       provider: "two",
       attempts: "2",
@@ -115,13 +115,13 @@ describe("connect", () => {
       health_checks: { passive: true, threshold: 1, interval: 30 },
     });
     await servedBy(route);
-    expect(await outcomeOf(await ask(route))).toMatchObject({ provider: "two", attempts: "1" });
+    expect(await outcomeOf(await sendChat(route))).toMatchObject({ provider: "two", attempts: "1" });
   });
 
   test("many at once time out as one does", async () => {
     const route = await seedUpstream(gatehouse, [unreachable()], { timeouts: { connect: 300 } });
     const statuses = await inTime(() =>
-      Promise.all(Array.from({ length: 20 }, async () => (await ask(route)).status)),
+      Promise.all(Array.from({ length: 20 }, async () => (await sendChat(route)).status)),
     );
     expect(new Set(statuses)).toEqual(new Set([504]));
   });
@@ -129,10 +129,12 @@ describe("connect", () => {
   test("connections that nobody answers do not pile up: with one overdue, others are begun only now and then", async () => {
     const port = Number(new URL(full.url).port);
     const route = await seedUpstream(gatehouse, [unreachable()], { timeouts: { connect: 100 } });
-    expect((await ask(route)).status).toBe(504);
+    expect((await sendChat(route)).status).toBe(504);
     await Bun.sleep(3100);
     const before = connectionsTo(port);
-    const statuses = await Promise.all(Array.from({ length: 30 }, async () => (await ask(route)).status));
+    const statuses = await Promise.all(
+      Array.from({ length: 30 }, async () => (await sendChat(route)).status),
+    );
     expect(new Set(statuses)).toEqual(new Set([504]));
     expect(connectionsTo(port) - before).toBeLessThan(15);
   }, 15_000);
@@ -140,7 +142,7 @@ describe("connect", () => {
   test("a provider that is connected may take longer than this to answer", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { connect: 100 } });
     one.behave({ delayMs: 500 });
-    expect((await ask(route)).status).toBe(200);
+    expect((await sendChat(route)).status).toBe(200);
     expect(one.requestCount).toBe(1);
   });
 });
@@ -149,14 +151,14 @@ describe("first_byte", () => {
   test("no answer in time: 504 upstream_timeout, and the provider's request is given up", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { first_byte: 200 } });
     one.behave({ delayMs: 60_000 });
-    await inTime(async () => expectFailure(await ask(route), 504, "upstream_timeout"));
+    await inTime(async () => expectFailure(await sendChat(route), 504, "upstream_timeout"));
     await one.until(() => one.requests[0]?.aborted === true);
   });
 
   test("a status line alone does not do", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { first_byte: 200 } });
     one.behave({ headerDelayMs: 60_000 });
-    await inTime(async () => expectFailure(await ask(route), 504, "upstream_timeout"));
+    await inTime(async () => expectFailure(await sendChat(route), 504, "upstream_timeout"));
   });
 
   test("headers that drip in do not put it off", async () => {
@@ -175,20 +177,20 @@ describe("first_byte", () => {
     });
     const target = { provider: "drip", base_url: `http://127.0.0.1:${dripping.port}`, path: "/v1" };
     const route = await seedUpstream(gatehouse, [target], { timeouts: { first_byte: 300 } });
-    await inTime(async () => expectFailure(await ask(route), 504, "upstream_timeout"));
+    await inTime(async () => expectFailure(await sendChat(route), 504, "upstream_timeout"));
     dripping.stop(true);
   });
 
   test("interim answers do not put it off", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { first_byte: 200 } });
     one.behave({ informational: [102, 103], headerDelayMs: 60_000 });
-    await inTime(async () => expectFailure(await ask(route), 504, "upstream_timeout"));
+    await inTime(async () => expectFailure(await sendChat(route), 504, "upstream_timeout"));
   });
 
   test("it ends with the headers: the body may come later", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { first_byte: 150 } });
     one.behave({ chunks: 6, chunkDelayMs: 60 });
-    expect(await (await ask(route, { stream: true })).text()).toEndWith("data: [DONE]\n\n");
+    expect(await (await sendChat(route, { stream: true })).text()).toEndWith("data: [DONE]\n\n");
   });
 
   test("each attempt has its own", async () => {
@@ -196,7 +198,7 @@ describe("first_byte", () => {
     const route = await seedUpstream(gatehouse, targets, { timeouts: { first_byte: 300 } });
     one.behave({ delayMs: 60_000 });
     two.behave({ delayMs: 200 });
-    expect(await outcomeOf(await ask(route))).toMatchObject({ status: 200, provider: "two" });
+    expect(await outcomeOf(await sendChat(route))).toMatchObject({ status: 200, provider: "two" });
   });
 });
 
@@ -207,7 +209,7 @@ describe("idle", () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], idle);
     one.behave({ stallAfterChunks: 2 });
     const requestId = crypto.randomUUID();
-    const client = await askRaw(route, { stream: true, requestId });
+    const client = await sendRawChat(route, { stream: true, requestId });
     const { received } = await inTime(() => client.ended);
     expect(received).toContain("data: {");
     expect(received).not.toContain("[DONE]");
@@ -221,7 +223,7 @@ describe("idle", () => {
       response_format: "openai",
     });
     one.behave({ stallAfterChunks: 4 });
-    const { received } = await inTime(async () => (await askRaw(route, { stream: true })).ended);
+    const { received } = await inTime(async () => (await sendRawChat(route, { stream: true })).ended);
     expect(received).toContain("data: {");
     expect(received).not.toContain("[DONE]");
     expect(endedCleanly(received)).toBe(false);
@@ -232,7 +234,7 @@ describe("idle", () => {
     one.behave({ stallAfterChunks: 0 });
     const outcome = await inTime(async () => {
       try {
-        const response = await ask(route, { stream: true });
+        const response = await sendChat(route, { stream: true });
         await response.text();
         return response.status;
       } catch {
@@ -247,20 +249,20 @@ describe("idle", () => {
   test("silence within a whole answer: 504 upstream_timeout", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], idle);
     one.behave({ headers: [["Content-Length", "5000"]], body: ["{"], stallAfterChunks: 1 });
-    await inTime(async () => expectFailure(await ask(route), 504, "upstream_timeout"));
+    await inTime(async () => expectFailure(await sendChat(route), 504, "upstream_timeout"));
   });
 
   test("a stream that keeps coming may take longer than this", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], idle);
     one.behave({ chunks: 10, chunkDelayMs: 60 });
-    expect(await (await ask(route, { stream: true })).text()).toEndWith("data: [DONE]\n\n");
+    expect(await (await sendChat(route, { stream: true })).text()).toEndWith("data: [DONE]\n\n");
   });
 
   test("a client that does not read is not the provider's silence, and does not put it off later", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], idle);
     const bytes = 24 << 20;
     one.behave({ bigStream: { bytes, chunkBytes: 1 << 16 }, stallAfterChunks: bytes >> 16 });
-    const client = await askRaw(route, { stream: false });
+    const client = await sendRawChat(route, { stream: false });
     await client.until((received) => received.length > 0);
     client.pause();
     await Bun.sleep(700);
@@ -275,7 +277,7 @@ describe("total", () => {
   test("while the answer is waited for: 504 upstream_timeout", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { total: 200 } });
     one.behave({ delayMs: 60_000 });
-    await inTime(async () => expectFailure(await ask(route), 504, "upstream_timeout"));
+    await inTime(async () => expectFailure(await sendChat(route), 504, "upstream_timeout"));
     await one.until(() => one.requests[0]?.aborted === true);
   });
 
@@ -283,7 +285,9 @@ describe("total", () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { total: 400 } });
     one.behave({ chunks: 2000, chunkDelayMs: 20 });
     const requestId = crypto.randomUUID();
-    const { received } = await inTime(async () => (await askRaw(route, { stream: true, requestId })).ended);
+    const { received } = await inTime(
+      async () => (await sendRawChat(route, { stream: true, requestId })).ended,
+    );
     expect(received).toContain("data: {");
     expect(received).not.toContain("[DONE]");
     expect(endedCleanly(received)).toBe(false);
@@ -297,7 +301,7 @@ describe("total", () => {
     one.behave({ delayMs: 60_000 });
     two.behave({ delayMs: 60_000 });
     const startedAt = performance.now();
-    const headers = await inTime(async () => expectFailure(await ask(route), 504, "upstream_timeout"));
+    const headers = await inTime(async () => expectFailure(await sendChat(route), 504, "upstream_timeout"));
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(590);
     expect(headers.get("x-gw-attempts")).toBe("2");
     await two.until(() => two.requests[0]?.aborted === true);
@@ -328,7 +332,7 @@ describe("total", () => {
     one.behave({ chunks: 4, chunkDelayMs: 200 });
     // Together they take longer than one may.
     for (let times = 0; times < 3; times++) {
-      expect(await (await ask(route, { stream: true })).text()).toEndWith("data: [DONE]\n\n");
+      expect(await (await sendChat(route, { stream: true })).text()).toEndWith("data: [DONE]\n\n");
     }
   });
 });

@@ -116,7 +116,7 @@ describe("doubtful framing is refused, the connection closed, and no provider he
     client.send(SOUND);
     await client.until((received) => /HTTP\/1\.1 200[^]*\r\n\r\n/.test(received));
     expect(provider.requestCount).toBe(1);
-    client.leave();
+    client.disconnect();
   });
 
   test("pipelined requests: the connection is closed, and no provider is asked for a client that gets nothing", async () => {
@@ -140,7 +140,7 @@ describe("one host only", () => {
     expect(await client.until((received) => received.includes("\r\n\r\n{"))).toMatch(
       /^HTTP\/1\.1 400 [^]*"bad_request"/,
     );
-    client.leave();
+    client.disconnect();
     expect(provider.requestCount).toBe(0);
   });
 
@@ -197,7 +197,7 @@ describe("very many connections", () => {
       const crowd = await Promise.all(Array.from({ length: CROWD }, () => connectRaw(proxyPort)));
       await waitFor(() => (openFiles(gatehouse) >= before + CROWD ? true : null));
       for (let times = 0; times < 20; times++) await expectServed();
-      for (const client of crowd) client.leave(true);
+      for (const client of crowd) client.disconnect(true);
       await waitFor(() => (openFiles(gatehouse) <= before + 2 ? true : null));
     },
     30_000 + CROWD * 10,
@@ -218,7 +218,7 @@ describe("very many connections", () => {
     const port = Number(new URL(small.proxyUrl).port);
     const crowd = await Promise.all(Array.from({ length: 100 }, () => connectRaw(port)));
     await waitFor(() => (openFiles(small) >= files ? true : null));
-    for (const client of crowd) client.leave(true);
+    for (const client of crowd) client.disconnect(true);
     await waitFor(async () => ((await ask()) === 200 ? true : null));
     expect(complaints(small)).toEqual([]);
     await small.stop();
@@ -288,7 +288,7 @@ describe("slow clients", () => {
         if (isBody) expect(client.received()).toMatch(/^HTTP\/1\.1 408 [^]*request_timeout/);
       }
       await waitFor(() => (stalled.aborted ? true : null), 320_000);
-      reader.leave(true);
+      reader.disconnect(true);
     },
     420_000,
   );

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { FakeProvider } from "../../src/fake-provider/server.ts";
 import {
-  ask,
-  askRaw,
+  sendChat,
+  sendRawChat,
   endedCleanly,
   expectFailure,
   outcomeOf,
@@ -57,7 +57,7 @@ beforeEach(async () => {
 describe("between the gateway and a provider", () => {
   test("delayed and throttled: late, and whole", async () => {
     proxy.set({ toServer: { delayMs: 50 }, toClient: { delayMs: 50, bytesPerSecond: 20_000 } });
-    const answer = await outcomeOf(await ask(alone, { stream: true }));
+    const answer = await outcomeOf(await sendChat(alone, { stream: true }));
     expect(answer).toMatchObject({ status: 200, provider: "far", attempts: "1" });
     expect(answer.text).toEndWith("data: [DONE]\n\n");
   });
@@ -67,8 +67,8 @@ describe("between the gateway and a provider", () => {
     async (how) => {
       for (const bytes of [0, 20, 100]) {
         proxy.set({ toClient: { [how]: bytes } });
-        await expectFailure(await ask(alone), 502, "upstream_unreachable");
-        expect(await outcomeOf(await ask(backed))).toMatchObject({ status: 200, provider: "near" });
+        await expectFailure(await sendChat(alone), 502, "upstream_unreachable");
+        expect(await outcomeOf(await sendChat(backed))).toMatchObject({ status: 200, provider: "near" });
       }
     },
   );
@@ -76,7 +76,7 @@ describe("between the gateway and a provider", () => {
   test.each(["cutAfterBytes", "resetAfterBytes"] as const)("%s in a stream: it ends broken", async (how) => {
     far.behave({ chunks: 200, chunkDelayMs: 2 });
     proxy.set({ toClient: { [how]: 5000 } });
-    const client = await askRaw(alone, { stream: true });
+    const client = await sendRawChat(alone, { stream: true });
     const { received } = await client.ended;
     expect(received).toContain("data: ");
     expect(endedCleanly(received)).toBe(false);
@@ -87,15 +87,15 @@ describe("between the gateway and a provider", () => {
     "%s in the request: 502, or another target",
     async (how) => {
       proxy.set({ toServer: { [how]: 50 } });
-      await expectFailure(await ask(alone), 502, "upstream_unreachable");
-      expect(await outcomeOf(await ask(backed))).toMatchObject({ status: 200, provider: "near" });
+      await expectFailure(await sendChat(alone), 502, "upstream_unreachable");
+      expect(await outcomeOf(await sendChat(backed))).toMatchObject({ status: 200, provider: "near" });
       expect(far.requestCount).toBe(0);
     },
   );
 
   test("silence before the answer: 504, or another target", async () => {
     proxy.set({ toClient: { stallAfterBytes: 0 } });
-    const [failed, served] = await Promise.all([ask(hasty), ask(backed)]);
+    const [failed, served] = await Promise.all([sendChat(hasty), sendChat(backed)]);
     await expectFailure(failed, 504, "upstream_timeout");
     expect(await outcomeOf(served)).toMatchObject({ status: 200, provider: "near", attempts: "2" });
   });
@@ -103,14 +103,14 @@ describe("between the gateway and a provider", () => {
   test("silence in a stream: broken off after the idle time, and the provider is let go of", async () => {
     far.behave({ chunks: 200 });
     proxy.set({ toClient: { stallAfterBytes: 5000 } });
-    const client = await askRaw(hasty, { stream: true });
+    const client = await sendRawChat(hasty, { stream: true });
     expect(endedCleanly((await client.ended).received)).toBe(false);
     await waitFor(() => (proxy.openConnections() === 0 || far.requests[0]!.aborted ? true : null));
   });
 
   test("refused: 502 or another target; back as soon as the network is", async () => {
     proxy.refuse();
-    await expectFailure(await ask(alone), 502, "upstream_unreachable");
+    await expectFailure(await sendChat(alone), 502, "upstream_unreachable");
     expect(await servedBy(backed)).toBe("near");
     proxy.heal();
     expect(await servedBy(alone)).toBe("far");
@@ -119,12 +119,16 @@ describe("between the gateway and a provider", () => {
   test("a kept connection that a firewall has forgotten costs one wait, and no further request", async () => {
     expect(await servedBy(hasty)).toBe("far");
     proxy.strand();
-    expect(await outcomeOf(await ask(backed))).toMatchObject({
+    expect(await outcomeOf(await sendChat(backed))).toMatchObject({
       status: 200,
       provider: "near",
       attempts: "2",
     });
-    expect(await outcomeOf(await ask(backed))).toMatchObject({ status: 200, provider: "far", attempts: "1" });
+    expect(await outcomeOf(await sendChat(backed))).toMatchObject({
+      status: 200,
+      provider: "far",
+      attempts: "1",
+    });
   });
 
   test("connections that break while they wait for their next use: nobody notices", async () => {

@@ -7,7 +7,7 @@ import {
   accessLines,
   anthropicTargetOf,
   connectionsTo,
-  QUESTION,
+  CHAT_REQUEST,
   residentBytes,
   seedUpstream,
   servedBy,
@@ -143,7 +143,7 @@ async function openThin(route: Route, stream: boolean, fake: Behavior, lullMs = 
       },
     },
   });
-  const body = JSON.stringify({ ...QUESTION, stream });
+  const body = JSON.stringify({ ...CHAT_REQUEST, stream });
   socket.write(
     `POST ${route.path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n` +
       `x-fake: ${JSON.stringify(fake)}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,

@@ -1,5 +1,5 @@
-// What the tests of balancing, failover and streams share: routes over fake providers, clients that watch how an
-// answer ends, the access log, and the memory of the process.
+// Fixtures of the tests of balancing, failover and streams: routes to fake providers, clients that observe how a response
+// ends, the access log, and the memory of the process.
 import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { connectRaw, type RawClient } from "./raw-client.ts";
@@ -8,23 +8,23 @@ import { waitFor, type ApiResponse, type GatehouseProcess } from "./gatehouse-pr
 
 export type Fields = Record<string, unknown>;
 
-/** A rule of its own over an upstream of its own. */
+/** A rule with its own upstream. */
 export interface Route {
   readonly url: string;
   readonly path: string;
-  /** The upstream's place in the Admin API. */
+  /** The path of the upstream in the Admin API. */
   readonly upstream: string;
 }
 
 let routes = 0;
 
-/** One gateway for each route would be slower and prove nothing more. */
+/** All routes share a gateway: one gateway per route would be slower and test nothing more. */
 const gateways = new WeakMap<GatehouseProcess, Promise<string>>();
 
 async function create(gatehouse: GatehouseProcess, path: string, body: Fields): Promise<string> {
-  const answer = await gatehouse.api("POST", path, body);
-  expect(answer.body).not.toHaveProperty("error");
-  return (answer.body as { id: string }).id;
+  const response = await gatehouse.api("POST", path, body);
+  expect(response.body).not.toHaveProperty("error");
+  return (response.body as { id: string }).id;
 }
 
 export async function seedUpstream(
@@ -56,12 +56,12 @@ export async function patchUpstream(
   route: Route,
   fields: Fields,
 ): Promise<ApiResponse["body"]> {
-  const answer = await gatehouse.api("PATCH", route.upstream, fields);
-  expect(answer.status).toBe(200);
-  return answer.body;
+  const response = await gatehouse.api("PATCH", route.upstream, fields);
+  expect(response.status).toBe(200);
+  return response.body;
 }
 
-/** A target whose provider name, as in X-GW-Provider, is the name of the fake. */
+/** Returns the fields of a target. Its provider name, as in X-GW-Provider, is the name of the fake provider. */
 export function targetOf({ name, url }: FakeProvider, fields: Fields = {}): Fields {
   return { provider: name, base_url: url, path: "/v1/chat/completions", ...fields };
 }
@@ -77,16 +77,19 @@ export function startProviders<Names extends readonly string[]>(
   return Promise.all(starting) as Promise<{ [Index in keyof Names]: FakeProvider }>;
 }
 
-export const QUESTION = { model: "gpt-fake", messages: [{ role: "user", content: "hello there" }] };
+export const CHAT_REQUEST = { model: "gpt-fake", messages: [{ role: "user", content: "hello there" }] };
 
-export interface AskOptions {
+export interface ChatOptions {
   readonly stream?: boolean;
   readonly fake?: Behavior;
   readonly headers?: Record<string, string>;
   readonly signal?: AbortSignal;
 }
 
-export function ask(route: Route, { stream, fake, headers, signal }: AskOptions = {}): Promise<Response> {
+export function sendChat(
+  route: Route,
+  { stream, fake, headers, signal }: ChatOptions = {},
+): Promise<Response> {
   return fetch(route.url, {
     method: "POST",
     headers: {
@@ -94,22 +97,26 @@ export function ask(route: Route, { stream, fake, headers, signal }: AskOptions 
       ...(fake !== undefined && { "x-fake": JSON.stringify(fake) }),
       ...headers,
     },
-    body: JSON.stringify(stream === true ? { ...QUESTION, stream } : QUESTION),
+    body: JSON.stringify(stream === true ? { ...CHAT_REQUEST, stream } : CHAT_REQUEST),
     ...(signal !== undefined && { signal }),
   });
 }
 
-/** Asks, reads all of the answer, and tells which provider gave it. */
-export async function servedBy(route: Route, options: AskOptions = {}): Promise<string> {
-  const response = await ask(route, options);
+/** Sends a chat, reads the response, and resolves to the name of the provider that served it. */
+export async function servedBy(route: Route, options: ChatOptions = {}): Promise<string> {
+  const response = await sendChat(route, options);
   await response.arrayBuffer();
-  return response.headers.get("x-gw-provider") ?? `nobody (${response.status})`;
+  return response.headers.get("x-gw-provider") ?? `none (${response.status})`;
 }
 
-/** Asks one after the other; the providers in order. */
-export async function servedInTurn(route: Route, times: number, options: AskOptions = {}): Promise<string[]> {
+/** Sends chats one after the other. Resolves to the providers that served them, in order. */
+export async function servedInTurn(
+  route: Route,
+  times: number,
+  options: ChatOptions = {},
+): Promise<string[]> {
   const names: string[] = [];
-  for (let asked = 0; asked < times; asked++) names.push(await servedBy(route, options));
+  for (let count = 0; count < times; count++) names.push(await servedBy(route, options));
   return names;
 }
 
@@ -117,7 +124,7 @@ export function countOf(names: readonly string[], wanted: string): number {
   return names.filter((name) => name === wanted).length;
 }
 
-/** Status, who answered, after how many attempts, and the body as text. */
+/** Resolves to the status, the provider, the number of attempts, and the body as text. */
 export async function outcomeOf(
   response: Response,
 ): Promise<{ status: number; provider: string | null; attempts: string | null; text: string }> {
@@ -129,7 +136,7 @@ export async function outcomeOf(
   };
 }
 
-/** The one error shape with this status and code; its headers are returned for more. */
+/** Expects an error in the gateway's format with this status and code. Resolves to the response headers. */
 export async function expectFailure(response: Response, status: number, code: string): Promise<Headers> {
   const body: ApiResponse["body"] = await response.json();
   expect({ status: response.status, code: body.code }).toEqual({ status, code });
@@ -138,13 +145,13 @@ export async function expectFailure(response: Response, status: number, code: st
   return response.headers;
 }
 
-/** A client on a bare connection, for this question only, with an id to find its access line by. */
-export async function askRaw(
+/** Sends a chat over a raw connection, with a request id to find its access log by. */
+export async function sendRawChat(
   route: Route,
   { stream, fake, requestId = crypto.randomUUID() }: { stream: boolean; fake?: Behavior; requestId?: string },
 ): Promise<RawClient> {
   const client = await connectRaw(Number(new URL(route.url).port));
-  const body = JSON.stringify({ ...QUESTION, stream });
+  const body = JSON.stringify({ ...CHAT_REQUEST, stream });
   client.send(
     `POST ${route.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/json\r\n` +
       `X-Request-Id: ${requestId}\r\n` +
@@ -154,7 +161,7 @@ export async function askRaw(
   return client;
 }
 
-/** Whether an answer, as its raw bytes, came to the end that its framing promised. */
+/** Whether a response, as raw bytes, is complete according to its framing. */
 export function endedCleanly(received: string): boolean {
   const headEnd = received.indexOf("\r\n\r\n");
   if (headEnd < 0) return false;
@@ -164,7 +171,7 @@ export function endedCleanly(received: string): boolean {
   return received.endsWith("\r\n0\r\n\r\n");
 }
 
-/** The payload of a raw answer in chunks, as far as it came. */
+/** Returns the received payload of a raw response in chunks. */
 export function unchunk(received: string): string {
   let at = received.indexOf("\r\n\r\n") + 4;
   let payload = "";
@@ -177,7 +184,7 @@ export function unchunk(received: string): string {
   }
 }
 
-/** The access line of a request, once it is there. */
+/** Resolves to the access log record of a request when it is written. */
 export function accessLine(gatehouse: GatehouseProcess, requestId: string): Promise<ApiResponse["body"]> {
   return waitFor(() => accessLines(gatehouse).find((line) => line.request_id === requestId) ?? null, 4000);
 }
@@ -202,7 +209,7 @@ function logLines(gatehouse: GatehouseProcess): ApiResponse["body"][] {
 
 const PINO_WARN = 40;
 
-/** What was printed besides log lines up to `info`: nothing, whatever providers and clients did. */
+/** Returns printed lines that are no log records, and log records above `info`. Tests expect none. */
 export function strayOutput(gatehouse: GatehouseProcess): string[] {
   return gatehouse
     .output()

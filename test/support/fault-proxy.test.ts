@@ -30,7 +30,7 @@ test("without faults, forwards everything in both directions and closes when the
   }
   expect(client.received()).toBe(`onetwo${"x".repeat(100_000)}`);
   expect(proxy.openConnections()).toBe(1);
-  client.leave();
+  client.disconnect();
   await waitFor(() => (proxy.openConnections() === 0 ? true : null));
 });
 
@@ -129,7 +129,7 @@ test("backpressure of a client that does not read reaches the server", async () 
     return null;
   });
   expect(written).toBeLessThan(64 << 20);
-  client.leave(true);
+  client.disconnect(true);
   flooded.stop();
   flood.stop(true);
 });

@@ -1,5 +1,5 @@
-// What the tests of plugins share: a directory of custom plugins, one of which runs code that a test writes into its
-// settings; gateways with plugins; and what plugins said in the log.
+// Fixtures of the plugin tests: a directory of custom plugins, one of which runs code from its settings; gateways with
+// plugins; and the log.
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -11,7 +11,7 @@ import { CHAT, seedRoute, targetAt, type SeededRoute } from "./proxy-fixtures.ts
 export type Fields = Record<string, unknown>;
 export type Stage = "pre_request" | "post_request" | "pre_response" | "post_response";
 
-/** A directory outside of the repository, with these files in it. */
+/** Creates a directory outside the repository with these files. */
 export function pluginsDirectory(files: Readonly<Record<string, string>> = {}): string {
   const directory = mkdtempSync(join(tmpdir(), "gatehouse-plugins-"));
   for (const [name, source] of Object.entries(files)) writePlugin(directory, name, source);
@@ -24,7 +24,7 @@ export function writePlugin(directory: string, name: string, source: string): vo
   writeFileSync(file, source);
 }
 
-/** Runs the code of its settings as its hook, with `context` and `host` in reach. */
+/** Plugins whose hooks run the code in their settings, with the variables `context` and `host`. */
 export const SCRIPTED_PLUGINS = {
   "scripted.ts": scriptedSource("scripted", ""),
   "scripted_whole.ts": scriptedSource("scripted_whole", 'needs: ["body"],'),
@@ -47,22 +47,22 @@ function scriptedSource(name: string, needs: string): string {
     });`;
 }
 
-/** An entry of \`required_plugins\` that runs this code at a stage. */
+/** Returns an entry of `required_plugins` that runs this code at a stage. */
 export function scripted(stage: Stage, code: string, fields: Fields = {}): Fields {
   return { name: "scripted", stage, settings: { code }, ...fields };
 }
 
-/** The same, of a plugin that must have the whole body. */
+/** Like `scripted`, with a plugin that needs the whole body. */
 export function scriptedWhole(stage: Stage, code: string, fields: Fields = {}): Fields {
   return { ...scripted(stage, code, fields), name: "scripted_whole" };
 }
 
-/** Code that waits for what it awaits. */
+/** Returns code that may use `await`. */
 export function asynchronous(code: string): string {
   return `return (async () => { ${code} })()`;
 }
 
-/** A gateway with these plugins and one route to the provider. */
+/** Creates a gateway with these plugins and one route to the provider. */
 export function seedPlugins(
   gatehouse: GatehouseProcess,
   provider: FakeProvider,
@@ -83,7 +83,7 @@ export interface ChatCall {
   readonly query?: string;
 }
 
-/** Posts a chat, or the body given: a text as it is, anything else as JSON. */
+/** Posts a chat, or the given body: a string unchanged, any other value as JSON. */
 export function postChat(
   { proxyUrl }: GatehouseProcess,
   { path }: SeededRoute,
@@ -99,7 +99,7 @@ export function postChat(
 
 export const STREAMED_CHAT = { ...CHAT, stream: true };
 
-/** Every line of the log so far, as records. */
+/** Returns all log records so far. */
 export function logRecords({ output }: GatehouseProcess): ApiResponse["body"][] {
   return output()
     .split("\n")
@@ -107,7 +107,7 @@ export function logRecords({ output }: GatehouseProcess): ApiResponse["body"][] 
     .map((line) => JSON.parse(line));
 }
 
-/** The first line of the log with this message (and fields), once it is there. */
+/** Resolves to the first log record with this message and these fields when it is written. */
 export function logged(
   gatehouse: GatehouseProcess,
   message: string,
@@ -123,7 +123,7 @@ export function logged(
   );
 }
 
-/** A rate_limiter entry with these limits: \`{ per_ip: [2, "1m"] }\`. */
+/** Returns a rate_limiter entry with these limits: `{ per_ip: [2, "1m"] }`. */
 export function limiter(
   limits: Readonly<Record<string, readonly [limit: number, window: string]>>,
   settings: Fields = {},
@@ -138,7 +138,7 @@ export function limiter(
   };
 }
 
-/** How many answers had which status. */
+/** Counts responses by status. */
 export function countStatuses(statuses: readonly number[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const status of statuses) counts[status] = (counts[status] ?? 0) + 1;

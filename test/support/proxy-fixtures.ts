@@ -1,5 +1,5 @@
-// What the tests of the data plane share: a whole route in one call, keys, and a client that adds nothing of its own
-// to a request and shows an answer as it stood on the wire.
+// Fixtures of the data plane tests: complete routes, API keys, and a client that adds nothing to a request and shows the
+// response exactly as received.
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { connectRaw } from "./raw-client.ts";
 import type { FakeProvider, RecordedRequest } from "../../src/fake-provider/server.ts";
@@ -9,13 +9,13 @@ import type { GatehouseProcess } from "./gatehouse-process.ts";
 type Fields = Record<string, unknown>;
 
 export interface RouteSeed {
-  /** The id of a gateway that is there, or fields of a new one. */
+  /** The id of an existing gateway, or the fields of a new one. */
   readonly gateway?: string | Fields;
   readonly upstream: Fields & { readonly targets: readonly Fields[] };
   readonly rule?: Fields;
 }
 
-/** The ids of what was made, and the path of the rule. */
+/** The ids of the created records, and the path of the rule. */
 export interface SeededRoute {
   readonly gateway: string;
   readonly upstream: string;
@@ -26,7 +26,7 @@ export interface SeededRoute {
 
 let routes = 0;
 
-/** A gateway (or the one given) with an upstream, a service and a rule: POST on a path of its own, unless told otherwise. */
+/** Creates a gateway, unless one is given, with an upstream, a service and a rule. By default: POST on a unique path. */
 export async function seedRoute(
   gatehouse: Pick<GatehouseProcess, "api">,
   { gateway = {}, upstream, rule = {} }: RouteSeed,
@@ -51,7 +51,7 @@ export async function seedRoute(
   return { gateway: gatewayId, upstream: upstreamId, service, rule: made.id, path: made.path };
 }
 
-/** A target at a fake provider; an `openai` one unless told otherwise. */
+/** Returns the fields of a target at a fake provider, `openai` by default. */
 export function targetAt(provider: FakeProvider, fields: Fields = {}): Fields {
   return { provider: "openai", base_url: provider.url, ...fields };
 }
@@ -64,69 +64,69 @@ export async function seedKey(
   return create(gatehouse, "/iam/api-keys", { name: "key", subject: gateway, ...fields });
 }
 
-/** The least that is a chat. */
+/** A minimal chat request. */
 export const CHAT = { model: "gpt-fake", messages: [{ role: "user", content: "Good morning" }] };
 
 export interface RawCall {
   readonly method?: string;
-  /** The request target as it is to stand in the request line. */
+  /** The request target, exactly as in the request line. */
   readonly target?: string;
-  /** Sent in this order and spelling. `Host` is added when there is none; length and `Connection: close` always. */
+  /** Sent in this order and spelling. Host, Content-Length and `Connection: close` are added if absent. */
   readonly headers?: readonly HeaderPair[];
   readonly body?: string;
 }
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   readonly headers: readonly HeaderPair[];
-  /** Every value of that name, in order. */
+  /** Returns every value of the header, in order. */
   all(name: string): string[];
-  /** The only value of that name; undefined when there is none or several. */
+  /** Returns the only value of the header; undefined if there is none or several. */
   header(name: string): string | undefined;
-  /** Without its chunk framing. */
+  /** The body without chunk framing. */
   readonly body: Buffer;
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests read whatever came back
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests read arbitrary JSON
   json(): any;
 }
 
-/** One request over a connection of its own. Bodies must fit into the socket's buffer; use fetch for big ones. */
-export async function rawCall(url: string, call: RawCall = {}): Promise<RawAnswer> {
+/** Sends one request over a new connection. The body must fit into the socket's buffer; use fetch for large ones. */
+export async function rawCall(url: string, call: RawCall = {}): Promise<RawResponse> {
   const { method = "POST", target = "/", headers = [], body } = call;
   const { port, host } = new URL(url);
   const bytes = body === undefined ? null : Buffer.from(body);
-  const isNamed = (name: string) => headers.some(([given]) => given.toLowerCase() === name);
+  const hasHeader = (name: string) => headers.some(([given]) => given.toLowerCase() === name);
   const lines = [`${method} ${target} HTTP/1.1`];
-  if (!isNamed("host")) lines.push(`Host: ${host}`);
+  if (!hasHeader("host")) lines.push(`Host: ${host}`);
   for (const [name, value] of headers) lines.push(`${name}: ${value}`);
-  if (bytes !== null && !isNamed("transfer-encoding")) lines.push(`Content-Length: ${bytes.length}`);
-  if (!isNamed("connection")) lines.push("Connection: close");
+  if (bytes !== null && !hasHeader("transfer-encoding")) lines.push(`Content-Length: ${bytes.length}`);
+  if (!hasHeader("connection")) lines.push("Connection: close");
   const client = await connectRaw(Number(port));
   client.send(`${lines.join("\r\n")}\r\n\r\n${bytes?.toString("latin1") ?? ""}`);
   const isHead = method === "HEAD";
-  // An answer without a length ends with its connection.
+  // A response without a length ends with its connection.
   const whole = await client
     .until((received) => isComplete(received, isHead))
     .catch(async () => (await client.ended).received);
-  client.leave();
-  return parseAnswer(whole);
+  client.disconnect();
+  return parseResponse(whole);
 }
 
-/** JSON with the content type that says so. */
+/** Sends JSON with its content type. */
 export function rawJson(
   url: string,
   target: string,
   value: unknown,
   headers: readonly HeaderPair[] = [],
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const body = typeof value === "string" ? value : JSON.stringify(value);
   return rawCall(url, { target, headers: [["Content-Type", "application/json"], ...headers], body });
 }
 
-/** The only request that has reached a provider since its last reset. */
+/** Returns the only request that the provider has received since its last reset. */
 export function onlyRequest(provider: FakeProvider): RecordedRequest {
   const [request, ...others] = provider.requests;
   if (request === undefined || others.length > 0)
-    throw new Error(`${provider.requests.length} requests reached ${provider.name}, not one`);
+    throw new Error(`${provider.requests.length} requests reached ${provider.name} instead of one`);
   return request;
 }
 
@@ -140,9 +140,9 @@ function isComplete(received: string, isHead: boolean): boolean {
   return length !== undefined && received.length >= end + 4 + Number(length);
 }
 
-function parseAnswer(received: string): RawAnswer {
+function parseResponse(received: string): RawResponse {
   const end = received.indexOf("\r\n\r\n");
-  if (end < 0) throw new Error(`no answer but: ${JSON.stringify(received)}`);
+  if (end < 0) throw new Error(`no response, but: ${JSON.stringify(received)}`);
   const [statusLine = "", ...lines] = received.slice(0, end).split("\r\n");
   const headers = lines.map((line): HeaderPair => {
     const colon = line.indexOf(":");

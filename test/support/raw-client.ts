@@ -1,4 +1,4 @@
-// A client that knows nothing of HTTP: it sends bytes and shows exactly which bytes came back, and how it ended.
+// A TCP client without HTTP: sends bytes and shows exactly which bytes it received and how the connection ended.
 
 export interface RawClient {
   send(text: string): void;
@@ -8,15 +8,15 @@ export interface RawClient {
   until(check: (received: string) => boolean): Promise<string>;
   /** Resolves when the other side has closed, with everything received. */
   ended: Promise<{ received: string; reset: boolean }>;
-  /** Leave at once, in the orderly way or with a reset. */
-  leave(reset?: boolean): void;
+  /** Closes the connection at once, with a FIN or a reset. */
+  disconnect(reset?: boolean): void;
   /** Stop or resume reading, to build up backpressure. */
   pause(): void;
   resume(): void;
 }
 
 export async function connectRaw(port: number): Promise<RawClient> {
-  // The pieces are kept apart: joining text on every arrival is quadratic for a big answer.
+  // The pieces are joined on demand: joining them on every arrival is quadratic for a large response.
   const pieces: Buffer[] = [];
   const text = (): string => Buffer.concat(pieces).toString("latin1");
   const waiting = new Set<() => void>();
@@ -33,7 +33,7 @@ export async function connectRaw(port: number): Promise<RawClient> {
         ending.resolve({ received: text(), reset: error !== undefined && /ECONNRESET/.test(String(error)) });
       },
       error() {
-        // The close that follows tells the same.
+        // `close` follows and reports the same error.
       },
     },
   });
@@ -48,11 +48,11 @@ export async function connectRaw(port: number): Promise<RawClient> {
           resolve(text());
         };
         waiting.add(again);
-        void ending.promise.then(() => reject(new Error(`closed before it was so, after: ${text()}`)));
+        void ending.promise.then(() => reject(new Error(`closed before the check passed, after: ${text()}`)));
         again();
       }),
     ended: ending.promise,
-    leave: (reset = false) => {
+    disconnect: (reset = false) => {
       if (reset) socket.terminate();
       else socket.end();
     },
@@ -61,11 +61,11 @@ export async function connectRaw(port: number): Promise<RawClient> {
   };
 }
 
-/** A well-formed request whose behaviour rides in its own header. */
-export function rawRequest(target: string, body: unknown, behaviour: unknown = {}): string {
+/** Returns a valid request. Its header `x-fake` sets the behavior of the fake provider. */
+export function rawRequest(target: string, body: unknown, behavior: unknown = {}): string {
   const text = JSON.stringify(body);
   return (
     `POST ${target} HTTP/1.1\r\nHost: fake\r\nContent-Type: application/json\r\nanthropic-version: 2023-06-01\r\n` +
-    `x-fake: ${JSON.stringify(behaviour)}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+    `x-fake: ${JSON.stringify(behavior)}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
   );
 }

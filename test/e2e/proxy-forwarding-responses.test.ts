@@ -11,7 +11,7 @@ import {
   rawJson,
   seedRoute,
   targetAt,
-  type RawAnswer,
+  type RawResponse,
   type RawCall,
 } from "../support/proxy-fixtures.ts";
 
@@ -38,7 +38,7 @@ afterAll(async () => {
 beforeEach(() => provider.reset());
 
 /** The answer of a provider that behaves so. */
-function answerTo(behaviour: Behavior, call: RawCall = {}): Promise<RawAnswer> {
+function answerTo(behaviour: Behavior, call: RawCall = {}): Promise<RawResponse> {
   provider.behave(behaviour);
   return rawCall(gatehouse.proxyUrl, { target: "/echo", ...call });
 }
@@ -329,7 +329,7 @@ describe("streams", () => {
     );
     const received = await client.until((text) => text.split("chat.completion.chunk").length === 3);
     expect(received).not.toContain("[DONE]");
-    client.leave();
+    client.disconnect();
     await provider.until(() => onlyRequest(provider).aborted);
   });
 
@@ -342,7 +342,7 @@ describe("streams", () => {
     const client = await connectRaw(Number(new URL(gatehouse.proxyUrl).port));
     client.send("GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
     await client.until((text) => text.includes('{"line":1}'));
-    client.leave();
+    client.disconnect();
   });
 
   test("X-Accel-Buffering: no is on streams, and on nothing else", async () => {
