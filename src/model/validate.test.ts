@@ -81,7 +81,7 @@ describe("validate", () => {
     );
   });
 
-  // expires_at has its own rows in test/e2e/admin-fields.test.ts.
+  // expires_at is tested in test/e2e/admin-fields-records.test.ts.
   const schemas: [string, z.ZodType][] = [
     ["gateway", gatewaySchema],
     ["upstream", upstreamSchema],

@@ -1,4 +1,4 @@
-// Who may use the Admin API: the specification's section 5, the contract's JWT sentence, and the script that makes tokens.
+// Authentication of the Admin API (specification, section 5), and the script that creates tokens.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -27,7 +27,7 @@ afterAll(() => gatehouse.stop());
 const encode = (value: unknown) =>
   Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 
-/** A token of our own making, so that every part of it can be wrong. */
+/** Creates a token without a library, so that every part of it can be wrong. */
 function makeToken(
   claims: unknown,
   header: unknown = { alg: "HS256", typ: "JWT" },
@@ -37,7 +37,7 @@ function makeToken(
   return `${signed}.${createHmac("sha256", secret).update(signed).digest("base64url")}`;
 }
 
-async function ask(
+async function call(
   authorization: string | null,
   path = "/api/v1/gateways",
   method = "GET",
@@ -49,26 +49,26 @@ async function ask(
   return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) };
 }
 
-function expectRefused(answer: ApiResponse): void {
-  expectError(answer, 401, "unauthorized");
-  expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+function expectUnauthorized(response: ApiResponse): void {
+  expectError(response, 401, "unauthorized");
+  expect(response.headers.get("www-authenticate")).toBe("Bearer");
 }
 
 async function expectAccepted(token: string): Promise<void> {
-  expect((await ask(`Bearer ${token}`)).status).toBe(200);
+  expect((await call(`Bearer ${token}`)).status).toBe(200);
 }
 
-describe("no or bad token is 401 with WWW-Authenticate: Bearer", () => {
+describe("a missing or invalid token returns 401 with WWW-Authenticate: Bearer", () => {
   const valid = () => makeToken({ sub: "admin", exp: now() + HOUR });
 
-  test("no Authorization header", async () => expectRefused(await ask(null)));
+  test("no Authorization header", async () => expectUnauthorized(await call(null)));
 
   test.each([
-    ["nothing", () => ""],
+    ["an empty header", () => ""],
     ["a scheme alone", () => "Bearer"],
     ["another scheme", () => `Basic ${valid()}`],
     ["a token without a scheme", () => valid()],
-    ["a word that is no token", () => "Bearer secret"],
+    ["a word that is not a token", () => "Bearer secret"],
     ["the secret itself", () => `Bearer ${TEST_SECRET}`],
     ["two tokens", () => `Bearer ${valid()} ${valid()}`],
     ["two tokens with a comma", () => `Bearer ${valid()}, Bearer ${valid()}`],
@@ -76,14 +76,14 @@ describe("no or bad token is 401 with WWW-Authenticate: Bearer", () => {
     ["five parts", () => `Bearer ${valid()}.a.b`],
     ["two parts", () => `Bearer ${valid().split(".").slice(0, 2).join(".")}`],
     ["an API key", () => `Bearer gw_${"a".repeat(43)}`],
-  ])("%s", async (_, authorization) => expectRefused(await ask(authorization())));
+  ])("%s", async (_, authorization) => expectUnauthorized(await call(authorization())));
 
-  test("our own valid token is accepted", async () => expectAccepted(valid()));
+  test("a valid token is accepted", async () => expectAccepted(valid()));
 
-  test("a token of another secret", async () => {
+  test("a token that is signed with another secret", async () => {
     const claims = { sub: "admin", exp: now() + HOUR };
     for (const secret of ["another", `${TEST_SECRET} `, TEST_SECRET.slice(1), TEST_SECRET.toUpperCase()]) {
-      expectRefused(await ask(`Bearer ${makeToken(claims, { alg: "HS256", typ: "JWT" }, secret)}`));
+      expectUnauthorized(await call(`Bearer ${makeToken(claims, { alg: "HS256", typ: "JWT" }, secret)}`));
     }
   });
 
@@ -91,42 +91,46 @@ describe("no or bad token is 401 with WWW-Authenticate: Bearer", () => {
     const [header, payload, signature = ""] = valid().split(".");
     const flipped = (signature.startsWith("A") ? "B" : "A") + signature.slice(1);
     for (const wrong of ["", "AAAA", flipped, signature.slice(0, -4), `${signature}AAAA`]) {
-      expectRefused(await ask(`Bearer ${header}.${payload}.${wrong}`));
+      expectUnauthorized(await call(`Bearer ${header}.${payload}.${wrong}`));
     }
   });
 
   test("a payload or header that was changed after signing", async () => {
     const [header, , signature] = makeToken({ sub: "admin", exp: now() - HOUR }).split(".");
-    expectRefused(await ask(`Bearer ${header}.${encode({ sub: "admin", exp: now() + HOUR })}.${signature}`));
-    const [, payload, mine] = valid().split(".");
-    expectRefused(await ask(`Bearer ${encode({ alg: "HS256", typ: "JWT", kid: "x" })}.${payload}.${mine}`));
+    expectUnauthorized(
+      await call(`Bearer ${header}.${encode({ sub: "admin", exp: now() + HOUR })}.${signature}`),
+    );
+    const [, payload, validSignature] = valid().split(".");
+    expectUnauthorized(
+      await call(`Bearer ${encode({ alg: "HS256", typ: "JWT", kid: "x" })}.${payload}.${validSignature}`),
+    );
   });
 
   test.each(["none", "None", "NONE", ""])("alg %p, unsigned", async (alg) => {
     const claims = encode({ sub: "admin", exp: now() + HOUR });
-    expectRefused(await ask(`Bearer ${encode({ alg, typ: "JWT" })}.${claims}.`));
-    expectRefused(await ask(`Bearer ${encode({ alg, typ: "JWT" })}.${claims}`));
-    expectRefused(await ask(`Bearer ${makeToken({ exp: now() + HOUR }, { alg, typ: "JWT" })}`));
+    expectUnauthorized(await call(`Bearer ${encode({ alg, typ: "JWT" })}.${claims}.`));
+    expectUnauthorized(await call(`Bearer ${encode({ alg, typ: "JWT" })}.${claims}`));
+    expectUnauthorized(await call(`Bearer ${makeToken({ exp: now() + HOUR }, { alg, typ: "JWT" })}`));
   });
 
   test("RS256 with a real key, and with its public key as the HMAC secret", async () => {
     const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
     const signed = `${encode({ alg: "RS256", typ: "JWT" })}.${encode({ sub: "admin", exp: now() + HOUR })}`;
     const signature = sign("sha256", Buffer.from(signed), privateKey).toString("base64url");
-    expectRefused(await ask(`Bearer ${signed}.${signature}`));
+    expectUnauthorized(await call(`Bearer ${signed}.${signature}`));
     const pem = publicKey.export({ type: "spki", format: "pem" });
-    expectRefused(await ask(`Bearer ${makeToken({ exp: now() + HOUR }, { alg: "HS256" }, pem)}`));
+    expectUnauthorized(await call(`Bearer ${makeToken({ exp: now() + HOUR }, { alg: "HS256" }, pem)}`));
   });
 
   test("HS512 and HS384, though signed with the right secret", async () => {
     for (const bits of [384, 512]) {
       const signed = `${encode({ alg: `HS${bits}`, typ: "JWT" })}.${encode({ exp: now() + HOUR })}`;
       const signature = createHmac(`sha${bits}`, TEST_SECRET).update(signed).digest("base64url");
-      expectRefused(await ask(`Bearer ${signed}.${signature}`));
+      expectUnauthorized(await call(`Bearer ${signed}.${signature}`));
     }
   });
 
-  test("a header that is not JSON, names no algorithm, or asks for extensions", async () => {
+  test("a header that is not JSON, has no algorithm, or requires extensions", async () => {
     const claims = { exp: now() + HOUR };
     for (const header of [
       "not json",
@@ -136,22 +140,22 @@ describe("no or bad token is 401 with WWW-Authenticate: Bearer", () => {
       { alg: ["HS256"] },
       { alg: "HS256", crit: ["x"], x: 1 },
     ]) {
-      expectRefused(await ask(`Bearer ${makeToken(claims, header)}`));
+      expectUnauthorized(await call(`Bearer ${makeToken(claims, header)}`));
     }
   });
 
-  test("claims that are no object", async () => {
+  test("claims that are not an object", async () => {
     for (const claims of ["not json", "[]", "null", "1", '"x"']) {
-      expectRefused(await ask(`Bearer ${makeToken(claims)}`));
+      expectUnauthorized(await call(`Bearer ${makeToken(claims)}`));
     }
   });
 
   test("a token over 8 kB", async () => {
-    expectRefused(await ask(`Bearer ${makeToken({ exp: now() + HOUR, fill: "x".repeat(8000) })}`));
+    expectUnauthorized(await call(`Bearer ${makeToken({ exp: now() + HOUR, fill: "x".repeat(8000) })}`));
     await expectAccepted(makeToken({ exp: now() + HOUR, fill: "x".repeat(4000) }));
   });
 
-  test("two Authorization headers, whichever of them is good", async () => {
+  test("two Authorization headers, even if one of them is valid", async () => {
     const good = `Authorization: Bearer ${valid()}\r\n`;
     const bad = "Authorization: Bearer nonsense\r\n";
     for (const headers of [good + bad, bad + good, good + good]) {
@@ -161,27 +165,27 @@ describe("no or bad token is 401 with WWW-Authenticate: Bearer", () => {
       expect(connection.received()).toMatch(/^HTTP\/1\.1 40[01] /);
       expect(connection.received()).not.toContain('"gateways"');
     }
-    // The same request with one header is answered, so the refusals above are for the second one.
+    // The same request with one header succeeds, so the requests above fail because of the second one.
     const connection = await openConnection(gatehouse.adminUrl);
     connection.send(`GET /api/v1/gateways HTTP/1.1\r\nHost: x\r\n${good}Connection: close\r\n\r\n`);
     await connection.closed;
     expect(connection.received()).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test("the refusal does not tell why", async () => {
-    const expired = await ask(`Bearer ${makeToken({ exp: now() - HOUR })}`);
-    const foreign = await ask(`Bearer ${makeToken({ exp: now() + HOUR }, undefined, "another secret")}`);
+  test("the error is the same for every reason", async () => {
+    const expired = await call(`Bearer ${makeToken({ exp: now() - HOUR })}`);
+    const foreign = await call(`Bearer ${makeToken({ exp: now() + HOUR }, undefined, "another secret")}`);
     expect(expired.body.error).toBe(foreign.body.error);
   });
 });
 
-describe("exp and nbf are honoured when present", () => {
+describe("exp and nbf are honored when present", () => {
   test.each([
     ["an exp in the past", () => ({ exp: now() - 10 })],
-    ["an exp that is no number", () => ({ exp: "tomorrow" })],
+    ["an exp that is not a number", () => ({ exp: "tomorrow" })],
     ["an nbf in the future", () => ({ exp: now() + HOUR, nbf: now() + HOUR / 2 })],
-    ["an nbf that is no number", () => ({ nbf: "now" })],
-  ])("%s is refused", async (_, claims) => expectRefused(await ask(`Bearer ${makeToken(claims())}`)));
+    ["an nbf that is not a number", () => ({ nbf: "now" })],
+  ])("%s is rejected", async (_, claims) => expectUnauthorized(await call(`Bearer ${makeToken(claims())}`)));
 
   test.each([
     ["a token without exp", () => ({ sub: "admin" })],
@@ -192,11 +196,11 @@ describe("exp and nbf are honoured when present", () => {
 
 describe("the scheme is case-insensitive", () => {
   test.each(["bearer", "BEARER", "BeArEr"])("%s", async (scheme) => {
-    expect((await ask(`${scheme} ${gatehouse.token}`)).status).toBe(200);
+    expect((await call(`${scheme} ${gatehouse.token}`)).status).toBe(200);
   });
 });
 
-describe("all of /api/v1 needs a token", () => {
+describe("all paths below /api/v1 require a token", () => {
   const id = "01890a5d-ac96-774b-bcce-b302099a8057";
 
   test.each([
@@ -221,26 +225,26 @@ describe("all of /api/v1 needs a token", () => {
     "/%67ateways",
   ])("/api/v1%s with every method", async (path) => {
     for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
-      const answer = await ask(null, `/api/v1${path}`, method);
-      expect(answer.status).toBe(401);
-      if (method !== "HEAD") expectRefused(answer);
+      const response = await call(null, `/api/v1${path}`, method);
+      expect(response.status).toBe(401);
+      if (method !== "HEAD") expectUnauthorized(response);
     }
   });
 
-  test("spellings of the same path do not get around it", async () => {
+  test("other spellings of the same path do not bypass authentication", async () => {
     for (const path of [
       "//api/v1/gateways",
       "/api//v1/gateways",
       "/api/%76%31/gateways",
       "/api/v1;x/gateways",
     ]) {
-      const answer = await ask(null, path);
-      expect([401, 404]).toContain(answer.status);
-      expect(answer.body).not.toHaveProperty("gateways");
+      const response = await call(null, path);
+      expect([401, 404]).toContain(response.status);
+      expect(response.body).not.toHaveProperty("gateways");
     }
   });
 
-  test("nothing is written without a token", async () => {
+  test("a write without a token changes nothing", async () => {
     const response = await fetch(`${gatehouse.adminUrl}/api/v1/gateways`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
@@ -251,7 +255,7 @@ describe("all of /api/v1 needs a token", () => {
   });
 });
 
-describe("documents and health need no token", () => {
+describe("the OpenAPI document, the reference, and health require no token", () => {
   test.each([
     ["/api/openapi.json", "application/json"],
     ["/api/docs", "text/html"],
@@ -270,9 +274,9 @@ describe("documents and health need no token", () => {
 describe("scripts/generate_jwt_token.sh", () => {
   const directories: string[] = [];
   const directory = () => {
-    const made = temporaryDirectory();
-    directories.push(made);
-    return made;
+    const path = temporaryDirectory();
+    directories.push(path);
+    return path;
   };
   afterAll(() => {
     for (const each of directories) rmSync(each, { recursive: true, force: true });
@@ -299,26 +303,26 @@ describe("scripts/generate_jwt_token.sh", () => {
     await expectAccepted(stdout.toString().trim());
   });
 
-  test("the token is HS256, as our own implementation makes it", () => {
+  test("the token is HS256 and equals one that is created without the script", () => {
     const token = mintToken({ SERVER_SECRET_KEY: TEST_SECRET });
     const [header = "", payload = ""] = token.split(".");
     expect(JSON.parse(Buffer.from(header, "base64url").toString())).toEqual({ alg: "HS256", typ: "JWT" });
     expect(makeToken(Buffer.from(payload, "base64url").toString())).toBe(token);
   });
 
-  test("lives 24 hours, or its first argument in seconds", () => {
+  test("the lifetime is 24 hours, or the first argument in seconds", () => {
     const day = claimsOf(mintToken({ SERVER_SECRET_KEY: TEST_SECRET }));
     expect(day.exp - day.iat).toBe(24 * HOUR);
     const minute = claimsOf(mintToken({ SERVER_SECRET_KEY: TEST_SECRET }, "60"));
     expect(minute.exp - minute.iat).toBe(60);
   });
 
-  test("a lifetime of 0 is over at once", async () => {
-    expectRefused(await ask(`Bearer ${mintToken({ SERVER_SECRET_KEY: TEST_SECRET }, "0")}`));
+  test("a token with a lifetime of 0 is expired", async () => {
+    expectUnauthorized(await call(`Bearer ${mintToken({ SERVER_SECRET_KEY: TEST_SECRET }, "0")}`));
   });
 
   test.each(["soon", "-5", "1.5", "1h", "1e3", "99999999999999999999", "$(id)"])(
-    "a lifetime of %s fails with a sentence on stderr",
+    "a lifetime of %s fails with a message on stderr",
     (lifetime) => {
       const { stdout, stderr, exitCode } = run({ SERVER_SECRET_KEY: TEST_SECRET }, [lifetime]);
       expect(exitCode).not.toBe(0);
@@ -328,7 +332,7 @@ describe("scripts/generate_jwt_token.sh", () => {
     },
   );
 
-  test("fails with a sentence on stderr when there is no secret", () => {
+  test("fails with a message on stderr if there is no secret", () => {
     for (const env of [{}, { SERVER_SECRET_KEY: "" }] as Record<string, string>[]) {
       const { stdout, stderr, exitCode } = run(env);
       expect(exitCode).not.toBe(0);
@@ -338,7 +342,7 @@ describe("scripts/generate_jwt_token.sh", () => {
     }
   });
 
-  test("fails with a sentence when openssl is missing", () => {
+  test("fails with a message if openssl is missing", () => {
     const tools = directory();
     for (const tool of ["sh", "sed", "tail", "tr", "cat", "date", "od"]) {
       const found = Bun.which(tool);
@@ -349,7 +353,7 @@ describe("scripts/generate_jwt_token.sh", () => {
     expect(stderr.toString()).toContain("openssl");
   });
 
-  test("needs only a POSIX shell: it says so and runs under dash", async () => {
+  test("requires only a POSIX shell: it declares /bin/sh and runs in dash", async () => {
     expect(await Bun.file(SCRIPT).text()).toStartWith("#!/bin/sh\n");
     const dash = Bun.which("dash") ?? "/bin/sh";
     const { stdout, exitCode } = run({ SERVER_SECRET_KEY: TEST_SECRET }, [], directory(), dash);
@@ -366,7 +370,7 @@ describe("scripts/generate_jwt_token.sh", () => {
       "other lines around it",
       `# SERVER_SECRET_KEY=old\nHOST=127.0.0.1\nSERVER_SECRET_KEY=${TEST_SECRET}\nX=1`,
     ],
-    ["no newline, blanks at the end", `SERVER_SECRET_KEY=${TEST_SECRET}  `],
+    ["no newline, spaces at the end", `SERVER_SECRET_KEY=${TEST_SECRET}  `],
   ])("reads .env of the working directory: %s", async (_, line) => {
     const cwd = directory();
     writeFileSync(join(cwd, ".env"), line);
@@ -375,13 +379,13 @@ describe("scripts/generate_jwt_token.sh", () => {
     await expectAccepted(stdout.toString().trim());
   });
 
-  test("the environment beats .env", async () => {
+  test("the environment takes precedence over .env", async () => {
     const cwd = directory();
-    writeFileSync(join(cwd, ".env"), "SERVER_SECRET_KEY=the-wrong-one\n");
+    writeFileSync(join(cwd, ".env"), "SERVER_SECRET_KEY=another-secret\n");
     await expectAccepted(run({ SERVER_SECRET_KEY: TEST_SECRET }, [], cwd).stdout.toString().trim());
   });
 
-  test("reads the generated file: of DATA_DIR, of data, and of DATA_DIR in .env", async () => {
+  test("reads the generated file in data, in DATA_DIR, and in DATA_DIR of .env", async () => {
     const cwd = directory();
     const elsewhere = join(cwd, "else where");
     for (const folder of ["data", "else where"]) {
@@ -400,17 +404,17 @@ describe("scripts/generate_jwt_token.sh", () => {
     try {
       const { stdout, exitCode } = run({ DATA_DIR: server.dataDir });
       expect(exitCode).toBe(0);
-      const answer = await ask(`Bearer ${stdout.toString().trim()}`, undefined, undefined, server);
-      expect(answer.status).toBe(200);
-      expectRefused(await ask(`Bearer ${gatehouse.token}`, undefined, undefined, server));
+      const response = await call(`Bearer ${stdout.toString().trim()}`, undefined, undefined, server);
+      expect(response.status).toBe(200);
+      expectUnauthorized(await call(`Bearer ${gatehouse.token}`, undefined, undefined, server));
     } finally {
       await server.stop();
     }
   });
 
-  const ODD_SECRETS = [
+  const UNUSUAL_SECRETS = [
     ["single and double quotes", `it's a "quoted" secret of some length`],
-    ["blanks inside", "a secret with   blanks of some length"],
+    ["spaces inside", "a secret with   spaces of some length"],
     ["unicode", "ключ-ßécrèt-鍵-🔑-of-some-length"],
     ["a leading dash", "-n -e --help -macopt key:x, some length"],
     ["shell characters", "$(id) `id` $HOME ; rm * | & > < ! # \\ % \\n"],
@@ -419,22 +423,22 @@ describe("scripts/generate_jwt_token.sh", () => {
     ["a short one", "short"],
   ] as const;
 
-  test.each(ODD_SECRETS)("an odd secret works, to the letter: %s", async (_, secret) => {
+  test.each(UNUSUAL_SECRETS)("an unusual secret is used unchanged: %s", async (_, secret) => {
     const server = await startGatehouseProcess({ env: { SERVER_SECRET_KEY: secret } });
     try {
       expect((await server.api("GET", "/gateways")).status).toBe(200);
       const own = makeToken({ exp: now() + HOUR }, undefined, secret);
-      expect((await ask(`Bearer ${own}`, undefined, undefined, server)).status).toBe(200);
-      expectRefused(await ask(`Bearer ${gatehouse.token}`, undefined, undefined, server));
+      expect((await call(`Bearer ${own}`, undefined, undefined, server)).status).toBe(200);
+      expectUnauthorized(await call(`Bearer ${gatehouse.token}`, undefined, undefined, server));
     } finally {
       await server.stop();
     }
   });
 
-  test("a server and the script that share a .env agree on the secret", async () => {
+  test("a server and the script read the same secret from a .env", async () => {
     for (const line of [
       `SERVER_SECRET_KEY=${TEST_SECRET}`,
-      `SERVER_SECRET_KEY='with "quotes" and blanks, long enough'`,
+      `SERVER_SECRET_KEY='with "quotes" and spaces, long enough'`,
     ]) {
       const dataDir = directory();
       writeFileSync(join(dataDir, ".env"), `${line}\n`);

@@ -1,4 +1,4 @@
-// Corner cases of the Admin API and of starting: each was once answered wrongly.
+// Regression tests for corner cases of the Admin API and of startup.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import {
@@ -29,7 +29,7 @@ describe.each(STORES)("the Admin API over %s", (_, environment) => {
   }, 30_000);
   afterAll(() => gatehouse.stop());
 
-  test("a rule keeps active", async () => {
+  test("a rule keeps its value of active", async () => {
     for (const active of [true, false]) {
       const rule = await create(gatehouse, `/gateways/${chain.gateway}/rules`, {
         service_id: chain.service,
@@ -49,31 +49,34 @@ describe.each(STORES)("the Admin API over %s", (_, environment) => {
     "2099-01-01T00:00:00",
     "2099-13-01T00:00:00Z",
     "2099-01-01T00:00:00+99:99",
-  ])("expires_at %p is 400", async (expires_at) => {
+  ])("expires_at %p returns 400", async (expires_at) => {
     expectProblemsAt(
       await gatehouse.api("POST", "/iam/api-keys", { name: "k", subject: chain.gateway, expires_at }),
       "expires_at",
     );
   });
-  test.each(["/gateways/%00", "/iam/api-keys/%00"])("%s is 404", async (path) => {
+  test.each(["/gateways/%00", "/iam/api-keys/%00"])("%s returns 404", async (path) => {
     expectError(await gatehouse.api("GET", path), 404, "not_found");
     expectError(await gatehouse.api("DELETE", path), 404, "not_found");
   });
-  test.each(["/gateways?name=%00", "/iam/api-keys?subject=a%00"])("%s is below 500", async (path) => {
-    expect((await gatehouse.api("GET", path)).status).toBeLessThan(500);
-  });
-  test("revoking a revoked key whose rule is gone is 204", async () => {
-    const mine = await createChain(gatehouse);
+  test.each(["/gateways?name=%00", "/iam/api-keys?subject=a%00"])(
+    "%s returns a status below 500",
+    async (path) => {
+      expect((await gatehouse.api("GET", path)).status).toBeLessThan(500);
+    },
+  );
+  test("revoking a revoked key whose rule is deleted returns 204", async () => {
+    const own = await createChain(gatehouse);
     const key = await create(gatehouse, "/iam/api-keys", {
       name: "k",
-      subject: mine.gateway,
-      policies: [mine.rule],
+      subject: own.gateway,
+      policies: [own.rule],
     });
     expect((await gatehouse.api("DELETE", `/iam/api-keys/${key.id}`)).status).toBe(204);
-    expect((await gatehouse.api("DELETE", `/gateways/${mine.gateway}/rules/${mine.rule}`)).status).toBe(204);
+    expect((await gatehouse.api("DELETE", `/gateways/${own.gateway}/rules/${own.rule}`)).status).toBe(204);
     expect((await gatehouse.api("DELETE", `/iam/api-keys/${key.id}`)).status).toBe(204);
   });
-  test("PATCH refuses unknown fields whatever their value", async () => {
+  test("PATCH rejects unknown fields with any value", async () => {
     expectProblemsAt(await gatehouse.api("PATCH", `/gateways/${chain.gateway}`, { nmae: null }), "nmae");
     expectProblemsAt(await gatehouse.api("POST", `/gateways/${chain.gateway}`, { nmae: null }), "nmae");
     const upstream = `/gateways/${chain.gateway}/upstreams/${chain.upstream}`;
@@ -85,17 +88,17 @@ describe.each(STORES)("the Admin API over %s", (_, environment) => {
 });
 
 describe("the secret", () => {
-  test("blanks around the secret", async () => {
+  test("may have spaces around it", async () => {
     const gatehouse = await startGatehouseProcess({
-      env: { SERVER_SECRET_KEY: "  blanks around it, long enough to be fine  " },
+      env: { SERVER_SECRET_KEY: "  spaces around it, and long enough  " },
     });
     expect((await gatehouse.api("GET", "/gateways")).status).toBe(200);
     await gatehouse.stop();
   });
   test.each([
-    "SERVER_SECRET_KEY=abcdefghijklmnopqrstuvwxyz0123456789 # mine",
-    'SERVER_SECRET_KEY="abcdefghijklmnopqrstuvwxyz0123456789" # mine',
-  ])(".env with a comment: %s", (line) => {
+    "SERVER_SECRET_KEY=abcdefghijklmnopqrstuvwxyz0123456789 # comment",
+    'SERVER_SECRET_KEY="abcdefghijklmnopqrstuvwxyz0123456789" # comment',
+  ])("in .env may be followed by a comment: %s", (line) => {
     const cwd = temporaryDirectory();
     writeFileSync(join(cwd, ".env"), `${line}\n`);
     const script = join(import.meta.dir, "../../scripts/generate_jwt_token.sh");
@@ -111,7 +114,7 @@ describe("the secret", () => {
 });
 
 describe("the command line", () => {
-  const end = (env: Record<string, string>, args: string[] = ["serve"]) => {
+  const runToEnd = (env: Record<string, string>, args: string[] = ["serve"]) => {
     const run = Bun.spawnSync([LAUNCHER, ...args], {
       cwd: "/tmp",
       timeout: 20_000,
@@ -128,31 +131,31 @@ describe("the command line", () => {
     return { code: run.exitCode, stderr: run.stderr.toString() };
   };
   test.each(["constructor", "toString", "__proto__"])("gatehouse %s is an unknown command", (name) => {
-    expect(end({}, [name])).toEqual({
+    expect(runToEnd({}, [name])).toEqual({
       code: 2,
       stderr: expect.stringContaining(`unknown command "${name}"`),
     });
   });
   test.each(["999.1.1.1", "no-such-host.invalid"])("HOST=%s", (HOST) => {
-    expect(end({ HOST })).toEqual({ code: 2, stderr: expect.stringContaining("HOST") });
+    expect(runToEnd({ HOST })).toEqual({ code: 2, stderr: expect.stringContaining("HOST") });
   });
-  test("a port that is taken is named", () => {
+  test("a port that is in use is reported with its setting", () => {
     const holder = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
-    expect(end({ ADMIN_PORT: String(holder.port) }).stderr).toContain("ADMIN_PORT");
-    expect(end({ PROXY_PORT: String(holder.port) }).stderr).toContain("PROXY_PORT");
+    expect(runToEnd({ ADMIN_PORT: String(holder.port) }).stderr).toContain("ADMIN_PORT");
+    expect(runToEnd({ PROXY_PORT: String(holder.port) }).stderr).toContain("PROXY_PORT");
     void holder.stop(true);
   });
-  test("DATA_DIR that cannot be made", () => {
-    expect(end({ DATA_DIR: "/dev/null/x" })).toEqual({
+  test("a DATA_DIR that cannot be created is reported", () => {
+    expect(runToEnd({ DATA_DIR: "/dev/null/x" })).toEqual({
       code: 2,
       stderr: expect.stringContaining("DATA_DIR"),
     });
   });
-  test("a SQLite file that cannot be opened is named", () => {
-    expect(end({ DATABASE_URL: "sqlite:///proc/gatehouse.db" }).stderr).toContain("/proc/gatehouse.db");
+  test("a SQLite file that cannot be opened is reported", () => {
+    expect(runToEnd({ DATABASE_URL: "sqlite:///proc/gatehouse.db" }).stderr).toContain("/proc/gatehouse.db");
   });
 });
 
-test("settings: an empty WORKERS is unset, with REDIS_URL too", () => {
+test("settings: an empty WORKERS is unset, also with REDIS_URL", () => {
   expect(readSettings({ REDIS_URL: "redis://localhost", WORKERS: "" }).WORKERS).toBe(availableParallelism());
 });

@@ -1,10 +1,10 @@
-// What the tests of the Admin API share: records to start from, the one error shape, and a raw HTTP client.
-import { expect } from "bun:test";
+// Shared by the tests of the Admin API: a running gateway with records, checks of error responses, and a raw HTTP client.
+import { afterAll, beforeAll, expect } from "bun:test";
 import { connect } from "node:net";
-import type { ApiResponse, GatehouseProcess } from "./gatehouse-process.ts";
+import { startGatehouseProcess, type ApiResponse, type GatehouseProcess } from "./gatehouse-process.ts";
 import { hasPostgres, sharedPostgres } from "./postgres.ts";
 
-/** The ids of one gateway with an upstream, a service and a rule. */
+/** Ids of a gateway with an upstream, a service, and a rule. */
 export interface Chain {
   readonly gateway: string;
   readonly upstream: string;
@@ -12,12 +12,43 @@ export interface Chain {
   readonly rule: string;
 }
 
+export const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+export const API_KEY = /^gw_[A-Za-z0-9_-]{43}$/;
+/** A valid id that no record has. */
+export const MISSING_ID = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+export const RATE_LIMITER = {
+  name: "rate_limiter",
+  enabled: true,
+  stage: "pre_request",
+  priority: 1,
+  settings: {
+    limits: { global: { limit: 100, window: "1m" }, per_ip: { limit: 20, window: "30s" } },
+    actions: { type: "reject", retry_after: "60" },
+  },
+};
+
+export const CODE_SANITATION = {
+  name: "code_sanitation",
+  enabled: true,
+  stage: "pre_request",
+  priority: 2,
+  settings: {
+    languages: [{ language: "javascript", enabled: true }],
+    content_to_check: ["body"],
+    action: "block",
+    status_code: 400,
+    error_message: "no code, please",
+    sanitize_char: "X",
+  },
+};
+
 export const OPENAI_TARGET = {
   provider: "openai",
   credentials: { header_name: "Authorization", header_value: "Bearer sk-abcdefghijklmnop" },
 };
 
-/** Both stores, with the settings that choose each. */
+/** Both stores, with the settings that select them. */
 export const STORES: readonly (readonly [
   name: string,
   environment: () => Promise<Record<string, string>>,
@@ -33,7 +64,7 @@ export const STORES: readonly (readonly [
     : []),
 ];
 
-/** A resource of the Admin API: where its collection is, the key of its list, and the least that makes one. */
+/** A resource of the Admin API: the path of its list, the key of the array in it, and the smallest valid record. */
 export interface ResourceExample {
   readonly singular: string;
   readonly plural: string;
@@ -74,21 +105,21 @@ export const RESOURCES: readonly ResourceExample[] = [
   },
 ];
 
-/** A record less the fields that an answer holds only at its creation, or that a test wants gone. */
+/** Returns a copy of a record without the named fields. */
 export function without(record: ApiResponse["body"], ...names: readonly string[]): ApiResponse["body"] {
   return Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
 }
 
-/** Creates a record, fails the test when that does not work, and returns it. */
+/** Creates a record and returns it. Fails the test if the record is rejected. */
 export async function create(
   gatehouse: Pick<GatehouseProcess, "api">,
   path: string,
   body: unknown,
 ): Promise<ApiResponse["body"]> {
-  const answer = await gatehouse.api("POST", path, body);
-  expect(answer.body).not.toHaveProperty("error");
-  expect(answer.status).toBe(201);
-  return answer.body;
+  const response = await gatehouse.api("POST", path, body);
+  expect(response.body).not.toHaveProperty("error");
+  expect(response.status).toBe(201);
+  return response.body;
 }
 
 export async function createChain(gatehouse: GatehouseProcess, name = "chain"): Promise<Chain> {
@@ -110,16 +141,57 @@ export async function createChain(gatehouse: GatehouseProcess, name = "chain"): 
   return { gateway: gateway.id, upstream: upstream.id, service: service.id, rule: rule.id };
 }
 
+/** A running gateway with two complete configurations, for the tests of one file. */
+export interface AdminFixture {
+  readonly gatehouse: GatehouseProcess;
+  readonly chain: Chain;
+  /** Records of another gateway. */
+  readonly other: Chain;
+  readonly api: GatehouseProcess["api"];
+}
+
+/** Starts a gateway before the tests of the file and stops it after them. Read the members inside of tests only. */
+export function useAdminApi(env: Record<string, string> = {}): AdminFixture {
+  let started: Omit<AdminFixture, "api"> | undefined;
+  const fixture = () => {
+    if (started === undefined) throw new Error("the gateway is not started yet");
+    return started;
+  };
+  beforeAll(async () => {
+    const gatehouse = await startGatehouseProcess({ env });
+    const chain = await createChain(gatehouse, "one");
+    started = { gatehouse, chain, other: await createChain(gatehouse, "other") };
+  });
+  afterAll(() => started?.gatehouse.stop());
+  return {
+    get gatehouse() {
+      return fixture().gatehouse;
+    },
+    get chain() {
+      return fixture().chain;
+    },
+    get other() {
+      return fixture().other;
+    },
+    api: (...call) => fixture().gatehouse.api(...call),
+  };
+}
+
+/** Returns the methods in Allow, sorted. */
+export function allowedMethods({ headers }: ApiResponse): string[] {
+  return (headers.get("allow") ?? "").split(", ").toSorted();
+}
+
 const ERROR_FIELDS = ["error", "code", "request_id", "details", "retry_after"];
 
-/** The one error shape: a sentence, a stable code, the request id; and nothing that is not part of it. */
-export function expectError(answer: ApiResponse, status: number, code: string): void {
-  expect({ status: answer.status, code: answer.body?.code, error: answer.body?.error }).toEqual({
+/** Expects an error response with this status and code, in the documented shape and without other fields. */
+export function expectError(response: ApiResponse, status: number, code: string): void {
+  expect({ status: response.status, code: response.body?.code, error: response.body?.error }).toEqual({
     status,
     code,
     error: expect.stringMatching(/\S/),
   });
-  expectErrorShape(answer);
+  expectErrorShape(response);
 }
 
 export function expectErrorShape({ headers, body }: ApiResponse): void {
@@ -133,22 +205,22 @@ export function expectErrorShape({ headers, body }: ApiResponse): void {
   }
 }
 
-/** A 400 whose details name exactly these places. */
-export function expectProblemsAt(answer: ApiResponse, ...paths: readonly string[]): void {
-  expectError(answer, 400, "validation_failed");
-  expect((answer.body.details as { path: string }[]).map((detail) => detail.path)).toEqual([...paths]);
+/** Expects a 400 whose details have exactly these paths. */
+export function expectProblemsAt(response: ApiResponse, ...paths: readonly string[]): void {
+  expectError(response, 400, "validation_failed");
+  expect((response.body.details as { path: string }[]).map((detail) => detail.path)).toEqual([...paths]);
 }
 
-/** The message of the only detail. */
-export function onlyMessage(answer: ApiResponse): string {
-  expect(answer.body.details).toHaveLength(1);
-  return answer.body.details[0].message;
+/** Returns the message of the only detail. */
+export function onlyMessage(response: ApiResponse): string {
+  expect(response.body.details).toHaveLength(1);
+  return response.body.details[0].message;
 }
 
-/** What a request may carry besides JSON of our making. */
+/** A request body that is not generated from a value. */
 export type RawBody = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 
-/** Calls the Admin API with a body of raw bytes, or with headers that `api` would set itself. */
+/** Calls the Admin API with a raw body, or with headers that `GatehouseProcess.api` sets itself. */
 export async function callRaw(
   gatehouse: GatehouseProcess,
   method: string,
@@ -164,7 +236,7 @@ export async function callRaw(
   return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) };
 }
 
-/** A body without a declared length. */
+/** A body without Content-Length. */
 export function chunked(piece: Uint8Array, times: number): ReadableStream<Uint8Array> {
   let left = times;
   return new ReadableStream({
@@ -183,7 +255,7 @@ export interface RawConnection {
   close(): void;
 }
 
-/** A bare TCP connection, for what no HTTP client would send. */
+/** Opens a TCP connection, for requests that no HTTP client would send. */
 export async function openConnection(url: string): Promise<RawConnection> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
