@@ -16,6 +16,22 @@ const README_SCREEN = { name: "readme", width: 1120, height: 720 };
 const TRAFFIC_SECONDS = Number(process.env["TRAFFIC_SECONDS"] ?? 60);
 const REQUESTS_PER_SECOND = 8;
 
+const PLUGINS = [
+  {
+    name: "rate_limiter",
+    stage: "pre_request",
+    settings: {
+      limits: { per_user: { limit: 350, window: "1m" }, global: { limit: 5000, window: "1m" } },
+    },
+  },
+  {
+    name: "code_sanitation",
+    stage: "pre_request",
+    priority: 2,
+    settings: { languages: [{ language: "sql" }], content_to_check: ["body"], action: "block" },
+  },
+];
+
 interface Seeded {
   readonly gateway: string;
   readonly upstream: string;
@@ -33,21 +49,7 @@ async function seed(gatehouse: GatehouseProcess, fast: FakeProvider, flaky: Fake
     name: "acme",
     subdomain: "acme",
     require_api_key: true,
-    required_plugins: [
-      {
-        name: "rate_limiter",
-        stage: "pre_request",
-        settings: {
-          limits: { per_user: { limit: 350, window: "1m" }, global: { limit: 5000, window: "1m" } },
-        },
-      },
-      {
-        name: "code_sanitation",
-        stage: "pre_request",
-        priority: 2,
-        settings: { languages: [{ language: "sql" }], content_to_check: ["body"], action: "block" },
-      },
-    ],
+    required_plugins: PLUGINS,
   });
   await create("/gateways", { name: "research" });
   const base = `/gateways/${gateway}`;

@@ -18,7 +18,9 @@ export function Waterfall({ record }: { readonly record: RequestRecord }): JSX.E
     <ol class="waterfall" aria-label="Timing">
       {toBars(record).map(({ label, start, ms, kind, note }, index) => (
         <li key={index}>
-          <span class="label">{label}</span>
+          <span class="label" title={label}>
+            {label}
+          </span>
           <span class="track" aria-hidden="true">
             <span
               class={`bar ${kind}`}

@@ -85,7 +85,7 @@ function Playground({ gateway, data, onKeyCreated }: PlaygroundProps): JSX.Eleme
               label="Model"
               isMono
               suggestions={modelsFor(form.value.rule, data)}
-              placeholder="Default of the target"
+              placeholder="Target default"
             />
             <NumberField form={form} path="maxTokens" label="Maximum tokens" placeholder="No limit" />
           </div>
