@@ -134,7 +134,7 @@ describe.each(databases)("CurrentConfiguration with %s", (_, createEmpty) => {
       expect(names(node)).toEqual(["changed"]);
       expect(node.current.snapshot.apiKeysById.size).toBe(0);
     }
-    await one.current.commit((tx) => tx.restore(1), { action: "rollback" });
+    await one.current.commit((tx) => tx.rollBackTo(1), { action: "rollback" });
     await two.current.refresh();
     for (const node of [one, two]) {
       expect(names(node)).toEqual(["first", "second"]);

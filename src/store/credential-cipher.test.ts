@@ -1,73 +1,75 @@
-// Properties of sealing: what goes in comes out, for its record and its key only, and no bit may change.
+// Properties of encryption: only the same key and record decrypt a value, and a change of any bit is detected.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { CredentialCipher } from "./credential-cipher.ts";
 
 const cipher = new CredentialCipher("a secret");
-// Halves of surrogate pairs are no text that UTF-8 could carry.
+// No lone surrogates: UTF-8 cannot encode them.
 const text = fc.string({ unit: "grapheme", maxLength: 200 });
 const PREFIX = "v1.";
 
 describe("CredentialCipher", () => {
-  test("opens what it sealed, for the same record", () => {
+  test("decrypts what it encrypted, for the same record", () => {
     fc.assert(
       fc.property(text, text, (value, record) => {
-        expect(cipher.open(cipher.seal(value, record), record)).toBe(value);
+        expect(cipher.decrypt(cipher.encrypt(value, record), record)).toBe(value);
       }),
     );
   });
 
-  test("another instance with the same secret opens it; one with another secret does not", () => {
+  test("an instance with the same secret decrypts a value; one with another secret does not", () => {
     fc.assert(
       fc.property(text, text, text, (value, secret, other) => {
         fc.pre(secret !== other);
-        const sealed = new CredentialCipher(secret).seal(value, "record");
-        expect(new CredentialCipher(secret).open(sealed, "record")).toBe(value);
-        expect(() => new CredentialCipher(other).open(sealed, "record")).toThrow();
+        const encrypted = new CredentialCipher(secret).encrypt(value, "record");
+        expect(new CredentialCipher(secret).decrypt(encrypted, "record")).toBe(value);
+        expect(() => new CredentialCipher(other).decrypt(encrypted, "record")).toThrow();
       }),
     );
   });
 
-  test("does not open for another record", () => {
+  test("does not decrypt for another record", () => {
     fc.assert(
       fc.property(text, text, text, (value, record, other) => {
         fc.pre(record !== other);
-        const sealed = cipher.seal(value, record);
-        expect(() => cipher.open(sealed, other)).toThrow();
+        const encrypted = cipher.encrypt(value, record);
+        expect(() => cipher.decrypt(encrypted, other)).toThrow();
       }),
     );
   });
 
-  test("does not open when any single bit differs", () => {
-    const bytes = Buffer.from(cipher.seal("sk-0123456789", "record").slice(PREFIX.length), "base64url");
+  test("does not decrypt when any single bit differs", () => {
+    const bytes = Buffer.from(cipher.encrypt("sk-0123456789", "record").slice(PREFIX.length), "base64url");
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const tampered = Buffer.from(bytes);
       tampered[bit >> 3]! ^= 1 << (bit & 7);
-      expect(() => cipher.open(PREFIX + tampered.toString("base64url"), "record")).toThrow();
+      expect(() => cipher.decrypt(PREFIX + tampered.toString("base64url"), "record")).toThrow();
     }
-    expect(cipher.open(PREFIX + bytes.toString("base64url"), "record")).toBe("sk-0123456789");
+    expect(cipher.decrypt(PREFIX + bytes.toString("base64url"), "record")).toBe("sk-0123456789");
   });
 
-  test("does not open when cut short, lengthened, or of another version", () => {
-    const sealed = cipher.seal("sk-0123456789", "record");
-    const bytes = Buffer.from(sealed.slice(PREFIX.length), "base64url");
+  test("does not decrypt a value that is truncated, extended, or of another version", () => {
+    const encrypted = cipher.encrypt("sk-0123456789", "record");
+    const bytes = Buffer.from(encrypted.slice(PREFIX.length), "base64url");
     for (let length = 0; length < bytes.length; length++) {
-      expect(() => cipher.open(PREFIX + bytes.subarray(0, length).toString("base64url"), "record")).toThrow();
+      expect(() =>
+        cipher.decrypt(PREFIX + bytes.subarray(0, length).toString("base64url"), "record"),
+      ).toThrow();
     }
     const longer = Buffer.concat([bytes, Buffer.alloc(1)]).toString("base64url");
-    expect(() => cipher.open(PREFIX + longer, "record")).toThrow();
-    expect(() => cipher.open(sealed.slice(PREFIX.length), "record")).toThrow();
-    expect(() => cipher.open("v2." + sealed.slice(PREFIX.length), "record")).toThrow();
-    expect(() => cipher.open("", "record")).toThrow();
+    expect(() => cipher.decrypt(PREFIX + longer, "record")).toThrow();
+    expect(() => cipher.decrypt(encrypted.slice(PREFIX.length), "record")).toThrow();
+    expect(() => cipher.decrypt("v2." + encrypted.slice(PREFIX.length), "record")).toThrow();
+    expect(() => cipher.decrypt("", "record")).toThrow();
   });
 
-  test("seals the same text differently each time, without a trace of it", () => {
+  test("encrypts the same text differently each time, and the result does not contain it", () => {
     const value = "a credential to be kept secret";
-    const sealed = Array.from({ length: 100 }, () => cipher.seal(value, "record"));
-    expect(new Set(sealed).size).toBe(100);
-    const nonces = sealed.map((each) => each.slice(PREFIX.length, PREFIX.length + 16));
+    const encrypted = Array.from({ length: 100 }, () => cipher.encrypt(value, "record"));
+    expect(new Set(encrypted).size).toBe(100);
+    const nonces = encrypted.map((each) => each.slice(PREFIX.length, PREFIX.length + 16));
     expect(new Set(nonces).size).toBe(100);
-    for (const each of sealed) {
+    for (const each of encrypted) {
       expect(Buffer.from(each.slice(PREFIX.length), "base64url").includes(value.slice(0, 8))).toBe(false);
     }
   });

@@ -1,4 +1,5 @@
-// The two databases behind one small interface: how to open, to write in a transaction, and to read consistently.
+// One interface for SQLite and PostgreSQL: how to open, to write in a transaction, to read consistently, and to notify
+// other nodes.
 import { SQL } from "bun";
 import { mkdirSync } from "node:fs";
 import { chmod } from "node:fs/promises";
@@ -11,29 +12,29 @@ export type Parameter = string | number | null;
 export type Query = (text: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
 
 export interface Database {
-  /** Text type whose order is that of its bytes, as ids need it. */
+  /** The SQL type of ids: text that is ordered by its bytes. */
   readonly idType: string;
-  /** How many connections have broken, which are replaced by themselves; null where there are none to break. */
+  /** How many connections have broken (the driver replaces them); null for a database without connections. */
   readonly brokenConnections: number | null;
   query: Query;
-  /** One writer at a time; `lock` is held until the end of the transaction. */
+  /** One writer at a time over all nodes: a lock is held until the end of the transaction. */
   writeTransaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
   readTransaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
-  /** Tells the other nodes, at the commit of this transaction, that there is a new revision. */
+  /** Notifies the other nodes of a new revision when this transaction commits. */
   announce(query: Query): Promise<void>;
-  /** Calls `hear` on what other nodes announce, as far as the database can tell; polling is the floor. */
-  listen(hear: () => void): Promise<void>;
+  /** Calls `listener` on announcements of other nodes. Best effort: nodes poll as well. */
+  listen(listener: () => void): Promise<void>;
   close(): Promise<void>;
 }
 
 const BUSY_DEADLINE_MS = 2000;
 const CONNECT_SECONDS = 2;
-/** Any constant: all nodes of one database must queue for the same lock. */
+/** An arbitrary constant. All nodes that share a database must use the same lock. */
 const WRITE_LOCK = 4_283_715_911;
-/** A writer whose connection is gone without the server's knowing must not hold the lock for ever. */
-const ORPHAN_MS = 5000;
+/** Ends the transaction, and so the lock, of a writer that has disappeared without the server noticing. */
+const IDLE_IN_TRANSACTION_MS = 5000;
 const CHANNEL = "gatehouse_revision";
-/** Of each connection; SQLite would take 2,000, and fill them slowly with old revisions. */
+/** Per connection. With SQLite's default of 2,000 KiB the caches slowly fill with old revisions. */
 const PAGE_CACHE_KIB = 400;
 
 export function openDatabase(url: string): Database {
@@ -47,9 +48,8 @@ function queryOn(sql: Pick<SQL, "unsafe">): Query {
 }
 
 /**
- * One connection writes, another reads: on a connection of its own a read never sees a half-done write.
- * A file beside other processes is locked for milliseconds; waiting happens here, not inside SQLite, which would
- * stop the whole process for as long.
+ * Reads use another connection than writes, so they never see an uncommitted write. Other processes lock the file for
+ * milliseconds at a time. Writers wait for it asynchronously: waiting inside SQLite would block the event loop.
  */
 class SqliteDatabase implements Database {
   readonly idType = "TEXT";
@@ -57,7 +57,7 @@ class SqliteDatabase implements Database {
   readonly query: Query;
   readonly #writer: SQL;
   readonly #reader: SQL;
-  /** Views have a connection of their own: a single read on it would be held at the view's revision. */
+  /** For views only: on their connection, a single read would see the revision of the view. */
   readonly #viewer: SQL;
   readonly #opened: Promise<void>;
 
@@ -67,7 +67,7 @@ class SqliteDatabase implements Database {
     this.#reader = new SQL({ adapter: "sqlite", filename: file });
     this.#viewer = new SQL({ adapter: "sqlite", filename: file });
     this.#opened = this.#configure(file);
-    // Whoever queries first sees the failure; until then it must not count as unhandled.
+    // The first query reports the failure. Until then it must not count as an unhandled rejection.
     this.#opened.catch(() => undefined);
     const query = queryOn(this.#reader);
     this.query = async (text, parameters) => {
@@ -78,16 +78,16 @@ class SqliteDatabase implements Database {
 
   async #configure(file: string): Promise<void> {
     const write = queryOn(this.#writer);
-    await write("PRAGMA busy_timeout = 2000"); // switching to WAL cannot be retried from outside
+    await write("PRAGMA busy_timeout = 2000"); // switching to WAL cannot be retried like a transaction
     await write("PRAGMA journal_mode = WAL");
     await write("PRAGMA synchronous = FULL");
     await write("PRAGMA foreign_keys = ON");
-    // The write-ahead log takes its mode from here. Another owner's file keeps the mode it has.
+    // The write-ahead log inherits this mode. A file of another owner keeps its mode.
     await chmod(file, 0o600).catch(() => undefined);
     await write("PRAGMA busy_timeout = 20");
     await queryOn(this.#reader)("PRAGMA busy_timeout = 2000");
     await queryOn(this.#viewer)("PRAGMA busy_timeout = 2000");
-    // Records are read whole and kept in the snapshot; a page that is needed again is in the system's own cache.
+    // The snapshot holds all records, so few pages are read again, and those are in the page cache of the system.
     for (const connection of [this.#writer, this.#reader, this.#viewer])
       await queryOn(connection)(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`);
   }
@@ -96,14 +96,14 @@ class SqliteDatabase implements Database {
     await this.#opened;
     const deadline = performance.now() + BUSY_DEADLINE_MS;
     for (;;) {
-      let begun = false;
+      let hasBegun = false;
       try {
         return await this.#writer.begin("IMMEDIATE", (transaction) => {
-          begun = true;
+          hasBegun = true;
           return work(queryOn(transaction));
         });
       } catch (error) {
-        if (begun || !isBusy(error) || performance.now() > deadline) throw error;
+        if (hasBegun || !isBusy(error) || performance.now() > deadline) throw error;
         await Bun.sleep(5 + Math.random() * 20);
       }
     }
@@ -114,7 +114,7 @@ class SqliteDatabase implements Database {
     return this.#viewer.begin("DEFERRED", (transaction) => work(queryOn(transaction)));
   }
 
-  /** A file calls nobody. */
+  /** SQLite has no notifications between processes. */
   async announce(): Promise<void> {}
   async listen(): Promise<void> {}
 
@@ -132,7 +132,7 @@ class PostgresDatabase implements Database {
   readonly #sql: SQL;
 
   constructor(url: string) {
-    // The database is named apart from the URL, else PGDATABASE of the environment would win over it.
+    // Passed separately, because the environment variable PGDATABASE would override the name in the URL.
     const database = decodeURIComponent(new URL(url).pathname.slice(1));
     this.#sql = new SQL(url, {
       max: 8,
@@ -150,7 +150,7 @@ class PostgresDatabase implements Database {
     return this.#sql.begin(async (transaction) => {
       const query = queryOn(transaction);
       await query(
-        `SELECT set_config('idle_in_transaction_session_timeout', '${ORPHAN_MS}', true), pg_advisory_xact_lock(${WRITE_LOCK})`,
+        `SELECT set_config('idle_in_transaction_session_timeout', '${IDLE_IN_TRANSACTION_MS}', true), pg_advisory_xact_lock(${WRITE_LOCK})`,
       );
       return work(query);
     });
@@ -166,9 +166,9 @@ class PostgresDatabase implements Database {
     await query(`NOTIFY ${CHANNEL}`);
   }
 
-  /** The subscription outlives lost connections; what was announced meanwhile is caught up with at its return. */
-  async listen(hear: () => void): Promise<void> {
-    await this.#sql.listen(CHANNEL, hear, hear);
+  /** The subscription survives lost connections. After reconnecting, the listener is called for what was missed. */
+  async listen(listener: () => void): Promise<void> {
+    await this.#sql.listen(CHANNEL, listener, listener);
   }
 
   async close(): Promise<void> {
@@ -176,7 +176,7 @@ class PostgresDatabase implements Database {
   }
 }
 
-/** Every wait has a deadline: a database that accepts and then says nothing is away. */
+/** Rejects with store_unavailable after the deadline: a database that accepts a query may still never respond. */
 export function withinDeadline<T>(
   milliseconds: number,
   work: Promise<T>,
@@ -184,6 +184,6 @@ export function withinDeadline<T>(
 ): Promise<T> {
   return withTimeout(milliseconds, work, () => {
     onExpired?.();
-    return unavailable("The database did not answer in time.");
+    return unavailable("The database did not respond in time.");
   });
 }

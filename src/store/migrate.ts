@@ -1,4 +1,4 @@
-// Brings a database to the schema of this version: forward only, all steps in one transaction, one node at a time.
+// Migrates a database to the schema of this version: forward only, all steps in one transaction, one node at a time.
 import type { Database, Query } from "./database.ts";
 import { initialSchema } from "./migrations/0001-initial.ts";
 import { addBlocks } from "./migrations/0002-blocks.ts";
@@ -6,7 +6,7 @@ import { addUsage } from "./migrations/0003-usage.ts";
 import { addRevisionHistory } from "./migrations/0004-revisions.ts";
 import { StoreRejected } from "./store.ts";
 
-/** In order; a step, once released, is never changed: what comes later is a step of its own. */
+/** In order. A released step is never changed; later changes are new steps. */
 const MIGRATIONS: readonly ((idType: string) => string[])[] = [
   initialSchema,
   addBlocks,
@@ -17,7 +17,7 @@ const MIGRATIONS: readonly ((idType: string) => string[])[] = [
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 export async function migrate(database: Database): Promise<void> {
-  // A database that is current is not written to, so that nodes can start while another one writes.
+  // An up-to-date database is not locked for writing, so that a node can start while another one writes.
   if ((await schemaVersion(database.query).catch(() => 0)) === SCHEMA_VERSION) return;
   await database.writeTransaction(async (query) => {
     await query(
@@ -26,8 +26,8 @@ export async function migrate(database: Database): Promise<void> {
     const found = await schemaVersion(query);
     if (found > SCHEMA_VERSION) {
       throw new StoreRejected(
-        `The database has schema version ${found}, this Gatehouse knows up to ${SCHEMA_VERSION}: ` +
-          "start the newer Gatehouse that migrated it, or point DATABASE_URL elsewhere.",
+        `The database has schema version ${found}, but this Gatehouse supports versions up to ${SCHEMA_VERSION}. ` +
+          "Start the newer Gatehouse that migrated it, or set DATABASE_URL to another database.",
       );
     }
     for (const [index, statements] of MIGRATIONS.entries()) {

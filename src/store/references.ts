@@ -1,36 +1,42 @@
-// What refers to what: checked inside the transaction that writes, so that no reference ever dangles.
+// References between records. They are checked inside the transaction that writes, so no reference ever dangles.
 import { GatehouseError, validationError, type ErrorDetail } from "../base/errors.ts";
 import type { Query, Row } from "./database.ts";
 import type { Kind, RecordOf } from "./store.ts";
 
+/** Limits how many records an error names. */
 const MAX_NAMED = 20;
 
-/** Refuses a record that refers to something which does not exist or belongs to another gateway (400). */
+type ReferenceChecks = { readonly [K in Kind]: (query: Query, record: RecordOf[K]) => Promise<void> };
+
+const CHECKS: ReferenceChecks = {
+  gateways: checkSubdomain,
+  upstreams: () => Promise.resolve(),
+  services: (query, { gateway_id, upstream_id }) =>
+    requireAll(query, "upstreams", gateway_id, [{ path: "upstream_id", id: upstream_id }]),
+  rules: (query, { gateway_id, service_id }) =>
+    requireAll(query, "services", gateway_id, [{ path: "service_id", id: service_id }]),
+  api_keys: (query, { gateway_id, policies }) => {
+    const references = policies.map((id, index) => ({ path: `policies[${index}]`, id }));
+    return requireAll(query, "rules", gateway_id, references);
+  },
+  blocks: () => Promise.resolve(),
+};
+
+/** Rejects a record that refers to something that does not exist or belongs to another gateway (400). */
 export async function checkReferences<K extends Kind>(
   query: Query,
   kind: K,
   record: RecordOf[K],
 ): Promise<void> {
-  if (kind === "gateways") return checkSubdomain(query, record as RecordOf["gateways"]);
-  const { gateway_id } = record as { gateway_id: string };
-  if (kind === "services") {
-    const { upstream_id } = record as RecordOf["services"];
-    await requireAll(query, "upstreams", gateway_id, [{ path: "upstream_id", id: upstream_id }]);
-  } else if (kind === "rules") {
-    const { service_id } = record as RecordOf["rules"];
-    await requireAll(query, "services", gateway_id, [{ path: "service_id", id: service_id }]);
-  } else if (kind === "api_keys") {
-    const { policies } = record as RecordOf["api_keys"];
-    const references = policies.map((id, index) => ({ path: `policies[${index}]`, id }));
-    await requireAll(query, "rules", gateway_id, references);
-  }
+  const check: ReferenceChecks[K] = CHECKS[kind];
+  await check(query, record);
 }
 
-async function checkSubdomain(query: Query, gateway: RecordOf["gateways"]): Promise<void> {
-  if (gateway.subdomain === null) return;
-  const [taken] = await query("SELECT id, name FROM gateways WHERE subdomain = $1", [gateway.subdomain]);
-  if (taken === undefined || taken["id"] === gateway.id) return;
-  const message = `"${gateway.subdomain}" is the subdomain of gateway ${describe(taken)}`;
+async function checkSubdomain(query: Query, { id, subdomain }: RecordOf["gateways"]): Promise<void> {
+  if (subdomain === null) return;
+  const [taken] = await query("SELECT id, name FROM gateways WHERE subdomain = $1", [subdomain]);
+  if (taken === undefined || taken["id"] === id) return;
+  const message = `"${subdomain}" is already the subdomain of gateway ${describe(taken)}`;
   throw new GatehouseError("duplicate", `subdomain: ${message}`, {
     details: [{ path: "subdomain", message }],
   });
@@ -46,13 +52,14 @@ async function requireAll(
   for (const { path, id } of references) {
     const [found] = await query(`SELECT gateway_id FROM ${table} WHERE id = $1`, [id]);
     if (found?.["gateway_id"] === gatewayId) continue;
-    // One sentence for "does not exist" and "belongs to another gateway": neither can be used here.
+    // The same message for a missing record and one of another gateway: neither can be used here.
     problems.push({ path, message: `there is no ${table.slice(0, -1)} "${id}" in this gateway` });
   }
   if (problems.length > 0) throw validationError(problems);
 }
 
-const USERS: Partial<Record<Kind, readonly { kind: Kind; where: string }[]>> = {
+/** The records that can refer to a record of each kind, with the condition that they do. */
+const REFERRERS: Partial<Record<Kind, readonly { kind: Kind; where: string }[]>> = {
   upstreams: [{ kind: "services", where: "upstream_id = $1" }],
   services: [{ kind: "rules", where: "service_id = $1" }],
   // A revoked key no longer needs its rules: its record stays, but does not keep them from being deleted. Only keys of
@@ -71,10 +78,10 @@ const USERS: Partial<Record<Kind, readonly { kind: Kind; where: string }[]>> = {
   ],
 };
 
-/** Refuses to delete what others use (409), naming them. */
-export async function refuseWhileUsed(query: Query, kind: Kind, id: string): Promise<void> {
+/** Rejects the deletion of a record that others refer to (409), and names them. */
+export async function rejectIfUsed(query: Query, kind: Kind, id: string): Promise<void> {
   const users: ErrorDetail[] = [];
-  for (const { kind: table, where } of USERS[kind] ?? []) {
+  for (const { kind: table, where } of REFERRERS[kind] ?? []) {
     const rows = await query(`SELECT id, name FROM ${table} WHERE ${where} ORDER BY id LIMIT ${MAX_NAMED}`, [
       id,
     ]);
@@ -82,9 +89,9 @@ export async function refuseWhileUsed(query: Query, kind: Kind, id: string): Pro
   }
   if (users.length === 0) return;
   const names = users.slice(0, MAX_NAMED).map((user) => user.message);
-  const mend =
+  const fix =
     kind === "gateways" ? " Delete them first, or add ?cascade=true." : " Delete or change them first.";
-  throw new GatehouseError("in_use", `This ${singular(kind)} is used by ${names.join(", ")}.${mend}`, {
+  throw new GatehouseError("in_use", `This ${singular(kind)} is used by ${names.join(", ")}.${fix}`, {
     details: users,
   });
 }

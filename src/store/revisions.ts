@@ -1,41 +1,45 @@
-// The revision: counted in the transaction that changes something, and a bounded log of who changed what.
+// Revisions: a counter that increases in the transaction that changes something, and a bounded log of the changes.
 import { GatehouseError } from "../base/errors.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Query, Row } from "./database.ts";
-import type { History, HistoryEntry } from "./history.ts";
+import { actionIn, changesIn, kindIn, rowChangesIn } from "./revision-columns.ts";
 import type {
   Change,
-  HistoryKind,
   Page,
   RecordChange,
   Revision,
   RevisionAction,
+  RevisionKind,
   RevisionQuery,
   WriteOptions,
 } from "./store.ts";
 import { fromRow, pricesIn } from "./tables.ts";
+import type { RowChange, TransactionRecorder } from "./transaction-recorder.ts";
 
-/** How often the log is cut to its length; in between it is a little longer than asked for. */
+/** The log is pruned once per this many revisions, so it can be that much longer than configured. */
 const PRUNE_EVERY = 100;
 const LISTED = "number, created_at, subject, action, resource, resource_id, gateway_id, name";
 
 export async function readRevision(query: Query): Promise<number> {
   const [row] = await query("SELECT revision FROM configuration");
   if (row === undefined)
-    throw new GatehouseError("store_unavailable", "The database has lost its configuration row.");
+    throw new GatehouseError(
+      "store_unavailable",
+      "The table `configuration` of the database has no row. Restore the database from a backup.",
+    );
   return Number(row["revision"]);
 }
 
-/** Counts the revision and writes down what it did, in the transaction that does it. */
+/** Increases the revision and logs what the transaction did, in the same transaction. Returns the new revision. */
 export async function recordRevision(
   query: Query,
-  history: History,
+  recorder: TransactionRecorder,
   options: WriteOptions,
   kept: number,
 ): Promise<number> {
   const [row] = await query("UPDATE configuration SET revision = revision + 1 RETURNING revision");
   const revision = Number(row?.["revision"]);
-  const fields = { number: revision, created_at: new Date().toISOString(), ...describe(history, options) };
+  const fields = { number: revision, created_at: new Date().toISOString(), ...describe(recorder, options) };
   const places = Object.keys(fields).map((_, index) => `$${index + 1}`);
   await query(
     `INSERT INTO revisions (${Object.keys(fields).join(", ")}) VALUES (${places.join(", ")})`,
@@ -46,34 +50,37 @@ export async function recordRevision(
   return revision;
 }
 
-function describe(history: History, { subject, action, name }: WriteOptions): Record<string, Parameter> {
-  const { entries, changes, main } = history;
+function describe(
+  recorder: TransactionRecorder,
+  { subject, action, name }: WriteOptions,
+): Record<string, Parameter> {
+  const { rowChanges, changes, latest } = recorder;
   const [change] = changes;
   const gateways = new Set(changes.map(({ gatewayId }) => gatewayId));
   const single = changes.length === 1 && change !== undefined ? change : null;
-  const about = action === undefined || entries.length === 1 ? main : null;
-  const named = (about?.after ?? about?.before)?.["name"] ?? null;
+  const about = action === undefined || rowChanges.length === 1 ? latest : null;
+  const nameInRow = (about?.after ?? about?.before)?.["name"] ?? null;
   return {
-    // The column may not be null: a revision of several gateways names none here, and all of them in `changes`.
+    // The column is NOT NULL: a revision of several gateways has "" here and names all of them in `changes`.
     gateway_id: gateways.size === 1 ? (change?.gatewayId ?? "") : "",
     api_key_id: single?.apiKeyId ?? null,
     block_id: single?.blockId ?? null,
     changes: single === null ? JSON.stringify(changes) : null,
     subject: subject ?? null,
-    action: action ?? actionOf(main),
+    action: action ?? actionOf(latest),
     resource: about?.kind ?? null,
     resource_id: about?.id ?? null,
-    name: name ?? named,
-    records: JSON.stringify(entries),
+    name: name ?? nameInRow,
+    records: JSON.stringify(rowChanges),
   };
 }
 
-function actionOf(main: HistoryEntry | null): RevisionAction {
-  if (main?.after === null) return "delete";
-  return main?.before === null ? "create" : "update";
+function actionOf(latest: RowChange | null): RevisionAction {
+  if (latest?.after === null) return "delete";
+  return latest?.before === null ? "create" : "update";
 }
 
-/** What changed after a revision; null when the log does not reach back that far. */
+/** Returns what changed after a revision, or null if the log does not reach back that far. */
 export async function readChanges(query: Query, after: number, latest: number): Promise<Change[] | null> {
   if (after > latest) return null;
   if (after === latest) return [];
@@ -82,7 +89,7 @@ export async function readChanges(query: Query, after: number, latest: number): 
        FROM revisions WHERE number > $1`,
     [after],
   );
-  // Nodes may be set to keep less than this one: what is there counts. The log has no gaps.
+  // Other nodes may be configured to keep fewer revisions, so the oldest one is read. The log has no gaps.
   const oldest = Number(rows[0]?.["oldest"] ?? Infinity);
   if (oldest > after + 1) return null;
   const changes = new Map<string, Change>();
@@ -92,7 +99,7 @@ export async function readChanges(query: Query, after: number, latest: number): 
 }
 
 function changesOf(row: Row): Change[] {
-  if (row["changes"] !== null) return JSON.parse(String(row["changes"])) as Change[];
+  if (typeof row["changes"] === "string") return changesIn(row["changes"]);
   const gatewayId = String(row["gateway_id"]);
   return [{ gatewayId, apiKeyId: textOf(row["api_key_id"]), blockId: textOf(row["block_id"]) }];
 }
@@ -102,6 +109,7 @@ export async function listRevisions(
   kept: number,
   { gatewayId, limit, offset }: RevisionQuery,
 ): Promise<Page<Revision>> {
+  // PostgreSQL rejects a parameter with this character. No gateway id contains it.
   if (gatewayId?.includes("\0") === true) return { records: [], count: 0 };
   const parameters: Parameter[] = [kept];
   let filter = `WHERE action IS NOT NULL AND number > (SELECT revision FROM configuration) - $1`;
@@ -131,14 +139,13 @@ export async function getRevision(
     [revision, kept],
   );
   if (row === undefined) return null;
-  const entries = JSON.parse(String(row["records"])) as HistoryEntry[];
-  const opened = (kind: HistoryKind, stored: Row | null) =>
+  const toRecord = (kind: RevisionKind, stored: Row | null) =>
     stored === null ? null : kind === "prices" ? pricesIn(stored) : fromRow(kind, stored, cipher);
-  const records = entries.map(({ kind, id, before, after }) => ({
+  const records = rowChangesIn(String(row["records"])).map(({ kind, id, before, after }) => ({
     kind,
     id,
-    before: opened(kind, before),
-    after: opened(kind, after),
+    before: toRecord(kind, before),
+    after: toRecord(kind, after),
   }));
   return { ...toRevision(row), records };
 }
@@ -149,8 +156,8 @@ function toRevision(row: Row): Revision {
     revision: Number(row["number"]),
     created_at: String(row["created_at"]),
     subject: textOf(row["subject"]),
-    action: row["action"] as RevisionAction,
-    kind: row["resource"] as HistoryKind | null,
+    action: actionIn(row["action"]),
+    kind: kindIn(row["resource"]),
     resource_id: textOf(row["resource_id"]),
     gateway_id: gatewayId === "" ? null : gatewayId,
     name: textOf(row["name"]),

@@ -1,4 +1,4 @@
-// Reads over SQL: single records, pages, and whole gateways; the view adds what needs one consistent revision.
+// Reads with SQL: single records, pages, and whole gateways. The view adds reads that need one consistent revision.
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Query, Row } from "./database.ts";
 import { readChanges } from "./revisions.ts";
@@ -73,7 +73,7 @@ export class SqlReader implements Reader {
   }
 
   protected async row(kind: Kind, id: string): Promise<Row | null> {
-    if (id.includes("\0")) return null; // PostgreSQL refuses such a text even as a parameter
+    if (id.includes("\0")) return null; // PostgreSQL rejects this character even in parameters
     const [row] = await this.rows(kind, "WHERE id = $1", [id]);
     return row ?? null;
   }

@@ -1,47 +1,20 @@
-// The Store over SQL: one implementation for SQLite and PostgreSQL.
+// The Store with SQL: one implementation for SQLite and PostgreSQL. Every operation has a deadline.
 import { GatehouseError } from "../base/errors.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
-import { openDatabase, withinDeadline, type Database, type Query } from "./database.ts";
-import { migrate } from "./migrate.ts";
+import { withinDeadline, type Database, type Query } from "./database.ts";
+import { DEADLINE_MS, openAndCheck, VIEW_DEADLINE_MS } from "./open-and-check.ts";
 import { getRevision, listRevisions, readRevision, recordRevision } from "./revisions.ts";
 import { SqlReader, SqlView } from "./sql-reader.ts";
 import { SqlTransaction } from "./sql-transaction.ts";
-import { storeError, unavailable } from "./store-error.ts";
-import { StoreRejected, type ConsistentView, type GatewayParts, type Kind, type ListQuery } from "./store.ts";
+import { isEmbedded, isReadOnly, storeError, unavailable } from "./store-error.ts";
+import type { ConsistentView, GatewayParts, Kind, ListQuery } from "./store.ts";
 import type { Page, RecordOf, RevisionQuery, Store, StoredPrices } from "./store.ts";
 import type { Transaction, WriteOptions, Written } from "./store.ts";
 import { addUsage, sumUsage, type UsageBatch, type UsageQuery, type UsageSum } from "./usage.ts";
 
-const DEADLINE_MS = 2000;
-/** A view may read every record of a large configuration. */
-const VIEW_DEADLINE_MS = 30_000;
-const KEY_CHECK = "gatehouse";
-
-/** The store at this address. It is opened, and where needed created or migrated, when it is first used. */
+/** Returns the store at this URL. Its database is opened, and created or migrated if necessary, on first use. */
 export function openStore(url: string, cipher: CredentialCipher, keptRevisions = 10_000): Store {
   return new SqlStore(url, cipher, keptRevisions);
-}
-
-/** The first node leaves a sealed word; whoever cannot open it has another key and could read no credential. */
-async function checkEncryptionKey(database: Database, cipher: CredentialCipher): Promise<void> {
-  const read = async (query: Query) =>
-    (await query("SELECT key_check FROM configuration"))[0]?.["key_check"] ?? null;
-  let sealed = await read(database.query);
-  sealed ??= await database.writeTransaction(async (query) => {
-    const meanwhile = await read(query);
-    if (meanwhile !== null) return meanwhile;
-    const fresh = cipher.seal(KEY_CHECK, "configuration");
-    await query("UPDATE configuration SET key_check = $1", [fresh]);
-    return fresh;
-  });
-  try {
-    cipher.open(String(sealed), "configuration");
-  } catch {
-    throw new StoreRejected(
-      "The credentials in this database were encrypted with another key: set ENCRYPTION_KEY to it, " +
-        "or, if it was never set, to the SERVER_SECRET_KEY of that time.",
-    );
-  }
 }
 
 class SqlStore implements Store {
@@ -49,8 +22,8 @@ class SqlStore implements Store {
   readonly #cipher: CredentialCipher;
   readonly #keptRevisions: number;
   #opening: Promise<Database> | null = null;
-  #hear: () => void = () => undefined;
-  /** The write under way: those of one process go one after the other, and so their revisions come in order. */
+  #announcementListener: () => void = () => undefined;
+  /** Writes of one process run one after the other, so that their revisions arrive in order. */
   #lastWrite: Promise<unknown> = Promise.resolve();
 
   constructor(url: string, cipher: CredentialCipher, keptRevisions: number) {
@@ -77,17 +50,18 @@ class SqlStore implements Store {
 
   revision(): Promise<number> {
     const opening = this.#opening;
-    let asked: Database | null = null;
-    let broken: number | null = null;
-    // Asked all the time, and behind no lock: when this gets no answer on connections that stand, they are cut off.
+    let database: Database | null = null;
+    let brokenBefore: number | null = null;
+    // The revision is read all the time and never waits for a lock. If the query expires although no connection has
+    // broken, a firewall or a failover has silently cut the connections off.
     const onExpired = () => {
-      const isSilent = broken !== null && asked?.brokenConnections === broken;
+      const isSilent = brokenBefore !== null && database?.brokenConnections === brokenBefore;
       if (isSilent && opening === this.#opening) this.#reopen();
     };
     const read = async () => {
-      asked = await this.#open();
-      broken = asked.brokenConnections;
-      return readRevision(asked.query);
+      database = await this.#open();
+      brokenBefore = database.brokenConnections;
+      return readRevision(database.query);
     };
     return guarded(DEADLINE_MS, read, onExpired);
   }
@@ -113,7 +87,8 @@ class SqlStore implements Store {
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>, options: WriteOptions = {}): Promise<Written<T>> {
-    // The wait for one's turn counts: behind a database that says nothing a queue must not add up its deadlines.
+    // The deadline includes the time in the queue. Otherwise the deadlines of all queued writes would add up if the
+    // database does not respond.
     const deadline = performance.now() + (options.deadlineMs ?? DEADLINE_MS);
     const writing = this.#lastWrite.then(() => this.#writeNow(work, options, deadline));
     this.#lastWrite = writing.catch(() => undefined);
@@ -125,42 +100,42 @@ class SqlStore implements Store {
     options: WriteOptions,
     deadline: number,
   ): Promise<Written<T>> {
-    const left = deadline - performance.now();
-    if (left <= 0) throw unavailable("The database did not answer in time; nothing was changed.");
-    let expired = false;
-    let committing = false;
-    const refuseLate = () => {
-      if (expired) throw unavailable("The database did not answer in time; nothing was changed.");
+    const remainingMs = deadline - performance.now();
+    if (remainingMs <= 0) throw expiredWrite();
+    let isExpired = false;
+    let isCommitting = false;
+    const rejectIfExpired = () => {
+      if (isExpired) throw expiredWrite();
     };
-    const writing = guarded(left, async () => {
+    const writing = guarded(remainingMs, async () => {
       const database = await this.#open();
       return database.writeTransaction(async (query) => {
-        // A statement that comes back after the deadline must not lead to a commit nobody waits for.
+        // A statement that completes after the deadline must not lead to a commit: the caller has got an error by then.
         const timelyQuery: Query = async (text, parameters) => {
-          refuseLate();
+          rejectIfExpired();
           return query(text, parameters);
         };
         const transaction = new SqlTransaction(timelyQuery, this.#cipher, this.#keptRevisions);
         const value = await work(transaction);
-        const { changes, history } = transaction;
+        const { changes, recorder } = transaction;
         if (changes.length === 0) return { value, revision: await readRevision(timelyQuery), changes };
-        const revision = await recordRevision(timelyQuery, history, options, this.#keptRevisions);
+        const revision = await recordRevision(timelyQuery, recorder, options, this.#keptRevisions);
         await database.announce(timelyQuery);
-        refuseLate();
-        committing = true;
+        rejectIfExpired();
+        isCommitting = true;
         return { value, revision, changes };
       });
     });
     return writing
       .catch((error: unknown) => {
         if (isReadOnly(error)) this.#reopen();
-        if (!committing || !(error instanceof GatehouseError) || isLocal(error)) throw error;
+        if (!isCommitting || !(error instanceof GatehouseError) || isEmbedded(error)) throw error;
         throw unavailable(
-          "The database went away during the commit; whether it was made is not known.",
+          "The database did not confirm the commit. It is unknown whether the change was saved.",
           error,
         );
       })
-      .finally(() => (expired = true));
+      .finally(() => (isExpired = true));
   }
 
   recordKeyUses(uses: ReadonlyMap<string, string>): Promise<void> {
@@ -175,8 +150,8 @@ class SqlStore implements Store {
     });
   }
 
-  onAnnouncement(hear: () => void): void {
-    this.#hear = hear;
+  onAnnouncement(listener: () => void): void {
+    this.#announcementListener = listener;
   }
 
   addUsage(batch: UsageBatch): Promise<void> {
@@ -186,8 +161,8 @@ class SqlStore implements Store {
     });
   }
 
-  sumUsage(asked: UsageQuery): Promise<UsageSum[]> {
-    return guarded(DEADLINE_MS, async () => sumUsage((await this.#open()).query, asked));
+  sumUsage(query: UsageQuery): Promise<UsageSum[]> {
+    return guarded(DEADLINE_MS, async () => sumUsage((await this.#open()).query, query));
   }
 
   async close(): Promise<void> {
@@ -197,8 +172,8 @@ class SqlStore implements Store {
   }
 
   /**
-   * SQLite opens a file it may not write to as read-only, and keeps it so: only opening it anew finds that it may. And
-   * connections that a firewall or a failover has cut off in silence would be waited for in vain.
+   * Closes the database; the next use opens it again. Needed for a SQLite file that was not writable, because SQLite
+   * keeps the connection read-only after the file has become writable, and for connections that were silently cut off.
    */
   #reopen(): void {
     const stale = this.#opening;
@@ -210,7 +185,7 @@ class SqlStore implements Store {
     return guarded(DEADLINE_MS, async () => work(new SqlReader((await this.#open()).query, this.#cipher)));
   }
 
-  /** One attempt at a time, shared by all who wait for it; a failed one is forgotten, so that the next use tries again. */
+  /** Concurrent calls share one attempt. After a failed attempt, the next use tries again. */
   #open(): Promise<Database> {
     this.#opening ??= this.#openNow().catch((error: unknown) => {
       this.#opening = null;
@@ -221,35 +196,19 @@ class SqlStore implements Store {
 
   async #openNow(): Promise<Database> {
     const database = await openAndCheck(this.#url, this.#cipher);
-    // A pooler between may not pass announcements on: then polling has to do.
-    database.listen(() => this.#hear()).catch(() => undefined);
+    // A connection pooler may not support announcements. Polling is sufficient then.
+    database.listen(() => this.#announcementListener()).catch(() => undefined);
     return database;
   }
 }
 
-async function openAndCheck(url: string, cipher: CredentialCipher): Promise<Database> {
-  const database = openDatabase(url);
-  try {
-    await withinDeadline(VIEW_DEADLINE_MS, migrate(database));
-    await withinDeadline(DEADLINE_MS, checkEncryptionKey(database, cipher));
-    return database;
-  } catch (error) {
-    await database.close().catch(() => undefined);
-    throw error;
-  }
+function expiredWrite(): GatehouseError {
+  return unavailable("The database did not respond in time; nothing was changed.");
 }
 
-function causeCode(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause as { code?: unknown } | undefined) : undefined;
-  return String(cause?.code);
-}
-
-const isReadOnly = (error: unknown) => causeCode(error).startsWith("SQLITE_READONLY");
-const isLocal = (error: unknown) => causeCode(error).startsWith("SQLITE_");
-
-async function guarded<T>(deadline: number, work: () => Promise<T>, onExpired?: () => void): Promise<T> {
+async function guarded<T>(deadlineMs: number, work: () => Promise<T>, onExpired?: () => void): Promise<T> {
   try {
-    return await withinDeadline(deadline, work(), onExpired);
+    return await withinDeadline(deadlineMs, work(), onExpired);
   } catch (error) {
     throw storeError(error);
   }

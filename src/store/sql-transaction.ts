@@ -1,24 +1,24 @@
-// Writes over SQL, with the references checked where no other write can come between, and every step noted.
+// Writes with SQL. References are checked in the same transaction, and every step is recorded for the log of revisions.
 import { createYielder } from "../base/yield-turns.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Query, Row } from "./database.ts";
-import { History } from "./history.ts";
-import { checkReferences, refuseWhileUsed } from "./references.ts";
-import { keepEnded, recordsAt, sameRow } from "./restore.ts";
+import { checkReferences, rejectIfUsed } from "./references.ts";
+import { preserveRevocation, readRecordsAt, isSameRow } from "./rollback.ts";
 import { SqlReader } from "./sql-reader.ts";
 import { NO_GATEWAY } from "./store.ts";
-import type { Change, Kind, KeptKey, RecordOf, StoredPrices, Transaction } from "./store.ts";
+import type { Change, Kind, UnrestoredKey, RecordOf, StoredPrices, Transaction } from "./store.ts";
 import { columnsOf, toRow } from "./tables.ts";
+import { TransactionRecorder } from "./transaction-recorder.ts";
 
-/** Whoever is referred to comes first. */
-const KINDS_IN_ORDER: readonly Kind[] = ["gateways", "upstreams", "services", "rules", "api_keys"];
+/** Records are restored in this order, so that those that others refer to exist first. */
+const RESTORE_ORDER: readonly Kind[] = ["gateways", "upstreams", "services", "rules", "api_keys"];
 
 export class SqlTransaction extends SqlReader implements Transaction {
-  readonly history = new History();
+  readonly recorder = new TransactionRecorder();
   readonly #keptRevisions: number;
-  readonly #turn = createYielder();
-  /** Rows by kind and id as this transaction last saw them: what is read to be changed is not read twice. */
-  readonly #seen = new Map<string, Row | null>();
+  readonly #yieldTurn = createYielder();
+  /** Rows by kind and id as this transaction last read or wrote them. Saves the second read of a row that is updated. */
+  readonly #cachedRows = new Map<string, Row | null>();
 
   constructor(query: Query, cipher: CredentialCipher, keptRevisions: number) {
     super(query, cipher);
@@ -26,7 +26,7 @@ export class SqlTransaction extends SqlReader implements Transaction {
   }
 
   get changes(): readonly Change[] {
-    return this.history.changes;
+    return this.recorder.changes;
   }
 
   async insert<K extends Kind>(kind: K, record: RecordOf[K]): Promise<void> {
@@ -43,18 +43,18 @@ export class SqlTransaction extends SqlReader implements Transaction {
   async remove(kind: Exclude<Kind, "gateways">, id: string): Promise<void> {
     const row = await this.row(kind, id);
     if (row === null) return;
-    await refuseWhileUsed(this.query, kind, id);
+    await rejectIfUsed(this.query, kind, id);
     await this.#deleteRow(kind, row);
   }
 
   async removeGateway(id: string, cascade: boolean): Promise<void> {
     const gateway = await this.row("gateways", id);
     if (gateway === null) return;
-    if (!cascade) await refuseWhileUsed(this.query, "gateways", id);
+    if (!cascade) await rejectIfUsed(this.query, "gateways", id);
     for (const kind of ["blocks", "api_keys", "rules", "services", "upstreams"] as const) {
-      // They go with their gateway: for other nodes that is one change, however many they are.
+      // No change per record: other nodes drop these records together with their gateway.
       for (const row of await this.rows(kind, "WHERE gateway_id = $1 ORDER BY id", [id]))
-        this.#note(kind, row, null);
+        this.#recordRow(kind, row, null);
       await this.query(`DELETE FROM ${kind} WHERE gateway_id = $1`, [id]);
     }
     await this.query("DELETE FROM usage_totals WHERE gateway_id = $1", [id]);
@@ -67,28 +67,29 @@ export class SqlTransaction extends SqlReader implements Transaction {
     );
   }
 
-  async restore(revision: number): Promise<readonly KeptKey[]> {
-    const kept: KeptKey[] = [];
+  async rollBackTo(revision: number): Promise<readonly UnrestoredKey[]> {
+    const unrestored: UnrestoredKey[] = [];
     const steps: { kind: Kind; now: Row | null; then: Row | null }[] = [];
-    for (const { kind, id, row, latest } of await recordsAt(this.query, revision, this.#keptRevisions)) {
+    for (const { kind, id, row, latest } of await readRecordsAt(this.query, revision, this.#keptRevisions)) {
       if (kind === "prices") {
         await this.#setPricesRow(row);
         continue;
       }
       const now = await this.row(kind, id);
-      const then = kind === "api_keys" && row !== null ? keepEnded(row, now ?? latest, kept) : row;
-      if (!sameRow(kind, now, then)) steps.push({ kind, now, then });
+      const then =
+        kind === "api_keys" && row !== null ? preserveRevocation(row, now ?? latest, unrestored) : row;
+      if (!isSameRow(kind, now, then)) steps.push({ kind, now, then });
     }
     const stepsOf = (kind: Kind) => steps.filter((step) => step.kind === kind);
     const removed = (kind: Kind) =>
       stepsOf(kind).flatMap(({ now, then }) => (then === null && now !== null ? [now] : []));
-    // What must be unique is let go first: it may have moved to another record since.
+    // Unique values are released first, because another record may have taken them since: key hashes and subdomains.
     for (const row of removed("api_keys")) await this.#deleteRow("api_keys", row);
     for (const { now, then } of stepsOf("gateways")) {
       if (now?.["subdomain"] === then?.["subdomain"]) continue;
       await this.query("UPDATE gateways SET subdomain = NULL WHERE id = $1", [now?.["id"] ?? null]);
     }
-    for (const kind of KINDS_IN_ORDER) {
+    for (const kind of RESTORE_ORDER) {
       for (const { now, then } of stepsOf(kind)) {
         if (then !== null && now === null) await this.#insertRow(kind, then);
         else if (then !== null && now !== null) await this.#updateRow(kind, now, then);
@@ -97,7 +98,7 @@ export class SqlTransaction extends SqlReader implements Transaction {
     for (const kind of ["rules", "services", "upstreams"] as const)
       for (const row of removed(kind)) await this.#deleteRow(kind, row);
     for (const row of removed("gateways")) await this.removeGateway(String(row["id"]), true);
-    return kept;
+    return unrestored;
   }
 
   async #setPricesRow(row: Row | null): Promise<void> {
@@ -108,61 +109,61 @@ export class SqlTransaction extends SqlReader implements Transaction {
       const values = [row["body"] ?? null, row["updated_at"] ?? null];
       await this.query("INSERT INTO prices (one, body, updated_at) VALUES (1, $1, $2)", values);
     }
-    this.history.note("prices", "prices", before, row);
-    this.history.noteChange("gateways", NO_GATEWAY, NO_GATEWAY);
+    this.recorder.recordRow("prices", "prices", before, row);
+    this.recorder.recordChange("gateways", NO_GATEWAY, NO_GATEWAY);
   }
 
   protected override async row(kind: Kind, id: string): Promise<Row | null> {
-    const known = this.#seen.get(`${kind}/${id}`);
+    const known = this.#cachedRows.get(`${kind}/${id}`);
     if (known !== undefined) return known;
     const row = await super.row(kind, id);
-    this.#seen.set(`${kind}/${id}`, row);
+    this.#cachedRows.set(`${kind}/${id}`, row);
     return row;
   }
 
   protected override async rows(kind: Kind, clause: string, parameters: Parameter[] = []): Promise<Row[]> {
-    await this.#turn();
+    await this.#yieldTurn();
     return super.rows(kind, clause, parameters);
   }
 
   async #insertRow(kind: Kind, row: Row): Promise<void> {
-    await this.#turn();
+    await this.#yieldTurn();
     const columns = columnsOf(kind);
     const places = columns.map((_, index) => `$${index + 1}`).join(", ");
     await this.query(
       `INSERT INTO ${kind} (${columns.join(", ")}) VALUES (${places})`,
       columns.map((column) => row[column] ?? null),
     );
-    this.#note(kind, null, row);
-    this.#noteChange(kind, row);
+    this.#recordRow(kind, null, row);
+    this.#recordChange(kind, row);
   }
 
   async #updateRow(kind: Kind, before: Row, row: Row): Promise<void> {
-    await this.#turn();
+    await this.#yieldTurn();
     const columns = columnsOf(kind);
     const assignments = columns.map((column, index) => `${column} = $${index + 1}`).join(", ");
     await this.query(
       `UPDATE ${kind} SET ${assignments} WHERE id = $1`,
       columns.map((column) => row[column] ?? null),
     );
-    this.#note(kind, before, row);
-    this.#noteChange(kind, row);
+    this.#recordRow(kind, before, row);
+    this.#recordChange(kind, row);
   }
 
   async #deleteRow(kind: Kind, row: Row): Promise<void> {
-    await this.#turn();
+    await this.#yieldTurn();
     await this.query(`DELETE FROM ${kind} WHERE id = $1`, [row["id"] ?? null]);
-    this.#note(kind, row, null);
-    this.#noteChange(kind, row);
+    this.#recordRow(kind, row, null);
+    this.#recordChange(kind, row);
   }
 
-  #note(kind: Kind, before: Row | null, after: Row | null): void {
+  #recordRow(kind: Kind, before: Row | null, after: Row | null): void {
     const id = String((after ?? before)?.["id"]);
-    this.#seen.set(`${kind}/${id}`, after);
-    this.history.note(kind, id, before, after);
+    this.#cachedRows.set(`${kind}/${id}`, after);
+    this.recorder.recordRow(kind, id, before, after);
   }
 
-  #noteChange(kind: Kind, { id, gateway_id }: Row): void {
-    this.history.noteChange(kind, String(id), String(gateway_id ?? id));
+  #recordChange(kind: Kind, { id, gateway_id }: Row): void {
+    this.recorder.recordChange(kind, String(id), String(gateway_id ?? id));
   }
 }

@@ -1,7 +1,7 @@
-// Turns what a database driver throws into our words: the store is away, or the fault is ours.
+// Translates the errors of the database drivers: 503 store_unavailable if the database cannot be used at the moment.
 import { GatehouseError } from "../base/errors.ts";
 
-/** By code prefix: what an operator should know. SQLSTATE classes for PostgreSQL, result codes for SQLite. */
+/** The reason by error code: SQLSTATE classes of PostgreSQL, result codes of SQLite, and codes of the network. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_READONLY|^25006$/, "is read-only"],
   [/^SQLITE_FULL|^53100$/, "has no space left"],
@@ -9,32 +9,51 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_IOERR|^58/, "reports a disk error"],
   [/^SQLITE_CANTOPEN|^ENOTDIR|^EACCES|^EROFS|^ENOENT|^EPERM/, "cannot be opened"],
   [/^SQLITE_CORRUPT|^SQLITE_NOTADB|^XX00/, "is damaged"],
-  [/^28|^3D000$/, "refuses the login of DATABASE_URL"],
+  [/^28|^3D000$/, "rejects the login in DATABASE_URL"],
   [
     /^08|^57P|^53|^ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME|TLS|AUTHENTICATION)|^ECONN|^ETIMEDOUT|^ENOTFOUND/,
     "cannot be reached",
   ],
 ];
 
-/** The 503 for a database that cannot be used right now; anything else comes back as it was. */
+/** Returns a 503 if the database cannot be used at the moment, otherwise the error itself. */
 export function storeError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof GatehouseError) return error;
-  const { code, errno } = error as { code?: unknown; errno?: unknown };
-  const isTaken = code === "SQLITE_CONSTRAINT_UNIQUE" || errno === "23505";
-  if (isTaken && error.message.includes("api_keys"))
-    return new GatehouseError("duplicate", "Another API key is the very same key.", { cause: error });
-  for (const [pattern, reason] of REASONS) {
-    if ([errno, code].some((each) => typeof each === "string" && pattern.test(each))) {
-      return unavailable(`The database ${reason}; nothing was changed.`, error);
-    }
-  }
-  return error;
+  const [code, sqlState] = [codeOf(error), sqlStateOf(error)];
+  const isDuplicate = code === "SQLITE_CONSTRAINT_UNIQUE" || sqlState === "23505";
+  if (isDuplicate && error.message.includes("api_keys"))
+    return new GatehouseError("duplicate", "Another API key has the same value.", { cause: error });
+  const reason = REASONS.find(([pattern]) => pattern.test(sqlState) || pattern.test(code))?.[1];
+  return reason === undefined ? error : unavailable(`The database ${reason}; nothing was changed.`, error);
 }
 
-export function unavailable(sentence: string, cause?: unknown): GatehouseError {
-  return new GatehouseError("store_unavailable", sentence, { cause, headers: { "Retry-After": "1" } });
+export function unavailable(message: string, cause?: unknown): GatehouseError {
+  return new GatehouseError("store_unavailable", message, { cause, headers: { "Retry-After": "1" } });
 }
 
 export function isBusy(error: unknown): boolean {
-  return error instanceof Error && (error as { code?: unknown }).code === "SQLITE_BUSY";
+  return codeOf(error) === "SQLITE_BUSY";
+}
+
+/** Whether SQLite rejected the statement because the file is read-only. */
+export function isReadOnly(error: unknown): boolean {
+  return causeCodeOf(error).startsWith("SQLITE_READONLY");
+}
+
+/** Whether the error was reported by the embedded database, which has no connection that can break. */
+export function isEmbedded(error: unknown): boolean {
+  return causeCodeOf(error).startsWith("SQLITE_");
+}
+
+function causeCodeOf(error: unknown): string {
+  return error instanceof Error ? codeOf(error.cause) : "";
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+/** PostgreSQL errors have their SQLSTATE in `errno`. For other errors `errno` is a number. */
+function sqlStateOf(error: Error): string {
+  return "errno" in error && typeof error.errno === "string" ? error.errno : "";
 }

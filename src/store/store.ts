@@ -1,4 +1,4 @@
-// The Store: durable records and the revision that counts every change to them.
+// The Store: durable records, and a revision that increases with every change to them.
 import type { ApiKey } from "../model/api-key.ts";
 import type { Gateway } from "../model/gateway.ts";
 import type { Price } from "../model/price.ts";
@@ -8,16 +8,16 @@ import type { Service } from "../model/service.ts";
 import type { Upstream } from "../model/upstream.ts";
 import type { UsageBatch, UsageQuery, UsageSum } from "./usage.ts";
 
-/** An API key as it is kept: the hash stands for the key itself. */
+/** An API key as it is stored: the hash instead of the key itself. */
 export type StoredApiKey = ApiKey & { readonly hash: string };
 
-/** A subject that a plugin refuses until an operator lifts the block. */
+/** A subject whose requests a plugin rejects until an operator removes the block. */
 export interface StoredBlock extends ChildFields {
-  /** Plugin entry, type and subject in one: a subject is blocked once. */
+  /** Plugin entry, type, and subject. Unique, so that a subject is blocked only once. */
   readonly name: string;
   readonly type: string;
   readonly subject: string;
-  /** The counter that is cleared when the block is lifted. */
+  /** The counter that is cleared when the block is removed. */
   readonly counter_key: string;
 }
 
@@ -32,17 +32,17 @@ export interface RecordOf {
 
 export type Kind = keyof RecordOf;
 
-/** The operator's own prices, which replace the built-in ones. */
+/** Prices that an operator has set. They replace the built-in ones. */
 export interface StoredPrices {
   readonly prices: readonly Price[];
   readonly updated_at: string;
 }
 
-/** What a revision may be about: a record, or the prices, of which there is one set. */
-export type HistoryKind = Kind | "prices";
+/** What a revision can be about: a record, or the prices, which are not a record. */
+export type RevisionKind = Kind | "prices";
 
 export interface ListQuery {
-  /** The gateway whose children are wanted; for API keys, their subject. */
+  /** Only records of this gateway. For API keys, this is their subject. */
   readonly gatewayId?: string | undefined;
   readonly name?: string | undefined;
   readonly limit: number;
@@ -51,11 +51,11 @@ export interface ListQuery {
 
 export interface Page<T> {
   readonly records: T[];
-  /** All that match, not only those on this page. */
+  /** The number of all matching records, not only those on this page. */
   readonly count: number;
 }
 
-/** A gateway with all that a compiled gateway is made of. API keys are compiled apart, one by one. */
+/** All records that a gateway is compiled from. API keys are compiled separately. */
 export interface GatewayParts {
   readonly gateway: Gateway;
   readonly upstreams: readonly Upstream[];
@@ -67,47 +67,47 @@ export interface Reader {
   get<K extends Kind>(kind: K, id: string): Promise<RecordOf[K] | null>;
   list<K extends Kind>(kind: K, query: ListQuery): Promise<Page<RecordOf[K]>>;
   gatewayParts(gatewayId: string): Promise<GatewayParts | null>;
-  /** Null: the built-in ones are in force. */
+  /** Returns null if the built-in prices apply. */
   prices(): Promise<StoredPrices | null>;
 }
 
-/** One write, all or nothing. References are checked here, where no other write can come between. */
+/** One atomic write. References are checked inside it, so concurrent writes cannot invalidate them. */
 export interface Transaction extends Reader {
-  /** What this transaction has changed so far, each once. */
+  /** What this transaction has changed so far, without duplicates. */
   readonly changes: readonly Change[];
   insert<K extends Kind>(kind: K, record: RecordOf[K]): Promise<void>;
   update<K extends Kind>(kind: K, record: RecordOf[K]): Promise<void>;
-  /** Refuses what others use (409). */
+  /** Rejects the deletion of a record that others use (409). */
   remove(kind: Exclude<Kind, "gateways">, id: string): Promise<void>;
-  /** A gateway with parts goes only with `cascade`. */
+  /** Rejects the deletion of a gateway that has records, unless `cascade` is set (409). */
   removeGateway(id: string, cascade: boolean): Promise<void>;
-  /** Null: back to the built-in ones. */
+  /** Null restores the built-in prices. */
   setPrices(prices: StoredPrices | null): Promise<void>;
-  /** Puts the configuration back as it was at that revision; tells which API keys keep what ended them since. */
-  restore(revision: number): Promise<readonly KeptKey[]>;
+  /** Restores the configuration of that revision. Returns the API keys that stay revoked or rotated. */
+  rollBackTo(revision: number): Promise<readonly UnrestoredKey[]>;
 }
 
-/** An API key that a rollback does not bring back as it was: what was ended for safety's sake stays ended. */
-export interface KeptKey {
+/** An API key that a rollback does not fully restore: for safety, a revoked or rotated key does not become valid again. */
+export interface UnrestoredKey {
   readonly id: string;
   readonly name: string;
   readonly reason: "revoked" | "rotated";
 }
 
-/** In place of a gateway's id: the prices have changed, which belong to none. */
+/** In place of a gateway id, for a change of the prices, which belong to no gateway. */
 export const NO_GATEWAY = "";
 
-/** A part of what a revision changed: one API key, one block, or (neither) the rest of a gateway. */
+/** What changed in a revision: an API key, a block, or, if both ids are null, other records of the gateway. */
 export interface Change {
   readonly gatewayId: string;
   readonly apiKeyId: string | null;
   readonly blockId: string | null;
 }
 
-/** A view of the records at one revision. */
+/** Reads all records at one revision. */
 export interface ConsistentView extends Reader {
   readonly revision: number;
-  /** What changed after `revision`, or null when that is too long ago to tell. */
+  /** Returns what changed after `revision`, or null if the log does not reach back that far. */
   changesAfter(revision: number): Promise<Change[] | null>;
   allGatewayParts(): Promise<GatewayParts[]>;
   allApiKeys(): Promise<StoredApiKey[]>;
@@ -115,78 +115,78 @@ export interface ConsistentView extends Reader {
 }
 
 export interface WriteOptions {
-  /** Who writes: the subject of the admin token. */
+  /** The subject of the admin token that authorizes the write. */
   readonly subject?: string | null;
-  /** For a write of many records at once; any other is told by what it did to its record. */
+  /** Set for a write of many records. Otherwise the action follows from what happened to the record. */
   readonly action?: "rollback" | "apply";
-  /** What the log calls a write of many records. */
+  /** The name of a write of many records in the log of revisions. */
   readonly name?: string;
-  /** For a write of many records: how long it may take. */
+  /** Extends the deadline for a write of many records. */
   readonly deadlineMs?: number;
 }
 
 export interface Written<T> {
   readonly value: T;
-  /** The new revision; where nothing changed, the one that stands. */
+  /** The new revision, or the current one if nothing changed. */
   readonly revision: number;
   readonly changes: readonly Change[];
 }
 
 export type RevisionAction = "create" | "update" | "delete" | "rollback" | "apply";
 
-/** One entry of the log: who did what to which record. */
+/** An entry of the log of revisions: who did what to which record. */
 export interface Revision {
   readonly revision: number;
   readonly created_at: string;
   readonly subject: string | null;
   readonly action: RevisionAction;
-  /** Null: several records. */
-  readonly kind: HistoryKind | null;
+  /** Null if the revision changed several records. */
+  readonly kind: RevisionKind | null;
   readonly resource_id: string | null;
-  /** Null: several gateways. */
+  /** Null if the revision changed several gateways. */
   readonly gateway_id: string | null;
   readonly name: string | null;
 }
 
-/** A record before and after a revision; null where there was none. */
+/** A record before and after a revision; null if it did not exist. */
 export interface RecordChange {
-  readonly kind: HistoryKind;
+  readonly kind: RevisionKind;
   readonly id: string;
   readonly before: RecordOf[Kind] | StoredPrices | null;
   readonly after: RecordOf[Kind] | StoredPrices | null;
 }
 
 export interface RevisionQuery {
-  /** Only what changed this gateway. */
+  /** Only revisions that changed this gateway. */
   readonly gatewayId?: string | undefined;
   readonly limit: number;
   readonly offset: number;
 }
 
 export interface Store extends Reader {
-  /** Runs one write; when it resolves, the write is durable. One that changes nothing makes no revision. */
+  /** Runs one write. Resolves when it is durable. A write that changes nothing creates no revision. */
   write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<Written<T>>;
-  /** Reads at one revision, whatever is written meanwhile. */
+  /** Runs reads that all see the same revision, whatever is written meanwhile. */
   view<T>(work: (view: ConsistentView) => Promise<T>): Promise<T>;
   revision(): Promise<number>;
-  /** Calls `hear` soon after another node wrote, where the database can tell. */
-  onAnnouncement(hear: () => void): void;
+  /** Calls `listener` soon after another node wrote, if the database supports notifications. */
+  onAnnouncement(listener: () => void): void;
   /** Newest first. */
   listRevisions(query: RevisionQuery): Promise<Page<Revision>>;
-  /** Null for one that never was or is no longer kept. */
+  /** Returns null for a revision that does not exist or is no longer kept. */
   getRevision(revision: number): Promise<(Revision & { readonly records: readonly RecordChange[] }) | null>;
-  /** Notes when API keys were last used, by id. That is no change of the configuration. */
+  /** Stores when API keys were last used, by id. Creates no revision. */
   recordKeyUses(uses: ReadonlyMap<string, string>): Promise<void>;
-  /** Adds to the totals of usage, once however often it is called with this batch. No change of the configuration. */
+  /** Adds a batch to the usage totals, only once even if called repeatedly. Creates no revision. */
   addUsage(batch: UsageBatch): Promise<void>;
   sumUsage(query: UsageQuery): Promise<UsageSum[]>;
   close(): Promise<void>;
 }
 
-/** Why a store cannot be opened, where trying again will not help. */
+/** The store cannot be used by this process, and retrying will not help. The message says how to fix it. */
 export class StoreRejected extends Error {
-  constructor(sentence: string) {
-    super(sentence);
-    this.name = "StoreRefused";
+  constructor(message: string) {
+    super(message);
+    this.name = "StoreRejected";
   }
 }

@@ -1,10 +1,10 @@
-// How each kind of record stands in its table. Credentials are sealed on the way in and opened on the way out.
+// Converts records to table rows and back. Credentials are encrypted in rows and decrypted in records.
 import type { Target } from "../model/target.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Row } from "./database.ts";
 import type { Kind, RecordOf, StoredPrices } from "./store.ts";
 
-/** Columns beside id, gateway_id, body, created_at and updated_at; the rest of a record is its body. */
+/** Columns in addition to id, gateway_id, body, created_at, and updated_at. All other fields are stored in the body. */
 const COLUMNS: Record<Kind, readonly string[]> = {
   gateways: ["name", "subdomain"],
   upstreams: ["name"],
@@ -14,69 +14,71 @@ const COLUMNS: Record<Kind, readonly string[]> = {
   blocks: ["name"],
 };
 
-/** Fields that have a column only, and so are left out of the body. */
+/** Fields that are stored in a column only and not repeated in the body. */
 const RECORD_COLUMNS: readonly string[] = ["id", "gateway_id", "created_at", "updated_at"];
 const KEY_COLUMNS: readonly string[] = [...RECORD_COLUMNS, "hash", "prefix", "active", "last_used_at"];
 
 export function columnsOf(kind: Kind): string[] {
-  const own = kind === "gateways" ? [] : ["gateway_id"];
-  return ["id", ...own, ...COLUMNS[kind], "body", "created_at", "updated_at"];
+  const parent = kind === "gateways" ? [] : ["gateway_id"];
+  return ["id", ...parent, ...COLUMNS[kind], "body", "created_at", "updated_at"];
 }
 
 export function toRow<K extends Kind>(kind: K, record: RecordOf[K], cipher: CredentialCipher): Row {
-  const fields = record as unknown as Record<string, unknown>;
-  const row: Row = {};
-  for (const column of columnsOf(kind)) {
-    const value = fields[column];
-    if (column === "body") row[column] = JSON.stringify(bodyOf(kind, record, cipher));
-    else row[column] = typeof value === "boolean" ? Number(value) : (value as Parameter);
-  }
-  return row;
+  const encrypted = mapCredentials(kind, record, (value, boundTo) => cipher.encrypt(value, boundTo));
+  const fields = new Map<string, unknown>(Object.entries(encrypted));
+  const columnsOnly = kind === "api_keys" ? KEY_COLUMNS : RECORD_COLUMNS;
+  const body = [...fields].filter(([name]) => !columnsOnly.includes(name));
+  fields.set("body", JSON.stringify(Object.fromEntries(body)));
+  return Object.fromEntries(columnsOf(kind).map((column) => [column, toParameter(fields.get(column))]));
 }
 
 export function fromRow<K extends Kind>(kind: K, row: Row, cipher: CredentialCipher): RecordOf[K] {
   const { id, gateway_id, body, created_at, updated_at, hash, prefix, active, last_used_at } = row;
-  const fields = JSON.parse(String(body)) as Record<string, unknown>;
-  if (kind === "upstreams") {
-    const targets = fields["targets"] as Target[];
-    fields["targets"] = targets.map((target) =>
-      withCredential(target, (value, bound) => cipher.open(value, bound), id),
-    );
-  }
-  const owner = kind === "gateways" ? {} : { gateway_id };
-  const secret = kind === "api_keys" ? { hash, prefix, active: active === 1, last_used_at } : {};
-  return { id, ...owner, ...fields, ...secret, created_at, updated_at } as unknown as RecordOf[K];
+  // Records were validated before they were written. Validating them again would make loading several times slower.
+  const fields = JSON.parse(String(body)) as RecordOf[K];
+  const parent = kind === "gateways" ? {} : { gateway_id };
+  const keyFields = kind === "api_keys" ? { hash, prefix, active: active === 1, last_used_at } : {};
+  const record = Object.assign({ id, ...parent }, fields, { ...keyFields, created_at, updated_at });
+  return mapCredentials(kind, record, (value, boundTo) => cipher.decrypt(value, boundTo));
 }
 
-function bodyOf<K extends Kind>(
-  kind: K,
-  record: RecordOf[K],
-  cipher: CredentialCipher,
-): Record<string, unknown> {
-  const body: Record<string, unknown> = {};
-  const columnsOnly = kind === "api_keys" ? KEY_COLUMNS : RECORD_COLUMNS;
-  for (const [key, value] of Object.entries(record)) if (!columnsOnly.includes(key)) body[key] = value;
-  if (kind === "upstreams") {
-    const { targets, id } = record as RecordOf["upstreams"];
-    body["targets"] = targets.map((target) =>
-      withCredential(target, (value, bound) => cipher.seal(value, bound), id),
-    );
-  }
-  return body;
+function toParameter(value: unknown): Parameter {
+  if (typeof value === "boolean") return Number(value);
+  return typeof value === "string" || typeof value === "number" ? value : null;
 }
 
-/** A credential is bound to its upstream and its target: copied into another row, it does not open. */
-function withCredential(
-  target: Target,
-  change: (value: string, boundTo: string) => string,
-  upstreamId: unknown,
-): Target {
+/** Encrypts or decrypts a credential that is bound to `boundTo`. */
+type CredentialMapper = (value: string, boundTo: string) => string;
+
+type CredentialMappers = {
+  readonly [K in Kind]: (record: RecordOf[K], map: CredentialMapper) => RecordOf[K];
+};
+
+const CREDENTIALS: CredentialMappers = {
+  gateways: (record) => record,
+  upstreams: (record, map) => ({
+    ...record,
+    targets: record.targets.map((target) => mapCredential(target, record.id, map)),
+  }),
+  services: (record) => record,
+  rules: (record) => record,
+  api_keys: (record) => record,
+  blocks: (record) => record,
+};
+
+function mapCredentials<K extends Kind>(kind: K, record: RecordOf[K], map: CredentialMapper): RecordOf[K] {
+  const mapper: CredentialMappers[K] = CREDENTIALS[kind];
+  return mapper(record, map);
+}
+
+/** A credential is bound to its upstream and target: copied to another row, it cannot be decrypted. */
+function mapCredential(target: Target, upstreamId: string, map: CredentialMapper): Target {
   if (target.credentials === null) return target;
-  const header_value = change(target.credentials.header_value, `${String(upstreamId)}/${target.id}`);
+  const header_value = map(target.credentials.header_value, `${upstreamId}/${target.id}`);
   return { ...target, credentials: { ...target.credentials, header_value } };
 }
 
-/** The one row of prices. */
+/** Reads the only row of the table `prices`. */
 export function pricesIn(row: Row): StoredPrices {
   const prices = JSON.parse(String(row["body"])) as StoredPrices["prices"];
   return { prices, updated_at: String(row["updated_at"]) };

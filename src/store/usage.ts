@@ -1,16 +1,16 @@
-// Usage in the store: what is kept of it, how a batch is added to it exactly once, and how it is summed up.
+// Usage in the store: totals per day, gateway, API key, and model; batches that are added exactly once; and sums.
 import type { Parameter, Query, Row } from "./database.ts";
 
-/** What one process has counted since its last batch for one day, gateway, API key and model. */
+/** What one process has counted since its last batch for one day, gateway, API key, and model. */
 export interface UsageTotal {
   readonly gatewayId: string;
-  /** YYYY-MM-DD, in UTC. */
+  /** YYYY-MM-DD in UTC. */
   readonly day: string;
-  /** Empty: without an API key. */
+  /** Empty if the requests had no API key. */
   readonly apiKeyId: string;
-  /** Kept with the id, so that a key which is gone still has a name. */
+  /** Stored with the id, so that a deleted key still has a name. */
   readonly apiKeyName: string;
-  /** Empty: the request named none. */
+  /** Empty if the requests named no model. */
   readonly model: string;
   requests: number;
   partialRequests: number;
@@ -19,11 +19,11 @@ export interface UsageTotal {
   cost: number;
 }
 
-/** A batch is written whole or not at all, and once only, however often it is tried. */
+/** A batch is written completely or not at all, and only once, however often it is retried. */
 export interface UsageBatch {
-  /** The process that counted. */
+  /** Identifies the process that counted. */
   readonly writer: string;
-  /** Counted up from batch to batch; the next is begun only when this one is known to be written. */
+  /** Increases with every batch. The next batch is started only after this one is known to be written. */
   readonly number: number;
   readonly totals: readonly UsageTotal[];
 }
@@ -33,15 +33,15 @@ export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
 export interface UsageQuery {
   readonly gatewayId: string;
-  /** Both included. */
+  /** The first and last day, both inclusive. */
   readonly from: string;
   readonly to: string;
   readonly groupBy: readonly UsageGroup[];
-  /** One more row than this is read, so that it can be told that there are more. */
+  /** One more row than this is returned if there are more, so that the caller can detect it. */
   readonly limit: number;
 }
 
-/** Sums, with the fields of what they are grouped by. */
+/** Sums, with the fields that they are grouped by. */
 export interface UsageSum {
   readonly day?: string;
   readonly model?: string | null;
@@ -55,7 +55,7 @@ export interface UsageSum {
 }
 
 const ROWS_PER_STATEMENT = 100;
-/** A process that has not written for so long has ended, and with it whatever it had not been told of. */
+/** A process that has not written for this long has ended and will not retry its last batch. */
 const WRITER_KEPT_DAYS = 30;
 const COLUMNS = [
   "gateway_id",
@@ -71,37 +71,37 @@ const COLUMNS = [
 ];
 const SUMMED = COLUMNS.slice(5);
 
-/** In a transaction of its own: the note of the batch and what it adds become durable together. */
+/** Must run in a transaction, so that the number of the batch and its totals become durable together. */
 export async function addUsage(query: Query, { writer, number, totals }: UsageBatch): Promise<void> {
   const now = Date.now();
-  const [noted] = await query(
+  const [recorded] = await query(
     `INSERT INTO usage_writers (id, batch, written_at) VALUES ($1, $2, $3)
        ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, written_at = excluded.written_at
        WHERE usage_writers.batch < excluded.batch RETURNING batch`,
     [writer, number, new Date(now).toISOString()],
   );
-  // It had been written, and only the word of it was lost.
-  if (noted === undefined) return;
+  // An earlier attempt succeeded, but its confirmation was lost.
+  if (recorded === undefined) return;
   if (number === 1) {
     const oldest = new Date(now - WRITER_KEPT_DAYS * 86_400_000).toISOString();
     await query("DELETE FROM usage_writers WHERE written_at < $1", [oldest]);
   }
-  const counted = await ofGatewaysThatAre(query, totals);
+  const counted = await ofExistingGateways(query, totals);
   for (let at = 0; at < counted.length; at += ROWS_PER_STATEMENT)
     await upsert(query, counted.slice(at, at + ROWS_PER_STATEMENT));
 }
 
-/** A gateway that was deleted has taken its usage along: what comes late must not bring rows of it back. */
-async function ofGatewaysThatAre(query: Query, totals: readonly UsageTotal[]): Promise<UsageTotal[]> {
+/** The usage of a gateway is deleted with it. Totals that arrive later must not create rows for it again. */
+async function ofExistingGateways(query: Query, totals: readonly UsageTotal[]): Promise<UsageTotal[]> {
   const ids = [...new Set(totals.map((total) => total.gatewayId))];
-  const there = new Set<Parameter | undefined>();
+  const existing = new Set<Parameter | undefined>();
   for (let at = 0; at < ids.length; at += ROWS_PER_STATEMENT) {
-    const some = ids.slice(at, at + ROWS_PER_STATEMENT);
-    const places = some.map((_, index) => `$${index + 1}`).join(", ");
-    for (const row of await query(`SELECT id FROM gateways WHERE id IN (${places})`, some))
-      there.add(row["id"]);
+    const batch = ids.slice(at, at + ROWS_PER_STATEMENT);
+    const places = batch.map((_, index) => `$${index + 1}`).join(", ");
+    for (const row of await query(`SELECT id FROM gateways WHERE id IN (${places})`, batch))
+      existing.add(row["id"]);
   }
-  return totals.filter((total) => there.has(total.gatewayId));
+  return totals.filter((total) => existing.has(total.gatewayId));
 }
 
 async function upsert(query: Query, totals: readonly UsageTotal[]): Promise<void> {
@@ -130,9 +130,9 @@ async function upsert(query: Query, totals: readonly UsageTotal[]): Promise<void
   );
 }
 
-/** Ordered by what they are grouped by. A key is called by the name it has now, or had last. */
-export async function sumUsage(query: Query, asked: UsageQuery): Promise<UsageSum[]> {
-  const { gatewayId, from, to, groupBy, limit } = asked;
+/** Returns sums ordered by their groups. API keys have their current name or, if they are deleted, their last one. */
+export async function sumUsage(query: Query, usageQuery: UsageQuery): Promise<UsageSum[]> {
+  const { gatewayId, from, to, groupBy, limit } = usageQuery;
   const columns = groupBy.map((group) => `u.${group === "api_key" ? "api_key_id" : group}`);
   const names = groupBy.includes("api_key")
     ? ["MAX(k.name) AS current_name", "MAX(u.api_key_name) AS kept_name"]
@@ -149,15 +149,15 @@ export async function sumUsage(query: Query, asked: UsageQuery): Promise<UsageSu
 }
 
 function toSum(row: Row, groupBy: readonly UsageGroup[]): UsageSum {
-  const named = (value: Parameter | undefined) =>
+  const textOrNull = (value: Parameter | undefined) =>
     value === undefined || value === null || value === "" ? null : String(value);
-  const isBy = (group: UsageGroup) => groupBy.includes(group);
+  const isGroupedBy = (group: UsageGroup) => groupBy.includes(group);
   return {
-    ...(isBy("day") && { day: String(row["day"]) }),
-    ...(isBy("model") && { model: named(row["model"]) }),
-    ...(isBy("api_key") && {
-      api_key_id: named(row["api_key_id"]),
-      api_key: named(row["current_name"]) ?? named(row["kept_name"]),
+    ...(isGroupedBy("day") && { day: String(row["day"]) }),
+    ...(isGroupedBy("model") && { model: textOrNull(row["model"]) }),
+    ...(isGroupedBy("api_key") && {
+      api_key_id: textOrNull(row["api_key_id"]),
+      api_key: textOrNull(row["current_name"]) ?? textOrNull(row["kept_name"]),
     }),
     requests: Number(row["requests"]),
     partial_requests: Number(row["partial_requests"]),

@@ -118,7 +118,9 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
       const whole = await insertWhole(store);
       const block = await insert(store, "blocks", blockRecord(whole.gateway.id));
       await store.write((tx) => tx.removeGateway(whole.gateway.id, true));
-      const { revision, value, changes } = await store.write((tx) => tx.restore(2), { action: "rollback" });
+      const { revision, value, changes } = await store.write((tx) => tx.rollBackTo(2), {
+        action: "rollback",
+      });
       expect({ revision, value }).toEqual({ revision: 4, value: [] });
       expect(changes.map(({ apiKeyId }) => apiKeyId).sort()).toEqual([whole.apiKey.id, null].sort());
       expect(await store.gatewayParts(whole.gateway.id)).toStrictEqual({
@@ -131,7 +133,7 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
       // Whom a limit refused is no configuration.
       expect(await store.get("blocks", block.id)).toBeNull();
       // The rollback is a revision like others, and can be taken back itself.
-      await store.write((tx) => tx.restore(3), { action: "rollback" });
+      await store.write((tx) => tx.rollBackTo(3), { action: "rollback" });
       expect((await store.list("gateways", ALL)).count).toBe(0);
     });
 
@@ -151,7 +153,7 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
         await tx.update("gateways", { ...two, subdomain: "acme" });
         await tx.update("gateways", { ...one, subdomain: "beta" });
       });
-      await store.write((tx) => tx.restore(then));
+      await store.write((tx) => tx.rollBackTo(then));
       expect((await store.list("gateways", ALL)).records).toStrictEqual([one, two]);
       expect((await store.list("upstreams", ALL)).records).toStrictEqual([first]);
       expect((await store.list("services", ALL)).records).toStrictEqual([service]);
@@ -170,7 +172,7 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
       await insert(store, "api_keys", apiKeyRecord(gateway.id, { name: "made since" }));
       const noon = "2026-01-01T12:00:00.000Z";
       await store.recordKeyUses(new Map([[plain.id, noon]]));
-      const { value } = await store.write((tx) => tx.restore(then));
+      const { value } = await store.write((tx) => tx.rollBackTo(then));
       expect([...value].sort((a, b) => a.name.localeCompare(b.name))).toEqual([
         { id: apiKey.id, name: apiKey.name, reason: "revoked" },
         { id: other.id, name: "other", reason: "rotated" },
@@ -182,7 +184,7 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
         { ...plain, last_used_at: noon },
       ]);
       // Nothing is left to do, and so nothing is done.
-      expect(await store.write((tx) => tx.restore(then))).toMatchObject({ revision: 8, changes: [] });
+      expect(await store.write((tx) => tx.rollBackTo(then))).toMatchObject({ revision: 8, changes: [] });
     });
 
     test("a revision that is pruned, or never was, cannot be gone back to (404), and nothing is changed", async () => {
@@ -194,12 +196,12 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
       expect(await store.getRevision(3)).toBeNull();
       expect(await store.getRevision(4)).not.toBeNull();
       for (const revision of [-1, 0, 1, 3, 8, 10_000]) {
-        const error = await refusal(store.write((tx) => tx.restore(revision)));
+        const error = await refusal(store.write((tx) => tx.rollBackTo(revision)));
         expect(error.code).toBe("not_found");
         expect(error.message).toContain(`Revision ${revision} is not among the last 4`);
       }
       expect(await gateways(store)).toBe(7);
-      await store.write((tx) => tx.restore(4));
+      await store.write((tx) => tx.rollBackTo(4));
       expect(await gateways(store)).toBe(4);
     });
 
@@ -213,10 +215,10 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
       expect((await store.listRevisions(ALL)).records.map(({ revision }) => revision)).toEqual([3]);
       expect(await store.getRevision(2)).toBeNull();
       expect(await store.view((view) => view.changesAfter(0))).toHaveLength(3);
-      const error = await refusal(store.write((tx) => tx.restore(1)));
-      expect(error.message).toContain("before history was kept");
+      const error = await refusal(store.write((tx) => tx.rollBackTo(1)));
+      expect(error.message).toContain("older than the stored history");
       // The last of them is what the first one with history began with.
-      await store.write((tx) => tx.restore(2));
+      await store.write((tx) => tx.rollBackTo(2));
       expect(await gateways(store)).toBe(2);
     });
   });

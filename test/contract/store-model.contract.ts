@@ -202,7 +202,7 @@ class Rollback implements fc.AsyncCommand<Oracle, Store> {
     if (revision === undefined) return;
     const expected = oracle.restored(revision);
     const differs = !Bun.deepEquals(withoutKeyTimes(expected), withoutKeyTimes(oracle.records));
-    const written = await store.write((tx) => tx.restore(revision), { action: "rollback" });
+    const written = await store.write((tx) => tx.rollBackTo(revision), { action: "rollback" });
     expect(written.revision).toBe(differs ? ++oracle.revision : oracle.revision);
     // A key that is neither as it was then nor as it was just now has a time of its own.
     for (const key of await store.view((view) => view.allApiKeys())) {

@@ -230,8 +230,8 @@ describe.skipIf(!hasPostgres)("PostgreSQL in trouble", () => {
       create(gatehouse, "asked in vain"),
       gatehouse.api("GET", "/gateways"),
     ]);
-    expectUnavailable(write, /did not answer in time|cannot be reached/);
-    expectUnavailable(read, /did not answer in time|cannot be reached/);
+    expectUnavailable(write, /did not respond in time|cannot be reached/);
+    expectUnavailable(read, /did not respond in time|cannot be reached/);
     const ready = await waitFor(async () => {
       const answer = await fetch(`${gatehouse.adminUrl}/readyz`);
       const { store } = (await answer.json()) as { store: { state: string } };

@@ -87,7 +87,7 @@ async function rollBack(current: CurrentConfiguration, { params, caller }: Call<
     name: `revision ${number}`,
     deadlineMs: LONG_WRITE_MS,
   } as const;
-  const rolledBack = current.commit((transaction) => transaction.restore(number), options);
+  const rolledBack = current.commit((transaction) => transaction.rollBackTo(number), options);
   const { revision, value } = await rolledBack.catch((error: unknown) => {
     throw toValidationError(error, ({ kind, id }) => `${kind}/${id}.`);
   });

@@ -1,4 +1,4 @@
-// The first schema. A record's own fields are JSON in `body`; columns are what is looked up, sorted or referred to.
+// The first schema. The fields of a record are JSON in `body`; what is looked up, sorted, or referred to has a column.
 
 export function initialSchema(id: string): string[] {
   const record = `id ${id} PRIMARY KEY, body TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL`;

@@ -1,4 +1,4 @@
-// Blocks: what rate_limiter refuses for good, and which of them a revision changed.
+// Blocks: subjects that rate_limiter rejects permanently, and which block a revision changed.
 
 export function addBlocks(id: string): string[] {
   return [

@@ -1,8 +1,8 @@
-// Usage: totals by day, gateway, API key and model; which batch of them each process wrote last; and the prices.
+// Usage: totals by day, gateway, API key, and model; the last batch that each process wrote; and the prices.
 
 export function addUsage(id: string): string[] {
   return [
-    // No reference to gateways: what was used while a gateway was being deleted must not hold up the rest of its batch.
+    // No reference to gateways: usage of a gateway that is being deleted must not make the rest of its batch fail.
     `CREATE TABLE usage_totals (gateway_id ${id} NOT NULL, day TEXT NOT NULL, api_key_id ${id} NOT NULL, model TEXT NOT NULL,
        api_key_name TEXT NOT NULL, requests BIGINT NOT NULL, partial_requests BIGINT NOT NULL,
        input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL, cost DOUBLE PRECISION NOT NULL,

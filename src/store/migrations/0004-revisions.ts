@@ -1,13 +1,13 @@
-// Revisions tell who wrote what: the action, the record it was about, and every record before and after.
+// The log of revisions: who wrote, the action, the record it was about, and every changed record before and after.
 
 export function addRevisionHistory(): string[] {
   const columns = [
     "subject TEXT",
-    "action TEXT", // null: written before this step, and so without history
+    "action TEXT", // null: written before this migration, so the columns below are empty
     "resource TEXT",
     "resource_id TEXT",
     "name TEXT",
-    "changes TEXT", // what changed, where it is more than the columns of one change can tell
+    "changes TEXT", // JSON; null if gateway_id, api_key_id, and block_id describe the change
     "records TEXT",
   ];
   return [
