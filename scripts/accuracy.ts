@@ -1,5 +1,5 @@
-// `npm run accuracy -- DIR [--verbose]`: measures code_sanitation on corpora of attacks and of harmless text, one JSON object
-// a line. Prints what each family's attacks and each harmless set come to; exits 1 when a threshold is missed.
+// `npm run accuracy -- DIR [--verbose]`: measures code_sanitation on corpora of attacks and of harmless text (JSON lines).
+// Prints the ratio of detected attacks per family and of flagged harmless texts; exits with 1 if a threshold is missed.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { compileDetector } from "../src/plugins/code_sanitation/detector.ts";
@@ -10,20 +10,21 @@ interface Sample {
   readonly family?: string;
 }
 
-/** The least share caught of an attack file's family, or the most share flagged of a harmless set. */
-const LEAST_CAUGHT: Readonly<Record<string, number>> = {
+/** Minimum ratio of detected attacks, by file or by file and family. */
+const MIN_DETECTED: Readonly<Record<string, number>> = {
   "attacks-libinjection sql": 0.95,
   "attacks-libinjection html": 0.95,
   "attacks-gotestwaf": 0.9,
   "attacks-crs": 0.75,
 };
-const MOST_FLAGGED: Readonly<Record<string, number>> = {
+/** Maximum ratio of flagged texts, by harmless file. */
+const MAX_FLAGGED: Readonly<Record<string, number>> = {
   "benign-bench": 0,
   "benign-gotestwaf": 0,
   "benign-libinjection": 0.01,
   "benign-arena-hard": 0.01,
 };
-/** The specification's own examples (section 2.8), written out as somebody would send them. */
+/** The examples of the specification (section 2.8), as a client would send them. */
 const SPECIFIED: Readonly<Record<string, readonly string[]>> = {
   javascript: [
     "eval()",
@@ -78,7 +79,7 @@ const hex = (code: number, digits: number): string => code.toString(16).padStart
 const mapUnits = (text: string, write: (code: number) => string): string =>
   Array.from({ length: text.length }, (_, index) => write(text.charCodeAt(index))).join("");
 
-/** Ways to hide a text from a reader who does not decode it. */
+/** Encodings that hide a text from a detector that does not decode it. */
 const ENCODINGS: Readonly<Record<string, (text: string) => string>> = {
   percent: (text) =>
     bytesOf(text)
@@ -105,7 +106,7 @@ const isVerbose = process.argv.includes("--verbose");
 if (directory === undefined || !existsSync(directory)) {
   console.error(
     directory === undefined
-      ? "accuracy: which directory? npm run accuracy -- ../shared/corpora [--verbose]"
+      ? "accuracy: the directory is missing; run npm run accuracy -- DIRECTORY [--verbose]"
       : `accuracy: ${directory} does not exist`,
   );
   process.exit(2);
@@ -114,24 +115,24 @@ const files = readdirSync(directory)
   .filter((name) => name.endsWith(".jsonl"))
   .sort();
 if (files.length === 0) {
-  console.error(`accuracy: ${directory} holds no .jsonl file`);
+  console.error(`accuracy: ${directory} has no .jsonl file`);
   process.exit(2);
 }
 const missedThresholds: string[] = [];
 
-console.log("Attacks: caught");
+console.log("Attacks: detected");
 report(
   "specification",
   Object.entries(SPECIFIED).flatMap(([family, texts]) => texts.map((text) => ({ text, family }))),
   1,
 );
 for (const file of files.filter((name) => name.startsWith("attacks"))) {
-  report(basename(file, ".jsonl"), samplesOf(file), LEAST_CAUGHT[basename(file, ".jsonl")]);
+  report(basename(file, ".jsonl"), samplesOf(file), MIN_DETECTED[basename(file, ".jsonl")]);
 }
-console.log("\nHarmless: flagged");
+console.log("\nHarmless texts: flagged");
 for (const file of files.filter((name) => name.startsWith("benign")))
   reportHarmless(basename(file, ".jsonl"), samplesOf(file));
-console.log("\nThe same verdict, encoded and padded");
+console.log("\nSame verdict if encoded or padded");
 reportEqualVerdicts(files.flatMap(samplesOf));
 
 if (missedThresholds.length > 0) {
@@ -144,38 +145,38 @@ function samplesOf(file: string): Sample[] {
   return lines.filter((line) => line.trim() !== "").map((line) => JSON.parse(line) as Sample);
 }
 
-function report(name: string, samples: readonly Sample[], least: number | undefined): void {
+function report(name: string, samples: readonly Sample[], minimum: number | undefined): void {
   const missed = samples.filter(({ text }) => !isFlagged(text));
   for (const family of new Set(samples.map((sample) => sample.family ?? ""))) {
-    const own = samples.filter((sample) => (sample.family ?? "") === family);
-    const caught = own.length - missed.filter((sample) => (sample.family ?? "") === family).length;
-    judge(`${name} ${family}`, caught, own.length, LEAST_CAUGHT[`${name} ${family}`]);
+    const ofFamily = samples.filter((sample) => (sample.family ?? "") === family);
+    const detected = ofFamily.length - missed.filter((sample) => (sample.family ?? "") === family).length;
+    printRatio(`${name} ${family}`, detected, ofFamily.length, MIN_DETECTED[`${name} ${family}`]);
   }
-  judge(name, samples.length - missed.length, samples.length, least);
+  printRatio(name, samples.length - missed.length, samples.length, minimum);
   if (!isVerbose) return;
   for (const { family, text } of missed)
     console.log(`    missed ${family ?? ""}: ${JSON.stringify(text.slice(0, 160))}`);
 }
 
-function judge(name: string, count: number, total: number, least: number | undefined): void {
-  const share = count / total;
-  const wanted = least === undefined ? "" : `   at least ${percent(least)}`;
+function printRatio(name: string, count: number, total: number, minimum: number | undefined): void {
+  const ratio = count / total;
+  const threshold = minimum === undefined ? "" : `   at least ${percent(minimum)}`;
   console.log(
-    `  ${name.padEnd(30)} ${`${count} of ${total}`.padStart(14)} ${percent(share).padStart(8)}${wanted}`,
+    `  ${name.padEnd(30)} ${`${count} of ${total}`.padStart(14)} ${percent(ratio).padStart(8)}${threshold}`,
   );
-  if (least !== undefined && share < least)
-    missedThresholds.push(`${name} ${percent(share)} < ${percent(least)}`);
+  if (minimum !== undefined && ratio < minimum)
+    missedThresholds.push(`${name} ${percent(ratio)} < ${percent(minimum)}`);
 }
 
 function reportHarmless(name: string, samples: readonly Sample[]): void {
   const flagged = samples
     .map(({ text }) => ({ text, finding: detector.first(text) }))
     .filter(({ finding }) => finding !== null);
-  const share = flagged.length / samples.length;
-  const most = MOST_FLAGGED[name];
-  const wanted = most === undefined ? "" : `   at most ${percent(most)}`;
+  const ratio = flagged.length / samples.length;
+  const maximum = MAX_FLAGGED[name];
+  const threshold = maximum === undefined ? "" : `   at most ${percent(maximum)}`;
   console.log(
-    `  ${name.padEnd(30)} ${`${flagged.length} of ${samples.length}`.padStart(14)} ${percent(share).padStart(8)}${wanted}`,
+    `  ${name.padEnd(30)} ${`${flagged.length} of ${samples.length}`.padStart(14)} ${percent(ratio).padStart(8)}${threshold}`,
   );
   for (const { text, finding } of flagged) {
     if (finding === null) continue;
@@ -183,16 +184,16 @@ function reportHarmless(name: string, samples: readonly Sample[]): void {
       `    ${finding.pattern}: ${JSON.stringify(text.slice(Math.max(0, finding.start - 40), finding.end + 40))}`,
     );
   }
-  if (most !== undefined && share > most)
-    missedThresholds.push(`${name} ${percent(share)} > ${percent(most)}`);
+  if (maximum !== undefined && ratio > maximum)
+    missedThresholds.push(`${name} ${percent(ratio)} > ${percent(maximum)}`);
 }
 
 function reportEqualVerdicts(samples: readonly Sample[]): void {
   const verdicts = samples.map(({ text }) => isFlagged(text));
-  const ways = { ...ENCODINGS, "behind 128 kB": (text: string) => PADDING + text };
-  for (const [name, encode] of Object.entries(ways)) {
-    // Padding costs 128 kB a sample; every eleventh is a fair draw.
-    const step = name.startsWith("behind") ? 11 : 1;
+  const encodings = { ...ENCODINGS, "after 128 kB": (text: string) => PADDING + text };
+  for (const [name, encode] of Object.entries(encodings)) {
+    // Padding adds 128 kB to each sample, so check only every eleventh.
+    const step = name.startsWith("after") ? 11 : 1;
     let checked = 0;
     let different = 0;
     for (let index = 0; index < samples.length; index += step) {
@@ -203,10 +204,10 @@ function reportEqualVerdicts(samples: readonly Sample[]): void {
       if (isVerbose && different <= 40)
         console.log(`    ${verdicts[index] ? "lost" : "new"}: ${JSON.stringify(text.slice(0, 120))}`);
     }
-    judge(name, checked - different, checked, 1);
+    printRatio(name, checked - different, checked, 1);
   }
 }
 
-function percent(share: number): string {
-  return `${(share * 100).toFixed(1)} %`;
+function percent(ratio: number): string {
+  return `${(ratio * 100).toFixed(1)} %`;
 }

@@ -1,4 +1,4 @@
-// `npm run build`: one executable with everything in it, dist/gatehouse. `-- --target bun-linux-arm64` builds for another machine.
+// `npm run build`: builds dist/gatehouse, a single executable. `-- --target bun-linux-arm64` builds for another platform.
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -18,13 +18,13 @@ const built = await Bun.build({
   compile: {
     outfile: values.outfile,
     ...(values.target !== undefined && { target: values.target as Bun.Build.CompileTarget }),
-    // Settings may stand in .env; what else lies in the folder where it is started is none of its business.
+    // The executable reads settings from .env in the working directory, and no other configuration file of Bun.
     autoloadDotenv: true,
     autoloadBunfig: false,
   },
   format: "esm",
   bytecode: true,
-  // Names stay: they are read in logs.
+  // Keep names: logs show them.
   minify: { whitespace: true, syntax: true, identifiers: false },
   sourcemap: "linked",
   throw: false,

@@ -1,5 +1,5 @@
-// Writes console/api/types.ts and console/api/error-meanings.ts from the OpenAPI document and the error table of the code:
-// part of `npm run docs`. A test fails when they differ.
+// Generates console/api/types.ts and console/api/error-meanings.ts from the OpenAPI document and the error table, as part of
+// `npm run docs`. A test fails if they are outdated.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ interface Schema {
 export async function consoleTypes(): Promise<Map<string, string>> {
   const schemas = await readSchemas();
   const types = Object.entries(schemas)
-    // Patches are the records with everything optional; `Partial` says that.
+    // A patch is a record with optional fields only; the console uses `Partial` for it.
     .filter(([name]) => !name.endsWith("Patch"))
     .map(([name, schema]) => `export interface ${name} ${objectType(schema)}\n`);
   const meanings = Object.entries(ERRORS).map(
@@ -48,14 +48,14 @@ ${meanings.join("\n")}
   ]);
 }
 
-/** As a started gateway tells them: nothing here can forget a route. */
+/** Reads the schemas from a started gateway, so that no route can be forgotten here. */
 async function readSchemas(): Promise<Readonly<Record<string, Schema>>> {
   const directory = mkdtempSync(join(tmpdir(), "gatehouse-types-"));
   const settings = readSettings({ DATA_DIR: directory, ADMIN_PORT: "0", PLUGINS_DIR: directory });
   const gatehouse = await startGatehouse(settings, "admin", NO_LOG);
   try {
-    const answer = await fetch(`${gatehouse.adminUrl ?? ""}/api/openapi.json`);
-    const document = (await answer.json()) as { components: { schemas: Record<string, Schema> } };
+    const response = await fetch(`${gatehouse.adminUrl ?? ""}/api/openapi.json`);
+    const document = (await response.json()) as { components: { schemas: Record<string, Schema> } };
     return document.components.schemas;
   } finally {
     await gatehouse.stop(0);
@@ -103,6 +103,6 @@ if (import.meta.main) {
   const files = await consoleTypes();
   for (const [file, text] of files) await Bun.write(join(root, file), text);
   Bun.spawnSync([process.execPath, "fmt", ...[...files.keys()].map((file) => join(root, file))]);
-  // The listener's timers may outlive it by a moment.
+  // Timers of the stopped listener would keep the process alive for a moment.
   process.exit(0);
 }

@@ -1,4 +1,5 @@
-// Writes docs/settings.md, docs/errors.md and docs/metrics.md from the tables in the code: `npm run docs`. A test fails when they differ.
+// Generates docs/settings.md, docs/errors.md, and docs/metrics.md from the tables in the code: `npm run docs`. A test fails if
+// they are outdated.
 import { join } from "node:path";
 import { ERRORS } from "../src/base/errors.ts";
 import { SETTINGS } from "../src/config/settings.ts";
@@ -60,16 +61,16 @@ function metricsReference(): string {
   });
   return `# Metrics
 
-\`GET /metrics\` on the admin listener, in Prometheus' text format, without a token. \`deploy/grafana/gatehouse.json\` is a
-dashboard over them.
+\`GET /metrics\` on the admin listener returns the metrics in the Prometheus text format, without a token.
+\`deploy/grafana/gatehouse.json\` is a Grafana dashboard for them.
 
-- \`gateway\` and \`upstream\` are names, \`rule\` is a rule's name, or its path where it has none. Things of the same name
-  are counted together. \`target\` is an id. A label is empty where there was none: no rule matched, no provider was asked.
-- \`model\` is the model that was sent to the provider. One that no target names gets a series of its own once a provider
-  has answered it well, up to 50 a target; until then, and beyond, it is \`other\`.
-- A metric has at most ${MAX_SERIES.toLocaleString("en")} series, a histogram ${MAX_HISTOGRAM_SERIES}. When it is full, those unused for an hour give way; else what is new is
-  counted with \`other\` in every label.
-- Figures are those of one process, from its start.
+- \`gateway\` and \`upstream\` are names. \`rule\` is the name of a rule, or its path if it has no name. Objects with the same name
+  are counted together. \`target\` is an id. A label is empty if it does not apply: no rule matched, no provider was called.
+- \`model\` is the model that was sent to the provider. A model that no target lists gets its own series once a provider has
+  responded to it with success, up to 50 models per target; otherwise it is counted as \`other\`.
+- A metric has at most ${MAX_SERIES.toLocaleString("en")} series, a histogram ${MAX_HISTOGRAM_SERIES}. If it is full, series that were unused for an hour are evicted; if there
+  are none, new series are counted with \`other\` in every label.
+- Values are those of one process since its start.
 
 | metric | type | labels | meaning |
 | --- | --- | --- | --- |
@@ -80,6 +81,6 @@ ${rows.join("\n")}
 if (import.meta.main) {
   const root = join(import.meta.dir, "..");
   for (const [file, text] of references()) await Bun.write(join(root, file), text);
-  // The formatter aligns the tables; the test compares what it leaves.
+  // The formatter aligns the tables; the test compares the formatted text.
   Bun.spawnSync([process.execPath, "fmt", ...[...references().keys()].map((file) => join(root, file))]);
 }

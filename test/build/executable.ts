@@ -1,5 +1,5 @@
-// The single executable, started in an empty folder with nothing of this repository in reach. `npm run test:build` builds it
-// first; it is no part of `npm test`, for the build takes longer than most tests.
+// The single executable, started in an empty folder outside this repository. `npm run test:build` builds it first; it is not
+// part of `npm test`, because the build takes longer than most tests.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -19,22 +19,22 @@ import { CHAT, onlyRequest, seedRoute, targetAt } from "../support/proxy-fixture
 
 const BUILT = join(import.meta.dir, "../../dist/gatehouse");
 const START_MS = 60_000;
-/** More than Bun makes at a time unless it is told otherwise before it starts. */
-const AT_ONCE = 400;
+/** More than Bun's default limit of concurrent outgoing requests, which only a variable set before its start can raise. */
+const CONCURRENT_REQUESTS = 400;
 
-/** With a file of its own beside it, and the SDK by its public name. */
-const signing = (word: string) => ({
+/** A custom plugin in a folder with a second file, which imports the SDK by its public name. */
+const signingPlugin = (signature: string) => ({
   "sign/index.ts": `
     import { definePlugin, z } from "gatehouse/sdk";
-    import { word } from "./word.ts";
+    import { signature } from "./signature.ts";
     export default definePlugin({
       name: "sign",
       description: "Signs requests.",
       stages: ["pre_request"],
       settings: z.strictObject({}),
-      create: () => ({ pre_request: (context) => context.setHeader("x-signed", word) }),
+      create: () => ({ pre_request: (context) => context.setHeader("x-signed", signature) }),
     });`,
-  "sign/word.ts": `export const word: string = "${word}";`,
+  "sign/signature.ts": `export const signature: string = "${signature}";`,
 });
 
 let scratch: string;
@@ -45,10 +45,10 @@ let provider: FakeProvider;
 
 beforeAll(async () => {
   scratch = temporaryDirectory();
-  // A copy elsewhere: nothing must be found by its place in the repository.
+  // A copy outside the repository: the executable must not depend on files of the repository.
   program = join(scratch, "gatehouse");
   copyFileSync(BUILT, program);
-  plugins = pluginsDirectory(signing("first"));
+  plugins = pluginsDirectory(signingPlugin("first"));
   const env = { PLUGINS_DIR: plugins };
   [gatehouse, provider] = await Promise.all([startGatehouseProcess({ program, env }), startFakeProvider()]);
 }, START_MS);
@@ -58,14 +58,14 @@ afterAll(async () => {
   for (const directory of [scratch, plugins]) rmSync(directory, { recursive: true, force: true });
 });
 
-function run(...words: readonly string[]): { code: number; stdout: string } {
+function run(...args: readonly string[]): { code: number; stdout: string } {
   const env = { SERVER_SECRET_KEY: TEST_SECRET, GATEHOUSE_URL: gatehouse.adminUrl, TMPDIR: scratch };
-  const ended = Bun.spawnSync([program, ...words], { cwd: scratch, env });
-  return { code: ended.exitCode, stdout: ended.stdout.toString() };
+  const { exitCode, stdout } = Bun.spawnSync([program, ...args], { cwd: scratch, env });
+  return { code: exitCode, stdout: stdout.toString() };
 }
 
 describe("the executable", () => {
-  test("has its migrations, its documents and its plugins with it, and routes a call", async () => {
+  test("includes migrations, API documents, and plugins, and forwards a request", async () => {
     provider.reset();
     const sanitation = {
       name: "code_sanitation",
@@ -88,14 +88,14 @@ describe("the executable", () => {
     expect((await fetch(`${gatehouse.adminUrl}/api/openapi.json`)).status).toBe(200);
   });
 
-  test("has the console with it, built", async () => {
+  test("includes the built console", async () => {
     const page = await (await fetch(`${gatehouse.adminUrl}/console`)).text();
     const files = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? "");
     expect(files.filter((file) => /\.(js|css)$/.test(file))).toHaveLength(2);
     for (const file of files) expect((await fetch(gatehouse.adminUrl + file)).status).toBe(200);
   });
 
-  test("loads custom plugins that import gatehouse/sdk, and takes up their changes", async () => {
+  test("loads custom plugins that import gatehouse/sdk, and reloads them when they change", async () => {
     const route = await seedRoute(gatehouse, {
       gateway: { required_plugins: [{ name: "sign", stage: "pre_request" }] },
       upstream: { targets: [targetAt(provider)] },
@@ -106,19 +106,19 @@ describe("the executable", () => {
       return onlyRequest(provider).header("x-signed");
     };
     expect(await signed()).toBe("first");
-    for (const [name, source] of Object.entries(signing("second"))) writePlugin(plugins, name, source);
+    for (const [name, source] of Object.entries(signingPlugin("second"))) writePlugin(plugins, name, source);
     await waitFor(async () => ((await signed()) === "second" ? true : null));
     writePlugin(plugins, "broken.ts", "export default 1 +");
     await logged(gatehouse, "custom plugin failed to load; skipping it", { file: "broken.ts" });
   });
 
-  test(`has ${AT_ONCE} requests to a provider under way at once, as the same process that was started`, async () => {
+  test(`sends ${CONCURRENT_REQUESTS} concurrent requests to a provider, with the process id that was started`, async () => {
     const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
     provider.reset();
     provider.behave({ delayMs: 120_000 });
     const body = JSON.stringify(CHAT);
     const clients: RawClient[] = [];
-    for (let made = 0; made < AT_ONCE; made++) {
+    for (let number = 0; number < CONCURRENT_REQUESTS; number++) {
       const client = await connectRaw(Number(new URL(gatehouse.proxyUrl).port));
       client.send(
         `POST ${route.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n` +
@@ -126,13 +126,13 @@ describe("the executable", () => {
       );
       clients.push(client);
     }
-    await provider.until(() => provider.requestCount === AT_ONCE, 30_000);
+    await provider.until(() => provider.requestCount === CONCURRENT_REQUESTS, 30_000);
     for (const client of clients) client.disconnect();
     const environment = readFileSync(`/proc/${gatehouse.pid}/environ`, "utf8");
     for (const name of Object.keys(RUNTIME_ENVIRONMENT)) expect(environment).toContain(`${name}=`);
   }, 60_000);
 
-  test("its commands work, those that start it anew included", () => {
+  test("runs commands, including those that start it again as a child process", () => {
     expect(run("--version").stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect(run("status")).toMatchObject({ code: 0, stdout: expect.stringContaining("is ready") });
     expect(run("token").stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
@@ -141,7 +141,7 @@ describe("the executable", () => {
     expect(JSON.parse(bench.stdout)).toMatchObject({ failed: 0 });
   }, 60_000);
 
-  test("a demo from it answers its first call", async () => {
+  test("runs the demo", async () => {
     const demo = Bun.spawn([program, "demo"], {
       cwd: scratch,
       env: { TMPDIR: scratch, ADMIN_PORT: "0", PROXY_PORT: "0" },
@@ -157,7 +157,7 @@ describe("the executable", () => {
     expect(await demo.exited).toBe(0);
   }, 60_000);
 
-  test("drains and ends with 0 when it is told to", async () => {
+  test("drains and exits with 0 on SIGTERM", async () => {
     const other = await startGatehouseProcess({ program, args: ["--role", "admin"] });
     other.signal("SIGTERM");
     expect(await other.exited).toBe(0);
