@@ -3,9 +3,11 @@ import type { Server } from "bun";
 import packageJson from "../package.json" with { type: "json" };
 import type { AdminApi } from "./admin/api.ts";
 import { listenAdmin } from "./admin/server.ts";
+import { systemClock, type Clock } from "./base/clock.ts";
 import { resolveServerSecret } from "./config/server-secret.ts";
 import { listen } from "./config/listen.ts";
 import type { Settings } from "./config/settings.ts";
+import { CoarseDeadlines } from "./http/coarse-deadlines.ts";
 import { createDataPlane, type DataPlaneParts } from "./proxy/handle.ts";
 import { ConcurrencyLimit } from "./proxy/concurrency-limit.ts";
 import { listenProxy } from "./proxy/server.ts";
@@ -44,20 +46,35 @@ export interface Gatehouse {
   stop(seconds: number): Promise<void>;
 }
 
-/** `siblings` are other processes that listen on the same ports; the kernel distributes connections over them. */
+/**
+ * `siblings` are other processes that listen on the same ports; the kernel distributes connections over them. Tests pass
+ * a `clock` that they advance themselves.
+ */
 export async function startGatehouse(
   settings: Settings,
   role: Role,
   log: Log,
   siblings: Siblings | null = null,
+  clock: Clock = systemClock,
 ): Promise<Gatehouse> {
   const secret = readServerSecret(settings, log);
   const health = new Health();
-  const storage = await openStorage(settings, secret, health, log);
-  const configuration = await loadConfiguration(settings, storage, health, log);
-  const telemetry = await startTelemetry(settings, configuration.current, health, log);
-  const upstreamPool = new UpstreamPool();
-  const parts: Parts = { settings, log, secret, health, storage, configuration, telemetry, upstreamPool };
+  const storage = await openStorage(settings, secret, health, log, clock);
+  const configuration = await loadConfiguration(settings, storage, health, log, clock);
+  const telemetry = await startTelemetry(settings, configuration.current, health, log, clock);
+  const deadlines = new CoarseDeadlines(clock);
+  const upstreamPool = new UpstreamPool(deadlines);
+  const parts: Parts = {
+    settings,
+    log,
+    secret,
+    health,
+    storage,
+    configuration,
+    telemetry,
+    deadlines,
+    upstreamPool,
+  };
   const servers: Server<undefined>[] = [];
   const stop = async (seconds: number) => {
     health.phase = "draining";
@@ -93,6 +110,7 @@ interface Parts {
   readonly storage: Storage;
   readonly configuration: Configuration;
   readonly telemetry: Telemetry;
+  readonly deadlines: CoarseDeadlines;
   readonly upstreamPool: UpstreamPool;
 }
 
@@ -113,6 +131,7 @@ async function startTelemetry(
   current: CurrentConfiguration,
   health: Health,
   log: Log,
+  clock: Clock,
 ): Promise<Telemetry> {
   const metrics = new Metrics();
   const observation = new Observation(metrics, log, {
@@ -120,7 +139,7 @@ async function startTelemetry(
     tracer: await openTracer(settings, packageJson.version, metrics, log),
   });
   collectHealth(metrics, health);
-  collectTargets(metrics, current);
+  collectTargets(metrics, current, clock);
   const stopProcessMetrics = collectProcessMetrics(metrics);
   const stop = async () => {
     observation.flush();
@@ -161,8 +180,10 @@ function openListeners(
 }
 
 function createDataPlaneParts(parts: Parts): DataPlaneParts {
-  const { settings, log, secret, health, storage, configuration, telemetry, upstreamPool } = parts;
+  const { settings, log, secret, health, storage, configuration, telemetry, deadlines, upstreamPool } = parts;
   return {
+    clock: deadlines.clock,
+    deadlines,
     current: configuration.current,
     log,
     secret,
@@ -171,7 +192,7 @@ function createDataPlaneParts(parts: Parts): DataPlaneParts {
     maxBodyBytes: settings.MAX_BODY_BYTES,
     trustedProxies: settings.TRUSTED_PROXIES,
     recordKeyUse: storage.keyUsage.record,
-    inFlight: new ConcurrencyLimit(settings.MAX_IN_FLIGHT, log),
+    inFlight: new ConcurrencyLimit(settings.MAX_IN_FLIGHT, log, deadlines.clock),
     isDraining: () => health.phase === "draining",
     observation: telemetry.observation,
     usageTotals: storage.usageTotals,
@@ -181,7 +202,7 @@ function createDataPlaneParts(parts: Parts): DataPlaneParts {
 
 /** The Admin API is an eighth of the code, and most nodes rarely need it: its first request loads it. */
 function loadAdminApiOnDemand(
-  { settings, log, secret, health, storage, configuration, telemetry }: Parts,
+  { settings, log, secret, health, storage, configuration, telemetry, deadlines }: Parts,
   dataPlaneParts: DataPlaneParts,
   siblings: Siblings,
 ): AdminApi {
@@ -189,7 +210,7 @@ function loadAdminApiOnDemand(
   const shared = {
     requests: shareRequests(telemetry.observation.requests, siblings),
     traffic: shareTraffic(telemetry.observation.traffic, siblings),
-    targetHealth: shareTargetHealth(current, siblings),
+    targetHealth: shareTargetHealth(current, siblings, deadlines.clock),
   };
   const load = async () => {
     const [{ createAdminApi }, { createExplain }] = await Promise.all([
@@ -205,6 +226,7 @@ function loadAdminApiOnDemand(
       explain: createExplain({ ...dataPlaneParts, health }),
       secret,
       maxBodyBytes: settings.MAX_BODY_BYTES,
+      deadlines,
       version: packageJson.version,
       log,
     });

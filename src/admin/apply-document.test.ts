@@ -2,6 +2,8 @@
 // node, and changes nothing on the same one.
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
+import { systemClock } from "../base/clock.ts";
+import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { SignJWT } from "jose";
 import { ENCRYPTION_SECRET, temporarySqliteUrl } from "../../test/contract/store-records.ts";
 import { compileContext } from "../../test/support/compile-context.ts";
@@ -43,12 +45,13 @@ async function startNode(): Promise<Node> {
     current,
     registry: new PluginRegistry(),
     counters: new MemoryCounters(),
-    usageTotals: new UsageTotals(store, log),
+    usageTotals: new UsageTotals(store, log, systemClock),
     explain: () => Promise.resolve(null),
     requests,
     traffic,
     targetHealth: () => Promise.resolve([]),
     log,
+    deadlines: new CoarseDeadlines(systemClock),
   };
   const api = createAdminApi({ ...parts, secret: SECRET, maxBodyBytes: 10_000_000, version: "0" });
   const key = new TextEncoder().encode(SECRET);

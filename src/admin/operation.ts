@@ -3,6 +3,7 @@ import { createRoute, type OpenAPIHono, type RouteConfig } from "@hono/zod-opena
 import { z } from "zod";
 import { GatehouseError, validationError } from "../base/errors.ts";
 import { parseJsonObject, type JsonObject } from "../base/json.ts";
+import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { readBody } from "../http/read-body.ts";
 import { parseYamlObject } from "../base/yaml.ts";
 import { check } from "../model/validate.ts";
@@ -58,6 +59,7 @@ export interface AdminEnvironment {
 export interface RouteTable {
   readonly app: OpenAPIHono<AdminEnvironment>;
   readonly maxBodyBytes: number;
+  readonly deadlines: CoarseDeadlines;
 }
 
 const noQuery = z.strictObject({});
@@ -72,10 +74,7 @@ export function addOperation<Query>(table: RouteTable, operation: Operation<Quer
     const query = check<unknown>(operation.query ?? noQuery, context.req.query());
     if (!query.ok)
       throw validationError(query.details.map((detail) => ({ ...detail, path: `?${detail.path}` })));
-    const body =
-      operation.body === undefined
-        ? {}
-        : await readObject(context.req.raw, table.maxBodyBytes, operation.yaml);
+    const body = operation.body === undefined ? {} : await readObject(context.req.raw, table, operation.yaml);
     const caller = { subject: context.get("subject"), headers: context.req.raw.headers };
     return operation.handle({ params: context.req.param(), query: query.value as Query, body, caller });
   });
@@ -94,16 +93,17 @@ function rejectUnusableParameters(params: PathParameters, queries: Readonly<Reco
   }
 }
 
-async function readObject(request: Request, maxBytes: number, yaml = false): Promise<JsonObject> {
+async function readObject(request: Request, table: RouteTable, yaml = false): Promise<JsonObject> {
   const type = request.headers.get("content-type") ?? "";
-  if (yaml && YAML_TYPES.test(type)) return parseYamlObject(await readBody(request, maxBytes));
+  const readAll = () => readBody(request, table.maxBodyBytes, table.deadlines);
+  if (yaml && YAML_TYPES.test(type)) return parseYamlObject(await readAll());
   if (!JSON_TYPES.test(type)) {
     const accepted = yaml
       ? "YAML or JSON, with Content-Type: application/yaml or"
       : "JSON, with Content-Type:";
     throw new GatehouseError("unsupported_media_type", `Send ${accepted} application/json.`);
   }
-  return parseJsonObject(await readBody(request, maxBytes));
+  return parseJsonObject(await readAll());
 }
 
 function describeRoute<Query>(operation: Operation<Query>): RouteConfig & { path: string } {

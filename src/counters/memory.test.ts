@@ -5,7 +5,7 @@ import { MemoryCounters } from "./memory.ts";
 test("one moment is told as the same second, however the milliseconds of the two clocks fall", () => {
   let monotonic = 0;
   // The wall clock cuts its fractions off; the window ends exactly on a second.
-  const clock = { monotonic: () => monotonic, wall: () => Math.floor(1_000_000 + monotonic + 0.5) };
+  const clock = { now: () => monotonic, unixNow: () => Math.floor(1_000_000 + monotonic + 0.5) };
   const counters = new MemoryCounters({ clock });
   const limits = [{ key: "k", limit: 1000, windowMs: 10_000 }];
   const resets = new Set<number | undefined>();

@@ -1,19 +1,14 @@
 // Owns the counters of one process: an exact sliding-window log in memory, decided synchronously.
+import { systemClock, type Clock } from "../base/clock.ts";
 import type { Counters, CountersState, Decision, Limit, LimitState } from "./counters.ts";
 import { KeyDigests } from "./key-digest.ts";
 import { WindowLogs } from "./window-logs.ts";
 
-export interface Clock {
-  /** Milliseconds that only ever go forward, whatever is done to the wall clock. Windows are measured in them. */
-  monotonic(): number;
-  /** Unix milliseconds; used for nothing but telling a client when to come back. */
-  wall(): number;
-}
-
-export const systemClock: Clock = { monotonic: () => performance.now(), wall: () => Date.now() };
+/** Windows are measured with `now`. `unixNow` is only for the time at which a client may retry. */
+type CountersClock = Pick<Clock, "now" | "unixNow">;
 
 export interface MemoryOptions {
-  readonly clock?: Clock;
+  readonly clock?: CountersClock;
   /** Bound on the keys kept; see WindowLogs for what happens there. */
   readonly maxKeys?: number;
 }
@@ -25,7 +20,7 @@ const CLOCKS_APART_MS = 2;
 
 export class MemoryCounters implements Counters {
   readonly state: CountersState = { state: "none", detail: "in memory" };
-  readonly #clock: Clock;
+  readonly #clock: CountersClock;
   readonly #logs: WindowLogs;
   readonly #digests = new KeyDigests();
   /** Of each limit of the call at hand: its log's slot or -1, counted in its window, the oldest of those, milliseconds until there is room. */
@@ -62,7 +57,7 @@ export class MemoryCounters implements Counters {
 
   /** Counts a request that somebody else has admitted. */
   record(limits: readonly Limit[]): void {
-    const now = this.#clock.monotonic();
+    const now = this.#clock.now();
     for (let at = 0; at < limits.length; at++)
       this.#slots[at] = this.#logs.find(this.#digests.put(at, (limits[at] as Limit).key));
     this.#append(limits, now);
@@ -80,7 +75,7 @@ export class MemoryCounters implements Counters {
 
   /** `counts`: an admitted request is written down; `tells`: it is taken off what is left. */
   #decide(limits: readonly Limit[], counts: boolean, tells: boolean): Decision {
-    const now = this.#clock.monotonic();
+    const now = this.#clock.now();
     let refusedBy = -1;
     for (let at = 0; at < limits.length; at++) {
       const hasRoom = this.#measure(at, limits[at] as Limit, now);
@@ -127,7 +122,7 @@ export class MemoryCounters implements Counters {
   }
 
   #states(limits: readonly Limit[], now: number, takesOff: boolean): LimitState[] {
-    const offset = this.#clock.wall() - now;
+    const offset = this.#clock.unixNow() - now;
     if (!(Math.abs(offset - this.#wallOffset) <= CLOCKS_APART_MS)) this.#wallOffset = offset;
     const states: LimitState[] = [];
     for (let at = 0; at < limits.length; at++) {

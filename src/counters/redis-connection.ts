@@ -1,5 +1,6 @@
 // Owns the connection to Redis: the breaker that opens when Redis is lost, and the probe that looks for its return.
 import { RedisClient } from "bun";
+import type { Clock } from "../base/clock.ts";
 import { withTimeout } from "../base/with-timeout.ts";
 import type { CountersState } from "./counters.ts";
 import { SilenceWatch } from "./silence-watch.ts";
@@ -73,6 +74,7 @@ class Connection {
 
 export interface LinkOptions {
   readonly url: string;
+  readonly clock: Clock;
   /** Proves that Redis does the work it is needed for: a PING is answered by read-only and by full ones as well. */
   readonly prove: (client: RedisClient) => Promise<unknown>;
   readonly silentMs?: number | undefined;
@@ -173,6 +175,7 @@ export class RedisConnection {
         PROBE_TIMEOUT_MS,
         this.#options.prove(client),
         () => new RedisUnavailable("no answer"),
+        this.#options.clock,
       );
     } catch (error) {
       client.close();
@@ -186,7 +189,7 @@ export class RedisConnection {
   #use(client: RedisClient): void {
     this.#connection = new Connection(
       client,
-      new SilenceWatch((why) => this.lose(why), this.#options.silentMs),
+      new SilenceWatch((why) => this.lose(why), this.#options.clock, this.#options.silentMs),
     );
     client.onclose = () => {
       if (this.#connection?.client === client) this.lose("closed the connection");
@@ -214,9 +217,9 @@ export class RedisConnection {
 
   #pause(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, PROBE_PAUSE_MS);
+      const timer = this.#options.clock.setTimeout(resolve, PROBE_PAUSE_MS);
       this.#wake = () => {
-        clearTimeout(timer);
+        timer.close();
         resolve();
       };
     });

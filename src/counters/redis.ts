@@ -1,6 +1,7 @@
 // Owns the counters that processes and nodes share: one script call in Redis a request, by Redis's clock, and the
 // decision without Redis when it is away.
 import type { RedisClient } from "bun";
+import { systemClock, type Clock } from "../base/clock.ts";
 import {
   decideUncounted,
   type UnavailablePolicy,
@@ -28,6 +29,8 @@ export interface RedisOptions {
   readonly maxKeys?: number;
   /** How long Redis may be silent. */
   readonly silentMs?: number;
+  /** The clock of this process, for what it does while Redis is silent or unavailable. */
+  readonly clock?: Clock;
   /** Milliseconds to use instead of Redis's clock, so that tests can drive the very script of production. */
   readonly time?: () => number;
 }
@@ -43,16 +46,20 @@ const PROOF_WINDOW_MS = 1000;
  */
 export class RedisCounters implements Counters {
   readonly #link: RedisConnection;
+  readonly #clock: Clock;
   readonly #local: MemoryCounters;
   readonly #time: () => number;
   readonly #knownFull = new ExhaustedLimits();
   readonly #owedClears = new Set<string>();
 
   constructor(url: string, options: RedisOptions = {}) {
-    this.#local = new MemoryCounters(options.maxKeys === undefined ? {} : { maxKeys: options.maxKeys });
+    const { clock = systemClock, maxKeys } = options;
+    this.#clock = clock;
+    this.#local = new MemoryCounters({ clock, ...(maxKeys !== undefined && { maxKeys }) });
     this.#time = options.time ?? (() => 0);
     this.#link = new RedisConnection({
       url,
+      clock,
       prove: (client) => this.#prove(client),
       silentMs: options.silentMs,
       onStateChange: options.onStateChange,
@@ -136,13 +143,13 @@ export class RedisCounters implements Counters {
     else
       for (const [at, limit] of limits.entries()) {
         const state = states[at];
-        if (state !== undefined && state.waitMs > 0) this.#knownFull.record(limit, state, performance.now());
+        if (state !== undefined && state.waitMs > 0) this.#knownFull.record(limit, state, this.#clock.now());
       }
   }
 
   #decideAlone(limits: readonly Limit[], policy: UnavailablePolicy, counts: boolean): Decision {
-    if (policy !== "local") return decideUncounted(limits, policy, Date.now());
-    const known = limits.map((limit) => this.#knownFull.stateOf(limit, performance.now()));
+    if (policy !== "local") return decideUncounted(limits, policy, this.#clock.unixNow());
+    const known = limits.map((limit) => this.#knownFull.stateOf(limit, this.#clock.now()));
     const refused = known.some((state) => state !== null);
     const decide = refused ? "look" : counts ? "admit" : "peek";
     const { states: own, ...decision } = this.#local[decide](limits);

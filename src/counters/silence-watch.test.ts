@@ -1,68 +1,99 @@
-// What counts as silence and what does not, with real time and a really blocked loop.
+// What counts as silence of Redis and what does not.
 import { expect, test } from "bun:test";
+import { eventLoopTurns } from "../../test/support/waiting.ts";
+import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 
-const block = (ms: number) => {
-  for (const until = performance.now() + ms; performance.now() < until;);
-};
-
-function watching(silentMs?: number) {
+function setUp(silentMs?: number) {
   const lost: string[] = [];
-  const watch = new SilenceWatch((why) => {
-    lost.push(why);
-    watch.stop();
-  }, silentMs);
-  return { watch, lost };
+  const clock = new ManualClock();
+  const watch = new SilenceWatch(
+    (why) => {
+      lost.push(why);
+      watch.stop();
+    },
+    clock,
+    silentMs,
+  );
+  return { watch, lost, clock };
 }
 
-test("a command without any answer is silence, found once", async () => {
-  const { watch, lost } = watching();
+test("a command without any reply is silence, reported once", async () => {
+  const { watch, lost, clock } = setUp();
   watch.sent();
-  for (const deadline = Date.now() + 10_000; lost.length === 0 && Date.now() < deadline;) await Bun.sleep(5);
-  await Bun.sleep(100);
+  clock.advance(12);
+  await eventLoopTurns();
+  expect(lost).toEqual([]);
+  clock.advance(8);
+  await eventLoopTurns();
+  expect(lost).toEqual(["is silent"]);
+  clock.advance(1000);
+  await eventLoopTurns();
+  expect(lost).toHaveLength(1);
+});
+
+test("there is no silence if no command was sent or every command has a reply", async () => {
+  const { watch, lost, clock } = setUp();
+  clock.advance(50);
+  watch.sent();
+  watch.answered();
+  clock.advance(50);
+  await eventLoopTurns();
+  expect(lost).toEqual([]);
+});
+
+test("a reply to any command ends the silence", async () => {
+  const { watch, lost, clock } = setUp(1000);
+  for (let command = 0; command < 40; command++) watch.sent();
+  for (let reply = 0; reply < 39; reply++) {
+    clock.advance(90);
+    await eventLoopTurns();
+    watch.answered();
+  }
+  expect(lost).toEqual([]);
+});
+
+test("Redis that replies, but is four seconds behind, is lost", async () => {
+  const { watch, lost, clock } = setUp(1000);
+  for (let command = 0; command < 40; command++) watch.sent();
+  for (let reply = 0; reply < 6; reply++) {
+    clock.advance(900);
+    await eventLoopTurns();
+    watch.answered();
+  }
+  expect(lost).toEqual(["is more than 4000 ms behind"]);
+});
+
+test("after a burst of commands, Redis may be silent for longer", async () => {
+  const { watch, lost, clock } = setUp();
+  for (let command = 0; command < 600; command++) watch.sent();
+  clock.advance(240);
+  await eventLoopTurns();
+  expect(lost).toEqual([]);
+  clock.advance(20);
+  await eventLoopTurns();
   expect(lost).toEqual(["is silent"]);
 });
 
-test("nothing sent, or all answered, is no silence", async () => {
-  const { watch, lost } = watching();
-  await Bun.sleep(50);
-  watch.sent();
-  watch.answered();
-  await Bun.sleep(50);
-  expect(lost).toEqual([]);
-});
-
-test("any answer ends it, to whichever command", async () => {
-  const { watch, lost } = watching(1000);
-  for (let command = 0; command < 40; command++) watch.sent();
-  for (let answer = 0; answer < 39; answer++) {
-    await Bun.sleep(30);
+test("time in which this process was blocked counts as one tick, even right after a command was sent", async () => {
+  const { watch, lost, clock } = setUp(100);
+  for (let round = 0; round < 5; round++) {
+    watch.sent();
+    clock.block(200);
+    await eventLoopTurns();
     watch.answered();
   }
   expect(lost).toEqual([]);
-  watch.stop();
 });
 
-test("time in which this process was blocked counts as one tick, even before Redis could have heard the command", async () => {
-  const { watch, lost } = watching(100);
+test("replies that are already in the socket when the limit is reached are read first", async () => {
+  const { watch, lost, clock } = setUp(1);
   for (let round = 0; round < 5; round++) {
     watch.sent();
-    block(200);
-    await Bun.sleep(10);
-    watch.answered();
-  }
-  expect(lost).toEqual([]);
-  watch.stop();
-});
-
-test("answers that lie in the socket when the count is full are read first", async () => {
-  const { watch, lost } = watching(1);
-  for (let round = 0; round < 5; round++) {
-    watch.sent();
-    // Both are due after the block: the tick comes first, the answer with the next reading of the loop.
-    setTimeout(() => setImmediate(() => watch.answered()), 1);
-    block(20);
-    await Bun.sleep(20);
+    // The event loop reads the reply in its next turn.
+    setImmediate(() => watch.answered());
+    clock.block(20);
+    await eventLoopTurns();
   }
   expect(lost).toEqual([]);
 });

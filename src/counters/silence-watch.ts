@@ -1,5 +1,6 @@
 // Owns the judgement that Redis is silent. A plain timer a request would mistake our own burst for that: ten thousand
 // queued commands, or a blocked event loop with the answers already in the socket, and exactness would be gone.
+import type { Clock, ClockTimer } from "../base/clock.ts";
 import { REDIS_SILENT_MS } from "../config/settings.ts";
 
 /**
@@ -25,6 +26,7 @@ const BACKLOG_MS = 4000;
 
 export class SilenceWatch {
   readonly #onLost: (why: string) => void;
+  readonly #clock: Clock;
   readonly #silentLimitMs: number;
   #sent = 0;
   #answered = 0;
@@ -32,35 +34,36 @@ export class SilenceWatch {
   #quietSince = 0;
   #countedTo = 0;
   #silentMs = 0;
-  #timer: Timer | null = null;
+  #timer: ClockTimer | null = null;
   #confirming = false;
   /** The newest command at some moment, to see how long Redis takes to get there. */
   #milestone = 0;
   #milestoneAt = 0;
 
-  constructor(onLost: (why: string) => void, silentMs = REDIS_SILENT_MS) {
+  constructor(onLost: (why: string) => void, clock: Clock, silentMs = REDIS_SILENT_MS) {
     this.#onLost = onLost;
+    this.#clock = clock;
     this.#silentLimitMs = silentMs;
   }
 
   sent(): void {
-    if (this.#sent === this.#answered) this.#quietSince = performance.now();
+    if (this.#sent === this.#answered) this.#quietSince = this.#clock.now();
     this.#sent++;
     if (this.#timer !== null) return;
     this.#countedTo = this.#quietSince;
     this.#silentMs = 0;
     this.#setMilestone(this.#quietSince);
-    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.#timer = this.#clock.setInterval(() => this.#tick(), TICK_MS);
     this.#timer.unref();
   }
 
   answered(): void {
     this.#answered++;
-    this.#quietSince = performance.now();
+    this.#quietSince = this.#clock.now();
   }
 
   stop(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer?.close();
     this.#timer = null;
     this.#sent = this.#answered = 0;
   }
@@ -76,8 +79,8 @@ export class SilenceWatch {
       this.stop();
       return;
     }
-    const now = performance.now();
-    if (this.#quietSince > this.#countedTo) this.#silentMs = 0;
+    const now = this.#clock.now();
+    if (this.#quietSince >= this.#countedTo) this.#silentMs = 0;
     this.#silentMs += Math.min(now - Math.max(this.#countedTo, this.#quietSince), TICK_COUNTS_MS);
     this.#countedTo = now;
     const isBurst = this.#sent - this.#answered > BURST_COMMANDS;

@@ -52,7 +52,7 @@ describe("window logs", () => {
 
 describe("keys in memory", () => {
   const counting = (maxKeys?: number) => {
-    const clock = { nowMs: 0, monotonic: () => clock.nowMs, wall: () => clock.nowMs };
+    const clock = { nowMs: 0, now: () => clock.nowMs, unixNow: () => clock.nowMs };
     const counters = new MemoryCounters({ clock, ...(maxKeys !== undefined && { maxKeys }) });
     const admit = (key: string, limit = 1) => counters.admit([{ key, limit, windowMs: 1000 }]);
     return { clock, counters, admit };

@@ -1,4 +1,5 @@
 // Creates the Exchange of a request to explain, as if the data plane had received it from a socket.
+import type { Clock } from "../base/clock.ts";
 import { requestTargetOf } from "../http/request-target.ts";
 import { newId } from "../base/ids.ts";
 import type { ExplainRequest } from "../model/explanation.ts";
@@ -8,7 +9,7 @@ import { Exchange } from "../proxy/exchange.ts";
 /** Any host will do: only the Host header of a request decides. */
 const ORIGIN = "http://localhost";
 
-export function exchangeFor(explained: ExplainRequest, snapshot: Snapshot): Exchange {
+export function exchangeFor(explained: ExplainRequest, snapshot: Snapshot, clock: Clock): Exchange {
   const headers = new Headers(explained.headers);
   const body = bodyOf(explained.body);
   if (body !== null) {
@@ -27,7 +28,7 @@ export function exchangeFor(explained: ExplainRequest, snapshot: Snapshot): Exch
   const family = explained.client_address.includes(":") ? "IPv6" : "IPv4";
   const peer = { address: explained.client_address, family, port: 0 } as const;
   const listener = { requestIP: () => peer, timeout: () => undefined };
-  return new Exchange(request, listener, snapshot, newId(), requestTargetOf(request.url));
+  return new Exchange(request, listener, snapshot, newId(), requestTargetOf(request.url), clock);
 }
 
 function bodyOf(body: unknown): Uint8Array<ArrayBuffer> | null {

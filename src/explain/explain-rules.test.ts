@@ -1,5 +1,6 @@
 // The reasons why a rule does not serve a request. route-table.test.ts checks that the right rule serves.
 import { describe, expect, test } from "bun:test";
+import { systemClock } from "../base/clock.ts";
 import {
   gatewayRecord,
   ruleRecord,
@@ -27,7 +28,7 @@ function explained(
   );
   const parts = { gateway, upstreams: [upstream], services: [service], rules };
   const compiled = compileGateway(parts, compileContext());
-  const exchange = exchangeFor(explainRequestSchema.parse(request), EMPTY_SNAPSHOT);
+  const exchange = exchangeFor(explainRequestSchema.parse(request), EMPTY_SNAPSHOT, systemClock);
   const { rule } = compiled.routes.match(exchange.path, exchange.method, exchange.request.headers);
   return explainRules(exchange, compiled, rule, null);
 }

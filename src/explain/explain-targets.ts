@@ -32,7 +32,7 @@ export function explainTargets(
   parts: ExplainTargetsParts,
 ): ExplainedAttempt {
   const { upstream } = rule;
-  const now = performance.now();
+  const now = exchange.clock.now();
   let candidates: Candidates;
   try {
     candidates = candidatesFor(exchange, upstream);
@@ -112,7 +112,7 @@ function encodeFor(
     if (!(error instanceof GatehouseError)) throw error;
     return error;
   } finally {
-    report.end("neutral");
+    report.end("neutral", now);
   }
 }
 

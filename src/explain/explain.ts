@@ -42,7 +42,12 @@ export function createExplain(parts: ExplainParts): Explain {
     const { snapshot } = parts.current;
     const gateway = snapshot.gateways.get(gatewayId);
     if (gateway === undefined) return null;
-    return new RequestExplainer(gateway, exchangeFor(request, snapshot), parts, callParts).explain();
+    return new RequestExplainer(
+      gateway,
+      exchangeFor(request, snapshot, parts.clock),
+      parts,
+      callParts,
+    ).explain();
   };
 }
 
@@ -92,11 +97,12 @@ class RequestExplainer {
   }
 
   #stepParts(): StepParts {
-    const { baseDomain, requireApiKey, maxBodyBytes } = this.#parts;
+    const { baseDomain, requireApiKey, maxBodyBytes, deadlines } = this.#parts;
     return {
       baseDomain,
       requireApiKey,
       maxBodyBytes,
+      deadlines,
       // Every real request has a Host header. An explanation without one is about the gateway in question.
       gatewayWithoutHost: this.#gateway,
       onRuleMatched: doNothing,

@@ -1,52 +1,60 @@
 // Deadlines expire after their time, not before it, and can be moved and disabled.
 import { expect, test } from "bun:test";
-import { unwatchDeadline, watchDeadline, type Deadline } from "./coarse-deadlines.ts";
+import { ManualClock } from "../base/manual-clock.fixture.ts";
+import { CoarseDeadlines, type Deadline } from "./coarse-deadlines.ts";
 
-class TestDeadline implements Deadline {
-  readonly #expired = Promise.withResolvers<number>();
-  dueAt: number;
+const TICK_MS = 50;
 
-  constructor(dueAt: number) {
-    this.dueAt = dueAt;
-    watchDeadline(this);
-  }
-
-  get expired(): Promise<number> {
-    return this.#expired.promise;
-  }
-
-  expire(): void {
-    unwatchDeadline(this);
-    this.#expired.resolve(performance.now());
-  }
+function setUp() {
+  const clock = new ManualClock();
+  const deadlines = new CoarseDeadlines(clock);
+  const watch = (dueIn: number) => {
+    const deadline: Deadline & { expirations: number } = {
+      dueAt: clock.now() + dueIn,
+      expirations: 0,
+      expire: () => deadline.expirations++,
+    };
+    deadlines.watch(deadline);
+    return deadline;
+  };
+  return { clock, deadlines, watch };
 }
 
-test("a deadline expires after its time", async () => {
-  const dueAt = performance.now() + 80;
-  expect(await new TestDeadline(dueAt).expired).toBeGreaterThanOrEqual(dueAt);
+test("a deadline expires with the first tick after its time, and every tick until it is unwatched", () => {
+  const { clock, deadlines, watch } = setUp();
+  const deadline = watch(80);
+  clock.advance(TICK_MS);
+  expect(deadline.expirations).toBe(0);
+  clock.advance(TICK_MS);
+  expect(deadline.expirations).toBe(1);
+  clock.advance(TICK_MS);
+  expect(deadline.expirations).toBe(2);
+  deadlines.unwatch(deadline);
+  clock.advance(10 * TICK_MS);
+  expect(deadline.expirations).toBe(2);
 });
 
-test("a deadline can be moved while it is watched", async () => {
-  const deadline = new TestDeadline(Infinity);
-  const other = new TestDeadline(performance.now() + 60);
-  await other.expired;
-  deadline.dueAt = performance.now();
-  await deadline.expired;
+test("a deadline can be moved while it is watched, and disabled", () => {
+  const { clock, watch } = setUp();
+  const deadline = watch(Infinity);
+  clock.advance(3_600_000);
+  expect(deadline.expirations).toBe(0);
+  deadline.dueAt = clock.now();
+  clock.advance(TICK_MS);
+  expect(deadline.expirations).toBe(1);
+  deadline.dueAt = Infinity;
+  clock.advance(3_600_000);
+  expect(deadline.expirations).toBe(1);
 });
 
-test("an unwatched deadline does not expire", async () => {
-  const unwatched = new TestDeadline(performance.now() + 10);
-  unwatchDeadline(unwatched);
-  let hasExpired = false;
-  void unwatched.expired.then(() => (hasExpired = true));
-  await new TestDeadline(performance.now() + 120).expired;
-  expect(hasExpired).toBe(false);
-});
-
-test("the timer does not keep the process alive", async () => {
-  const program = `import { watchDeadline, unwatchDeadline } from ${JSON.stringify(import.meta.resolve("./coarse-deadlines.ts"))};
-    const deadline = { dueAt: Infinity, expire: () => undefined };
-    watchDeadline(deadline);
-    unwatchDeadline(deadline);`;
-  expect(await Bun.spawn([process.execPath, "-e", program]).exited).toBe(0);
+test("the timer stops when no deadline is watched, and starts with the next one", () => {
+  const { clock, deadlines, watch } = setUp();
+  const deadline = watch(10);
+  expect(clock.timerCount).toBe(1);
+  deadlines.unwatch(deadline);
+  clock.advance(TICK_MS);
+  expect(clock.timerCount).toBe(0);
+  const next = watch(10);
+  clock.advance(TICK_MS);
+  expect(next.expirations).toBe(1);
 });

@@ -1,20 +1,30 @@
-// Bodies with and without a declared length, over real sockets: complete, too large, stalled, and slow.
-import { afterAll, describe, expect, test } from "bun:test";
+// Bodies with and without a declared length: complete and too large ones over real sockets, stalled and slow ones.
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
+import { waitFor } from "../../test/support/gatehouse-process.ts";
+import { eventLoopTurns } from "../../test/support/waiting.ts";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
+import { ManualClock } from "../base/manual-clock.fixture.ts";
+import { CoarseDeadlines } from "./coarse-deadlines.ts";
 import { readBody } from "./read-body.ts";
 
 const MAX_BYTES = 1 << 20;
 const PACE_BYTES = 64 * 1024;
-/** Long enough for a busy machine to send a piece, short enough for a test. */
-const PACE_MS = 1500;
+const PACE_MS = 60_000;
+
+let clock: ManualClock;
+let deadlines: CoarseDeadlines;
+beforeEach(() => {
+  clock = new ManualClock();
+  deadlines = new CoarseDeadlines(clock);
+});
 
 const server = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
   async fetch(request) {
     try {
-      return new Response(String((await readBody(request, MAX_BYTES, PACE_MS)).byteLength));
+      return new Response(String((await readBody(request, MAX_BYTES, deadlines)).byteLength));
     } catch (error) {
       if (!(error instanceof GatehouseError)) throw error;
       return errorResponse(error, "id");
@@ -71,42 +81,54 @@ describe.each(FRAMINGS)("%s", (_, header, frame, end) => {
     sender.socket.write(frame("x".repeat(MAX_BYTES + 1)));
     expect(await statusOf(sender)).toBe(413);
   });
+
+  test.each([100, 200_000])("a body that stalls is 408 and closes the connection: %d bytes", async (size) => {
+    const sender = begin(header(size));
+    sender.socket.write(frame("some"));
+    await waitFor(() => (clock.timerCount > 0 ? true : null));
+    clock.advance(PACE_MS);
+    const response = await sender.response;
+    expect(response).toStartWith("HTTP/1.1 408");
+    expect(response).toMatch(/^connection: close\r$/im);
+    expect(response).toContain('"code":"request_timeout"');
+  });
 });
 
-// Concurrent, because each of these tests waits for a timeout.
-for (const [name, header, frame, end] of FRAMINGS) {
-  test.concurrent.each([100, 200_000])(
-    `${name}: a body that stalls is 408 and closes the connection: %d bytes`,
-    async (size) => {
-      const sender = begin(header(size));
-      sender.socket.write(frame("some"));
-      const response = await sender.response;
-      expect(response).toStartWith("HTTP/1.1 408");
-      expect(response).toMatch(/^connection: close\r$/im);
-      expect(response).toContain('"code":"request_timeout"');
-    },
-  );
+describe.each([
+  ["a declared length", { "Content-Length": String(MAX_BYTES) }],
+  ["no declared length", {}],
+])("the pace of a body with %s", (_, headers) => {
+  /** Starts to read a body whose pieces the test sends. Each piece has been read when `send` resolves. */
+  function beginReading() {
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = writable.getWriter();
+    const request = new Request("http://gateway/", { method: "POST", headers, body: readable });
+    const read = readBody(request, MAX_BYTES, deadlines);
+    const send = async (bytes: number) => {
+      await writer.write(new Uint8Array(bytes));
+      await eventLoopTurns();
+    };
+    return { read, send, end: () => writer.close() };
+  }
 
-  test.concurrent(`${name}: a body that arrives byte by byte is 408 too`, async () => {
-    const sender = begin(header(MAX_BYTES));
-    const trickle = setInterval(() => sender.socket.write(frame("x")), 50);
-    expect(await statusOf(sender)).toBe(408);
-    clearInterval(trickle);
+  test("a body that arrives byte by byte times out", async () => {
+    const { read, send } = beginReading();
+    const result = read.catch((error: unknown) => error);
+    for (let second = 0; second < PACE_MS / 1000; second++) {
+      await send(1);
+      clock.advance(1000);
+    }
+    expect(await result).toMatchObject({ code: "request_timeout", status: 408 });
   });
 
-  test.concurrent(
-    `${name}: a slow body that keeps the pace may take longer than the time for one piece`,
-    async () => {
-      const pieces = 8;
-      const sender = begin(header(pieces * PACE_BYTES));
-      const startedAt = performance.now();
-      for (let piece = 0; piece < pieces; piece++) {
-        sender.socket.write(frame("x".repeat(PACE_BYTES)));
-        if (piece < pieces - 1) await Bun.sleep(250);
-      }
-      expect(performance.now() - startedAt).toBeGreaterThan(PACE_MS);
-      sender.socket.write(end);
-      expect(await sender.response).toEndWith(`\r\n\r\n${pieces * PACE_BYTES}`);
-    },
-  );
-}
+  test("a slow body that keeps the pace may take longer than the time for one piece", async () => {
+    const { read, send, end } = beginReading();
+    const pieces = 8;
+    for (let piece = 0; piece < pieces; piece++) {
+      await send(PACE_BYTES);
+      clock.advance(PACE_MS - 1000);
+    }
+    await end();
+    expect((await read).byteLength).toBe(pieces * PACE_BYTES);
+  });
+});

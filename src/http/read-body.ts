@@ -1,26 +1,34 @@
 // Reads a request body into memory with limits on its size and on the time between pieces.
 import { GatehouseError } from "../base/errors.ts";
 import { toError } from "../base/to-error.ts";
-import { unwatchDeadline, watchDeadline, type Deadline } from "./coarse-deadlines.ts";
+import type { CoarseDeadlines, Deadline } from "./coarse-deadlines.ts";
 
 /** Every PACE_BYTES of a body, and its end, must arrive within PACE_MS of the previous ones. */
 const PACE_MS = 60_000;
 const PACE_BYTES = 64 * 1024;
 
 /** Returns the whole body. Rejects with a GatehouseError if it is too large or arrives too slowly. */
-export function readBody(request: Request, maxBytes: number, paceMs = PACE_MS): Promise<Uint8Array> {
-  return startReadingBody(request, maxBytes, paceMs)?.received() ?? Promise.resolve(new Uint8Array(0));
+export function readBody(
+  request: Request,
+  maxBytes: number,
+  deadlines: CoarseDeadlines,
+): Promise<Uint8Array> {
+  return startReadingBody(request, maxBytes, deadlines)?.received() ?? Promise.resolve(new Uint8Array(0));
 }
 
 /** Starts to read the body. Returns null if the request has none. */
-export function startReadingBody(request: Request, maxBytes: number, paceMs = PACE_MS): IncomingBody | null {
+export function startReadingBody(
+  request: Request,
+  maxBytes: number,
+  deadlines: CoarseDeadlines,
+): IncomingBody | null {
   const declared = request.headers.get("content-length");
   const length = declared === null ? null : Number(declared);
   if (length !== null && length > maxBytes) throw tooLarge(maxBytes);
   // Bun enforces the declared length, and `bytes` costs half as much as a stream.
   if (length !== null && length <= PACE_BYTES)
-    return length === 0 ? null : new IncomingBody(paceMs, request.bytes());
-  return request.body === null ? null : new IncomingBody(paceMs, request.body, maxBytes);
+    return length === 0 ? null : new IncomingBody(deadlines, request.bytes());
+  return request.body === null ? null : new IncomingBody(deadlines, request.body, maxBytes);
 }
 
 interface BodyStreamReader {
@@ -33,13 +41,17 @@ export class IncomingBody implements Deadline {
   dueAt = Infinity;
   /** Null until the whole body has arrived. */
   bytes: Uint8Array | null = null;
-  readonly #paceMs: number;
+  readonly #deadlines: CoarseDeadlines;
   readonly #reader: BodyStreamReader | null;
   #error: Error | null = null;
   #waiter: PromiseWithResolvers<Uint8Array> | null = null;
 
-  constructor(paceMs: number, source: Promise<Uint8Array> | ReadableStream<Uint8Array>, maxBytes = 0) {
-    this.#paceMs = paceMs;
+  constructor(
+    deadlines: CoarseDeadlines,
+    source: Promise<Uint8Array> | ReadableStream<Uint8Array>,
+    maxBytes = 0,
+  ) {
+    this.#deadlines = deadlines;
     let whole: Promise<Uint8Array>;
     if (source instanceof Promise) {
       this.#reader = null;
@@ -63,17 +75,17 @@ export class IncomingBody implements Deadline {
     if (this.#error !== null) return Promise.reject(this.#error);
     this.#waiter = Promise.withResolvers<Uint8Array>();
     this.#extendDeadline();
-    watchDeadline(this);
+    this.#deadlines.watch(this);
     return this.#waiter.promise;
   }
 
   expire(): void {
-    this.#fail(tooSlow(this.#paceMs));
+    this.#fail(tooSlow());
     this.#reader?.cancel().catch(() => undefined);
   }
 
   #extendDeadline(): void {
-    this.dueAt = performance.now() + this.#paceMs;
+    this.dueAt = this.#deadlines.clock.now() + PACE_MS;
   }
 
   #fail(error: Error): void {
@@ -83,7 +95,7 @@ export class IncomingBody implements Deadline {
 
   #takeWaiter(): PromiseWithResolvers<Uint8Array> | null {
     const waiter = this.#waiter;
-    if (waiter !== null) unwatchDeadline(this);
+    if (waiter !== null) this.#deadlines.unwatch(this);
     this.#waiter = null;
     return waiter;
   }
@@ -115,7 +127,7 @@ function tooLarge(maxBytes: number): GatehouseError {
 }
 
 /** Closes the connection: its next bytes would be the rest of this body. */
-function tooSlow(paceMs: number): GatehouseError {
-  const message = `Less than ${PACE_BYTES / 1024} KiB of the body arrived within ${paceMs / 1000} seconds.`;
+function tooSlow(): GatehouseError {
+  const message = `Less than ${PACE_BYTES / 1024} KiB of the body arrived within ${PACE_MS / 1000} seconds.`;
   return new GatehouseError("request_timeout", message, { headers: { Connection: "close" } });
 }

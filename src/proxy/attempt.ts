@@ -31,7 +31,8 @@ export async function attempt(
   const { plan, targets } = upstream;
   const { preferred, fallback } = candidatesFor(exchange, upstream);
   const clientHash = clientHashFor(exchange, upstream, parts);
-  let now = performance.now();
+  const { clock } = exchange;
+  let now = clock.now();
   plan.retries.recordRequest(now);
   const tried: number[] = [];
   let lastResponse: TargetResponse | null = null;
@@ -59,7 +60,7 @@ export async function attempt(
     }
     if (exchange.isOver || exchange.attempts >= upstream.maxAttempts) break;
     tried.push(index);
-    now = performance.now();
+    now = clock.now();
     const next = plan.pick(preferred, fallback, tried, clientHash, now);
     if (next < 0) {
       // No other target is left. The failed connection may have been stale, so try the same target once more.
@@ -71,7 +72,7 @@ export async function attempt(
   }
   if (lastResponse !== null && !exchange.isClientDisconnected) return lastResponse;
   lastResponse?.reader?.cancel();
-  throw lastError ?? noHealthyTarget(upstream, plan.retryAfterMs(preferred, fallback, performance.now()));
+  throw lastError ?? noHealthyTarget(upstream, plan.retryAfterMs(preferred, fallback, clock.now()));
 }
 
 /** Returns the targets that may serve the request. */

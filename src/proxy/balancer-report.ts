@@ -38,10 +38,9 @@ export class BalancerReport {
   }
 
   /** Only the first call counts. */
-  end(result: HealthResult): void {
+  end(result: HealthResult, now: number): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    const now = performance.now();
     if (this.facts !== null) this.facts.endedAt = now;
     if (result === "succeeded") this.#plan.recordSuccess(this.#index, this.#ticket);
     else if (result === "failed") this.#plan.recordFailure(this.#index, this.#ticket, now);

@@ -1,4 +1,5 @@
 // Limits the requests that this process handles at the same time.
+import type { Clock } from "../base/clock.ts";
 import type { Log } from "../telemetry/log/log.ts";
 
 /** Rejections may occur by the thousand, so the log reports them together. */
@@ -7,12 +8,14 @@ const REPORT_INTERVAL_MS = 1000;
 export class ConcurrencyLimit {
   readonly limit: number;
   readonly #log: Log;
+  readonly #clock: Clock;
   #count = 0;
   #unreportedCount = 0;
 
-  constructor(limit: number, log: Log) {
+  constructor(limit: number, log: Log, clock: Clock) {
     this.limit = limit;
     this.#log = log;
+    this.#clock = clock;
   }
 
   /** Returns false if the request must be rejected. Otherwise it is in flight until `leave`. */
@@ -21,7 +24,8 @@ export class ConcurrencyLimit {
       this.#count++;
       return true;
     }
-    if (this.#unreportedCount++ === 0) setTimeout(() => this.#report(), REPORT_INTERVAL_MS).unref();
+    if (this.#unreportedCount++ === 0)
+      this.#clock.setTimeout(() => this.#report(), REPORT_INTERVAL_MS).unref();
     return false;
   }
 

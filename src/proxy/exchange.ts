@@ -1,6 +1,7 @@
 // The Exchange: the state of one request and its response. Every field is set in the constructor, so that all exchanges
 // have the same object shape; each step fills in its results.
 import type { Server } from "bun";
+import type { Clock, ClockTimer } from "../base/clock.ts";
 import { KEEP_ALIVE_SECONDS } from "../http/keep-alive.ts";
 import type { IncomingBody } from "../http/read-body.ts";
 import type { RequestTarget } from "../http/request-target.ts";
@@ -30,6 +31,8 @@ export class Exchange {
   /** Taken once: a request uses one configuration from its start to its end. */
   readonly snapshot: Snapshot;
   readonly requestId: string;
+  readonly clock: Clock;
+  /** A time of the clock, as all times of an exchange are. */
   readonly startedAt: number;
   readonly method: string;
   readonly path: string;
@@ -79,7 +82,7 @@ export class Exchange {
 
   /** The upstream attempt in progress, or the last one. */
   #attempt: UpstreamResponse | null = null;
-  #totalTimer: Timer | null = null;
+  #totalTimer: ClockTimer | null = null;
   /** Rejects when the total timeout expires, and never resolves; null without a total timeout. */
   totalTimeout: Promise<never> | null = null;
   /** The client has disconnected or the total timeout has expired: no further attempt is made. */
@@ -93,12 +96,14 @@ export class Exchange {
     snapshot: Snapshot,
     requestId: string,
     target: RequestTarget,
+    clock: Clock,
   ) {
     this.request = request;
     this.server = server;
     this.snapshot = snapshot;
     this.requestId = requestId;
-    this.startedAt = performance.now();
+    this.clock = clock;
+    this.startedAt = clock.now();
     this.method = request.method;
     this.path = target.path;
     this.query = target.query;
@@ -155,7 +160,7 @@ export class Exchange {
     // Only the reading of the body awaits this promise; without a handler its rejection would be reported as unhandled.
     promise.catch(() => undefined);
     this.totalTimeout = promise;
-    this.#totalTimer = setTimeout(() => {
+    this.#totalTimer = this.clock.setTimeout(() => {
       const error = new UpstreamError("total_timeout");
       this.isOver = true;
       this.#attempt?.abort(error);
@@ -171,7 +176,7 @@ export class Exchange {
   }
 
   release(): void {
-    if (this.#totalTimer !== null) clearTimeout(this.#totalTimer);
+    this.#totalTimer?.close();
     this.server.timeout(this.request, KEEP_ALIVE_SECONDS);
   }
 }

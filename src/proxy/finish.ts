@@ -1,5 +1,6 @@
 // Ends every request exactly once: records key and token usage, starts post_response plugins, and hands the facts to
 // telemetry.
+import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { truncateText } from "../telemetry/truncate-text.ts";
 import type { Observation } from "../telemetry/observation.ts";
 import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
@@ -13,6 +14,7 @@ import { runPostResponse } from "./run-plugins.ts";
 import { recordUsage } from "./record-usage.ts";
 
 export interface FinishParts extends PluginParts {
+  readonly deadlines: CoarseDeadlines;
   readonly observation: Observation;
   readonly recordKeyUse: (apiKeyId: string) => void;
   readonly inFlight: ConcurrencyLimit;
@@ -41,7 +43,7 @@ function factsOf(
 ): RequestFacts {
   const { apiKey, gateway, response, usage, observed, attemptFacts } = exchange;
   const finalAttempt = response?.report.facts ?? null;
-  const endedAt = performance.now();
+  const endedAt = exchange.clock.now();
   closeAttempts(attemptFacts, finalAttempt, outcome, endedAt);
   const gatewayName = gateway?.gateway.name ?? null;
   const observedGateway = routes.gateway(gateway, gatewayName ?? "");
@@ -74,7 +76,7 @@ function factsOf(
     cost: exchange.cost,
     startedAt: exchange.startedAt,
     endedAt,
-    endedWallMs: Date.now(),
+    endedWallMs: exchange.clock.unixNow(),
     bodyMs: exchange.bodyMs,
     plugins: exchange.pluginRuns,
     bodies: exchange.bodies,

@@ -2,9 +2,11 @@
 // try/catch around them.
 import type { Server } from "bun";
 import type { BlockList } from "node:net";
+import type { Clock } from "../base/clock.ts";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
 import { isPromise } from "../base/value-or-promise.ts";
+import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { RequestTarget } from "../http/request-target.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -27,6 +29,8 @@ import { runPreRequest } from "./run-plugins.ts";
 import { STEPS, type StepParts } from "./steps.ts";
 
 export interface DataPlaneParts {
+  readonly clock: Clock;
+  readonly deadlines: CoarseDeadlines;
   readonly current: CurrentConfiguration;
   readonly log: Log;
   readonly secret: string;
@@ -51,7 +55,7 @@ export type DataPlane = (
 ) => Promise<Response>;
 
 export function createDataPlane(parts: DataPlaneParts): DataPlane {
-  const { current, inFlight, observation } = parts;
+  const { current, inFlight, observation, clock } = parts;
   const servingParts = createServingParts(parts);
   // Created once: a rejection must cost almost nothing when thousands of requests are rejected.
   const overloaded = new GatehouseError(
@@ -64,7 +68,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     server.timeout(request, 0);
     const requestId = requestIdFrom(request.headers.get("x-request-id"));
     if (!inFlight.enter()) return Promise.resolve(errorResponse(overloaded, requestId));
-    const exchange = new Exchange(request, server, current.snapshot, requestId, target);
+    const exchange = new Exchange(request, server, current.snapshot, requestId, target, clock);
     observation.started();
     if (observation.tracer !== null) exchange.trace = observation.tracer.begin(request.headers);
     return parts.isDraining() ? handleAndClose(exchange, servingParts) : handle(exchange, servingParts);
@@ -83,6 +87,7 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     baseDomain: parts.baseDomain,
     requireApiKey: parts.requireApiKey,
     maxBodyBytes: parts.maxBodyBytes,
+    deadlines: parts.deadlines,
     clientCredentials: createClientCredentials(parts.secret),
     clientAddress: createClientAddress(parts.trustedProxies),
     gatewayWithoutHost: null,

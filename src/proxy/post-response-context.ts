@@ -19,7 +19,7 @@ export class PostResponseContext extends CallContext implements EndContext {
     this.#clientAddress = parts.clientAddress(exchange);
     this.status = status;
     this.outcome = outcome;
-    this.durationMs = performance.now() - exchange.startedAt;
+    this.durationMs = exchange.clock.now() - exchange.startedAt;
   }
 
   override get clientAddress(): string {

@@ -3,7 +3,10 @@
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { connectRaw, type RawClient } from "../../test/support/raw-client.ts";
 import { waitFor } from "../../test/support/gatehouse-process.ts";
+import { untilStable } from "../../test/support/waiting.ts";
+import { ManualClock } from "../base/manual-clock.fixture.ts";
 import type { BodyReader } from "../http/body-reader.ts";
+import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { Outcome } from "./exchange.ts";
 import { StreamRelay, type StreamStages } from "./relay-stream.ts";
 import { formatNamed } from "../formats/registry.ts";
@@ -12,8 +15,8 @@ import { UsageTap } from "../usage/usage-tap.ts";
 const PIECE = 64 * 1024;
 /** More than the socket buffers of both sides hold. */
 const PIECES = 400;
-const SHORT_MS = 100;
-const LONG_MS = 60_000;
+/** How long a client may read nothing. */
+const STALL_TIMEOUT_MS = 300_000;
 
 /** A provider that sends `pieces` pieces and then does what `atEnd` says. */
 class Pieces implements BodyReader {
@@ -46,7 +49,8 @@ const NO_STAGES: StreamStages = { tap: null, translation: null, plugins: null, b
 let stages = NO_STAGES;
 let outcomes: Outcome[] = [];
 let pieces: Pieces;
-let stallTimeoutMs = LONG_MS;
+const clock = new ManualClock();
+const deadlines = new CoarseDeadlines(clock);
 const server = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
@@ -54,14 +58,13 @@ const server = Bun.serve({
   fetch: () =>
     new Response(
       new ReadableStream(
-        new StreamRelay(pieces, stages, (outcome) => void outcomes.push(outcome), stallTimeoutMs),
+        new StreamRelay(pieces, stages, (outcome) => void outcomes.push(outcome), deadlines),
       ),
     ),
 });
 afterAll(() => server.stop(true));
 beforeEach(() => {
   outcomes = [];
-  stallTimeoutMs = LONG_MS;
   stages = NO_STAGES;
 });
 
@@ -71,14 +74,10 @@ async function connect(): Promise<RawClient> {
   return client;
 }
 
-/** Resolves when no piece has been read for a while, to the number of pieces read. */
-async function untilQuiet(): Promise<number> {
-  for (let before = -1; ;) {
-    if (before === pieces.sentCount) return before;
-    before = pieces.sentCount;
-    await Bun.sleep(200);
-  }
-}
+/** Resolves when the socket buffers are full and the relay waits for the client, to the number of pieces read. */
+const untilFull = () => untilStable(() => pieces.sentCount);
+/** Resolves when the server has ended every response. */
+const untilIdle = () => waitFor(() => (server.pendingRequests === 0 ? true : null));
 
 const bodyOf = (received: string) => Buffer.from(received.slice(received.indexOf("\r\n\r\n") + 4), "latin1");
 
@@ -86,7 +85,7 @@ test("waits for a client that pauses, which gets every byte when it resumes", as
   pieces = new Pieces(PIECES, () => Promise.resolve(null));
   const client = await connect();
   client.pause();
-  expect(await untilQuiet()).toBeLessThan(PIECES);
+  expect(await untilFull()).toBeLessThan(PIECES);
   expect(outcomes).toEqual([]);
   client.resume();
   const body = bodyOf((await client.ended).received);
@@ -103,23 +102,24 @@ test("waits for a client that pauses, which gets every byte when it resumes", as
 }, 30_000);
 
 test("gives up a client that does not read: releases the provider and resets the connection", async () => {
-  stallTimeoutMs = SHORT_MS;
   pieces = new Pieces(PIECES, () => Promise.resolve(null));
   const client = await connect();
   client.pause();
-  await waitFor(() => (pieces.isCanceled ? true : null), 10_000);
-  expect(outcomes).toEqual(["client_left"]);
+  await untilFull();
+  clock.advance(STALL_TIMEOUT_MS - 1000);
+  expect(outcomes).toEqual([]);
+  clock.advance(2000);
+  expect([outcomes, pieces.isCanceled]).toEqual([["client_left"], true]);
   client.resume();
   expect((await client.ended).received).not.toEndWith("0\r\n\r\n");
 }, 30_000);
 
 test("does not take a client that waits for the provider for a stalled one", async () => {
-  stallTimeoutMs = SHORT_MS;
   const end = Promise.withResolvers<null>();
   pieces = new Pieces(1, () => end.promise);
   const client = await connect();
   await client.until((received) => received.length > PIECE);
-  await Bun.sleep(5 * SHORT_MS);
+  clock.advance(2 * STALL_TIMEOUT_MS);
   expect([pieces.isCanceled, outcomes]).toEqual([false, []]);
   end.resolve(null);
   expect((await client.ended).received).toEndWith("0\r\n\r\n");
@@ -132,11 +132,11 @@ test("ends once and stops reading if the client disconnects while the relay wait
     pieces = new Pieces(count, () => new Promise(() => undefined));
     const client = await connect();
     if (count > 1) client.pause();
-    await untilQuiet();
+    await untilFull();
     client.disconnect(true);
     await waitFor(() => (pieces.isCanceled ? true : null), 10_000);
     const { sentCount } = pieces;
-    await Bun.sleep(100);
+    await untilIdle();
     expect([outcomes, pieces.sentCount]).toEqual([["client_left"], sentCount]);
   }
 }, 30_000);
@@ -160,6 +160,6 @@ test("ends once as incomplete if the client disconnects while it gets the last b
   client.pause();
   await waitFor(() => (outcomes.length > 0 ? true : null), 10_000);
   client.disconnect(true);
-  await Bun.sleep(100);
+  await untilIdle();
   expect([outcomes, pieces.isCanceled]).toEqual([["incomplete"], true]);
 });

@@ -1,7 +1,7 @@
 // Relays a response body to the client as it arrives and at the client's pace: unchanged, translated to another format, or
 // passed through plugins.
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
-import { unwatchDeadline, watchDeadline, type Deadline } from "../http/coarse-deadlines.ts";
+import type { CoarseDeadlines, Deadline } from "../http/coarse-deadlines.ts";
 import type { StreamDecoder } from "../formats/format.ts";
 import type { BodyCapture } from "../telemetry/requests/body-capture.ts";
 import type { BodyReader } from "../http/body-reader.ts";
@@ -37,7 +37,7 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
   readonly #reader: BodyReader;
   readonly #stages: StreamStages;
   readonly #onEnd: (outcome: Outcome) => void;
-  readonly #stallTimeoutMs: number;
+  readonly #deadlines: CoarseDeadlines;
   #hasEnded = false;
   /** Rejects the wait for the client to read; null while the relay does not wait. */
   #stopWaiting: (() => void) | null = null;
@@ -46,12 +46,12 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
     reader: BodyReader,
     stages: StreamStages,
     onEnd: (outcome: Outcome) => void,
-    stallTimeoutMs = STALL_TIMEOUT_MS,
+    deadlines: CoarseDeadlines,
   ) {
     this.#reader = reader;
     this.#stages = stages;
     this.#onEnd = onEnd;
-    this.#stallTimeoutMs = stallTimeoutMs;
+    this.#deadlines = deadlines;
   }
 
   async pull(client: ReadableStreamDirectController): Promise<void> {
@@ -110,10 +110,10 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
   #waitForClient(written: Promise<number>): Promise<void> {
     const waiting = Promise.withResolvers<undefined>();
     this.#stopWaiting = waiting.reject;
-    this.dueAt = performance.now() + this.#stallTimeoutMs;
-    watchDeadline(this);
+    this.dueAt = this.#deadlines.clock.now() + STALL_TIMEOUT_MS;
+    this.#deadlines.watch(this);
     const end = () => {
-      unwatchDeadline(this);
+      this.#deadlines.unwatch(this);
       this.#stopWaiting = null;
     };
     written.then(() => waiting.resolve(undefined), waiting.reject);

@@ -42,7 +42,7 @@ function relayUnchanged(exchange: Exchange, response: TargetResponse, parts: Fin
   const headers = headersFor(exchange, response);
   settleUsage(exchange, usageOfBody(response));
   exchange.bodies?.takeResponse(body);
-  response.report.end(healthResultOf(status));
+  response.report.end(healthResultOf(status), exchange.clock.now());
   finish(exchange, "complete", status, parts);
   return createResponse(body, status, headers);
 }
@@ -62,7 +62,8 @@ async function relayProcessed(
         : await runPostRequest(exchange, chain, parts, response, headers);
     const end = (outcome: Outcome) => {
       settleUsage(exchange, tap === null ? usageOfBody(response) : tap.result(outcome === "complete"));
-      response.report.end(healthResultFor(outcome, response.upstreamResponse.status));
+      const result = healthResultFor(outcome, response.upstreamResponse.status);
+      response.report.end(result, exchange.clock.now());
       finish(exchange, outcome, status, parts);
     };
     const plugins =
@@ -74,7 +75,8 @@ async function relayProcessed(
       const translation = translator === null ? null : translateStream(translator, exchange);
       const stages = { tap, translation, plugins, bodies: exchange.bodies };
       exchange.releaseBody();
-      return new Response(new ReadableStream(new StreamRelay(reader, stages, end)), { status, headers });
+      const streamRelay = new StreamRelay(reader, stages, end, parts.deadlines);
+      return new Response(new ReadableStream(streamRelay), { status, headers });
     }
     const body = await wholeBody(exchange, response, plugins, tap);
     exchange.bodies?.takeResponse(body);
@@ -85,7 +87,7 @@ async function relayProcessed(
     settleUsage(exchange, tap === null ? usageOfBody(response) : tap.result(false));
     response.reader?.cancel();
     const isProviderFailure = error instanceof UpstreamError && error.kind !== "client_left";
-    response.report.end(isProviderFailure ? "failed" : "neutral");
+    response.report.end(isProviderFailure ? "failed" : "neutral", exchange.clock.now());
     throw error;
   }
 }
@@ -120,7 +122,7 @@ async function wholeBody(
   if (translator !== null)
     body = isStream
       ? translateWholeStream(translator, exchange, body)
-      : translateBody(translator, upstreamResponse.status, body);
+      : translateBody(translator, exchange, upstreamResponse.status, body);
   return plugins === null ? body : plugins.run(typeof body === "string" ? Buffer.from(body) : body, true);
 }
 
@@ -149,7 +151,7 @@ function headersFor(exchange: Exchange, response: TargetResponse): Headers {
   headers.append("X-GW-Provider", toHeaderValue(target.provider));
   if (model !== null) headers.append("X-GW-Model", toHeaderValue(model));
   headers.append("X-GW-Attempts", exchange.attempts === 1 ? "1" : String(exchange.attempts));
-  const total = formatTenths(performance.now() - exchange.startedAt);
+  const total = formatTenths(exchange.clock.now() - exchange.startedAt);
   headers.append("Server-Timing", `total;dur=${total}, upstream;dur=${formatTenths(firstByteMs)}`);
   if (isStream) headers.set("X-Accel-Buffering", "no");
   else if (translator !== null && hasBody(response)) headers.set("Content-Type", "application/json");

@@ -4,7 +4,6 @@ import { BoundedCache } from "../base/bounded-cache.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { hashApiKey, looksLikeApiKey } from "../base/ids.ts";
 import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
-import type { Snapshot } from "../snapshot/snapshot.ts";
 import type { Exchange } from "./exchange.ts";
 
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/;
@@ -37,7 +36,7 @@ export function resolveGateway(exchange: Exchange, baseDomain: string | null): C
   const { snapshot, request } = exchange;
   const sentKey = sentApiKey(request.headers);
   if (sentKey !== null) {
-    const key = findKey(snapshot, sentKey);
+    const key = findKey(exchange, sentKey);
     const gateway = key === null ? undefined : snapshot.gateways.get(key.gatewayId);
     if (gateway === undefined)
       throw new GatehouseError("invalid_api_key", "The API key is unknown, expired or revoked.");
@@ -50,10 +49,10 @@ export function resolveGateway(exchange: Exchange, baseDomain: string | null): C
   return subdomain === null ? null : (snapshot.gatewaysBySubdomain.get(subdomain) ?? null);
 }
 
-function findKey(snapshot: Snapshot, sentKey: string): CompiledApiKey | null {
+function findKey({ snapshot, clock }: Exchange, sentKey: string): CompiledApiKey | null {
   if (!looksLikeApiKey(sentKey)) return null;
   const key = snapshot.apiKeysByHash.get(hashApiKey(sentKey));
-  return key === undefined || key.expiresAt <= Date.now() ? null : key;
+  return key === undefined || key.expiresAt <= clock.unixNow() ? null : key;
 }
 
 function subdomainOf(host: string | null, baseDomain: string | null): string | null {

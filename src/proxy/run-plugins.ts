@@ -149,7 +149,7 @@ function callHook<Context>(
   hook: (hooks: PluginHooks, context: Context) => unknown,
   context: Context,
 ): ValueOrPromise<Response | null> {
-  const startedAt = performance.now();
+  const startedAt = call.exchange.clock.now();
   try {
     const result = hook(call.link.hooks, context);
     return isThenable(result) ? finishLater(result, call, startedAt) : finishCall(call, startedAt);
@@ -164,7 +164,8 @@ async function finishLater(
   startedAt: number,
 ): Promise<Response | null> {
   try {
-    await withTimeout(PLUGIN_TIMEOUT_MS, Promise.resolve(result), createTimeoutError);
+    const { clock } = call.exchange;
+    await withTimeout(PLUGIN_TIMEOUT_MS, Promise.resolve(result), createTimeoutError, clock);
     return finishCall(call, startedAt);
   } catch (error) {
     return failCall(error, call, startedAt);
@@ -178,7 +179,7 @@ function finishCall({ exchange, parts, run, response }: PluginCall, startedAt: n
     created = createPluginResponse(response, exchange, parts.maxBodyBytes);
     run.verdict = "answered";
   }
-  run.ended(performance.now() - startedAt);
+  run.ended(exchange.clock.now() - startedAt);
   return created;
 }
 
@@ -188,7 +189,7 @@ function failCall(
   startedAt: number,
 ): null {
   run.failed();
-  run.ended(performance.now() - startedAt);
+  run.ended(exchange.clock.now() - startedAt);
   parts.log.error({ request_id: exchange.requestId, plugin: link.name, err: error }, "plugin failed");
   if (link.continuesOnError || stage === "post_response") return null;
   throw new GatehouseError("plugin_failed", `The plugin ${link.name} failed.`, { cause: error });

@@ -2,6 +2,7 @@
 // differs between them is in StepParts.
 import { GatehouseError } from "../base/errors.ts";
 import type { ValueOrPromise } from "../base/value-or-promise.ts";
+import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { IncomingBody } from "../http/read-body.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -19,6 +20,7 @@ export interface StepParts {
   readonly baseDomain: string | null;
   readonly requireApiKey: boolean;
   readonly maxBodyBytes: number;
+  readonly deadlines: CoarseDeadlines;
   /** The gateway of a request that has no Host header. Explain sets the gateway in question; when serving it is null. */
   readonly gatewayWithoutHost: CompiledGateway | null;
   /** Called when the rule is known. Serving starts telemetry and body capture here. */
@@ -85,8 +87,8 @@ function checkApiKey(exchange: Exchange, parts: StepParts): null {
 }
 
 /** Waits one turn even without a body; `nextTurn` says why. */
-function startBody(exchange: Exchange, { maxBodyBytes }: StepParts): Promise<null> {
-  exchange.incomingBody = startRequestBody(exchange, maxBodyBytes);
+function startBody(exchange: Exchange, { maxBodyBytes, deadlines }: StepParts): Promise<null> {
+  exchange.incomingBody = startRequestBody(exchange, maxBodyBytes, deadlines);
   return nextTurn();
 }
 
@@ -111,7 +113,7 @@ function useBody(exchange: Exchange): null {
   // A second reference would keep a large prompt in memory after `releaseBody`.
   exchange.incomingBody = null;
   if (body !== null) takeRequestBody(exchange, body, matchedRule(exchange));
-  exchange.bodyMs = performance.now() - exchange.startedAt;
+  exchange.bodyMs = exchange.clock.now() - exchange.startedAt;
   exchange.bodies?.takeRequest(exchange.body?.bytes ?? null);
   return null;
 }

@@ -1,14 +1,20 @@
 // Translates a target's response to the hub format, for rules with a response_format: whole responses, errors, and streams.
+import type { Clock } from "../base/clock.ts";
 import { GatehouseError } from "../base/errors.ts";
 import type { StreamDecoder, Translator } from "../formats/format.ts";
 import { requestsStreamUsage } from "../formats/openai/stream-usage-option.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { Exchange } from "./exchange.ts";
 
-export function translateBody(translator: Translator, status: number, body: Uint8Array): string {
+export function translateBody(
+  translator: Translator,
+  { clock }: Exchange,
+  status: number,
+  body: Uint8Array,
+): string {
   const value = parse(body);
   if (status >= 400) return JSON.stringify(translator.decodeError(value, status));
-  const translated = translator.decodeResponse(value, unixSeconds());
+  const translated = translator.decodeResponse(value, unixSeconds(clock));
   if (translated === null) {
     throw new GatehouseError(
       "upstream_bad_answer",
@@ -18,9 +24,9 @@ export function translateBody(translator: Translator, status: number, body: Uint
   return JSON.stringify(translated);
 }
 
-export function translateStream(translator: Translator, { fields }: Exchange): StreamDecoder {
+export function translateStream(translator: Translator, { fields, clock }: Exchange): StreamDecoder {
   const includeUsage = requestsStreamUsage(fields.streamOptions);
-  return translator.decodeStream({ createdAt: unixSeconds(), includeUsage });
+  return translator.decodeStream({ createdAt: unixSeconds(clock), includeUsage });
 }
 
 /** Translates a stream that was read to its end. */
@@ -44,6 +50,6 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-function unixSeconds(): number {
-  return Math.floor(Date.now() / 1000);
+function unixSeconds(clock: Clock): number {
+  return Math.floor(clock.unixNow() / 1000);
 }

@@ -1,5 +1,6 @@
 // One attempt at one target: encodes and sends the request in its constructor, then receives the response or reports why
 // there is none.
+import type { Clock } from "../base/clock.ts";
 import type { ValueOrPromise } from "../base/value-or-promise.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -57,7 +58,7 @@ export class UpstreamAttempt {
       if (exchange.trace !== null) this.#facts.spanId = exchange.trace.beginAttempt(this.#encoded.headers);
       this.#response = upstreamPool.send(this.#encoded, rule.upstream.timeouts);
     } catch (error) {
-      this.#report.end("neutral");
+      this.#report.end("neutral", now);
       throw error;
     }
     this.#facts.model = truncateText(this.#encoded.model);
@@ -81,7 +82,7 @@ export class UpstreamAttempt {
     this.#facts.fault = error.kind;
     // Bytes of a rejected response may still be arriving.
     this.#response.cancel();
-    this.#report.end(error.kind === "client_left" ? "neutral" : "failed");
+    this.#report.end(error.kind === "client_left" ? "neutral" : "failed", this.#exchange.clock.now());
     return error;
   }
 
@@ -98,13 +99,14 @@ export class UpstreamAttempt {
   }
 
   #accept(hidesUsage: boolean): ValueOrPromise<TargetResponse> {
-    const now = performance.now();
+    const { clock } = this.#exchange;
+    const now = clock.now();
     const response = this.#response;
     const firstByteMs = now - this.#facts.startedAt;
     this.#facts.status = response.status;
     this.#facts.firstByteAt = now;
     if (response.ok) this.#report.responseStarted(firstByteMs, now);
-    if (response.status === 429) applyRetryAfter(this.#report, response, now);
+    if (response.status === 429) applyRetryAfter(this.#report, response, clock);
     const accepted = new TargetResponse(
       this.#target,
       response,
@@ -125,16 +127,16 @@ export class UpstreamAttempt {
   #complete(response: TargetResponse): TargetResponse {
     const { status } = this.#response;
     if (this.#exchange.trace !== null) this.#facts.responseModel = modelIn(response.firstBytes);
-    if (FAILOVER_STATUSES.has(status)) this.#report.end(healthResultOf(status));
+    if (FAILOVER_STATUSES.has(status)) this.#report.end(healthResultOf(status), this.#exchange.clock.now());
     return response;
   }
 }
 
 /** Retry-After is a number of seconds or an HTTP date (RFC 9110, 10.2.3). */
-function applyRetryAfter(report: BalancerReport, response: UpstreamResponse, now: number): void {
+function applyRetryAfter(report: BalancerReport, response: UpstreamResponse, clock: Clock): void {
   const retryAfter = response.headers.get("retry-after");
   if (retryAfter === null) return;
   const isSeconds = /^\d+$/.test(retryAfter);
-  const seconds = isSeconds ? Number(retryAfter) : (Date.parse(retryAfter) - Date.now()) / 1000;
-  if (seconds > 0) report.rest(seconds * 1000, now);
+  const seconds = isSeconds ? Number(retryAfter) : (Date.parse(retryAfter) - clock.unixNow()) / 1000;
+  if (seconds > 0) report.rest(seconds * 1000, clock.now());
 }

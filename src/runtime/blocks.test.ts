@@ -4,13 +4,18 @@ import { gatewayRecord, temporarySqliteUrl, withSql } from "../../test/contract/
 import { ALL, closeOpened, insert, openForTest } from "../../test/contract/store-fixture.ts";
 import { compileContext } from "../../test/support/compile-context.ts";
 import { waitFor } from "../../test/support/gatehouse-process.ts";
+import { ManualClock } from "../base/manual-clock.fixture.ts";
 import type { Store } from "../store/store.ts";
 import { Health } from "../telemetry/health.ts";
 import { createLog } from "../telemetry/log/log.ts";
 import { Blocks } from "./blocks.ts";
 import { CurrentConfiguration } from "./current-configuration.ts";
 
-const log = createLog({ level: "silent", format: "json" }, { write: () => undefined });
+const RETRY_MS = 1000;
+
+const printed: string[] = [];
+const log = createLog({ level: "debug", format: "json" }, { write: (line) => void printed.push(line) });
+const clock = new ManualClock();
 const started: Blocks[] = [];
 
 afterEach(async () => {
@@ -21,7 +26,7 @@ afterEach(async () => {
 async function node(store: Store): Promise<{ blocks: Blocks; current: CurrentConfiguration }> {
   const current = new CurrentConfiguration(store, compileContext(), new Health(), log);
   await current.refresh();
-  const blocks = new Blocks(() => current, log);
+  const blocks = new Blocks(() => current, log, clock);
   started.push(blocks);
   return { blocks, current };
 }
@@ -46,8 +51,10 @@ test("a block is effective before it is written, for its subject only, and is wr
     { gateway_id: id, type: "per_ip", subject: "a", counter_key: "counter" },
   ]);
   blocks.add(entry, "per_ip", "a", "counter");
-  await Bun.sleep(20);
-  expect(await countOf(store)).toBe(1);
+  // Blocks are written in order: when this one is, a second one for "a" would have been written too.
+  blocks.add(entry, "per_ip", "b", "counter");
+  await untilCount(store, 2);
+  expect((await store.list("blocks", ALL)).records.map(({ subject }) => subject)).toEqual(["a", "b"]);
 });
 
 test("two nodes that block the same subject write one block, and removing it takes effect on both", async () => {
@@ -57,13 +64,14 @@ test("two nodes that block the same subject write one block, and removing it tak
   const nodes = [await node(store), await node(other)];
   const entry = `${id}/rate_limiter/0`;
   for (const { blocks } of nodes) blocks.add(entry, "per_ip", "a", "counter");
-  await untilCount(store, 1);
-  await Bun.sleep(50);
+  // The node that finds the block of the other one in the store loads it.
+  for (const { current } of nodes)
+    await waitFor(() => (current.snapshot.blocksByName.size === 1 ? true : null));
   const { records } = await store.list("blocks", ALL);
   expect(records).toHaveLength(1);
   await nodes[0]!.current.write((transaction) => transaction.remove("blocks", records[0]!.id));
   await nodes[1]!.current.refresh();
-  for (const { blocks } of nodes) expect(blocks.has(entry, "per_ip", "a")).toBe(false);
+  for (const { blocks } of nodes) await waitFor(() => (blocks.has(entry, "per_ip", "a") ? null : true));
 });
 
 test("a block that cannot be written is effective in this process and written when the store allows it", async () => {
@@ -75,10 +83,11 @@ test("a block that cannot be written is effective in this process and written wh
     withSql(url, (sql) => sql.unsafe(`ALTER TABLE ${from} RENAME TO ${to}`));
   await rename("blocks", "blocks_renamed");
   blocks.add(`${id}/rate_limiter/0`, "global", "", "counter");
-  await Bun.sleep(50);
+  await waitFor(() => (printed.join("").includes("block not written; retrying") ? true : null));
   expect(blocks.has(`${id}/rate_limiter/0`, "global", "")).toBe(true);
   await rename("blocks_renamed", "blocks");
   expect(await countOf(store)).toBe(0);
+  clock.advance(RETRY_MS);
   await untilCount(store, 1);
   expect(blocks.has(`${id}/rate_limiter/0`, "global", "")).toBe(true);
 });

@@ -1,5 +1,6 @@
 // Blocks of rate limit keys: effective in this process as soon as a plugin requests one, then written to the store, which
 // makes them durable and shares them with all nodes.
+import type { Clock, ClockTimer } from "../base/clock.ts";
 import { newId } from "../base/ids.ts";
 import type { StoredBlock } from "../store/store.ts";
 import type { Log } from "../telemetry/log/log.ts";
@@ -17,13 +18,15 @@ export class Blocks implements BlockAccess {
   readonly #log: Log;
   /** Blocks that are not in the store yet, by name. */
   readonly #pending = new Map<string, StoredBlock>();
-  readonly #retry: Timer;
+  readonly #clock: Clock;
+  readonly #retry: ClockTimer;
 
   /** `current` is a function because the configuration is created after the plugin hosts, which need the blocks. */
-  constructor(current: () => CurrentConfiguration, log: Log) {
+  constructor(current: () => CurrentConfiguration, log: Log, clock: Clock) {
     this.#current = current;
     this.#log = log;
-    this.#retry = setInterval(() => {
+    this.#clock = clock;
+    this.#retry = clock.setInterval(() => {
       for (const block of this.#pending.values()) void this.#write(block);
     }, RETRY_MS);
     this.#retry.unref();
@@ -40,7 +43,7 @@ export class Blocks implements BlockAccess {
   add(instanceId: string, type: string, subject: string, counterKey: string): void {
     const name = blockName(instanceId, type, subject);
     if (this.has(instanceId, type, subject) || this.#pending.size >= MAX_PENDING) return;
-    const now = new Date().toISOString();
+    const now = new Date(this.#clock.unixNow()).toISOString();
     const gateway_id = gatewayIdOf(instanceId);
     const times = { created_at: now, updated_at: now };
     const block = { id: newId(), gateway_id, name, type, subject, counter_key: counterKey, ...times };
@@ -50,7 +53,7 @@ export class Blocks implements BlockAccess {
   }
 
   stop(): void {
-    clearInterval(this.#retry);
+    this.#retry.close();
   }
 
   async #write(block: StoredBlock): Promise<void> {

@@ -14,7 +14,9 @@ import {
   withSql,
 } from "../../test/contract/store-records.ts";
 import { compileContext } from "../../test/support/compile-context.ts";
+import { waitFor } from "../../test/support/gatehouse-process.ts";
 import { hasPostgres, sharedPostgres } from "../../test/support/postgres.ts";
+import { eventLoopTurns } from "../../test/support/waiting.ts";
 import type { Gateway } from "../model/gateway.ts";
 import { CredentialCipher } from "../store/credential-cipher.ts";
 import { openStore } from "../store/sql-store.ts";
@@ -327,7 +329,7 @@ describe.each(databases)("CurrentConfiguration with %s", (_, createEmpty) => {
     const polls = nodes.map(async ({ current }) => {
       while (polling) {
         await current.refresh();
-        await Bun.sleep(1);
+        await eventLoopTurns(1);
       }
     });
     const writes = nodes.flatMap((each, index) =>
@@ -336,7 +338,7 @@ describe.each(databases)("CurrentConfiguration with %s", (_, createEmpty) => {
         await each.current.write(insertGateway(gateway));
         expect(each.current.snapshot.gateways.get(gateway.id)?.gateway.name).toBe(gateway.name);
         const revision = each.current.snapshot.revision;
-        await Bun.sleep(number);
+        await eventLoopTurns(number);
         // Once active, it stays active.
         expect(each.current.snapshot.gateways.get(gateway.id)).toBeDefined();
         expect(each.current.snapshot.revision).toBeGreaterThanOrEqual(revision);
@@ -384,7 +386,7 @@ describe.each(databases)("CurrentConfiguration with %s", (_, createEmpty) => {
     const { promise, resolve: release } = Promise.withResolvers<undefined>();
     held.write = promise.then(() => undefined);
     const first = one.current.write(insertGateway(gatewayRecord({ name: "first" })));
-    while ((await one.store.revision()) === 0) await Bun.sleep(1);
+    await waitFor(async () => ((await one.store.revision()) > 0 ? true : null));
     held.inView = async () => {
       held.write = null;
       release(undefined);

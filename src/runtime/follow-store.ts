@@ -1,4 +1,5 @@
 // Follows the store: loads what other processes write, and keeps track of whether the store is available.
+import type { Clock } from "../base/clock.ts";
 import type { Health } from "../telemetry/health.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { StoreRejected } from "../store/store.ts";
@@ -15,8 +16,9 @@ export async function followStore(
   health: Health,
   log: Log,
   signal: AbortSignal,
+  clock: Clock,
 ): Promise<void> {
-  const pause = new InterruptiblePause(signal);
+  const pause = new InterruptiblePause(signal, clock);
   current.store.onAnnouncement(() => pause.interrupt());
   while (!signal.aborted) {
     pause.reset();
@@ -39,9 +41,11 @@ export async function followStore(
 class InterruptiblePause {
   #interrupted = Promise.withResolvers<undefined>();
   readonly #signal: AbortSignal;
+  readonly #clock: Clock;
 
-  constructor(signal: AbortSignal) {
+  constructor(signal: AbortSignal, clock: Clock) {
     this.#signal = signal;
+    this.#clock = clock;
     signal.addEventListener("abort", () => this.interrupt());
   }
 
@@ -55,8 +59,8 @@ class InterruptiblePause {
   }
 
   async wait(milliseconds: number): Promise<void> {
-    const timer = setTimeout(() => this.interrupt(), milliseconds);
+    const timer = this.#clock.setTimeout(() => this.interrupt(), milliseconds);
     await this.#interrupted.promise;
-    clearTimeout(timer);
+    timer.close();
   }
 }

@@ -1,4 +1,5 @@
 // Loads the configuration and the plugins that it is compiled with, and keeps both up to date until stopped.
+import type { Clock } from "../base/clock.ts";
 import { BalanceRegistry } from "../balance/balance-registry.ts";
 import { SettingsError, type Settings } from "../config/settings.ts";
 import { CustomPlugins } from "../plugins/custom-plugins.ts";
@@ -25,10 +26,11 @@ export async function loadConfiguration(
   { store, counters, databaseUrl }: Storage,
   health: Health,
   log: Log,
+  clock: Clock,
 ): Promise<Configuration> {
   const registry = new PluginRegistry();
-  const blocks: Blocks = new Blocks(() => current, log);
-  const hosts = new PluginHosts(counters, blocks, log);
+  const blocks: Blocks = new Blocks(() => current, log, clock);
+  const hosts = new PluginHosts(counters, blocks, log, clock);
   const compile = { plugins: registry, balance: new BalanceRegistry(), instances: hosts };
   const current: CurrentConfiguration = new CurrentConfiguration(store, compile, health, log);
   const customPlugins = new CustomPlugins(settings.PLUGINS_DIR, registry, log, (name) =>
@@ -42,7 +44,7 @@ export async function loadConfiguration(
   });
   await hosts.ready();
   const stopFollowing = new AbortController();
-  const following = followStore(current, health, log, stopFollowing.signal);
+  const following = followStore(current, health, log, stopFollowing.signal, clock);
   const stop = async () => {
     stopFollowing.abort();
     await following.catch(() => undefined);

@@ -1,5 +1,6 @@
 // Opens the database, the rate-limit counters, and the usage that is written to the database in batches.
 import { join } from "node:path";
+import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Counters } from "../counters/counters.ts";
 import { MemoryCounters } from "../counters/memory.ts";
@@ -26,13 +27,14 @@ export async function openStorage(
   secret: string,
   health: Health,
   log: Log,
+  clock: Clock,
 ): Promise<Storage> {
   const databaseUrl = settings.DATABASE_URL ?? `sqlite://${join(settings.DATA_DIR, "gatehouse.db")}`;
   const cipher = new CredentialCipher(settings.ENCRYPTION_KEY ?? secret);
   const store = openStore(databaseUrl, cipher, settings.REVISIONS_KEPT);
-  const counters = await openCounters(settings, health, log);
-  const keyUsage = new KeyUsage(store, log);
-  const usageTotals = new UsageTotals(store, log);
+  const counters = await openCounters(settings, health, log, clock);
+  const keyUsage = new KeyUsage(store, log, clock);
+  const usageTotals = new UsageTotals(store, log, clock);
   const close = async () => {
     await keyUsage.stop();
     await usageTotals.stop();
@@ -43,10 +45,11 @@ export async function openStorage(
 }
 
 /** Opens counters that are shared through Redis if REDIS_URL is set, else counters in the memory of this process. */
-async function openCounters(settings: Settings, health: Health, log: Log): Promise<Counters> {
-  if (settings.REDIS_URL === null) return new MemoryCounters();
+async function openCounters(settings: Settings, health: Health, log: Log, clock: Clock): Promise<Counters> {
+  if (settings.REDIS_URL === null) return new MemoryCounters({ clock });
   const { RedisCounters } = await import("../counters/redis.ts");
   const redis = new RedisCounters(settings.REDIS_URL, {
+    clock,
     silentMs: settings.REDIS_SILENT_MS,
     onStateChange: (state) => {
       health.counters = state;

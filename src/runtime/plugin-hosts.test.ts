@@ -1,5 +1,7 @@
 // Waiting for plugins to become ready: it always ends, and no error escapes.
 import { expect, test } from "bun:test";
+import { eventLoopTurns } from "../../test/support/waiting.ts";
+import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { MemoryCounters } from "../counters/memory.ts";
 import { definePlugin, z, type PluginHooks } from "../sdk/index.ts";
 import { createLog } from "../telemetry/log/log.ts";
@@ -7,9 +9,10 @@ import { PluginHosts } from "./plugin-hosts.ts";
 
 function setup(hooks: () => PluginHooks) {
   let text = "";
+  const clock = new ManualClock();
   const log = createLog({ level: "info", format: "json" }, { write: (line) => void (text += line) });
   const blocks = { has: () => false, add: () => undefined };
-  const hosts = new PluginHosts(new MemoryCounters(), blocks, log, 5);
+  const hosts = new PluginHosts(new MemoryCounters(), blocks, log, clock);
   const plugin = definePlugin<unknown>({
     name: "p",
     description: "",
@@ -17,14 +20,19 @@ function setup(hooks: () => PluginHooks) {
     settings: z.unknown(),
     create: hooks,
   });
-  return { hosts, plugin, logged: () => text };
+  return { hosts, plugin, logged: () => text, clock };
 }
 
 test("waits for a plugin that never becomes ready until the deadline", async () => {
-  const { hosts, plugin, logged } = setup(() => ({ ready: new Promise(() => undefined) }));
+  const { hosts, plugin, logged, clock } = setup(() => ({ ready: new Promise(() => undefined) }));
   hosts.getInstance("g/1", plugin, {});
-  await hosts.ready();
-  expect(logged()).toContain("not ready within 5 ms");
+  const ready = hosts.ready();
+  clock.advance(4999);
+  await eventLoopTurns();
+  expect(logged()).toBe("");
+  clock.advance(1);
+  await ready;
+  expect(logged()).toContain("not ready within 5000 ms");
 });
 
 test("a plugin without `ready` is ready immediately", async () => {
@@ -42,7 +50,7 @@ test("logs a plugin that fails to become ready once, even if nothing waits for i
   try {
     hosts.getInstance("g/1", plugin, {});
     hosts.createForExplanation("g/1", plugin, {}, () => undefined);
-    await Bun.sleep(10);
+    await eventLoopTurns();
   } finally {
     process.off("unhandledRejection", note);
   }

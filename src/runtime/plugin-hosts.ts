@@ -1,5 +1,6 @@
 // Creates plugin instances and keeps each one while its settings stay the same. Also owns the values that plugins keep
 // across changes of the configuration.
+import { systemClock, type Clock } from "../base/clock.ts";
 import { withTimeout } from "../base/with-timeout.ts";
 import type { Counters } from "../counters/counters.ts";
 import type { PluginDefinition, PluginHooks, PluginHost } from "../sdk/index.ts";
@@ -56,15 +57,15 @@ export class PluginHosts implements PluginInstances {
   readonly #counters: Counters;
   readonly #blocks: BlockAccess;
   readonly #log: Log;
-  readonly #readyDeadlineMs: number;
+  readonly #clock: Clock;
   /** By gateway id, so that deleting a gateway does not search the instances of all others. */
   readonly #gateways = new Map<string, GatewayPlugins>();
 
-  constructor(counters: Counters, blocks: BlockAccess, log: Log, readyDeadlineMs = READY_DEADLINE_MS) {
+  constructor(counters: Counters, blocks: BlockAccess, log: Log, clock: Clock = systemClock) {
     this.#counters = counters;
     this.#blocks = blocks;
     this.#log = log;
-    this.#readyDeadlineMs = readyDeadlineMs;
+    this.#clock = clock;
   }
 
   getInstance(instanceId: string, definition: PluginDefinition, settings: unknown): PluginHooks {
@@ -125,8 +126,8 @@ export class PluginHosts implements PluginInstances {
   async #untilReady(plugin: string, { ready }: PluginHooks): Promise<void> {
     if (ready === undefined) return;
     try {
-      const onTimeout = () => new Error(`The plugin was not ready within ${this.#readyDeadlineMs} ms.`);
-      await withTimeout(this.#readyDeadlineMs, ready, onTimeout);
+      const onTimeout = () => new Error(`The plugin was not ready within ${READY_DEADLINE_MS} ms.`);
+      await withTimeout(READY_DEADLINE_MS, ready, onTimeout, this.#clock);
     } catch (error) {
       this.#log.warn({ plugin, err: error }, "plugin not ready; requests that use it wait or fail");
     }

@@ -1,4 +1,5 @@
 // The health of targets: as the Admin API shows it, merged over all worker processes, and as metrics.
+import type { Clock } from "../base/clock.ts";
 import type { TargetCondition } from "../balance/balance-plan.ts";
 import type { Metrics } from "../telemetry/metrics/metrics.ts";
 import type { Siblings } from "../telemetry/siblings.ts";
@@ -27,9 +28,9 @@ const STATES: Readonly<Record<TargetCondition, TargetHealth["state"]>> = {
   resting: "resting",
 };
 
-export function targetHealth({ targets, plan }: CompiledUpstream): TargetHealth[] {
-  const now = performance.now();
-  const wallNow = Date.now();
+export function targetHealth({ targets, plan }: CompiledUpstream, clock: Clock): TargetHealth[] {
+  const now = clock.now();
+  const unixNow = clock.unixNow();
   return targets.flatMap(({ id, index, provider }) => {
     const target = plan.contenders[index]?.state;
     if (target === undefined) return [];
@@ -41,7 +42,7 @@ export function targetHealth({ targets, plan }: CompiledUpstream): TargetHealth[
       provider,
       state,
       failures: health.consecutiveFailures,
-      until: until === null ? null : new Date(wallNow + (until - now)).toISOString(),
+      until: until === null ? null : new Date(unixNow + (until - now)).toISOString(),
       in_flight: inFlight,
       latency_ms: latency.averageMs === Infinity ? null : Math.round(latency.averageMs * 100) / 100,
     };
@@ -56,12 +57,16 @@ interface TargetHealthQuery {
   readonly upstreamId: string;
 }
 
-export function shareTargetHealth(current: CurrentConfiguration, siblings: Siblings): TargetHealthSource {
+export function shareTargetHealth(
+  current: CurrentConfiguration,
+  siblings: Siblings,
+  clock: Clock,
+): TargetHealthSource {
   const own = ({ gatewayId, upstreamId }: TargetHealthQuery) => {
     // The upstream can be missing: another node has just created it, or its gateway does not compile here.
     const { upstreams = [] } = current.snapshot.gateways.get(gatewayId) ?? {};
     const upstream = upstreams.find(({ id }) => id === upstreamId);
-    return upstream === undefined ? [] : targetHealth(upstream);
+    return upstream === undefined ? [] : targetHealth(upstream, clock);
   };
   siblings.onQuery("target health", (query) => own(query as TargetHealthQuery));
   return async (gatewayId, upstreamId) => {
@@ -99,14 +104,14 @@ function merge(one: TargetHealth, other: TargetHealth): TargetHealth {
 }
 
 /** Sets the metrics of all targets on each collection, so that deleted targets leave no series behind. */
-export function collectTargets(metrics: Metrics, current: CurrentConfiguration): void {
+export function collectTargets(metrics: Metrics, current: CurrentConfiguration, clock: Clock): void {
   metrics.onCollect(() => {
     metrics.clear(
       "gatehouse_target_healthy",
       "gatehouse_target_in_flight",
       "gatehouse_target_ejections_total",
     );
-    const now = performance.now();
+    const now = clock.now();
     for (const { gateway, upstreams } of current.snapshot.gateways.values()) {
       for (const { name, targets, plan } of upstreams) {
         for (const { id, index, provider } of targets) {

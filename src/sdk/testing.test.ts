@@ -1,5 +1,6 @@
 // Tests of the plugin test harness: it creates and runs a plugin as the gateway does, and reports what the plugin did.
 import { describe, expect, test } from "bun:test";
+import { eventLoopTurns } from "../../test/support/waiting.ts";
 import {
   definePlugin,
   z,
@@ -231,7 +232,7 @@ test("hooks wait for the ready promise, and reject if it rejects", async () => {
     settings: z.object({ fails: z.boolean() }),
     create({ fails }) {
       let word = "too early";
-      const loaded = fails ? Promise.reject(new Error("no word")) : Bun.sleep(1).then(() => "loaded");
+      const loaded = fails ? Promise.reject(new Error("no word")) : eventLoopTurns().then(() => "loaded");
       return {
         ready: loaded.then((text: string) => (word = text)),
         pre_request: (context) => context.setResponseHeader("X-Word", word),

@@ -2,7 +2,7 @@
 import type { Socket, SocketHandler } from "bun";
 import { isIP } from "node:net";
 import { toError } from "../base/to-error.ts";
-import { unwatchDeadline, watchDeadline, type Deadline } from "../http/coarse-deadlines.ts";
+import type { CoarseDeadlines, Deadline } from "../http/coarse-deadlines.ts";
 import type { HeaderFieldCache } from "./header-field-cache.ts";
 import { InvalidResponse, type ParsedResponseHeaders } from "./response-headers.ts";
 import { ResponseParser, type ResponseEvents } from "./response-parser.ts";
@@ -12,6 +12,7 @@ import type { ResponseSource, UpstreamResponse } from "./upstream-response.ts";
 export interface ConnectionOwner {
   /** The header fields that responses of this provider repeat. */
   readonly headerFieldCache: HeaderFieldCache;
+  readonly deadlines: CoarseDeadlines;
   /** Called when the connection can carry another request, for at most `idleMs` (null: the server gave no limit). */
   onIdle(connection: Connection, idleMs: number | null): void;
 }
@@ -52,8 +53,9 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
   /** Resolves when the connection is established and, for TLS, the certificate is verified. */
   open(address: string, port: number, serverName: string | null): Promise<undefined> {
     const opening = (this.#opening = Promise.withResolvers<undefined>());
-    this.dueAt = performance.now() + OPEN_TIMEOUT_MS;
-    watchDeadline(this);
+    const { deadlines } = this.#owner;
+    this.dueAt = deadlines.clock.now() + OPEN_TIMEOUT_MS;
+    deadlines.watch(this);
     const tls = serverName === null ? undefined : isIP(serverName) === 0 ? { serverName } : true;
     // Failures are also reported to `onConnectError` or `onClose`; the first report counts.
     Bun.connect({
@@ -137,7 +139,7 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
   }
 
   onEstablished(): void {
-    unwatchDeadline(this);
+    this.#owner.deadlines.unwatch(this);
     this.#opening?.resolve(undefined);
     this.#opening = null;
   }
@@ -147,7 +149,7 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
   }
 
   onConnectError(cause: Error): void {
-    unwatchDeadline(this);
+    this.#owner.deadlines.unwatch(this);
     this.#opening?.reject(new UpstreamError("unreachable", cause));
     this.#opening = null;
   }

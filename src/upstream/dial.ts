@@ -12,6 +12,7 @@ export function connectToFirst(
   owner: ConnectionOwner,
 ): Promise<Connection> {
   const { promise, resolve, reject } = Promise.withResolvers<Connection>();
+  const { clock } = owner.deadlines;
   let next = 0;
   let pending = 0;
   let isSettled = false;
@@ -20,16 +21,16 @@ export function connectToFirst(
     if (address === undefined || isSettled) return;
     pending++;
     const connection = new Connection(owner);
-    const nextAttempt = next < addresses.length ? setTimeout(tryNext, NEXT_ADDRESS_MS) : undefined;
+    const nextAttempt = next < addresses.length ? clock.setTimeout(tryNext, NEXT_ADDRESS_MS) : null;
     connection.open(address, port, serverName).then(
       () => {
-        clearTimeout(nextAttempt);
+        nextAttempt?.close();
         if (isSettled) connection.close();
         isSettled = true;
         resolve(connection);
       },
       (error: unknown) => {
-        clearTimeout(nextAttempt);
+        nextAttempt?.close();
         pending--;
         tryNext();
         if (pending === 0 && !isSettled) reject(error);

@@ -3,6 +3,7 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { BoundedCache } from "../base/bounded-cache.ts";
+import type { Clock } from "../base/clock.ts";
 import { isForbiddenAddress, isForbiddenHost } from "../base/forbidden-address.ts";
 import { UpstreamError } from "./upstream-error.ts";
 
@@ -17,13 +18,18 @@ interface CachedAddresses {
 /** Caches resolved addresses for 30 seconds. */
 export class HostResolver {
   readonly #cache = new BoundedCache<string, CachedAddresses>(CACHED_HOSTS);
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** Returns the addresses of a host in the order in which to try them. Rejects with an UpstreamError. */
   async resolve(host: string): Promise<readonly string[]> {
     const cached = this.#cache.get(host);
-    if (cached !== undefined && cached.expiresAt > performance.now()) return cached.addresses;
+    if (cached !== undefined && cached.expiresAt > this.#clock.now()) return cached.addresses;
     const addresses = await resolveHost(host);
-    this.#cache.set(host, { addresses, expiresAt: performance.now() + CACHE_MS });
+    this.#cache.set(host, { addresses, expiresAt: this.#clock.now() + CACHE_MS });
     return addresses;
   }
 }

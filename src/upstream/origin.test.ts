@@ -1,6 +1,8 @@
 // Connections opened for a request that did not need them in the end, over real sockets.
 import { afterAll, expect, test } from "bun:test";
 import { waitFor } from "../../test/support/gatehouse-process.ts";
+import { systemClock } from "../base/clock.ts";
+import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { Connection } from "./connection.ts";
 import { HostResolver } from "./host-resolver.ts";
 import { Origin, type ConnectionWaiter } from "./origin.ts";
@@ -22,7 +24,12 @@ const provider = Bun.listen({
   },
 });
 afterAll(() => provider.stop(true));
-const origin = new Origin(`http://127.0.0.1:${provider.port}`, new HostResolver(), () => undefined);
+const origin = new Origin(
+  `http://127.0.0.1:${provider.port}`,
+  new HostResolver(systemClock),
+  new CoarseDeadlines(systemClock),
+  () => undefined,
+);
 
 /** A waiting request, and the connection that it is given. */
 function createWaiter(): { waiter: ConnectionWaiter; given: Promise<Connection> } {

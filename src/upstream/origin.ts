@@ -1,5 +1,7 @@
 // One provider address (scheme, host, and port of a base URL): its idle connections, the requests that wait for a
 // connection, and the connection attempts in progress.
+import type { Clock } from "../base/clock.ts";
+import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { Connection, ConnectionOwner } from "./connection.ts";
 import { connectToFirst } from "./dial.ts";
 import { HeaderFieldCache } from "./header-field-cache.ts";
@@ -39,6 +41,8 @@ export class Origin implements ConnectionOwner {
   /** The path of the base URL, with which the path of every request starts. */
   readonly basePath: string;
   readonly headerFieldCache = new HeaderFieldCache();
+  readonly deadlines: CoarseDeadlines;
+  readonly #clock: Clock;
   readonly #resolver: HostResolver;
   readonly #onIdleConnection: () => void;
   readonly #hostname: string;
@@ -54,8 +58,15 @@ export class Origin implements ConnectionOwner {
   #isClosed = false;
 
   /** `onIdleConnection` is called when a connection becomes idle; call `closeExpired` regularly from then on. */
-  constructor(baseUrl: string, resolver: HostResolver, onIdleConnection: () => void) {
+  constructor(
+    baseUrl: string,
+    resolver: HostResolver,
+    deadlines: CoarseDeadlines,
+    onIdleConnection: () => void,
+  ) {
     const { protocol, host, hostname, port, pathname } = new URL(baseUrl);
+    this.deadlines = deadlines;
+    this.#clock = deadlines.clock;
     this.#resolver = resolver;
     this.#onIdleConnection = onIdleConnection;
     this.#isSecure = protocol === "https:";
@@ -67,7 +78,7 @@ export class Origin implements ConnectionOwner {
 
   takeIdle(): Connection | null {
     for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
-      if (idle.isOpen && idle.idleUntil > performance.now()) return idle;
+      if (idle.isOpen && idle.idleUntil > this.#clock.now()) return idle;
       idle.close();
     }
     return null;
@@ -88,7 +99,7 @@ export class Origin implements ConnectionOwner {
     if (waiter !== undefined) this.#give(connection, waiter);
     else if (this.#isClosed || this.#idle.length >= MAX_IDLE) connection.close();
     else {
-      connection.idleUntil = performance.now() + Math.min(idleMs ?? IDLE_MS, IDLE_MS);
+      connection.idleUntil = this.#clock.now() + Math.min(idleMs ?? IDLE_MS, IDLE_MS);
       this.#idle.push(connection);
       this.#onIdleConnection();
     }
@@ -120,7 +131,7 @@ export class Origin implements ConnectionOwner {
   }
 
   #mayDial(): boolean {
-    const now = performance.now();
+    const now = this.#clock.now();
     const [oldest] = this.#dials;
     const isOverdue = oldest !== undefined && now - oldest.startedAt > OVERDUE_MS;
     if (this.#dials.size < MAX_DIALS && !isOverdue) return true;
@@ -128,7 +139,7 @@ export class Origin implements ConnectionOwner {
   }
 
   async #dialFor(waiter: ConnectionWaiter): Promise<void> {
-    const dial: Dial = { startedAt: performance.now(), isSpare: false };
+    const dial: Dial = { startedAt: this.#clock.now(), isSpare: false };
     this.#waiting.set(waiter, dial);
     this.#dials.add(dial);
     this.#lastDialAt = dial.startedAt;

@@ -1,6 +1,8 @@
 // Connections of a pool over real sockets: kept for the next request, and closed with the pool or on eviction.
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
+import { systemClock } from "../base/clock.ts";
 import { startFakeProvider } from "../fake-provider/server.ts";
+import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { readWholeBody } from "./read-whole-body.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
 
@@ -11,7 +13,7 @@ afterAll(() => provider.stop());
 let pool: UpstreamPool;
 beforeEach(() => {
   provider.reset();
-  pool = new UpstreamPool();
+  pool = new UpstreamPool(new CoarseDeadlines(systemClock));
 });
 afterEach(async () => {
   pool.close();

@@ -1,5 +1,7 @@
 // The connections of one gateway to all providers: one origin per base URL, and the timer that closes idle connections.
 import { BoundedCache } from "../base/bounded-cache.ts";
+import type { ClockTimer } from "../base/clock.ts";
+import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { Connection } from "./connection.ts";
 import { sendThroughForwardProxy, usesForwardProxy } from "./forward-proxy.ts";
 import { HostResolver } from "./host-resolver.ts";
@@ -19,10 +21,16 @@ export interface SendTimeouts {
 }
 
 export class UpstreamPool {
-  readonly #resolver = new HostResolver();
+  readonly #deadlines: CoarseDeadlines;
+  readonly #resolver: HostResolver;
   readonly #origins = new BoundedCache<string, Origin>(KEPT_ORIGINS, (origin) => origin.close());
-  #sweepTimer: Timer | null = null;
+  #sweepTimer: ClockTimer | null = null;
   #isClosed = false;
+
+  constructor(deadlines: CoarseDeadlines) {
+    this.#deadlines = deadlines;
+    this.#resolver = new HostResolver(deadlines.clock);
+  }
 
   /**
    * Sends a request over an idle or a new connection and returns the response before it has arrived: await
@@ -31,7 +39,7 @@ export class UpstreamPool {
   send(request: OutgoingRequest, { connect, first_byte }: SendTimeouts): UpstreamResponse {
     const origin = this.#originOf(request.baseUrl);
     const headers = serializeRequestHeaders(request, origin);
-    const response = new UpstreamResponse(connect, first_byte);
+    const response = new UpstreamResponse(this.#deadlines, connect, first_byte);
     if (usesForwardProxy(request.baseUrl)) void sendThroughForwardProxy(request, response, this.#resolver);
     else {
       const idle = origin.takeIdle();
@@ -46,14 +54,14 @@ export class UpstreamPool {
     this.#isClosed = true;
     for (const origin of this.#origins.values()) origin.close();
     this.#origins.clear();
-    if (this.#sweepTimer !== null) clearInterval(this.#sweepTimer);
+    this.#sweepTimer?.close();
     this.#sweepTimer = null;
   }
 
   #originOf(baseUrl: string): Origin {
     let origin = this.#origins.get(baseUrl);
     if (origin === undefined) {
-      origin = new Origin(baseUrl, this.#resolver, () => this.#startSweeping());
+      origin = new Origin(baseUrl, this.#resolver, this.#deadlines, () => this.#startSweeping());
       if (this.#isClosed) origin.close();
       else this.#origins.set(baseUrl, origin);
     }
@@ -62,16 +70,16 @@ export class UpstreamPool {
 
   #startSweeping(): void {
     if (this.#sweepTimer !== null) return;
-    this.#sweepTimer = setInterval(() => this.#sweep(), SWEEP_MS);
+    this.#sweepTimer = this.#deadlines.clock.setInterval(() => this.#sweep(), SWEEP_MS);
     this.#sweepTimer.unref();
   }
 
   #sweep(): void {
-    const now = performance.now();
+    const now = this.#deadlines.clock.now();
     let hasIdle = false;
     for (const origin of this.#origins.values()) hasIdle = origin.closeExpired(now) || hasIdle;
-    if (hasIdle || this.#sweepTimer === null) return;
-    clearInterval(this.#sweepTimer);
+    if (hasIdle) return;
+    this.#sweepTimer?.close();
     this.#sweepTimer = null;
   }
 }

@@ -1,6 +1,6 @@
 // A provider's response while it arrives: first its headers, then its body at the reader's pace, both under timeouts.
 import type { BodyReader } from "../http/body-reader.ts";
-import { unwatchDeadline, watchDeadline, type Deadline } from "../http/coarse-deadlines.ts";
+import type { CoarseDeadlines, Deadline } from "../http/coarse-deadlines.ts";
 import type { ParsedResponseHeaders, ResponseHeaders } from "./response-headers.ts";
 import { UpstreamError } from "./upstream-error.ts";
 
@@ -24,6 +24,7 @@ export class UpstreamResponse implements Deadline, BodyReader {
   hasBody = false;
   /** Null if no caller waits for the headers. */
   #headersWaiter: PromiseWithResolvers<this> | null = null;
+  readonly #deadlines: CoarseDeadlines;
   readonly #firstByteDueAt: number;
   #idleTimeoutMs = Infinity;
   #timeoutKind: "connect_timeout" | "first_byte_timeout" | "idle_timeout" = "connect_timeout";
@@ -35,11 +36,12 @@ export class UpstreamResponse implements Deadline, BodyReader {
   #isEnded = false;
   #error: UpstreamError | null = null;
 
-  constructor(connectTimeoutMs: number, firstByteTimeoutMs: number) {
-    const now = performance.now();
+  constructor(deadlines: CoarseDeadlines, connectTimeoutMs: number, firstByteTimeoutMs: number) {
+    this.#deadlines = deadlines;
+    const now = deadlines.clock.now();
     this.#firstByteDueAt = now + firstByteTimeoutMs;
     this.dueAt = Math.min(now + connectTimeoutMs, this.#firstByteDueAt);
-    watchDeadline(this);
+    deadlines.watch(this);
   }
 
   /** Resolves when the headers have arrived. Rejects with an UpstreamError. */
@@ -69,7 +71,7 @@ export class UpstreamResponse implements Deadline, BodyReader {
     if (this.#isEnded) return Promise.resolve(null);
     this.#pendingRead = Promise.withResolvers<Uint8Array | null>();
     // The timeout runs only during a read: a client that reads slowly is not an idle provider.
-    this.dueAt = performance.now() + this.#idleTimeoutMs;
+    this.dueAt = this.#deadlines.clock.now() + this.#idleTimeoutMs;
     return this.#pendingRead.promise;
   }
 
@@ -145,7 +147,7 @@ export class UpstreamResponse implements Deadline, BodyReader {
     this.#isEnded = true;
     // From now on the connection may serve another request.
     this.#source = null;
-    unwatchDeadline(this);
+    this.#deadlines.unwatch(this);
     this.#resolvePendingRead();
     this.#pendingRead?.resolve(null);
     this.#pendingRead = null;
@@ -157,7 +159,7 @@ export class UpstreamResponse implements Deadline, BodyReader {
 
   #fail(error: UpstreamError): void {
     this.#error = error;
-    unwatchDeadline(this);
+    this.#deadlines.unwatch(this);
     this.#resolvePendingRead();
     this.#headersWaiter?.reject(error);
     this.#pendingRead?.reject(error);

@@ -1,4 +1,5 @@
 // The time at which each API key was last used: recorded in memory per request, written to the store every two seconds.
+import type { Clock, ClockTimer } from "../base/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log/log.ts";
 
@@ -10,13 +11,15 @@ export class KeyUsage {
   readonly #store: Store;
   readonly #log: Log;
   readonly #lastUsedAt = new Map<string, number>();
-  readonly #timer: Timer;
+  readonly #clock: Clock;
+  readonly #timer: ClockTimer;
   #flushing: Promise<void> = Promise.resolve();
 
-  constructor(store: Store, log: Log) {
+  constructor(store: Store, log: Log, clock: Clock) {
     this.#store = store;
     this.#log = log;
-    this.#timer = setInterval(() => {
+    this.#clock = clock;
+    this.#timer = clock.setInterval(() => {
       this.#flushing = this.#flushing.then(() => this.#flush());
     }, FLUSH_INTERVAL_MS);
     this.#timer.unref();
@@ -24,11 +27,11 @@ export class KeyUsage {
 
   /** Memory is bounded by the number of existing keys, because only valid keys are recorded. */
   readonly record = (apiKeyId: string): void => {
-    this.#lastUsedAt.set(apiKeyId, Date.now());
+    this.#lastUsedAt.set(apiKeyId, this.#clock.unixNow());
   };
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#timer.close();
     await this.#flushing;
     await this.#flush();
   }

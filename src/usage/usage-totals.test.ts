@@ -1,5 +1,7 @@
 // Usage totals: no request is lost or counted twice, whatever the store does, and memory is bounded.
 import { afterEach, describe, expect, test } from "bun:test";
+import { eventLoopTurns } from "../../test/support/waiting.ts";
+import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { unavailable } from "../store/store-error.ts";
 import type { Store } from "../store/store.ts";
 import type { UsageBatch } from "../store/usage.ts";
@@ -12,6 +14,7 @@ const log = createLog(
   { write: (line: string) => void printed.push(line) },
 );
 const opened: UsageTotals[] = [];
+const clock = new ManualClock();
 
 afterEach(async () => {
   for (const totals of opened.splice(0)) await totals.stop();
@@ -25,7 +28,7 @@ function totalsOver(respond: (batch: UsageBatch) => Promise<void> = () => Promis
     batches.push(structuredClone(batch));
     return respond(batch);
   };
-  const totals = new UsageTotals({ addUsage } as unknown as Store, log);
+  const totals = new UsageTotals({ addUsage } as unknown as Store, log, clock);
   opened.push(totals);
   return { totals, batches };
 }
@@ -53,7 +56,7 @@ describe("UsageTotals", () => {
     await totals.flush();
     await totals.flush();
     expect(batches).toHaveLength(1);
-    const day = new Date().toISOString().slice(0, 10);
+    const day = new Date(clock.unixNow()).toISOString().slice(0, 10);
     const one = { day, requests: 1, partialRequests: 0, inputTokens: 1, outputTokens: 2, cost: 0.5 };
     const row = { gatewayId: "g", apiKeyId: "k", apiKeyName: "key", model: "m" };
     expect(batches[0]?.totals).toEqual([
@@ -62,6 +65,25 @@ describe("UsageTotals", () => {
       { ...one, gatewayId: "g", apiKeyId: "", apiKeyName: "", model: "" },
       { ...one, ...row, gatewayId: "h" },
     ]);
+  });
+
+  test("are written once per second", async () => {
+    const { totals, batches } = totalsOver();
+    totals.add(request());
+    clock.advance(1000);
+    await eventLoopTurns();
+    expect(batches).toHaveLength(1);
+  });
+
+  test("a new day starts new totals", async () => {
+    const { totals, batches } = totalsOver();
+    totals.add(request());
+    clock.advance(24 * 3_600_000);
+    totals.add(request());
+    await totals.flush();
+    const days = batches.flatMap((batch) => batch.totals.map(({ day }) => day));
+    expect(days).toHaveLength(2);
+    expect(Date.parse(days[1]!) - Date.parse(days[0]!)).toBe(24 * 3_600_000);
   });
 
   test("a failed batch is retried unchanged, and later requests go into the next one", async () => {
@@ -90,7 +112,7 @@ describe("UsageTotals", () => {
     const { totals, batches } = totalsOver(() => promise);
     totals.add(request());
     const flushed = totals.flush();
-    await Bun.sleep(0);
+    await eventLoopTurns();
     totals.add(request());
     resolve(undefined);
     await flushed;

@@ -1,4 +1,5 @@
 // Usage totals per day, gateway, API key, and model: summed in memory per request, written to the store once a second.
+import type { Clock, ClockTimer } from "../base/clock.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import type { Store } from "../store/store.ts";
@@ -35,7 +36,8 @@ export class UsageTotals {
   readonly #store: Store;
   readonly #log: Log;
   readonly #writer = newId();
-  readonly #timer: Timer;
+  readonly #clock: Clock;
+  readonly #timer: ClockTimer;
   #pending = new Map<string, UsageTotal>();
   /**
    * The batch that is being written. After a failure it is retried unchanged, because the store may have committed it; the
@@ -50,11 +52,12 @@ export class UsageTotals {
   #lastTotal: UsageTotal | null = null;
   readonly #rowsToday = new Set<string>();
 
-  constructor(store: Store, log: Log) {
+  constructor(store: Store, log: Log, clock: Clock) {
     this.#store = store;
     this.#log = log;
+    this.#clock = clock;
     this.#updateDay();
-    this.#timer = setInterval(() => {
+    this.#timer = clock.setInterval(() => {
       this.#updateDay();
       void this.flush();
     }, FLUSH_INTERVAL_MS);
@@ -77,7 +80,7 @@ export class UsageTotals {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#timer.close();
     await this.#flushing;
     await this.flush();
     const lostRows = this.#pending.size + (this.#batch?.totals.length ?? 0);
@@ -132,7 +135,7 @@ export class UsageTotals {
 
   /** Called with every flush instead of every request, so a day may start up to a second late. */
   #updateDay(): void {
-    const today = new Date().toISOString().slice(0, 10);
+    const today = new Date(this.#clock.unixNow()).toISOString().slice(0, 10);
     if (today === this.#day) return;
     this.#day = today;
     this.#lastTotal = null;

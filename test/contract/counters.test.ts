@@ -17,13 +17,13 @@ describe("the counters in memory", () => {
     // The monotonic clock starts anywhere: windows must not care.
     create: (time) =>
       Promise.resolve(
-        new MemoryCounters({ clock: { monotonic: () => time() - 1_749_999_000_000, wall: time } }),
+        new MemoryCounters({ clock: { now: () => time() - 1_749_999_000_000, unixNow: time } }),
       ),
   });
 
   test("the wall clock jumping five minutes, either way, changes no decision", () => {
     let [nowMs, wallMs] = [0, 1_750_000_000_000];
-    const counters = new MemoryCounters({ clock: { monotonic: () => nowMs, wall: () => wallMs } });
+    const counters = new MemoryCounters({ clock: { now: () => nowMs, unixNow: () => wallMs } });
     const limits = [{ key: "jump", limit: 2, windowMs: 60_000 }];
     const admitAfter = (ms: number, jumpMs: number) => {
       nowMs += ms;

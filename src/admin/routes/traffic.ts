@@ -30,7 +30,7 @@ export function addTrafficRoutes(
     },
     handle: async ({ query: { seconds, gateway_id } }) => {
       if (gateway_id !== undefined) await requireGateway(current.store, gateway_id);
-      const to = Math.floor(Date.now() / 1000);
+      const to = Math.floor(table.deadlines.clock.unixNow() / 1000);
       const from = to - seconds + 1;
       const points = await source.readTraffic(from, to, gateway_id ?? null);
       return Response.json({ points: showPoints(points, from, to) });

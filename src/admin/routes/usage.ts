@@ -46,7 +46,7 @@ export function addUsageRoutes(
     },
     handle: async ({ params, query }) => {
       const gatewayId = params["gateway_id"] ?? "";
-      const { from, to } = rangeOf(query);
+      const { from, to } = rangeOf(query, dayOf(table.deadlines.clock.unixNow()));
       const groupBy = groupsIn(query.group_by);
       await requireGateway(current.store, gatewayId);
       // The response includes all usage that this process has counted; other processes flush on their own schedule.
@@ -81,11 +81,11 @@ function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-function rangeOf({ from, to }: { from?: string | undefined; to?: string | undefined }): {
-  from: string;
-  to: string;
-} {
-  const last = to ?? dayOf(Date.now());
+function rangeOf(
+  { from, to }: { from?: string | undefined; to?: string | undefined },
+  today: string,
+): { from: string; to: string } {
+  const last = to ?? today;
   const first =
     from ?? dayOf(Math.max(Date.parse(last) - (DEFAULT_DAYS - 1) * MS_PER_DAY, Date.parse("0000-01-01")));
   const days = (Date.parse(last) - Date.parse(first)) / MS_PER_DAY + 1;

@@ -1,20 +1,25 @@
 // Log lines are written in batches, in order, without loss and with a short delay.
 import { expect, test } from "bun:test";
+import { ManualClock } from "../../base/manual-clock.fixture.ts";
 import { BatchedSink } from "./batched-sink.ts";
 
-function collect(): { writes: string[]; sink: BatchedSink } {
+const DELAY_MS = 20;
+
+function collect(): { writes: string[]; sink: BatchedSink; clock: ManualClock } {
   const writes: string[] = [];
-  return { writes, sink: new BatchedSink({ write: (lines) => void writes.push(lines) }) };
+  const clock = new ManualClock();
+  return { writes, sink: new BatchedSink({ write: (lines) => void writes.push(lines) }, clock), clock };
 }
 
-test("lines written close together are flushed together, in order", async () => {
-  const { writes, sink } = collect();
+test("lines written close together are flushed together, in order", () => {
+  const { writes, sink, clock } = collect();
   for (const line of ["a\n", "b\n", "c\n"]) sink.write(line);
+  clock.advance(DELAY_MS - 1);
   expect(writes).toEqual([]);
-  await Bun.sleep(100);
+  clock.advance(1);
   expect(writes).toEqual(["a\nb\nc\n"]);
   sink.write("d\n");
-  await Bun.sleep(100);
+  clock.advance(DELAY_MS);
   expect(writes).toEqual(["a\nb\nc\n", "d\n"]);
 });
 
@@ -26,11 +31,11 @@ test("the buffer is bounded", () => {
   expect(writes.join("")).toHaveLength(120_000);
 });
 
-test("flush writes the buffered lines at once, and no line twice", async () => {
-  const { writes, sink } = collect();
+test("flush writes the buffered lines at once, and no line twice", () => {
+  const { writes, sink, clock } = collect();
   sink.flush();
   sink.write("last\n");
   sink.flush();
-  await Bun.sleep(60);
+  clock.advance(10 * DELAY_MS);
   expect(writes).toEqual(["last\n"]);
 });

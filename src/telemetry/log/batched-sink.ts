@@ -1,5 +1,6 @@
 // Collects log lines for a few milliseconds and writes them together: one system call per line would be a third of the CPU
 // cost of a request.
+import { systemClock, type Clock, type ClockTimer } from "../../base/clock.ts";
 import type { LogSink } from "./log.ts";
 
 const WAIT_MS = 20;
@@ -7,21 +8,23 @@ const MAX_HELD_CHARACTERS = 64 * 1024;
 
 export class BatchedSink implements LogSink {
   readonly #sink: LogSink;
+  readonly #clock: Clock;
   #held = "";
-  #timer: Timer | null = null;
+  #timer: ClockTimer | null = null;
 
-  constructor(sink: LogSink) {
+  constructor(sink: LogSink, clock: Clock = systemClock) {
     this.#sink = sink;
+    this.#clock = clock;
   }
 
   write(line: string): void {
     this.#held += line;
     if (this.#held.length >= MAX_HELD_CHARACTERS) this.flush();
-    else this.#timer ??= setTimeout(() => this.flush(), WAIT_MS);
+    else this.#timer ??= this.#clock.setTimeout(() => this.flush(), WAIT_MS);
   }
 
   flush(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer?.close();
     this.#timer = null;
     const lines = this.#held;
     this.#held = "";

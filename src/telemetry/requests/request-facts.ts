@@ -6,7 +6,7 @@ import type { ObservedGateway, ObservedRule, ObservedTarget } from "../metrics/o
 import type { RequestSeries } from "../metrics/request-series.ts";
 import type { RequestTrace } from "../traces/request-trace.ts";
 
-/** Times are those of `performance.now()`. */
+/** Times are those of the gateway's clock, like all times in the facts. */
 export class AttemptFacts {
   readonly target: ObservedTarget;
   readonly startedAt: number;
