@@ -1,4 +1,4 @@
-// The algorithms, weights and tiers as a client sees them (the contract's section 6, first two sentences).
+// Balancing as a client sees it: algorithms, weights and tiers.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import {
@@ -24,7 +24,7 @@ const ALGORITHMS = [
 ] as const;
 const IN_TURN = ["round-robin", "weighted-round-robin"] as const;
 
-/** A busy machine takes its time to start a process. */
+/** Generous, for a busy machine. */
 const START_MS = 20_000;
 
 let gatehouse: GatehouseProcess;
@@ -44,22 +44,22 @@ beforeEach(() => {
   for (const provider of [one, two, three]) provider.reset();
 });
 
-/** Requests that stay open until they are let go. */
-function holdOpen(route: Route, times: number): { readonly letGo: () => Promise<void> } {
-  const leaving = new AbortController();
+/** Sends requests that stay open until they are released. */
+function holdOpen(route: Route, times: number): { readonly release: () => Promise<void> } {
+  const abort = new AbortController();
   const held = Array.from({ length: times }, () =>
-    sendChat(route, { fake: { delayMs: 60_000 }, signal: leaving.signal }).catch(() => null),
+    sendChat(route, { fake: { delayMs: 60_000 }, signal: abort.signal }).catch(() => null),
   );
   return {
-    async letGo() {
-      leaving.abort();
+    async release() {
+      abort.abort();
       await Promise.all(held);
     },
   };
 }
 
 describe.each(IN_TURN)("%s", (algorithm) => {
-  test("equal weights alternate strictly", async () => {
+  test("alternates strictly between equal weights", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)], { algorithm });
     const served = await servedInTurn(route, 20);
     const [first, second] = served;
@@ -67,7 +67,7 @@ describe.each(IN_TURN)("%s", (algorithm) => {
     expect(served).toEqual(Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? first! : second!)));
   });
 
-  test("three equal targets take strict turns", async () => {
+  test("takes strict turns with three equal targets", async () => {
     const route = await seedUpstream(
       gatehouse,
       [one, two, three].map((each) => targetOf(each)),
@@ -80,7 +80,7 @@ describe.each(IN_TURN)("%s", (algorithm) => {
     expect(served).toEqual(Array.from({ length: 12 }, (_, at) => served[at % 3]!));
   });
 
-  test("weights 3:1 are three to one in any four requests", async () => {
+  test("serves weights 3:1 as three to one in any four requests", async () => {
     const targets = [targetOf(one, { weight: 3 }), targetOf(two, { weight: 1 })];
     const route = await seedUpstream(gatehouse, targets, { algorithm });
     const served = await servedInTurn(route, 24);
@@ -89,7 +89,7 @@ describe.each(IN_TURN)("%s", (algorithm) => {
     }
   });
 
-  test("it is smooth: weights 3:2 are mixed, not served in runs", async () => {
+  test("is smooth: weights 3:2 are mixed, not served in runs", async () => {
     const targets = [targetOf(one, { weight: 3 }), targetOf(two, { weight: 2 })];
     const route = await seedUpstream(gatehouse, targets, { algorithm });
     const served = await servedInTurn(route, 20);
@@ -116,10 +116,10 @@ describe("the split over many requests (GATEHOUSE_BALANCE_REQUESTS)", () => {
       const [first, second] = counted;
       const targets = [targetOf(first, { weight: firstWeight }), targetOf(second, { weight: secondWeight })];
       const route = await seedUpstream(gatehouse, targets);
-      let left = requests;
+      let remaining = requests;
       const worker = async () => {
-        while (left-- > 0)
-          expect((await sendChat(route).then((answer) => answer.text())).length).toBeGreaterThan(0);
+        while (remaining-- > 0)
+          expect((await sendChat(route).then((response) => response.text())).length).toBeGreaterThan(0);
       };
       await Promise.all(Array.from({ length: AT_ONCE }, worker));
       expect(first.requestCount + second.requestCount).toBe(requests);
@@ -134,7 +134,7 @@ describe("the split over many requests (GATEHOUSE_BALANCE_REQUESTS)", () => {
   );
 });
 
-test("random is weighted, and is random", async () => {
+test("random follows the weights, and is random", async () => {
   const targets = [targetOf(one, { weight: 3 }), targetOf(two, { weight: 1 })];
   const route = await seedUpstream(gatehouse, targets, { algorithm: "random" });
   const served = await servedInTurn(route, 400);
@@ -146,7 +146,7 @@ test("random is weighted, and is random", async () => {
 });
 
 describe("least-connections", () => {
-  test("whoever has fewer requests open is asked", async () => {
+  test("picks the target with fewer open requests", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)], {
       algorithm: "least-connections",
     });
@@ -154,25 +154,25 @@ describe("least-connections", () => {
     await one.until(() => one.requestCount + two.requestCount === 1);
     const idle = one.requestCount === 0 ? "one" : "two";
     expect(await servedInTurn(route, 8)).toEqual(Array.from({ length: 8 }, () => idle));
-    await held.letGo();
+    await held.release();
   });
 
-  test("held requests spread evenly, and by weight", async () => {
+  test("spreads open requests by weight", async () => {
     const targets = [targetOf(one, { weight: 2 }), targetOf(two, { weight: 1 })];
     const route = await seedUpstream(gatehouse, targets, { algorithm: "least-connections" });
     const held = holdOpen(route, 9);
     await one.until(() => one.requestCount + two.requestCount === 9);
     expect([one.requestCount, two.requestCount]).toEqual([6, 3]);
-    await held.letGo();
+    await held.release();
   });
 
-  test("a request whose client has left, and a stream that has ended, are open no more", async () => {
+  test("does not count requests whose client disconnected, and streams that have ended", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)], {
       algorithm: "least-connections",
     });
-    const left = holdOpen(route, 4);
+    const abandoned = holdOpen(route, 4);
     await one.until(() => one.requestCount + two.requestCount === 4);
-    await left.letGo();
+    await abandoned.release();
     await one.until(() => [...one.requests, ...two.requests].every((request) => request.aborted));
     for (let streams = 0; streams < 3; streams++) await servedBy(route, { stream: true });
     one.reset();
@@ -180,12 +180,12 @@ describe("least-connections", () => {
     const held = holdOpen(route, 6);
     await one.until(() => one.requestCount + two.requestCount === 6);
     expect([one.requestCount, two.requestCount]).toEqual([3, 3]);
-    await held.letGo();
+    await held.release();
   });
 });
 
 describe("lowest-latency", () => {
-  test("the target with the lower time to first byte is asked", async () => {
+  test("picks the target with the lower time to first byte", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)], {
       algorithm: "lowest-latency",
     });
@@ -196,7 +196,7 @@ describe("lowest-latency", () => {
     expect(countOf(served.slice(2), "two")).toBe(20);
   });
 
-  test("it is the first byte that counts, not the whole answer", async () => {
+  test("compares the time to the first byte, not of the whole response", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)], {
       algorithm: "lowest-latency",
     });
@@ -206,7 +206,7 @@ describe("lowest-latency", () => {
     expect(countOf(served.slice(2), "two")).toBe(3);
   });
 
-  test("the average moves: a target that becomes slow loses its traffic", async () => {
+  test("follows changes: a target that becomes slow loses its traffic", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)], {
       algorithm: "lowest-latency",
     });
@@ -222,7 +222,7 @@ describe("lowest-latency", () => {
 describe("ip-hash", () => {
   const from = (address: string) => ({ headers: { "X-Forwarded-For": address } });
 
-  test("one client address is always served by the same target", async () => {
+  test("always picks the same target for a client address", async () => {
     const route = await seedUpstream(
       gatehouse,
       [one, two, three].map((each) => targetOf(each)),
@@ -236,7 +236,7 @@ describe("ip-hash", () => {
     expect(new Set(await servedInTurn(route, 6)).size).toBe(1);
   });
 
-  test("different addresses spread over all targets, by weight", async () => {
+  test("spreads different addresses over all targets, by weight", async () => {
     const targets = [targetOf(one, { weight: 3 }), targetOf(two, { weight: 1 })];
     const route = await seedUpstream(gatehouse, targets, { algorithm: "ip-hash" });
     const served: string[] = [];
@@ -245,7 +245,7 @@ describe("ip-hash", () => {
     expect(countOf(served, "two")).toBeGreaterThan(20);
   });
 
-  test("of a forwarded chain the rightmost untrusted address counts", async () => {
+  test("uses the rightmost untrusted address of a forwarded chain", async () => {
     const route = await seedUpstream(
       gatehouse,
       [one, two, three].map((each) => targetOf(each)),
@@ -262,7 +262,7 @@ describe("ip-hash", () => {
 });
 
 describe("weight 0 drains a target", () => {
-  test.each(ALGORITHMS)("%s sends nothing there", async (algorithm) => {
+  test.each(ALGORITHMS)("%s sends it no requests", async (algorithm) => {
     const targets = [targetOf(one, { weight: 0 }), targetOf(two)];
     const route = await seedUpstream(gatehouse, targets, { algorithm });
     const addresses = Array.from({ length: 12 }, (_, at) => `203.0.113.${at}`);
@@ -272,14 +272,14 @@ describe("weight 0 drains a target", () => {
     expect(one.requestCount).toBe(0);
   });
 
-  test("failover sends nothing there either", async () => {
+  test("failover sends it no requests either", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one, { weight: 0 }), targetOf(two)]);
     two.behave({ status: 503 });
     expect((await sendChat(route)).status).toBe(503);
     expect(one.requestCount).toBe(0);
   });
 
-  test("what runs there when it is drained runs to its end", async () => {
+  test("requests that are running when it is drained run to their end", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two, { priority: 2 })]);
     const response = await sendChat(route, { stream: true, fake: { chunks: 6, chunkDelayMs: 50 } });
     await patchUpstream(gatehouse, route, {
@@ -290,7 +290,7 @@ describe("weight 0 drains a target", () => {
     expect(await servedBy(route)).toBe("two");
   });
 
-  test("all drained: 503 no_healthy_target with Retry-After", async () => {
+  test("503 no_healthy_target with Retry-After if all are drained", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one, { weight: 0 })]);
     const response = await sendChat(route);
     expect(response.status).toBe(503);
@@ -300,7 +300,7 @@ describe("weight 0 drains a target", () => {
 });
 
 describe("tiers", () => {
-  test("the lowest priority serves, its targets in turn; the others get nothing", async () => {
+  test("targets of the lowest priority serve in turn; the others get no requests", async () => {
     const targets = [
       targetOf(three, { priority: 5 }),
       targetOf(one, { priority: 2 }),
@@ -312,7 +312,7 @@ describe("tiers", () => {
     expect(three.requestCount).toBe(0);
   });
 
-  test("the next tier takes over when the lowest has no healthy target, and gives back when it has", async () => {
+  test("the next tier serves while the lowest has no healthy target", async () => {
     const targets = [targetOf(one), targetOf(two), targetOf(three, { priority: 2 })];
     const route = await seedUpstream(gatehouse, targets, {
       health_checks: { passive: true, threshold: 1, interval: 1 },
@@ -327,7 +327,7 @@ describe("tiers", () => {
     expect(new Set(await servedInTurn(route, 4))).toEqual(new Set(["one", "two"]));
   });
 
-  test("while one target of the lowest tier is healthy it serves alone", async () => {
+  test("the only healthy target of the lowest tier serves alone", async () => {
     const targets = [targetOf(one), targetOf(two), targetOf(three, { priority: 2 })];
     const route = await seedUpstream(gatehouse, targets, {
       health_checks: { passive: true, threshold: 1, interval: 30 },
@@ -347,15 +347,15 @@ describe("tiers", () => {
     expect(await servedInTurn(route, 3)).toEqual(["two", "two", "two"]);
   });
 
-  test("a drained lowest tier is passed over", async () => {
+  test("a drained lowest tier is skipped", async () => {
     const targets = [targetOf(one, { weight: 0 }), targetOf(two, { priority: 2 })];
     const route = await seedUpstream(gatehouse, targets);
     expect(await servedInTurn(route, 3)).toEqual(["two", "two", "two"]);
   });
 });
 
-describe("balancing goes on where it was when the configuration changes", () => {
-  test("a change of another field does not reset the rotation", async () => {
+describe("balancing state survives configuration changes", () => {
+  test("a change of another field of the upstream does not reset the rotation", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)]);
     const served: string[] = [];
     for (let turn = 0; turn < 10; turn++) {
@@ -367,7 +367,7 @@ describe("balancing goes on where it was when the configuration changes", () => 
     expect(served).toEqual(Array.from({ length: 10 }, (_, at) => (at % 2 === 0 ? first! : second!)));
   });
 
-  test("nor does a change of something else altogether", async () => {
+  test("a change of another record does not reset the rotation", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)]);
     const served: string[] = [];
     for (let turn = 0; turn < 6; turn++) {
@@ -378,7 +378,7 @@ describe("balancing goes on where it was when the configuration changes", () => 
     expect(served[0]).not.toBe(served[1]);
   });
 
-  test("open requests stay counted", async () => {
+  test("open requests are still counted", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)], {
       algorithm: "least-connections",
     });
@@ -387,7 +387,7 @@ describe("balancing goes on where it was when the configuration changes", () => 
     const idle = one.requestCount === 0 ? "one" : "two";
     await patchUpstream(gatehouse, route, { name: "renamed" });
     expect(await servedInTurn(route, 4)).toEqual([idle, idle, idle, idle]);
-    await held.letGo();
+    await held.release();
   });
 
   test("the algorithm itself can be changed", async () => {

@@ -1,4 +1,4 @@
-// When another target is asked, when not, how often, and what the client gets when all fail (the contract's section 6).
+// Failover: when another target is tried and when not, how often, and what the client gets if all fail.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Behavior, FakeProvider } from "../../src/fake-provider/server.ts";
 import {
@@ -17,7 +17,7 @@ import {
 } from "../support/balancing-fixtures.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 
-/** A busy machine takes its time to start a process. */
+/** Generous, for a busy machine. */
 const START_MS = 20_000;
 
 let gatehouse: GatehouseProcess;
@@ -25,28 +25,28 @@ let one: FakeProvider;
 let two: FakeProvider;
 let three: FakeProvider;
 let four: FakeProvider;
-/** Its port is free: whoever connects there is refused. */
-let gone: FakeProvider;
+/** Stopped: connections to its port are refused. */
+let stopped: FakeProvider;
 
 beforeAll(async () => {
   gatehouse = await startGatehouseProcess();
-  [one, two, three, four, gone] = await startProviders("one", "two", "three", "four", "gone");
-  await gone.stop();
+  [one, two, three, four, stopped] = await startProviders("one", "two", "three", "four", "stopped");
+  await stopped.stop();
 }, START_MS);
 afterAll(async () => {
   await gatehouse.stop();
   await Promise.all([one, two, three, four].map((provider) => provider.stop()));
 });
 beforeEach(() => {
-  for (const provider of [one, two, three, four, gone]) provider.reset();
+  for (const provider of [one, two, three, four, stopped]) provider.reset();
 });
 
-/** The targets in the order in which they will be asked. */
+/** Returns targets that are tried in this order. */
 function inOrder(...providers: FakeProvider[]): Record<string, unknown>[] {
   return providers.map((provider, at) => targetOf(provider, { priority: at + 1 }));
 }
 
-function asked(): number[] {
+function requestCounts(): number[] {
   return [one, two, three, four].map((provider) => provider.requestCount);
 }
 
@@ -56,11 +56,11 @@ describe("failover to another target", () => {
     one.behave({ status });
     const outcome = await outcomeOf(await sendChat(route));
     expect(outcome).toMatchObject({ status: 200, provider: "two", attempts: "2" });
-    expect(asked()).toEqual([1, 1, 0, 0]);
+    expect(requestCounts()).toEqual([1, 1, 0, 0]);
   });
 
   test("on a connection that is refused", async () => {
-    const route = await seedUpstream(gatehouse, inOrder(gone, two));
+    const route = await seedUpstream(gatehouse, inOrder(stopped, two));
     const outcome = await outcomeOf(await sendChat(route));
     expect(outcome).toMatchObject({ status: 200, provider: "two", attempts: "2" });
   });
@@ -75,21 +75,21 @@ describe("failover to another target", () => {
   const BROKEN: [string, Behavior][] = [
     ["closed when it is accepted", { refuse: true }],
     ["reset when it is accepted", { refuse: true, reset: true }],
-    ["closed before the answer", { closeBeforeAnswer: true }],
-    ["reset before the answer", { closeBeforeAnswer: true, reset: true }],
+    ["closed before the response", { closeBeforeAnswer: true }],
+    ["reset before the response", { closeBeforeAnswer: true, reset: true }],
     ["closed within the status line", { cutHeadAfterBytes: 7 }],
     ["closed within the headers", { cutHeadAfterBytes: 60 }],
     ["reset within the headers", { cutHeadAfterBytes: 60, reset: true }],
   ];
-  test.each(BROKEN)("on a connection %s", async (_, behaviour) => {
+  test.each(BROKEN)("on a connection %s", async (_, behavior) => {
     const route = await seedUpstream(gatehouse, inOrder(one, two));
-    one.behave(behaviour);
+    one.behave(behavior);
     const outcome = await outcomeOf(await sendChat(route));
     expect(outcome).toMatchObject({ status: 200, provider: "two", attempts: "2" });
     expect(two.requestCount).toBe(1);
   });
 
-  test("on a first-byte timeout, and the slow provider's request is given up", async () => {
+  test("on a first-byte timeout, and the request to the slow provider is canceled", async () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two), { timeouts: { first_byte: 150 } });
     one.behave({ delayMs: 60_000 });
     const outcome = await outcomeOf(await sendChat(route));
@@ -101,15 +101,15 @@ describe("failover to another target", () => {
     ["shorter than announced", { wrongContentLength: "longer" }],
     ["reset in its middle", { cutAfterBytes: 40, reset: true }],
   ];
-  test.each(WHOLE)("on a whole answer %s, of which no byte went to the client", async (_, behaviour) => {
+  test.each(WHOLE)("on a whole response %s, before the client gets a byte", async (_, behavior) => {
     const route = await seedUpstream(gatehouse, inOrder(one, two));
-    one.behave(behaviour);
+    one.behave(behavior);
     const outcome = await outcomeOf(await sendChat(route));
     expect(outcome).toMatchObject({ status: 200, provider: "two", attempts: "2" });
     expect(JSON.parse(outcome.text)).toHaveProperty("choices");
   });
 
-  test("on a streamed answer cut after its headers, before any byte of it went to the client", async () => {
+  test("on a stream that is cut after its headers, before the client gets a byte", async () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two));
     one.behave({ cutAfterChunks: 0 });
     const client = await sendRawChat(route, { stream: true });
@@ -119,7 +119,7 @@ describe("failover to another target", () => {
     expect(two.requestCount).toBe(1);
   });
 
-  test("on an answer in chunks that is cut while it is read to be translated", async () => {
+  test("on a chunked response that is cut while it is read for translation", async () => {
     const targets = [anthropicTargetOf(one), anthropicTargetOf(two, { priority: 2 })];
     const route = await seedUpstream(gatehouse, targets, {}, { response_format: "openai" });
     one.behave({ body: ['{"type":', '"message"}'], chunkDelayMs: 20, cutAfterChunks: 1 });
@@ -127,7 +127,7 @@ describe("failover to another target", () => {
     expect(outcome).toMatchObject({ status: 200, provider: "two", attempts: "2" });
   });
 
-  test("of a request for a stream, which then streams from the other", async () => {
+  test("for a stream request, which then streams from the other target", async () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two));
     one.behave({ status: 503 });
     const outcome = await outcomeOf(await sendChat(route, { stream: true }));
@@ -135,7 +135,7 @@ describe("failover to another target", () => {
     expect(outcome.text).toEndWith("data: [DONE]\n\n");
   });
 
-  test("the other gets the same body", async () => {
+  test("sends the same body to the other target", async () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two));
     one.behave({ status: 503 });
     await sendChat(route);
@@ -176,7 +176,7 @@ describe("no failover", () => {
     200, 201, 204, 302, 400, 401, 402, 403, 404, 405, 408, 409, 410, 413, 415, 422, 424, 425, 431, 451, 501,
     505, 507, 520, 599,
   ];
-  test.each(OTHERS)("on %d, which the client gets as it is", async (status) => {
+  test.each(OTHERS)("on %d, which the client gets unchanged", async (status) => {
     const route = await seedUpstream(gatehouse, inOrder(one, two));
     one.behave({ status, headers: [["Location", "/elsewhere"]] });
     const response = await fetch(route.url, {
@@ -186,7 +186,7 @@ describe("no failover", () => {
       redirect: "manual",
     });
     expect(await outcomeOf(response)).toMatchObject({ status, provider: "one", attempts: "1" });
-    expect(asked()).toEqual([1, 0, 0, 0]);
+    expect(requestCounts()).toEqual([1, 0, 0, 0]);
   });
 
   const CUT: [string, Behavior][] = [
@@ -194,20 +194,17 @@ describe("no failover", () => {
     ["reset", { cutAfterChunks: 2, reset: true }],
     ["malformed", { malformedChunk: true }],
   ];
-  test.each(CUT)(
-    "once a byte has gone to the client: a stream %s after its first chunk",
-    async (_, behaviour) => {
-      const route = await seedUpstream(gatehouse, inOrder(one, two));
-      one.behave({ chunkDelayMs: 30, ...behaviour });
-      const client = await sendRawChat(route, { stream: true });
-      const { received } = await client.ended;
-      expect(received).toMatch(/^x-gw-attempts: 1\r$/im);
-      expect(endedCleanly(received)).toBe(false);
-      expect(asked()).toEqual([1, 0, 0, 0]);
-    },
-  );
+  test.each(CUT)("after the client got a byte: a stream %s after its first chunk", async (_, behavior) => {
+    const route = await seedUpstream(gatehouse, inOrder(one, two));
+    one.behave({ chunkDelayMs: 30, ...behavior });
+    const client = await sendRawChat(route, { stream: true });
+    const { received } = await client.ended;
+    expect(received).toMatch(/^x-gw-attempts: 1\r$/im);
+    expect(endedCleanly(received)).toBe(false);
+    expect(requestCounts()).toEqual([1, 0, 0, 0]);
+  });
 
-  test("after the client has left", async () => {
+  test("after the client disconnected", async () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two), { timeouts: { first_byte: 300 } });
     one.behave({ delayMs: 60_000 });
     const client = await sendRawChat(route, { stream: false });
@@ -215,7 +212,7 @@ describe("no failover", () => {
     client.disconnect();
     await one.until(() => one.requests[0]?.aborted === true);
     await Bun.sleep(400);
-    expect(asked()).toEqual([1, 0, 0, 0]);
+    expect(requestCounts()).toEqual([1, 0, 0, 0]);
   });
 });
 
@@ -228,71 +225,68 @@ describe("max_attempts", () => {
   test("is 3 by default", async () => {
     const outcome = await outcomeOf(await sendChat(await failing({})));
     expect(outcome).toMatchObject({ status: 503, provider: "three", attempts: "3" });
-    expect(asked()).toEqual([1, 1, 1, 0]);
+    expect(requestCounts()).toEqual([1, 1, 1, 0]);
   });
 
   test.each([
     [1, [1, 0, 0, 0]],
     [2, [1, 1, 0, 0]],
     [4, [1, 1, 1, 1]],
-  ])("of %d is kept", async (max_attempts, expected) => {
+  ])("of %d is respected", async (max_attempts, expected) => {
     const outcome = await outcomeOf(await sendChat(await failing({ max_attempts })));
     expect(outcome.attempts).toBe(String(max_attempts));
-    expect(asked()).toEqual(expected);
+    expect(requestCounts()).toEqual(expected);
   });
 
-  test("more than there are targets: none is asked twice", async () => {
+  test("more than there are targets: no target is tried twice", async () => {
     one.behave({ status: 503 });
     two.behave({ status: 503 });
     const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)], { max_attempts: 10 });
     expect((await outcomeOf(await sendChat(route))).attempts).toBe("2");
-    expect(asked()).toEqual([1, 1, 0, 0]);
+    expect(requestCounts()).toEqual([1, 1, 0, 0]);
   });
 });
 
-describe("where no other target is eligible", () => {
+describe("if no other target is eligible", () => {
   const BROKEN: [string, Behavior][] = [
     ["closed", { closeBeforeAnswer: true }],
     ["reset", { closeBeforeAnswer: true, reset: true }],
   ];
-  test.each(BROKEN)(
-    "a connection %s before any byte of an answer is tried once more",
-    async (_, behaviour) => {
-      const route = await seedUpstream(gatehouse, [targetOf(one)]);
-      one.behave(({ serial }) => (serial === 1 ? behaviour : {}));
-      const outcome = await outcomeOf(await sendChat(route));
-      expect(outcome).toMatchObject({ status: 200, provider: "one", attempts: "2" });
-      expect(one.requestCount).toBe(2);
-    },
-  );
+  test.each(BROKEN)("a connection %s before any byte of a response is retried once", async (_, behavior) => {
+    const route = await seedUpstream(gatehouse, [targetOf(one)]);
+    one.behave(({ serial }) => (serial === 1 ? behavior : {}));
+    const outcome = await outcomeOf(await sendChat(route));
+    expect(outcome).toMatchObject({ status: 200, provider: "one", attempts: "2" });
+    expect(one.requestCount).toBe(2);
+  });
 
-  test.each(BROKEN)("but only once, when it is %s again", async (_, behaviour) => {
+  test.each(BROKEN)("but only once, if it is %s again", async (_, behavior) => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { max_attempts: 5 });
-    one.behave(behaviour);
+    one.behave(behavior);
     const headers = await expectFailure(await sendChat(route), 502, "upstream_unreachable");
     expect(headers.get("x-gw-attempts")).toBe("2");
     expect(one.requestCount).toBe(2);
   });
 
-  test.each(BROKEN)("the same on a connection that was kept alive and is then %s", async (_, behaviour) => {
+  test.each(BROKEN)("the same for a kept-alive connection that is then %s", async (_, behavior) => {
     const route = await seedUpstream(gatehouse, [targetOf(one)]);
     await servedInTurn(route, 3);
     expect(one.connectionsOpened).toBe(1);
-    one.behave(behaviour);
+    one.behave(behavior);
     const headers = await expectFailure(await sendChat(route), 502, "upstream_unreachable");
     expect(headers.get("x-gw-attempts")).toBe("2");
     expect(one.requestCount).toBe(3 + 2);
   });
 
-  test("a connection refused is tried once more", async () => {
-    const route = await seedUpstream(gatehouse, [targetOf(gone)]);
+  test("a refused connection is retried once", async () => {
+    const route = await seedUpstream(gatehouse, [targetOf(stopped)]);
     const headers = await expectFailure(await sendChat(route), 502, "upstream_unreachable");
     expect(headers.get("x-gw-attempts")).toBe("2");
   });
 
-  test("connections that had gone stale are not seen by the client", async () => {
+  test("the client does not notice stale connections", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(four)]);
-    await Promise.all(Array.from({ length: 8 }, () => sendChat(route).then((answer) => answer.text())));
+    await Promise.all(Array.from({ length: 8 }, () => sendChat(route).then((response) => response.text())));
     await four.restart();
     const outcomes = await Promise.all(Array.from({ length: 3 }, async () => (await sendChat(route)).status));
     expect(outcomes).toEqual([200, 200, 200]);
@@ -306,7 +300,7 @@ describe("where no other target is eligible", () => {
     expect(one.requestCount).toBe(1);
   });
 
-  test("within max_attempts also on a connection that was kept alive", async () => {
+  test("within max_attempts, also on a kept-alive connection", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { max_attempts: 1 });
     await servedInTurn(route, 2);
     one.behave({ closeBeforeAnswer: true });
@@ -315,7 +309,7 @@ describe("where no other target is eligible", () => {
     expect(one.requestCount).toBe(2 + 1);
   });
 
-  test("after others have failed, the last one is tried once more", async () => {
+  test("the last target is retried once after the others have failed", async () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two));
     one.behave({ status: 503 });
     two.behave(({ serial }) => (serial === 1 ? { closeBeforeAnswer: true } : {}));
@@ -327,12 +321,12 @@ describe("where no other target is eligible", () => {
     ["an error status", { status: 503 }],
     ["a 429", { rateLimited: { retryAfter: 1 } }],
     ["silence until the first-byte timeout", { delayMs: 60_000 }],
-    ["an answer broken after some bytes of its body", { cutAfterBytes: 40 }],
-    ["an answer shorter than announced", { wrongContentLength: "longer" }],
+    ["a response cut after some bytes of its body", { cutAfterBytes: 40 }],
+    ["a response shorter than its Content-Length", { wrongContentLength: "longer" }],
   ];
-  test.each(NOT_AGAIN)("%s is not tried once more", async (_, behaviour) => {
+  test.each(NOT_AGAIN)("%s is not retried", async (_, behavior) => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { first_byte: 200 } });
-    one.behave(behaviour);
+    one.behave(behavior);
     const response = await sendChat(route);
     await response.text();
     expect({ attempts: response.headers.get("x-gw-attempts"), requests: one.requestCount }).toEqual({
@@ -341,7 +335,7 @@ describe("where no other target is eligible", () => {
     });
   });
 
-  test("an answer broken after some bytes of its head is not tried once more", async () => {
+  test("a response cut after some bytes of its headers is not retried", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)]);
     one.behave({ cutHeadAfterBytes: 40 });
     await (await sendChat(route)).text();
@@ -349,13 +343,13 @@ describe("where no other target is eligible", () => {
   });
 });
 
-describe("when all fail", () => {
-  test("the client gets the last provider's answer as it was", async () => {
+describe("if all targets fail", () => {
+  test("the client gets the last provider's response unchanged", async () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two));
-    one.behave({ status: 503, body: "first words", headers: [["X-Own", "first"]] });
+    one.behave({ status: 503, body: "first message", headers: [["X-Own", "first"]] });
     two.behave({
       status: 529,
-      body: '{"error":  "its own words"}',
+      body: '{"error":  "last message"}',
       headers: [
         ["X-Own", "second"],
         ["Retry-After", "7"],
@@ -371,57 +365,57 @@ describe("when all fail", () => {
       status: 529,
       provider: "two",
       attempts: "2",
-      text: '{"error":  "its own words"}',
+      text: '{"error":  "last message"}',
     });
   });
 
-  const NO_ANSWER: [string, () => FakeProvider, Behavior][] = [
-    ["refused", () => gone, {}],
-    ["broke off", () => two, { closeBeforeAnswer: true }],
+  const NO_RESPONSE: [string, () => FakeProvider, Behavior][] = [
+    ["refused the connection", () => stopped, {}],
+    ["closed the connection", () => two, { closeBeforeAnswer: true }],
     ["was silent", () => two, { delayMs: 60_000 }],
   ];
-  test.each(NO_ANSWER)(
-    "also when the last one %s, and only an earlier one answered",
-    async (_, last, behaviour) => {
+  test.each(NO_RESPONSE)(
+    "also if the last one %s and only an earlier one responded",
+    async (_, last, behavior) => {
       const route = await seedUpstream(gatehouse, inOrder(one, last()), { timeouts: { first_byte: 200 } });
-      one.behave({ status: 503, body: "its own words", headers: [["X-Own", "first"]] });
-      two.behave(behaviour);
+      one.behave({ status: 503, body: "last message", headers: [["X-Own", "first"]] });
+      two.behave(behavior);
       const response = await sendChat(route);
       expect(response.headers.get("x-own")).toBe("first");
-      expect(await outcomeOf(response)).toMatchObject({ status: 503, text: "its own words" });
+      expect(await outcomeOf(response)).toMatchObject({ status: 503, text: "last message" });
     },
   );
 
-  test("the answer of the earlier one names the provider that gave it", async () => {
-    const route = await seedUpstream(gatehouse, inOrder(one, gone));
+  test("the response of an earlier target names its provider", async () => {
+    const route = await seedUpstream(gatehouse, inOrder(one, stopped));
     one.behave({ status: 503 });
     expect((await outcomeOf(await sendChat(route))).provider).toBe("one");
   });
 
-  test("also when that answer is a big one, still to be read", async () => {
-    const words = "its own words ".repeat(100_000);
-    const route = await seedUpstream(gatehouse, inOrder(one, gone));
-    one.behave({ status: 500, body: words });
+  test("also if that response is large and not read yet", async () => {
+    const text = "last message ".repeat(100_000);
+    const route = await seedUpstream(gatehouse, inOrder(one, stopped));
+    one.behave({ status: 500, body: text });
     const outcome = await outcomeOf(await sendChat(route));
     expect(outcome.status).toBe(500);
-    expect(outcome.text).toBe(words);
+    expect(outcome.text).toBe(text);
   });
 
-  test("also when the total time is up while the next one is waited for", async () => {
+  test("also if the total timeout expires during the next attempt", async () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two), { timeouts: { total: 300 } });
-    one.behave({ status: 503, body: "its own words" });
+    one.behave({ status: 503, body: "last message" });
     two.behave({ delayMs: 60_000 });
-    expect(await outcomeOf(await sendChat(route))).toMatchObject({ status: 503, text: "its own words" });
+    expect(await outcomeOf(await sendChat(route))).toMatchObject({ status: 503, text: "last message" });
   });
 
-  test("with no answer at all: 502 upstream_unreachable", async () => {
+  test("502 upstream_unreachable without any response", async () => {
     one.behave({ closeBeforeAnswer: true });
-    const route = await seedUpstream(gatehouse, inOrder(gone, one));
+    const route = await seedUpstream(gatehouse, inOrder(stopped, one));
     const headers = await expectFailure(await sendChat(route), 502, "upstream_unreachable");
     expect(headers.get("x-gw-attempts")).toBe("3");
   });
 
-  test("with no answer in time: 504 upstream_timeout", async () => {
+  test("504 upstream_timeout without a response in time", async () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two), { timeouts: { first_byte: 150 } });
     one.behave({ delayMs: 60_000 });
     two.behave({ delayMs: 60_000 });
@@ -429,7 +423,7 @@ describe("when all fail", () => {
     expect(headers.get("x-gw-attempts")).toBe("2");
   });
 
-  test("a failed answer that was not used leaves no connection behind", async () => {
+  test("an unused failed response leaves no connection open", async () => {
     const route = await seedUpstream(gatehouse, inOrder(one, two));
     one.behave({ status: 503, body: ["x".repeat(600_000)], chunkDelayMs: 10, stallAfterChunks: 1 });
     const outcome = await outcomeOf(await sendChat(route));
@@ -439,7 +433,7 @@ describe("when all fail", () => {
 });
 
 describe("the retry budget of an upstream", () => {
-  test("three a second are always allowed", async () => {
+  test("always allows three retries per second", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two)]);
     one.behave({ status: 503 });
     two.behave({ status: 503 });
@@ -450,7 +444,7 @@ describe("the retry budget of an upstream", () => {
     expect((await outcomeOf(await sendChat(route))).attempts).toBe("2");
   });
 
-  test("the further try at the only target counts too", async () => {
+  test("counts the retry at the only target", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)]);
     one.behave({ closeBeforeAnswer: true });
     for (let times = 0; times < 10; times++) await (await sendChat(route)).text();
@@ -459,18 +453,18 @@ describe("the retry budget of an upstream", () => {
   });
 
   test.each([
-    ["answers 503", { status: 503 }],
-    ["breaks off", { closeBeforeAnswer: true }],
+    ["responds 503", { status: 503 }],
+    ["closes connections", { closeBeforeAnswer: true }],
   ] satisfies [string, Behavior][])(
-    "a total outage that %s multiplies the calls by 1.2 at most, three a second aside",
-    async (_, behaviour) => {
+    "a total outage that %s multiplies the attempts by at most 1.2, plus three per second",
+    async (_, behavior) => {
       const REQUESTS = 1200;
       const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two), targetOf(three)]);
-      for (const provider of [one, two, three]) provider.behave(behaviour);
+      for (const provider of [one, two, three]) provider.behave(behavior);
       const startedAt = performance.now();
-      let left = REQUESTS;
+      let remaining = REQUESTS;
       const worker = async () => {
-        while (left-- > 0) await (await sendChat(route)).text();
+        while (remaining-- > 0) await (await sendChat(route)).text();
       };
       await Promise.all(Array.from({ length: 20 }, worker));
       const seconds = Math.ceil((performance.now() - startedAt) / 1000);
@@ -484,7 +478,7 @@ describe("the retry budget of an upstream", () => {
     20_000,
   );
 
-  test("is the upstream's own: the outage of one takes nothing from another", async () => {
+  test("is per upstream: the outage of one does not use up that of another", async () => {
     const failing = await seedUpstream(gatehouse, inOrder(one, two));
     const other = await seedUpstream(gatehouse, inOrder(one, three));
     one.behave({ status: 503 });
@@ -494,11 +488,11 @@ describe("the retry budget of an upstream", () => {
   });
 });
 
-test("X-GW-Attempts is 1 where the first try succeeds", async () => {
+test("X-GW-Attempts is 1 if the first attempt succeeds", async () => {
   const route = await seedUpstream(gatehouse, inOrder(one, two));
   expect((await outcomeOf(await sendChat(route))).attempts).toBe("1");
 });
 
-test("nothing but log lines was printed", () => {
+test("only log records were printed", () => {
   expect(strayOutput(gatehouse)).toEqual([]);
 });

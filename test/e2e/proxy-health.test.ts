@@ -1,5 +1,5 @@
-// Passive checks: what takes a target out, for how long, what brings it back, and what a 429 does (the contract's
-// section 6). Two tiers make it visible: "one" serves while it is in, "two" while it is not.
+// Passive health checks: which failures eject a target, for how long, what brings it back, and the effect of a 429. The
+// routes have two tiers: "one" serves while it is healthy, "two" otherwise.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Behavior, FakeProvider } from "../../src/fake-provider/server.ts";
 import {
@@ -23,11 +23,11 @@ import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehou
 
 const THRESHOLD = 2;
 const INTERVAL_MS = 1000;
-/** After an interval, with a little more for slow clocks. */
+/** An interval, plus some time for slow clocks. */
 const INTERVAL_OVER_MS = INTERVAL_MS + 60;
 const TIMEOUTS = { first_byte: 120, idle: 120 };
 
-/** A busy machine takes its time to start a process. */
+/** Generous, for a busy machine. */
 const START_MS = 20_000;
 
 let gatehouse: GatehouseProcess;
@@ -54,41 +54,41 @@ function seedTiers(checks: Record<string, unknown> = {}): Promise<Route> {
   });
 }
 
-/** Asks whatever may come of it: cut streams end in an error. */
-async function endure(route: Route, options: ChatOptions = {}): Promise<void> {
+/** Sends a chat and ignores how it ends: cut streams end in an error. */
+async function sendIgnoringResult(route: Route, options: ChatOptions = {}): Promise<void> {
   await sendChat(route, options)
     .then((response) => response.text())
     .catch(() => null);
 }
 
-describe("failures in a row take a target out", () => {
+describe("consecutive failures eject a target", () => {
   const KINDS: [string, Behavior, ChatOptions][] = [
     ["no first byte in time", { delayMs: 60_000 }, {}],
     ["headers that do not end in time", { headerDelayMs: 60_000 }, {}],
-    ["a connection broken before the answer", { closeBeforeAnswer: true }, {}],
+    ["a connection closed before the response", { closeBeforeAnswer: true }, {}],
     ["500", { status: 500 }, {}],
-    ["501, which is not failed over", { status: 501 }, {}],
+    ["501, without failover", { status: 501 }, {}],
     ["502", { status: 502 }, {}],
     ["503", { status: 503 }, {}],
     ["504", { status: 504 }, {}],
-    ["505, which is not failed over", { status: 505 }, {}],
+    ["505, without failover", { status: 505 }, {}],
     ["529", { status: 529 }, {}],
-    ["a stream cut by an orderly close", { cutAfterChunks: 2 }, { stream: true }],
+    ["a stream cut by a close", { cutAfterChunks: 2 }, { stream: true }],
     ["a stream cut by a reset", { cutAfterChunks: 2, reset: true }, { stream: true }],
     ["a stream cut by malformed chunks", { malformedChunk: true }, { stream: true }],
     ["a stream that goes silent", { stallAfterChunks: 2 }, { stream: true }],
-    ["a whole answer that is cut", { wrongContentLength: "longer" }, {}],
+    ["a whole response that is cut", { wrongContentLength: "longer" }, {}],
     [
-      "a big body that is cut",
+      "a large body that is cut",
       { bigStream: { bytes: 900_000, chunkBytes: 9000 }, cutAfterBytes: 500_000 },
       {},
     ],
   ];
-  test.each(KINDS)("%s", async (_, behaviour, options) => {
+  test.each(KINDS)("%s", async (_, behavior, options) => {
     const route = await seedTiers({ interval: 30 });
-    one.behave(behaviour);
+    one.behave(behavior);
     for (let failures = 1; failures <= THRESHOLD; failures++) {
-      await endure(route, options);
+      await sendIgnoringResult(route, options);
       expect(one.requestCount).toBeGreaterThanOrEqual(failures);
     }
     one.behave({});
@@ -97,11 +97,11 @@ describe("failures in a row take a target out", () => {
     expect(one.requestCount).toBe(before);
   });
 
-  test("a connection that is refused", async () => {
+  test("a refused connection", async () => {
     const route = await seedTiers({ interval: 30 });
     await one.stop();
-    await endure(route);
-    await endure(route);
+    await sendIgnoringResult(route);
+    await sendIgnoringResult(route);
     await one.restart();
     expect(await servedInTurn(route, 3)).toEqual(["two", "two", "two"]);
     expect(one.requestCount).toBe(0);
@@ -116,18 +116,19 @@ describe("failures in a row take a target out", () => {
       { response_format: "openai" },
     );
     one.behave({ cutAfterChunks: 3 });
-    for (let failures = 0; failures < THRESHOLD; failures++) await endure(route, { stream: true });
+    for (let failures = 0; failures < THRESHOLD; failures++)
+      await sendIgnoringResult(route, { stream: true });
     one.behave({});
     expect(await servedBy(route)).toBe("two");
   });
 
-  test("fewer than the threshold do not", async () => {
+  test("fewer than the threshold do not eject it", async () => {
     const route = await seedTiers({ threshold: 3 });
     one.behave(({ serial }) => (serial <= 2 ? { status: 500 } : {}));
     expect(await servedInTurn(route, 4)).toEqual(["two", "two", "one", "one"]);
   });
 
-  test("nor as many with a success between them", async () => {
+  test("a success between them resets the count", async () => {
     const route = await seedTiers();
     one.behave(({ serial }) => (serial % 2 === 1 ? { status: 500 } : {}));
     expect(await servedInTurn(route, 6)).toEqual(["two", "one", "two", "one", "two", "one"]);
@@ -136,24 +137,24 @@ describe("failures in a row take a target out", () => {
   test("the threshold is 3 and the checks are off by default", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one), targetOf(two, { priority: 2 })]);
     one.behave({ status: 500 });
-    for (let times = 0; times < 6; times++) await endure(route);
+    for (let times = 0; times < 6; times++) await sendIgnoringResult(route);
     expect(one.requestCount).toBe(6);
     await patchUpstream(gatehouse, route, { health_checks: { passive: true } });
-    for (let times = 0; times < 6; times++) await endure(route);
+    for (let times = 0; times < 6; times++) await sendIgnoringResult(route);
     expect(one.requestCount).toBe(6 + 3);
   });
 });
 
-describe("what does not count", () => {
+describe("does not count as a failure", () => {
   test.each([400, 401, 403, 404, 409, 413, 422, 429, 499])("%d", async (status) => {
     const route = await seedTiers();
     one.behave({ status });
-    for (let times = 0; times <= THRESHOLD; times++) await endure(route);
+    for (let times = 0; times <= THRESHOLD; times++) await sendIgnoringResult(route);
     one.behave({});
     expect(await servedBy(route)).toBe("one");
   });
 
-  test("a client that leaves while it waits", async () => {
+  test("a client that disconnects while it waits", async () => {
     const route = await seedTiers({ threshold: 1 });
     await patchUpstream(gatehouse, route, { timeouts: { first_byte: 60_000 } });
     one.behave({ delayMs: 60_000 });
@@ -167,7 +168,7 @@ describe("what does not count", () => {
     expect(await servedBy(route)).toBe("one");
   });
 
-  test("a client that leaves in the middle of a stream", async () => {
+  test("a client that disconnects in the middle of a stream", async () => {
     const route = await seedTiers({ threshold: 1 });
     one.behave({ chunks: 400, chunkDelayMs: 10 });
     for (let times = 1; times <= 3; times++) {
@@ -180,7 +181,7 @@ describe("what does not count", () => {
     expect(await servedBy(route)).toBe("one");
   });
 
-  test("a client that leaves while the provider is silent in the middle of a stream", async () => {
+  test("a client that disconnects while the provider is silent in the middle of a stream", async () => {
     const route = await seedTiers({ threshold: 1 });
     await patchUpstream(gatehouse, route, { timeouts: { idle: 60_000 } });
     one.behave({ stallAfterChunks: 1 });
@@ -194,11 +195,11 @@ describe("what does not count", () => {
     expect(await servedBy(route)).toBe("one");
   });
 
-  test("a client that leaves while an answer is read to be translated", async () => {
+  test("a client that disconnects while a response is read for translation", async () => {
     const targets = [anthropicTargetOf(one), targetOf(two, { priority: 2 })];
     const checks = { health_checks: { passive: true, threshold: 1, interval: 30 } };
     const route = await seedUpstream(gatehouse, targets, checks, { response_format: "openai" });
-    // In chunks, so that nobody knows beforehand how long it is.
+    // In chunks, so that its length is unknown.
     one.behave({ body: ['{"type":', '"message"}'], stallAfterChunks: 1 });
     const client = await sendRawChat(route, { stream: false });
     await one.until(() => (one.requests[0]?.bytesSent ?? 0) > 0);
@@ -210,22 +211,22 @@ describe("what does not count", () => {
   });
 });
 
-describe("out for `interval` seconds, then one real request tries it", () => {
+describe("an ejected target is out for `interval` seconds, then one request tries it", () => {
   async function takeOut(route: Route): Promise<void> {
     one.behave({ status: 500 });
-    for (let failures = 0; failures < THRESHOLD; failures++) await endure(route);
+    for (let failures = 0; failures < THRESHOLD; failures++) await sendIgnoringResult(route);
     one.behave({});
     one.reset();
   }
 
-  test("nothing reaches it meanwhile, not even a connection; success brings it back", async () => {
+  test("it gets no connection in the meantime; a success brings it back", async () => {
     const route = await seedTiers();
     await takeOut(route);
     const outSince = performance.now();
     const connections = one.connectionsOpened;
     while (performance.now() - outSince < INTERVAL_MS - 250) {
       const served = await servedBy(route);
-      // On a busy machine an answer may come when the interval is over: then it tells nothing.
+      // On a busy machine the response may arrive after the interval; then it proves nothing.
       if (performance.now() - outSince >= INTERVAL_MS) break;
       expect([served, one.requestCount, one.connectionsOpened]).toEqual(["two", 0, connections]);
       await Bun.sleep(50);
@@ -234,7 +235,7 @@ describe("out for `interval` seconds, then one real request tries it", () => {
     expect(await servedInTurn(route, 4)).toEqual(["one", "one", "one", "one"]);
   });
 
-  test("one request only, while the others are served elsewhere", async () => {
+  test("only one request tries it, while others are served elsewhere", async () => {
     const route = await seedTiers();
     await patchUpstream(gatehouse, route, { timeouts: { first_byte: 5000 } });
     await takeOut(route);
@@ -246,7 +247,7 @@ describe("out for `interval` seconds, then one real request tries it", () => {
     expect(await servedInTurn(route, 3)).toEqual(["one", "one", "one"]);
   });
 
-  test("its failure takes the target out for another interval", async () => {
+  test("a failed trial ejects the target for another interval", async () => {
     const route = await seedTiers();
     await takeOut(route);
     await Bun.sleep(INTERVAL_OVER_MS);
@@ -260,7 +261,7 @@ describe("out for `interval` seconds, then one real request tries it", () => {
     expect(await servedBy(route)).toBe("one");
   });
 
-  test("a trial whose client leaves, or that ends in a 4xx, leaves the next request to try", async () => {
+  test("after a trial whose client disconnects, or that ends in a 4xx, the next request tries it", async () => {
     const route = await seedTiers();
     await patchUpstream(gatehouse, route, { timeouts: { first_byte: 5000 } });
     await takeOut(route);
@@ -276,7 +277,7 @@ describe("out for `interval` seconds, then one real request tries it", () => {
     expect(await servedInTurn(route, 2)).toEqual(["one", "one"]);
   });
 
-  test("a change of the configuration does not bring it back", async () => {
+  test("a configuration change does not bring it back", async () => {
     const route = await seedTiers({ interval: 30 });
     await takeOut(route);
     await patchUpstream(gatehouse, route, { max_attempts: 2 });
@@ -289,9 +290,9 @@ describe("a 429 with Retry-After rests the target", () => {
 
   test.each([
     ["in seconds", 1000, (): number | string => 1],
-    // A date has whole seconds: this is one to two from now.
+    // An HTTP date has whole seconds: this is one to two seconds from now.
     ["as an HTTP date", 2000, () => inSeconds(2)],
-  ])("that long, %s", async (_, longestMs, retryAfter) => {
+  ])("for that time, %s", async (_, longestMs, retryAfter) => {
     const route = await seedTiers({ passive: false });
     const restedAt = performance.now();
     one.behave({ rateLimited: { retryAfter: retryAfter() } });
@@ -307,18 +308,18 @@ describe("a 429 with Retry-After rests the target", () => {
     expect(await servedBy(route)).toBe("one");
   });
 
-  test("a 429 without it, or with one that is past or senseless, does not", async () => {
+  test("not without Retry-After, or with one that is in the past or invalid", async () => {
     const route = await seedTiers();
     one.behave({ status: 429 });
-    await endure(route);
+    await sendIgnoringResult(route);
     for (const retryAfter of [0, "soon", "-5", inSeconds(-3600)]) {
       one.behave({ rateLimited: { retryAfter } });
-      await endure(route);
+      await sendIgnoringResult(route);
     }
     expect(one.requestCount).toBe(5);
   });
 
-  test("the later of two deadlines holds", async () => {
+  test("until the later of two times", async () => {
     const route = await seedTiers();
     await patchUpstream(gatehouse, route, { timeouts: { first_byte: 5000 } });
     one.behave(({ serial }) =>
@@ -333,8 +334,8 @@ describe("a 429 with Retry-After rests the target", () => {
     expect(await servedInTurn(route, 2)).toEqual(["two", "two"]);
   });
 
-  test("60 s at most", async () => {
-    // Both rest. Of two that rest, the one whose rest ends first is asked: the first, unless its hour was believed.
+  test("for at most 60 s", async () => {
+    // Both rest. The target whose rest ends first is used: "one", unless its hour was not limited.
     const route = await seedTiers();
     one.behave({ rateLimited: { retryAfter: 3600 } });
     two.behave({ rateLimited: { retryAfter: 90 } });
@@ -344,7 +345,7 @@ describe("a 429 with Retry-After rests the target", () => {
     expect(await servedBy(route)).toBe("one");
   });
 
-  test("the only one is asked all the same", async () => {
+  test("but is still used if it is the only target", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)]);
     one.behave({ rateLimited: { retryAfter: 30 } });
     const response = await sendChat(route);
@@ -354,39 +355,39 @@ describe("a 429 with Retry-After rests the target", () => {
     expect(await servedInTurn(route, 2)).toEqual(["one", "one"]);
   });
 
-  test("so is the only one that is not out or drained", async () => {
+  test("and if all other targets are out or drained", async () => {
     const targets = [targetOf(one), targetOf(two, { priority: 2 })];
     const route = await seedUpstream(gatehouse, targets, {
       health_checks: { passive: true, threshold: 1, interval: 30 },
     });
     one.behave({ rateLimited: { retryAfter: 30 } });
     two.behave({ status: 500 });
-    await endure(route);
+    await sendIgnoringResult(route);
     one.behave({});
     const before = two.requestCount;
     expect(await servedInTurn(route, 2)).toEqual(["one", "one"]);
     expect(two.requestCount).toBe(before);
   });
 
-  test("a change of the configuration does not end the rest", async () => {
+  test("a configuration change does not end the rest", async () => {
     const route = await seedTiers();
     one.behave({ rateLimited: { retryAfter: 30 } });
-    await endure(route);
+    await sendIgnoringResult(route);
     one.behave({});
     await patchUpstream(gatehouse, route, { max_attempts: 2 });
     expect(await servedInTurn(route, 2)).toEqual(["two", "two"]);
   });
 });
 
-describe("none left", () => {
-  test("503 no_healthy_target with Retry-After, at once, and nobody is asked", async () => {
+describe("without a healthy target", () => {
+  test("503 no_healthy_target with Retry-After at once, and no request is sent", async () => {
     const targets = [targetOf(one), targetOf(two, { priority: 2 })];
     const route = await seedUpstream(gatehouse, targets, {
       health_checks: { passive: true, threshold: 1, interval: 20 },
     });
     one.behave({ status: 500 });
     two.behave({ status: 500 });
-    await endure(route);
+    await sendIgnoringResult(route);
     one.behave({ delayMs: 60_000 });
     two.behave({ delayMs: 60_000 });
     const headers = await expectFailure(await sendChat(route), 503, "no_healthy_target");
@@ -401,19 +402,19 @@ describe("none left", () => {
       health_checks: { passive: true, threshold: 1, interval: 1 },
     });
     one.behave({ status: 500 });
-    await endure(route);
+    await sendIgnoringResult(route);
     one.behave({});
     const headers = await expectFailure(await sendChat(route), 503, "no_healthy_target");
     await Bun.sleep(Number(headers.get("retry-after")) * 1000);
     expect(await servedBy(route)).toBe("one");
   });
 
-  test("while the one trial is under way too", async () => {
+  test("also while a trial request is in progress", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], {
       health_checks: { passive: true, threshold: 1, interval: 1 },
     });
     one.behave({ status: 500 });
-    await endure(route);
+    await sendIgnoringResult(route);
     await Bun.sleep(INTERVAL_OVER_MS);
     one.behave({ delayMs: 400 });
     const trial = servedBy(route);
@@ -424,6 +425,6 @@ describe("none left", () => {
   });
 });
 
-test("nothing but log lines was printed", () => {
+test("only log records were printed", () => {
   expect(strayOutput(gatehouse)).toEqual([]);
 });

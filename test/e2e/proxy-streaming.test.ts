@@ -25,7 +25,7 @@ const MB = 1 << 20;
 /** The contract says 250 ms; a busy machine gets four times that. */
 const ABORT_DEADLINE_MS = 1000;
 
-/** A busy machine takes its time to start a process. */
+/** Generous, for a busy machine. */
 const START_MS = 20_000;
 
 let gatehouse: GatehouseProcess;
@@ -241,8 +241,8 @@ describe("the client leaves: the provider's request is aborted", () => {
     WAYS.map(([way, reset]) => [`${name}, ${way}`, reset, ...phase] as const),
   );
 
-  test.each(CASES)("%s", async (name, reset, route, stream, behaviour, until) => {
-    one.behave(behaviour);
+  test.each(CASES)("%s", async (name, reset, route, stream, behavior, until) => {
+    one.behave(behavior);
     const requestId = crypto.randomUUID();
     const client = await sendRawChat(route(), { stream, requestId });
     await until(client);
@@ -336,8 +336,8 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
     ["a chunk without a size", { malformedChunk: "size" }],
     ["a chunk longer than its size", { malformedChunk: "overrun" }],
   ];
-  test.each(CUTS)("by %s", async (_, behaviour) => {
-    one.behave({ body: EVENTS, chunkDelayMs: 20, ...behaviour });
+  test.each(CUTS)("by %s", async (_, behavior) => {
+    one.behave({ body: EVENTS, chunkDelayMs: 20, ...behavior });
     const requestId = crypto.randomUUID();
     const client = await sendRawChat(plain, { stream: true, requestId });
     const { received } = await client.ended;
@@ -353,8 +353,8 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
   const TRANSLATED: [string, Behavior][] = CUTS.filter(
     ([, { malformedChunk }]) => malformedChunk !== "unfinished",
   );
-  test.each(TRANSLATED)("by %s, in a translated stream", async (_, behaviour) => {
-    one.behave({ chunkDelayMs: 20, ...behaviour, ...(behaviour.cutAfterBytes && { cutAfterBytes: 700 }) });
+  test.each(TRANSLATED)("by %s, in a translated stream", async (_, behavior) => {
+    one.behave({ chunkDelayMs: 20, ...behavior, ...(behavior.cutAfterBytes && { cutAfterBytes: 700 }) });
     const requestId = crypto.randomUUID();
     const client = await sendRawChat(translated, { stream: true, requestId });
     const { received } = await client.ended;
@@ -390,8 +390,8 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
       { bigStream: { bytes: MB, chunkBytes: 50_000 }, malformedChunk: true, chunkDelayMs: 20 },
     ],
   ];
-  test.each(BODIES)("a big body %s", async (_, behaviour) => {
-    one.behave(behaviour);
+  test.each(BODIES)("a big body %s", async (_, behavior) => {
+    one.behave(behavior);
     const requestId = crypto.randomUUID();
     const { received } = await (await sendRawChat(plain, { stream: false, requestId })).ended;
     expect(received).toStartWith("HTTP/1.1 200");

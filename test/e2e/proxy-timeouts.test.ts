@@ -1,4 +1,4 @@
-// The four deadlines of an upstream: connect, first byte, idle and total (the contract's section 6).
+// The four timeouts of an upstream: connect, first byte, idle and total.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { FakeProvider } from "../../src/fake-provider/server.ts";
 import {
@@ -18,10 +18,10 @@ import {
 } from "../support/balancing-fixtures.ts";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
 
-/** No deadline here is longer than half a second, so an answer that takes longer than this missed it. */
+/** No timeout in these tests is longer than half a second, so a response that takes longer than this missed it. */
 const IN_TIME_MS = 3000;
 
-/** A busy machine takes its time to start a process. */
+/** Generous, for a busy machine. */
 const START_MS = 20_000;
 
 let gatehouse: GatehouseProcess;
@@ -54,7 +54,7 @@ test("connect 5000, first_byte 120000, idle 120000 and no total by default", asy
   expect(body.timeouts).toEqual({ connect: 5000, first_byte: 120_000, idle: 120_000, total: null });
 });
 
-// Listens with the shortest queue, accepts nobody, and says where.
+// Listens with the shortest queue, accepts no connection, and prints its port.
 const NEVER_ACCEPTS = `use Socket; $| = 1;
 socket(S, PF_INET, SOCK_STREAM, 0); bind(S, sockaddr_in(0, INADDR_LOOPBACK)) or die; listen(S, 0) or die;
 print((sockaddr_in(getsockname(S)))[0], "\\n"); sleep 600;`;
@@ -64,7 +64,7 @@ interface FullListener {
   stop(): void;
 }
 
-/** A port whose queue of connections is full: the kernel drops every further SYN, as a dead host would. */
+/** Starts a listener whose queue is full: the kernel drops every further SYN, as if the host were down. */
 async function startFullListener(): Promise<FullListener> {
   const child = Bun.spawn(["perl", "-e", NEVER_ACCEPTS], { stdout: "pipe" });
   const printed = await child.stdout.getReader().read();
@@ -92,13 +92,13 @@ describe("connect", () => {
   afterAll(() => full.stop());
   const unreachable = () => ({ provider: "full", base_url: full.url, path: "/v1/chat/completions" });
 
-  test("no connection in time: 504 upstream_timeout, long before the first-byte timeout", async () => {
+  test("without a connection in time: 504 upstream_timeout, long before the first-byte timeout", async () => {
     const route = await seedUpstream(gatehouse, [unreachable()], { timeouts: { connect: 300 } });
     const headers = await inTime(async () => expectFailure(await sendChat(route), 504, "upstream_timeout"));
     expect(headers.get("x-gw-attempts")).toBe("1");
   });
 
-  test("it leads to another target", async () => {
+  test("leads to another target", async () => {
     const targets = [unreachable(), targetOf(two, { priority: 2 })];
     const route = await seedUpstream(gatehouse, targets, { timeouts: { connect: 300 } });
     expect(await inTime(async () => outcomeOf(await sendChat(route)))).toMatchObject({
@@ -108,7 +108,7 @@ describe("connect", () => {
     });
   });
 
-  test("it counts as a failure of the target", async () => {
+  test("counts as a failure of the target", async () => {
     const targets = [unreachable(), targetOf(two, { priority: 2 })];
     const route = await seedUpstream(gatehouse, targets, {
       timeouts: { connect: 200 },
@@ -118,7 +118,7 @@ describe("connect", () => {
     expect(await outcomeOf(await sendChat(route))).toMatchObject({ provider: "two", attempts: "1" });
   });
 
-  test("many at once time out as one does", async () => {
+  test("applies to many requests at once", async () => {
     const route = await seedUpstream(gatehouse, [unreachable()], { timeouts: { connect: 300 } });
     const statuses = await inTime(() =>
       Promise.all(Array.from({ length: 20 }, async () => (await sendChat(route)).status)),
@@ -126,7 +126,7 @@ describe("connect", () => {
     expect(new Set(statuses)).toEqual(new Set([504]));
   });
 
-  test("connections that nobody answers do not pile up: with one overdue, others are begun only now and then", async () => {
+  test("limits pending connections: while one is overdue, others are started only now and then", async () => {
     const port = Number(new URL(full.url).port);
     const route = await seedUpstream(gatehouse, [unreachable()], { timeouts: { connect: 100 } });
     expect((await sendChat(route)).status).toBe(504);
@@ -139,7 +139,7 @@ describe("connect", () => {
     expect(connectionsTo(port) - before).toBeLessThan(15);
   }, 15_000);
 
-  test("a provider that is connected may take longer than this to answer", async () => {
+  test("a connected provider may take longer to respond", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { connect: 100 } });
     one.behave({ delayMs: 500 });
     expect((await sendChat(route)).status).toBe(200);
@@ -148,20 +148,20 @@ describe("connect", () => {
 });
 
 describe("first_byte", () => {
-  test("no answer in time: 504 upstream_timeout, and the provider's request is given up", async () => {
+  test("without a response in time: 504 upstream_timeout, and the request is canceled", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { first_byte: 200 } });
     one.behave({ delayMs: 60_000 });
     await inTime(async () => expectFailure(await sendChat(route), 504, "upstream_timeout"));
     await one.until(() => one.requests[0]?.aborted === true);
   });
 
-  test("a status line alone does not do", async () => {
+  test("a status line alone is not enough", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { first_byte: 200 } });
     one.behave({ headerDelayMs: 60_000 });
     await inTime(async () => expectFailure(await sendChat(route), 504, "upstream_timeout"));
   });
 
-  test("headers that drip in do not put it off", async () => {
+  test("slowly arriving headers do not extend it", async () => {
     const dripping = Bun.listen({
       hostname: "127.0.0.1",
       port: 0,
@@ -181,19 +181,19 @@ describe("first_byte", () => {
     dripping.stop(true);
   });
 
-  test("interim answers do not put it off", async () => {
+  test("interim responses do not extend it", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { first_byte: 200 } });
     one.behave({ informational: [102, 103], headerDelayMs: 60_000 });
     await inTime(async () => expectFailure(await sendChat(route), 504, "upstream_timeout"));
   });
 
-  test("it ends with the headers: the body may come later", async () => {
+  test("ends with the headers: the body may arrive later", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { first_byte: 150 } });
     one.behave({ chunks: 6, chunkDelayMs: 60 });
     expect(await (await sendChat(route, { stream: true })).text()).toEndWith("data: [DONE]\n\n");
   });
 
-  test("each attempt has its own", async () => {
+  test("applies to each attempt", async () => {
     const targets = [targetOf(one), targetOf(two, { priority: 2 })];
     const route = await seedUpstream(gatehouse, targets, { timeouts: { first_byte: 300 } });
     one.behave({ delayMs: 60_000 });
@@ -205,7 +205,7 @@ describe("first_byte", () => {
 describe("idle", () => {
   const idle = { timeouts: { idle: 200 } };
 
-  test("silence between chunks ends the client's stream broken, and the provider's request", async () => {
+  test("silence between chunks cuts the client's stream and cancels the request", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], idle);
     one.behave({ stallAfterChunks: 2 });
     const requestId = crypto.randomUUID();
@@ -218,7 +218,7 @@ describe("idle", () => {
     expect((await accessLine(gatehouse, requestId)).outcome).toBe("incomplete");
   });
 
-  test("in a stream that is translated too", async () => {
+  test("also in a translated stream", async () => {
     const route = await seedUpstream(gatehouse, [anthropicTargetOf(one)], idle, {
       response_format: "openai",
     });
@@ -229,7 +229,7 @@ describe("idle", () => {
     expect(endedCleanly(received)).toBe(false);
   });
 
-  test("silence before the first chunk is no end either", async () => {
+  test("silence before the first chunk is not an end either", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], idle);
     one.behave({ stallAfterChunks: 0 });
     const outcome = await inTime(async () => {
@@ -241,24 +241,24 @@ describe("idle", () => {
         return "broken";
       }
     });
-    // Nothing has gone to the client yet, so it may still be told.
+    // No byte has been sent to the client yet, so it can still get an error.
     expect(outcome).toBeOneOf([504, "broken"]);
     await one.until(() => one.requests[0]?.aborted === true);
   });
 
-  test("silence within a whole answer: 504 upstream_timeout", async () => {
+  test("silence within a whole response: 504 upstream_timeout", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], idle);
     one.behave({ headers: [["Content-Length", "5000"]], body: ["{"], stallAfterChunks: 1 });
     await inTime(async () => expectFailure(await sendChat(route), 504, "upstream_timeout"));
   });
 
-  test("a stream that keeps coming may take longer than this", async () => {
+  test("a stream that keeps arriving may take longer", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], idle);
     one.behave({ chunks: 10, chunkDelayMs: 60 });
     expect(await (await sendChat(route, { stream: true })).text()).toEndWith("data: [DONE]\n\n");
   });
 
-  test("a client that does not read is not the provider's silence, and does not put it off later", async () => {
+  test("a client that does not read is not silence of the provider, and does not extend it later", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], idle);
     const bytes = 24 << 20;
     one.behave({ bigStream: { bytes, chunkBytes: 1 << 16 }, stallAfterChunks: bytes >> 16 });
@@ -274,14 +274,14 @@ describe("idle", () => {
 });
 
 describe("total", () => {
-  test("while the answer is waited for: 504 upstream_timeout", async () => {
+  test("before the response: 504 upstream_timeout", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { total: 200 } });
     one.behave({ delayMs: 60_000 });
     await inTime(async () => expectFailure(await sendChat(route), 504, "upstream_timeout"));
     await one.until(() => one.requests[0]?.aborted === true);
   });
 
-  test("in a stream that keeps coming: it ends broken", async () => {
+  test("in a stream that keeps arriving: the stream is cut", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { total: 400 } });
     one.behave({ chunks: 2000, chunkDelayMs: 20 });
     const requestId = crypto.randomUUID();
@@ -295,7 +295,7 @@ describe("total", () => {
     expect((await accessLine(gatehouse, requestId)).outcome).toBe("incomplete");
   });
 
-  test("over all attempts together", async () => {
+  test("applies to all attempts together", async () => {
     const targets = [targetOf(one), targetOf(two, { priority: 2 })];
     const route = await seedUpstream(gatehouse, targets, { timeouts: { first_byte: 400, total: 600 } });
     one.behave({ delayMs: 60_000 });
@@ -308,7 +308,7 @@ describe("total", () => {
     expect(two.requests[0]!.abortedAt! - two.requests[0]!.startedAt).toBeLessThan(395);
   });
 
-  test("while the client uploads: 504 upstream_timeout, and nobody is asked", async () => {
+  test("while the client uploads: 504 upstream_timeout, and no request is sent", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { total: 200 } });
     const slowBody = new ReadableStream<Uint8Array>({
       async start(controller) {
@@ -327,17 +327,17 @@ describe("total", () => {
     expect(one.requestCount).toBe(0);
   });
 
-  test("an answer within it is whole, and no timer ends the next one", async () => {
+  test("a response within it is complete, and no timer ends the next one", async () => {
     const route = await seedUpstream(gatehouse, [targetOf(one)], { timeouts: { total: 2000 } });
     one.behave({ chunks: 4, chunkDelayMs: 200 });
-    // Together they take longer than one may.
+    // Together they take longer than the timeout.
     for (let times = 0; times < 3; times++) {
       expect(await (await sendChat(route, { stream: true })).text()).toEndWith("data: [DONE]\n\n");
     }
   });
 });
 
-test("the process is still there, and printed nothing but log lines", async () => {
+test("the process still runs, and printed only log records", async () => {
   await waitFor(async () => ((await fetch(`${gatehouse.proxyUrl}/healthz`)).ok ? true : null));
   expect(strayOutput(gatehouse)).toEqual([]);
 });
