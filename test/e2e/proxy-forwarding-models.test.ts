@@ -1,4 +1,4 @@
-// Section 5 of the contract, the body: which target a model goes to, what is changed in a body, and what never is.
+// The request body: which target serves a model, and which bytes of a body are changed.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
@@ -29,7 +29,7 @@ beforeEach(() => {
 
 const messages = CHAT.messages;
 
-/** A route to Ada (serves a1, a2; a1 by default), Bob (serves b1) and, where told, Cleo (serves everything). */
+/** Creates a route to Ada (a1 and a2; default a1), Bob (b1) and optionally Cleo (all models). */
 async function route(upstream: Record<string, unknown> = {}, withCleo = false): Promise<string> {
   const targets = [
     targetAt(ada, { default_model: "a1", models: ["a2"] }),
@@ -39,8 +39,8 @@ async function route(upstream: Record<string, unknown> = {}, withCleo = false): 
   return (await seedRoute(gatehouse, { upstream: { targets, ...upstream } })).path;
 }
 
-/** Who was asked and with which model, over so many requests. */
-async function asked(path: string, body: object, times = 6): Promise<string[]> {
+/** Sends requests. Resolves to the providers that received them, each with the model. */
+async function recipients(path: string, body: object, times = 6): Promise<string[]> {
   for (let count = 0; count < times; count++) await rawJson(gatehouse.proxyUrl, path, body);
   const seen = [ada, bob, cleo].flatMap((provider) =>
     provider.requests.map(
@@ -51,17 +51,17 @@ async function asked(path: string, body: object, times = 6): Promise<string[]> {
 }
 
 describe("the model", () => {
-  test("absent, it is the target's default_model", async () => {
+  test("is the target's default_model if absent", async () => {
     const path = await route();
-    expect(await asked(path, { messages })).toEqual(["Ada a1", "Bob b1"]);
+    expect(await recipients(path, { messages })).toEqual(["Ada a1", "Bob b1"]);
   });
 
-  test.each([{ model: null }, { model: "" }])("so it is when there is none in %p", async (model) => {
+  test.each([{ model: null }, { model: "" }])("is the target's default_model in %p", async (model) => {
     const path = await route();
-    expect(await asked(path, { ...model, messages })).toEqual(["Ada a1", "Bob b1"]);
+    expect(await recipients(path, { ...model, messages })).toEqual(["Ada a1", "Bob b1"]);
   });
 
-  test("absent, and without a default_model, it stays absent and the body as it was", async () => {
+  test("stays absent without a default_model, and the body stays unchanged", async () => {
     const { path } = await seedRoute(gatehouse, { upstream: { targets: [targetAt(ada)] } });
     const body = `{ "messages":[{"role":"user","content":"Hi"}] }`;
     await rawJson(gatehouse.proxyUrl, path, body);
@@ -70,33 +70,33 @@ describe("the model", () => {
 
   test("default_model counts as one of models", async () => {
     const path = await route();
-    expect(await asked(path, { model: "a1", messages })).toEqual(["Ada a1"]);
+    expect(await recipients(path, { model: "a1", messages })).toEqual(["Ada a1"]);
   });
 });
 
 describe("model_routing", () => {
-  test("prefer is the default, and balances among the targets that serve the model", async () => {
+  test("prefer is the default, and balances over the targets that serve the model", async () => {
     const path = await route();
-    expect(await asked(path, { model: "a2", messages })).toEqual(["Ada a2"]);
-    expect(await asked(path, { model: "b1", messages })).toEqual(["Ada a2", "Bob b1"]);
+    expect(await recipients(path, { model: "a2", messages })).toEqual(["Ada a2"]);
+    expect(await recipients(path, { model: "b1", messages })).toEqual(["Ada a2", "Bob b1"]);
   });
 
-  test("prefer: a target with no models serves all", async () => {
+  test("prefer: a target without models serves all models", async () => {
     const path = await route({}, true);
-    expect(await asked(path, { model: "a2", messages })).toEqual(["Ada a2", "Cleo a2"]);
+    expect(await recipients(path, { model: "a2", messages })).toEqual(["Ada a2", "Cleo a2"]);
   });
 
-  test("prefer: a model that only a target without models serves goes there alone", async () => {
+  test("prefer: a model that only a target without models serves goes to that target", async () => {
     const path = await route({}, true);
-    expect(await asked(path, { model: "unheard-of", messages })).toEqual(["Cleo unheard-of"]);
+    expect(await recipients(path, { model: "unknown-model", messages })).toEqual(["Cleo unknown-model"]);
   });
 
-  test("prefer: where none serves it, among all, each with its default_model", async () => {
+  test("prefer: if none serves the model, over all targets, each with its default_model", async () => {
     const path = await route({ model_routing: "prefer" });
-    expect(await asked(path, { model: "unheard-of", messages })).toEqual(["Ada a1", "Bob b1"]);
+    expect(await recipients(path, { model: "unknown-model", messages })).toEqual(["Ada a1", "Bob b1"]);
   });
 
-  test("prefer: where none of them is healthy, among all, each with its default_model", async () => {
+  test("prefer: if none that serves it is healthy, over all targets, each with its default_model", async () => {
     ada.behave({ status: 500 });
     const path = await route({
       health_checks: { passive: true, threshold: 1, interval: 600 },
@@ -104,35 +104,35 @@ describe("model_routing", () => {
     });
     expect((await rawJson(gatehouse.proxyUrl, path, { model: "a2", messages })).status).toBe(500);
     ada.reset();
-    expect(await asked(path, { model: "a2", messages })).toEqual(["Bob b1"]);
+    expect(await recipients(path, { model: "a2", messages })).toEqual(["Bob b1"]);
   });
 
-  test("any balances among all, always, a target that does not serve the model getting its default_model", async () => {
+  test("any always balances over all targets; one that does not serve the model gets its default_model", async () => {
     const path = await route({ model_routing: "any" }, true);
-    expect(await asked(path, { model: "a2", messages })).toEqual(["Ada a2", "Bob b1", "Cleo a2"]);
+    expect(await recipients(path, { model: "a2", messages })).toEqual(["Ada a2", "Bob b1", "Cleo a2"]);
   });
 
-  test("require answers 404 model_not_found", async () => {
+  test("require responds 404 model_not_found", async () => {
     const path = await route({ model_routing: "require" });
-    const answer = await rawJson(gatehouse.proxyUrl, path, { model: "unheard-of", messages });
-    expect(answer.status).toBe(404);
-    expect(answer.json()).toMatchObject({
+    const response = await rawJson(gatehouse.proxyUrl, path, { model: "unknown-model", messages });
+    expect(response.status).toBe(404);
+    expect(response.json()).toMatchObject({
       code: "model_not_found",
-      error: expect.stringContaining("unheard-of"),
+      error: expect.stringContaining("unknown-model"),
     });
-    expect(await asked(path, { model: "b1", messages })).toEqual(["Bob b1"]);
+    expect(await recipients(path, { model: "b1", messages })).toEqual(["Bob b1"]);
   });
 
-  test("require: nobody else is asked when those that serve the model fail", async () => {
+  test("require: no other target is tried if those that serve the model fail", async () => {
     const path = await route({ model_routing: "require" });
     bob.behave({ status: 503 });
-    const answer = await rawJson(gatehouse.proxyUrl, path, { model: "b1", messages });
-    expect(answer.status).toBe(503);
+    const response = await rawJson(gatehouse.proxyUrl, path, { model: "b1", messages });
+    expect(response.status).toBe(503);
     expect(ada.requestCount).toBe(0);
   });
 
-  test("failover within a request follows the same order: first those that serve the model", async () => {
-    // The others are of a better tier, and come second all the same.
+  test("failover follows the same order: first the targets that serve the model", async () => {
+    // The others have a lower priority value, and are still tried second.
     const targets = [
       targetAt(ada, { default_model: "a1", models: ["a1"] }),
       targetAt(bob, { default_model: "b1", models: ["b1", "shared"], priority: 2 }),
@@ -141,10 +141,10 @@ describe("model_routing", () => {
     const { path } = await seedRoute(gatehouse, { upstream: { targets } });
     bob.behave({ status: 500 });
     cleo.behave({ status: 500 });
-    const answer = await rawJson(gatehouse.proxyUrl, path, { model: "shared", messages });
-    expect(answer.status).toBe(200);
-    expect(answer.header("x-gw-attempts")).toBe("3");
-    expect(answer.header("x-gw-model")).toBe("a1");
+    const response = await rawJson(gatehouse.proxyUrl, path, { model: "shared", messages });
+    expect(response.status).toBe(200);
+    expect(response.header("x-gw-attempts")).toBe("3");
+    expect(response.header("x-gw-model")).toBe("a1");
     expect(onlyRequest(bob).json()).toMatchObject({ model: "shared" });
     expect(onlyRequest(cleo).json()).toMatchObject({ model: "shared" });
     expect(onlyRequest(bob).startedAt).toBeLessThan(onlyRequest(cleo).startedAt);
@@ -153,19 +153,19 @@ describe("model_routing", () => {
   });
 });
 
-describe("the body is re-serialised only when it changes", () => {
+describe("the body is changed only where necessary", () => {
   const ODD =
     '{\n\t"zebra" : 12345678901234567890123, "float":1.0, "exp":1E5,"esc":"\\u00e9\\/",\r\n "model" : "MODEL",' +
     ' "messages":[ {"role":"user","content":"Hi \u{1F600}"} ] , "alpha":{"model":"inner"}, "list":[ ] }  \n';
 
-  test("unchanged, its bytes are equal", async () => {
+  test("an unchanged body has equal bytes", async () => {
     const path = await route();
     const body = ODD.replace("MODEL", "a2");
     expect((await rawJson(gatehouse.proxyUrl, path, body)).status).toBe(200);
     expect(Buffer.from(onlyRequest(ada).body).toString()).toBe(body);
   });
 
-  test("changed, large numbers, key order and all but the model are as they were", async () => {
+  test("a changed model leaves large numbers, key order and everything else unchanged", async () => {
     const { path } = await seedRoute(gatehouse, {
       upstream: { targets: [targetAt(ada, { default_model: "a1", models: ["a1"] })] },
     });
@@ -174,7 +174,7 @@ describe("the body is re-serialised only when it changes", () => {
     expect(onlyRequest(ada).header("content-length")).toBe(String(Buffer.byteLength(ODD) - 3));
   });
 
-  test("a model that is put in leaves the rest as it was", async () => {
+  test("an added model leaves the rest unchanged", async () => {
     const { path } = await seedRoute(gatehouse, {
       upstream: { targets: [targetAt(ada, { default_model: 'a "quoted" é' })] },
     });
@@ -201,7 +201,7 @@ describe("the body is re-serialised only when it changes", () => {
   });
 });
 
-describe("a body that is not JSON passes through untouched", () => {
+describe("a body that is not JSON is forwarded unchanged", () => {
   const path = "/not-json";
   beforeAll(async () => {
     const targets = [targetAt(ada, { path: "/echo", default_model: "a1", models: ["a1"] })];
@@ -219,24 +219,24 @@ describe("a body that is not JSON passes through untouched", () => {
     ["application/jsonlines", '{"a":1}\n{"b":2}\n'],
     ["application/json-seq", "\u001e{}\n"],
   ])("%s", async (type, body) => {
-    const answer = await rawCall(gatehouse.proxyUrl, {
+    const response = await rawCall(gatehouse.proxyUrl, {
       target: path,
       headers: [["Content-Type", type]],
       body,
     });
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
     expect(Buffer.from(onlyRequest(ada).body).toString()).toBe(body);
     expect(onlyRequest(ada).header("content-type")).toBe(type);
   });
 
-  test("nor is one without a content type touched", async () => {
+  test("also without a content type", async () => {
     await rawCall(gatehouse.proxyUrl, { target: path, body: '{"model": "other"' });
     expect(Buffer.from(onlyRequest(ada).body).toString()).toBe('{"model": "other"');
     expect(onlyRequest(ada).header("content-type")).toBeUndefined();
   });
 
   test.each(["[1, 2]", '"text"', "12345678901234567890", "null"])(
-    "JSON that is no object has no model, and passes too: %s",
+    "also JSON that is not an object: %s",
     async (body) => {
       await rawJson(gatehouse.proxyUrl, path, body);
       expect(Buffer.from(onlyRequest(ada).body).toString()).toBe(body);
@@ -249,8 +249,8 @@ describe("JSON content type with invalid JSON: 400 invalid_json", () => {
     "%p",
     async (body) => {
       const path = await route();
-      const answer = await rawJson(gatehouse.proxyUrl, path, body);
-      expect({ status: answer.status, code: answer.json().code }).toEqual({
+      const response = await rawJson(gatehouse.proxyUrl, path, body);
+      expect({ status: response.status, code: response.json().code }).toEqual({
         status: 400,
         code: "invalid_json",
       });
@@ -267,7 +267,7 @@ describe("JSON content type with invalid JSON: 400 invalid_json", () => {
     expect(await response.json()).toMatchObject({ code: "invalid_json" });
   });
 
-  test("also where nothing in the body would be looked at", async () => {
+  test("also if nothing in the body is read", async () => {
     const { path } = await seedRoute(gatehouse, {
       upstream: { targets: [targetAt(ada, { path: "/echo" })] },
     });
@@ -275,7 +275,7 @@ describe("JSON content type with invalid JSON: 400 invalid_json", () => {
   });
 });
 
-describe("larger bodies get 413, chunked ones too", () => {
+describe("too large bodies get 413, also chunked ones", () => {
   const path = "/too-large";
   beforeAll(async () => {
     await seedRoute(gatehouse, {
@@ -285,15 +285,15 @@ describe("larger bodies get 413, chunked ones too", () => {
   });
 
   function chunks(total: number): ReadableStream<Uint8Array> {
-    let left = total;
+    let remaining = total;
     return new ReadableStream({
       pull(controller) {
-        if (left === 0) {
+        if (remaining === 0) {
           controller.close();
           return;
         }
-        const size = Math.min(left, 10_000);
-        left -= size;
+        const size = Math.min(remaining, 10_000);
+        remaining -= size;
         controller.enqueue(new Uint8Array(size).fill(120));
       },
     });
@@ -302,7 +302,7 @@ describe("larger bodies get 413, chunked ones too", () => {
   test.each([
     ["declared", (size: number) => new Uint8Array(size).fill(120)],
     ["chunked", chunks],
-  ] as const)("%s: MAX_BODY_BYTES pass, one byte more does not", async (_, make) => {
+  ] as const)("%s: MAX_BODY_BYTES are accepted, one byte more is not", async (_, make) => {
     const post = (size: number) =>
       fetch(gatehouse.proxyUrl + path, {
         method: "POST",
@@ -314,9 +314,9 @@ describe("larger bodies get 413, chunked ones too", () => {
     await fits.bytes();
     expect(onlyRequest(ada).body.length).toBe(MAX_BODY_BYTES);
     ada.reset();
-    const refused = await post(MAX_BODY_BYTES + 1);
-    expect(refused.status).toBe(413);
-    expect(await refused.json()).toMatchObject({ code: "body_too_large" });
+    const rejected = await post(MAX_BODY_BYTES + 1);
+    expect(rejected.status).toBe(413);
+    expect(await rejected.json()).toMatchObject({ code: "body_too_large" });
     expect(ada.requestCount).toBe(0);
   });
 });
@@ -325,7 +325,7 @@ describe("a body with a Content-Encoding", () => {
   const packed = Bun.gzipSync(JSON.stringify({ messages, model: "a2" }));
   const headers = { "Content-Type": "application/json", "Content-Encoding": "gzip" };
 
-  test("passes untouched, still encoded, where nothing in it must be read", async () => {
+  test("is forwarded unchanged if nothing in it is read", async () => {
     const { path } = await seedRoute(gatehouse, {
       upstream: { targets: [targetAt(ada, { path: "/echo" })] },
     });
@@ -335,7 +335,7 @@ describe("a body with a Content-Encoding", () => {
     expect(Buffer.from(onlyRequest(ada).body).equals(packed)).toBe(true);
   });
 
-  test("is refused with 415 where its model decides", async () => {
+  test("is rejected with 415 if its model is needed", async () => {
     const path = await route();
     const response = await fetch(gatehouse.proxyUrl + path, { method: "POST", headers, body: packed });
     expect(response.status).toBe(415);
@@ -343,7 +343,7 @@ describe("a body with a Content-Encoding", () => {
     expect(ada.requestCount + bob.requestCount).toBe(0);
   });
 
-  test("identity is none, in any case", async () => {
+  test("identity is no encoding, in upper and lower case", async () => {
     const path = await route();
     for (const encoding of ["identity", "Identity"]) {
       const header: HeaderPair = ["Content-Encoding", encoding];

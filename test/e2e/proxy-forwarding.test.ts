@@ -1,4 +1,4 @@
-// Section 5 of the contract, the request: its URL, its Host and its headers as they reach the provider.
+// The request to the provider: its URL, Host and headers.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 beforeEach(() => provider.reset());
 
-/** What reaches the provider of a request with this target and rule. */
+/** Sends a request through a route with this target and rule. Resolves to what the provider received. */
 async function forwarded(
   target: Record<string, unknown>,
   rule: Record<string, unknown>,
@@ -45,13 +45,13 @@ async function forwarded(
     rule,
   });
   provider.reset();
-  const answer = await rawCall(gatehouse.proxyUrl, { target: path, ...call });
-  expect({ status: answer.status, body: answer.body.toString() }).toMatchObject({ status: 200 });
+  const response = await rawCall(gatehouse.proxyUrl, { target: path, ...call });
+  expect({ status: response.status, body: response.body.toString() }).toMatchObject({ status: 200 });
   expect((await gatehouse.api("DELETE", `/gateways/${gateway}?cascade=true`)).status).toBe(204);
   return onlyRequest(provider);
 }
 
-/** The headers that reach a target, as one text in lower case. */
+/** Resolves to the headers that the provider received, as one text in lower case. */
 async function sent(
   headers: readonly HeaderPair[],
   target: Record<string, unknown> = {},
@@ -64,7 +64,7 @@ const namesOf = (request: RecordedRequest) => request.headers.map(([name]) => na
 describe("URL = target base_url + path", () => {
   const CREDENTIAL = { credentials: { header_name: "Authorization", header_value: "Bearer sk-target" } };
 
-  /** The request target that a target of this path and this base path gets. */
+  /** Resolves to the request target that a target with this path and base path receives. */
   async function url(
     { base = "", path }: { base?: string; path?: string },
     rule: Record<string, unknown>,
@@ -81,14 +81,14 @@ describe("URL = target base_url + path", () => {
   const parameters = { path: "/in/{team}/chat" };
   const strip = { strip_path: true };
 
-  test("with a target path, that path is used", async () => {
+  test("uses the path of the target", async () => {
     expect(await url({ path: "/p" }, exact, "/in/exact")).toBe("/p");
     expect(await url({ path: "/p" }, prefix, "/in/deep/down")).toBe("/p");
     expect(await url({ path: "/p" }, parameters, "/in/red/chat")).toBe("/p");
     expect(await url({ path: "/p" }, { ...exact, ...strip }, "/in/exact")).toBe("/p");
   });
 
-  test("on a prefix rule with strip_path the remainder is appended", async () => {
+  test("appends the remainder for a prefix rule with strip_path", async () => {
     const rule = { ...prefix, ...strip };
     expect(await url({ path: "/p" }, rule, "/in/deep/down")).toBe("/p/deep/down");
     expect(await url({ path: "/p" }, rule, "/in/deep/")).toBe("/p/deep/");
@@ -97,13 +97,13 @@ describe("URL = target base_url + path", () => {
     expect(await url({ path: "/p" }, deep, "/in/red/v1/chat/x")).toBe("/p/chat/x");
   });
 
-  test('with path "" the request path is kept', async () => {
+  test('keeps the request path with path ""', async () => {
     expect(await url({ path: "" }, exact, "/in/exact")).toBe("/in/exact");
     expect(await url({ path: "" }, prefix, "/in/deep/down/")).toBe("/in/deep/down/");
     expect(await url({ path: "" }, parameters, "/in/red/chat")).toBe("/in/red/chat");
   });
 
-  test('with path "" the request path is kept less the matched prefix when strip_path', async () => {
+  test('removes the matched prefix with path "" and strip_path', async () => {
     const rule = { ...prefix, ...strip };
     expect(await url({ path: "" }, rule, "/in/deep/down")).toBe("/deep/down");
     expect(await url({ path: "", base: "/base" }, rule, "/in/deep/down")).toBe("/base/deep/down");
@@ -112,42 +112,42 @@ describe("URL = target base_url + path", () => {
     expect(await url({ path: "", base: "/base" }, { ...exact, ...strip }, "/in/exact")).toBe("/base");
   });
 
-  test("without a path it is the provider's chat endpoint", async () => {
+  test("uses the provider's chat endpoint without a path", async () => {
     expect(await url({}, exact, "/in/exact")).toBe("/v1/chat/completions");
     expect(await url({ base: "/base" }, prefix, "/in/anything")).toBe("/base/v1/chat/completions");
   });
 
-  test("a base_url has a path of its own, with or without a slash at its end", async () => {
+  test("keeps the path of a base_url, with or without a trailing slash", async () => {
     expect(await url({ base: "/base/path", path: "/p" }, exact, "/in/exact")).toBe("/base/path/p");
     expect(await url({ base: "/base/path/", path: "/p" }, exact, "/in/exact")).toBe("/base/path/p");
     expect(await url({ base: "/", path: "" }, exact, "/in/exact")).toBe("/in/exact");
   });
 
   test.each(["?a=1&b=2&a=3", "?q=%2F%2f+x%20y&empty=&bare", "?u=https://x.test/?y=z", "?[]=1;2&é=%C3%A9"])(
-    "the query string is kept: %s",
+    "keeps the query string: %s",
     async (query) => {
-      const kept = query.replace("é", "%C3%A9");
+      const expected = query.replace("é", "%C3%A9");
       const raw = Buffer.from(query).toString("latin1");
-      expect(await url({ path: "/p" }, exact, `/in/exact${raw}`)).toBe(`/p${kept}`);
-      expect(await url({ path: "" }, { ...prefix, ...strip }, `/in/x${raw}`)).toBe(`/x${kept}`);
+      expect(await url({ path: "/p" }, exact, `/in/exact${raw}`)).toBe(`/p${expected}`);
+      expect(await url({ path: "" }, { ...prefix, ...strip }, `/in/x${raw}`)).toBe(`/x${expected}`);
     },
   );
 
-  test("what is encoded in a path stays encoded", async () => {
+  test("keeps percent-encoding in a path", async () => {
     expect(await url({ path: "" }, prefix, "/in/a%2Fb%2fc%20d;e=f/@:!$&'()*+,")).toBe(
       "/in/a%2Fb%2fc%20d;e=f/@:!$&'()*+,",
     );
   });
 
   test.each(["/in/../../secret", "/in/%2e%2e/%2e%2e/secret", "/in/..\\..\\secret", "/in/x/.././../secret"])(
-    "no path climbs out of the base_url: %s",
+    "no path leaves the base_url: %s",
     async (target) => {
       const { gateway } = await seedRoute(gatehouse, {
         upstream: { targets: [targetAt(provider, { base_url: `${provider.url}/base`, path: "" })] },
         rule: { ...prefix, ...strip },
       });
-      const answer = await rawCall(gatehouse.proxyUrl, { target });
-      expect(answer.status).toBe(404);
+      const response = await rawCall(gatehouse.proxyUrl, { target });
+      expect(response.status).toBe(404);
       expect(provider.requestCount).toBe(0);
       await gatehouse.api("DELETE", `/gateways/${gateway}?cascade=true`);
     },
@@ -155,7 +155,7 @@ describe("URL = target base_url + path", () => {
 });
 
 describe("preserve_host", () => {
-  test("the client's Host goes to the target", async () => {
+  test("sends the client's Host to the target", async () => {
     const call: RawCall = { headers: [["Host", "Client.example.com:8443"]] };
     const request = await forwarded({}, { preserve_host: true }, call);
     expect(request.headers.filter(([name]) => name.toLowerCase() === "host")).toEqual([
@@ -163,14 +163,14 @@ describe("preserve_host", () => {
     ]);
   });
 
-  test("otherwise the target's own", async () => {
+  test("otherwise sends the target's host", async () => {
     const request = await forwarded({}, {}, { headers: [["Host", "client.example.com"]] });
     expect(request.header("host")).toBe(new URL(provider.url).host);
   });
 });
 
-describe("request headers that are dropped", () => {
-  test("ordinary ones pass, with their values as they were", async () => {
+describe("request headers that are not forwarded", () => {
+  test("all others are forwarded unchanged", async () => {
     const passing: HeaderPair[] = [
       ["X-Custom", 'Some, value; with="things"'],
       ["Accept", "text/html"],
@@ -213,7 +213,7 @@ describe("request headers that are dropped", () => {
     expect(request.header("connection")).not.toBe("close");
   });
 
-  test("all that Connection names", async () => {
+  test("all fields that Connection names", async () => {
     const request = await sent([
       ["Connection", "close, X-Hop , x-OTHER"],
       ["Connection", "X-Third"],
@@ -225,7 +225,7 @@ describe("request headers that are dropped", () => {
     expect(namesOf(request).filter((name) => name.startsWith("x-"))).toEqual(["x-stays"]);
   });
 
-  test("Connection: X-GW-API-Key neither lets the key through nor lets anybody in without one", async () => {
+  test("Connection: X-GW-API-Key neither forwards the key nor bypasses the check of the key", async () => {
     const { path, gateway } = await seedRoute(gatehouse, {
       upstream: { targets: [targetAt(provider, { path: "/echo" })] },
       rule: { require_api_key: true },
@@ -235,14 +235,14 @@ describe("request headers that are dropped", () => {
     const without = await rawCall(gatehouse.proxyUrl, { target: path, headers: [connection] });
     expect(without.status).toBe(401);
     const headers: HeaderPair[] = [connection, ["X-GW-API-Key", key]];
-    const answer = await rawCall(gatehouse.proxyUrl, { target: path, headers });
-    expect(answer.status).toBe(200);
+    const response = await rawCall(gatehouse.proxyUrl, { target: path, headers });
+    expect(response.status).toBe(200);
     expect(onlyRequest(provider).headers.flat().join("\n")).not.toContain(key);
     const unknown: HeaderPair[] = [connection, ["X-GW-API-Key", `gw_${"A".repeat(43)}`]];
     expect((await rawCall(gatehouse.proxyUrl, { target: path, headers: unknown })).status).toBe(401);
   });
 
-  test("Host and Content-Length are the new request's own, once each", async () => {
+  test("Host and Content-Length are set once for the new request", async () => {
     const call: RawCall = { headers: [["Content-Type", "text/plain"]], body: "five!" };
     const request = await forwarded({}, {}, call);
     expect(namesOf(request).filter((name) => name === "host")).toHaveLength(1);
@@ -312,12 +312,12 @@ describe("request headers that are dropped", () => {
     "Content_Length",
     "Proxy_Authorization",
     "True_Client-IP",
-  ])("the shadow of one of them with an underscore: %s", async (name) => {
+  ])("one of them spelled with an underscore: %s", async (name) => {
     const request = await sent([[name, "12345"]]);
     expect(request.headers.flat().join("\n")).not.toContain("12345");
   });
 
-  test("client credentials, where the target has its own: Authorization, x-api-key, api-key", async () => {
+  test("client credentials if the target has a credential: Authorization, x-api-key, api-key", async () => {
     const request = await sent(
       [
         ["Authorization", "Bearer sk-client"],
@@ -331,7 +331,7 @@ describe("request headers that are dropped", () => {
   });
 });
 
-describe("then the target's headers, then its credentials, which win", () => {
+describe("the target's headers, then its credentials, take precedence", () => {
   test("the target's headers replace the client's", async () => {
     const request = await sent(
       [
@@ -344,7 +344,7 @@ describe("then the target's headers, then its credentials, which win", () => {
     expect(both.map(([, value]) => value)).toEqual(["target", "target"]);
   });
 
-  test("the target's credentials replace its own headers and the client's, whatever the case of their names", async () => {
+  test("the target's credentials replace headers of the target and the client, in any case", async () => {
     const request = await sent([["X-Auth", "client"]], {
       headers: { "x-AUTH": "from headers" },
       credentials: { header_name: "X-Auth", header_value: "from credentials" },
@@ -354,7 +354,7 @@ describe("then the target's headers, then its credentials, which win", () => {
     ).toEqual(["from credentials"]);
   });
 
-  test("what Connection names of the client's is not taken from the target's", async () => {
+  test("fields that the client's Connection names are still sent for the target", async () => {
     const request = await sent([["Connection", "close, X-Team, Authorization"]], {
       headers: { "X-Team": "target" },
       credentials: { header_name: "Authorization", header_value: "Bearer sk-target" },
@@ -365,7 +365,7 @@ describe("then the target's headers, then its credentials, which win", () => {
 });
 
 describe("a target without credentials", () => {
-  test("receives the client's own provider credential", async () => {
+  test("receives the client's provider credential", async () => {
     const own: HeaderPair[] = [
       ["Authorization", "Bearer sk-own"],
       ["x-api-key", "sk-ant-own"],
@@ -375,7 +375,7 @@ describe("a target without credentials", () => {
     for (const [name, value] of own) expect([name, request.header(name)]).toEqual([name, value]);
   });
 
-  test("receives the client's own credential beside a gateway key, never the key", async () => {
+  test("receives the client's credential next to a gateway key, never the key", async () => {
     const { path, gateway } = await seedRoute(gatehouse, {
       upstream: { targets: [targetAt(provider, { path: "/echo" })] },
     });
@@ -392,8 +392,8 @@ describe("a target without credentials", () => {
       ["api-key", key],
     ] satisfies HeaderPair[]) {
       provider.reset();
-      const answer = await rawCall(gatehouse.proxyUrl, { target: path, headers: [header] });
-      expect(answer.status).toBe(200);
+      const response = await rawCall(gatehouse.proxyUrl, { target: path, headers: [header] });
+      expect(response.status).toBe(200);
       expect(onlyRequest(provider).headers.flat().join("\n")).not.toContain(key);
     }
   });
@@ -410,7 +410,7 @@ describe("a target without credentials", () => {
     ["one not valid yet", () => signed(HS256, { sub: "admin", nbf: 9_999_999_999 }, TEST_SECRET)],
   ];
 
-  test.each(adminTokens)("never an admin JWT: %s", async (_, make) => {
+  test.each(adminTokens)("never receives an admin JWT: %s", async (_, make) => {
     const token = make();
     for (const header of [
       ["Authorization", `Bearer ${token}`],
@@ -424,7 +424,7 @@ describe("a target without credentials", () => {
     }
   });
 
-  test("never an admin JWT beside another credential in the same header", async () => {
+  test("never receives an admin JWT next to another credential in the same header", async () => {
     const token = mintToken({ SERVER_SECRET_KEY: TEST_SECRET });
     const foreign = signed(HS256, { sub: "client" }, "another secret");
     const request = await sent([
@@ -434,7 +434,7 @@ describe("a target without credentials", () => {
     expect(request.headers.flat().join("\n")).not.toContain(token);
   });
 
-  test("a JWT of somebody else is a provider credential like any other", async () => {
+  test("receives a JWT of another issuer like any provider credential", async () => {
     const foreign = `Bearer ${signed(HS256, { sub: "client" }, "another secret")}`;
     expect((await sent([["Authorization", foreign]])).header("authorization")).toBe(foreign);
   });

@@ -1,4 +1,4 @@
-// Section 4 of the contract, keys: who is let in, who is refused and how, and from which moment on.
+// API keys: which requests are accepted or rejected, how, and from which moment on.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
@@ -45,14 +45,14 @@ async function outcome(path: string, headers: readonly HeaderPair[] = [], on = g
   return outcomeOf(await rawCall(on.proxyUrl, { target: path, headers }));
 }
 
-function outcomeOf(answer: RawResponse): string {
-  return answer.status === 200 ? "served" : `${answer.status} ${answer.json().code}`;
+function outcomeOf(response: RawResponse): string {
+  return response.status === 200 ? "served" : `${response.status} ${response.json().code}`;
 }
 
 const withKey = (key: string): HeaderPair[] => [["X-GW-API-Key", key]];
 
-describe("a presented key", () => {
-  test("that is valid is served", async () => {
+describe("an API key", () => {
+  test("that is valid is accepted", async () => {
     const { gateway, path } = await route();
     const { key } = await seedKey(gatehouse, gateway);
     expect(await outcome(path, withKey(key))).toBe("served");
@@ -67,10 +67,10 @@ describe("a presented key", () => {
     "gw_%00",
     "constructor",
     `${UNKNOWN_KEY}, ${UNKNOWN_KEY}`,
-  ])("that is unknown is 401, even where no key is asked for: %p", async (key) => {
+  ])("that is unknown is 401, even if no key is required: %p", async (key) => {
     const { path } = await route();
-    const answer = await rawCall(gatehouse.proxyUrl, { target: path, headers: withKey(key) });
-    expect(outcomeOf(answer)).toBe("401 invalid_api_key");
+    const response = await rawCall(gatehouse.proxyUrl, { target: path, headers: withKey(key) });
+    expect(outcomeOf(response)).toBe("401 invalid_api_key");
     expect(provider.requestCount).toBe(0);
   });
 
@@ -83,11 +83,11 @@ describe("a presented key", () => {
     expect(await outcome(path, withKey(key.slice(3)))).toBe("401 invalid_api_key");
   });
 
-  test("is judged before the rule is looked for: an unknown one is 401 where nothing is", async () => {
+  test("is checked before the rule: an unknown key is 401 on a path without a rule", async () => {
     expect(await outcome("/nowhere-at-all", withKey(UNKNOWN_KEY))).toBe("401 invalid_api_key");
   });
 
-  test("is served until the second of its expiry, and is 401 from then on", async () => {
+  test("is accepted until the second it expires, and is 401 from then on", async () => {
     const { gateway, path } = await route();
     const expiresAt = Math.ceil(Date.now() / 1000) * 1000 + 1000;
     const { key } = await seedKey(gatehouse, gateway, { expires_at: new Date(expiresAt).toISOString() });
@@ -109,7 +109,7 @@ describe("a presented key", () => {
     expect(refusedFirst).toBeGreaterThanOrEqual(expiresAt);
   });
 
-  test("whose expiry is moved lives on; set back to none it never ends", async () => {
+  test("whose expiry is moved stays valid; without an expiry it never expires", async () => {
     const { gateway, path } = await route();
     const soon = new Date(Date.now() + 1500).toISOString();
     const { id, key } = await seedKey(gatehouse, gateway, { expires_at: soon });
@@ -118,7 +118,7 @@ describe("a presented key", () => {
     expect(await outcome(path, withKey(key))).toBe("served");
   });
 
-  test("that is revoked is 401 at once: the first request after the reply is refused", async () => {
+  test("that is revoked is 401 at once, from the first request after the Admin API has responded", async () => {
     const { gateway, path } = await route();
     for (let round = 0; round < 10; round++) {
       const { id, key } = await seedKey(gatehouse, gateway);
@@ -128,7 +128,7 @@ describe("a presented key", () => {
     }
   });
 
-  test("that is rotated ends at once, and the new one is valid at once", async () => {
+  test("that is rotated is invalid at once, and the new one is valid at once", async () => {
     const { gateway, path } = await route();
     const { id, key } = await seedKey(gatehouse, gateway);
     const rotated = await gatehouse.api("POST", `/iam/api-keys/${id}/rotate`);
@@ -146,7 +146,7 @@ describe("a presented key", () => {
 });
 
 describe("policies", () => {
-  test("valid, but this rule is not among its policies: 403", async () => {
+  test("403 if the rule is not among the policies of a valid key", async () => {
     const allowed = await route();
     const other = await route({ gateway: allowed.gateway });
     const { key } = await seedKey(gatehouse, allowed.gateway, { policies: [allowed.rule] });
@@ -155,7 +155,7 @@ describe("policies", () => {
     expect(provider.requestCount).toBe(1);
   });
 
-  test("none are every rule of the gateway, later ones too", async () => {
+  test("no policies allow every rule of the gateway, also later ones", async () => {
     const first = await route();
     const { key } = await seedKey(gatehouse, first.gateway);
     const later = await route({ gateway: first.gateway });
@@ -163,7 +163,7 @@ describe("policies", () => {
     expect(await outcome(later.path, withKey(key))).toBe("served");
   });
 
-  test("changed ones are in force with the reply", async () => {
+  test("changed policies are in effect when the Admin API responds", async () => {
     const first = await route();
     const second = await route({ gateway: first.gateway });
     const { id, key } = await seedKey(gatehouse, first.gateway, { policies: [first.rule] });
@@ -172,7 +172,7 @@ describe("policies", () => {
     expect(await outcome(second.path, withKey(key))).toBe("served");
   });
 
-  test("do not make another rule serve: the best match decides, then its policies", async () => {
+  test("do not select another rule: the best match decides, then the policies", async () => {
     const exact = await route({ rule: { path: "/policy/exact" } });
     const prefix = await route({ gateway: exact.gateway, rule: { path: "/policy/*" } });
     const { key } = await seedKey(gatehouse, exact.gateway, { policies: [prefix.rule] });
@@ -183,33 +183,33 @@ describe("policies", () => {
 
 describe("a missing key", () => {
   test.each([
-    // gateway, rule, what a request without a key gets
+    // gateway, rule, result of a request without a key
     [false, null, "served"],
     [true, null, "401 api_key_required"],
     [false, true, "401 api_key_required"],
     [true, false, "served"],
     [true, true, "401 api_key_required"],
     [false, false, "served"],
-  ] as const)("gateway %p, rule %p: %s", async (gatewayAsks, ruleAsks, expected) => {
+  ] as const)("gateway %p, rule %p: %s", async (gatewayRequires, ruleRequires, expected) => {
     const { gateway, path } = await route({
-      gateway: { require_api_key: gatewayAsks },
-      rule: { require_api_key: ruleAsks },
+      gateway: { require_api_key: gatewayRequires },
+      rule: { require_api_key: ruleRequires },
     });
     expect(await outcome(path)).toBe(expected);
     const { key } = await seedKey(gatehouse, gateway);
     expect(await outcome(path, withKey(key))).toBe("served");
   });
 
-  test("REQUIRE_API_KEY asks for one on every rule, a rule's own false included", async () => {
-    for (const ruleAsks of [null, false, true]) {
-      const { gateway, path } = await route({ rule: { require_api_key: ruleAsks } }, strict);
+  test("REQUIRE_API_KEY requires one for every rule, even if the rule says false", async () => {
+    for (const ruleRequires of [null, false, true]) {
+      const { gateway, path } = await route({ rule: { require_api_key: ruleRequires } }, strict);
       expect(await outcome(path, [], strict)).toBe("401 api_key_required");
       const { key } = await seedKey(strict, gateway);
       expect(await outcome(path, withKey(key), strict)).toBe("served");
     }
   });
 
-  test("is not made good by a provider's key or an admin token", async () => {
+  test("is not replaced by a provider's key or an admin token", async () => {
     const { path } = await route({ rule: { require_api_key: true } });
     expect(await outcome(path, [["Authorization", "Bearer sk-real"]])).toBe("401 api_key_required");
     expect(await outcome(path, [["Authorization", `Bearer ${gatehouse.token}`]])).toBe(
@@ -219,7 +219,7 @@ describe("a missing key", () => {
     expect(provider.requestCount).toBe(0);
   });
 
-  test("a changed demand of the gateway is in force with the reply", async () => {
+  test("a changed require_api_key of the gateway is in effect when the Admin API responds", async () => {
     const { gateway, path } = await route();
     expect(await outcome(path)).toBe("served");
     await gatehouse.api("PATCH", `/gateways/${gateway}`, { require_api_key: true });
@@ -227,7 +227,7 @@ describe("a missing key", () => {
   });
 });
 
-describe("a gw_ value where the usual SDKs put theirs", () => {
+describe("a gw_ value in the header of a provider SDK", () => {
   const places: [string, (key: string) => HeaderPair][] = [
     ["Authorization: Bearer", (key) => ["Authorization", `Bearer ${key}`]],
     ["authorization: bearer", (key) => ["authorization", `bearer ${key}`]],
@@ -237,7 +237,7 @@ describe("a gw_ value where the usual SDKs put theirs", () => {
 
   test.each(places)("counts as the key: %s", async (_, place) => {
     const { gateway, path } = await route({ rule: { path: "/sdk-place", require_api_key: true } });
-    // Another gateway with the same rule: only the key can tell which is meant.
+    // Another gateway has the same rule: only the key selects the gateway.
     const decoy = await route({ rule: { path: "/sdk-place" } });
     const { key } = await seedKey(gatehouse, gateway);
     expect(await outcome(path, [place(key)])).toBe("served");
@@ -247,7 +247,7 @@ describe("a gw_ value where the usual SDKs put theirs", () => {
       expect((await gatehouse.api("DELETE", `/gateways/${each}?cascade=true`)).status).toBe(204);
   });
 
-  test("counts in one of them though another holds a provider's credential", async () => {
+  test("counts even if another header has a provider's credential", async () => {
     const { gateway, path } = await route({ rule: { require_api_key: true } });
     const { key } = await seedKey(gatehouse, gateway);
     for (const [name, place] of places) {
@@ -262,14 +262,14 @@ describe("a gw_ value where the usual SDKs put theirs", () => {
     }
   });
 
-  test("X-GW-API-Key counts before any of them", async () => {
+  test("X-GW-API-Key takes precedence over them", async () => {
     const { gateway, path } = await route();
     const { key } = await seedKey(gatehouse, gateway);
     const own: HeaderPair = ["X-GW-API-Key", key];
     expect(await outcome(path, [own, ["Authorization", "Bearer sk-real"]])).toBe("served");
   });
 
-  test("other credentials there are no keys of ours", async () => {
+  test("other credentials in these headers are no gateway keys", async () => {
     const { path } = await route();
     expect(await outcome(path, [["Authorization", "Bearer sk-real"]])).toBe("served");
     expect(await outcome(path, [["x-api-key", "sk-ant"]])).toBe("served");
@@ -277,7 +277,7 @@ describe("a gw_ value where the usual SDKs put theirs", () => {
   });
 });
 
-test("last_used_at is right within five seconds", async () => {
+test("last_used_at is updated within five seconds", async () => {
   const { gateway, path } = await route();
   const { id, key } = await seedKey(gatehouse, gateway);
   const read = async () =>

@@ -1,4 +1,4 @@
-// Section 4 of the contract, GET /v1/models: whose models are listed, to whom, and when a rule answers instead.
+// GET /v1/models: which models are listed for which client, and when a rule serves the path instead.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all([gatehouse.stop(), strict.stop(), provider.stop()]);
 });
-/** How many gateways there are decides, so every test begins with none. */
+/** The response depends on the number of gateways, so every test starts without any. */
 afterEach(async () => {
   provider.reset();
   for (const { id } of (await gatehouse.api("GET", "/gateways")).body.gateways)
@@ -30,11 +30,11 @@ function list(headers: readonly HeaderPair[] = [], on = gatehouse): Promise<RawR
   return rawCall(on.proxyUrl, { method: "GET", target: "/v1/models", headers });
 }
 
-/** The ids that are listed, or the code of the error. */
+/** Resolves to the listed ids, or to the code of the error. */
 async function listed(headers: readonly HeaderPair[] = [], on = gatehouse): Promise<string[]> {
-  const answer = await list(headers, on);
-  if (answer.status !== 200) return [`${answer.status} ${answer.json().code}`];
-  return (answer.json().data as { id: string }[]).map(({ id }) => id).sort();
+  const response = await list(headers, on);
+  if (response.status !== 200) return [`${response.status} ${response.json().code}`];
+  return (response.json().data as { id: string }[]).map(({ id }) => id).sort();
 }
 
 function serving(models: string[], seed: { gateway?: string | object; rule?: object } = {}, on = gatehouse) {
@@ -48,23 +48,23 @@ function serving(models: string[], seed: { gateway?: string | object; rule?: obj
 
 const withKey = (key: string): HeaderPair[] => [["X-GW-API-Key", key]];
 
-describe("GET /v1/models, where no rule claims it", () => {
-  test("is in OpenAI's shape, without asking any provider", async () => {
+describe("GET /v1/models without a rule for it", () => {
+  test("is in OpenAI's format, without a request to a provider", async () => {
     const { gateway } = await serving(["gpt-a"]);
-    const answer = await list();
-    expect(answer.status).toBe(200);
-    expect(answer.header("content-type")).toStartWith("application/json");
-    expect(answer.header("x-request-id")).toBeString();
+    const response = await list();
+    expect(response.status).toBe(200);
+    expect(response.header("content-type")).toStartWith("application/json");
+    expect(response.header("x-request-id")).toBeString();
     const { created_at } = (await gatehouse.api("GET", `/gateways/${gateway}`)).body;
     const created = Math.floor(Date.parse(created_at) / 1000);
-    expect(answer.json()).toEqual({
+    expect(response.json()).toEqual({
       object: "list",
       data: [{ id: "gpt-a", object: "model", created, owned_by: "openai" }],
     });
     expect(provider.requestCount).toBe(0);
   });
 
-  test("lists models and default models of every target once, over all active rules", async () => {
+  test("lists the models and default models of all active rules once", async () => {
     const targets = [
       targetAt(provider, { models: ["a", "b"], default_model: "c" }),
       targetAt(provider, { provider: "anthropic", models: ["b", "d"] }),
@@ -77,7 +77,7 @@ describe("GET /v1/models, where no rule claims it", () => {
     expect(await listed()).toEqual(["a", "b", "c", "d", "e", "f"]);
   });
 
-  test("the only gateway serves it; with several the key or the Host decides, else it is ambiguous", async () => {
+  test("is for the only gateway, else for that of the key or the Host, else it is ambiguous", async () => {
     const one = await serving(["one"], { gateway: { subdomain: "one" } });
     expect(await listed()).toEqual(["one"]);
     await serving(["two"], { gateway: { subdomain: "two" } });
@@ -89,14 +89,14 @@ describe("GET /v1/models, where no rule claims it", () => {
     expect(await listed([["Authorization", `Bearer ${key}`]])).toEqual(["one"]);
   });
 
-  test("lists to a key only what its policies let it use", async () => {
+  test("lists only what the policies of the key allow", async () => {
     const first = await serving(["first"]);
     await serving(["second"], { gateway: first.gateway });
     const { key } = await seedKey(gatehouse, first.gateway, { policies: [first.rule] });
     expect(await listed(withKey(key))).toEqual(["first"]);
   });
 
-  test("asks for a key where the gateway does, and hides from others the rules that ask for one", async () => {
+  test("requires a key if the gateway does, and hides rules that require one from other clients", async () => {
     const { gateway } = await serving(["open"]);
     await serving(["closed"], { gateway, rule: { require_api_key: true } });
     const { key } = await seedKey(gatehouse, gateway);
@@ -107,23 +107,23 @@ describe("GET /v1/models, where no rule claims it", () => {
     expect(await listed(withKey(key))).toEqual(["closed", "open"]);
   });
 
-  test("asks for a key where REQUIRE_API_KEY does", async () => {
+  test("requires a key with REQUIRE_API_KEY", async () => {
     const { gateway } = await serving(["kept"], {}, strict);
     const { key } = await seedKey(strict, gateway);
     expect(await listed([], strict)).toEqual(["401 api_key_required"]);
     expect(await listed(withKey(key), strict)).toEqual(["kept"]);
   });
 
-  test("an unknown key is 401 here too", async () => {
+  test("is 401 with an unknown key", async () => {
     await serving(["a"]);
     expect(await listed(withKey(`gw_${"A".repeat(43)}`))).toEqual(["401 invalid_api_key"]);
   });
 
-  test("without any gateway there is nothing to list", async () => {
+  test("is 404 without any gateway", async () => {
     expect(await listed()).toEqual(["404 rule_not_found"]);
   });
 
-  test("other methods and other spellings of the path are no list", async () => {
+  test("is not served for other methods and spellings of the path", async () => {
     await serving(["a"]);
     for (const [method, target] of [
       ["POST", "/v1/models"],
@@ -131,8 +131,8 @@ describe("GET /v1/models, where no rule claims it", () => {
       ["GET", "/v1/models/"],
       ["GET", "/v1/models/a"],
     ] as const) {
-      const answer = await rawCall(gatehouse.proxyUrl, { method, target });
-      expect({ method, target, code: answer.json().code }).toEqual({
+      const response = await rawCall(gatehouse.proxyUrl, { method, target });
+      expect({ method, target, code: response.json().code }).toEqual({
         method,
         target,
         code: "rule_not_found",
@@ -141,16 +141,16 @@ describe("GET /v1/models, where no rule claims it", () => {
   });
 });
 
-describe("GET /v1/models, where a rule claims it", () => {
+describe("GET /v1/models with a rule for it", () => {
   test.each(["/v1/models", "/v1/*", "/v1/{what}"])("the rule %s serves it", async (path) => {
     const targets = [targetAt(provider, { path: "", models: ["ours"] })];
     await seedRoute(gatehouse, { upstream: { targets }, rule: { path, methods: ["GET", "POST"] } });
-    // The provider's own list.
+    // The provider's list.
     expect(await listed()).toEqual(["claude-fake", "gpt-fake", "gpt-fake-mini"]);
     expect(provider.requestCount).toBe(1);
   });
 
-  test("a rule for another method, other headers or that is inactive claims nothing", async () => {
+  test("a rule for another method or other headers, or an inactive one, does not serve it", async () => {
     const { gateway } = await serving(["ours"], { rule: { path: "/v1/*", methods: ["POST"] } });
     const rule = { path: "/v1/models", methods: ["GET"] };
     await serving(["ours too"], { gateway, rule: { ...rule, headers: { "x-special": "1" } } });
@@ -159,7 +159,7 @@ describe("GET /v1/models, where a rule claims it", () => {
     expect(provider.requestCount).toBe(0);
   });
 
-  test("several gateways with such a rule are ambiguous; the rule of another gateway is not the caller's", async () => {
+  test("several gateways with such a rule are ambiguous; a rule of another gateway does not serve it", async () => {
     const claiming = { rule: { path: "/v1/models", methods: ["GET"] } };
     const first = await serving(["first"], claiming);
     const second = await serving(["second"]);
@@ -171,7 +171,7 @@ describe("GET /v1/models, where a rule claims it", () => {
     expect(first.path).toBe("/v1/models");
   });
 
-  test("its policies and its demand for a key hold", async () => {
+  test("the policies and require_api_key of the rule apply", async () => {
     const claiming = await serving(["a"], {
       rule: { path: "/v1/models", methods: ["GET"], require_api_key: true },
     });
