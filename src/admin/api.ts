@@ -36,7 +36,7 @@ import { addTrafficRoutes } from "./routes/traffic.ts";
 import { upstreams } from "./routes/upstreams.ts";
 import { addUsageRoutes } from "./routes/usage.ts";
 
-export interface AdminApiParts {
+interface AdminApiParts {
   readonly current: CurrentConfiguration;
   readonly registry: PluginRegistry;
   readonly counters: Counters;

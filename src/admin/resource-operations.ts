@@ -152,7 +152,7 @@ export function mergeOperation<K extends Kind, Fields>(
     tag: resource.tag,
     summary: texts?.summary ?? `Change ${withArticle(resource.singular)} (JSON merge patch)`,
     body: `${resource.schemaName}Patch`,
-    bodyExample: resource.example,
+    bodyExample: resource.patchExample ?? resource.example,
     response: { status: 200, schema: resource.schemaName, description: "The changed record." },
     etag: "changed",
     handle: async (call) => {

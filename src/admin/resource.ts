@@ -40,6 +40,8 @@ export interface Resource<K extends Kind, Fields> {
   readonly shownSchema: z.ZodType;
   readonly readOnlyFields: readonly string[];
   readonly example: JsonObject;
+  /** Example for PATCH, if it must not contain all fields of `example`. */
+  readonly patchExample?: JsonObject;
   readonly hasPut: boolean;
   readonly documentation?: { readonly [Name in OperationName]?: Documentation };
   readonly listQuery?: z.ZodType<ListParameters>;

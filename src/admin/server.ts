@@ -12,13 +12,9 @@ import { createConsole } from "./console.ts";
 import { unknownPathError } from "./unknown-path.ts";
 
 /** The data plane: handles paths that are not reserved for this listener. */
-export type FallThrough = (
-  request: Request,
-  server: Server<undefined>,
-  target: RequestTarget,
-) => Promise<Response>;
+type FallThrough = (request: Request, server: Server<undefined>, target: RequestTarget) => Promise<Response>;
 
-export interface AdminListenerParts {
+interface AdminListenerParts {
   readonly hostname: string;
   readonly port: number;
   readonly reusePort: boolean;

@@ -7,7 +7,7 @@ import { isLoopback, SettingsError, type Settings } from "./settings.ts";
 
 const SHORT_SECRET_BYTES = 32;
 
-export interface ServerSecret {
+interface ServerSecret {
   readonly value: string;
   /** To be logged at startup. */
   readonly notice: {

@@ -82,7 +82,7 @@ export const SETTINGS = {
   REQUIRE_API_KEY: setting("false", "`true`: every rule requires an API key", boolean(false)),
   MAX_BODY_BYTES: setting(
     "10485760",
-    "maximum size of a request body; a larger one is rejected with 413",
+    "maximum size of a request body in bytes; a larger one is rejected with 413",
     integer(10_485_760, 1, 2 ** 31 - 1),
   ),
   MAX_IN_FLIGHT: setting(
@@ -143,7 +143,7 @@ export const SETTINGS = {
 /** Secrets are not trimmed: tokens are signed with exactly the configured bytes. */
 const SECRETS = new Set(["SERVER_SECRET_KEY", "ENCRYPTION_KEY"]);
 
-export type SettingName = keyof typeof SETTINGS;
+type SettingName = keyof typeof SETTINGS;
 export type Settings = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]["parse"]> };
 
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {

@@ -15,7 +15,7 @@ import type { Upstream } from "./upstream.ts";
 
 type ApiKeyWithHash = ApiKey & { readonly hash: string };
 
-export interface GatewayRecords {
+interface GatewayRecords {
   readonly gateway: Gateway;
   readonly upstreams: readonly Upstream[];
   readonly services: readonly Service[];

@@ -32,7 +32,7 @@ export function mapTexts(
 }
 
 /** A document without references. */
-export interface ResolvedDocument {
+interface ResolvedDocument {
   readonly document: unknown;
   readonly problems: ErrorDetail[];
 }

@@ -76,5 +76,4 @@ export const documentSchema = z
 export type ConfigurationDocument = z.output<typeof documentSchema>;
 export type DocumentGateway = z.output<typeof documentGateway>;
 export type DocumentUpstream = z.output<typeof documentUpstream>;
-export type DocumentRule = z.output<typeof documentRule>;
 export type DocumentApiKey = z.output<typeof documentApiKey>;

@@ -4,7 +4,7 @@ import { nameField } from "./fields.ts";
 
 const dollarsField = z.number().min(0).max(1_000_000, "must be at most 1000000 dollars");
 
-export const priceSchema = z
+const priceSchema = z
   .strictObject({
     model: nameField.regex(/^[^*]*\*?$/, 'must contain "*" only at the end').meta({
       description: "The model that is sent to the provider. A `*` at the end matches any suffix.",

@@ -31,7 +31,7 @@ function baseUrlProblem(text: string): string | null {
   return null;
 }
 
-export const credentialsSchema = z
+const credentialsSchema = z
   .strictObject({
     header_name: headerNameField.meta({ description: "Header that carries the credential." }),
     header_value: headerValueField.min(1, "must not be empty").meta({

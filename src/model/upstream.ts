@@ -16,7 +16,7 @@ export const ALGORITHMS = [
 const DAY_MS = 86_400_000;
 const milliseconds = z.int().min(1).max(DAY_MS);
 
-export const healthChecksSchema = z
+const healthChecksSchema = z
   .strictObject({
     passive: z.boolean().default(false).meta({ description: "Eject targets whose requests fail." }),
     threshold: z
@@ -34,7 +34,7 @@ export const healthChecksSchema = z
   })
   .meta({ id: "HealthChecks" });
 
-export const timeoutsSchema = z
+const timeoutsSchema = z
   .strictObject({
     connect: milliseconds.default(5000),
     first_byte: milliseconds

@@ -6,7 +6,7 @@ import { nearestName } from "../base/nearest-name.ts";
 const MAX_DETAILS = 50;
 const MAX_NAME_CHARACTERS = 100;
 
-export type Validated<T> =
+type Validated<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly details: ErrorDetail[] };
 
 /** Returns the validated value, or throws a 400 with all problems. */

@@ -43,6 +43,7 @@ export const apiKeys: Resource<"api_keys", ApiKeyFields> = {
     policies: [],
     expires_at: "2030-01-01T00:00:00Z",
   },
+  patchExample: { name: "mobile app", policies: [], expires_at: "2030-01-01T00:00:00Z" },
   hasPut: false,
   documentation: {
     list: { description: "Oldest first, without the keys themselves." },
