@@ -1,4 +1,4 @@
-// What the parts of the Store's contract share: stores that close themselves, and records put in place.
+// Shared by the contract tests of the Store: stores that are closed after the test, and inserted records.
 import { GatehouseError } from "../../src/base/errors.ts";
 import { CredentialCipher } from "../../src/store/credential-cipher.ts";
 import { openStore } from "../../src/store/sql-store.ts";
@@ -14,7 +14,7 @@ import {
 
 export interface StoreMaker {
   readonly database: string;
-  /** Address of a new database with nothing in it. */
+  /** Returns the URL of a new, empty database. */
   readonly createEmpty: () => Promise<string>;
 }
 
@@ -40,7 +40,7 @@ export async function insert<K extends Kind>(
   return record;
 }
 
-/** A gateway with one of everything, each part used by the next. */
+/** Inserts a gateway with one record of every kind, each of which refers to the one before. */
 export async function insertWhole(store: Store) {
   const gateway = gatewayRecord();
   const upstream = upstreamRecord(gateway.id);
@@ -57,16 +57,17 @@ export async function insertWhole(store: Store) {
   return { gateway, upstream, service, rule, apiKey };
 }
 
-export async function refusal(work: Promise<unknown>): Promise<GatehouseError> {
+/** Returns the GatehouseError that a promise rejects with. */
+export async function rejectionOf(work: Promise<unknown>): Promise<GatehouseError> {
   const error: unknown = await work.then(
     () => null,
     (reason: unknown) => reason,
   );
-  if (!(error instanceof GatehouseError)) throw new Error(`expected a refusal, got ${String(error)}`);
+  if (!(error instanceof GatehouseError)) throw new Error(`expected a GatehouseError, got ${String(error)}`);
   return error;
 }
 
-/** For `afterEach`: closes what the test has opened. */
+/** Closes the stores that the test has opened; for `afterEach`. */
 export async function closeOpened(): Promise<void> {
   await Promise.all(opened.splice(0).map((store) => store.close()));
 }

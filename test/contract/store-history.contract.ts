@@ -1,7 +1,7 @@
-// The log of revisions tells who did what to which record, and takes the configuration back to any of them.
+// The log of revisions: who did what to which record, and rollbacks to any of them.
 import { describe, expect, test } from "bun:test";
 import type { Store } from "../../src/store/store.ts";
-import { ALL, insert, insertWhole, openForTest, refusal, type StoreMaker } from "./store-fixture.ts";
+import { ALL, insert, insertWhole, openForTest, rejectionOf, type StoreMaker } from "./store-fixture.ts";
 import {
   apiKeyRecord,
   blockRecord,
@@ -12,7 +12,7 @@ import {
   withSql,
 } from "./store-records.ts";
 
-const SECRET = "sk-a-credential-that-nobody-may-read";
+const SECRET = "sk-a-credential-that-must-stay-secret";
 const withSecret = (header_value: string) =>
   targetRecord({ id: "the-target", credentials: { header_name: "Authorization", header_value } });
 
@@ -20,7 +20,7 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
   const openEmpty = async () => openForTest(await createEmpty());
 
   describe(`${database}: history`, () => {
-    test("every write is told with its time, subject, action and record, newest first", async () => {
+    test("every write is listed with its time, subject, action and record, newest first", async () => {
       const store = await openEmpty();
       const gateway = gatewayRecord({ name: "acme" });
       await store.write((tx) => tx.insert("gateways", gateway), { subject: "alice" });
@@ -52,7 +52,7 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
       });
     });
 
-    test("a revision holds each record before and after, credentials sealed in the database", async () => {
+    test("a revision holds each record before and after; its credentials are encrypted in the database", async () => {
       const url = await createEmpty();
       const store = openForTest(url);
       const gateway = await insert(store, "gateways", gatewayRecord());
@@ -75,9 +75,9 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
       await store.write(async (tx) => {
         await tx.update("gateways", { ...gateway, name: "two" });
         await tx.update("gateways", { ...gateway, name: "three" });
-        const passing = gatewayRecord();
-        await tx.insert("gateways", passing);
-        await tx.removeGateway(passing.id, false);
+        const temporary = gatewayRecord();
+        await tx.insert("gateways", temporary);
+        await tx.removeGateway(temporary.id, false);
       });
       const after = { ...gateway, name: "three" };
       expect((await store.getRevision(2))?.records).toEqual([
@@ -85,7 +85,7 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
       ]);
     });
 
-    test("the log of a gateway names what touched it, and no other gateway's", async () => {
+    test("the log of a gateway lists the revisions that changed it, and no others", async () => {
       const store = await openEmpty();
       const [one, two] = [await insertWhole(store), await insertWhole(store)];
       await store.write((tx) => tx.update("rules", one.rule));
@@ -113,7 +113,7 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
       });
     });
 
-    test("a gateway deleted with all its parts comes back with them, ids, times and keys included", async () => {
+    test("a rollback restores a deleted gateway with all its records, including ids, times and API keys", async () => {
       const store = await openEmpty();
       const whole = await insertWhole(store);
       const block = await insert(store, "blocks", blockRecord(whole.gateway.id));
@@ -130,14 +130,14 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
         rules: [whole.rule],
       });
       expect(await store.get("api_keys", whole.apiKey.id)).toStrictEqual(whole.apiKey);
-      // Whom a limit refused is no configuration.
+      // Blocks are not part of the configuration.
       expect(await store.get("blocks", block.id)).toBeNull();
-      // The rollback is a revision like others, and can be taken back itself.
+      // A rollback is a revision and can be rolled back itself.
       await store.write((tx) => tx.rollBackTo(3), { action: "rollback" });
       expect((await store.list("gateways", ALL)).count).toBe(0);
     });
 
-    test("what moved between records moves back: subdomains, and the upstream under a service", async () => {
+    test("a rollback moves values back between records: subdomains, and the upstream of a service", async () => {
       const store = await openEmpty();
       const one = await insert(store, "gateways", gatewayRecord({ subdomain: "acme" }));
       const two = await insert(store, "gateways", gatewayRecord({ subdomain: "beta" }));
@@ -159,17 +159,17 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
       expect((await store.list("services", ALL)).records).toStrictEqual([service]);
     });
 
-    test("what ended a key is not undone: a revoked one stays revoked, of a rotated one the new key stays", async () => {
+    test("a rollback does not make old API keys valid again: revoked keys stay revoked, rotated keys keep their new value", async () => {
       const store = await openEmpty();
       const { gateway, apiKey } = await insertWhole(store);
       const other = await insert(store, "api_keys", apiKeyRecord(gateway.id, { name: "other" }));
       const plain = await insert(store, "api_keys", apiKeyRecord(gateway.id, { name: "plain" }));
       const then = await store.revision();
-      await store.write((tx) => tx.update("api_keys", { ...apiKey, active: false, name: "gone" }));
+      await store.write((tx) => tx.update("api_keys", { ...apiKey, active: false, name: "revoked" }));
       const rotated = { hash: "new hash", prefix: "gw_newone" };
       await store.write((tx) => tx.update("api_keys", { ...other, ...rotated, name: "renamed" }));
       await store.write((tx) => tx.update("api_keys", { ...plain, name: "renamed", policies: [] }));
-      await insert(store, "api_keys", apiKeyRecord(gateway.id, { name: "made since" }));
+      await insert(store, "api_keys", apiKeyRecord(gateway.id, { name: "created since" }));
       const noon = "2026-01-01T12:00:00.000Z";
       await store.recordKeyUses(new Map([[plain.id, noon]]));
       const { value } = await store.write((tx) => tx.rollBackTo(then));
@@ -183,20 +183,20 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
         { ...other, ...rotated, updated_at },
         { ...plain, last_used_at: noon },
       ]);
-      // Nothing is left to do, and so nothing is done.
+      // A second rollback changes nothing and creates no revision.
       expect(await store.write((tx) => tx.rollBackTo(then))).toMatchObject({ revision: 8, changes: [] });
     });
 
-    test("a revision that is pruned, or never was, cannot be gone back to (404), and nothing is changed", async () => {
+    test("a rollback to a revision that is pruned or does not exist fails (404) and changes nothing", async () => {
       const store = openForTest(await createEmpty(), { keptRevisions: 4 });
-      for (let made = 0; made < 7; made++) await insert(store, "gateways", gatewayRecord());
-      // Whatever of the log has not been cut off yet: only so many are kept.
+      for (let count = 0; count < 7; count++) await insert(store, "gateways", gatewayRecord());
+      // Revisions that are not pruned yet are hidden as well.
       expect((await store.listRevisions(ALL)).records.map(({ revision }) => revision)).toEqual([7, 6, 5, 4]);
       expect((await store.listRevisions(ALL)).count).toBe(4);
       expect(await store.getRevision(3)).toBeNull();
       expect(await store.getRevision(4)).not.toBeNull();
       for (const revision of [-1, 0, 1, 3, 8, 10_000]) {
-        const error = await refusal(store.write((tx) => tx.rollBackTo(revision)));
+        const error = await rejectionOf(store.write((tx) => tx.rollBackTo(revision)));
         expect(error.code).toBe("not_found");
         expect(error.message).toContain(`Revision ${revision} is not among the last 4`);
       }
@@ -205,19 +205,19 @@ export function describeStoreHistory({ database, createEmpty }: StoreMaker): voi
       expect(await gateways(store)).toBe(4);
     });
 
-    test("revisions of a time before there was history are counted, not told, and not gone back behind", async () => {
+    test("revisions from before the log had records are not listed, and a rollback cannot go back past them", async () => {
       const url = await createEmpty();
       const store = openForTest(url);
-      for (let made = 0; made < 3; made++) await insert(store, "gateways", gatewayRecord());
+      for (let count = 0; count < 3; count++) await insert(store, "gateways", gatewayRecord());
       await withSql(url, (sql) =>
         sql.unsafe("UPDATE revisions SET action = NULL, records = NULL, changes = NULL WHERE number <= 2"),
       );
       expect((await store.listRevisions(ALL)).records.map(({ revision }) => revision)).toEqual([3]);
       expect(await store.getRevision(2)).toBeNull();
       expect(await store.view((view) => view.changesAfter(0))).toHaveLength(3);
-      const error = await refusal(store.write((tx) => tx.rollBackTo(1)));
+      const error = await rejectionOf(store.write((tx) => tx.rollBackTo(1)));
       expect(error.message).toContain("older than the stored history");
-      // The last of them is what the first one with history began with.
+      // The last of them is the state before the first revision that has records.
       await store.write((tx) => tx.rollBackTo(2));
       expect(await gateways(store)).toBe(2);
     });

@@ -1,4 +1,4 @@
-// Writes through the Admin API and remembers what was promised, for tests that take the server or its database away.
+// Writes through the Admin API and records what was acknowledged, for tests that kill the server or its database.
 import { expect } from "bun:test";
 import type { ApiResponse, GatehouseProcess } from "../support/gatehouse-process.ts";
 import { withSql } from "./store-records.ts";
@@ -6,59 +6,63 @@ import { withSql } from "./store-records.ts";
 export const NO_PARTS = "0 upstream, 0 service, 0 rule";
 const FULL_PARTS = "1 upstream, 1 service, 1 rule";
 
-/** What is known of a gateway: the state last acknowledged, and the one asked for but never answered. */
-interface Known {
+/** The expected state of a gateway: the last acknowledged one, or the one requested without a confirmation. */
+interface Expectation {
   acknowledged: string | null;
-  asked: string | null | undefined;
-  /** The answer to that said "nothing was changed". */
-  denied: boolean;
+  requested: string | null | undefined;
+  /** Whether the response to that request said "nothing was changed". */
+  isRejected: boolean;
 }
 
-/** Remembers what the server has promised, by gateway name (a new one for every gateway). */
+/** Records what the server has acknowledged, by gateway name. Every gateway has a new name. */
 export class Ledger {
-  readonly known = new Map<string, Known>();
+  readonly expected = new Map<string, Expectation>();
   acknowledgedWrites = 0;
-  unansweredWrites = 0;
-  /** Writes that were answered "nothing was changed" and yet are there. */
-  readonly falseRefusals: string[] = [];
+  unconfirmedWrites = 0;
+  /** Writes that were saved although the response said "nothing was changed". */
+  readonly falseRejections: string[] = [];
 
-  /** Asks for a state; the answer decides whether it is promised, refused, or (no answer, 5xx) open. */
-  async ask(
+  /** Requests a state. Without a response, or with a 5xx, it is unknown whether the state was saved. */
+  async write(
     name: string,
     state: string | null,
     call: () => Promise<ApiResponse>,
   ): Promise<ApiResponse | null> {
-    const entry = this.known.get(name) ?? { acknowledged: null, asked: undefined, denied: false };
-    this.known.set(name, entry);
-    entry.asked = state;
-    const answer = await call().catch(() => null);
-    if (answer === null || answer.status >= 500) {
-      this.unansweredWrites++;
-      entry.denied = String(answer?.body.error).includes("nothing was changed");
+    const entry = this.expected.get(name) ?? { acknowledged: null, requested: undefined, isRejected: false };
+    this.expected.set(name, entry);
+    entry.requested = state;
+    const response = await call().catch(() => null);
+    if (response === null || response.status >= 500) {
+      this.unconfirmedWrites++;
+      entry.isRejected = String(response?.body.error).includes("nothing was changed");
       return null;
     }
-    if (answer.status >= 300) throw new Error(`refused: ${answer.status} ${JSON.stringify(answer.body)}`);
+    if (response.status >= 300)
+      throw new Error(`rejected: ${response.status} ${JSON.stringify(response.body)}`);
     entry.acknowledged = state;
-    entry.asked = undefined;
+    entry.requested = undefined;
     this.acknowledgedWrites++;
-    return answer;
+    return response;
   }
 
-  /** Compares with what is there; whatever was open is settled by it. */
-  settle(found: ReadonlyMap<string, string>): void {
+  /** Compares with the stored state, which becomes the expected state of unconfirmed writes. */
+  verify(found: ReadonlyMap<string, string>): void {
     const problems: string[] = [];
-    for (const name of found.keys()) if (!this.known.has(name)) problems.push(`${name} was never asked for`);
-    for (const [name, entry] of this.known) {
+    for (const name of found.keys())
+      if (!this.expected.has(name)) problems.push(`${name} was never requested`);
+    for (const [name, entry] of this.expected) {
       const state = found.get(name) ?? null;
-      const allowed = entry.asked === undefined ? [entry.acknowledged] : [entry.acknowledged, entry.asked];
+      const allowed =
+        entry.requested === undefined ? [entry.acknowledged] : [entry.acknowledged, entry.requested];
       if (!allowed.includes(state)) {
         problems.push(`${name} is ${String(state)}; it may be ${allowed.map(String).join(" or ")}`);
       }
-      if (entry.denied && entry.asked !== undefined && state === entry.asked) this.falseRefusals.push(name);
+      if (entry.isRejected && entry.requested !== undefined && state === entry.requested)
+        this.falseRejections.push(name);
       entry.acknowledged = state;
-      entry.asked = undefined;
-      entry.denied = false;
-      if (state === null) this.known.delete(name);
+      entry.requested = undefined;
+      entry.isRejected = false;
+      if (state === null) this.expected.delete(name);
     }
     expect(problems).toEqual([]);
   }
@@ -66,21 +70,21 @@ export class Ledger {
 
 let names = 0;
 
-/** Makes a gateway with one of everything, renames it, and mostly takes it away whole; until the server is gone. */
-export async function writeUntilGone(
+/** Creates gateways with one record of every kind, changes them, and deletes most of them, until the server stops. */
+export async function writeUntilStopped(
   gatehouse: GatehouseProcess,
   ledger: Ledger,
-  gone: () => boolean,
+  isStopped: () => boolean,
 ): Promise<void> {
-  while (!gone()) {
+  while (!isStopped()) {
     const name = `gateway ${++names}`;
-    const made = await ledger.ask(name, `plain, ${NO_PARTS}`, () =>
+    const created = await ledger.write(name, `plain, ${NO_PARTS}`, () =>
       gatehouse.api("POST", "/gateways", { name }),
     );
-    if (made === null) continue;
-    const path = `/gateways/${made.body.id as string}`;
+    if (created === null) continue;
+    const path = `/gateways/${created.body.id as string}`;
     const post = (parts: string, kind: string, body: unknown) =>
-      ledger.ask(name, `plain, ${parts}`, () => gatehouse.api("POST", `${path}/${kind}`, body));
+      ledger.write(name, `plain, ${parts}`, () => gatehouse.api("POST", `${path}/${kind}`, body));
     const upstream = await post("1 upstream, 0 service, 0 rule", "upstreams", {
       name: "u",
       targets: [{ provider: "openai", credentials: { header_name: "Authorization", header_value: name } }],
@@ -95,15 +99,15 @@ export async function writeUntilGone(
     if ((await post(FULL_PARTS, "rules", rule)) === null) continue;
     const plugin = { name: "rate_limiter", stage: "pre_request" };
     const settings = { limits: { global: { limit: 5, window: "1m" } } };
-    const changed = await ledger.ask(name, `limited, ${FULL_PARTS}`, () =>
+    const changed = await ledger.write(name, `limited, ${FULL_PARTS}`, () =>
       gatehouse.api("PATCH", path, { required_plugins: [{ ...plugin, settings }] }),
     );
     if (changed === null || names % 4 === 0) continue;
-    await ledger.ask(name, null, () => gatehouse.api("DELETE", `${path}?cascade=true`));
+    await ledger.write(name, null, () => gatehouse.api("DELETE", `${path}?cascade=true`));
   }
 }
 
-/** Page by page: a long run leaves more than one page holds. */
+/** Reads all pages: after a long run there are more gateways than fit on one. */
 async function allGateways(gatehouse: GatehouseProcess): Promise<ApiResponse["body"][]> {
   const gateways: ApiResponse["body"][] = [];
   for (;;) {
@@ -114,7 +118,7 @@ async function allGateways(gatehouse: GatehouseProcess): Promise<ApiResponse["bo
   }
 }
 
-/** Every gateway's state by name, read through the Admin API. */
+/** Returns the state of every gateway by name, read through the Admin API. */
 export async function readStates(gatehouse: GatehouseProcess): Promise<Map<string, string>> {
   const states = new Map<string, string>();
   for (const { id, name, required_plugins } of await allGateways(gatehouse)) {
@@ -128,8 +132,8 @@ export async function readStates(gatehouse: GatehouseProcess): Promise<Map<strin
   return states;
 }
 
-/** What no reader of the API sees: orphans, a log of revisions that does not fit, a damaged file. */
-export async function checkDatabase(url: string, acknowledged: number, unanswered: number): Promise<void> {
+/** Checks what the API does not show: orphaned records, an inconsistent log of revisions, a damaged file. */
+export async function checkDatabase(url: string, acknowledged: number, unconfirmed: number): Promise<void> {
   await withSql(url, async (sql) => {
     const one = async (text: string) => Object.values((await sql.unsafe(text))[0] as object)[0] as unknown;
     for (const kind of ["upstreams", "services", "rules", "api_keys"]) {
@@ -140,7 +144,7 @@ export async function checkDatabase(url: string, acknowledged: number, unanswere
     expect(Number(await one("SELECT COUNT(*) FROM revisions"))).toBe(revision);
     expect(Number(await one("SELECT COALESCE(MAX(number), 0) FROM revisions"))).toBe(revision);
     expect(revision).toBeGreaterThanOrEqual(acknowledged);
-    expect(revision).toBeLessThanOrEqual(acknowledged + unanswered);
+    expect(revision).toBeLessThanOrEqual(acknowledged + unconfirmed);
     if (url.startsWith("sqlite:")) expect(await one("PRAGMA integrity_check")).toBe("ok");
   });
 }

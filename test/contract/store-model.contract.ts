@@ -1,5 +1,4 @@
-// Random writes and rollbacks against the store and against a naive oracle in memory: same verdicts, same records,
-// same revisions.
+// Random writes and rollbacks on the store and on a naive model in memory: same results, same records, same revisions.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { GatehouseError } from "../../src/base/errors.ts";
@@ -34,7 +33,7 @@ class Oracle {
     blocks: new Map(),
   };
 
-  /** The records at every revision so far, and each API key as it last was. */
+  /** The records at every revision so far, and the last state of each API key. */
   readonly past = new Map<number, Oracle["records"]>();
   readonly lastKeys = new Map<string, StoredApiKey>();
 
@@ -49,7 +48,7 @@ class Oracle {
     for (const key of this.all("api_keys")) this.lastKeys.set(key.id, key);
   }
 
-  /** All as it was, but for blocks and for what ended a key since. */
+  /** The records at a revision, but with the current blocks, and with API keys that stay revoked or rotated. */
   restored(revision: number): Oracle["records"] {
     const then = this.past.get(revision)!;
     const keys = [...then.api_keys.values()].map((key) => {
@@ -68,7 +67,7 @@ class Oracle {
     return records.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** The record that this number picks, or undefined while there is none. */
+  /** Selects a record by number; undefined if there is none. */
   pick<K extends Kind>(kind: K, number: number): RecordOf[K] | undefined {
     const records = this.all(kind);
     return records[number % Math.max(1, records.length)];
@@ -78,7 +77,7 @@ class Oracle {
     return this.records[kind].get(id)?.gateway_id === gatewayId;
   }
 
-  /** 0 when the record may be put, else the status of the refusal. */
+  /** Returns 0 if the record is accepted, otherwise the HTTP status of the error. */
   put(kind: Kind, record: RecordOf[Kind]): number {
     if (kind === "gateways") {
       const { subdomain, id } = record as RecordOf["gateways"];
@@ -121,10 +120,10 @@ class Oracle {
   }
 }
 
-/** One write: what it asks of the store, what the oracle says to it, and which change it should be told as. */
+/** One write: how to run it on the store, the result of the oracle, and the change that is reported for it. */
 interface Step {
-  readonly ask: (transaction: Transaction) => Promise<void>;
-  readonly verdict: () => number;
+  readonly run: (transaction: Transaction) => Promise<void>;
+  readonly expectedStatus: () => number;
   readonly change: Change;
 }
 
@@ -144,8 +143,8 @@ class Write implements fc.AsyncCommand<Oracle, Store> {
   async run(oracle: Oracle, store: Store): Promise<void> {
     const step = this.#plan(oracle);
     if (step === null) return;
-    const expected = step.verdict();
-    const outcome = await store.write(step.ask).catch((error: unknown) => error);
+    const expected = step.expectedStatus();
+    const outcome = await store.write(step.run).catch((error: unknown) => error);
     if (expected === 0) {
       expect(outcome).toMatchObject({ revision: ++oracle.revision, changes: [step.change] });
       oracle.remember();
@@ -161,7 +160,7 @@ class Write implements fc.AsyncCommand<Oracle, Store> {
   }
 }
 
-/** A transaction that does a lot and then throws. */
+/** A transaction that changes many records and then throws. */
 class FailedWrite implements fc.AsyncCommand<Oracle, Store> {
   check(): boolean {
     return true;
@@ -184,7 +183,7 @@ class FailedWrite implements fc.AsyncCommand<Oracle, Store> {
   }
 }
 
-/** Puts all back as it was at some revision before, be that one of another rollback. */
+/** A rollback to an earlier revision, which may be a rollback itself. */
 class Rollback implements fc.AsyncCommand<Oracle, Store> {
   readonly #which: number;
 
@@ -204,11 +203,11 @@ class Rollback implements fc.AsyncCommand<Oracle, Store> {
     const differs = !Bun.deepEquals(withoutKeyTimes(expected), withoutKeyTimes(oracle.records));
     const written = await store.write((tx) => tx.rollBackTo(revision), { action: "rollback" });
     expect(written.revision).toBe(differs ? ++oracle.revision : oracle.revision);
-    // A key that is neither as it was then nor as it was just now has a time of its own.
+    // A restored key that stays revoked or rotated is a new version and has a new time.
     for (const key of await store.view((view) => view.allApiKeys())) {
       const { updated_at } = key;
-      const mixed = !Bun.deepEquals(key, oracle.past.get(revision)?.api_keys.get(key.id));
-      if (mixed)
+      const isNewVersion = !Bun.deepEquals(key, oracle.past.get(revision)?.api_keys.get(key.id));
+      if (isNewVersion)
         expected.api_keys.set(key.id, { ...expected.api_keys.get(key.id)!, updated_at } as AnyRecord);
     }
     oracle.records = expected;
@@ -249,8 +248,8 @@ function changeOf(gatewayId: string, kind: Kind, id: string): Change {
 function put<K extends Kind>(oracle: Oracle, verb: "insert" | "update", kind: K, record: RecordOf[K]): Step {
   const owner = (record as AnyRecord).gateway_id ?? record.id;
   return {
-    ask: (transaction) => transaction[verb](kind, record),
-    verdict: () => oracle.put(kind, record),
+    run: (transaction) => transaction[verb](kind, record),
+    expectedStatus: () => oracle.put(kind, record),
     change: changeOf(owner, kind, record.id),
   };
 }
@@ -258,7 +257,7 @@ function put<K extends Kind>(oracle: Oracle, verb: "insert" | "update", kind: K,
 const number = fc.nat(20);
 const subdomain = fc.constantFrom(null, "acme", "beta", "gamma");
 
-/** Parents are picked from all gateways, so that some references are foreign and must be refused. */
+/** Parents are selected from all gateways, so some references lead to another gateway and must be rejected. */
 function newChild(oracle: Oracle, kind: Child, gateway: number, parent: number): Step | null {
   const gatewayId = oracle.pick("gateways", gateway)?.id;
   if (gatewayId === undefined) return null;
@@ -277,7 +276,7 @@ function newChild(oracle: Oracle, kind: Child, gateway: number, parent: number):
 }
 
 const childKind = fc.constantFrom<Child>("upstreams", "services", "rules", "api_keys", "blocks");
-const makeChild = fc
+const addChild = fc
   .tuple(childKind, number, number)
   .map(
     ([kind, gateway, parent]) =>
@@ -291,8 +290,8 @@ const commands: fc.Arbitrary<fc.AsyncCommand<Oracle, Store>>[] = [
         put(oracle, "insert", "gateways", gatewayRecord({ subdomain: label })),
       ),
   ),
-  makeChild,
-  makeChild,
+  addChild,
+  addChild,
   fc.tuple(number, subdomain).map(
     ([which, label]) =>
       new Write(`gateway ${which} takes ${String(label)}`, (oracle) => {
@@ -324,8 +323,8 @@ const commands: fc.Arbitrary<fc.AsyncCommand<Oracle, Store>>[] = [
         const record = oracle.pick(kind, which);
         if (record === undefined) return null;
         return {
-          ask: (transaction) => transaction.remove(kind, record.id),
-          verdict: () => oracle.remove(kind, record.id),
+          run: (transaction) => transaction.remove(kind, record.id),
+          expectedStatus: () => oracle.remove(kind, record.id),
           change: changeOf(record.gateway_id, kind, record.id),
         };
       }),
@@ -336,8 +335,8 @@ const commands: fc.Arbitrary<fc.AsyncCommand<Oracle, Store>>[] = [
         const gateway = oracle.pick("gateways", which);
         if (gateway === undefined) return null;
         return {
-          ask: (transaction) => transaction.removeGateway(gateway.id, cascade),
-          verdict: () => oracle.removeGateway(gateway.id, cascade),
+          run: (transaction) => transaction.removeGateway(gateway.id, cascade),
+          expectedStatus: () => oracle.removeGateway(gateway.id, cascade),
           change: { gatewayId: gateway.id, apiKeyId: null, blockId: null },
         };
       }),
@@ -348,7 +347,7 @@ const commands: fc.Arbitrary<fc.AsyncCommand<Oracle, Store>>[] = [
 
 export function describeStoreModel({ database, createEmpty }: StoreMaker): void {
   describe(`${database}: model`, () => {
-    test("any sequence of writes does to the store what it does to the oracle", async () => {
+    test("the store agrees with the model after any sequence of writes", async () => {
       const store = openForTest(await createEmpty());
       await fc.assert(
         fc.asyncProperty(fc.commands(commands, { maxCommands: 60, size: "max" }), async (sequence) => {

@@ -1,4 +1,4 @@
-// What holds when several nodes share a database, and what a store refuses to open or to open up.
+// Several nodes that share a database, databases that a store rejects, and encrypted credentials.
 import { SCHEMA_VERSION } from "../../src/store/migrate.ts";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
       const nodes = [openForTest(url), openForTest(url)];
       const revisions = await Promise.all(nodes.map((node) => insertGateways(node, 20)));
       expect(revisions.flat().sort((a, b) => a - b)).toEqual(oneTo(40));
-      // Those of one node come in the order in which they were asked for.
+      // The writes of one node are committed in the order in which they were requested.
       for (const own of revisions) expect(own).toEqual(own.toSorted((a, b) => a - b));
       for (const node of nodes) {
         expect(await node.revision()).toBe(40);
@@ -40,7 +40,7 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
       }
     });
 
-    test("many stores opened at once on an empty database migrate it once and all work", async () => {
+    test("many stores that open an empty database concurrently migrate it once", async () => {
       const url = await createEmpty();
       const stores = Array.from({ length: 8 }, () => openForTest(url));
       const revisions = await Promise.all(stores.map((store) => insertGateways(store, 2)));
@@ -49,19 +49,19 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
       expect(versions).toHaveLength(SCHEMA_VERSION);
     });
 
-    test("several processes started at once on an empty database all write to it", async () => {
+    test("several processes can start concurrently on an empty database", async () => {
       const url = await createEmpty();
       const processes = Array.from({ length: 5 }, () =>
         Bun.spawn([process.execPath, OPENER, url, "5"], { stdout: "pipe", stderr: "pipe" }),
       );
       const outputs = await Promise.all(
         processes.map(async (child) => {
-          const [printed, complaint] = await Promise.all([
+          const [output, errors] = await Promise.all([
             new Response(child.stdout).text(),
             new Response(child.stderr).text(),
           ]);
-          if ((await child.exited) !== 0) throw new Error(complaint);
-          return JSON.parse(printed) as { id: string; revision: number }[];
+          if ((await child.exited) !== 0) throw new Error(errors);
+          return JSON.parse(output) as { id: string; revision: number }[];
         }),
       );
       const written = outputs.flat();
@@ -71,30 +71,30 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
     }, 30_000);
   });
 
-  // A file calls nobody: on SQLite polling is all there is.
+  // SQLite has no notifications between processes.
   if (database === "PostgreSQL")
-    test("PostgreSQL: a node hears at once that another one wrote", async () => {
+    test("PostgreSQL: a node is notified when another one writes", async () => {
       const url = await createEmpty();
       const [writer, listener] = [openForTest(url), openForTest(url)];
-      let heard = 0;
-      listener.onAnnouncement(() => heard++);
+      let announcements = 0;
+      listener.onAnnouncement(() => announcements++);
       await listener.revision();
-      // The subscription itself is heard of once it stands.
-      await waitFor(() => (heard > 0 ? true : null));
-      const before = heard;
+      // The listener is also called once when the subscription is established.
+      await waitFor(() => (announcements > 0 ? true : null));
+      const before = announcements;
       await insertGateways(writer, 1);
-      await waitFor(() => (heard > before ? true : null));
+      await waitFor(() => (announcements > before ? true : null));
     });
 
-  describe(`${database}: refusals`, () => {
-    test("a schema of a newer version is refused, and left as it was", async () => {
+  describe(`${database}: rejected databases`, () => {
+    test("a schema of a newer version is rejected and not changed", async () => {
       const url = await createEmpty();
       await insertGateways(openForTest(url), 1);
       await withSql(url, (sql) =>
         sql.unsafe("INSERT INTO schema_versions (version, applied_at) VALUES (999, 'later')"),
       );
-      const newcomer = openForTest(url);
-      for (const use of [() => newcomer.revision(), () => insertGateways(newcomer, 1)]) {
+      const store = openForTest(url);
+      for (const use of [() => store.revision(), () => insertGateways(store, 1)]) {
         const error: unknown = await use().catch((reason: unknown) => reason);
         expect(error).toBeInstanceOf(StoreRejected);
         expect((error as StoreRejected).message).toContain("999");
@@ -105,11 +105,11 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
       expect(Number(row?.revision)).toBe(1);
     });
 
-    test("another encryption key is refused, and the right one still works", async () => {
+    test("another encryption key is rejected, and the original one still works", async () => {
       const url = await createEmpty();
       await insertGateways(openForTest(url), 1);
-      const stranger = openForTest(url, { secret: "another secret altogether" });
-      const error: unknown = await stranger.revision().catch((reason: unknown) => reason);
+      const store = openForTest(url, { secret: "another secret altogether" });
+      const error: unknown = await store.revision().catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(StoreRejected);
       expect((error as StoreRejected).message).toContain("ENCRYPTION_KEY");
       expect(await openForTest(url).revision()).toBe(1);
@@ -118,7 +118,7 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
 
   describe(`${database}: credentials at rest`, () => {
     const secret = "sk-planted-credential-0123456789";
-    const sealedUpstream = (gatewayId: string) =>
+    const upstreamWithCredentials = (gatewayId: string) =>
       upstreamRecord(gatewayId, {
         targets: [
           targetRecord({ credentials: { header_name: "Authorization", header_value: secret } }),
@@ -126,11 +126,11 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
         ],
       });
 
-    async function sealedBodies() {
+    async function storeUpstreams() {
       const url = await createEmpty();
       const store = openForTest(url);
       const gateway = gatewayRecord();
-      const upstreams = [sealedUpstream(gateway.id), sealedUpstream(gateway.id)];
+      const upstreams = [upstreamWithCredentials(gateway.id), upstreamWithCredentials(gateway.id)];
       await store.write(async (transaction) => {
         await transaction.insert("gateways", gateway);
         for (const upstream of upstreams) await transaction.insert("upstreams", upstream);
@@ -141,40 +141,40 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
       return { url, store, upstreams, rows };
     }
 
-    const sealedValues = (body: string) =>
+    const encryptedValues = (body: string) =>
       (JSON.parse(body) as { targets: { credentials: { header_value: string } }[] }).targets.map(
         (target) => target.credentials.header_value,
       );
 
-    test("one credential sealed four times gives four texts, none of which holds it", async () => {
-      const { store, upstreams, rows } = await sealedBodies();
-      const sealed = rows.flatMap(({ body }) => sealedValues(body));
-      expect(new Set(sealed).size).toBe(4);
+    test("a credential that is stored four times has four ciphertexts, none of which contains it", async () => {
+      const { store, upstreams, rows } = await storeUpstreams();
+      const encrypted = rows.flatMap(({ body }) => encryptedValues(body));
+      expect(new Set(encrypted).size).toBe(4);
       for (const { body } of rows) expect(body).not.toContain(secret);
       for (const upstream of upstreams) {
         expect(await store.get("upstreams", upstream.id)).toStrictEqual(upstream);
       }
-      // Every write seals anew.
+      // Every write encrypts again.
       await store.write((transaction) => transaction.update("upstreams", upstreams[0]!));
       const again = await store.view((view) => view.get("upstreams", upstreams[0]!.id));
       expect(again).toStrictEqual(upstreams[0]!);
     });
 
-    test("moved to another row, or to another target of its row, it does not open", async () => {
-      const { url, store, rows } = await sealedBodies();
+    test("a ciphertext cannot be decrypted in another row or for another target of its row", async () => {
+      const { url, store, rows } = await storeUpstreams();
       const [first, second] = rows as [BodyRow, BodyRow];
-      const [own, neighbour] = sealedValues(first.body) as [string, string];
-      const [foreign] = sealedValues(second.body) as [string];
-      for (const moved of [neighbour, foreign]) {
+      const [own, ofOtherTarget] = encryptedValues(first.body) as [string, string];
+      const [ofOtherRow] = encryptedValues(second.body) as [string];
+      for (const moved of [ofOtherTarget, ofOtherRow]) {
         const body = first.body.replace(own, moved);
         await withSql(url, (sql) =>
           sql.unsafe("UPDATE upstreams SET body = $1 WHERE id = $2", [body, first.id]),
         );
-        const answer = await store.get("upstreams", first.id).then(
-          () => "opened",
-          () => "refused",
+        const outcome = await store.get("upstreams", first.id).then(
+          () => "decrypted",
+          () => "rejected",
         );
-        expect(answer).toBe("refused");
+        expect(outcome).toBe("rejected");
       }
       await withSql(url, (sql) =>
         sql.unsafe("UPDATE upstreams SET body = $1 WHERE id = $2", [first.body, first.id]),

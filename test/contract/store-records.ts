@@ -1,4 +1,4 @@
-// Records for tests of the store: whole, valid, and with the values that a careless column or encoding would lose.
+// Complete, valid records for tests of the store, with text that a wrong column type or encoding would corrupt.
 import { SQL } from "bun";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -135,14 +135,14 @@ export function blockRecord(gateway_id: string, fields: Partial<StoredBlock> = {
   };
 }
 
-/** Where a test's embedded database lives; it is removed when the tests end. */
+/** Returns the URL of a SQLite database in a temporary directory that is removed when the tests end. */
 export function temporarySqliteUrl(): string {
   const directory = mkdtempSync(join(tmpdir(), "gatehouse-store-"));
   process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
   return `sqlite://${join(directory, "gatehouse.db")}`;
 }
 
-/** Speaks SQL to the database behind the store's back. */
+/** Runs SQL on the database directly, bypassing the store. */
 export async function withSql<T>(url: string, work: (sql: SQL) => Promise<T>): Promise<T> {
   const sql = url.startsWith("sqlite:")
     ? new SQL({ adapter: "sqlite", filename: url.slice("sqlite://".length) })

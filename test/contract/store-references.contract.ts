@@ -1,8 +1,8 @@
-// What refers to what: a reference that dangles or leads abroad is refused, and so is removing what is used.
+// References between records: invalid ones are rejected, and so is the deletion of records that others use.
 import { describe, expect, test } from "bun:test";
 import type { GatehouseError } from "../../src/base/errors.ts";
 import type { Transaction } from "../../src/store/store.ts";
-import { ALL, insert, insertWhole, openForTest, refusal, type StoreMaker } from "./store-fixture.ts";
+import { ALL, insert, insertWhole, openForTest, rejectionOf, type StoreMaker } from "./store-fixture.ts";
 import {
   apiKeyRecord,
   blockRecord,
@@ -16,7 +16,7 @@ export function describeStoreReferences({ database, createEmpty }: StoreMaker): 
   const openEmpty = async () => openForTest(await createEmpty());
 
   describe(`${database}: references`, () => {
-    test("a block's name is taken once, over all gateways, and free again when it is removed", async () => {
+    test("the name of a block is unique over all gateways until the block is removed", async () => {
       const store = await openEmpty();
       const [one, two] = [await insertWhole(store), await insertWhole(store)];
       const block = await insert(store, "blocks", blockRecord(one.gateway.id));
@@ -32,7 +32,7 @@ export function describeStoreReferences({ database, createEmpty }: StoreMaker): 
       await insert(store, "blocks", blockRecord(two.gateway.id, { name: block.name }));
     });
 
-    test("blocks go with their gateway, and alone do not keep it", async () => {
+    test("blocks are deleted with their gateway and do not prevent its deletion", async () => {
       const store = await openEmpty();
       const { gateway } = await insertWhole(store);
       const bare = await insert(store, "gateways", gatewayRecord());
@@ -44,7 +44,7 @@ export function describeStoreReferences({ database, createEmpty }: StoreMaker): 
       expect((await store.list("blocks", ALL)).records).toStrictEqual([stays]);
     });
 
-    test("a service, a rule and a key may refer only to what is in their gateway", async () => {
+    test("a service, a rule and an API key can refer only to records of their gateway", async () => {
       const store = await openEmpty();
       const own = await insertWhole(store);
       const foreign = await insertWhole(store);
@@ -85,7 +85,7 @@ export function describeStoreReferences({ database, createEmpty }: StoreMaker): 
       ];
       for (const [path, attempt, foreignId] of attempts) {
         for (const id of ["no-such-id", foreignId]) {
-          const error = await refusal(store.write((transaction) => attempt(transaction, id)));
+          const error = await rejectionOf(store.write((transaction) => attempt(transaction, id)));
           expect(error.status).toBe(400);
           expect(error.details?.map((detail) => detail.path)).toEqual([path]);
           expect(error.message).toContain(id);
@@ -96,15 +96,15 @@ export function describeStoreReferences({ database, createEmpty }: StoreMaker): 
       expect((await store.list("api_keys", ALL)).records).toStrictEqual([own.apiKey, foreign.apiKey]);
     });
 
-    test("a part of a gateway that does not exist is not kept", async () => {
+    test("a record of a gateway that does not exist is rejected", async () => {
       const store = await openEmpty();
       const orphan = upstreamRecord("no-such-gateway");
       const attempt = store.write((transaction) => transaction.insert("upstreams", orphan));
-      expect(await attempt.then(() => "kept").catch(() => "refused")).toBe("refused");
+      expect(await attempt.then(() => "stored").catch(() => "rejected")).toBe("rejected");
       expect((await store.list("upstreams", ALL)).count).toBe(0);
     });
 
-    test("a subdomain belongs to one gateway (409); several may have none, and the owner may keep it", async () => {
+    test("a subdomain belongs to one gateway (409); several gateways can have none", async () => {
       const store = await openEmpty();
       const owner = await insert(store, "gateways", gatewayRecord({ name: "owner", subdomain: "acme" }));
       const other = await insert(store, "gateways", gatewayRecord());
@@ -114,7 +114,7 @@ export function describeStoreReferences({ database, createEmpty }: StoreMaker): 
         (transaction: Transaction) => transaction.update("gateways", { ...other, subdomain: "acme" }),
       ];
       for (const attempt of taken) {
-        const error = await refusal(store.write(attempt));
+        const error = await rejectionOf(store.write(attempt));
         expect(error.status).toBe(409);
         expect(error.details?.[0]?.path).toBe("subdomain");
         expect(error.message).toContain(owner.id);
@@ -126,7 +126,7 @@ export function describeStoreReferences({ database, createEmpty }: StoreMaker): 
       expect((await store.get("gateways", other.id))?.subdomain).toBe("acme");
     });
 
-    test("two gateways cannot take one subdomain at once, from two nodes", async () => {
+    test("two nodes cannot give the same subdomain to two gateways concurrently", async () => {
       const url = await createEmpty();
       const nodes = [openForTest(url), openForTest(url)];
       const attempts = await Promise.allSettled(
@@ -141,7 +141,7 @@ export function describeStoreReferences({ database, createEmpty }: StoreMaker): 
       expect((await nodes[0]!.list("gateways", ALL)).count).toBe(1);
     });
 
-    test("what others use is not removed (409 names them); from the outside in everything goes", async () => {
+    test("a record that others use cannot be deleted (409 names them) until they are deleted", async () => {
       const store = await openEmpty();
       const { gateway, upstream, service, rule, apiKey } = await insertWhole(store);
       const used: [() => Promise<unknown>, string][] = [
@@ -152,7 +152,7 @@ export function describeStoreReferences({ database, createEmpty }: StoreMaker): 
       ];
       const before = await store.revision();
       for (const [remove, user] of used) {
-        const error = await refusal(remove());
+        const error = await rejectionOf(remove());
         expect(error.status).toBe(409);
         expect(error.code).toBe("in_use");
         expect(error.message).toContain(user);
@@ -167,15 +167,17 @@ export function describeStoreReferences({ database, createEmpty }: StoreMaker): 
       expect(await store.gatewayParts(gateway.id)).toBeNull();
     });
 
-    test("a gateway's users are all named, of every kind", async () => {
+    test("the error for a gateway that is in use names records of every kind", async () => {
       const store = await openEmpty();
       const { gateway, upstream, service, rule, apiKey } = await insertWhole(store);
-      const error = await refusal(store.write((transaction) => transaction.removeGateway(gateway.id, false)));
+      const error = await rejectionOf(
+        store.write((transaction) => transaction.removeGateway(gateway.id, false)),
+      );
       for (const { id } of [upstream, service, rule, apiKey]) expect(error.message).toContain(id);
       expect(error.message).toContain("cascade");
     });
 
-    test("a revoked key keeps neither its rules nor its gateway alive", async () => {
+    test("a revoked API key prevents the deletion of neither its rules nor its gateway", async () => {
       const store = await openEmpty();
       const { gateway, upstream, service, rule, apiKey } = await insertWhole(store);
       await store.write((transaction) => transaction.update("api_keys", { ...apiKey, active: false }));
@@ -186,11 +188,11 @@ export function describeStoreReferences({ database, createEmpty }: StoreMaker): 
       expect(await store.get("api_keys", apiKey.id)).toBeNull();
     });
 
-    test("a cascade takes everything of that gateway and nothing of another", async () => {
+    test("a cascade deletes all records of the gateway and no others", async () => {
       const store = await openEmpty();
-      const gone = await insertWhole(store);
+      const deleted = await insertWhole(store);
       const kept = await insertWhole(store);
-      await store.write((transaction) => transaction.removeGateway(gone.gateway.id, true));
+      await store.write((transaction) => transaction.removeGateway(deleted.gateway.id, true));
       expect((await store.list("gateways", ALL)).records).toStrictEqual([kept.gateway]);
       expect((await store.list("upstreams", ALL)).records).toStrictEqual([kept.upstream]);
       expect((await store.list("services", ALL)).records).toStrictEqual([kept.service]);

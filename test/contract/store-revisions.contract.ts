@@ -1,4 +1,4 @@
-// Transactions are all or nothing, revisions count them one by one, and a view stays at one revision.
+// Transactions are atomic, every one that changes something increases the revision by one, and a view stays at one revision.
 import { describe, expect, test } from "bun:test";
 import type { Transaction } from "../../src/store/store.ts";
 import { ALL, insert, insertWhole, openForTest, type StoreMaker } from "./store-fixture.ts";
@@ -8,7 +8,7 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
   const openEmpty = async () => openForTest(await createEmpty());
 
   describe(`${database}: transactions and revisions`, () => {
-    test("an empty database stands at revision 0, and every write adds exactly one", async () => {
+    test("an empty database has revision 0, and every write increases it by one", async () => {
       const store = await openEmpty();
       expect(await store.revision()).toBe(0);
       const written = await store.write(async (transaction) => {
@@ -25,7 +25,7 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       expect(await store.revision()).toBe(3);
     });
 
-    test("a write tells what it changed: a gateway, or one API key", async () => {
+    test("a write reports what it changed: a gateway, an API key, or a block", async () => {
       const store = await openEmpty();
       const { gateway, upstream, service, rule, apiKey } = await insertWhole(store);
       const changeOf = async (work: (transaction: Transaction) => Promise<void>) =>
@@ -46,7 +46,7 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       expect(await changeOf((tx) => tx.removeGateway(gateway.id, true))).toEqual(ofGateway);
     });
 
-    test("a transaction reads what it has written; nobody else does until it ends", async () => {
+    test("a transaction reads what it has written; other readers do not until it ends", async () => {
       const store = await openEmpty();
       const gateway = gatewayRecord();
       const upstream = upstreamRecord(gateway.id);
@@ -66,7 +66,7 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       expect(await store.get("gateways", gateway.id)).toStrictEqual(gateway);
     });
 
-    test("a transaction that throws leaves nothing behind and no revision", async () => {
+    test("a transaction that throws changes nothing and creates no revision", async () => {
       const store = await openEmpty();
       const kept = await insertWhole(store);
       const boom = new Error("thrown on purpose");
@@ -81,11 +81,11 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       expect((await store.list("gateways", ALL)).records).toStrictEqual([kept.gateway]);
       expect(await store.get("upstreams", kept.upstream.id)).toStrictEqual(kept.upstream);
       expect(await store.get("api_keys", kept.apiKey.id)).toStrictEqual(kept.apiKey);
-      // The connection is free again: the next write must not find itself in the failed transaction.
+      // The connection is reusable: the next write must not run in the failed transaction.
       expect((await store.write((tx) => tx.insert("gateways", gatewayRecord()))).revision).toBe(2);
     });
 
-    test("a view stays at its revision while writes go on", async () => {
+    test("a view stays at its revision during writes", async () => {
       const store = await openEmpty();
       const first = await insertWhole(store);
       await store.view(async (view) => {
@@ -102,7 +102,7 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       expect(await store.view((view) => Promise.resolve(view.revision))).toBe(3);
     });
 
-    test("a read beside an open view sees what was written meanwhile", async () => {
+    test("a read outside an open view sees later writes", async () => {
       const store = await openEmpty();
       await insertWhole(store);
       await store.view(async (view) => {
@@ -115,7 +115,7 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       });
     });
 
-    test("views of one store can be open side by side, each at its own revision", async () => {
+    test("views of one store can be open concurrently, each at its own revision", async () => {
       const store = await openEmpty();
       await insertWhole(store);
       const revisions = await Promise.all(
@@ -133,10 +133,10 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       expect(revisions).toHaveLength(6);
     });
 
-    test("every view under a storm of writes is whole: as many gateways as revisions, each with its parts", async () => {
+    test("every view during many writes is consistent: as many gateways as revisions, each with its records", async () => {
       const url = await createEmpty();
       const [writer, reader] = [openForTest(url), openForTest(url)];
-      // Each goes on until both have done enough, so that neither is over before the other has begun.
+      // Both loops run until both have done enough, so that neither ends before the other starts.
       const ENOUGH = 15;
       let [writes, views] = [0, 0];
       const goOn = () => writes < ENOUGH || views < ENOUGH;
@@ -159,7 +159,7 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       expect(await reader.revision()).toBe(writes);
     });
 
-    test("the use of keys is noted beside the configuration: latest only, no revision, nothing else touched", async () => {
+    test("recordKeyUses stores only the latest use, creates no revision, and changes nothing else", async () => {
       const store = await openEmpty();
       const { gateway, apiKey } = await insertWhole(store);
       const other = await insert(store, "api_keys", apiKeyRecord(gateway.id));
@@ -181,7 +181,7 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       expect(await store.revision()).toBe(2);
     });
 
-    test("keys are noted as used while writes go on, from two nodes, and no write is lost", async () => {
+    test("recordKeyUses during writes of two nodes loses no write", async () => {
       const url = await createEmpty();
       const nodes = [openForTest(url), openForTest(url)];
       const { gateway, apiKey } = await insertWhole(nodes[0]!);
@@ -199,7 +199,7 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       expect(await nodes[0]!.revision()).toBe(21);
     });
 
-    test("changesAfter names each change once, by gateway or by key", async () => {
+    test("changesAfter returns each change once, by gateway or by API key", async () => {
       const store = await openEmpty();
       const one = await insertWhole(store);
       const two = await insertWhole(store);
@@ -215,11 +215,11 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       expect(both).toHaveLength(2);
       expect(both).toContainEqual(key);
       expect(both).toContainEqual({ gatewayId: two.gateway.id, apiKeyId: null, blockId: null });
-      // A revision of the future: the database was put back to an earlier state, so nothing can be told.
+      // A later revision than the current one: the database was restored from a backup.
       expect(await after(7)).toBeNull();
     });
 
-    test("changesAfter names a block that was made or lifted, apart from its gateway", async () => {
+    test("changesAfter returns a block that was added or removed separately from its gateway", async () => {
       const store = await openEmpty();
       const { gateway } = await insertWhole(store);
       const block = await insert(store, "blocks", blockRecord(gateway.id));
@@ -231,7 +231,7 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       expect(await store.view((view) => view.allBlocks())).toEqual([]);
     });
 
-    test("a write of several records tells each change once, and other nodes hear of all of them", async () => {
+    test("a write of several records reports each change once, also to other nodes", async () => {
       const store = await openEmpty();
       const [one, two] = [await insertWhole(store), await insertWhole(store)];
       const { changes } = await store.write(async (transaction) => {
@@ -249,7 +249,7 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       expect(await store.view((view) => view.changesAfter(0))).toHaveLength(4);
     });
 
-    test("a write that changes nothing makes no revision", async () => {
+    test("a write that changes nothing creates no revision", async () => {
       const store = await openEmpty();
       await insertWhole(store);
       const written = await store.write(() => Promise.resolve("nothing"));
@@ -257,10 +257,10 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       expect(await store.revision()).toBe(1);
     });
 
-    test("what changed too long ago is not told, and its log is pruned", async () => {
+    test("the log is pruned, and changesAfter returns null for older revisions", async () => {
       const url = await createEmpty();
       const store = openForTest(url, { keptRevisions: 5 });
-      for (let made = 0; made < 12; made++) await insert(store, "gateways", gatewayRecord());
+      for (let count = 0; count < 12; count++) await insert(store, "gateways", gatewayRecord());
       const numbers = async () =>
         (
           (await withSql(url, (sql) => sql.unsafe("SELECT number FROM revisions ORDER BY number"))) as {
@@ -268,7 +268,7 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
           }[]
         ).map((row) => Number(row.number));
       expect(await numbers()).toEqual([6, 7, 8, 9, 10, 11, 12]);
-      // Another node is set to keep more; what the log holds decides.
+      // Also for a node that is configured to keep more revisions: the content of the log decides.
       for (const node of [store, openForTest(url)]) {
         const after = (from: number) => node.view((view) => view.changesAfter(from));
         expect(await after(11)).toHaveLength(1);

@@ -1,4 +1,4 @@
-// What every Store must do with usage and prices: totals that add up, batches that count once, prices with a revision.
+// Usage and prices in the Store: totals add up, batches count once, and a change of prices is a revision.
 import { describe, expect, test } from "bun:test";
 import type { UsageGroup, UsageTotal } from "../../src/store/usage.ts";
 import { insert, insertWhole, openForTest, type StoreMaker } from "./store-fixture.ts";
@@ -21,7 +21,7 @@ export function describeStoreUsage({ database, createEmpty }: StoreMaker): void 
     ...fields,
   });
 
-  const asked = (gatewayId: string, ...groupBy: UsageGroup[]) => ({
+  const usageQuery = (gatewayId: string, ...groupBy: UsageGroup[]) => ({
     gatewayId,
     from: "2026-11-01",
     to: "2026-11-30",
@@ -30,13 +30,13 @@ export function describeStoreUsage({ database, createEmpty }: StoreMaker): void 
   });
 
   describe(`${database}: usage`, () => {
-    test("adds up, batch after batch and process after process", async () => {
+    test("adds up over batches and processes", async () => {
       const store = await openEmpty();
       const { id } = await insert(store, "gateways", gatewayRecord());
       await store.addUsage({ writer: "a", number: 1, totals: [total(id), total(id, { model: "n" })] });
       await store.addUsage({ writer: "a", number: 2, totals: [total(id, { partialRequests: 1 })] });
       await store.addUsage({ writer: "b", number: 1, totals: [total(id, { inputTokens: 5 })] });
-      expect(await store.sumUsage(asked(id, "model"))).toEqual([
+      expect(await store.sumUsage(usageQuery(id, "model"))).toEqual([
         { model: "m", requests: 3, partial_requests: 1, input_tokens: 25, output_tokens: 60, cost: 0.75 },
         { model: "n", requests: 1, partial_requests: 0, input_tokens: 10, output_tokens: 20, cost: 0.25 },
       ]);
@@ -49,10 +49,10 @@ export function describeStoreUsage({ database, createEmpty }: StoreMaker): void 
       for (let times = 0; times < 3; times++) await store.addUsage(batch);
       await store.addUsage({ ...batch, number: 2 });
       await store.addUsage(batch);
-      expect((await store.sumUsage(asked(id, "day")))[0]?.requests).toBe(2);
+      expect((await store.sumUsage(usageQuery(id, "day")))[0]?.requests).toBe(2);
     });
 
-    test("two stores at once lose nothing", async () => {
+    test("two stores that write concurrently lose nothing", async () => {
       const url = await createEmpty();
       const [one, two] = [openForTest(url), openForTest(url)];
       const { id } = await insert(one, "gateways", gatewayRecord());
@@ -62,17 +62,17 @@ export function describeStoreUsage({ database, createEmpty }: StoreMaker): void 
           await store.addUsage({ writer, number, totals: order.map((model) => total(id, { model })) });
       };
       await Promise.all([add(one, "one", models), add(two, "two", models.toReversed())]);
-      const rows = await one.sumUsage(asked(id, "model"));
+      const rows = await one.sumUsage(usageQuery(id, "model"));
       expect(rows).toHaveLength(150);
       for (const row of rows)
         expect(row).toMatchObject({ requests: 10, input_tokens: 100, output_tokens: 200, cost: 2.5 });
     });
 
-    test("groups by any of day, model and key, in their order, within the days asked for", async () => {
+    test("groups by day, model and API key, in their order, within the requested days", async () => {
       const store = await openEmpty();
       const { gateway, apiKey } = await insertWhole(store);
       const other = await insert(store, "gateways", gatewayRecord());
-      const keyed = { apiKeyId: apiKey.id, apiKeyName: "as it was called" };
+      const keyed = { apiKeyId: apiKey.id, apiKeyName: "old name" };
       const totals = [
         total(gateway.id, { day: "2026-10-31" }),
         total(gateway.id, { day: "2026-11-01" }),
@@ -83,7 +83,7 @@ export function describeStoreUsage({ database, createEmpty }: StoreMaker): void 
       ];
       await store.addUsage({ writer: "a", number: 1, totals });
       const counted = async (...groupBy: UsageGroup[]) => {
-        const rows = await store.sumUsage(asked(gateway.id, ...groupBy));
+        const rows = await store.sumUsage(usageQuery(gateway.id, ...groupBy));
         return rows.map((row) => [row.day, row.model, row.api_key_id, row.api_key, row.requests]);
       };
       const none = undefined;
@@ -104,17 +104,17 @@ export function describeStoreUsage({ database, createEmpty }: StoreMaker): void 
         ["2026-11-01", "m", apiKey.id, apiKey.name, 1],
         ["2026-11-30", null, apiKey.id, apiKey.name, 1],
       ]);
-      expect(await store.sumUsage({ ...asked(gateway.id, "day"), limit: 0 })).toHaveLength(1);
+      expect(await store.sumUsage({ ...usageQuery(gateway.id, "day"), limit: 0 })).toHaveLength(1);
     });
 
-    test("a key that is gone keeps the name it had last", async () => {
+    test("a deleted API key keeps its last name", async () => {
       const store = await openEmpty();
       const { id } = await insert(store, "gateways", gatewayRecord());
       const key = await insert(store, "api_keys", apiKeyRecord(id, { name: "renamed since" }));
       const of = (apiKeyId: string, apiKeyName: string) => total(id, { apiKeyId, apiKeyName });
       await store.addUsage({ writer: "a", number: 1, totals: [of(key.id, "before"), of("gone", "first")] });
       await store.addUsage({ writer: "a", number: 2, totals: [of("gone", AWKWARD_TEXT)] });
-      const rows = await store.sumUsage(asked(id, "api_key"));
+      const rows = await store.sumUsage(usageQuery(id, "api_key"));
       expect(new Map(rows.map((row) => [row.api_key_id, row.api_key]))).toEqual(
         new Map([
           [key.id, "renamed since"],
@@ -123,7 +123,7 @@ export function describeStoreUsage({ database, createEmpty }: StoreMaker): void 
       );
     });
 
-    test("holds names of any kind and numbers of any size", async () => {
+    test("stores any name and large numbers", async () => {
       const store = await openEmpty();
       const { id } = await insert(store, "gateways", gatewayRecord());
       const large = { inputTokens: 9e15, outputTokens: 1e12, requests: 2 ** 40, cost: 123_456_789.123 };
@@ -137,7 +137,7 @@ export function describeStoreUsage({ database, createEmpty }: StoreMaker): void 
         number: 2,
         totals: [total(id, { model: "whole", cost: 3 }), total(id, { model: "none", cost: 0 })],
       });
-      const rows = await store.sumUsage(asked(id, "model"));
+      const rows = await store.sumUsage(usageQuery(id, "model"));
       expect(rows.find((row) => row.model === AWKWARD_TEXT)).toEqual({
         model: AWKWARD_TEXT,
         requests: 2 ** 40,
@@ -149,19 +149,19 @@ export function describeStoreUsage({ database, createEmpty }: StoreMaker): void 
       expect(rows.map((row) => row.cost).sort((a, b) => a - b)).toEqual([0, 3, 123_456_789.123]);
     });
 
-    test("goes with its gateway, and what comes late does not bring it back", async () => {
+    test("is deleted with its gateway, and later batches do not create it again", async () => {
       const store = await openEmpty();
       const { gateway } = await insertWhole(store);
       const other = await insert(store, "gateways", gatewayRecord());
       await store.addUsage({ writer: "a", number: 1, totals: [total(gateway.id), total(other.id)] });
       await store.write((transaction) => transaction.removeGateway(gateway.id, true));
-      expect(await store.sumUsage(asked(gateway.id, "day"))).toEqual([]);
+      expect(await store.sumUsage(usageQuery(gateway.id, "day"))).toEqual([]);
       await store.addUsage({ writer: "a", number: 2, totals: [total(gateway.id), total(other.id)] });
-      expect(await store.sumUsage(asked(gateway.id, "day"))).toEqual([]);
-      expect(await store.sumUsage(asked(other.id, "day"))).toMatchObject([{ requests: 2 }]);
+      expect(await store.sumUsage(usageQuery(gateway.id, "day"))).toEqual([]);
+      expect(await store.sumUsage(usageQuery(other.id, "day"))).toMatchObject([{ requests: 2 }]);
     });
 
-    test("is no change of the configuration", async () => {
+    test("creates no revision", async () => {
       const store = await openEmpty();
       const { id } = await insert(store, "gateways", gatewayRecord());
       const before = await store.revision();
@@ -179,7 +179,7 @@ export function describeStoreUsage({ database, createEmpty }: StoreMaker): void 
       updated_at: "2026-11-15T00:00:00.000Z",
     };
 
-    test("are none at first, come back exactly, are replaced as a whole, and go again", async () => {
+    test("are absent at first, read back exactly, replaced as a whole, and removed", async () => {
       const store = await openEmpty();
       expect(await store.prices()).toBeNull();
       await store.write((transaction) => transaction.setPrices(stored));
@@ -191,7 +191,7 @@ export function describeStoreUsage({ database, createEmpty }: StoreMaker): void 
       expect(await store.prices()).toBeNull();
     });
 
-    test("a change of them is a revision, which belongs to no gateway", async () => {
+    test("a change of prices is a revision that belongs to no gateway", async () => {
       const store = await openEmpty();
       await insertWhole(store);
       const { revision, changes } = await store.write((transaction) => transaction.setPrices(stored));

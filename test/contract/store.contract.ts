@@ -1,4 +1,4 @@
-// What every Store must do with records, whatever database is behind it: exact round trips, order, pages, filters.
+// Records in the Store, with every database: exact round trips, order, pages, and filters.
 import { describe, expect, test } from "bun:test";
 import { ALL, insert, insertWhole, openForTest, type StoreMaker } from "./store-fixture.ts";
 import {
@@ -16,7 +16,7 @@ export function describeStoreRecords({ database, createEmpty }: StoreMaker): voi
   const openEmpty = async () => openForTest(await createEmpty());
 
   describe(`${database}: records`, () => {
-    test("a gateway comes back exactly as it went in", async () => {
+    test("a gateway is read back exactly as it was written", async () => {
       const store = await openEmpty();
       const settings = {
         big: Number.MAX_SAFE_INTEGER,
@@ -52,7 +52,7 @@ export function describeStoreRecords({ database, createEmpty }: StoreMaker): voi
       expect(await store.get("gateways", gateway.id)).toStrictEqual(gateway);
     });
 
-    test("every kind comes back exactly, with all fields set and with all fields empty", async () => {
+    test("every kind is read back exactly, with all fields set and with all fields empty", async () => {
       const store = await openEmpty();
       const { gateway, upstream, service, rule, apiKey } = await insertWhole(store);
       const full = {
@@ -109,7 +109,7 @@ export function describeStoreRecords({ database, createEmpty }: StoreMaker): voi
       expect((await store.list("api_keys", ALL)).records).toStrictEqual([apiKey, full.apiKey]);
     });
 
-    test("a block comes back exactly, listed with its gateway, by its name, and with all others", async () => {
+    test("a block is read back exactly: by id, by gateway, by name, and in the list of all blocks", async () => {
       const store = await openEmpty();
       const { gateway } = await insertWhole(store);
       const other = await insertWhole(store);
@@ -149,7 +149,7 @@ export function describeStoreRecords({ database, createEmpty }: StoreMaker): voi
       const other = await insertWhole(store);
       const upstream = { ...whole.upstream, name: "renamed", targets: [targetRecord(), targetRecord()] };
       const gateway = { ...whole.gateway, subdomain: "now-set", updated_at: "2030-01-01T00:00:00.000Z" };
-      const service = { ...whole.service, description: "told" };
+      const service = { ...whole.service, description: "changed" };
       const rule = { ...whole.rule, name: null, active: false };
       const apiKey = {
         ...whole.apiKey,
@@ -179,7 +179,7 @@ export function describeStoreRecords({ database, createEmpty }: StoreMaker): voi
       expect(await store.get("api_keys", other.apiKey.id)).toStrictEqual(other.apiKey);
     });
 
-    test("what does not exist is null, whatever is asked for", async () => {
+    test("a record that does not exist is null, whatever the id", async () => {
       const store = await openEmpty();
       for (const id of ["", "nothing", "\0", "'; DROP TABLE gateways; --", "%", "🜁"]) {
         expect(await store.get("gateways", id)).toBeNull();
@@ -196,7 +196,7 @@ export function describeStoreRecords({ database, createEmpty }: StoreMaker): voi
         upstreamRecord(first.id, { name: index % 2 === 0 ? "even" : "odd" }),
       );
       const theirs = upstreamRecord(second.id, { name: "even" });
-      // Written newest first, so that the order of insertion cannot pass for the order of age.
+      // Written newest first, so that the order of insertion differs from the order of age.
       for (const upstream of [theirs, ...mine].reverse()) await insert(store, "upstreams", upstream);
       const list = (query: object) => store.list("upstreams", { ...ALL, gatewayId: first.id, ...query });
 
@@ -213,7 +213,7 @@ export function describeStoreRecords({ database, createEmpty }: StoreMaker): voi
       expect((await store.list("gateways", ALL)).records).toStrictEqual([first, second]);
     });
 
-    test("a name is found exactly as it was given", async () => {
+    test("a name filter matches exactly", async () => {
       const store = await openEmpty();
       const gateway = await insert(store, "gateways", gatewayRecord({ name: AWKWARD_TEXT }));
       await insert(store, "gateways", gatewayRecord({ name: AWKWARD_TEXT.toUpperCase() }));

@@ -1,4 +1,4 @@
-// Runs the contract of the Store over SQLite and over PostgreSQL.
+// Runs the contract tests of the Store with SQLite and PostgreSQL.
 import { afterEach, describe, setDefaultTimeout } from "bun:test";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { closeOpened, type StoreMaker } from "./store-fixture.ts";
@@ -17,12 +17,12 @@ const postgres: StoreMaker = {
   createEmpty: async () => (await sharedPostgres()).createDatabase(),
 };
 
-// The first test over PostgreSQL waits for its server.
+// The first test with PostgreSQL waits for its server to start.
 setDefaultTimeout(60_000);
 afterEach(closeOpened);
 
 for (const maker of [sqlite, postgres]) {
-  describe.skipIf(maker === postgres && !hasPostgres)(`the store over ${maker.database}`, () => {
+  describe.skipIf(maker === postgres && !hasPostgres)(`the store with ${maker.database}`, () => {
     describeStoreRecords(maker);
     describeStoreReferences(maker);
     describeStoreRevisions(maker);

@@ -1,7 +1,7 @@
 // Kills the real process, and the real PostgreSQL, in the middle of writes: what was acknowledged is there afterwards,
 // and nothing is half-written. GATEHOUSE_KILLS=200 makes it the full run.
 import { describe, expect, test } from "bun:test";
-import { checkDatabase, Ledger, NO_PARTS, readStates, writeUntilGone } from "../contract/store-ledger.ts";
+import { checkDatabase, Ledger, NO_PARTS, readStates, writeUntilStopped } from "../contract/store-ledger.ts";
 import { startGatehouseProcess, temporaryDirectory, waitFor } from "../support/gatehouse-process.ts";
 import { hasPostgres, sharedPostgres, startPostgres } from "../support/postgres.ts";
 
@@ -16,22 +16,22 @@ async function killAndRestart(url: string, dataDir: string, env: Record<string, 
   const start = () => startGatehouseProcess({ dataDir, env: allKept, keepData: true });
   for (let kill = 0; kill < KILLS; kill++) {
     const gatehouse = await start();
-    ledger.settle(await readStates(gatehouse));
+    ledger.verify(await readStates(gatehouse));
     let gone = false;
     const before = ledger.acknowledgedWrites;
-    const writers = Array.from({ length: WRITERS }, () => writeUntilGone(gatehouse, ledger, () => gone));
+    const writers = Array.from({ length: WRITERS }, () => writeUntilStopped(gatehouse, ledger, () => gone));
     await waitFor(() => (ledger.acknowledgedWrites > before ? true : null));
     await Bun.sleep(Math.random() * MAX_DELAY_MS);
     gatehouse.signal("SIGKILL");
     gone = true;
     await gatehouse.exited;
     await Promise.all(writers);
-    await checkDatabase(url, ledger.acknowledgedWrites, ledger.unansweredWrites);
+    await checkDatabase(url, ledger.acknowledgedWrites, ledger.unconfirmedWrites);
   }
   const last = await startGatehouseProcess({ dataDir, env: allKept });
-  ledger.settle(await readStates(last));
+  ledger.verify(await readStates(last));
   await last.stop();
-  return `${KILLS} kills, ${ledger.acknowledgedWrites} writes acknowledged, ${ledger.unansweredWrites} cut off`;
+  return `${KILLS} kills, ${ledger.acknowledgedWrites} writes acknowledged, ${ledger.unconfirmedWrites} cut off`;
 }
 
 const report = (database: string, figures: string) => {
@@ -63,7 +63,7 @@ describe.skipIf(!hasPostgres)("PostgreSQL itself stopped at once in the middle o
     for (let stop = 0; stop < Math.ceil(KILLS / 2); stop++) {
       let gone = false;
       const before = ledger.acknowledgedWrites;
-      const writers = Array.from({ length: WRITERS }, () => writeUntilGone(gatehouse, ledger, () => gone));
+      const writers = Array.from({ length: WRITERS }, () => writeUntilStopped(gatehouse, ledger, () => gone));
       await waitFor(() => (ledger.acknowledgedWrites > before ? true : null));
       await Bun.sleep(Math.random() * MAX_DELAY_MS);
       cluster.control("stop", "-m", "immediate");
@@ -73,14 +73,14 @@ describe.skipIf(!hasPostgres)("PostgreSQL itself stopped at once in the middle o
       expect((await fetch(`${gatehouse.adminUrl}/readyz`)).status).toBe(200);
       cluster.control("start");
       await waitFor(async () => ((await gatehouse.api("GET", "/gateways")).status === 200 ? true : null));
-      ledger.settle(await readStates(gatehouse));
-      await checkDatabase(url, ledger.acknowledgedWrites, ledger.unansweredWrites);
+      ledger.verify(await readStates(gatehouse));
+      await checkDatabase(url, ledger.acknowledgedWrites, ledger.unconfirmedWrites);
     }
-    const after = await ledger.ask("after it all", `plain, ${NO_PARTS}`, () =>
+    const after = await ledger.write("after it all", `plain, ${NO_PARTS}`, () =>
       gatehouse.api("POST", "/gateways", { name: "after it all" }),
     );
     expect(after?.status).toBe(201);
-    const figures = `${ledger.acknowledgedWrites} writes acknowledged, ${ledger.unansweredWrites} refused or cut off, ${ledger.falseRefusals.length} done although denied`;
+    const figures = `${ledger.acknowledgedWrites} writes acknowledged, ${ledger.unconfirmedWrites} refused or cut off, ${ledger.falseRejections.length} done although denied`;
     report("PostgreSQL stopped", `${Math.ceil(KILLS / 2)} stops, ${figures}`);
     await gatehouse.stop();
     cluster.control("stop", "-m", "immediate");

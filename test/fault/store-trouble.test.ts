@@ -4,7 +4,7 @@ import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkDatabase, Ledger, readStates, writeUntilGone } from "../contract/store-ledger.ts";
+import { checkDatabase, Ledger, readStates, writeUntilStopped } from "../contract/store-ledger.ts";
 import { withSql } from "../contract/store-records.ts";
 import {
   startGatehouseProcess,
@@ -220,12 +220,12 @@ describe.skipIf(!hasPostgres)("PostgreSQL in trouble", () => {
     cleanups.push(() => signalAll("SIGCONT"));
     const ledger = new Ledger();
     let silent = false;
-    const writers = [1, 2].map(() => writeUntilGone(gatehouse, ledger, () => silent));
+    const writers = [1, 2].map(() => writeUntilStopped(gatehouse, ledger, () => silent));
     await waitFor(() => (ledger.acknowledgedWrites > 10 ? true : null));
     signalAll("SIGSTOP");
     silent = true;
     await Promise.all(writers);
-    expect(ledger.unansweredWrites).toBeGreaterThan(0);
+    expect(ledger.unconfirmedWrites).toBeGreaterThan(0);
     const [write, read] = await Promise.all([
       create(gatehouse, "asked in vain"),
       gatehouse.api("GET", "/gateways"),
@@ -241,7 +241,7 @@ describe.skipIf(!hasPostgres)("PostgreSQL in trouble", () => {
     signalAll("SIGCONT");
     await waitFor(async () => ((await gatehouse.api("GET", "/gateways")).status === 200 ? true : null));
     // Had the write been only late, it would be done by the time that a later one is.
-    await ledger.ask("after", "plain, 0 upstream, 0 service, 0 rule", async () => {
+    await ledger.write("after", "plain, 0 upstream, 0 service, 0 rule", async () => {
       const made = await waitFor(async () => {
         const answer = await create(gatehouse, "after");
         return answer.status === 201 ? answer : null;
@@ -250,8 +250,8 @@ describe.skipIf(!hasPostgres)("PostgreSQL in trouble", () => {
     });
     const states = await readStates(gatehouse);
     expect(states.has("asked in vain")).toBe(false);
-    ledger.settle(states);
-    expect(ledger.falseRefusals).toEqual([]);
-    await checkDatabase(url, ledger.acknowledgedWrites, ledger.unansweredWrites);
+    ledger.verify(states);
+    expect(ledger.falseRejections).toEqual([]);
+    await checkDatabase(url, ledger.acknowledgedWrites, ledger.unconfirmedWrites);
   }, 60_000);
 });
