@@ -1,4 +1,4 @@
-// Section 4 of the contract, routing: which gateway and which rule a request gets, over real HTTP.
+// Routing over real HTTP: which gateway and which rule serve a request.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 beforeEach(() => provider.reset());
 
-/** A route whose target tells its label to the provider. */
+/** Creates a route whose target sends its label to the provider. */
 async function route(
   label: string,
   rule: Record<string, unknown>,
@@ -41,20 +41,20 @@ async function route(
   return seedRoute(on, { gateway, upstream: { targets: [target] }, rule });
 }
 
-/** The label of the route that served, or the code of the error. */
+/** Resolves to the label of the route that served, or to the code of the error. */
 async function servedBy(target: string, call: RawCall = {}, on = gatehouse): Promise<string> {
   return outcomeOf(await rawCall(on.proxyUrl, { target, ...call }));
 }
 
-function outcomeOf(answer: RawResponse): string {
-  const body = answer.json();
-  if (answer.status !== 200) return `${answer.status} ${body.code}`;
-  return (body.headers as HeaderPair[]).find(([name]) => name.toLowerCase() === "x-label")?.[1] ?? "nobody";
+function outcomeOf(response: RawResponse): string {
+  const body = response.json();
+  if (response.status !== 200) return `${response.status} ${body.code}`;
+  return (body.headers as HeaderPair[]).find(([name]) => name.toLowerCase() === "x-label")?.[1] ?? "none";
 }
 
 const host = (name: string): RawCall => ({ headers: [["Host", name]] });
 
-describe("which gateway, BASE_DOMAIN unset", () => {
+describe("the gateway, without BASE_DOMAIN", () => {
   let acmeKey: string;
   beforeAll(async () => {
     const acme = await route("acme", { path: "/shared" }, { subdomain: "acme" });
@@ -64,7 +64,7 @@ describe("which gateway, BASE_DOMAIN unset", () => {
     acmeKey = (await seedKey(gatehouse, acme.gateway)).key;
   });
 
-  test("X-GW-API-Key names its gateway, whatever the Host says", async () => {
+  test("is that of X-GW-API-Key, whatever the Host is", async () => {
     for (const name of ["beta.example.com", "acme.example.com", "127.0.0.1"]) {
       const headers: HeaderPair[] = [
         ["Host", name],
@@ -74,7 +74,7 @@ describe("which gateway, BASE_DOMAIN unset", () => {
     }
   });
 
-  test("with a key only the rules of its own gateway are tried", async () => {
+  test("with a key, only the rules of its gateway are tried", async () => {
     const other = await route("other", { path: "/only-other" });
     const { key } = await seedKey(gatehouse, other.gateway);
     expect(await servedBy("/only-acme", { headers: [["X-GW-API-Key", key]] })).toBe("404 rule_not_found");
@@ -90,35 +90,35 @@ describe("which gateway, BASE_DOMAIN unset", () => {
     "acme.localhost",
     "acme",
     "acme:1",
-  ])("otherwise the first label of the Host is tried: %s", async (name) => {
+  ])("otherwise has the first label of the Host as its subdomain: %s", async (name) => {
     expect(await servedBy("/shared", host(name))).toBe("acme");
   });
 
   test.each(["127.0.0.1", "127.0.0.1:8081", "[::1]", "[::1]:8081"])(
-    "an address is not a name, and has no first label: %s",
+    "is not selected by an address, which has no first label: %s",
     async (name) => {
       expect(await servedBy("/shared", host(name))).toBe("400 ambiguous_gateway");
       expect(await servedBy("/only-acme", host(name))).toBe("acme only");
     },
   );
 
-  test("a Host that names a gateway does not look into others", async () => {
+  test("if the Host selects it, other gateways are not tried", async () => {
     expect(await servedBy("/only-acme", host("beta.example.com"))).toBe("404 rule_not_found");
   });
 
-  test("otherwise every gateway's rules are tried: one gateway with a match serves it", async () => {
-    expect(await servedBy("/only-acme", host("nobody.example.com"))).toBe("acme only");
+  test("otherwise is the only one with a matching rule", async () => {
+    expect(await servedBy("/only-acme", host("unknown.example.com"))).toBe("acme only");
     expect(await servedBy("/only-acme")).toBe("acme only");
   });
 
-  test("several are 400 ambiguous_gateway, telling the client to send the Host or a key", async () => {
-    const answer = await rawCall(gatehouse.proxyUrl, { target: "/shared" });
-    expect(outcomeOf(answer)).toBe("400 ambiguous_gateway");
-    expect(answer.json().error).toMatch(/Host\b.*\bkey\b/);
+  test("several are 400 ambiguous_gateway, with the advice to send the Host or a key", async () => {
+    const response = await rawCall(gatehouse.proxyUrl, { target: "/shared" });
+    expect(outcomeOf(response)).toBe("400 ambiguous_gateway");
+    expect(response.json().error).toMatch(/Host\b.*\bkey\b/);
     expectErrorShape({
-      status: answer.status,
-      headers: new Headers(answer.headers.map(([name, value]) => [name, value])),
-      body: answer.json(),
+      status: response.status,
+      headers: new Headers(response.headers.map(([name, value]) => [name, value])),
+      body: response.json(),
     });
     expect(provider.requestCount).toBe(0);
   });
@@ -129,7 +129,7 @@ describe("which gateway, BASE_DOMAIN unset", () => {
     expect(await servedBy("/twice")).toBe("twice");
   });
 
-  test("a gateway matches only when path, method, headers and activity do", async () => {
+  test("matches only if path, method, headers and the active state match", async () => {
     await route("posts", { path: "/apart" });
     await route("gets", { path: "/apart", methods: ["GET"] });
     await route("beta testers", { path: "/apart", headers: { "x-beta": "1" } });
@@ -140,7 +140,7 @@ describe("which gateway, BASE_DOMAIN unset", () => {
     expect(await servedBy("/apart", { method: "DELETE" })).toBe("405 method_not_allowed");
   });
 
-  test("prefixes and parameters of several gateways are ambiguous, even when one matches better", async () => {
+  test("prefixes and parameters of several gateways are ambiguous, even if one matches better", async () => {
     await route("prefix", { path: "/wide/*" });
     await route("parameter", { path: "/wide/{what}" });
     expect(await servedBy("/wide/a/b")).toBe("prefix");
@@ -148,7 +148,7 @@ describe("which gateway, BASE_DOMAIN unset", () => {
     expect(await servedBy("/wide/a")).toBe("400 ambiguous_gateway");
   });
 
-  test("a changed subdomain is in force with the reply", async () => {
+  test("a changed subdomain is in effect when the Admin API responds", async () => {
     const { gateway } = await route("moving", { path: "/shared" }, { subdomain: "before" });
     expect(await servedBy("/shared", host("before.example.com"))).toBe("moving");
     await gatehouse.api("PATCH", `/gateways/${gateway}`, { subdomain: "after" });
@@ -156,27 +156,27 @@ describe("which gateway, BASE_DOMAIN unset", () => {
     expect(await servedBy("/shared", host("before.example.com"))).toBe("400 ambiguous_gateway");
   });
 
-  test("two Host headers are refused", async () => {
+  test("two Host headers are rejected", async () => {
     const headers: HeaderPair[] = [
       ["Host", "acme.example.com"],
       ["Host", "beta.example.com"],
     ];
-    const answer = await rawCall(gatehouse.proxyUrl, { target: "/shared", headers });
-    expect(answer.status).toBe(400);
+    const response = await rawCall(gatehouse.proxyUrl, { target: "/shared", headers });
+    expect(response.status).toBe(400);
     expect(provider.requestCount).toBe(0);
   });
 
-  test("an absolute-form target for another host is ignored: the Host counts", async () => {
+  test("is selected by the Host, not by an absolute-form target", async () => {
     expect(await servedBy("http://beta.example.com/shared", host("acme.example.com"))).toBe("acme");
   });
 
-  test("the admin listener serves the data plane too, so that one address is enough", async () => {
-    const answer = await rawCall(gatehouse.adminUrl, { target: "/only-acme" });
-    expect(outcomeOf(answer)).toBe("acme only");
+  test("the admin listener also serves the data plane", async () => {
+    const response = await rawCall(gatehouse.adminUrl, { target: "/only-acme" });
+    expect(outcomeOf(response)).toBe("acme only");
   });
 });
 
-describe("which gateway, BASE_DOMAIN set", () => {
+describe("the gateway, with BASE_DOMAIN", () => {
   beforeAll(async () => {
     await route("acme", { path: "/shared" }, { subdomain: "acme" }, withBaseDomain);
     await route("beta", { path: "/shared" }, { subdomain: "beta" }, withBaseDomain);
@@ -203,13 +203,13 @@ describe("which gateway, BASE_DOMAIN set", () => {
     "acme-gw.example.com",
     "acme.gw.example.com.evil.test",
     "127.0.0.1",
-  ])("any other Host names no gateway: %s", async (name) => {
+  ])("any other Host selects no gateway: %s", async (name) => {
     expect(await servedBy("/shared", host(name), withBaseDomain)).toBe("400 ambiguous_gateway");
   });
 });
 
-describe("which rule", () => {
-  test("exact beats parameters, parameters beat prefixes, the longer prefix wins, whatever the priority", async () => {
+describe("the rule", () => {
+  test("exact beats parameters, parameters beat prefixes, the longer prefix wins, for any priority", async () => {
     const { gateway } = await route("short prefix", { path: "/p/*", priority: -3 });
     await route("long prefix", { path: "/p/v1/*", priority: -2 }, gateway);
     await route("parameters", { path: "/p/v1/{what}", priority: -1 }, gateway);
@@ -222,7 +222,7 @@ describe("which rule", () => {
     expect(await servedBy("/p")).toBe("short prefix");
   });
 
-  test("then priority, the lower first; then the rule with more headers; then the older one", async () => {
+  test("then by priority, lowest first; then the rule with more headers; then the older one", async () => {
     const path = "/order";
     const { gateway } = await route("older", { path, priority: 5 });
     await route("younger", { path, priority: 5 }, gateway);
@@ -239,7 +239,7 @@ describe("which rule", () => {
     expect(await servedBy(path, { headers: both })).toBe("lower priority");
   });
 
-  test("headers must all be present with the given value, and * is any value", async () => {
+  test("all headers must be present with the given value; * matches any value", async () => {
     const { path } = await route("picky", {
       path: "/picky",
       headers: { "X-Plan": "Gold", "X-Trace": "*" },
@@ -253,7 +253,7 @@ describe("which rule", () => {
     expect(await outcome(["X-Plan", "Golden"], ["X-Trace", "1"])).toBe("404 rule_not_found");
   });
 
-  test("the best of the matching ones serves: a better path with the wrong method or header steps back", async () => {
+  test("the best matching rule serves; a better path with the wrong method or header does not match", async () => {
     const { gateway } = await route("get only", { path: "/step/back", methods: ["GET"] });
     await route("needs a header", { path: "/step/{what}", headers: { "x-need": "1" } }, gateway);
     await route("catch all", { path: "/step/*" }, gateway);
@@ -262,7 +262,7 @@ describe("which rule", () => {
     expect(await servedBy("/step/back", { method: "GET" })).toBe("get only");
   });
 
-  test("/v1/* matches /v1 and all below it; elsewhere a trailing slash counts", async () => {
+  test("/v1/* matches /v1 and everything below it; otherwise a trailing slash matters", async () => {
     const { gateway } = await route("prefix", { path: "/tree/*" });
     await route("exact", { path: "/leaf" }, gateway);
     await route("parameter", { path: "/leaves/{leaf}" }, gateway);
@@ -274,7 +274,7 @@ describe("which rule", () => {
     expect(await servedBy("/leaves/a")).toBe("parameter");
   });
 
-  test("an inactive rule matches nothing; active again it serves with the reply", async () => {
+  test("an inactive rule does not match; an activated rule serves when the Admin API responds", async () => {
     const { path, gateway, rule } = await route("sleeper", { active: false });
     expect(await servedBy(path)).toBe("404 rule_not_found");
     await gatehouse.api("PATCH", `/gateways/${gateway}/rules/${rule}`, { active: true });
@@ -283,29 +283,29 @@ describe("which rule", () => {
     expect(await servedBy(path)).toBe("404 rule_not_found");
   });
 
-  test("no rule matches: 405 with Allow when one would with another method", async () => {
+  test("405 with Allow if a rule would match with another method", async () => {
     const { path, gateway } = await route("a", { path: "/methods/here", methods: ["POST", "PUT"] });
     await route("b", { path: "/methods/{x}", methods: ["DELETE"] }, gateway);
     await route("c", { path: "/methods/*", methods: ["PATCH"], headers: { "x-c": "1" } }, gateway);
-    const answer = await rawCall(gatehouse.proxyUrl, { method: "GET", target: path });
-    expect(outcomeOf(answer)).toBe("405 method_not_allowed");
-    expect(answer.header("allow")?.split(", ").sort()).toEqual(["DELETE", "POST", "PUT"]);
+    const response = await rawCall(gatehouse.proxyUrl, { method: "GET", target: path });
+    expect(outcomeOf(response)).toBe("405 method_not_allowed");
+    expect(response.header("allow")?.split(", ").sort()).toEqual(["DELETE", "POST", "PUT"]);
     const call: RawCall = { method: "GET", target: path, headers: [["X-C", "1"]] };
     const withHeader = await rawCall(gatehouse.proxyUrl, call);
     expect(withHeader.header("allow")?.split(", ").sort()).toEqual(["DELETE", "PATCH", "POST", "PUT"]);
     expect(provider.requestCount).toBe(0);
   });
 
-  test("no rule matches: else 404 rule_not_found, also when another method would lack a header", async () => {
+  test("otherwise 404 rule_not_found, also if another method would lack a header", async () => {
     await route("headed", { path: "/headed", headers: { "x-h": "1" } });
-    const answer = await rawCall(gatehouse.proxyUrl, { method: "GET", target: "/headed" });
-    expect(outcomeOf(answer)).toBe("404 rule_not_found");
-    expect(answer.header("allow")).toBeUndefined();
+    const response = await rawCall(gatehouse.proxyUrl, { method: "GET", target: "/headed" });
+    expect(outcomeOf(response)).toBe("404 rule_not_found");
+    expect(response.header("allow")).toBeUndefined();
     expect(await servedBy("/nowhere")).toBe("404 rule_not_found");
     expect(await servedBy("/nowhere", { method: "OPTIONS" })).toBe("404 rule_not_found");
   });
 
-  test("reserved prefixes are whole segments and always win", async () => {
+  test("reserved prefixes are whole segments and take precedence", async () => {
     const { gateway } = await route("wild", { path: "/*", methods: ["GET"], headers: { "x-wild": "1" } });
     const { key } = await seedKey(gatehouse, gateway);
     const wild: RawCall = {
@@ -337,15 +337,15 @@ describe("which rule", () => {
     await gatehouse.api("DELETE", `/gateways/${gateway}?cascade=true`);
   });
 
-  test("rules may not claim the reserved prefixes", async () => {
+  test("cannot use a reserved prefix", async () => {
     const { gateway, service } = await route("any", {});
     for (const path of ["/api", "/api/*", "/api/x/{y}", "/console/", "/metrics", "/healthz", "/readyz/x"]) {
-      const answer = await gatehouse.api("POST", `/gateways/${gateway}/rules`, {
+      const response = await gatehouse.api("POST", `/gateways/${gateway}/rules`, {
         service_id: service,
         path,
         methods: ["GET"],
       });
-      expect({ path, status: answer.status }).toEqual({ path, status: 400 });
+      expect({ path, status: response.status }).toEqual({ path, status: 400 });
     }
     await create(gatehouse, `/gateways/${gateway}/rules`, {
       service_id: service,

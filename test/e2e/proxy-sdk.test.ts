@@ -1,4 +1,4 @@
-// The official clients through the gateway, changed only in base URL and key: chats, streams, tools, errors.
+// The official client libraries through the gateway, with a changed base URL and key: chats, streams, tools, errors.
 import Anthropic from "@anthropic-ai/sdk";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import OpenAI from "openai";
@@ -27,7 +27,7 @@ const ARGUMENTS = { city: "some city", days: 42, unit: "C" };
 
 const SECRET = "sk-of-the-target-0123456789";
 
-/** A gateway with a key, whose rule is the path that the client will ask for. The rule demands the key. */
+/** Creates a gateway with a key and a rule for the path that the client library requests. The rule requires the key. */
 async function gatewayKey(
   path: string,
   target: Record<string, unknown>,
@@ -40,7 +40,7 @@ async function gatewayKey(
   return { gateway, key: (await seedKey(gatehouse, gateway)).key };
 }
 
-/** What a call throws; the clients' promises are lazy and must be awaited to be sent at all. */
+/** Resolves to the error that a call throws. The promises of the clients are lazy: only `await` sends the request. */
 async function thrownBy(call: PromiseLike<unknown>): Promise<unknown> {
   try {
     await call;
@@ -65,7 +65,7 @@ const openAiTools: OpenAI.ChatCompletionTool[] = [
   { type: "function", function: { name: "get_weather", parameters } },
 ];
 
-/** OpenAI's own target, and Anthropic's behind a rule that answers in OpenAI's shape: the client sees no difference. */
+/** An openai target, and an anthropic target whose responses are translated: the client sees no difference. */
 describe.each([
   [
     "an openai target",
@@ -87,15 +87,15 @@ describe.each([
     client = openAi(key);
   });
 
-  test("completes a chat, with usage; the provider gets the target's credential and never the key", async () => {
+  test("completes a chat with usage; the provider gets the target's credential and never the key", async () => {
     provider.behave({ usage: { input: 5, output: 7 } });
-    const answer = await client.chat.completions.create(chat("Good morning"));
-    expect(answer.object).toBe("chat.completion");
-    expect(answer.choices[0]?.message).toMatchObject({ role: "assistant", content: GREETING });
-    expect(answer.choices[0]?.finish_reason).toBe("stop");
-    expect(answer.model).toBe("gpt-fake");
-    expect(answer.usage).toMatchObject({ prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 });
-    expect(answer._request_id).toMatch(/^[0-9a-f-]{36}$/);
+    const response = await client.chat.completions.create(chat("Good morning"));
+    expect(response.object).toBe("chat.completion");
+    expect(response.choices[0]?.message).toMatchObject({ role: "assistant", content: GREETING });
+    expect(response.choices[0]?.finish_reason).toBe("stop");
+    expect(response.model).toBe("gpt-fake");
+    expect(response.usage).toMatchObject({ prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 });
+    expect(response._request_id).toMatch(/^[0-9a-f-]{36}$/);
     const request = onlyRequest(provider);
     expect(request.target).toBe(endpoint);
     expect(request.headers.flat().join("\n")).toContain(SECRET);
@@ -111,32 +111,32 @@ describe.each([
     });
     const pieces: string[] = [];
     stream.on("content", (delta) => pieces.push(delta));
-    const answer = await stream.finalChatCompletion();
+    const response = await stream.finalChatCompletion();
     expect(pieces.length).toBeGreaterThan(3);
     expect(pieces.join("")).toBe(GREETING);
-    expect(answer.choices[0]?.message.content).toBe(GREETING);
-    expect(answer.choices[0]?.finish_reason).toBe("stop");
-    expect(answer.usage).toMatchObject({ prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 });
+    expect(response.choices[0]?.message.content).toBe(GREETING);
+    expect(response.choices[0]?.finish_reason).toBe("stop");
+    expect(response.usage).toMatchObject({ prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 });
   });
 
-  test("streams a chat without usage when it does not ask", async () => {
+  test("streams a chat without usage if it does not request it", async () => {
     const stream = await client.chat.completions.create({ ...chat("Good morning"), stream: true });
     const chunks = await Array.fromAsync(stream);
     expect(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? "").join("")).toBe(GREETING);
     expect(chunks.every((chunk) => (chunk.usage ?? null) === null)).toBe(true);
   });
 
-  test("gets a tool call, and sends the tool's result", async () => {
-    const question = chat("Use a tool");
-    const answer = await client.chat.completions.create({ ...question, tools: openAiTools });
-    expect(answer.choices[0]?.finish_reason).toBe("tool_calls");
-    const message = answer.choices[0]!.message;
+  test("gets a tool call and sends the result of the tool", async () => {
+    const request = chat("Use a tool");
+    const response = await client.chat.completions.create({ ...request, tools: openAiTools });
+    expect(response.choices[0]?.finish_reason).toBe("tool_calls");
+    const message = response.choices[0]!.message;
     const call = message.tool_calls![0]!;
     if (call.type !== "function") throw new Error("not a function call");
     expect(call.function.name).toBe("get_weather");
     expect(JSON.parse(call.function.arguments)).toEqual(ARGUMENTS);
     const result = { role: "tool" as const, tool_call_id: call.id, content: "21 degrees" };
-    const messages = [...question.messages, message, result];
+    const messages = [...request.messages, message, result];
     const next = await client.chat.completions.create({ model: "gpt-fake", messages, tools: openAiTools });
     expect(next.choices[0]?.message.content).toBe('Hello from Ada. The tool returned: "21 degrees".');
   });
@@ -147,9 +147,9 @@ describe.each([
       tools: openAiTools,
       stream: true,
     });
-    const answer = await stream.finalChatCompletion();
-    expect(answer.choices[0]?.finish_reason).toBe("tool_calls");
-    const calls = answer.choices[0]!.message.tool_calls!;
+    const response = await stream.finalChatCompletion();
+    expect(response.choices[0]?.finish_reason).toBe("tool_calls");
+    const calls = response.choices[0]!.message.tool_calls!;
     expect(calls).toHaveLength(2);
     expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
     for (const call of calls) {
@@ -176,7 +176,7 @@ describe.each([
     }
   });
 
-  test("throws AuthenticationError for a key that is unknown, and NotFoundError for a path without a rule", async () => {
+  test("throws AuthenticationError for an unknown key, and NotFoundError for a path without a rule", async () => {
     const stranger = openAi(`gw_${"A".repeat(43)}`).chat.completions.create(chat("Hi"));
     expect(await thrownBy(stranger)).toBeInstanceOf(OpenAI.AuthenticationError);
     const lost = client.embeddings.create({ model: "gpt-fake", input: "Hi" });
@@ -184,15 +184,15 @@ describe.each([
     expect(provider.requestCount).toBe(0);
   });
 
-  test("reads its rate limit headers, and waits as told before it tries again", async () => {
-    let asked = 0;
+  test("reads the rate limit headers and waits before it retries", async () => {
+    let requestCount = 0;
     provider.behave(() =>
-      ++asked === 1 ? { rateLimited: { retryAfter: 0 }, headers: [["retry-after-ms", "1"]] } : {},
+      ++requestCount === 1 ? { rateLimited: { retryAfter: 0 }, headers: [["retry-after-ms", "1"]] } : {},
     );
     const patient = new OpenAI({ apiKey: key, baseURL: `${gatehouse.proxyUrl}/v1`, maxRetries: 1 });
-    const answer = await patient.chat.completions.create(chat("Good morning"));
-    expect(answer.choices[0]?.message.content).toBe(GREETING);
-    expect(asked).toBe(2);
+    const response = await patient.chat.completions.create(chat("Good morning"));
+    expect(response.choices[0]?.message.content).toBe(GREETING);
+    expect(requestCount).toBe(2);
   });
 });
 
@@ -211,8 +211,8 @@ test("the Azure client's api-key header counts as the key", async () => {
     defaultQuery: { "api-version": "2024-10-21" },
     maxRetries: 0,
   });
-  const answer = await client.chat.completions.create(chat("Good morning"));
-  expect(answer.choices[0]?.message.content).toBe(GREETING);
+  const response = await client.chat.completions.create(chat("Good morning"));
+  expect(response.choices[0]?.message.content).toBe(GREETING);
   expect(onlyRequest(provider).target).toBe("/v1/chat/completions?api-version=2024-10-21");
 });
 
@@ -225,7 +225,7 @@ describe("Anthropic's client against an anthropic target", () => {
     client = new Anthropic({ apiKey: key, baseURL: gatehouse.proxyUrl, maxRetries: 0 });
   });
 
-  const ask = (content: string): Anthropic.MessageCreateParamsNonStreaming => ({
+  const messageRequest = (content: string): Anthropic.MessageCreateParamsNonStreaming => ({
     model: "claude-fake",
     max_tokens: 100,
     messages: [{ role: "user", content }],
@@ -234,48 +234,50 @@ describe("Anthropic's client against an anthropic target", () => {
 
   test("completes a chat, with usage; the body is untouched and the provider never gets the key", async () => {
     provider.behave({ usage: { input: 5, output: 7 } });
-    const answer = await client.messages.create({ ...ask("Good morning"), system: "Be brief." });
-    expect(answer.content).toMatchObject([{ type: "text", text: GREETING }]);
-    expect(answer.stop_reason).toBe("end_turn");
-    expect(answer.usage).toMatchObject({ input_tokens: 5, output_tokens: 7 });
+    const response = await client.messages.create({ ...messageRequest("Good morning"), system: "Be brief." });
+    expect(response.content).toMatchObject([{ type: "text", text: GREETING }]);
+    expect(response.stop_reason).toBe("end_turn");
+    expect(response.usage).toMatchObject({ input_tokens: 5, output_tokens: 7 });
     const request = onlyRequest(provider);
     expect(request.target).toBe("/v1/messages");
-    expect(request.json()).toEqual({ ...ask("Good morning"), system: "Be brief." });
+    expect(request.json()).toEqual({ ...messageRequest("Good morning"), system: "Be brief." });
     expect(request.header("x-api-key")).toBe(SECRET);
     expect(request.headers.flat().join("\n")).not.toContain(key);
   });
 
   test("streams a chat, with usage", async () => {
     provider.behave({ usage: { input: 5, output: 7 } });
-    const stream = client.messages.stream(ask("Good morning"));
+    const stream = client.messages.stream(messageRequest("Good morning"));
     const pieces: string[] = [];
     stream.on("text", (delta) => pieces.push(delta));
-    const answer = await stream.finalMessage();
+    const response = await stream.finalMessage();
     expect(pieces.length).toBeGreaterThan(3);
     expect(pieces.join("")).toBe(GREETING);
-    expect(answer.usage).toMatchObject({ input_tokens: 5, output_tokens: 7 });
-    expect(answer.stop_reason).toBe("end_turn");
+    expect(response.usage).toMatchObject({ input_tokens: 5, output_tokens: 7 });
+    expect(response.stop_reason).toBe("end_turn");
   });
 
-  test("gets a tool call, and sends the tool's result", async () => {
-    const question = ask("Use a tool");
-    const answer = await client.messages.create({ ...question, tools });
-    expect(answer.stop_reason).toBe("tool_use");
-    const [block] = answer.content;
+  test("gets a tool call and sends the result of the tool", async () => {
+    const request = messageRequest("Use a tool");
+    const response = await client.messages.create({ ...request, tools });
+    expect(response.stop_reason).toBe("tool_use");
+    const [block] = response.content;
     if (block?.type !== "tool_use") throw new Error("not a tool call");
     expect(block).toMatchObject({ name: "get_weather", input: ARGUMENTS });
     const messages: Anthropic.MessageParam[] = [
-      ...question.messages,
-      { role: "assistant", content: answer.content },
+      ...request.messages,
+      { role: "assistant", content: response.content },
       { role: "user", content: [{ type: "tool_result", tool_use_id: block.id, content: "21 degrees" }] },
     ];
-    const next = await client.messages.create({ ...question, messages, tools });
+    const next = await client.messages.create({ ...request, messages, tools });
     expect(next.content).toMatchObject([{ text: 'Hello from Ada. The tool returned: "21 degrees".' }]);
   });
 
   test("gets streamed tool calls", async () => {
-    const answer = await client.messages.stream({ ...ask("Use tools twice"), tools }).finalMessage();
-    expect(answer.content).toMatchObject([
+    const response = await client.messages
+      .stream({ ...messageRequest("Use tools twice"), tools })
+      .finalMessage();
+    expect(response.content).toMatchObject([
       { type: "tool_use", name: "get_weather", input: ARGUMENTS },
       { type: "tool_use", name: "get_weather", input: ARGUMENTS },
     ]);
@@ -292,7 +294,7 @@ describe("Anthropic's client against an anthropic target", () => {
   ])("throws its own error class for the provider's %d, streamed or not", async (status, errorClass) => {
     provider.behave({ status });
     for (const stream of [false, true]) {
-      const error = await thrownBy(client.messages.create({ ...ask("Hi"), stream }));
+      const error = await thrownBy(client.messages.create({ ...messageRequest("Hi"), stream }));
       expect(error).toBeInstanceOf(errorClass);
       expect(error).toMatchObject({
         status,
@@ -301,28 +303,28 @@ describe("Anthropic's client against an anthropic target", () => {
     }
   });
 
-  test("throws AuthenticationError for a key that is unknown, and NotFoundError for a path without a rule", async () => {
+  test("throws AuthenticationError for an unknown key, and NotFoundError for a path without a rule", async () => {
     const strange = new Anthropic({
       apiKey: `gw_${"A".repeat(43)}`,
       baseURL: gatehouse.proxyUrl,
       maxRetries: 0,
     });
-    const stranger = strange.messages.create(ask("Hi"));
+    const stranger = strange.messages.create(messageRequest("Hi"));
     expect(await thrownBy(stranger)).toBeInstanceOf(Anthropic.AuthenticationError);
-    const { model, messages } = ask("Hi");
+    const { model, messages } = messageRequest("Hi");
     const lost = client.messages.countTokens({ model, messages });
     expect(await thrownBy(lost)).toBeInstanceOf(Anthropic.NotFoundError);
     expect(provider.requestCount).toBe(0);
   });
 
-  test("hears of an error in the middle of a stream", async () => {
+  test("throws for an error in the middle of a stream", async () => {
     provider.behave({ errorAfterChunks: 4 });
-    const error = await thrownBy(client.messages.stream(ask("Good morning")).finalMessage());
+    const error = await thrownBy(client.messages.stream(messageRequest("Good morning")).finalMessage());
     expect(String(error)).toMatch(/overloaded/i);
   });
 });
 
-test("OpenAI's client hears of an error in the middle of an anthropic target's stream", async () => {
+test("OpenAI's client throws for an error in the middle of an anthropic target's stream", async () => {
   const target = { provider: "anthropic" };
   const { key } = await gatewayKey("/v1/chat/completions", target, { response_format: "openai" });
   provider.behave({ errorAfterChunks: 4, chunkDelayMs: 20 });

@@ -1,5 +1,4 @@
-// Streams: unbuffered, at the client's pace, ended with the client, and broken where the provider broke them
-// (the contract's sections 5 and 6).
+// Streams: unbuffered, at the client's pace, canceled if the client disconnects, and cut where the provider cut them.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { connectRaw, type RawClient } from "../support/raw-client.ts";
 import type { Behavior, FakeProvider } from "../../src/fake-provider/server.ts";
@@ -22,7 +21,7 @@ import {
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
 
 const MB = 1 << 20;
-/** The contract says 250 ms; a busy machine gets four times that. */
+/** The provider must notice within 250 ms; four times that is allowed for a busy machine. */
 const ABORT_DEADLINE_MS = 1000;
 
 /** Generous, for a busy machine. */
@@ -31,7 +30,7 @@ const START_MS = 20_000;
 let gatehouse: GatehouseProcess;
 let one: FakeProvider;
 let two: FakeProvider;
-/** As the provider speaks, and put into the OpenAI chat shape. */
+/** Routes that relay the provider's format, and that translate it to OpenAI chat. */
 let plain: Route;
 let translated: Route;
 
@@ -63,7 +62,7 @@ function headOf(received: string): string {
 }
 
 describe("streams are unbuffered", () => {
-  test.each([1, 2, 3, 4])("after %d chunks of a stream the client has all of them", async (chunks) => {
+  test.each([1, 2, 3, 4])("after %d chunks of a stream, the client has all of them", async (chunks) => {
     one.behave({ body: EVENTS, stallAfterChunks: chunks });
     const client = await sendRawChat(plain, { stream: true });
     const sent = EVENTS.slice(0, chunks).join("");
@@ -81,14 +80,14 @@ describe("streams are unbuffered", () => {
     expect(arrived).toEqual(EVENTS);
   });
 
-  test("a body that is no event stream too", async () => {
+  test("also bodies that are not event streams", async () => {
     one.behave({ bigStream: { bytes: 5000, chunkBytes: 1000 }, stallAfterChunks: 2 });
     const client = await sendRawChat(plain, { stream: false });
     await client.until((received) => unchunk(received).length === 2000);
     client.disconnect();
   });
 
-  test("a stream that is translated too", async () => {
+  test("also translated streams", async () => {
     one.behave({ text: "alpha beta gamma", chunkDelayMs: 100 });
     const client = await sendRawChat(translated, { stream: true });
     await client.until((received) => received.includes("alpha"));
@@ -98,7 +97,7 @@ describe("streams are unbuffered", () => {
     client.disconnect();
   });
 
-  test("a compressed stream stays compressed and comes in its pieces", async () => {
+  test("a compressed stream stays compressed and arrives in pieces", async () => {
     one.behave({ body: EVENTS.map((event) => event.repeat(50)), gzip: true, chunkDelayMs: 150 });
     const client = await sendRawChat(plain, { stream: true, fake: { headers: [["X-Own", "yes"]] } });
     await client.until((received) => unchunk(received).length > 0);
@@ -112,7 +111,7 @@ describe("streams are unbuffered", () => {
     );
   });
 
-  test("X-Accel-Buffering: no is on streams, and only there", async () => {
+  test("only streams have X-Accel-Buffering: no", async () => {
     const whole = await sendChat(plain);
     const stream = await sendChat(plain, { stream: true });
     const inOtherWords = await sendChat(translated, { stream: true });
@@ -122,7 +121,7 @@ describe("streams are unbuffered", () => {
     await Promise.all([whole.text(), stream.text(), inOtherWords.text()]);
   });
 
-  test("a stream comes byte for byte, and is logged complete", async () => {
+  test("a stream is relayed byte for byte and logged as complete", async () => {
     const odd = [
       "data: caf",
       "\u00e9 \u{1f600}\n",
@@ -138,7 +137,7 @@ describe("streams are unbuffered", () => {
     expect((await accessLine(gatehouse, requestId)).outcome).toBe("complete");
   });
 
-  test("no [DONE] is added to a stream whose provider sends none", async () => {
+  test("no [DONE] is added if the provider sends none", async () => {
     one.behave({ body: EVENTS });
     expect(await (await sendChat(plain, { stream: true })).text()).toBe(EVENTS.join(""));
   });
@@ -152,7 +151,7 @@ describe("a client that does not read", () => {
     ["a translated stream", () => translated, true],
   ];
   test.each(shapes)(
-    "of %s holds the provider back, and costs bounded memory",
+    "of %s slows down the provider, and uses bounded memory",
     async (_, route, stream) => {
       one.behave({ bigStream: { bytes: SIZE, chunkBytes: 1 << 16 } });
       const before = residentBytes(gatehouse);
@@ -167,7 +166,7 @@ describe("a client that does not read", () => {
         return sent === was ? true : null;
       }, 8000);
       expect(one.requests[0]!.finished).toBe(false);
-      // What two loopback connections may hold in the kernel, and some.
+      // What two loopback connections may buffer in the kernel, with a margin.
       expect(sent).toBeLessThan(40 * MB);
       expect(residentBytes(gatehouse) - before).toBeLessThan(64 * MB);
       client.resume();
@@ -177,7 +176,7 @@ describe("a client that does not read", () => {
     15_000,
   );
 
-  test("and then reads gets every byte", async () => {
+  test("and then reads, gets every byte", async () => {
     const bytes = 30 * MB;
     one.behave({ bigStream: { bytes, chunkBytes: 1 << 16 } });
     const client = await sendRawChat(plain, { stream: false });
@@ -192,7 +191,7 @@ describe("a client that does not read", () => {
   });
 });
 
-describe("the client leaves: the provider's request is aborted", () => {
+describe("if the client disconnects, the request to the provider is canceled", () => {
   const latencies: string[] = [];
   afterAll(() => {
     if (process.env["GATEHOUSE_REPORT"] !== undefined) process.stdout.write(`${latencies.join("\n")}\n`);
@@ -210,23 +209,23 @@ describe("the client leaves: the provider's request is aborted", () => {
   type Phase = [string, () => Route, boolean, Behavior, (client: RawClient) => Promise<unknown>];
   const PHASES: Phase[] = [
     ["while it waits", () => plain, true, { delayMs: 60_000 }, arrived],
-    ["while the headers come", () => plain, true, { headerDelayMs: 60_000 }, midBody],
+    ["while the headers arrive", () => plain, true, { headerDelayMs: 60_000 }, midBody],
     ["in a stream that flows", () => plain, true, { chunks: 5000, chunkDelayMs: 10 }, begun],
     ["in a stream that is silent", () => plain, true, { stallAfterChunks: 1 }, begun],
     ["in a stream that has not begun", () => plain, true, { stallAfterChunks: 0 }, midBody],
     ["in a translated stream that flows", () => translated, true, { chunks: 5000, chunkDelayMs: 10 }, begun],
     ["in a translated stream that is silent", () => translated, true, { stallAfterChunks: 4 }, begun],
-    ["in a whole answer that is on its way", () => plain, false, stalledBody, midBody],
-    ["in a whole answer to be translated", () => translated, false, stalledBody, midBody],
+    ["in a whole response that is arriving", () => plain, false, stalledBody, midBody],
+    ["in a whole response to be translated", () => translated, false, stalledBody, midBody],
     [
-      "in a big body that is silent",
+      "in a large body while the provider is silent",
       () => plain,
       false,
       { bigStream: { bytes: MB, chunkBytes: 1 << 16 }, stallAfterChunks: 3 },
       begun,
     ],
     [
-      "in a big body that flows",
+      "in a large body that is arriving",
       () => plain,
       false,
       { bigStream: { bytes: 4000 * MB, chunkBytes: 1 << 16 } },
@@ -255,7 +254,7 @@ describe("the client leaves: the provider's request is aborted", () => {
     expect(one.requestCount).toBe(1);
   });
 
-  test("while it uploads: nobody is asked, and it is logged", async () => {
+  test("while it uploads: no request is sent, and it is logged", async () => {
     const requestId = crypto.randomUUID();
     const client = await connectRaw(Number(new URL(plain.url).port));
     client.send(
@@ -268,7 +267,7 @@ describe("the client leaves: the provider's request is aborted", () => {
     expect(one.requestCount).toBe(0);
   });
 
-  test("while its body goes to a provider that is slow to take it", async () => {
+  test("while its body is sent to a provider that reads slowly", async () => {
     const size = 48 * MB;
     const seen = { bytes: 0, isClosed: false };
     const taking: { socket: Bun.Socket | null } = { socket: null };
@@ -289,12 +288,12 @@ describe("the client leaves: the provider's request is aborted", () => {
     const target = { provider: "slow", base_url: `http://127.0.0.1:${listener.port}`, path: "/v1" };
     const route = await seedUpstream(gatehouse, [target]);
     const leaving = new AbortController();
-    const asked = fetch(route.url, { method: "POST", body: new Uint8Array(size), signal: leaving.signal });
+    const sending = fetch(route.url, { method: "POST", body: new Uint8Array(size), signal: leaving.signal });
     await waitFor(() => taking.socket, 4000);
     leaving.abort();
-    await asked.catch(() => null);
+    await sending.catch(() => null);
     await Bun.sleep(250);
-    // Only what the kernel had taken by then is left to read, and then the end.
+    // The provider can still read what the kernel had buffered, then the connection ends.
     await waitFor(() => {
       if (!seen.isClosed) taking.socket!.resume();
       return seen.isClosed ? true : null;
@@ -327,7 +326,7 @@ describe("the client leaves: the provider's request is aborted", () => {
   });
 });
 
-describe("the provider cuts a stream: the client's ends broken, never with an invented end", () => {
+describe("if the provider cuts a stream, the client's stream is cut and never ends as complete", () => {
   const CUTS: [string, Behavior][] = [
     ["an orderly close", { cutAfterChunks: 3 }],
     ["a reset", { cutAfterChunks: 3, reset: true }],
@@ -349,7 +348,7 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
     expect((await accessLine(gatehouse, requestId)).outcome).toBe("incomplete");
   });
 
-  // "unfinished" has its message_stop: that stream is whole in its own format, whatever its framing says.
+  // "unfinished" has its message_stop: that stream is complete in its format, whatever its framing says.
   const TRANSLATED: [string, Behavior][] = CUTS.filter(
     ([, { malformedChunk }]) => malformedChunk !== "unfinished",
   );
@@ -364,7 +363,7 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
     expect((await accessLine(gatehouse, requestId)).outcome).toBe("incomplete");
   });
 
-  test("a translated stream that ends in order but before its end, all that came being passed on", async () => {
+  test("a translated stream that ends before its last event, after everything received was relayed", async () => {
     const start =
       'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"c","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}\n\n';
     const block =
@@ -390,7 +389,7 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
       { bigStream: { bytes: MB, chunkBytes: 50_000 }, malformedChunk: true, chunkDelayMs: 20 },
     ],
   ];
-  test.each(BODIES)("a big body %s", async (_, behavior) => {
+  test.each(BODIES)("a large body %s", async (_, behavior) => {
     one.behave(behavior);
     const requestId = crypto.randomUUID();
     const { received } = await (await sendRawChat(plain, { stream: false, requestId })).ended;
@@ -399,7 +398,7 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
     expect((await accessLine(gatehouse, requestId)).outcome).toBe("incomplete");
   });
 
-  test("an HTTP client sees an error, not an end", async () => {
+  test("an HTTP client gets an error, not the end of the body", async () => {
     one.behave({ body: EVENTS, chunkDelayMs: 20, cutAfterChunks: 2 });
     const response = await sendChat(plain, { stream: true });
     const reading = response.text().then(
@@ -409,7 +408,7 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
     expect(await reading).toBe("an error");
   });
 
-  test("bytes beyond the announced length go to nobody, least of all to the next client", async () => {
+  test("bytes beyond the Content-Length are not relayed to any client", async () => {
     one.behave({ wrongContentLength: "shorter" });
     await outcomeOf(await sendChat(plain));
     one.behave({});
@@ -420,7 +419,7 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
     }
   });
 
-  test("the next request is served as ever", async () => {
+  test("the next request is served normally", async () => {
     one.behave({ body: EVENTS, chunkDelayMs: 20, cutAfterChunks: 2 });
     await (
       await sendRawChat(plain, { stream: true })
@@ -430,6 +429,6 @@ describe("the provider cuts a stream: the client's ends broken, never with an in
   });
 });
 
-test("nothing but log lines was printed, whatever clients and providers did", () => {
+test("only log records were printed", () => {
   expect(strayOutput(gatehouse)).toEqual([]);
 });

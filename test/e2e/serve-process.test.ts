@@ -1,4 +1,4 @@
-// The process itself: settings, secret, roles, health and signals (the contract's section 1).
+// The server process: settings, secret, roles, health and signals.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs the command with settings that must end it; it is killed, and so has no code, when they do not. */
+/** Runs the command with settings that must end it. If they do not, it is killed and has no exit code. */
 function runToEnd(env: Record<string, string>, args: readonly string[] = ["serve"]): Ended {
   const run = Bun.spawnSync([LAUNCHER, ...args], {
     cwd: scratch,
@@ -50,14 +50,14 @@ function runToEnd(env: Record<string, string>, args: readonly string[] = ["serve
   return { code: run.exitCode, stdout: run.stdout.toString(), stderr: run.stderr.toString() };
 }
 
-/** One line on stderr that holds all of these, and nothing else printed. */
+/** Expects one line on stderr that contains all of these texts, and no other output. */
 function expectOneLine(ended: Ended, code: number, ...parts: readonly string[]): void {
   expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code, stdout: "" });
   expect(ended.stderr.trimEnd().split("\n")).toHaveLength(1);
   for (const part of parts) expect(ended.stderr).toContain(part);
 }
 
-describe("bad settings: one line naming the setting, the fault and the mend; exit 2", () => {
+describe("invalid settings: one line with the setting, the problem and the fix; exit 2", () => {
   test.each([
     ["ADMIN_PORT", "eighty", "0 to 65535"],
     ["ADMIN_PORT", "65536", "0 to 65535"],
@@ -75,8 +75,8 @@ describe("bad settings: one line naming the setting, the fault and the mend; exi
     ["TRUSTED_PROXIES", "everyone", "none"],
     ["DRAIN_DELAY_MS", "soon", "whole number"],
     ["DRAIN_SECONDS", "-1", "whole number"],
-  ] as const)("%s=%s", (name, value, mend) => {
-    expectOneLine(runToEnd({ [name]: value }), 2, name, value, mend);
+  ] as const)("%s=%s", (name, value, fix) => {
+    expectOneLine(runToEnd({ [name]: value }), 2, name, value, fix);
   });
 
   test.each([
@@ -84,13 +84,13 @@ describe("bad settings: one line naming the setting, the fault and the mend; exi
     ["DATABASE_URL", "postgres://gatehouse:hunter2@db:notaport/x", "postgres://"],
     ["DATABASE_URL", "hunter2", "sqlite://"],
     ["REDIS_URL", "http://:hunter2@cache", "redis://"],
-  ] as const)("%s=%s, without repeating what may hold a password", (name, value, mend) => {
+  ] as const)("%s=%s, without the value, which may contain a password", (name, value, fix) => {
     const ended = runToEnd({ [name]: value });
-    expectOneLine(ended, 2, name, mend);
+    expectOneLine(ended, 2, name, fix);
     expect(ended.stderr).not.toContain("hunter2");
   });
 
-  test("the settings of .env are judged too", () => {
+  test("also settings in .env", () => {
     const file = join(scratch, ".env");
     writeFileSync(file, "LOG_LEVEL=loud\n");
     try {
@@ -117,7 +117,7 @@ describe("an unknown command or flag: one line, exit 2", () => {
     [["serve", "--role"], "--role"],
   ] as const)("%p", (args, named) => expectOneLine(runToEnd({}, args), 2, named));
 
-  test("--help and --version are answered on stdout, exit 0", async () => {
+  test("--help and --version print to stdout, exit 0", async () => {
     for (const args of [["--help"], ["serve", "--help"]]) {
       const help = runToEnd({}, args);
       expect(help).toEqual({ code: 0, stdout: expect.stringContaining("serve"), stderr: "" });
@@ -128,7 +128,7 @@ describe("an unknown command or flag: one line, exit 2", () => {
 });
 
 describe("no SERVER_SECRET_KEY", () => {
-  test("on a loopback HOST a random one is generated once, kept with mode 0600, and the log says so", async () => {
+  test("on a loopback HOST, a random one is created once, stored with mode 0600, and logged", async () => {
     const dataDir = temporaryDirectory();
     const file = join(dataDir, "server_secret_key");
     const env = { SERVER_SECRET_KEY: "" };
@@ -157,18 +157,21 @@ describe("no SERVER_SECRET_KEY", () => {
     expect(secretOf(one)).not.toBe(secretOf(two));
   });
 
-  test.each(["0.0.0.0", "::", "10.1.2.3"])("on HOST %s the server refuses to start and says why", (HOST) => {
-    const DATA_DIR = join(scratch, "never-made");
-    expectOneLine(runToEnd({ HOST, SERVER_SECRET_KEY: "", DATA_DIR }), 2, "SERVER_SECRET_KEY", HOST);
-    expect(existsSync(DATA_DIR)).toBe(false);
-  });
+  test.each(["0.0.0.0", "::", "10.1.2.3"])(
+    "on HOST %s the server does not start, with the reason",
+    (HOST) => {
+      const DATA_DIR = join(scratch, "never-made");
+      expectOneLine(runToEnd({ HOST, SERVER_SECRET_KEY: "", DATA_DIR }), 2, "SERVER_SECRET_KEY", HOST);
+      expect(existsSync(DATA_DIR)).toBe(false);
+    },
+  );
 
   test("with one, 0.0.0.0 starts", async () => {
     const gatehouse = await start({ env: { HOST: "0.0.0.0" } });
     expect((await fetch(`${gatehouse.adminUrl}/healthz`)).status).toBe(200);
   });
 
-  test("a secret under 32 bytes starts with a warning; one of 32 without", async () => {
+  test("a secret below 32 bytes causes a warning; one of 32 bytes does not", async () => {
     const short = await start({ env: { SERVER_SECRET_KEY: "x".repeat(31) } });
     const warnings = logOf(short).filter((line) => line["level"] === "warn");
     expect(warnings).toHaveLength(1);
@@ -185,7 +188,7 @@ describe("listeners", () => {
     gatehouse = await start();
   });
 
-  test("port 0 picks a free one and the log names it", () => {
+  test("port 0 picks a free port, which is logged", () => {
     const ports = [gatehouse.adminUrl, gatehouse.proxyUrl].map((url) => Number(new URL(url).port));
     expect(ports[0]).not.toBe(ports[1]);
     for (const port of ports) expect(port).toBeGreaterThan(0);
@@ -196,7 +199,7 @@ describe("listeners", () => {
     expect(new URL(gatehouse.proxyUrl).hostname).toBe("127.0.0.1");
   });
 
-  test("the proxy listener offers health, and nothing else of the admin listener", async () => {
+  test("the proxy listener serves health checks, and nothing else of the admin listener", async () => {
     const authorization = { Authorization: `Bearer ${gatehouse.token}` };
     for (const path of [
       "/api/v1/gateways",
@@ -216,7 +219,7 @@ describe("listeners", () => {
     }
   });
 
-  test("any other path of the admin listener falls through to the data plane", async () => {
+  test("other paths of the admin listener are served by the data plane", async () => {
     for (const path of ["/", "/v1/chat/completions", "/apiary", "/consoles"]) {
       const response = await fetch(`${gatehouse.adminUrl}${path}`);
       expect(response.status).toBe(404);
@@ -224,13 +227,13 @@ describe("listeners", () => {
     }
   });
 
-  test("/healthz is 200 while the process lives", async () => {
+  test("/healthz is 200 while the process runs", async () => {
     for (const url of [gatehouse.adminUrl, gatehouse.proxyUrl]) {
       expect((await fetch(`${url}/healthz`)).status).toBe(200);
     }
   });
 
-  test("/readyz names the revision, the store and the counters, the same on both listeners", async () => {
+  test("/readyz reports the revision, the store and the counters on both listeners", async () => {
     const before = await readiness(gatehouse.adminUrl);
     expect(before).toEqual({
       status: 200,
@@ -247,7 +250,7 @@ describe("listeners", () => {
     expect(await readiness(gatehouse.adminUrl)).toEqual(after);
   });
 
-  test("LOG_LEVEL warn leaves the access lines out", async () => {
+  test("LOG_LEVEL warn omits the access log", async () => {
     const dataDir = temporaryDirectory();
     const ports = { ADMIN_PORT: String(await freePort()), PROXY_PORT: String(await freePort()) };
     const child = Bun.spawn([LAUNCHER, "serve"], {
@@ -273,7 +276,7 @@ describe("listeners", () => {
 });
 
 describe("--role admin|proxy|all", () => {
-  test("a write through an admin process is seen by a proxy process that shares the SQLite file", async () => {
+  test("a proxy process sees writes of an admin process that uses the same SQLite file", async () => {
     const dataDir = temporaryDirectory();
     const admin = await start({ dataDir, args: ["--role", "admin"] });
     const proxy = await startGatehouseProcess({ dataDir, args: ["--role=proxy"], keepData: true });
@@ -306,7 +309,7 @@ describe("--role admin|proxy|all", () => {
 });
 
 describe("signals", () => {
-  test("SIGTERM: /readyz turns 503 at once while new requests are still served, then exit 0", async () => {
+  test("SIGTERM: /readyz is 503 at once while new requests are still served, then exit 0", async () => {
     const gatehouse = await start({ env: { DRAIN_DELAY_MS: "1500" } });
     gatehouse.signal("SIGTERM");
     await waitFor(async () => ((await readiness(gatehouse.adminUrl)).status === 503 ? true : null));
@@ -326,7 +329,7 @@ describe("signals", () => {
     expect(await gatehouse.exited).toBe(0);
   });
 
-  test("a further signal more than a second after the first exits at once", async () => {
+  test("a second signal more than one second after the first exits at once", async () => {
     const gatehouse = await start({ env: { DRAIN_DELAY_MS: "600000" } });
     gatehouse.signal("SIGTERM");
     await waitFor(async () => ((await readiness(gatehouse.adminUrl)).status === 503 ? true : null));
@@ -336,7 +339,7 @@ describe("signals", () => {
     expect(await gatehouse.exited).toBe(0);
   });
 
-  test("one that follows at once is the same Ctrl-C: it changes nothing", async () => {
+  test("a signal that follows at once is the same Ctrl-C and has no effect", async () => {
     const gatehouse = await start({ env: { DRAIN_DELAY_MS: "600000" } });
     gatehouse.signal("SIGTERM");
     gatehouse.signal("SIGTERM");
@@ -356,7 +359,7 @@ describe("signals", () => {
       `POST /api/v1/gateways HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gatehouse.token}\r\n` +
         `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
     );
-    // The listener has read the first half once it answers on a later connection.
+    // When the listener responds on a later connection, it has read the first half.
     expect((await gatehouse.api("GET", "/gateways")).body.count).toBe(0);
     gatehouse.signal("SIGINT");
     await waitFor(async () =>
@@ -369,7 +372,7 @@ describe("signals", () => {
     expect(await gatehouse.exited).toBe(0);
   });
 
-  test("a request that does not finish is cut off after DRAIN_SECONDS", async () => {
+  test("a request that does not finish is cut after DRAIN_SECONDS", async () => {
     const gatehouse = await start({ env: { DRAIN_SECONDS: "1" } });
     const connection = await openConnection(gatehouse.adminUrl);
     connection.send(
@@ -383,7 +386,7 @@ describe("signals", () => {
     expect(connection.received()).not.toContain("201");
   }, 10_000);
 
-  test("an idle connection that is kept alive does not hold the process", async () => {
+  test("an idle kept-alive connection does not delay the exit", async () => {
     const gatehouse = await start({ env: { DRAIN_SECONDS: "600" } });
     const connection = await openConnection(gatehouse.adminUrl);
     connection.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -393,7 +396,7 @@ describe("signals", () => {
     connection.close();
   }, 20_000);
 
-  test("npm start passes SIGTERM through", async () => {
+  test("npm start forwards SIGTERM", async () => {
     const dataDir = temporaryDirectory();
     const npm = Bun.spawn(["npm", "start"], {
       cwd: ROOT,
