@@ -2,7 +2,7 @@
 // deletions, and the start scale with the number of gateways and API keys.
 import { startGatehouseProcess, type GatehouseProcess } from "../test/support/gatehouse-process.ts";
 import { temporaryFolder, type Route } from "./gatehouse.ts";
-import { median, printTable, quantile, timeEach, type Measured } from "./report.ts";
+import { median, printTable, quantile, timeEach, type Measurement } from "./report.ts";
 import { seedApiKeys, seedGateways } from "./seed-records.ts";
 
 const SIZES = [10, 100, 1000];
@@ -17,14 +17,14 @@ const KEYS = 100_000;
 export async function benchAdmin(): Promise<void> {
   const gatehouse = await startGatehouseProcess();
   try {
-    const costs: Measured[] = [];
+    const costs: Measurement[] = [];
     const gateways: string[] = [];
     for (const size of SIZES) {
       await seedUpTo(gatehouse, gateways, size);
       costs.push(await writeCost(gatehouse, gateways, size));
     }
     const [smallest, largest] = [costs[0]?.value ?? 0, costs.at(-1)?.value ?? 0];
-    const growth: Measured = {
+    const growth: Measurement = {
       what: `${SIZES.at(-1)} gateways to ${SIZES[0]}`,
       value: largest / smallest,
       unit: "×",
@@ -83,7 +83,7 @@ async function seededNode(gateways: number, keys = 0): Promise<SeededNode> {
 }
 
 /** Alternates between the two processes, so that a busy moment of the machine affects both. */
-async function writeGrowth(few: SeededNode, many: SeededNode): Promise<Measured> {
+async function writeGrowth(few: SeededNode, many: SeededNode): Promise<Measurement> {
   const patch = ({ gatehouse, routes }: SeededNode, index: number) => {
     const { gateway, rule } = routes[index % FEW]!;
     return gatehouse.api("PATCH", `/gateways/${gateway}/rules/${rule}`, { priority: index });
@@ -103,7 +103,7 @@ async function writeGrowth(few: SeededNode, many: SeededNode): Promise<Measured>
   };
 }
 
-async function deletionLatency({ gatehouse, routes }: SeededNode): Promise<Measured> {
+async function deletionLatency({ gatehouse, routes }: SeededNode): Promise<Measurement> {
   const deleted = routes.slice(-40);
   const times = await timeEach(deleted.length, (index) =>
     gatehouse.api("DELETE", `/gateways/${deleted[index]!.gateway}?cascade=true`),
@@ -140,7 +140,7 @@ async function writeCost(
   gatehouse: GatehouseProcess,
   gateways: readonly string[],
   size: number,
-): Promise<Measured> {
+): Promise<Measurement> {
   const places = await Promise.all(
     gateways.slice(0, 10).map(async (id) => {
       const { body } = await gatehouse.api("GET", `/gateways/${id}/rules?limit=1`);
@@ -158,7 +158,7 @@ async function writeCost(
   };
 }
 
-async function readLatency(gatehouse: GatehouseProcess, gateways: readonly string[]): Promise<Measured[]> {
+async function readLatency(gatehouse: GatehouseProcess, gateways: readonly string[]): Promise<Measurement[]> {
   const get = await timeEach(ROUNDS, (index) =>
     gatehouse.api("GET", `/gateways/${gateways[index % gateways.length]}`),
   );
@@ -174,7 +174,7 @@ async function readLatency(gatehouse: GatehouseProcess, gateways: readonly strin
   return [row("get one gateway", get), row("list 100 of 1,000 gateways", list)];
 }
 
-async function writeRate(gatehouse: GatehouseProcess): Promise<Measured[]> {
+async function writeRate(gatehouse: GatehouseProcess): Promise<Measurement[]> {
   const count = 2000;
   const started = performance.now();
   await inParallel(Array.from({ length: count }), (_, index) =>

@@ -23,7 +23,7 @@ export function chatBody(bytes = 1024): string {
   return body();
 }
 
-export const CHAT_ANSWER = JSON.stringify({
+export const CHAT_RESPONSE = JSON.stringify({
   id: "chatcmpl-0123456789",
   object: "chat.completion",
   created: 1_760_000_000,

@@ -3,7 +3,7 @@
 import { compileDetector } from "../src/plugins/code_sanitation/detector.ts";
 import { firstInJson } from "../src/plugins/code_sanitation/json-text.ts";
 import { LANGUAGES } from "../src/plugins/code_sanitation/settings.ts";
-import { median, printTable, type Measured } from "./report.ts";
+import { median, printTable, type Measurement } from "./report.ts";
 
 const SIZES = [10_000, 100_000, 1_000_000, 5_000_000];
 /** Of all sizes, so that each is measured in comparable time. */
@@ -47,7 +47,7 @@ interface Cost {
 export function benchCodeSanitation(): Promise<void> {
   const detector = compileDetector(LANGUAGES);
   costOf(repeatTo(PROMPT, 1_000_000), (text) => detector.first(text));
-  const clean = SIZES.map((size): Measured => {
+  const clean = SIZES.map((size): Measurement => {
     const cost = costOf(repeatTo(PROMPT, size), (text) => detector.first(text));
     return measured(`${size.toLocaleString("en")} bytes`, cost, size, LIMITS[size]);
   });
@@ -59,7 +59,7 @@ export function benchCodeSanitation(): Promise<void> {
   clean.push(measured("100 kB prompt in its JSON body", inBody, body.length));
   printTable("code_sanitation, nine languages, clean prompt, median", clean);
 
-  const hostile = Object.entries(HOSTILE).map(([name, piece]): Measured => {
+  const hostile = Object.entries(HOSTILE).map(([name, piece]): Measurement => {
     const perByte = SIZES.map((size) => {
       const cost = costOf(repeatTo(piece, size), (text) => detector.findAll(text));
       return (cost.onProcessor / size) * 1e6;
@@ -71,7 +71,7 @@ export function benchCodeSanitation(): Promise<void> {
   return Promise.resolve();
 }
 
-function measured(what: string, { passed, onProcessor }: Cost, bytes: number, limit = ""): Measured {
+function measured(what: string, { passed, onProcessor }: Cost, bytes: number, limit = ""): Measurement {
   const perByte = (onProcessor / bytes) * 1e6;
   const note = `on the processor ${onProcessor.toFixed(3)} ms, ${perByte.toFixed(1)} ns a byte   ${limit}`;
   return { what, value: passed, unit: "ms", note: note.trimEnd() };

@@ -9,12 +9,12 @@ export const isPinned = taskset !== null && count > 1;
 export const GATEWAY_CORE = "0";
 export const OTHER_CORES = count > 2 ? `1-${count - 1}` : "1";
 
-export function onCores(cores: string, command: readonly string[]): string[] {
+export function pinTo(cores: string, command: readonly string[]): string[] {
   return isPinned ? ["taskset", "-c", cores, ...command] : [...command];
 }
 
 /** Says how busy the machine is, and makes way for the gateway; what is started from here inherits that. */
-export function leaveGatewayCore(): void {
+export function reserveGatewayCore(): void {
   const [load = 0] = loadavg();
   if (load > 1)
     console.log(

@@ -4,7 +4,7 @@ import type { Limit } from "../src/counters/counters.ts";
 import { MemoryCounters } from "../src/counters/memory.ts";
 import { RedisCounters } from "../src/counters/redis.ts";
 import { hasRedis, startRedis } from "../test/support/redis.ts";
-import { median, printTable, quantile, type Measured } from "./report.ts";
+import { median, printTable, quantile, type Measurement } from "./report.ts";
 
 const REQUESTS = 200_000;
 const ROUNDS = 7;
@@ -29,7 +29,7 @@ function threeLimits(request: number, limit: number): Limit[] {
   ];
 }
 
-function memoryCost(what: string, limit: number): Measured {
+function memoryCost(what: string, limit: number): Measurement {
   const requests = Array.from({ length: REQUESTS }, (_, request) => threeLimits(request, limit));
   const counters = new MemoryCounters();
   const rounds = Array.from({ length: ROUNDS }, () => {
@@ -46,7 +46,7 @@ function usedBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-function memoryBytes(): Measured[] {
+function memoryBytes(): Measurement[] {
   const before = usedBytes();
   const many = new MemoryCounters();
   for (let key = 0; key < KEYS; key++)
@@ -64,7 +64,7 @@ function memoryBytes(): Measured[] {
   ];
 }
 
-async function redisRows(): Promise<Measured[]> {
+async function redisRows(): Promise<Measurement[]> {
   const redis = await startRedis(["--appendonly", "no"]);
   const counters = new RedisCounters(redis.url, { silentMs: 1000 });
   const hurried = new RedisCounters(redis.url);
@@ -100,7 +100,7 @@ async function redisRows(): Promise<Measured[]> {
 async function silence(
   counters: RedisCounters,
   redis: { pause(): void; resume(): void },
-): Promise<Measured[]> {
+): Promise<Measurement[]> {
   const [waits, returns]: [number[], number[]] = [[], []];
   for (let round = 0; round < 20; round++) {
     while (counters.state.state !== "ok") await Bun.sleep(5);

@@ -37,6 +37,6 @@ function valueOf(name: string, given: string | boolean | undefined, fallback: Fl
 }
 
 /** `1,100,10000` of a flag as numbers. */
-export function numbersIn(list: string): number[] {
+export function parseNumbers(list: string): number[] {
   return list.split(",").map((text) => Number(text.trim()));
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LAUNCHER, mintToken, TEST_SECRET, type ApiResponse } from "../test/support/gatehouse-process.ts";
 import { GATEWAY_CORE } from "./cores.ts";
-import { freePort, startPinned, untilAnswered, type PinnedProcess } from "./pinned-process.ts";
+import { freePort, startPinned, untilReady, type PinnedProcess } from "./pinned-process.ts";
 
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "gatehouse-bench-"));
@@ -46,7 +46,7 @@ export async function startGatehouse({ dataDir, env, cores, logTo }: GatehouseOp
     },
     ...(logTo !== undefined && { outputTo: logTo }),
   });
-  const readyMs = await untilAnswered(child.startedAt, `${proxyUrl}/readyz`);
+  const readyMs = await untilReady(child.startedAt, `${proxyUrl}/readyz`);
   const token = mintToken({ SERVER_SECRET_KEY: TEST_SECRET });
   const create = async (path: string, body: unknown) => {
     const answer = await fetch(`${adminUrl}/api/v1${path}`, {

@@ -21,20 +21,20 @@ export function printGrid(title: string, columns: readonly string[], rows: reado
 }
 
 /** Three figures that matter: 12,345, 123, 12.3, 1.23. */
-export function shown(value: number): string {
+export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return "–";
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en");
   return value.toFixed(Math.abs(value) >= 10 ? 1 : 2);
 }
 
-export function ratio(value: number, to: number): string {
+export function formatRatio(value: number, to: number): string {
   const times = value / to;
   if (!Number.isFinite(times)) return "–";
-  return `${times < 0.1 ? times.toFixed(4) : shown(times)}×`;
+  return `${times < 0.1 ? times.toFixed(4) : formatNumber(times)}×`;
 }
 
 /** Writes what was measured, and where, to `out` or to a file of its own under bench/results. */
-export function keepResults(bench: string, out: string, results: unknown): void {
+export function saveResults(bench: string, out: string, results: unknown): void {
   const stamp = new Date().toISOString().replaceAll(/[:.]/g, "-");
   const file = out === "" ? join(import.meta.dir, "results", `${bench}-${stamp}.json`) : out;
   mkdirSync(dirname(file), { recursive: true });

@@ -8,7 +8,7 @@ import { Health } from "../src/telemetry/health.ts";
 import { NO_LOG } from "../src/telemetry/log/log.ts";
 import { compileContext } from "../test/support/compile-context.ts";
 import { temporaryFolder, type Route } from "./gatehouse.ts";
-import { median, printTable, quantile, type Measured } from "./report.ts";
+import { median, printTable, quantile, type Measurement } from "./report.ts";
 import { openSeededStore, seedApiKeys, seedGateways } from "./seed-records.ts";
 
 const FEW = 100;
@@ -54,7 +54,7 @@ async function load(dataDir: string): Promise<{ store: Store; current: CurrentCo
 }
 
 /** Alternates between the two configurations, so that a busy moment of the machine affects both. */
-async function writeGrowth(...seeds: readonly [Seeded, Seeded]): Promise<Measured> {
+async function writeGrowth(...seeds: readonly [Seeded, Seeded]): Promise<Measurement> {
   const nodes = await Promise.all(
     seeds.map(async ({ dataDir, routes }) => ({
       ...(await load(dataDir)),
@@ -87,7 +87,7 @@ async function changeRule(current: CurrentConfiguration, { rule }: Route, priori
   });
 }
 
-async function loadTime({ dataDir }: Seeded): Promise<Measured> {
+async function loadTime({ dataDir }: Seeded): Promise<Measurement> {
   const times: number[] = [];
   for (let round = 0; round < LOADS; round++) {
     const startedAt = performance.now();
@@ -99,7 +99,7 @@ async function loadTime({ dataDir }: Seeded): Promise<Measured> {
 }
 
 /** Deletes gateways of three keys each while another gateway has all the other keys. */
-async function deletion(dataDir: string, routes: readonly Route[]): Promise<Measured> {
+async function deletion(dataDir: string, routes: readonly Route[]): Promise<Measurement> {
   const { store, current } = await load(dataDir);
   const blocked: number[] = [];
   for (const { gateway } of routes) {

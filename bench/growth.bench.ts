@@ -1,9 +1,9 @@
 // `npm run bench:growth`: what a request costs as the configuration and the body grow.
 // Flags: --rounds 3 --seconds 3 --only rules,keys,targets,body --max 100000 (the largest size) --out file.json
-import { leaveGatewayCore, OTHER_CORES } from "./cores.ts";
+import { reserveGatewayCore, OTHER_CORES } from "./cores.ts";
 import { readFlags } from "./flags.ts";
 import { startGatehouse, temporaryFolder } from "./gatehouse.ts";
-import { keepResults, printGrid, ratio, shown } from "./grid.ts";
+import { saveResults, printGrid, formatRatio, formatNumber } from "./grid.ts";
 import { preparePoint, SIZES, type Curve, type Point } from "./growth-points.ts";
 import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
 import { freePort } from "./pinned-process.ts";
@@ -27,7 +27,7 @@ if (curves.length === 0) {
   console.error(`bench:growth: --only knows ${Object.keys(SIZES).join(", ")}`);
   process.exit(2);
 }
-leaveGatewayCore();
+reserveGatewayCore();
 const CONNECTIONS = 32;
 const MEBIBYTE = 1024 * 1024;
 
@@ -40,7 +40,7 @@ for (const curve of curves) {
   for (const size of SIZES[curve].filter((each) => each <= flags.max)) {
     const startedAt = performance.now();
     points.push(await preparePoint(folder, curve, size, `http://127.0.0.1:${provider}`));
-    console.log(`${curve} ${size}: seeded in ${shown((performance.now() - startedAt) / 1000)} s`);
+    console.log(`${curve} ${size}: seeded in ${formatNumber((performance.now() - startedAt) / 1000)} s`);
   }
 }
 
@@ -67,11 +67,11 @@ for (const curve of curves) {
       return {
         name: point.size.toLocaleString("en"),
         cells: [
-          shown(median(cpu)),
-          ratio(median(cpu), middle(own[0]!, "cpuMicroseconds")),
-          `${shown(Math.min(...cpu))}–${shown(Math.max(...cpu))}`,
-          shown(middle(point, "steadyMiB")),
-          shown(middle(point, "readyMs")),
+          formatNumber(median(cpu)),
+          formatRatio(median(cpu), middle(own[0]!, "cpuMicroseconds")),
+          `${formatNumber(Math.min(...cpu))}–${formatNumber(Math.max(...cpu))}`,
+          formatNumber(middle(point, "steadyMiB")),
+          formatNumber(middle(point, "readyMs")),
           String(samples.get(point)!.reduce((sum, { failed }) => sum + failed, 0)),
         ],
       };
@@ -83,7 +83,7 @@ const results = points.map((point) => ({
   size: point.size,
   samples: samples.get(point),
 }));
-keepResults("growth", flags.out, { flags, results });
+saveResults("growth", flags.out, { flags, results });
 process.exit(0);
 
 async function sample({ dataDir, bodyFile, variantsFile }: Point): Promise<Sample> {
@@ -92,7 +92,11 @@ async function sample({ dataDir, bodyFile, variantsFile }: Point): Promise<Sampl
     const load = { url: gatehouse.proxyUrl, bodyFile, variantsFile, connections: CONNECTIONS };
     await runWrk({ ...load, seconds: Math.max(1, flags.seconds / 2) });
     const before = usageOf(gatehouse.pid);
-    const { requests, refused, broken } = await runWrk({ ...load, seconds: flags.seconds });
+    const {
+      requests,
+      errorResponses: refused,
+      failedConnections: broken,
+    } = await runWrk({ ...load, seconds: flags.seconds });
     const after = usageOf(gatehouse.pid);
     return {
       cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / requests,

@@ -1,6 +1,6 @@
 // Measures finding `model` and `stream` in a request body: the scanner over bytes next to decoding and parsing the body.
 import { JsonScanner } from "../src/base/json-scanner.ts";
-import { median, printTable, type Measured } from "./report.ts";
+import { median, printTable, type Measurement } from "./report.ts";
 
 const SIZES = [1, 20, 100, 1000];
 const ROUNDS = 7;
@@ -12,7 +12,7 @@ export function benchJsonScanner(): Promise<void> {
   return Promise.resolve();
 }
 
-function rowsFor(kilobytes: number): Measured[] {
+function rowsFor(kilobytes: number): Measurement[] {
   const body = chatBody(kilobytes * 1000);
   const scanner = new JsonScanner(["model", "stream"]);
   const decoder = new TextDecoder("utf-8", { fatal: true });

@@ -1,6 +1,6 @@
 // One round of one subject: started anew, warmed, put under load, and what it used meanwhile.
 import { usageOf } from "./process-usage.ts";
-import { untilAnswered } from "./pinned-process.ts";
+import { untilReady } from "./pinned-process.ts";
 import type { Subject } from "./subjects.ts";
 import { runWrk, type Load } from "./wrk.ts";
 
@@ -38,7 +38,7 @@ const WARM_REQUESTS = 60_000;
  * Enough for the compilers and the heap of a runtime to have come to rest: between 60,000 and 190,000 the compilers take a
  * thirtieth of the time of full, behind that less than a hundredth.
  */
-export const REST_REQUESTS = 200_000;
+export const STEADY_STATE_REQUESTS = 200_000;
 /** Times the length of a round. */
 const WARM_AT_MOST = 10;
 const MEBIBYTE = 1024 * 1024;
@@ -49,7 +49,7 @@ export async function measureRound(subject: Subject, options: RoundOptions): Pro
   try {
     const headers = { "Content-Type": "application/json", ...subject.headers };
     // Ready is who answers the real request.
-    const readyMs = await untilAnswered(started.startedAt, started.url, { method: "POST", headers, body });
+    const readyMs = await untilReady(started.startedAt, started.url, { method: "POST", headers, body });
     await Bun.sleep(SETTLE_MS);
     const idle = usageOf(started.pid);
     const load = { url: started.url, bodyFile, headers: subject.headers, connections };
@@ -69,7 +69,7 @@ export async function measureRound(subject: Subject, options: RoundOptions): Pro
       readyMs,
       warmedWith,
       waited: (after.waitedMicroseconds - before.waitedMicroseconds) / 1e6 / seconds,
-      failed: result.refused + result.broken,
+      failed: result.errorResponses + result.failedConnections,
     };
   } finally {
     await started.stop();

@@ -1,7 +1,7 @@
 // nginx twice: the provider that answers everything with one chat completion, and the proxy that is the limit.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { CHAT_ANSWER } from "./chat-payload.ts";
+import { CHAT_RESPONSE } from "./chat-payload.ts";
 import { startPinned, type PinnedProcess } from "./pinned-process.ts";
 
 const SEARCHED = `${process.env["PATH"] ?? ""}:/usr/sbin:/usr/local/sbin`;
@@ -13,12 +13,12 @@ export function startNginxProvider(folder: string, port: number, cores: string):
     "server {",
     `  listen 127.0.0.1:${port} backlog=4096;`,
     "  default_type application/json;",
-    `  location / { return 200 '${CHAT_ANSWER}'; }`,
+    `  location / { return 200 '${CHAT_RESPONSE}'; }`,
     "}",
   ]);
 }
 
-export interface TlsProvider {
+export interface NginxFrontOptions {
   readonly port: number;
   readonly http2: boolean;
   /** Null: plain HTTP. */
@@ -30,7 +30,7 @@ export interface TlsProvider {
 }
 
 /** A provider's front as most are: TLS ends here, connections are kept. */
-export function startNginxFront(folder: string, options: TlsProvider, cores: string): PinnedProcess {
+export function startNginxFront(folder: string, options: NginxFrontOptions, cores: string): PinnedProcess {
   const { port, http2, certificate, backend, accessLog } = options;
   const words = certificate === null ? "" : http2 ? " ssl http2" : " ssl";
   return start(folder, `front-${port}`, cores, [

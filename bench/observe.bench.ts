@@ -6,12 +6,12 @@ import { Metrics } from "../src/telemetry/metrics/metrics.ts";
 import { Observation } from "../src/telemetry/observation.ts";
 import { requestFacts, servedBy } from "../src/telemetry/requests/request-facts.fixture.ts";
 import { chatBody } from "./chat-payload.ts";
-import { leaveGatewayCore, OTHER_CORES } from "./cores.ts";
+import { reserveGatewayCore, OTHER_CORES } from "./cores.ts";
 import { temporaryFolder } from "./gatehouse.ts";
 import { measureRound } from "./measure-round.ts";
 import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
 import { freePort, startPinned } from "./pinned-process.ts";
-import { median, printTable, type Measured } from "./report.ts";
+import { median, printTable, type Measurement } from "./report.ts";
 import { PREPARE, type Subject } from "./subjects.ts";
 import { INSTALL_WRK, wrk } from "./wrk.ts";
 
@@ -21,7 +21,7 @@ const CONNECTIONS = 64;
 const BOUND = "at most 1.15 times off";
 
 /** What cannot be turned off, measured by itself: what is told of a request once it is over. */
-function alwaysOn(): Measured {
+function alwaysOn(): Measurement {
   const observation = new Observation(new Metrics(), NO_LOG, { requestLogSize: 1000, tracer: null });
   const attempt = servedBy(0, { model: "gpt-4o-mini", status: 200, firstByteAt: 1015 });
   const tokens = { input: 180, output: 44, isPartial: false };
@@ -44,7 +44,7 @@ export async function benchObserve(): Promise<void> {
     console.log(`SKIPPED observe: it needs wrk (${INSTALL_WRK}) and nginx (${INSTALL_NGINX}).`);
     return;
   }
-  leaveGatewayCore();
+  reserveGatewayCore();
   const folder = temporaryFolder();
   const provider = freePort();
   const collector = freePort();
@@ -72,7 +72,7 @@ export async function benchObserve(): Promise<void> {
       }
     }
     const off = figures["off"] ?? [];
-    const rows = Object.entries(figures).map(([what, each]): Measured => {
+    const rows = Object.entries(figures).map(([what, each]): Measurement => {
       // Rounds beside each other had the same neighbours: the median of their ratios says more than that of medians.
       const ratio = median(each.map((value, round) => value / (off[round] ?? value)));
       const note = `${ratio.toFixed(2)} times off${what === "off" ? "" : `, ${BOUND}`}`;

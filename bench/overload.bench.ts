@@ -2,8 +2,8 @@
 // so what is served should stay what it was, and all be as before soon after.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { CHAT_ANSWER, CHAT_PATH, chatBody } from "./chat-payload.ts";
-import { leaveGatewayCore } from "./cores.ts";
+import { CHAT_RESPONSE, CHAT_PATH, chatBody } from "./chat-payload.ts";
+import { reserveGatewayCore } from "./cores.ts";
 import { createRoute, startGatehouse, targetAt, temporaryFolder } from "./gatehouse.ts";
 import { printTable } from "./report.ts";
 import { INSTALL_WRK, runWrk, wrk, type LoadResult } from "./wrk.ts";
@@ -20,14 +20,14 @@ export async function benchOverload(): Promise<void> {
     console.log(`SKIPPED overload: it needs wrk (${INSTALL_WRK}).`);
     return;
   }
-  leaveGatewayCore();
+  reserveGatewayCore();
   const provider = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
     async fetch(request) {
       await request.bytes();
       await Bun.sleep(THINK_MS);
-      return new Response(CHAT_ANSWER, { headers: { "Content-Type": "application/json" } });
+      return new Response(CHAT_RESPONSE, { headers: { "Content-Type": "application/json" } });
     },
   });
   const folder = temporaryFolder();
@@ -63,8 +63,8 @@ export async function benchOverload(): Promise<void> {
       unit: "requests a second",
       note: `${((servedOver / served) * 100).toFixed(0)} %, at least 80 %`,
     },
-    { what: "  refused then", value: over.refused / SECONDS, unit: "requests a second" },
-    { what: "  broken then", value: over.broken, unit: "connections" },
+    { what: "  refused then", value: over.errorResponses / SECONDS, unit: "requests a second" },
+    { what: "  broken then", value: over.failedConnections, unit: "connections" },
     { what: "p50 before", value: calm.p50Ms, unit: "ms" },
     { what: `p50 ${RECOVERY_MS / 1000} s after`, value: after.p50Ms, unit: "ms" },
     { what: "p99 before", value: calm.p99Ms, unit: "ms" },
@@ -72,6 +72,6 @@ export async function benchOverload(): Promise<void> {
   ]);
 }
 
-function servedPerSecond({ requests, refused, requestsPerSecond }: LoadResult): number {
+function servedPerSecond({ requests, errorResponses: refused, requestsPerSecond }: LoadResult): number {
   return (requestsPerSecond * (requests - refused)) / requests;
 }

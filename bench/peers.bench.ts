@@ -4,11 +4,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chatBody } from "./chat-payload.ts";
-import { leaveGatewayCore, OTHER_CORES } from "./cores.ts";
+import { reserveGatewayCore, OTHER_CORES } from "./cores.ts";
 import { readFlags } from "./flags.ts";
 import { temporaryFolder } from "./gatehouse.ts";
-import { keepResults, printGrid, ratio, shown, type GridRow } from "./grid.ts";
-import { measureRound, REST_REQUESTS, type Round } from "./measure-round.ts";
+import { saveResults, printGrid, formatRatio, formatNumber, type GridRow } from "./grid.ts";
+import { measureRound, STEADY_STATE_REQUESTS, type Round } from "./measure-round.ts";
 import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
 import { freePort } from "./pinned-process.ts";
 import { median } from "./report.ts";
@@ -53,7 +53,7 @@ if (wrk === null || nginx === null) {
   if (nginx === null) console.log(`  nginx is not installed: ${INSTALL_NGINX}`);
   process.exit(0);
 }
-leaveGatewayCore();
+reserveGatewayCore();
 
 const folder = temporaryFolder();
 const provider = freePort();
@@ -77,18 +77,19 @@ for (let round = 1; round <= flags.rounds; round++) {
       bodyFile,
       ...flags,
       env,
-      warmRequests: REST_REQUESTS,
+      warmRequests: STEADY_STATE_REQUESTS,
     });
     if (!Number.isFinite(measured.cpuMicroseconds)) {
       console.log(`round ${round}  ${subject.title.padEnd(18)} VOID: no request was answered in time`);
       continue;
     }
     rounds.get(subject.id)!.push(measured);
-    const cold = measured.warmedWith < REST_REQUESTS ? `, COLD: warmed with ${measured.warmedWith} only` : "";
+    const cold =
+      measured.warmedWith < STEADY_STATE_REQUESTS ? `, COLD: warmed with ${measured.warmedWith} only` : "";
     const failed = measured.failed === 0 ? "" : `, ${measured.failed} FAILED`;
     console.log(
-      `round ${round}  ${subject.title.padEnd(18)} ${shown(measured.requestsPerSecond)} requests/s, ` +
-        `${shown(measured.cpuMicroseconds)} µs CPU a request, waited ${shown(measured.waited * 100)} %${cold}${failed}`,
+      `round ${round}  ${subject.title.padEnd(18)} ${formatNumber(measured.requestsPerSecond)} requests/s, ` +
+        `${formatNumber(measured.cpuMicroseconds)} µs CPU a request, waited ${formatNumber(measured.waited * 100)} %${cold}${failed}`,
     );
   }
 }
@@ -96,16 +97,16 @@ for (let round = 1; round <= flags.rounds; round++) {
 const middle = (id: string, column: Column) => median((rounds.get(id) ?? []).map((round) => round[column]));
 const spread = (id: string, column: Column) => {
   const values = (rounds.get(id) ?? []).map((round) => round[column]);
-  return `${shown(Math.min(...values))}–${shown(Math.max(...values))}`;
+  return `${formatNumber(Math.min(...values))}–${formatNumber(Math.max(...values))}`;
 };
 const rows = subjects.flatMap(({ id, title }): GridRow[] => [
-  { name: title, cells: columns.map((column) => shown(middle(id, column))) },
+  { name: title, cells: columns.map((column) => formatNumber(middle(id, column))) },
   { name: "  least–most", cells: columns.map((column) => spread(id, column)) },
   ...["nginx", "portkey"]
     .filter((other) => other !== id && rounds.has(other))
     .map((other) => ({
       name: `  to ${other}`,
-      cells: columns.map((column) => ratio(middle(id, column), middle(other, column))),
+      cells: columns.map((column) => formatRatio(middle(id, column), middle(other, column))),
     })),
 ]);
 printGrid(
@@ -114,5 +115,5 @@ printGrid(
   Object.values(COLUMNS),
   rows,
 );
-keepResults("peers", flags.out, { flags, rounds: Object.fromEntries(rounds) });
+saveResults("peers", flags.out, { flags, rounds: Object.fromEntries(rounds) });
 process.exit(0);

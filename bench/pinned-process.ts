@@ -1,5 +1,5 @@
 // Starts a process on cores of its own and ends it with the benchmark.
-import { onCores } from "./cores.ts";
+import { pinTo } from "./cores.ts";
 
 export interface PinnedProcess {
   readonly pid: number;
@@ -25,7 +25,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => pr
 export function startPinned(command: readonly string[], options: PinnedOptions): PinnedProcess {
   const output = options.outputTo === undefined ? "ignore" : Bun.file(options.outputTo);
   const startedAt = performance.now();
-  const child = Bun.spawn(onCores(options.cores, command), {
+  const child = Bun.spawn(pinTo(options.cores, command), {
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...options.env },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
     stdin: "ignore",
@@ -47,7 +47,7 @@ export function startPinned(command: readonly string[], options: PinnedOptions):
 }
 
 /** Polls an address until it answers 200; returns the milliseconds since `startedAt`. */
-export async function untilAnswered(
+export async function untilReady(
   startedAt: number,
   url: string,
   init: RequestInit = {},

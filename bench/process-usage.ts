@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 
 /** Linux tells user space of time in these, whatever the kernel counts in. */
-const TICKS_A_SECOND = 100;
+const TICKS_PER_SECOND = 100;
 
 export interface Usage {
   readonly cpuMicroseconds: number;
@@ -44,7 +44,7 @@ export function threadsOf(pid: number): Map<string, number> {
 /** The name in brackets may hold anything; the fields behind it start with the state, the third of all. */
 function cpuIn(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return ((Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND) * 1e6;
+  return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1e6;
 }
 
 function withDescendants(pid: number): number[] {

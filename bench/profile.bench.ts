@@ -3,11 +3,11 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { chatBody } from "./chat-payload.ts";
-import { leaveGatewayCore, OTHER_CORES } from "./cores.ts";
+import { reserveGatewayCore, OTHER_CORES } from "./cores.ts";
 import { summarize } from "./cpu-profile.ts";
 import { readFlags } from "./flags.ts";
 import { temporaryFolder } from "./gatehouse.ts";
-import { printGrid, shown } from "./grid.ts";
+import { printGrid, formatNumber } from "./grid.ts";
 import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
 import { freePort } from "./pinned-process.ts";
 import { threadsOf } from "./process-usage.ts";
@@ -25,7 +25,7 @@ if (wrk === null || nginx === null) {
   console.log(`SKIPPED: this needs wrk (${INSTALL_WRK}) and nginx (${INSTALL_NGINX}).`);
   process.exit(0);
 }
-leaveGatewayCore();
+reserveGatewayCore();
 const folder = temporaryFolder();
 const provider = freePort();
 startNginxProvider(folder, provider, OTHER_CORES);
@@ -53,7 +53,7 @@ for (const id of flags.only.split(",")) {
   printGrid(
     `${subject.title}: CPU by thread, while watched`,
     ["µs/req"],
-    threads.filter(({ cpu }) => cpu >= 0.05).map(({ name, cpu }) => ({ name, cells: [shown(cpu)] })),
+    threads.filter(({ cpu }) => cpu >= 0.05).map(({ name, cpu }) => ({ name, cells: [formatNumber(cpu)] })),
   );
   // The samples are of wall-clock time, which others on the core lengthen: their shares are what counts.
   const { functions, files } = summarize(join(profiles, file));
@@ -68,7 +68,11 @@ for (const id of flags.only.split(",")) {
       ["self %", "self µs/req", "total µs/req"],
       times.slice(0, flags.top).map(({ name, self, total }) => ({
         name,
-        cells: [shown((self / all) * 100), shown((self / all) * main), shown((total / all) * main)],
+        cells: [
+          formatNumber((self / all) * 100),
+          formatNumber((self / all) * main),
+          formatNumber((total / all) * main),
+        ],
       })),
     );
   }

@@ -1,6 +1,6 @@
 // How benchmarks measure and print: medians over rounds, one table each.
 
-export interface Measured {
+export interface Measurement {
   readonly what: string;
   readonly value: number;
   readonly unit: string;
@@ -9,7 +9,7 @@ export interface Measured {
   readonly note?: string;
 }
 
-export function printTable(title: string, rows: readonly Measured[]): void {
+export function printTable(title: string, rows: readonly Measurement[]): void {
   console.log(`\n${title}`);
   const width = Math.max(...rows.map((row) => row.what.length));
   for (const { what, value, unit, atMost, note } of rows) {

@@ -9,7 +9,7 @@ const OPEN_DEADLINE_MS = 60_000;
 const END_DEADLINE_MS = 15_000;
 
 interface StreamState {
-  askedAt: number;
+  requestedAt: number;
   isOpen: boolean;
   isComplete: boolean;
   isClosed: boolean;
@@ -25,7 +25,7 @@ export class StreamClient {
   isMeasuring = false;
   events = 0;
   /** Streams that broke off before their end. */
-  cut = 0;
+  aborted = 0;
   /** Streams whose end had not come when it was no longer waited for. */
   unfinished = 0;
   readonly #sockets: Bun.Socket<StreamState>[] = [];
@@ -50,7 +50,7 @@ export class StreamClient {
   }
 
   /** Waits until every stream has come to its end, good or bad. */
-  async ended(finish: () => Promise<unknown>): Promise<void> {
+  async finish(finish: () => Promise<unknown>): Promise<void> {
     this.#isEnding = true;
     await finish();
     const deadline = performance.now() + END_DEADLINE_MS;
@@ -64,7 +64,7 @@ export class StreamClient {
   }
 
   async #connect(): Promise<void> {
-    const data: StreamState = { askedAt: 0, isOpen: false, isComplete: false, isClosed: false, tail: "" };
+    const data: StreamState = { requestedAt: 0, isOpen: false, isComplete: false, isClosed: false, tail: "" };
     const socket = await Bun.connect<StreamState>({
       hostname: this.host,
       port: this.port,
@@ -76,14 +76,14 @@ export class StreamClient {
 
   readonly #events: Bun.SocketHandler<StreamState> = {
     open: (socket) => {
-      socket.data.askedAt = wallMicroseconds();
+      socket.data.requestedAt = wallMicroseconds();
       socket.write(this.request);
     },
     data: (socket, bytes) => this.#received(socket, bytes),
     close: ({ data }) => {
       data.isClosed = true;
       if (!data.isOpen) this.#opening--;
-      else if (!data.isComplete && !this.#isOver) this.cut++;
+      else if (!data.isComplete && !this.#isOver) this.aborted++;
     },
     error: () => undefined,
   };
@@ -95,7 +95,7 @@ export class StreamClient {
       if (!data.isOpen) {
         data.isOpen = true;
         this.#opening--;
-        this.firstEvents.push((now - data.askedAt) / 1000);
+        this.firstEvents.push((now - data.requestedAt) / 1000);
       } else if (this.isMeasuring) {
         const sentAt = digitsAt(bytes, at + 1);
         if (sentAt > 0) this.delays.push((now - sentAt) / 1000);

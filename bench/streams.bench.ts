@@ -4,10 +4,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHAT_PATH } from "./chat-payload.ts";
-import { leaveGatewayCore, OTHER_CORES } from "./cores.ts";
-import { numbersIn, readFlags } from "./flags.ts";
+import { reserveGatewayCore, OTHER_CORES } from "./cores.ts";
+import { parseNumbers, readFlags } from "./flags.ts";
 import { createRoute, startGatehouse, targetAt, temporaryFolder } from "./gatehouse.ts";
-import { keepResults, printGrid, shown, type GridRow } from "./grid.ts";
+import { saveResults, printGrid, formatNumber, type GridRow } from "./grid.ts";
 import { freePort, startPinned } from "./pinned-process.ts";
 import { usageOf } from "./process-usage.ts";
 import { quantile } from "./report.ts";
@@ -23,7 +23,7 @@ const WARM_ROUNDS = 10;
 const WARM_STREAMS = 50;
 const KIBIBYTE = 1024;
 
-leaveGatewayCore();
+reserveGatewayCore();
 const folder = temporaryFolder();
 const providerPort = freePort();
 const provider = startPinned(
@@ -43,7 +43,7 @@ while (!(await fetch(`${providerUrl}/finish`).catch(() => null))?.ok) await Bun.
   await gatehouse.stop();
 }
 
-interface Measured {
+interface StreamResult {
   readonly streams: number;
   /** Those that had their first event in time. */
   readonly opened: number;
@@ -61,12 +61,12 @@ interface Measured {
   readonly toolBusy: number;
   /** How long the gateway's threads waited for a core that others had, as a share of the time measured. */
   readonly gatewayWaited: number;
-  readonly cpuAnEvent: number;
-  readonly kibAStream: number;
+  readonly cpuPerEvent: number;
+  readonly kibPerStream: number;
 }
 
-const results: { direct: Measured; gateway: Measured }[] = [];
-for (const asked of numbersIn(flags.streams)) {
+const results: { direct: StreamResult; gateway: StreamResult }[] = [];
+for (const asked of parseNumbers(flags.streams)) {
   const streams = Math.min(asked, Math.floor((openFilesAllowed() - SPARE_FILES) / 2));
   if (streams < asked)
     console.log(
@@ -88,14 +88,14 @@ for (const asked of numbersIn(flags.streams)) {
     );
 }
 print();
-keepResults("streams", flags.out, { flags, results });
+saveResults("streams", flags.out, { flags, results });
 process.exit(0);
 
 /** The first streams pay for the compilers: the gateway's, and on the direct connection this client's. */
 async function warm(port: number): Promise<void> {
   const client = new StreamClient("127.0.0.1", port, requestTo(port));
   await client.open(WARM_STREAMS);
-  await client.ended(() => fetch(`${providerUrl}/finish`));
+  await client.finish(() => fetch(`${providerUrl}/finish`));
 }
 
 function requestTo(port: number): string {
@@ -105,7 +105,7 @@ function requestTo(port: number): string {
   return `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-async function measure(streams: number, port: number, gatewayPid: number | null): Promise<Measured> {
+async function measure(streams: number, port: number, gatewayPid: number | null): Promise<StreamResult> {
   const client = new StreamClient("127.0.0.1", port, requestTo(port));
   const gatewayUsage = () => (gatewayPid === null ? null : usageOf(gatewayPid));
   const toolCpu = () =>
@@ -121,12 +121,12 @@ async function measure(streams: number, port: number, gatewayPid: number | null)
   client.isMeasuring = false;
   const seconds = (performance.now() - startedAt) / 1000;
   const [gatewayAfter, toolAfter, events] = [gatewayUsage(), toolCpu(), client.events - eventsBefore];
-  await client.ended(() => fetch(`${providerUrl}/finish`));
+  await client.finish(() => fetch(`${providerUrl}/finish`));
   const gatewayCpu = (gatewayAfter?.cpuMicroseconds ?? 0) - (gatewayBefore?.cpuMicroseconds ?? 0);
   return {
     streams,
     opened: client.firstEvents.length,
-    lost: client.cut,
+    lost: client.aborted,
     late: client.unfinished,
     firstP50: quantile(client.firstEvents, 0.5),
     firstP99: quantile(client.firstEvents, 0.99),
@@ -137,8 +137,8 @@ async function measure(streams: number, port: number, gatewayPid: number | null)
     gatewayWaited:
       ((gatewayAfter?.waitedMicroseconds ?? 0) - (gatewayBefore?.waitedMicroseconds ?? 0)) / 1e6 / seconds,
     toolBusy: (toolAfter - toolBefore) / 1e6 / seconds,
-    cpuAnEvent: gatewayCpu / events,
-    kibAStream:
+    cpuPerEvent: gatewayCpu / events,
+    kibPerStream:
       ((gatewayAfter?.residentBytes ?? 0) - (idle?.residentBytes ?? 0)) /
       client.firstEvents.length /
       KIBIBYTE,
@@ -152,14 +152,14 @@ function openFilesAllowed(): number {
 }
 
 function print(): void {
-  const percent = (share: number) => `${shown(share * 100)} %`;
-  const timing = ({ firstP50, firstP99, delayP50, delayP99 }: Measured) => [
+  const percent = (share: number) => `${formatNumber(share * 100)} %`;
+  const timing = ({ firstP50, firstP99, delayP50, delayP99 }: StreamResult) => [
     firstP50,
     firstP99,
     delayP50,
     delayP99,
   ];
-  const counts = ({ opened, lost, late, arrived, toolBusy }: Measured) => [
+  const counts = ({ opened, lost, late, arrived, toolBusy }: StreamResult) => [
     ...[opened, lost, late].map(String),
     percent(arrived),
     percent(toolBusy),
@@ -167,22 +167,22 @@ function print(): void {
   const rows = results.flatMap(({ direct, gateway }): GridRow[] => [
     {
       name: `${direct.streams.toLocaleString("en")} direct`,
-      cells: [...timing(direct).map(shown), ...counts(direct)],
+      cells: [...timing(direct).map(formatNumber), ...counts(direct)],
     },
     {
       name: "  through Gatehouse",
       cells: [
-        ...timing(gateway).map(shown),
+        ...timing(gateway).map(formatNumber),
         ...counts(gateway),
         percent(gateway.gatewayBusy),
         percent(gateway.gatewayWaited),
-        shown(gateway.cpuAnEvent),
-        shown(gateway.kibAStream),
+        formatNumber(gateway.cpuPerEvent),
+        formatNumber(gateway.kibPerStream),
       ],
     },
     {
       name: "  added",
-      cells: timing(gateway).map((value, index) => shown(value - (timing(direct)[index] ?? 0))),
+      cells: timing(gateway).map((value, index) => formatNumber(value - (timing(direct)[index] ?? 0))),
     },
   ]);
   const names = ["first p50", "first p99", "event p50", "event p99", "opened", "lost", "late", "arrived"];

@@ -25,72 +25,73 @@ export interface Subject {
 }
 
 /** A subject, or why it is left out. */
-export type Prepared = Subject | string;
+export type PreparedSubject = Subject | string;
 
-export const PREPARE: Readonly<Record<string, (folder: string, providerPort: number) => Promise<Prepared>>> =
-  {
-    nginx: (folder, provider) =>
-      Promise.resolve(
-        nginx === null
-          ? "nginx is not installed"
-          : {
-              id: "nginx",
-              title: "nginx proxy_pass",
-              headers: {},
-              start: () => {
-                const port = freePort();
-                const child = startNginxProxy(folder, port, provider, GATEWAY_CORE);
-                return Promise.resolve({ ...child, url: `http://127.0.0.1:${port}${CHAT_PATH}` });
-              },
+export const PREPARE: Readonly<
+  Record<string, (folder: string, providerPort: number) => Promise<PreparedSubject>>
+> = {
+  nginx: (folder, provider) =>
+    Promise.resolve(
+      nginx === null
+        ? "nginx is not installed"
+        : {
+            id: "nginx",
+            title: "nginx proxy_pass",
+            headers: {},
+            start: () => {
+              const port = freePort();
+              const child = startNginxProxy(folder, port, provider, GATEWAY_CORE);
+              return Promise.resolve({ ...child, url: `http://127.0.0.1:${port}${CHAT_PATH}` });
             },
-      ),
+          },
+    ),
 
-    bare: async (folder, provider) => {
-      const dataDir = newFolder(folder, "bare");
-      await seedBare(dataDir, `http://127.0.0.1:${provider}`);
-      return {
-        id: "bare",
-        title: "Gatehouse, bare",
-        headers: {},
-        start: async (env = {}) => {
-          const gatehouse = await startGatehouse({ dataDir, env });
-          return { ...gatehouse, url: gatehouse.proxyUrl + CHAT_PATH };
-        },
-      };
-    },
+  bare: async (folder, provider) => {
+    const dataDir = newFolder(folder, "bare");
+    await seedBare(dataDir, `http://127.0.0.1:${provider}`);
+    return {
+      id: "bare",
+      title: "Gatehouse, bare",
+      headers: {},
+      start: async (env = {}) => {
+        const gatehouse = await startGatehouse({ dataDir, env });
+        return { ...gatehouse, url: gatehouse.proxyUrl + CHAT_PATH };
+      },
+    };
+  },
 
-    full: async (folder, provider) => {
-      const dataDir = newFolder(folder, "full");
-      const key = await seedFull(dataDir, `http://127.0.0.1:${provider}`);
-      const logTo = join(folder, "access.log");
-      return {
-        id: "full",
-        title: "Gatehouse, full",
-        headers: { "X-GW-API-Key": key },
-        start: async (env = {}) => {
-          writeFileSync(logTo, "");
-          const gatehouse = await startGatehouse({ dataDir, env, logTo });
-          const metricsUrl = `${gatehouse.adminUrl}/metrics`;
-          return { ...gatehouse, url: gatehouse.proxyUrl + CHAT_PATH, metricsUrl };
-        },
-      };
-    },
+  full: async (folder, provider) => {
+    const dataDir = newFolder(folder, "full");
+    const key = await seedFull(dataDir, `http://127.0.0.1:${provider}`);
+    const logTo = join(folder, "access.log");
+    return {
+      id: "full",
+      title: "Gatehouse, full",
+      headers: { "X-GW-API-Key": key },
+      start: async (env = {}) => {
+        writeFileSync(logTo, "");
+        const gatehouse = await startGatehouse({ dataDir, env, logTo });
+        const metricsUrl = `${gatehouse.adminUrl}/metrics`;
+        return { ...gatehouse, url: gatehouse.proxyUrl + CHAT_PATH, metricsUrl };
+      },
+    };
+  },
 
-    portkey: (_folder, provider) => {
-      const missing = installPortkey();
-      if (missing !== null) return Promise.resolve(missing);
-      return Promise.resolve({
-        id: "portkey",
-        title: "Portkey gateway",
-        headers: portkeyHeaders(`http://127.0.0.1:${provider}`),
-        start: () => {
-          const port = freePort();
-          const child = startPortkey(port, GATEWAY_CORE);
-          return Promise.resolve({ ...child, url: `http://127.0.0.1:${port}${CHAT_PATH}` });
-        },
-      });
-    },
-  };
+  portkey: (_folder, provider) => {
+    const missing = installPortkey();
+    if (missing !== null) return Promise.resolve(missing);
+    return Promise.resolve({
+      id: "portkey",
+      title: "Portkey gateway",
+      headers: portkeyHeaders(`http://127.0.0.1:${provider}`),
+      start: () => {
+        const port = freePort();
+        const child = startPortkey(port, GATEWAY_CORE);
+        return Promise.resolve({ ...child, url: `http://127.0.0.1:${port}${CHAT_PATH}` });
+      },
+    });
+  },
+};
 
 function newFolder(parent: string, name: string): string {
   const folder = join(parent, name);

@@ -4,13 +4,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeCertificate } from "./certificate.ts";
-import { CHAT_ANSWER, CHAT_PATH, chatBody } from "./chat-payload.ts";
-import { leaveGatewayCore, OTHER_CORES } from "./cores.ts";
+import { CHAT_RESPONSE, CHAT_PATH, chatBody } from "./chat-payload.ts";
+import { reserveGatewayCore, OTHER_CORES } from "./cores.ts";
 import { readFlags } from "./flags.ts";
 import { createRoute, startGatehouse, targetAt, temporaryFolder } from "./gatehouse.ts";
-import { keepResults, printGrid, shown } from "./grid.ts";
+import { saveResults, printGrid, formatNumber } from "./grid.ts";
 import { INSTALL_NGINX, nginx, startNginxFront } from "./nginx.ts";
-import { freePort, untilAnswered } from "./pinned-process.ts";
+import { freePort, untilReady } from "./pinned-process.ts";
 import { usageOf } from "./process-usage.ts";
 import { INSTALL_WRK, runWrk, wrk } from "./wrk.ts";
 
@@ -36,7 +36,7 @@ if (wrk === null || nginx === null || certificate === null) {
   console.log(`SKIPPED: this needs wrk (${INSTALL_WRK}), nginx (${INSTALL_NGINX}) and openssl.`);
   process.exit(0);
 }
-leaveGatewayCore();
+reserveGatewayCore();
 
 // The answers come from here: nginx keeps the connections, and this the time.
 const backend = Bun.serve({
@@ -46,7 +46,7 @@ const backend = Bun.serve({
   async fetch(request) {
     await request.arrayBuffer();
     await Bun.sleep(flags.think);
-    return new Response(CHAT_ANSWER, { headers: { "Content-Type": "application/json" } });
+    return new Response(CHAT_RESPONSE, { headers: { "Content-Type": "application/json" } });
   },
 });
 const bodyFile = join(folder, "body.json");
@@ -73,17 +73,17 @@ printGrid(
     name: KINDS[each.kind].title,
     cells: [
       each.protocols,
-      shown(each.requests),
-      shown(each.connections),
-      `${shown((1 - each.connections / each.requests) * 100)} %`,
-      shown(each.cpuMicroseconds),
-      shown(each.p50Ms),
-      shown(each.p99Ms),
+      formatNumber(each.requests),
+      formatNumber(each.connections),
+      `${formatNumber((1 - each.connections / each.requests) * 100)} %`,
+      formatNumber(each.cpuMicroseconds),
+      formatNumber(each.p50Ms),
+      formatNumber(each.p99Ms),
       String(each.failed),
     ],
   })),
 );
-keepResults("tls", flags.out, { flags, results });
+saveResults("tls", flags.out, { flags, results });
 process.exit(0);
 
 async function measure(kind: Kind): Promise<Reuse> {
@@ -100,7 +100,7 @@ async function measure(kind: Kind): Promise<Reuse> {
   });
   const url = gatehouse.proxyUrl + CHAT_PATH;
   await createRoute(gatehouse, { targets: [targetAt(`${tls ? "https" : "http"}://127.0.0.1:${port}`)] });
-  await untilAnswered(gatehouse.startedAt, url, { method: "POST", body: "{}" });
+  await untilReady(gatehouse.startedAt, url, { method: "POST", body: "{}" });
   const load = { url, bodyFile, connections: flags.connections };
   await runWrk({ ...load, seconds: 1 });
   await Bun.sleep(LOG_FLUSHED_MS);
@@ -119,7 +119,7 @@ async function measure(kind: Kind): Promise<Reuse> {
     cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / result.requests,
     p50Ms: result.p50Ms,
     p99Ms: result.p99Ms,
-    failed: result.refused + result.broken,
+    failed: result.errorResponses + result.failedConnections,
   };
 }
 

@@ -2,7 +2,7 @@
 import { formatNamed } from "../src/formats/registry.ts";
 import { StreamUsageFilter } from "../src/usage/stream-usage-filter.ts";
 import { UsageAccumulator } from "../src/usage/usage-accumulator.ts";
-import { median, printTable, type Measured } from "./report.ts";
+import { median, printTable, type Measurement } from "./report.ts";
 
 const ROUNDS = 9;
 const CALLS = 20_000;
@@ -40,7 +40,7 @@ function measure(work: () => unknown, calls = CALLS): number {
 }
 
 export function benchUsage(): Promise<void> {
-  const rows: Measured[] = [];
+  const rows: Measurement[] = [];
   const decoder = new TextDecoder();
   for (const bytes of [600, 6000, 60_000]) {
     const body = bodyOf(bytes);

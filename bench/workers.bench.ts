@@ -7,11 +7,11 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { hasRedis, startRedis } from "../test/support/redis.ts";
 import { CHAT_PATH, chatBody } from "./chat-payload.ts";
-import { GATEWAY_CORE, leaveGatewayCore, OTHER_CORES } from "./cores.ts";
-import { numbersIn, readFlags } from "./flags.ts";
+import { GATEWAY_CORE, reserveGatewayCore, OTHER_CORES } from "./cores.ts";
+import { parseNumbers, readFlags } from "./flags.ts";
 import { seedBare, seedFull } from "./full-gatehouse.ts";
 import { startGatehouse, temporaryFolder } from "./gatehouse.ts";
-import { keepResults, printGrid, ratio, shown } from "./grid.ts";
+import { saveResults, printGrid, formatRatio, formatNumber } from "./grid.ts";
 import { warm } from "./measure-round.ts";
 import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
 import { freePort } from "./pinned-process.ts";
@@ -33,7 +33,7 @@ if (wrk === null || nginx === null || !hasRedis) {
   );
   process.exit(0);
 }
-const counts = numbersIn(flags.workers);
+const counts = parseNumbers(flags.workers);
 const most = Math.max(...counts);
 const cores = availableParallelism();
 const isApart = cores >= most + 2;
@@ -44,7 +44,7 @@ if (!isApart)
     `${cores} cores for ${most} workers and the load: the workers share one, so judge by the CPU a request.`,
   );
 
-leaveGatewayCore();
+reserveGatewayCore();
 const folder = temporaryFolder();
 const providerPort = freePort();
 startNginxProvider(folder, providerPort, loadCores);
@@ -91,16 +91,16 @@ printGrid(
       name: `${setup.kind}, WORKERS=${setup.workers}`,
       cells: [
         String(middle(setup, "processes")),
-        shown(middle(setup, "requestsPerSecond")),
-        ratio(middle(setup, "requestsPerSecond"), middle(first, "requestsPerSecond")),
-        shown(middle(setup, "cpuMicroseconds")),
-        ratio(middle(setup, "cpuMicroseconds"), middle(first, "cpuMicroseconds")),
+        formatNumber(middle(setup, "requestsPerSecond")),
+        formatRatio(middle(setup, "requestsPerSecond"), middle(first, "requestsPerSecond")),
+        formatNumber(middle(setup, "cpuMicroseconds")),
+        formatRatio(middle(setup, "cpuMicroseconds"), middle(first, "cpuMicroseconds")),
         String(setup.samples.reduce((sum, { failed }) => sum + failed, 0)),
       ],
     };
   }),
 );
-keepResults("workers", flags.out, {
+saveResults("workers", flags.out, {
   flags,
   setups: setups.map(({ kind, workers, samples }) => ({ kind, workers, samples })),
 });
@@ -131,7 +131,7 @@ async function sample({ kind, workers, dataDir, headers }: Setup): Promise<Sampl
       requestsPerSecond: result.requestsPerSecond,
       cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / result.requests,
       processes: after.processes,
-      failed: result.refused + result.broken,
+      failed: result.errorResponses + result.failedConnections,
     };
   } finally {
     await gatehouse.stop();

@@ -1,6 +1,6 @@
 // Runs wrk, the load generator, and reads what it measured.
 import { join } from "node:path";
-import { onCores, OTHER_CORES } from "./cores.ts";
+import { pinTo, OTHER_CORES } from "./cores.ts";
 
 export const wrk = Bun.which("wrk");
 export const INSTALL_WRK = "apt-get install wrk";
@@ -26,9 +26,9 @@ export interface LoadResult {
   readonly p50Ms: number;
   readonly p99Ms: number;
   /** Answers that were not 2xx or 3xx. */
-  readonly refused: number;
+  readonly errorResponses: number;
   /** Connections that broke, and answers that did not come. */
-  readonly broken: number;
+  readonly failedConnections: number;
 }
 
 interface Printed {
@@ -44,7 +44,7 @@ export async function runWrk(load: Load): Promise<LoadResult> {
   const headers = Object.entries(load.headers ?? {}).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
   const seconds = `${Math.max(1, Math.round(load.seconds))}s`;
   const words = ["wrk", "-t1", `-c${load.connections}`, "-d", seconds, "--timeout", "10s", "-s", SCRIPT];
-  const child = Bun.spawn(onCores(load.cores ?? OTHER_CORES, [...words, ...headers, load.url]), {
+  const child = Bun.spawn(pinTo(load.cores ?? OTHER_CORES, [...words, ...headers, load.url]), {
     env: {
       PATH: process.env["PATH"],
       BENCH_BODY: load.bodyFile,
@@ -64,7 +64,7 @@ export async function runWrk(load: Load): Promise<LoadResult> {
     requestsPerSecond: requests / (microseconds / 1e6),
     p50Ms: p50 / 1000,
     p99Ms: p99 / 1000,
-    refused,
-    broken,
+    errorResponses: refused,
+    failedConnections: broken,
   };
 }
