@@ -1,4 +1,4 @@
-// A certificate for 127.0.0.1 and localhost that signs itself, made anew for every run.
+// A self-signed certificate for 127.0.0.1 and localhost, created for each run.
 import { join } from "node:path";
 
 export interface Certificate {
@@ -6,12 +6,12 @@ export interface Certificate {
   readonly keyFile: string;
 }
 
-/** Null where openssl is missing. */
+/** Returns null if openssl is not installed. */
 export function makeCertificate(folder: string): Certificate | null {
   if (Bun.which("openssl") === null) return null;
   const [certFile, keyFile] = [join(folder, "cert.pem"), join(folder, "key.pem")];
   const names = "subjectAltName=IP:127.0.0.1,DNS:localhost";
-  const words = [
+  const options = [
     "req",
     "-x509",
     "-newkey",
@@ -23,7 +23,7 @@ export function makeCertificate(folder: string): Certificate | null {
     "2",
   ];
   const files = ["-subj", "/CN=localhost", "-addext", names, "-keyout", keyFile, "-out", certFile];
-  const { exitCode, stderr } = Bun.spawnSync(["openssl", ...words, ...files]);
+  const { exitCode, stderr } = Bun.spawnSync(["openssl", ...options, ...files]);
   if (exitCode !== 0) throw new Error(stderr.toString());
   return { certFile, keyFile };
 }

@@ -1,4 +1,4 @@
-// The chat completion that the benchmarks ask for, about 1 kB of ordinary prose, and the one that comes back.
+// The chat completion request of the benchmarks, about 1 kB of ordinary prose, and its response.
 
 export const CHAT_PATH = "/v1/chat/completions";
 
@@ -12,7 +12,7 @@ const PROSE =
   "of the harbour society still walk in for free. The shop sells maps, postcards and a short history of the pier. " +
   "Letters in other languages may be answered in the language they were written in, as long as it is one of ours.";
 
-/** A body of about this many bytes, the prose repeated as often as it takes. */
+/** Returns a body of about this many bytes; the prose is repeated to reach it. */
 export function chatBody(bytes = 1024): string {
   const messages = [
     { role: "system", content: "You answer the letters of a museum." },

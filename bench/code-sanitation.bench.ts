@@ -1,16 +1,16 @@
-// What code_sanitation costs with all nine languages: a clean prompt at each size, and hostile text at each size, where
-// the time a byte must not grow. Beside the time that passed stands the processor's: on a busy machine only that is flat.
+// The cost of code_sanitation with all nine languages: a clean prompt of each size, and hostile text of each size, where the
+// time per byte must not grow. Reports CPU time besides wall-clock time, because only CPU time is comparable on a busy machine.
 import { compileDetector } from "../src/plugins/code_sanitation/detector.ts";
 import { firstInJson } from "../src/plugins/code_sanitation/json-text.ts";
 import { LANGUAGES } from "../src/plugins/code_sanitation/settings.ts";
 import { median, printTable, type Measurement } from "./report.ts";
 
 const SIZES = [10_000, 100_000, 1_000_000, 5_000_000];
-/** Of all sizes, so that each is measured in comparable time. */
+/** Total bytes scanned per size, so that each measurement takes a similar time. */
 const BYTES_MEASURED = 10_000_000;
 const LIMITS: Readonly<Record<number, string>> = { 100_000: "at most 2 ms", 1_000_000: "at most 20 ms" };
 
-/** A prompt as people write them: prose, a list, some code, some punctuation. */
+/** A typical prompt: prose, a list, some code, some punctuation. */
 const PROMPT = `You are a helpful assistant. Please read the report below and write a summary of about 200 words; it's
 meant for people who don't know the project (new colleagues, mostly). Keep the tone friendly, and don't invent numbers.
 
@@ -38,10 +38,10 @@ const HOSTILE: Readonly<Record<string, string>> = {
   "; ": "; ",
 };
 
-/** Milliseconds, the medians of many passes. */
+/** Medians over many scans, in milliseconds. */
 interface Cost {
-  readonly passed: number;
-  readonly onProcessor: number;
+  readonly wallClock: number;
+  readonly cpu: number;
 }
 
 export function benchCodeSanitation(): Promise<void> {
@@ -62,34 +62,34 @@ export function benchCodeSanitation(): Promise<void> {
   const hostile = Object.entries(HOSTILE).map(([name, piece]): Measurement => {
     const perByte = SIZES.map((size) => {
       const cost = costOf(repeatTo(piece, size), (text) => detector.findAll(text));
-      return (cost.onProcessor / size) * 1e6;
+      return (cost.cpu / size) * 1e6;
     });
     const bySize = perByte.map((value) => value.toFixed(1)).join(", ");
-    return { what: name, value: perByte.at(-1) ?? 0, unit: "ns a byte", note: `by size ${bySize}` };
+    return { what: name, value: perByte.at(-1) ?? 0, unit: "ns/byte", note: `by size ${bySize}` };
   });
-  printTable("code_sanitation, hostile text, 10 kB to 5 MB, on the processor: flat is good", hostile);
+  printTable("code_sanitation, hostile text, 10 kB to 5 MB, CPU time: must not grow with the size", hostile);
   return Promise.resolve();
 }
 
-function measured(what: string, { passed, onProcessor }: Cost, bytes: number, limit = ""): Measurement {
-  const perByte = (onProcessor / bytes) * 1e6;
-  const note = `on the processor ${onProcessor.toFixed(3)} ms, ${perByte.toFixed(1)} ns a byte   ${limit}`;
-  return { what, value: passed, unit: "ms", note: note.trimEnd() };
+function measured(what: string, { wallClock, cpu }: Cost, bytes: number, limit = ""): Measurement {
+  const perByte = (cpu / bytes) * 1e6;
+  const note = `CPU ${cpu.toFixed(3)} ms, ${perByte.toFixed(1)} ns/byte   ${limit}`;
+  return { what, value: wallClock, unit: "ms", note: note.trimEnd() };
 }
 
 function costOf(text: string, scan: (text: string) => unknown): Cost {
   const rounds = Math.max(5, Math.min(200, Math.round(BYTES_MEASURED / text.length)));
-  const passed: number[] = [];
-  const onProcessor: number[] = [];
+  const wallClock: number[] = [];
+  const cpu: number[] = [];
   for (let round = 0; round < rounds; round++) {
     const before = process.cpuUsage();
     const started = performance.now();
     scan(text);
-    passed.push(performance.now() - started);
+    wallClock.push(performance.now() - started);
     const { user, system } = process.cpuUsage(before);
-    onProcessor.push((user + system) / 1000);
+    cpu.push((user + system) / 1000);
   }
-  return { passed: median(passed), onProcessor: median(onProcessor) };
+  return { wallClock: median(wallClock), cpu: median(cpu) };
 }
 
 function repeatTo(piece: string, length: number): string {

@@ -1,7 +1,7 @@
-// Reads a .cpuprofile of the runtime: where the time of a process went, by function.
+// Reads a .cpuprofile of the runtime and sums up the time by function and by file.
 import { readFileSync } from "node:fs";
 
-const LONGEST_NAME = 60;
+const MAX_NAME_LENGTH = 60;
 
 interface CpuProfile {
   readonly nodes: readonly {
@@ -15,16 +15,16 @@ interface CpuProfile {
 
 export interface TimeSpent {
   readonly name: string;
-  /** Microseconds in it alone. */
+  /** Microseconds, without called functions. */
   readonly self: number;
-  /** Microseconds in it and in what it called. */
+  /** Microseconds, with called functions. */
   readonly total: number;
 }
 
 export interface ProfileSummary {
-  /** By function, natives of the runtime among them. */
+  /** By function, including native functions of the runtime. */
   readonly functions: readonly TimeSpent[];
-  /** By file of ours; what a native of the runtime took counts for the file that called it. */
+  /** By source file; the time of a native function counts for the file that called it. */
   readonly files: readonly TimeSpent[];
 }
 
@@ -35,10 +35,10 @@ export function summarize(file: string): ProfileSummary {
   for (const { id, callFrame, children = [] } of nodes) {
     const { functionName, url, lineNumber } = callFrame;
     const path = url.replace(/^.*\/(?=(src|node_modules)\/)/, "");
-    const place = path === "" ? "" : `  ${path}:${lineNumber + 1}`;
-    // A regular expression is named by its source, however long that is.
-    const name = functionName === "" ? "(anonymous)" : functionName.slice(0, LONGEST_NAME);
-    nameOf.set(id, `${name}${place}`);
+    const location = path === "" ? "" : `  ${path}:${lineNumber + 1}`;
+    // The name of a regular expression is its source, which may be long.
+    const name = functionName === "" ? "(anonymous)" : functionName.slice(0, MAX_NAME_LENGTH);
+    nameOf.set(id, `${name}${location}`);
     if (path !== "") fileOf.set(id, path);
     for (const child of children) parentOf.set(child, id);
   }
@@ -52,23 +52,23 @@ export function summarize(file: string): ProfileSummary {
       if (inFile !== undefined) callers.push(inFile);
     }
     functions.add(calls, spent);
-    files.add(callers.length === 0 ? ["(the runtime alone)"] : callers, spent);
+    files.add(callers.length === 0 ? ["(runtime)"] : callers, spent);
   });
-  return { functions: functions.most(), files: files.most() };
+  return { functions: functions.byTime(), files: files.byTime() };
 }
 
 class Tally {
   readonly #self = new Map<string, number>();
   readonly #total = new Map<string, number>();
 
-  /** A stack, innermost first. What calls itself counts once. */
+  /** Adds the time of a stack, innermost function first. A recursive function counts once. */
   add(stack: readonly string[], spent: number): void {
     const innermost = stack[0] ?? "?";
     this.#self.set(innermost, (this.#self.get(innermost) ?? 0) + spent);
     for (const each of new Set(stack)) this.#total.set(each, (this.#total.get(each) ?? 0) + spent);
   }
 
-  most(): TimeSpent[] {
+  byTime(): TimeSpent[] {
     const all = [...this.#self].map(([name, self]) => ({ name, self, total: this.#total.get(name) ?? self }));
     return all.sort((a, b) => b.self - a.self);
   }

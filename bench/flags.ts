@@ -1,4 +1,4 @@
-// The flags of a benchmark: their defaults give their types; a mistake is one line and exit code 2.
+// Parses the flags of a benchmark; their types are those of the defaults. A mistake is one line and exit code 2.
 import { parseArgs } from "node:util";
 
 type Flag = number | string | boolean;
@@ -22,7 +22,7 @@ export function readFlags<const T extends Readonly<Record<string, Flag>>>(
     return Object.fromEntries(read) as Widened<T>;
   } catch (error) {
     const known = Object.keys(defaults).map((name) => `--${name}`);
-    console.error(`${script}: ${(error as Error).message}; known flags are ${known.join(", ")}`);
+    console.error(`${script}: ${(error as Error).message}; use one of ${known.join(", ")}`);
     process.exit(2);
   }
 }
@@ -32,11 +32,11 @@ function valueOf(name: string, given: string | boolean | undefined, fallback: Fl
   if (typeof fallback !== "number") return given;
   const value = Number(given);
   if (!Number.isFinite(value) || value <= 0)
-    throw new Error(`--${name} is "${given}", give a number above 0`);
+    throw new Error(`--${name} is "${given}"; give a number above 0`);
   return value;
 }
 
-/** `1,100,10000` of a flag as numbers. */
+/** Parses a list such as `1,100,10000`. */
 export function parseNumbers(list: string): number[] {
   return list.split(",").map((text) => Number(text.trim()));
 }

@@ -1,16 +1,17 @@
-// Gatehouse with everything on that a careful operator has on: a key, three limits, all languages looked for.
+// Two configurations of Gatehouse: "bare" with one rule and one target, and "full" with an API key, three rate limits, and
+// code_sanitation for all languages.
 import { LANGUAGES } from "../src/plugins/code_sanitation/settings.ts";
 import { createRoute, startGatehouse, targetAt } from "./gatehouse.ts";
 
-/** So high that no load of a benchmark fills it. */
-const NEVER_FULL = { limit: 1_000_000, window: "10s" };
+/** A limit that no benchmark reaches. */
+const UNREACHABLE = { limit: 1_000_000, window: "10s" };
 
 const PLUGINS = [
   {
     name: "rate_limiter",
     stage: "pre_request",
     priority: 1,
-    settings: { limits: { per_ip: NEVER_FULL, per_user: NEVER_FULL, global: NEVER_FULL } },
+    settings: { limits: { per_ip: UNREACHABLE, per_user: UNREACHABLE, global: UNREACHABLE } },
   },
   {
     name: "code_sanitation",
@@ -24,14 +25,14 @@ const PLUGINS = [
   },
 ];
 
-/** Writes the records of a bare route into `dataDir`: one rule, one target, nothing else. */
+/** Writes the bare configuration into `dataDir`. */
 export async function seedBare(dataDir: string, providerUrl: string): Promise<void> {
   const gatehouse = await startGatehouse({ dataDir });
   await createRoute(gatehouse, { targets: [targetAt(providerUrl)] });
   await gatehouse.stop();
 }
 
-/** The same with all of it on; returns the API key that the rule asks for. */
+/** Writes the full configuration into `dataDir`; resolves to the API key that the rule requires. */
 export async function seedFull(dataDir: string, providerUrl: string): Promise<string> {
   const gatehouse = await startGatehouse({ dataDir });
   const { gateway } = await createRoute(gatehouse, {

@@ -1,4 +1,4 @@
-// Gatehouse as the benchmarks start it: pinned, on free ports, its records kept from start to start.
+// Starts Gatehouse for benchmarks: pinned to cores, on free ports, with a data directory that several starts can share.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ export interface GatehouseOptions {
   readonly dataDir: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly cores?: string;
-  /** A file for the log; without one nothing is logged but faults, and nothing kept. */
+  /** File for the log; without it, only warnings and errors are logged, and the output is discarded. */
   readonly logTo?: string;
 }
 
@@ -49,19 +49,19 @@ export async function startGatehouse({ dataDir, env, cores, logTo }: GatehouseOp
   const readyMs = await untilReady(child.startedAt, `${proxyUrl}/readyz`);
   const token = mintToken({ SERVER_SECRET_KEY: TEST_SECRET });
   const create = async (path: string, body: unknown) => {
-    const answer = await fetch(`${adminUrl}/api/v1${path}`, {
+    const response = await fetch(`${adminUrl}/api/v1${path}`, {
       method: "POST",
       headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
       body: JSON.stringify(body),
     });
-    const record = (await answer.json()) as ApiResponse["body"];
-    if (answer.status !== 201) throw new Error(`${path}: ${answer.status} ${JSON.stringify(record)}`);
+    const record = (await response.json()) as ApiResponse["body"];
+    if (response.status !== 201) throw new Error(`${path}: ${response.status} ${JSON.stringify(record)}`);
     return record;
   };
   return { ...child, adminUrl, proxyUrl, readyMs, create };
 }
 
-/** What a route is made of, where it differs from one rule to one target. */
+/** The fields of a route that differ from the default of one rule. */
 export interface RouteOptions {
   readonly gateway?: Readonly<Record<string, unknown>>;
   readonly targets: readonly Readonly<Record<string, unknown>>[];
@@ -77,13 +77,16 @@ export interface Route {
 
 export async function createRoute(gatehouse: Gatehouse, options: RouteOptions): Promise<Route> {
   const { id: gateway } = await gatehouse.create("/gateways", { name: "bench", ...options.gateway });
-  const at = `/gateways/${gateway}`;
-  const { id: upstream } = await gatehouse.create(`${at}/upstreams`, {
+  const gatewayPath = `/gateways/${gateway}`;
+  const { id: upstream } = await gatehouse.create(`${gatewayPath}/upstreams`, {
     name: "models",
     targets: options.targets,
   });
-  const { id: service } = await gatehouse.create(`${at}/services`, { name: "chat", upstream_id: upstream });
-  const { id: rule } = await gatehouse.create(`${at}/rules`, {
+  const { id: service } = await gatehouse.create(`${gatewayPath}/services`, {
+    name: "chat",
+    upstream_id: upstream,
+  });
+  const { id: rule } = await gatehouse.create(`${gatewayPath}/rules`, {
     service_id: service,
     path: options.path ?? "/v1/chat/completions",
     methods: ["POST"],
@@ -92,7 +95,7 @@ export async function createRoute(gatehouse: Gatehouse, options: RouteOptions): 
   return { gateway, service, rule };
 }
 
-/** A target that is the provider of the benchmark, with a credential as real ones have. */
+/** Returns a target for the benchmark's provider, with a credential like a real one. */
 export function targetAt(url: string): Record<string, unknown> {
   return {
     provider: "bench",

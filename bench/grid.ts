@@ -1,4 +1,4 @@
-// Prints a table whose first column names the row, and keeps results as JSON.
+// Prints tables with a name for each row, and saves results as JSON.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { dirname, join } from "node:path";
@@ -20,7 +20,7 @@ export function printGrid(title: string, columns: readonly string[], rows: reado
   for (const row of rows) console.log(line(row.name, row.cells));
 }
 
-/** Three figures that matter: 12,345, 123, 12.3, 1.23. */
+/** Formats with three significant digits: 12,345, 123, 12.3, 1.23. */
 export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return "–";
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en");
@@ -33,7 +33,7 @@ export function formatRatio(value: number, to: number): string {
   return `${times < 0.1 ? times.toFixed(4) : formatNumber(times)}×`;
 }
 
-/** Writes what was measured, and where, to `out` or to a file of its own under bench/results. */
+/** Writes the results and a description of the machine to `out`, or to a new file in bench/results. */
 export function saveResults(bench: string, out: string, results: unknown): void {
   const stamp = new Date().toISOString().replaceAll(/[:.]/g, "-");
   const file = out === "" ? join(import.meta.dir, "results", `${bench}-${stamp}.json`) : out;

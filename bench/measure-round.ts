@@ -1,4 +1,4 @@
-// One round of one subject: started anew, warmed, put under load, and what it used meanwhile.
+// One round of a benchmark: starts a subject, warms it up, puts it under load, and measures what it uses meanwhile.
 import { usageOf } from "./process-usage.ts";
 import { untilReady } from "./pinned-process.ts";
 import type { Subject } from "./subjects.ts";
@@ -12,11 +12,11 @@ export interface Round {
   readonly idleMiB: number;
   readonly steadyMiB: number;
   readonly readyMs: number;
-  /** Below what was asked for the subject was too slow to be warmed in time, and its CPU a request is too high. */
+  /** If fewer than intended, the subject was too slow to warm up in time, and its CPU time per request is too high. */
   readonly warmedWith: number;
-  /** How long its threads waited for a core that others had, as a share of the round. */
+  /** How long its threads waited for a core that other processes used, as a fraction of the round. */
   readonly waited: number;
-  /** Requests that got no good answer; a round with any says nothing. */
+  /** Requests without a successful response; a round with any is invalid. */
   readonly failed: number;
 }
 
@@ -26,21 +26,24 @@ export interface RoundOptions {
   readonly connections: number;
   readonly seconds: number;
   readonly warmRequests?: number;
-  /** For the subject's process. */
+  /** Environment of the subject's process. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Long enough for a process to have done what it does after its start. */
+/** Time for a process to finish what it does after its start. */
 const SETTLE_MS = 500;
-/** Enough to compare Gatehouse with itself: after 20,000 the compilers still took a fifth of the time of full. */
+/**
+ * Enough to compare Gatehouse with itself. After 20,000 requests the JIT compilers still took a fifth of the CPU time of the
+ * full configuration.
+ */
 const WARM_REQUESTS = 60_000;
 /**
- * Enough for the compilers and the heap of a runtime to have come to rest: between 60,000 and 190,000 the compilers take a
- * thirtieth of the time of full, behind that less than a hundredth.
+ * Enough for the JIT compilers and the heap of a runtime to reach a steady state: between 60,000 and 190,000 requests the
+ * compilers take a thirtieth of the CPU time of the full configuration, after that less than a hundredth.
  */
 export const STEADY_STATE_REQUESTS = 200_000;
-/** Times the length of a round. */
-const WARM_AT_MOST = 10;
+/** Maximum duration of the warm-up, as a multiple of a round. */
+const MAX_WARM_ROUNDS = 10;
 const MEBIBYTE = 1024 * 1024;
 
 export async function measureRound(subject: Subject, options: RoundOptions): Promise<Round> {
@@ -48,7 +51,7 @@ export async function measureRound(subject: Subject, options: RoundOptions): Pro
   const started = await subject.start(env);
   try {
     const headers = { "Content-Type": "application/json", ...subject.headers };
-    // Ready is who answers the real request.
+    // The subject is ready when it responds to the benchmark's own request.
     const readyMs = await untilReady(started.startedAt, started.url, { method: "POST", headers, body });
     await Bun.sleep(SETTLE_MS);
     const idle = usageOf(started.pid);
@@ -76,26 +79,26 @@ export async function measureRound(subject: Subject, options: RoundOptions): Pro
   }
 }
 
-/** A slow gateway gets as many requests to warm up with as a fast one, though not for ever. */
+/** Sends the same number of warm-up requests to slow and fast gateways, within a time limit; resolves to the number sent. */
 export async function warm(
   load: Omit<Load, "seconds">,
   seconds: number,
   wanted = WARM_REQUESTS,
 ): Promise<number> {
   let requests = 0;
-  const deadline = performance.now() + WARM_AT_MOST * seconds * 1000;
+  const deadline = performance.now() + MAX_WARM_ROUNDS * seconds * 1000;
   while (requests < wanted && performance.now() < deadline)
     requests += (await runWrk({ ...load, seconds: Math.max(1, seconds / 2) })).requests;
   return requests;
 }
 
-/** Asks for the metrics once a second, more often than Prometheus does. */
+/** Requests the metrics once per second, more often than Prometheus does. */
 function scrape(url: string | undefined): { stop(): void } {
   if (url === undefined) return { stop: () => undefined };
   const timer = setInterval(
     () =>
       void fetch(url).then(
-        (answer) => answer.text(),
+        (response) => response.text(),
         () => undefined,
       ),
     1000,

@@ -1,4 +1,5 @@
-// nginx twice: the provider that answers everything with one chat completion, and the proxy that is the limit.
+// nginx in two roles: the provider, which responds to every request with one chat completion, and the reverse proxy, which is
+// the lower bound of what a gateway costs.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHAT_RESPONSE } from "./chat-payload.ts";
@@ -23,21 +24,21 @@ export interface NginxFrontOptions {
   readonly http2: boolean;
   /** Null: plain HTTP. */
   readonly certificate: { readonly certFile: string; readonly keyFile: string } | null;
-  /** Where the answers come from. */
+  /** Port of the server that creates the responses. */
   readonly backend: number;
-  /** Gets a line of "protocol, number of this request on its connection" for each request. */
+  /** File with one line per request: protocol and number of the request on its connection. */
   readonly accessLog: string;
 }
 
-/** A provider's front as most are: TLS ends here, connections are kept. */
+/** Starts a typical front of a provider: it terminates TLS and keeps connections alive. */
 export function startNginxFront(folder: string, options: NginxFrontOptions, cores: string): PinnedProcess {
   const { port, http2, certificate, backend, accessLog } = options;
-  const words = certificate === null ? "" : http2 ? " ssl http2" : " ssl";
+  const listenOptions = certificate === null ? "" : http2 ? " ssl http2" : " ssl";
   return start(folder, `front-${port}`, cores, [
     "log_format reuse '$server_protocol $connection_requests';",
     `upstream backend { server 127.0.0.1:${backend}; keepalive 1024; keepalive_requests 100000000; }`,
     "server {",
-    `  listen 127.0.0.1:${port}${words} backlog=4096;`,
+    `  listen 127.0.0.1:${port}${listenOptions} backlog=4096;`,
     ...(certificate === null
       ? []
       : [`  ssl_certificate ${certificate.certFile};`, `  ssl_certificate_key ${certificate.keyFile};`]),
@@ -52,7 +53,7 @@ export function startNginxFront(folder: string, options: NginxFrontOptions, core
   ]);
 }
 
-/** As little as a reverse proxy can do: connections kept on both sides, no log. */
+/** Starts a minimal reverse proxy: keep-alive on both sides, no log. */
 export function startNginxProxy(
   folder: string,
   port: number,

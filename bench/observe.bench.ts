@@ -1,4 +1,4 @@
-// What it costs to be observed: a gateway with its request log and traces off, and with all of it on, side by side.
+// The cost of observability: a gateway with request log and traces off, and with each of them on, in alternating rounds.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NO_LOG } from "../src/telemetry/log/log.ts";
@@ -20,7 +20,7 @@ const SECONDS = 4;
 const CONNECTIONS = 64;
 const BOUND = "at most 1.15 times off";
 
-/** What cannot be turned off, measured by itself: what is told of a request once it is over. */
+/** Measures the part that cannot be turned off: recording a finished request. */
 function alwaysOn(): Measurement {
   const observation = new Observation(new Metrics(), NO_LOG, { requestLogSize: 1000, tracer: null });
   const attempt = servedBy(0, { model: "gpt-4o-mini", status: 200, firstByteAt: 1015 });
@@ -35,7 +35,7 @@ function alwaysOn(): Measurement {
     return ((performance.now() - started) * 1000) / 100_000;
   });
   const value = median(rounds);
-  return { what: "metrics, traffic and request log", value, unit: "µs a request, by themselves" };
+  return { what: "metrics, traffic and request log", value, unit: "µs/request" };
 }
 
 export async function benchObserve(): Promise<void> {
@@ -64,21 +64,21 @@ export async function benchObserve(): Promise<void> {
   };
   for (const id of ["bare", "full"] as const) {
     const subject = (await PREPARE[id]?.(folder, provider)) as Subject;
-    const figures: Record<string, number[]> = {};
+    const results: Record<string, number[]> = {};
     for (let round = 0; round < ROUNDS; round++) {
       for (const [name, env] of Object.entries(variants)) {
         const options = { body, bodyFile, connections: CONNECTIONS, seconds: SECONDS, env };
-        (figures[name] ??= []).push((await measureRound(subject, options)).cpuMicroseconds);
+        (results[name] ??= []).push((await measureRound(subject, options)).cpuMicroseconds);
       }
     }
-    const off = figures["off"] ?? [];
-    const rows = Object.entries(figures).map(([what, each]): Measurement => {
-      // Rounds beside each other had the same neighbours: the median of their ratios says more than that of medians.
+    const off = results["off"] ?? [];
+    const rows = Object.entries(results).map(([what, each]): Measurement => {
+      // Adjacent rounds had similar load on the machine, so use the median of their ratios, not the ratio of medians.
       const ratio = median(each.map((value, round) => value / (off[round] ?? value)));
       const note = `${ratio.toFixed(2)} times off${what === "off" ? "" : `, ${BOUND}`}`;
-      return { what, value: median(each), unit: "µs CPU a request", note };
+      return { what, value: median(each), unit: "µs CPU/request", note };
     });
-    printTable(`${subject.title}, observed; metrics and usage are always on`, rows);
+    printTable(`${subject.title}; metrics and usage are always on`, rows);
   }
   for (const child of children) await child.stop();
 }

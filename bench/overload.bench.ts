@@ -1,5 +1,5 @@
-// Overload: as many requests as fit, then three times as many, then as few as before. What is too much is refused at once,
-// so what is served should stay what it was, and all be as before soon after.
+// Overload: MAX_IN_FLIGHT concurrent requests, then three times as many, then few. Requests above the limit are rejected
+// immediately, so the served throughput should stay the same, and latency should be normal again soon after.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHAT_RESPONSE, CHAT_PATH, chatBody } from "./chat-payload.ts";
@@ -9,10 +9,10 @@ import { printTable } from "./report.ts";
 import { INSTALL_WRK, runWrk, wrk, type LoadResult } from "./wrk.ts";
 
 const MAX_IN_FLIGHT = 200;
-/** So one core has time to spare at its bound, and what is measured is the bound. */
+/** Long enough that the gateway's core is not saturated at MAX_IN_FLIGHT: the limit is measured, not the CPU. */
 const THINK_MS = 50;
 const SECONDS = 8;
-/** After which latency has to be normal. */
+/** Latency must be normal again after this time. */
 const RECOVERY_MS = 5000;
 
 export async function benchOverload(): Promise<void> {
@@ -45,26 +45,26 @@ export async function benchOverload(): Promise<void> {
     });
   await run(MAX_IN_FLIGHT, 3);
   const calm = await run(MAX_IN_FLIGHT / 4, SECONDS);
-  const most = await run(MAX_IN_FLIGHT, SECONDS);
-  // Those that are not in flight rest for the time that an answer takes, then try: three times what can be served.
+  const atLimit = await run(MAX_IN_FLIGHT, SECONDS);
+  // Rejected connections wait for THINK_MS before they retry, which offers three times the requests that can be served.
   const over = await run(MAX_IN_FLIGHT * 4, SECONDS, THINK_MS);
   await Bun.sleep(RECOVERY_MS);
   const after = await run(MAX_IN_FLIGHT / 4, SECONDS);
   await gatehouse.stop();
   await provider.stop(true);
-  const [served, servedOver] = [servedPerSecond(most), servedPerSecond(over)];
+  const [served, servedOver] = [servedPerSecond(atLimit), servedPerSecond(over)];
   const offered = over.requestsPerSecond / served;
-  printTable(`Overload: ${MAX_IN_FLIGHT} in flight at most, a provider that takes ${THINK_MS} ms`, [
-    { what: "served at the bound", value: served, unit: "requests a second" },
-    { what: "offered beyond it", value: offered, unit: "times as many" },
+  printTable(`Overload: at most ${MAX_IN_FLIGHT} in flight, a provider that takes ${THINK_MS} ms`, [
+    { what: "served at the limit", value: served, unit: "requests/s" },
+    { what: "offered above it", value: offered, unit: "times as many" },
     {
-      what: "  served then",
+      what: "  served",
       value: servedOver,
-      unit: "requests a second",
+      unit: "requests/s",
       note: `${((servedOver / served) * 100).toFixed(0)} %, at least 80 %`,
     },
-    { what: "  refused then", value: over.errorResponses / SECONDS, unit: "requests a second" },
-    { what: "  broken then", value: over.failedConnections, unit: "connections" },
+    { what: "  rejected", value: over.errorResponses / SECONDS, unit: "requests/s" },
+    { what: "  failed", value: over.failedConnections, unit: "connections" },
     { what: "p50 before", value: calm.p50Ms, unit: "ms" },
     { what: `p50 ${RECOVERY_MS / 1000} s after`, value: after.p50Ms, unit: "ms" },
     { what: "p99 before", value: calm.p99Ms, unit: "ms" },

@@ -1,6 +1,6 @@
-// `npm run bench:peers`: nginx, Gatehouse bare and full, and Portkey's gateway, side by side in one run.
+// `npm run bench:peers`: compares nginx, Gatehouse bare and full, and Portkey's gateway in one run, in alternating rounds.
 // Flags: --rounds 5 --seconds 5 --connections 64 --only nginx,bare,full,portkey --out file.json
-//        --env 'NAME=value NAME=value' for Gatehouse's processes, to try what a setting or a flag of the runtime does
+//        --env 'NAME=value NAME=value' sets variables of Gatehouse's processes, to try a setting or a flag of the runtime
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chatBody } from "./chat-payload.ts";
@@ -44,11 +44,13 @@ const env = Object.fromEntries(
 const wanted = flags.only === "" ? Object.keys(PREPARE) : flags.only.split(",");
 const unknown = wanted.filter((id) => PREPARE[id] === undefined);
 if (unknown.length > 0) {
-  console.error(`bench:peers: --only knows ${Object.keys(PREPARE).join(", ")}, not ${unknown.join(", ")}`);
+  console.error(
+    `bench:peers: --only has unknown ${unknown.join(", ")}; use some of ${Object.keys(PREPARE).join(", ")}`,
+  );
   process.exit(2);
 }
 if (wrk === null || nginx === null) {
-  console.log("SKIPPED: the load comes from wrk and the provider is an nginx.");
+  console.log("SKIPPED: wrk creates the load, and nginx is the provider.");
   if (wrk === null) console.log(`  wrk is not installed: ${INSTALL_WRK}`);
   if (nginx === null) console.log(`  nginx is not installed: ${INSTALL_NGINX}`);
   process.exit(0);
@@ -80,16 +82,18 @@ for (let round = 1; round <= flags.rounds; round++) {
       warmRequests: STEADY_STATE_REQUESTS,
     });
     if (!Number.isFinite(measured.cpuMicroseconds)) {
-      console.log(`round ${round}  ${subject.title.padEnd(18)} VOID: no request was answered in time`);
+      console.log(`round ${round}  ${subject.title.padEnd(18)} VOID: no response in time`);
       continue;
     }
     rounds.get(subject.id)!.push(measured);
     const cold =
-      measured.warmedWith < STEADY_STATE_REQUESTS ? `, COLD: warmed with ${measured.warmedWith} only` : "";
+      measured.warmedWith < STEADY_STATE_REQUESTS
+        ? `, COLD: only ${measured.warmedWith} warm-up requests`
+        : "";
     const failed = measured.failed === 0 ? "" : `, ${measured.failed} FAILED`;
     console.log(
       `round ${round}  ${subject.title.padEnd(18)} ${formatNumber(measured.requestsPerSecond)} requests/s, ` +
-        `${formatNumber(measured.cpuMicroseconds)} µs CPU a request, waited ${formatNumber(measured.waited * 100)} %${cold}${failed}`,
+        `${formatNumber(measured.cpuMicroseconds)} µs CPU/request, waited ${formatNumber(measured.waited * 100)} %${cold}${failed}`,
     );
   }
 }
@@ -101,7 +105,7 @@ const spread = (id: string, column: Column) => {
 };
 const rows = subjects.flatMap(({ id, title }): GridRow[] => [
   { name: title, cells: columns.map((column) => formatNumber(middle(id, column))) },
-  { name: "  least–most", cells: columns.map((column) => spread(id, column)) },
+  { name: "  min–max", cells: columns.map((column) => spread(id, column)) },
   ...["nginx", "portkey"]
     .filter((other) => other !== id && rounds.has(other))
     .map((other) => ({
@@ -110,8 +114,8 @@ const rows = subjects.flatMap(({ id, title }): GridRow[] => [
     })),
 ]);
 printGrid(
-  `Side by side: ${flags.connections} connections, a POST of ${body.length} bytes, ${flags.rounds} rounds of ` +
-    `${flags.seconds} s, the gateway on a core of its own; medians`,
+  `Comparison: ${flags.connections} connections, a POST of ${body.length} bytes, ${flags.rounds} rounds of ` +
+    `${flags.seconds} s, the gateway on its own core; medians`,
   Object.values(COLUMNS),
   rows,
 );

@@ -1,10 +1,10 @@
-// Starts a process on cores of its own and ends it with the benchmark.
+// Starts a process pinned to cores, and stops it at the end of the benchmark.
 import { pinTo } from "./cores.ts";
 
 export interface PinnedProcess {
   readonly pid: number;
   readonly startedAt: number;
-  /** Ends it as an operator would; by force when it does not in time. */
+  /** Sends SIGTERM, and SIGKILL if the process does not exit in time. */
   stop(): Promise<void>;
 }
 
@@ -12,13 +12,13 @@ export interface PinnedOptions {
   readonly cores: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** A file that takes what it prints; without one, that is lost. */
+  /** File for the output; without it, the output is discarded. */
   readonly outputTo?: string;
 }
 
 const STOP_MS = 5000;
 const running = new Set<Bun.Subprocess>();
-// Not by force: a killed nginx leaves its workers behind.
+// SIGTERM, because the worker processes of a killed nginx would keep running.
 process.on("exit", () => running.forEach((child) => child.kill("SIGTERM")));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
 
@@ -46,24 +46,24 @@ export function startPinned(command: readonly string[], options: PinnedOptions):
   };
 }
 
-/** Polls an address until it answers 200; returns the milliseconds since `startedAt`. */
+/** Polls a URL until it returns 200; resolves to the milliseconds since `startedAt`. */
 export async function untilReady(
   startedAt: number,
   url: string,
   init: RequestInit = {},
   deadlineMs = 30_000,
 ): Promise<number> {
-  let last = "nothing listens there";
+  let last = "no connection";
   for (;;) {
     try {
-      const answer = await fetch(url, { ...init, keepalive: false });
-      const text = await answer.text();
-      if (answer.status === 200) return performance.now() - startedAt;
-      last = `${answer.status} ${text.slice(0, 300)}`;
+      const response = await fetch(url, { ...init, keepalive: false });
+      const text = await response.text();
+      if (response.status === 200) return performance.now() - startedAt;
+      last = `${response.status} ${text.slice(0, 300)}`;
     } catch {
-      // Not there yet.
+      // Not listening yet.
     }
-    if (performance.now() - startedAt > deadlineMs) throw new Error(`${url} did not answer 200: ${last}`);
+    if (performance.now() - startedAt > deadlineMs) throw new Error(`${url} did not return 200: ${last}`);
     await Bun.sleep(2);
   }
 }

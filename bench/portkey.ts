@@ -1,4 +1,4 @@
-// Portkey's gateway, from a package.json of its own so that it is no part of Gatehouse; installed when it is missing.
+// Portkey's gateway. It has a separate package.json, so that it is not a dependency of Gatehouse; installed on demand.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { startPinned, type PinnedProcess } from "./pinned-process.ts";
@@ -6,11 +6,11 @@ import { startPinned, type PinnedProcess } from "./pinned-process.ts";
 const FOLDER = join(import.meta.dir, "peers");
 const PROGRAM = join(FOLDER, "node_modules/@portkey-ai/gateway/build/start-server.js");
 
-/** Null when it can be started, else why not and what to do. */
+/** Installs it if needed. Returns null on success, else the problem and how to fix it. */
 export function installPortkey(): string | null {
   if (Bun.which("node") === null) return "Portkey needs Node.js, which is not installed (https://nodejs.org)";
   if (existsSync(PROGRAM)) return null;
-  console.log("Installing @portkey-ai/gateway into bench/peers, once …");
+  console.log("Installing @portkey-ai/gateway into bench/peers …");
   const command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"];
   const { exitCode, stderr } = Bun.spawnSync(command, { cwd: FOLDER });
   if (exitCode === 0 && existsSync(PROGRAM)) return null;
@@ -22,7 +22,7 @@ export function startPortkey(port: number, cores: string): PinnedProcess {
   return startPinned(["node", PROGRAM, `--port=${port}`, "--headless"], { cores });
 }
 
-/** What a request to it carries so that it calls the provider of the benchmark. */
+/** Returns the headers that make it forward a request to the benchmark's provider. */
 export function portkeyHeaders(providerUrl: string): Record<string, string> {
   return {
     "x-portkey-provider": "openai",

@@ -1,12 +1,12 @@
-// What a process and all that it started have used so far, read from /proc.
+// The resources that a process and its descendants have used, read from /proc.
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Linux tells user space of time in these, whatever the kernel counts in. */
+/** The unit of times in /proc (USER_HZ), which is the same for every kernel configuration. */
 const TICKS_PER_SECOND = 100;
 
 export interface Usage {
   readonly cpuMicroseconds: number;
-  /** How long threads that could have run waited for a core, because others had it. */
+  /** How long runnable threads waited for a core. */
   readonly waitedMicroseconds: number;
   readonly residentBytes: number;
   readonly processes: number;
@@ -29,7 +29,7 @@ export function usageOf(pid: number): Usage {
   return { cpuMicroseconds, waitedMicroseconds, residentBytes, processes };
 }
 
-/** CPU of each thread of one process, by its name. */
+/** Returns the CPU microseconds of the threads of one process, by thread name. */
 export function threadsOf(pid: number): Map<string, number> {
   const threads = new Map<string, number>();
   for (const thread of threadIdsOf(pid)) {
@@ -41,7 +41,7 @@ export function threadsOf(pid: number): Map<string, number> {
   return threads;
 }
 
-/** The name in brackets may hold anything; the fields behind it start with the state, the third of all. */
+/** The name in parentheses may contain any character; the field after it is the third one, the state. See proc(5). */
 function cpuIn(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1e6;
@@ -65,7 +65,7 @@ function threadIdsOf(pid: number): string[] {
   }
 }
 
-/** Null when it has ended meanwhile. */
+/** Returns null if the process has exited. */
 function read(file: string): string | null {
   try {
     return readFileSync(file, "utf8");

@@ -1,4 +1,4 @@
-// `npm run bench:profile`: where the time of Gatehouse goes under load, bare and full, by thread, function and file.
+// `npm run bench:profile`: CPU time of Gatehouse under load, bare and full, by thread, function, and file.
 // Flags: --seconds 10 --connections 64 --top 25 --only bare,full --keep folder (for the .cpuprofile files)
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -35,7 +35,7 @@ writeFileSync(bodyFile, chatBody());
 for (const id of flags.only.split(",")) {
   const subject = await PREPARE[id]?.(folder, provider);
   if (subject === undefined || typeof subject === "string") {
-    console.log(`SKIPPED ${id}: ${subject ?? "there is no such subject"}`);
+    console.log(`SKIPPED ${id}: ${subject ?? "unknown subject"}`);
     continue;
   }
   const profiles = resolve(flags.keep === "" ? folder : flags.keep, id);
@@ -51,11 +51,11 @@ for (const id of flags.only.split(",")) {
   const file = readdirSync(profiles).find((name) => name.endsWith(".cpuprofile"));
   if (file === undefined) throw new Error(`the runtime wrote no profile into ${profiles}`);
   printGrid(
-    `${subject.title}: CPU by thread, while watched`,
+    `${subject.title}: CPU by thread, with the profiler on`,
     ["µs/req"],
     threads.filter(({ cpu }) => cpu >= 0.05).map(({ name, cpu }) => ({ name, cells: [formatNumber(cpu)] })),
   );
-  // The samples are of wall-clock time, which others on the core lengthen: their shares are what counts.
+  // Samples measure wall-clock time, which other processes on the core lengthen: use only their proportions.
   const { functions, files } = summarize(join(profiles, file));
   const all = functions.reduce((sum, { self }) => sum + self, 0);
   const main = threads.find(({ name }) => name === "main")?.cpu ?? 0;
@@ -64,7 +64,7 @@ for (const id of flags.only.split(",")) {
     ["files", files],
   ] as const) {
     printGrid(
-      `${subject.title}: the ${flags.top} ${what} with most time of their own, as shares of the main thread`,
+      `${subject.title}: the ${flags.top} ${what} with most self time, as fractions of the main thread`,
       ["self %", "self µs/req", "total µs/req"],
       times.slice(0, flags.top).map(({ name, self, total }) => ({
         name,

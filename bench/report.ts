@@ -1,4 +1,4 @@
-// How benchmarks measure and print: medians over rounds, one table each.
+// Statistics and tables of the benchmarks.
 
 export interface Measurement {
   readonly what: string;
@@ -38,7 +38,7 @@ export function quantile(values: readonly number[], q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
 }
 
-/** Milliseconds of each call, one after the other. */
+/** Resolves to the milliseconds of each call; the calls run one after another. */
 export async function timeEach(count: number, work: (index: number) => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   for (let index = 0; index < count; index++) {

@@ -1,4 +1,4 @@
-// `npm run bench [name…]`: runs the benchmarks, or those named, and prints what they measure.
+// `npm run bench [name…]`: runs all benchmarks or the named ones, and prints their results.
 import { benchAdmin } from "./admin.bench.ts";
 import { benchCodeSanitation } from "./code-sanitation.bench.ts";
 import { benchCounters } from "./counters.bench.ts";
@@ -22,7 +22,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
 const names = process.argv.slice(2);
 const unknown = names.filter((name) => BENCHMARKS[name] === undefined);
 if (unknown.length > 0) {
-  console.error(`bench: unknown ${unknown.join(", ")}; known are ${Object.keys(BENCHMARKS).join(", ")}`);
+  console.error(`bench: unknown ${unknown.join(", ")}; use some of ${Object.keys(BENCHMARKS).join(", ")}`);
   process.exit(2);
 }
 for (const [name, bench] of Object.entries(BENCHMARKS)) {

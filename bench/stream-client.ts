@@ -1,10 +1,10 @@
-// Many streams at once over raw sockets, as cheap as can be: it only looks for the times in what arrives.
+// Opens many concurrent streams over raw sockets. To be cheap, it only searches the received bytes for timestamps.
 import { DONE, STAMP_DIGITS, STAMP_MARK, wallMicroseconds } from "./stream-events.ts";
 
 const MARK = STAMP_MARK.charCodeAt(0);
 const ZERO = 0x30;
-/** Streams that are being opened at a time: with more, the first event would tell how long they waited for each other. */
-const OPENING = 1;
+/** Streams opened at the same time. With more, the time to the first event would include waiting for each other. */
+const MAX_OPENING = 1;
 const OPEN_DEADLINE_MS = 60_000;
 const END_DEADLINE_MS = 15_000;
 
@@ -13,20 +13,20 @@ interface StreamState {
   isOpen: boolean;
   isComplete: boolean;
   isClosed: boolean;
-  /** The end of what came before, while the last event is looked for. */
+  /** The last received bytes, in case the end of the stream is split over two reads. */
   tail: string;
 }
 
 export class StreamClient {
-  /** Milliseconds from the request to the first event, a stream each. */
+  /** Milliseconds from the request to the first event, one per stream. */
   readonly firstEvents: number[] = [];
-  /** Milliseconds from the provider's sending to here, an event each, while `isMeasuring`. */
+  /** Milliseconds from sending at the provider to receiving, one per event, recorded while `isMeasuring`. */
   delays: number[] = [];
   isMeasuring = false;
   events = 0;
-  /** Streams that broke off before their end. */
+  /** Streams that were closed before their end. */
   aborted = 0;
-  /** Streams whose end had not come when it was no longer waited for. */
+  /** Streams whose end did not arrive before the deadline. */
   unfinished = 0;
   readonly #sockets: Bun.Socket<StreamState>[] = [];
   #isEnding = false;
@@ -42,14 +42,14 @@ export class StreamClient {
   async open(streams: number): Promise<void> {
     const deadline = performance.now() + OPEN_DEADLINE_MS;
     for (let index = 0; index < streams; index++) {
-      while (this.#opening >= OPENING && performance.now() < deadline) await Bun.sleep(1);
+      while (this.#opening >= MAX_OPENING && performance.now() < deadline) await Bun.sleep(1);
       this.#opening++;
       this.#connect().catch(() => this.#opening--);
     }
     while (this.#opening > 0 && performance.now() < deadline) await Bun.sleep(5);
   }
 
-  /** Waits until every stream has come to its end, good or bad. */
+  /** Lets `finish` end all streams at the provider, and waits until every stream has ended or failed. */
   async finish(finish: () => Promise<unknown>): Promise<void> {
     this.#isEnding = true;
     await finish();
@@ -109,7 +109,7 @@ export class StreamClient {
   }
 }
 
-/** The number there; 0 where it is cut in two, which is rare enough to be left out. */
+/** Returns the number at this offset; 0 if it is split over two reads, which is rare enough to be ignored. */
 function digitsAt(bytes: Buffer, at: number): number {
   if (at + STAMP_DIGITS > bytes.length) return 0;
   let value = 0;

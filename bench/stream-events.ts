@@ -1,11 +1,11 @@
-// What the provider and the client of the stream benchmark agree on.
+// The event format that the provider and the client of the stream benchmark share.
 
-/** Stands before the 16 digits of the time at which an event was sent, and nowhere else. */
+/** Precedes the 16 digits of the time at which an event was sent; occurs nowhere else. */
 export const STAMP_MARK = "~";
 export const STAMP_DIGITS = 16;
 export const DONE = "[DONE]";
 
-/** A clock that processes share, to the microsecond. */
+/** Returns the wall-clock time in microseconds, which is comparable between processes. */
 export function wallMicroseconds(): number {
   return Math.round((performance.timeOrigin + performance.now()) * 1000);
 }

@@ -1,5 +1,5 @@
-// A provider of the benchmark's own: raw TCP, an event every 50 ms on every stream, each stamped with the time of its
-// sending. `bun stream-provider.ts PORT [ms]`. GET /finish ends all streams well and tells how many events were sent.
+// The provider of the stream benchmark: raw TCP, one event every 50 ms on every stream, each with the time of its sending.
+// `bun stream-provider.ts PORT [ms]`. GET /finish ends all streams in an orderly way and returns the number of events sent.
 import { DONE, STAMP_MARK, wallMicroseconds } from "./stream-events.ts";
 
 const [port = "0", interval = "50"] = process.argv.slice(2);
@@ -7,7 +7,7 @@ const EVENT_EVERY_MS = Number(interval);
 
 interface Stream {
   slot: number;
-  /** What the socket did not take; while there is some, events for it are left out. */
+  /** Bytes that the socket did not accept. While there are any, events for this stream are skipped. */
   pending: Uint8Array | null;
 }
 
@@ -16,7 +16,7 @@ const HEAD = Buffer.from(
 );
 const END = Buffer.from(`${framed(`data: ${DONE}\n\n`)}0\r\n\r\n`);
 
-/** One buffer for all streams: only the time in it changes. */
+/** One buffer for all streams; only the time in it changes. */
 const event = Buffer.from(
   framed(
     'data: {"id":"chatcmpl-0123456789","object":"chat.completion.chunk","created":1760000000,"model":"gpt-4o-mini",' +
@@ -30,10 +30,10 @@ function framed(text: string): string {
   return `${text.length.toString(16)}\r\n${text}\r\n`;
 }
 
-/** Streams take turns within the interval, as those of many clients do. */
+/** Streams are distributed over the interval, like those of many clients. */
 const slots = Array.from({ length: EVENT_EVERY_MS }, () => new Set<Bun.Socket<Stream>>());
 let nextSlot = 0;
-let [sent, leftOut] = [0, 0];
+let [sent, skipped] = [0, 0];
 
 function send(socket: Bun.Socket<Stream>, bytes: Uint8Array): void {
   const written = socket.write(bytes);
@@ -43,7 +43,7 @@ function send(socket: Bun.Socket<Stream>, bytes: Uint8Array): void {
 function sendEvents(slot: Set<Bun.Socket<Stream>>): void {
   for (const socket of slot) {
     if (socket.data.pending !== null) {
-      leftOut++;
+      skipped++;
       continue;
     }
     event.write(String(wallMicroseconds()), stampAt, "latin1");
@@ -71,8 +71,8 @@ function finishAll(): string {
     }
     slot.clear();
   }
-  const counts = JSON.stringify({ streams, sent, leftOut });
-  [sent, leftOut] = [0, 0];
+  const counts = JSON.stringify({ streams, sent, skipped });
+  [sent, skipped] = [0, 0];
   return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${counts.length}\r\n\r\n${counts}`;
 }
 
@@ -82,7 +82,7 @@ Bun.listen<Stream>({
   socket: {
     open: (socket) => void (socket.data = { slot: 0, pending: null }),
     data(socket, bytes) {
-      // A body may come in a piece of its own; it begins with a brace.
+      // "P" starts a POST, "G" a GET. A body may arrive separately; it starts with a brace.
       if (bytes[0] === 0x50) begin(socket);
       else if (bytes[0] === 0x47) socket.write(finishAll());
     },
@@ -100,7 +100,7 @@ let due = 0;
 const startedAt = performance.now();
 setInterval(() => {
   const now = performance.now() - startedAt;
-  // Who is further behind than one event leaves some out, else nobody new would ever be let in.
-  for (; now - due > slots.length; due++) leftOut += slots[due % slots.length]?.size ?? 0;
+  // If the provider is late by more than one interval, it skips events, so that new connections are still accepted.
+  for (; now - due > slots.length; due++) skipped += slots[due % slots.length]?.size ?? 0;
   for (; due < now; due++) sendEvents(slots[due % slots.length] as Set<Bun.Socket<Stream>>);
 }, 1);

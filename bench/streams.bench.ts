@@ -1,6 +1,6 @@
-// `npm run bench:streams`: what many concurrent event streams through one process cost, against the direct connection
-// in the same run: time to first event and delay of each event, streams lost, memory a stream, CPU an event.
-// Flags: --streams 100,1000,5000,10000 --seconds 5 --rate 20 (events a second on each) --out file.json
+// `npm run bench:streams`: many concurrent event streams through one process, compared with direct connections in the same
+// run: time to first event, delay of events, lost streams, memory per stream, CPU per event.
+// Flags: --streams 100,1000,5000,10000 --seconds 5 --rate 20 (events per second and stream) --out file.json
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHAT_PATH } from "./chat-payload.ts";
@@ -15,10 +15,10 @@ import { StreamClient } from "./stream-client.ts";
 
 const flags = readFlags("bench:streams", { streams: "100,1000,5000,10000", seconds: 5, rate: 20, out: "" });
 const SETTLE_MS = 1000;
-/** What a process has open besides its streams. */
+/** Files that a process has open besides its streams. */
 const SPARE_FILES = 200;
-/** Of the events due; the clock of the tool is not exact. */
-const ENOUGH = 0.98;
+/** Minimum fraction of expected events that must arrive directly; the provider's timer is not exact. */
+const MIN_ARRIVED = 0.98;
 const WARM_ROUNDS = 10;
 const WARM_STREAMS = 50;
 const KIBIBYTE = 1024;
@@ -45,33 +45,33 @@ while (!(await fetch(`${providerUrl}/finish`).catch(() => null))?.ok) await Bun.
 
 interface StreamResult {
   readonly streams: number;
-  /** Those that had their first event in time. */
+  /** Streams whose first event arrived in time. */
   readonly opened: number;
-  /** Of those, the ones that broke off. */
+  /** Opened streams that were closed before their end. */
   readonly lost: number;
-  /** And those whose end did not come in time. */
+  /** Opened streams whose end did not arrive in time. */
   readonly late: number;
   readonly firstP50: number;
   readonly firstP99: number;
   readonly delayP50: number;
   readonly delayP99: number;
-  /** Events that arrived, as a share of those due. */
+  /** Received events as a fraction of the expected ones. */
   readonly arrived: number;
   readonly gatewayBusy: number;
   readonly toolBusy: number;
-  /** How long the gateway's threads waited for a core that others had, as a share of the time measured. */
+  /** How long the gateway's threads waited for a core that other processes used, as a fraction of the measured time. */
   readonly gatewayWaited: number;
   readonly cpuPerEvent: number;
   readonly kibPerStream: number;
 }
 
 const results: { direct: StreamResult; gateway: StreamResult }[] = [];
-for (const asked of parseNumbers(flags.streams)) {
-  const streams = Math.min(asked, Math.floor((openFilesAllowed() - SPARE_FILES) / 2));
-  if (streams < asked)
+for (const requested of parseNumbers(flags.streams)) {
+  const streams = Math.min(requested, Math.floor((maxOpenFiles() - SPARE_FILES) / 2));
+  if (streams < requested)
     console.log(
-      `${asked} streams need ${2 * asked + SPARE_FILES} open files in the gateway and ${openFilesAllowed()} are ` +
-        `allowed (ulimit -n): ${streams} instead`,
+      `${requested} streams need ${2 * requested + SPARE_FILES} open files in the gateway; ulimit -n allows ` +
+        `${maxOpenFiles()}, so measuring ${streams}`,
     );
   for (let round = 0; round < WARM_ROUNDS; round++) await warm(providerPort);
   const direct = await measure(streams, providerPort, null);
@@ -82,16 +82,16 @@ for (const asked of parseNumbers(flags.streams)) {
   await gatehouse.stop();
   results.push({ direct, gateway });
   console.log(`${streams} streams measured`);
-  if (direct.opened < streams || direct.arrived < ENOUGH)
+  if (direct.opened < streams || direct.arrived < MIN_ARRIVED)
     console.log(
-      "  Not even directly did all of them keep their pace: these times are the tool's, not the gateway's.",
+      "  The benchmark itself is overloaded: even direct streams are late, so these times are invalid.",
     );
 }
 print();
 saveResults("streams", flags.out, { flags, results });
 process.exit(0);
 
-/** The first streams pay for the compilers: the gateway's, and on the direct connection this client's. */
+/** Warms up the JIT compilers: the gateway's, and for direct connections those of this client and the provider. */
 async function warm(port: number): Promise<void> {
   const client = new StreamClient("127.0.0.1", port, requestTo(port));
   await client.open(WARM_STREAMS);
@@ -145,14 +145,14 @@ async function measure(streams: number, port: number, gatewayPid: number | null)
   };
 }
 
-function openFilesAllowed(): number {
+function maxOpenFiles(): number {
   const [, allowed = "1024"] =
     /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
   return Number(allowed);
 }
 
 function print(): void {
-  const percent = (share: number) => `${formatNumber(share * 100)} %`;
+  const percent = (fraction: number) => `${formatNumber(fraction * 100)} %`;
   const timing = ({ firstP50, firstP99, delayP50, delayP99 }: StreamResult) => [
     firstP50,
     firstP99,
@@ -187,8 +187,8 @@ function print(): void {
   ]);
   const names = ["first p50", "first p99", "event p50", "event p99", "opened", "lost", "late", "arrived"];
   printGrid(
-    `Streams of ${flags.rate} events a second, measured for ${flags.seconds} s; times in ms`,
-    [...names, "tool busy", "gateway busy", "waited", "CPU µs/event", "KiB/stream"],
+    `Streams of ${flags.rate} events/s, measured for ${flags.seconds} s; times in ms`,
+    [...names, "tool CPU", "gateway CPU", "waited", "CPU µs/event", "KiB/stream"],
     rows,
   );
 }

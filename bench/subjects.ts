@@ -1,4 +1,4 @@
-// What stands side by side in `bench:peers`: how each is set up once, started anew every round, and asked.
+// The gateways that `bench:peers` compares: how each is prepared once, and started in every round.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHAT_PATH } from "./chat-payload.ts";
@@ -10,9 +10,9 @@ import { freePort, type PinnedProcess } from "./pinned-process.ts";
 import { installPortkey, portkeyHeaders, startPortkey } from "./portkey.ts";
 
 export interface StartedSubject extends PinnedProcess {
-  /** Where the chat completion is asked for. */
+  /** URL of the chat completion. */
   readonly url: string;
-  /** Where Prometheus would look, if it has such a place. */
+  /** URL of the Prometheus metrics, if it has any. */
   readonly metricsUrl?: string;
 }
 
@@ -20,11 +20,11 @@ export interface Subject {
   readonly id: string;
   readonly title: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** `env` reaches the process, where it reads any. */
+  /** `env` is added to the environment of Gatehouse; other subjects ignore it. */
   start(env?: Readonly<Record<string, string>>): Promise<StartedSubject>;
 }
 
-/** A subject, or why it is left out. */
+/** A subject, or the reason why it is skipped. */
 export type PreparedSubject = Subject | string;
 
 export const PREPARE: Readonly<

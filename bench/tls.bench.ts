@@ -1,5 +1,5 @@
-// `npm run bench:tls`: how many of many long concurrent requests to a provider reuse a connection, plain and over TLS,
-// with HTTP/1.1 and with HTTP/2 on offer, and what a request then costs.
+// `npm run bench:tls`: how many of many long concurrent requests to a provider reuse a connection, without and with TLS, with
+// HTTP/1.1 and with HTTP/2 offered, and the CPU time per request.
 // Flags: --seconds 10 --connections 256 --think 300 (ms the provider takes) --only plain,http1,http2 --out file.json
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,12 +16,12 @@ import { INSTALL_WRK, runWrk, wrk } from "./wrk.ts";
 
 const KINDS = {
   plain: { title: "plain HTTP/1.1", tls: false, http2: false },
-  http1: { title: "TLS, HTTP/1.1 on offer", tls: true, http2: false },
-  http2: { title: "TLS, HTTP/2 on offer", tls: true, http2: true },
+  http1: { title: "TLS, HTTP/1.1 offered", tls: true, http2: false },
+  http2: { title: "TLS, HTTP/2 offered", tls: true, http2: true },
 } as const;
 type Kind = keyof typeof KINDS;
-/** nginx writes its log once a second. */
-const LOG_FLUSHED_MS = 1500;
+/** nginx writes its log once per second. */
+const LOG_FLUSH_MS = 1500;
 
 const flags = readFlags("bench:tls", {
   seconds: 10,
@@ -38,7 +38,7 @@ if (wrk === null || nginx === null || certificate === null) {
 }
 reserveGatewayCore();
 
-// The answers come from here: nginx keeps the connections, and this the time.
+// The server behind nginx: nginx handles the connections, and this server delays the responses.
 const backend = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
@@ -68,7 +68,7 @@ for (const kind of flags.only.split(",").filter((name): name is Kind => Object.h
   results.push(await measure(kind));
 printGrid(
   `${flags.connections} concurrent requests of ${flags.think} ms for ${flags.seconds} s`,
-  ["spoken", "requests", "connections", "reused", "CPU µs/req", "p50 ms", "p99 ms", "failed"],
+  ["used", "requests", "connections", "reused", "CPU µs/req", "p50 ms", "p99 ms", "failed"],
   results.map((each) => ({
     name: KINDS[each.kind].title,
     cells: [
@@ -103,12 +103,12 @@ async function measure(kind: Kind): Promise<Reuse> {
   await untilReady(gatehouse.startedAt, url, { method: "POST", body: "{}" });
   const load = { url, bodyFile, connections: flags.connections };
   await runWrk({ ...load, seconds: 1 });
-  await Bun.sleep(LOG_FLUSHED_MS);
+  await Bun.sleep(LOG_FLUSH_MS);
   const linesBefore = linesOf(accessLog).length;
   const before = usageOf(gatehouse.pid);
   const result = await runWrk({ ...load, seconds: flags.seconds });
   const after = usageOf(gatehouse.pid);
-  await Bun.sleep(LOG_FLUSHED_MS);
+  await Bun.sleep(LOG_FLUSH_MS);
   const lines = linesOf(accessLog).slice(linesBefore);
   await Promise.all([gatehouse.stop(), provider.stop()]);
   return {

@@ -1,7 +1,7 @@
-// `npm run bench:workers`: throughput and CPU a request of one worker process against two, counters in a Redis.
+// `npm run bench:workers`: throughput and CPU time per request of one worker process and of two, with counters in Redis.
 // Flags: --rounds 3 --seconds 5 --connections 128 --workers 1,2 --only bare,full --out file.json
-// With four cores or more the workers have as many as they are and the load the rest. With fewer they share one, so that
-// the load does not disturb them: what a request costs them is then what two of them cost on cores of their own.
+// With four or more cores, each worker has its own core and the load generator has the rest. With fewer, the workers share one
+// core, so that the load generator does not disturb them; the CPU time per request is then comparable, the throughput is not.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -34,14 +34,14 @@ if (wrk === null || nginx === null || !hasRedis) {
   process.exit(0);
 }
 const counts = parseNumbers(flags.workers);
-const most = Math.max(...counts);
+const maxWorkers = Math.max(...counts);
 const cores = availableParallelism();
-const isApart = cores >= most + 2;
-const gatewayCores = isApart ? `0-${most - 1}` : GATEWAY_CORE;
-const loadCores = isApart ? `${most}-${cores - 1}` : OTHER_CORES;
-if (!isApart)
+const hasCorePerWorker = cores >= maxWorkers + 2;
+const gatewayCores = hasCorePerWorker ? `0-${maxWorkers - 1}` : GATEWAY_CORE;
+const loadCores = hasCorePerWorker ? `${maxWorkers}-${cores - 1}` : OTHER_CORES;
+if (!hasCorePerWorker)
   console.log(
-    `${cores} cores for ${most} workers and the load: the workers share one, so judge by the CPU a request.`,
+    `${maxWorkers} workers and the load on ${cores} cores: the workers share one, so compare the CPU time per request.`,
   );
 
 reserveGatewayCore();
@@ -79,12 +79,12 @@ for (let round = 0; round < flags.rounds; round++) {
 }
 await redis.stop();
 if (setups.some(({ workers, samples }) => samples.some(({ processes }) => processes < workers)))
-  console.log("Fewer processes than WORKERS asked for: the setting is not in force here.");
+  console.log("Fewer processes than WORKERS: the setting has no effect here.");
 
 const middle = ({ samples }: Setup, field: keyof Sample) => median(samples.map((each) => each[field]));
 printGrid(
   `Workers: ${flags.connections} connections, ${flags.rounds} rounds of ${flags.seconds} s, medians`,
-  ["processes", "requests/s", "to the first", "CPU µs/req", "to the first", "failed"],
+  ["processes", "requests/s", "vs. first", "CPU µs/req", "vs. first", "failed"],
   setups.map((setup) => {
     const first = setups.find(({ kind }) => kind === setup.kind) ?? setup;
     return {
@@ -106,7 +106,7 @@ saveResults("workers", flags.out, {
 });
 process.exit(0);
 
-/** Returns the headers that its requests need. */
+/** Writes the configuration; resolves to the headers that requests need. */
 async function seed(kind: string, dataDir: string): Promise<Record<string, string>> {
   const url = `http://127.0.0.1:${providerPort}`;
   if (kind === "full") return { "X-GW-API-Key": await seedFull(dataDir, url) };

@@ -1,6 +1,6 @@
--- A POST of the file BENCH_BODY, again and again; the result as one line of JSON.
--- BENCH_REST: milliseconds that each connection rests between its requests.
--- BENCH_VARIANTS: a file with a path and a header's name and value on each line, taken in turn.
+-- Sends POST requests with the file BENCH_BODY; prints the result as one line of JSON.
+-- BENCH_REST: pause between the requests of a connection in milliseconds.
+-- BENCH_VARIANTS: file with a path and optionally a header name and value per line, used in turn.
 local file = assert(io.open(os.getenv("BENCH_BODY"), "rb"))
 wrk.method = "POST"
 wrk.body = file:read("*a")
@@ -30,7 +30,7 @@ end
 function done(summary, latency)
   local errors = summary.errors
   io.write(string.format(
-    '\nRESULT {"requests":%d,"microseconds":%d,"p50":%d,"p99":%d,"refused":%d,"broken":%d}\n',
+    '\nRESULT {"requests":%d,"microseconds":%d,"p50":%d,"p99":%d,"errorResponses":%d,"failedConnections":%d}\n',
     summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), errors.status,
     errors.connect + errors.read + errors.write + errors.timeout))
 end

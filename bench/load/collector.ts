@@ -1,4 +1,4 @@
-// An OTLP collector that takes everything and keeps nothing: `bun collector.ts PORT`.
+// An OTLP collector that accepts and discards everything: `bun collector.ts PORT`.
 Bun.serve({
   hostname: "127.0.0.1",
   port: Number(process.argv[2]),
