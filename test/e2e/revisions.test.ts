@@ -1,4 +1,4 @@
-// The time machine at the Admin API: every write is told, and the configuration goes back to any of them.
+// Revisions in the Admin API: every write is logged, and the configuration can be rolled back to any of them.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { SignJWT } from "jose";
 import { rmSync } from "node:fs";
@@ -38,7 +38,7 @@ async function diffOf(gatehouse: GatehouseProcess, revision: number): Promise<Di
   return (await gatehouse.api("GET", `/revisions/${revision}`)).body.diff as Diff;
 }
 
-/** Every record there is, as the Admin API shows it. */
+/** Returns all records as the Admin API shows them. */
 async function everything(gatehouse: GatehouseProcess): Promise<unknown[]> {
   const { body } = await gatehouse.api("GET", "/gateways?limit=1000");
   const found: unknown[] = [
@@ -51,7 +51,7 @@ async function everything(gatehouse: GatehouseProcess): Promise<unknown[]> {
   return found;
 }
 
-describe.each(STORES)("revisions over %s", (_, environment) => {
+describe.each(STORES)("revisions with %s", (_, environment) => {
   let gatehouse: GatehouseProcess;
   beforeAll(async () => {
     gatehouse = await startGatehouseProcess({ env: await environment() });
@@ -60,7 +60,7 @@ describe.each(STORES)("revisions over %s", (_, environment) => {
 
   test("every write is listed with its subject, action and record, newest first, and by gateway", async () => {
     const alice = await tokenOf({ sub: "alice" });
-    const { body: gateway } = await gatehouse.api("POST", "/gateways", { name: "told" }, alice);
+    const { body: gateway } = await gatehouse.api("POST", "/gateways", { name: "logged" }, alice);
     const path = `/gateways/${gateway.id}`;
     await gatehouse.api("PATCH", path, { require_api_key: true }, await tokenOf({ sub: 7 }));
     const key = await create(gatehouse, "/iam/api-keys", { name: "k", subject: gateway.id });
@@ -74,7 +74,7 @@ describe.each(STORES)("revisions over %s", (_, environment) => {
       resource: "gateway",
       resource_id: gateway.id,
       gateway_id: gateway.id,
-      name: "told",
+      name: "logged",
       ...fields,
     });
     expect(body).toEqual({
@@ -99,11 +99,11 @@ describe.each(STORES)("revisions over %s", (_, environment) => {
     expect(paged.body.count).toBe(4);
   });
 
-  test("a revision tells its diff by field; credentials are masked, keys never shown", async () => {
+  test("a revision has a diff by field; credentials are masked, API keys are never shown", async () => {
     const chain = await createChain(gatehouse, "diffs");
-    const place = `/gateways/${chain.gateway}/upstreams/${chain.upstream}`;
-    const made = await gatehouse.api("GET", "/revisions?limit=3");
-    const created = await diffOf(gatehouse, made.body.revisions[2].revision);
+    const path = `/gateways/${chain.gateway}/upstreams/${chain.upstream}`;
+    const listed = await gatehouse.api("GET", "/revisions?limit=3");
+    const created = await diffOf(gatehouse, listed.body.revisions[2].revision);
     expect(created.find(({ path }) => path === "name")).toEqual({
       path: "name",
       before: null,
@@ -111,8 +111,8 @@ describe.each(STORES)("revisions over %s", (_, environment) => {
     });
     const targets = created.find(({ path }) => path === "targets")?.after as (typeof OPENAI_TARGET)[];
     expect(targets[0]?.credentials.header_value).toBe("Bea***mnop");
-    const secret = "Bearer sk-another-secret-mnop"; // the mask is the same: a change all the same
-    await gatehouse.api("PATCH", place, {
+    const secret = "Bearer sk-another-secret-mnop"; // masked the same, but still a change
+    await gatehouse.api("PATCH", path, {
       targets: [
         { ...OPENAI_TARGET, weight: 7, credentials: { header_name: "Authorization", header_value: secret } },
       ],
@@ -133,16 +133,16 @@ describe.each(STORES)("revisions over %s", (_, environment) => {
       { path: "prefix", before: key.prefix, after: rotated.body.prefix },
     ]);
     await gatehouse.api("DELETE", `/gateways/${chain.gateway}?cascade=true`);
-    const gone = await gatehouse.api("GET", `/revisions/${(await latest(gatehouse)).revision}`);
-    const paths = (gone.body.diff as Diff).map(({ path }) => path);
+    const deletion = await gatehouse.api("GET", `/revisions/${(await latest(gatehouse)).revision}`);
+    const paths = (deletion.body.diff as Diff).map(({ path }) => path);
     expect(paths).toContain("name");
     expect(paths).toContain(`rules/${chain.rule}.path`);
     expect(paths).toContain(`api_keys/${key.id}.name`);
-    expect(JSON.stringify(gone.body)).not.toMatch(/hash|another-secret/);
+    expect(JSON.stringify(deletion.body)).not.toMatch(/hash|another-secret/);
   });
 
-  test("a rollback puts everything back as it was: ids, times, fields; and can be rolled back itself", async () => {
-    const chain = await createChain(gatehouse, "to be put back");
+  test("a rollback restores all records with ids, times and fields, and can be rolled back itself", async () => {
+    const chain = await createChain(gatehouse, "to be restored");
     const key = await create(gatehouse, "/iam/api-keys", {
       name: "k",
       subject: chain.gateway,
@@ -152,11 +152,11 @@ describe.each(STORES)("revisions over %s", (_, environment) => {
     const before = await everything(gatehouse);
     await gatehouse.api("PATCH", `/gateways/${chain.gateway}`, { name: "changed", subdomain: "changed" });
     await gatehouse.api("PATCH", `/gateways/${chain.gateway}/rules/${chain.rule}`, { path: "/other" });
-    await create(gatehouse, "/gateways", { name: "new since" });
+    await create(gatehouse, "/gateways", { name: "created since" });
     await gatehouse.api("DELETE", `/gateways/${chain.gateway}?cascade=true`);
     const after = await everything(gatehouse);
-    const back = await gatehouse.api("POST", `/revisions/${revision}/rollback`);
-    expect(back).toMatchObject({ status: 200, body: { revision: revision + 5, not_undone: [] } });
+    const rolledBack = await gatehouse.api("POST", `/revisions/${revision}/rollback`);
+    expect(rolledBack).toMatchObject({ status: 200, body: { revision: revision + 5, not_undone: [] } });
     expect(await everything(gatehouse)).toEqual(before);
     expect(await latest(gatehouse)).toMatchObject({
       revision: revision + 5,
@@ -167,24 +167,24 @@ describe.each(STORES)("revisions over %s", (_, environment) => {
       gateway_id: null,
       name: `revision ${revision}`,
     });
-    // In force at once, for requests too.
+    // Also effective for requests.
     const call = await fetch(`${gatehouse.proxyUrl}/other`, { headers: { "X-GW-API-Key": key.key } });
     expect(call.status).toBe(404);
     expect((await call.json()) as object).toMatchObject({ code: "rule_not_found" });
     const again = await gatehouse.api("POST", `/revisions/${revision}/rollback`);
     expect(again.body.revision).toBe(revision + 5);
-    const forth = await gatehouse.api("POST", `/revisions/${revision + 4}/rollback`);
-    expect(forth.body.revision).toBe(revision + 6);
+    const undone = await gatehouse.api("POST", `/revisions/${revision + 4}/rollback`);
+    expect(undone.body.revision).toBe(revision + 6);
     expect(await everything(gatehouse)).toEqual(after);
   });
 
-  test("a revoked key stays revoked and a rotated one keeps its new key; the answer says so", async () => {
+  test("a revoked API key stays revoked and a rotated one keeps its new value; the response names both", async () => {
     const gateway = await create(gatehouse, "/gateways", { name: "keys" });
     const make = (name: string) => create(gatehouse, "/iam/api-keys", { name, subject: gateway.id });
     const [revoked, rotated] = [await make("revoked"), await make("rotated")];
     const { revision } = await latest(gatehouse);
     await gatehouse.api("PATCH", `/iam/api-keys/${rotated.id}`, { name: "renamed" });
-    const fresh = await gatehouse.api("POST", `/iam/api-keys/${rotated.id}/rotate`);
+    const replaced = await gatehouse.api("POST", `/iam/api-keys/${rotated.id}/rotate`);
     await gatehouse.api("DELETE", `/iam/api-keys/${revoked.id}`);
     const { status, body } = await gatehouse.api("POST", `/revisions/${revision}/rollback`);
     expect(status).toBe(200);
@@ -193,15 +193,15 @@ describe.each(STORES)("revisions over %s", (_, environment) => {
     expect(body.not_undone).toHaveLength(2);
     expect((await gatehouse.api("GET", `/iam/api-keys/${revoked.id}`)).body.active).toBe(false);
     const { body: now } = await gatehouse.api("GET", `/iam/api-keys/${rotated.id}`);
-    expect(now).toMatchObject({ name: "rotated", prefix: fresh.body.prefix, active: true });
+    expect(now).toMatchObject({ name: "rotated", prefix: replaced.body.prefix, active: true });
     const call = (key: string) =>
       fetch(`${gatehouse.proxyUrl}/v1/models`, { headers: { "X-GW-API-Key": key } });
     expect((await call(revoked.key)).status).toBe(401);
     expect((await call(rotated.key)).status).toBe(401);
-    expect((await call(fresh.body.key)).status).toBe(200);
+    expect((await call(replaced.body.key)).status).toBe(200);
   });
 
-  test("prices are written down like any record, and go back with the rest", async () => {
+  test("prices are logged like records and rolled back with them", async () => {
     const alice = await tokenOf({ sub: "alice" });
     const price = { model: "gpt-*", input_per_million: 1, output_per_million: 2 };
     const put = (input: number) =>
@@ -227,7 +227,7 @@ describe.each(STORES)("revisions over %s", (_, environment) => {
     expect(await prices()).toEqual(builtin);
   });
 
-  test("a revision that is not there is 404, whatever its number; rollback takes no other method", async () => {
+  test("a revision that does not exist is 404, whatever its number; rollback accepts only POST", async () => {
     for (const number of ["0", "999999", "-1", "x", "1e3", "1234567890123456", "%00"]) {
       expectError(await gatehouse.api("GET", `/revisions/${number}`), 404, "not_found");
       expectError(await gatehouse.api("POST", `/revisions/${number}/rollback`), 404, "not_found");
@@ -242,7 +242,7 @@ describe.each(STORES)("revisions over %s", (_, environment) => {
 });
 
 describe("a rollback", () => {
-  test("comes into force in every node", async () => {
+  test("becomes active in every node", async () => {
     const one = await startGatehouseProcess();
     const two = await startGatehouseProcess({ dataDir: one.dataDir, keepData: true });
     try {
@@ -259,7 +259,7 @@ describe("a rollback", () => {
     }
   });
 
-  test("that does not compile any more is refused whole, naming the record at fault", async () => {
+  test("that no longer compiles changes nothing, and the error names the invalid record", async () => {
     const directory = temporaryDirectory();
     const plugin = join(directory, "greeter.ts");
     const source = `import { definePlugin, z } from "gatehouse/sdk";
@@ -273,8 +273,8 @@ describe("a rollback", () => {
       await gatehouse.api("PATCH", `/gateways/${gateway.id}`, { required_plugins: [], name: "plain" });
       rmSync(directory, { recursive: true });
       await waitFor(async () => ((await gatehouse.api("GET", "/plugins")).body.count === 2 ? true : null));
-      const refused = await gatehouse.api("POST", "/revisions/1/rollback");
-      expectProblemsAt(refused, `gateways/${gateway.id}.required_plugins[0].name`);
+      const rejected = await gatehouse.api("POST", "/revisions/1/rollback");
+      expectProblemsAt(rejected, `gateways/${gateway.id}.required_plugins[0].name`);
       expect((await gatehouse.api("GET", `/gateways/${gateway.id}`)).body.name).toBe("plain");
       expect((await latest(gatehouse)).revision).toBe(2);
     } finally {
@@ -282,17 +282,17 @@ describe("a rollback", () => {
     }
   });
 
-  test("to a revision that REVISIONS_KEPT let go is 404", async () => {
+  test("to a revision that is no longer kept (REVISIONS_KEPT) is 404", async () => {
     const gatehouse = await startGatehouseProcess({ env: { REVISIONS_KEPT: "3" } });
     try {
-      for (let made = 1; made <= 5; made++) await create(gatehouse, "/gateways", { name: `g${made}` });
+      for (let count = 1; count <= 5; count++) await create(gatehouse, "/gateways", { name: `g${count}` });
       expect((await gatehouse.api("GET", "/revisions")).body).toMatchObject({
         count: 3,
         revisions: [{ revision: 5 }, { revision: 4 }, { revision: 3 }],
       });
-      const refused = await gatehouse.api("POST", "/revisions/2/rollback");
-      expectError(refused, 404, "not_found");
-      expect(refused.body.error).toContain("not among the last 3");
+      const rejected = await gatehouse.api("POST", "/revisions/2/rollback");
+      expectError(rejected, 404, "not_found");
+      expect(rejected.body.error).toContain("not among the last 3");
       expect((await gatehouse.api("POST", "/revisions/3/rollback")).body.revision).toBe(6);
       expect((await gatehouse.api("GET", "/gateways")).body.count).toBe(3);
     } finally {

@@ -1,5 +1,5 @@
-// A disk that fails under SQLite: writes that do not go through, and syncs that end in EIO. 5xx and never 2xx, reads go on,
-// it works again without a restart, and after a restart exactly what was acknowledged is there.
+// A disk that fails under SQLite: writes that fail, and syncs that end in EIO. Writes get a 503, reads continue, the gateway
+// recovers without a restart, and after a restart exactly the acknowledged writes are present.
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync, statSync } from "node:fs";
@@ -21,24 +21,24 @@ async function namesOf(gatehouse: GatehouseProcess): Promise<string[]> {
 
 const create = (gatehouse: GatehouseProcess, name: string) => gatehouse.api("POST", "/gateways", { name });
 
-type Mend = () => Promise<void>;
+type Repair = () => Promise<void>;
 
-/** Lets the disk fail and mends it, through `breakDisk`; whatever it does, the records tell the truth. */
-async function expectHonesty(
-  breakDisk: (gatehouse: GatehouseProcess, dataDir: string) => Mend | Promise<Mend | null>,
+/** Makes the disk fail with `breakDisk`, repairs it, and checks that only acknowledged writes are present. */
+async function expectOnlyAcknowledgedWrites(
+  breakDisk: (gatehouse: GatehouseProcess, dataDir: string) => Repair | Promise<Repair | null>,
 ): Promise<void> {
   const dataDir = temporaryDirectory();
   const gatehouse = await startGatehouseProcess({ dataDir, keepData: true });
   const kept = ["before"];
   expect((await create(gatehouse, "before")).status).toBe(201);
-  const mend = await breakDisk(gatehouse, dataDir);
-  if (mend === null) {
+  const repair = await breakDisk(gatehouse, dataDir);
+  if (repair === null) {
     await gatehouse.stop();
     return;
   }
   try {
     for (let times = 0; times < 5; times++) {
-      const { status, body } = await create(gatehouse, `refused ${times}`);
+      const { status, body } = await create(gatehouse, `rejected ${times}`);
       expect([status, body.code, body.error]).toEqual([
         503,
         "store_unavailable",
@@ -47,7 +47,7 @@ async function expectHonesty(
     }
     expect(await namesOf(gatehouse)).toEqual(kept);
   } finally {
-    await mend();
+    await repair();
   }
   await waitFor(async () => ((await create(gatehouse, "after")).status === 201 ? true : null));
   kept.push("after");
@@ -63,8 +63,8 @@ async function expectHonesty(
   rmSync(dataDir, { recursive: true, force: true });
 }
 
-test.concurrent("writes that fail: the files may not grow any more", () =>
-  expectHonesty(({ pid }, dataDir) => {
+test.concurrent("writes that fail because the files cannot grow", () =>
+  expectOnlyAcknowledgedWrites(({ pid }, dataDir) => {
     const limitFiles = (bytes: string): Promise<void> => {
       const limited = Bun.spawnSync(["prlimit", "--pid", String(pid), `--fsize=${bytes}:`]);
       expect(limited.exitCode).toBe(0);
@@ -77,8 +77,8 @@ test.concurrent("writes that fail: the files may not grow any more", () =>
 
 const strace = Bun.which("strace");
 
-/** Attaches to a process so that every fsync of it fails; null where that is not possible or not permitted. */
-async function failSyncs(pid: number): Promise<Mend | null> {
+/** Makes every fsync of a process fail. Returns null if tracing is not possible or not permitted. */
+async function failSyncs(pid: number): Promise<Repair | null> {
   if (strace === null) return null;
   const inject = ["-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO"];
   const tracer = Bun.spawn([strace, "-f", "-p", String(pid), ...inject, "-o", "/dev/null"], {
@@ -92,13 +92,13 @@ async function failSyncs(pid: number): Promise<Mend | null> {
   };
 }
 
-test.concurrent("syncs that fail: EIO from every fsync", () =>
-  expectHonesty(async ({ pid }) => {
-    const mend = await failSyncs(pid);
-    if (mend === null)
+test.concurrent("syncs that fail with EIO", () =>
+  expectOnlyAcknowledgedWrites(async ({ pid }) => {
+    const repair = await failSyncs(pid);
+    if (repair === null)
       process.stderr.write(
-        "\n!!! No process can be traced with strace here, so failing syncs are SKIPPED\n\n",
+        "\n!!! strace cannot trace processes here, so the test of failing syncs is SKIPPED\n\n",
       );
-    return mend;
+    return repair;
   }),
 );

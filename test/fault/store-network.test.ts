@@ -1,5 +1,5 @@
-// The network between the gateway and PostgreSQL in trouble: refused, silent, cut, forgotten by a firewall, slow. The
-// data plane goes on without one error, the Admin API says 503 soon, /readyz tells, and all comes back by itself.
+// A failing network between the gateway and PostgreSQL: refused, silent, cut, dropped by a firewall, slow. The data plane
+// continues without an error, the Admin API soon responds 503, /readyz reports it, and the gateway recovers by itself.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.ts";
@@ -9,7 +9,7 @@ import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { openFiles } from "./process-watch.ts";
 
 setDefaultTimeout(120_000);
-/** The store gives an operation two seconds; the rest is for a busy machine. */
+/** An operation of the store has a deadline of two seconds; the rest is for a busy machine. */
 const SOON_MS = 6000;
 
 interface Readiness {
@@ -18,33 +18,33 @@ interface Readiness {
 }
 
 async function readiness(url: string): Promise<Readiness> {
-  const answer = await fetch(`${url}/readyz`);
-  const { store } = (await answer.json()) as { store: { state: string } };
-  return { status: answer.status, store: store.state };
+  const response = await fetch(`${url}/readyz`);
+  const { store } = (await response.json()) as { store: { state: string } };
+  return { status: response.status, store: store.state };
 }
 
-/** Requests without end through the data plane; stopped, it tells what went wrong and how many went right. */
+/** Sends requests through the data plane until it is stopped, then returns the failures and the number of successes. */
 function load(url: string) {
   let isRunning = true;
   let served = 0;
   const problems: string[] = [];
   const callers = Array.from({ length: 4 }, async () => {
     while (isRunning) {
-      const answer = await fetch(url, {
+      const response = await fetch(url, {
         method: "POST",
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify(CHAT),
       }).catch((error: unknown) => new Response(String(error), { status: 599 }));
-      const text = await answer.text();
-      if (answer.status === 200) served++;
-      else problems.push(`${answer.status} ${text}`);
+      const text = await response.text();
+      if (response.status === 200) served++;
+      else problems.push(`${response.status} ${text}`);
       await Bun.sleep(5);
     }
   });
   return async () => {
     isRunning = false;
     await Promise.all(callers);
-    return { served, faults: problems };
+    return { served, problems };
   };
 }
 
@@ -56,7 +56,7 @@ describe.skipIf(!hasPostgres)("between the gateway and PostgreSQL", () => {
   });
   afterAll(() => provider.stop());
 
-  /** A gateway of its own for each: most of the time they wait, and so they can do it together. */
+  /** Every test has its own gateway. The tests wait most of the time, so they run concurrently. */
   async function withGateway(
     work: (gatehouse: GatehouseProcess, proxy: FaultProxy) => Promise<void>,
     notReady = false,
@@ -79,68 +79,64 @@ describe.skipIf(!hasPostgres)("between the gateway and PostgreSQL", () => {
     ["reset at every request", (proxy) => proxy.set({ toServer: { resetAfterBytes: 1 } })],
     ["ten bytes a second", (proxy) => proxy.set({ toClient: { bytesPerSecond: 10 } })],
   ];
-  const FAULTS: typeof MORE = [
+  const FAILURES: typeof MORE = [
     ["connections refused", (proxy) => proxy.refuse()],
     ["silence", (proxy) => proxy.set({ toClient: { stallAfterBytes: 0 } })],
-    ["cut in the middle of every answer", (proxy) => proxy.set({ toClient: { cutAfterBytes: 30 } })],
+    ["cut in the middle of every response", (proxy) => proxy.set({ toClient: { cutAfterBytes: 30 } })],
     ...(process.env["GATEHOUSE_LONG"] === "1" ? MORE : []),
   ];
 
-  test.concurrent.each(FAULTS)(
-    "%s: not one error of the data plane, 503 soon, and back by itself",
-    (_, begin) =>
-      withGateway(async (gatehouse, proxy) => {
-        const { gateway, path } = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
-        const stop = load(gatehouse.proxyUrl + path);
-        begin(proxy);
-        const startedAt = performance.now();
-        const answers = await Promise.all([
-          gatehouse.api("GET", `/gateways/${gateway}`),
-          gatehouse.api("GET", "/iam/api-keys"),
-          gatehouse.api("POST", "/gateways", { name: "refused" }),
-          gatehouse.api("PATCH", `/gateways/${gateway}`, { name: "refused" }),
-        ]);
-        expect(performance.now() - startedAt).toBeLessThan(SOON_MS);
-        for (const { status, body } of answers)
-          expect([status, body.code]).toEqual([503, "store_unavailable"]);
-        await waitFor(async () => ((await readiness(gatehouse.adminUrl)).store === "away" ? true : null));
-        expect(await readiness(gatehouse.proxyUrl)).toEqual({ status: 200, store: "away" });
-        proxy.heal();
-        await waitFor(async () =>
-          (await gatehouse.api("GET", `/gateways/${gateway}`)).status === 200 ? true : null,
-        );
-        await waitFor(async () => ((await readiness(gatehouse.adminUrl)).store === "ok" ? true : null));
-        expect((await gatehouse.api("GET", "/gateways?name=refused")).body.count).toBe(0);
+  test.concurrent.each(FAILURES)("%s: no error in the data plane, 503 soon, and recovery", (_, begin) =>
+    withGateway(async (gatehouse, proxy) => {
+      const { gateway, path } = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
+      const stop = load(gatehouse.proxyUrl + path);
+      begin(proxy);
+      const startedAt = performance.now();
+      const responses = await Promise.all([
+        gatehouse.api("GET", `/gateways/${gateway}`),
+        gatehouse.api("GET", "/iam/api-keys"),
+        gatehouse.api("POST", "/gateways", { name: "rejected" }),
+        gatehouse.api("PATCH", `/gateways/${gateway}`, { name: "rejected" }),
+      ]);
+      expect(performance.now() - startedAt).toBeLessThan(SOON_MS);
+      for (const { status, body } of responses)
+        expect([status, body.code]).toEqual([503, "store_unavailable"]);
+      await waitFor(async () => ((await readiness(gatehouse.adminUrl)).store === "away" ? true : null));
+      expect(await readiness(gatehouse.proxyUrl)).toEqual({ status: 200, store: "away" });
+      proxy.heal();
+      await waitFor(async () =>
+        (await gatehouse.api("GET", `/gateways/${gateway}`)).status === 200 ? true : null,
+      );
+      await waitFor(async () => ((await readiness(gatehouse.adminUrl)).store === "ok" ? true : null));
+      expect((await gatehouse.api("GET", "/gateways?name=rejected")).body.count).toBe(0);
+      await waitFor(async () =>
+        (await gatehouse.api("POST", "/gateways", { name: "after" })).status === 201 ? true : null,
+      );
+      const { served, problems } = await stop();
+      expect(problems).toEqual([]);
+      expect(served).toBeGreaterThan(10);
+    }),
+  );
+
+  test.concurrent("connections that a firewall has dropped are replaced, and none is leaked", () =>
+    withGateway(async (gatehouse, proxy) => {
+      const { path } = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
+      const stop = load(gatehouse.proxyUrl + path);
+      await Bun.sleep(300);
+      const files = openFiles(gatehouse);
+      for (let times = 0; times < 2; times++) {
+        proxy.strand();
+        expect((await gatehouse.api("GET", "/gateways")).status).toBe(503);
         await waitFor(async () =>
           (await gatehouse.api("POST", "/gateways", { name: "after" })).status === 201 ? true : null,
         );
-        const { served, faults } = await stop();
-        expect(faults).toEqual([]);
-        expect(served).toBeGreaterThan(10);
-      }),
+      }
+      expect((await stop()).problems).toEqual([]);
+      await waitFor(() => (openFiles(gatehouse) <= files + 4 ? true : null));
+    }),
   );
 
-  test.concurrent(
-    "connections that a firewall has forgotten are given up for new ones, and none is left over",
-    () =>
-      withGateway(async (gatehouse, proxy) => {
-        const { path } = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
-        const stop = load(gatehouse.proxyUrl + path);
-        await Bun.sleep(300);
-        const files = openFiles(gatehouse);
-        for (let times = 0; times < 2; times++) {
-          proxy.strand();
-          expect((await gatehouse.api("GET", "/gateways")).status).toBe(503);
-          await waitFor(async () =>
-            (await gatehouse.api("POST", "/gateways", { name: "after" })).status === 201 ? true : null,
-          );
-        }
-        expect((await stop()).faults).toEqual([]);
-        await waitFor(() => (openFiles(gatehouse) <= files + 4 ? true : null));
-      }),
-  );
-
-  test.concurrent("a slow database is slow, not away", () =>
+  test.concurrent("a slow database does not count as unavailable", () =>
     withGateway(async (gatehouse, proxy) => {
       proxy.set({ toClient: { delayMs: 50 } });
       expect((await gatehouse.api("POST", "/gateways", { name: "slowly" })).status).toBe(201);
@@ -150,13 +146,13 @@ describe.skipIf(!hasPostgres)("between the gateway and PostgreSQL", () => {
   );
 
   test.concurrent(
-    "a cold start without the store: not ready, asks again and again, ready once it is there",
+    "a start without the store: not ready, retries, and is ready once the store is available",
     () =>
       withGateway(async (gatehouse, proxy) => {
         expect(await readiness(gatehouse.adminUrl)).toEqual({ status: 503, store: "away" });
         expect((await fetch(`${gatehouse.adminUrl}/healthz`)).status).toBe(200);
-        const refused = await fetch(`${gatehouse.proxyUrl}/anything`, { method: "POST" });
-        expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([
+        const rejected = await fetch(`${gatehouse.proxyUrl}/anything`, { method: "POST" });
+        expect([rejected.status, ((await rejected.json()) as { code: string }).code]).toEqual([
           503,
           "not_ready",
         ]);

@@ -1,6 +1,6 @@
-// Three equal nodes on one PostgreSQL and one Redis behind nginx: restarted one after the other under load without a
-// failed request or a cut stream, and every write, a revocation too, soon in force on all of them.
-// GATEHOUSE_RESTARTS and GATEHOUSE_WRITES make it long; GATEHOUSE_REPORT prints what was measured.
+// Three nodes that share PostgreSQL and Redis behind nginx. They are restarted one after the other under load without a
+// failed request or an interrupted stream, and every write soon takes effect on all of them.
+// GATEHOUSE_RESTARTS and GATEHOUSE_WRITES set the length of the test; GATEHOUSE_REPORT prints measurements.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
@@ -14,8 +14,8 @@ import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 const RESTARTS = Number(process.env["GATEHOUSE_RESTARTS"] ?? 3);
 const WRITES = Number(process.env["GATEHOUSE_WRITES"] ?? 20);
 const START_MS = 60_000;
-const report = (...words: string[]) => {
-  if (process.env["GATEHOUSE_REPORT"] !== undefined) process.stdout.write(`${words.join(" ")}\n`);
+const report = (line: string) => {
+  if (process.env["GATEHOUSE_REPORT"] !== undefined) process.stdout.write(`${line}\n`);
 };
 
 describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind nginx", () => {
@@ -60,7 +60,7 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
     proxy: Number(new URL(proxyUrl).port),
   });
 
-  /** Until this process has in force what the first one has now. */
+  /** Waits until all nodes have the current revision of the first one. */
   async function untilAllFollow(): Promise<void> {
     const revisionOf = async (node: GatehouseProcess) =>
       ((await (await fetch(`${node.proxyUrl}/readyz`)).json()) as { revision: number }).revision;
@@ -68,7 +68,7 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
     for (const node of nodes) await waitFor(async () => ((await revisionOf(node)) >= wanted ? true : null));
   }
 
-  /** Chats, every third one streamed over longer than a drain's delay, until `isOver`; tells of each that went wrong. */
+  /** Sends chats until `isOver` and returns the failures. Every third client streams, for longer than the drain delay. */
   async function chatUntil(isOver: () => boolean, { path }: SeededRoute, clients: number): Promise<string[]> {
     const problems: string[] = [];
     let done = 0;
@@ -98,7 +98,7 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
   }
 
   test(
-    "restarted one after the other under load: no request fails and no stream is cut",
+    "restarting the nodes one after the other under load fails no request and interrupts no stream",
     async () => {
       const route = await seedRoute(nodes[0]!, { upstream: { targets: [targetAt(provider)] } });
       await untilAllFollow();
@@ -117,7 +117,7 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
   );
 
   test(
-    "a write on one node is in force on all of them soon, and so is a revocation",
+    "a write on one node soon takes effect on all of them, and so does a revocation",
     async () => {
       const route = await seedRoute(nodes[0]!, {
         gateway: { require_api_key: true },
@@ -149,14 +149,14 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
       delays.sort((a, b) => a - b);
       const at = (share: number) => delays[Math.ceil(delays.length * share) - 1]!.toFixed(1);
       report(
-        `${delays.length} writes in force everywhere: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, longest ${at(1)} ms`,
+        `${delays.length} writes active on all nodes: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, longest ${at(1)} ms`,
       );
     },
     START_MS + WRITES * 1000,
   );
 
   test(
-    "the limiter is exact to the request over the three, through nginx",
+    "the rate limiter is exact over the three nodes",
     async () => {
       const statuses = await whileHeard(nodes, async () => {
         const route = await seedRoute(nodes[0]!, {
