@@ -22,7 +22,7 @@ import { exchangeFor } from "./explain-request.ts";
 import { explainRules } from "./explain-rules.ts";
 import { explainTargets, type ExplainedAttempt, type ExplainTargetsParts } from "./explain-targets.ts";
 
-export type ExplainParts = Omit<
+type ExplainParts = Omit<
   DataPlaneParts,
   "recordKeyUse" | "usageTotals" | "inFlight" | "observation" | "upstreamPool" | "isDraining"
 > & { readonly health: Health };

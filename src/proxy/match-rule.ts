@@ -6,7 +6,7 @@ import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { routeKeysFor } from "../snapshot/route-table.ts";
 import type { Exchange } from "./exchange.ts";
 
-export interface Matched {
+interface Matched {
   readonly gateway: CompiledGateway;
   readonly rule: CompiledRule;
 }

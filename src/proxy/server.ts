@@ -7,7 +7,7 @@ import { reservedPrefixOf } from "../model/rule-path.ts";
 import type { Health } from "../telemetry/health.ts";
 import type { DataPlane } from "./handle.ts";
 
-export interface ProxyListenerParts {
+interface ProxyListenerParts {
   readonly hostname: string;
   readonly port: number;
   readonly reusePort: boolean;

@@ -35,7 +35,7 @@ export interface StepParts {
  * Returns a response that ends the request, or null to continue with the next step. Throws to end the request with an
  * error. Returns a promise only if it has to wait.
  */
-export type Step = (exchange: Exchange, parts: StepParts) => ValueOrPromise<Response | null>;
+type Step = (exchange: Exchange, parts: StepParts) => ValueOrPromise<Response | null>;
 
 export const STEPS: readonly Step[] = [
   checkHost,

@@ -22,7 +22,7 @@ const MAX_BODY_BYTES = 1 << 20;
 
 type RouteFields = NonNullable<Parameters<typeof seedPlugins>[3]>;
 
-export class PluginHarness {
+class PluginHarness {
   #gatehouse: GatehouseProcess | null = null;
   #provider: FakeProvider | null = null;
   #directory: string | null = null;
