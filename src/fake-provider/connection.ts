@@ -1,4 +1,5 @@
 // One TCP connection: parses requests one at a time, responds to each, and notices when the peer disconnects.
+import type { Clock } from "../base/clock.ts";
 import { ResponsePlayer, type RawSocket } from "./response-player.ts";
 import { type FakeResponse, jsonResponse } from "./response.ts";
 import { BadFakeHeader, type Behavior, FAKE_HEADER, readFakeHeader } from "./behavior.ts";
@@ -11,6 +12,7 @@ import { chooseResponse } from "./route-response.ts";
 /** The part of the provider that a connection uses. */
 export interface ConnectionOwner {
   readonly name: string;
+  readonly clock: Clock;
   requestStarted(head: RequestHead, connection: number): ReceivedRequest;
   bodyReceived(request: ReceivedRequest): void;
   behaviorFor(request: ReceivedRequest): Behavior;
@@ -109,7 +111,7 @@ export class Connection {
       closeDelimited,
       closeAfter,
     });
-    this.#player = new ResponsePlayer(this.socket, plan, request, (how) => {
+    this.#player = new ResponsePlayer(this.socket, plan, request, this.owner.clock, (how) => {
       this.#request = null;
       if (how === "complete") this.#complete(request, closeAfter);
     });

@@ -4,9 +4,16 @@ import { STATUS_CODES } from "node:http";
 import { type FakeResponse, slices } from "./response.ts";
 import type { Behavior, HeaderPair } from "./behavior.ts";
 
-/** Bytes are written; "wait" pauses; "stall" sends nothing until the peer disconnects; "close" cuts the response. */
+/**
+ * Bytes are written; "wait" pauses; "flush" gives the peer time to read; "stall" sends nothing until the peer disconnects;
+ * "close" cuts the response.
+ */
 export type Step =
-  Uint8Array | { kind: "wait"; ms: number } | { kind: "stall" } | { kind: "close"; reset: boolean };
+  | Uint8Array
+  | { kind: "wait"; ms: number }
+  | { kind: "flush" }
+  | { kind: "stall" }
+  | { kind: "close"; reset: boolean };
 
 export interface ConnectionTerms {
   /** The response to HEAD has headers only. */
@@ -21,8 +28,6 @@ type Framing = "length" | "chunked" | "close";
 
 const ENDLESS_BYTES = 1 << 30;
 const WRONG_LENGTH_BY = 10;
-// A client that receives a reset together with the last bytes may report the reset first and drop the bytes.
-const PAUSE_BEFORE_RESET_MS = 5;
 
 export function* planResponse(
   response: FakeResponse,
@@ -47,7 +52,8 @@ export function* planResponse(
 
 function* cut(behavior: Behavior): Generator<Step> {
   const reset = behavior.reset === true;
-  if (reset) yield { kind: "wait", ms: PAUSE_BEFORE_RESET_MS };
+  // A client that receives a reset together with the last bytes may report the reset first and drop the bytes.
+  if (reset) yield { kind: "flush" };
   yield { kind: "close", reset };
 }
 

@@ -1,5 +1,6 @@
 // Executes the plan of one response on one socket: joins small writes, waits for "drain" if the kernel's buffer is full,
 // and yields to the event loop during long responses.
+import { systemClock, type Clock, type ClockTimer } from "../base/clock.ts";
 import type { Step } from "./response-plan.ts";
 import type { ReceivedRequest } from "./recorded-request.ts";
 
@@ -12,12 +13,13 @@ export interface RawSocket {
 
 const JOIN_BYTES = 1 << 16;
 const TURN_BYTES = 1 << 20;
+const FLUSH_MS = 5;
 
 export class ResponsePlayer {
   #unsent: Uint8Array | null = null;
   /** The step to execute once the unsent bytes are written. */
   #after: Exclude<Step, Uint8Array> | null = null;
-  #timer: Timer | null = null;
+  #timer: ClockTimer | null = null;
   #over = false;
   #bytesThisTurn = 0;
 
@@ -25,6 +27,7 @@ export class ResponsePlayer {
     private readonly socket: RawSocket,
     private readonly plan: Iterator<Step>,
     private readonly request: ReceivedRequest,
+    private readonly clock: Clock,
     /** Called with "cut" before the socket is closed, so that the close is not attributed to the peer. */
     private readonly onEnd: (how: "complete" | "cut") => void,
   ) {}
@@ -50,7 +53,7 @@ export class ResponsePlayer {
 
   abandon(): void {
     this.#over = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer?.close();
     this.#timer = null;
     this.#unsent = null;
     this.plan.return?.();
@@ -88,7 +91,7 @@ export class ResponsePlayer {
     if (this.#unsent !== null) return false;
     this.#bytesThisTurn += taken;
     if (this.#bytesThisTurn < TURN_BYTES) return true;
-    this.#resumeIn(0);
+    this.#resumeIn(0, systemClock);
     return false;
   }
 
@@ -97,7 +100,12 @@ export class ResponsePlayer {
     switch (step.kind) {
       case "wait":
         this.#after = null;
-        this.#resumeIn(step.ms);
+        // A wait of 0 ms only yields to the event loop, which needs no time to pass.
+        this.#resumeIn(step.ms, step.ms === 0 ? systemClock : this.clock);
+        return false;
+      case "flush":
+        this.#after = null;
+        this.#resumeIn(FLUSH_MS, systemClock);
         return false;
       case "stall":
         return false;
@@ -110,8 +118,8 @@ export class ResponsePlayer {
     }
   }
 
-  #resumeIn(ms: number): void {
-    this.#timer = setTimeout(() => {
+  #resumeIn(ms: number, clock: Clock): void {
+    this.#timer = clock.setTimeout(() => {
       this.#timer = null;
       this.play();
     }, ms);

@@ -1,4 +1,5 @@
 // The fake provider's TCP server: counts connections and requests, holds the behavior, and can restart on the same port.
+import { systemClock, type Clock } from "../base/clock.ts";
 import type { Behavior } from "./behavior.ts";
 import { Connection, type ConnectionOwner } from "./connection.ts";
 import type { RequestHead } from "./http-parser.ts";
@@ -19,6 +20,8 @@ export interface FakeProviderOptions {
   /** Maximum number of recorded requests, and of the bytes of their bodies. */
   maxRecords?: number;
   maxRecordedBytes?: number;
+  /** The clock of the delays in a behavior. */
+  clock?: Clock;
 }
 
 export interface FakeProvider {
@@ -56,6 +59,7 @@ type Listener = Bun.TCPSocketListener<Connection | undefined>;
 
 class TcpFakeProvider implements FakeProvider, ConnectionOwner {
   readonly name: string;
+  readonly clock: Clock;
   port: number;
   connectionsOpened = 0;
   readonly #hostname: string;
@@ -69,6 +73,7 @@ class TcpFakeProvider implements FakeProvider, ConnectionOwner {
 
   constructor(options: FakeProviderOptions) {
     this.name = options.name ?? "fake";
+    this.clock = options.clock ?? systemClock;
     this.port = options.port ?? 0;
     this.#hostname = options.hostname ?? "127.0.0.1";
     this.#record = options.record ?? true;

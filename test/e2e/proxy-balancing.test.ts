@@ -1,6 +1,6 @@
 // Balancing as a client sees it: algorithms, weights and tiers.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
+import { describe, expect, test } from "bun:test";
+import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import {
   sendChat,
   countOf,
@@ -8,11 +8,11 @@ import {
   seedUpstream,
   servedBy,
   servedInTurn,
-  startProviders,
   targetOf,
   type Route,
 } from "../support/balancing-fixtures.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startWithProviders } from "../support/gatehouse-in-process.ts";
+import { passTimeUntil } from "../support/waiting.ts";
 
 const ALGORITHMS = [
   "round-robin",
@@ -24,25 +24,8 @@ const ALGORITHMS = [
 ] as const;
 const IN_TURN = ["round-robin", "weighted-round-robin"] as const;
 
-/** Generous, for a busy machine. */
-const START_MS = 20_000;
-
-let gatehouse: GatehouseProcess;
-let one: FakeProvider;
-let two: FakeProvider;
-let three: FakeProvider;
-
-beforeAll(async () => {
-  gatehouse = await startGatehouseProcess();
-  [one, two, three] = await startProviders("one", "two", "three");
-}, START_MS);
-afterAll(async () => {
-  await gatehouse.stop();
-  await Promise.all([one.stop(), two.stop(), three.stop()]);
-});
-beforeEach(() => {
-  for (const provider of [one, two, three]) provider.reset();
-});
+const { gatehouse, providers, clock } = await startWithProviders("one", "two", "three");
+const [one, two, three] = providers;
 
 /** Sends requests that stay open until they are released. */
 function holdOpen(route: Route, times: number): { readonly release: () => Promise<void> } {
@@ -190,7 +173,7 @@ describe("lowest-latency", () => {
       algorithm: "lowest-latency",
     });
     one.behave({ delayMs: 150 });
-    const served = await servedInTurn(route, 22);
+    const served = await passTimeUntil(clock, servedInTurn(route, 22));
     // Each is measured once before they can be compared.
     expect(countOf(served.slice(0, 2), "one")).toBe(1);
     expect(countOf(served.slice(2), "two")).toBe(20);
@@ -202,7 +185,7 @@ describe("lowest-latency", () => {
     });
     one.behave({ delayMs: 150 });
     two.behave({ chunks: 4, chunkDelayMs: 60 });
-    const served = await servedInTurn(route, 5, { stream: true });
+    const served = await passTimeUntil(clock, servedInTurn(route, 5, { stream: true }));
     expect(countOf(served.slice(2), "two")).toBe(3);
   });
 
@@ -211,9 +194,9 @@ describe("lowest-latency", () => {
       algorithm: "lowest-latency",
     });
     one.behave({ delayMs: 40 });
-    await servedInTurn(route, 3);
+    await passTimeUntil(clock, servedInTurn(route, 3));
     two.behave({ delayMs: 400 });
-    const served = await servedInTurn(route, 9);
+    const served = await passTimeUntil(clock, servedInTurn(route, 9));
     expect(served[0]).toBe("two");
     expect(served.at(-1)).toBe("one");
   });
@@ -285,7 +268,7 @@ describe("weight 0 drains a target", () => {
     await patchUpstream(gatehouse, route, {
       targets: [targetOf(one, { weight: 0 }), targetOf(two, { priority: 2 })],
     });
-    expect(await response.text()).toEndWith("data: [DONE]\n\n");
+    expect(await passTimeUntil(clock, response.text())).toEndWith("data: [DONE]\n\n");
     expect(response.headers.get("x-gw-provider")).toBe("one");
     expect(await servedBy(route)).toBe("two");
   });
@@ -323,7 +306,7 @@ describe("tiers", () => {
     one.behave({});
     two.behave({});
     expect(await servedInTurn(route, 4)).toEqual(["three", "three", "three", "three"]);
-    await Bun.sleep(1050);
+    clock.advance(1000);
     expect(new Set(await servedInTurn(route, 4))).toEqual(new Set(["one", "two"]));
   });
 

@@ -1,7 +1,7 @@
 // Shared by the tests of the Admin API: a running gateway with records, checks of error responses, and a raw HTTP client.
 import { afterAll, beforeAll, expect } from "bun:test";
 import { connect } from "node:net";
-import { startGatehouseProcess, type ApiResponse, type GatehouseProcess } from "./gatehouse-process.ts";
+import { startGatehouseProcess, type ApiResponse, type RunningGatehouse } from "./gatehouse-process.ts";
 import { hasPostgres, sharedPostgres } from "./postgres.ts";
 
 /** Ids of a gateway with an upstream, a service, and a rule. */
@@ -112,7 +112,7 @@ export function without(record: ApiResponse["body"], ...names: readonly string[]
 
 /** Creates a record and returns it. Fails the test if the record is rejected. */
 export async function create(
-  gatehouse: Pick<GatehouseProcess, "api">,
+  gatehouse: Pick<RunningGatehouse, "api">,
   path: string,
   body: unknown,
 ): Promise<ApiResponse["body"]> {
@@ -122,7 +122,7 @@ export async function create(
   return response.body;
 }
 
-export async function createChain(gatehouse: GatehouseProcess, name = "chain"): Promise<Chain> {
+export async function createChain(gatehouse: RunningGatehouse, name = "chain"): Promise<Chain> {
   const gateway = await create(gatehouse, "/gateways", { name });
   const upstream = await create(gatehouse, `/gateways/${gateway.id}/upstreams`, {
     name: "models",
@@ -143,11 +143,11 @@ export async function createChain(gatehouse: GatehouseProcess, name = "chain"): 
 
 /** A running gateway with two complete configurations, for the tests of one file. */
 export interface AdminFixture {
-  readonly gatehouse: GatehouseProcess;
+  readonly gatehouse: RunningGatehouse;
   readonly chain: Chain;
   /** Records of another gateway. */
   readonly other: Chain;
-  readonly api: GatehouseProcess["api"];
+  readonly api: RunningGatehouse["api"];
 }
 
 /** Starts a gateway before the tests of the file and stops it after them. Read the members inside of tests only. */
@@ -220,9 +220,9 @@ export function onlyMessage(response: ApiResponse): string {
 /** A request body that is not generated from a value. */
 export type RawBody = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 
-/** Calls the Admin API with a raw body, or with headers that `GatehouseProcess.api` sets itself. */
+/** Calls the Admin API with a raw body, or with headers that `RunningGatehouse.api` sets itself. */
 export async function callRaw(
-  gatehouse: GatehouseProcess,
+  gatehouse: RunningGatehouse,
   method: string,
   path: string,
   init: { headers?: Record<string, string>; body?: RawBody } = {},

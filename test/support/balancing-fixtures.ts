@@ -4,7 +4,12 @@ import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { connectRaw, type RawClient } from "./raw-client.ts";
 import { startFakeProvider, type Behavior, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { waitFor, type ApiResponse, type GatehouseProcess } from "./gatehouse-process.ts";
+import {
+  waitFor,
+  type ApiResponse,
+  type GatehouseProcess,
+  type RunningGatehouse,
+} from "./gatehouse-process.ts";
 
 export type Fields = Record<string, unknown>;
 
@@ -19,16 +24,16 @@ export interface Route {
 let routes = 0;
 
 /** All routes share a gateway: one gateway per route would be slower and test nothing more. */
-const gateways = new WeakMap<GatehouseProcess, Promise<string>>();
+const gateways = new WeakMap<RunningGatehouse, Promise<string>>();
 
-async function create(gatehouse: GatehouseProcess, path: string, body: Fields): Promise<string> {
+async function create(gatehouse: RunningGatehouse, path: string, body: Fields): Promise<string> {
   const response = await gatehouse.api("POST", path, body);
   expect(response.body).not.toHaveProperty("error");
   return (response.body as { id: string }).id;
 }
 
 export async function seedUpstream(
-  gatehouse: GatehouseProcess,
+  gatehouse: RunningGatehouse,
   targets: readonly Fields[],
   upstreamFields: Fields = {},
   ruleFields: Fields = {},
@@ -52,7 +57,7 @@ export async function seedUpstream(
 }
 
 export async function patchUpstream(
-  gatehouse: GatehouseProcess,
+  gatehouse: RunningGatehouse,
   route: Route,
   fields: Fields,
 ): Promise<ApiResponse["body"]> {
@@ -185,15 +190,15 @@ export function unchunk(received: string): string {
 }
 
 /** Resolves to the access log record of a request when it is written. */
-export function accessLine(gatehouse: GatehouseProcess, requestId: string): Promise<ApiResponse["body"]> {
+export function accessLine(gatehouse: RunningGatehouse, requestId: string): Promise<ApiResponse["body"]> {
   return waitFor(() => accessLines(gatehouse).find((line) => line.request_id === requestId) ?? null, 4000);
 }
 
-export function accessLines(gatehouse: GatehouseProcess): ApiResponse["body"][] {
+export function accessLines(gatehouse: RunningGatehouse): ApiResponse["body"][] {
   return logLines(gatehouse).filter((line) => line?.plane === "proxy" && line.msg === "request");
 }
 
-function logLines(gatehouse: GatehouseProcess): ApiResponse["body"][] {
+function logLines(gatehouse: RunningGatehouse): ApiResponse["body"][] {
   const whole = gatehouse.output().slice(0, gatehouse.output().lastIndexOf("\n") + 1);
   return whole
     .split("\n")
@@ -210,7 +215,7 @@ function logLines(gatehouse: GatehouseProcess): ApiResponse["body"][] {
 const PINO_WARN = 40;
 
 /** Returns printed lines that are no log records, and log records above `info`. Tests expect none. */
-export function strayOutput(gatehouse: GatehouseProcess): string[] {
+export function strayOutput(gatehouse: RunningGatehouse): string[] {
   return gatehouse
     .output()
     .split("\n")

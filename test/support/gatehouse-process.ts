@@ -18,21 +18,25 @@ export interface ApiResponse {
   readonly body: any;
 }
 
-export interface GatehouseProcess {
+/** A running gateway, in its own process or in that of the test. */
+export interface RunningGatehouse {
   readonly adminUrl: string;
   readonly proxyUrl: string;
   readonly dataDir: string;
   readonly token: string;
-  readonly pid: number;
   /** Everything it has printed so far. */
   readonly output: () => string;
   /** Calls the Admin API with the token: `api("POST", "/gateways", {…})`. */
   api(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse>;
+  /** Stops it and removes its data. A process is killed. */
+  stop(): Promise<void>;
+}
+
+export interface GatehouseProcess extends RunningGatehouse {
+  readonly pid: number;
   signal(name: NodeJS.Signals): void;
   /** Resolves to the exit code. */
   readonly exited: Promise<number>;
-  /** Kills the process and removes its data. */
-  stop(): Promise<void>;
 }
 
 export interface StartOptions {
@@ -145,7 +149,7 @@ export async function waitFor<T>(
 }
 
 /** Waits until the process has printed `text`. The log is read from a pipe and may arrive after the response. */
-export async function untilPrinted(gatehouse: Pick<GatehouseProcess, "output">, text: string): Promise<void> {
+export async function untilPrinted(gatehouse: Pick<RunningGatehouse, "output">, text: string): Promise<void> {
   await waitFor(() => (gatehouse.output().includes(text) ? true : null));
 }
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { FakeProvider } from "../../src/fake-provider/server.ts";
-import type { ApiResponse, GatehouseProcess } from "./gatehouse-process.ts";
+import type { ApiResponse, RunningGatehouse } from "./gatehouse-process.ts";
 import { waitFor } from "./gatehouse-process.ts";
 import { CHAT, seedRoute, targetAt, type SeededRoute } from "./proxy-fixtures.ts";
 
@@ -64,7 +64,7 @@ export function asynchronous(code: string): string {
 
 /** Creates a gateway with these plugins and one route to the provider. */
 export function seedPlugins(
-  gatehouse: GatehouseProcess,
+  gatehouse: RunningGatehouse,
   provider: FakeProvider,
   plugins: readonly Fields[],
   { target = {}, rule = {}, upstream = {} }: { target?: Fields; rule?: Fields; upstream?: Fields } = {},
@@ -85,7 +85,7 @@ export interface ChatCall {
 
 /** Posts a chat, or the given body: a string unchanged, any other value as JSON. */
 export function postChat(
-  { proxyUrl }: GatehouseProcess,
+  { proxyUrl }: RunningGatehouse,
   { path }: SeededRoute,
   { headers = {}, body = CHAT, query = "", signal }: ChatCall = {},
 ): Promise<Response> {
@@ -100,7 +100,7 @@ export function postChat(
 export const STREAMED_CHAT = { ...CHAT, stream: true };
 
 /** Returns all log records so far. */
-export function logRecords({ output }: GatehouseProcess): ApiResponse["body"][] {
+export function logRecords({ output }: RunningGatehouse): ApiResponse["body"][] {
   return output()
     .split("\n")
     .filter((line) => line.startsWith("{") && line.endsWith("}"))
@@ -109,7 +109,7 @@ export function logRecords({ output }: GatehouseProcess): ApiResponse["body"][] 
 
 /** Resolves to the first log record with this message and these fields when it is written. */
 export function logged(
-  gatehouse: GatehouseProcess,
+  gatehouse: RunningGatehouse,
   message: string,
   fields: Fields = {},
 ): Promise<ApiResponse["body"]> {

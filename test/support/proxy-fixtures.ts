@@ -4,7 +4,7 @@ import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { connectRaw } from "./raw-client.ts";
 import type { FakeProvider, RecordedRequest } from "../../src/fake-provider/server.ts";
 import { create } from "./admin-fixtures.ts";
-import type { GatehouseProcess } from "./gatehouse-process.ts";
+import type { RunningGatehouse } from "./gatehouse-process.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -28,7 +28,7 @@ let routes = 0;
 
 /** Creates a gateway, unless one is given, with an upstream, a service and a rule. By default: POST on a unique path. */
 export async function seedRoute(
-  gatehouse: Pick<GatehouseProcess, "api">,
+  gatehouse: Pick<RunningGatehouse, "api">,
   { gateway = {}, upstream, rule = {} }: RouteSeed,
 ): Promise<SeededRoute> {
   const serial = ++routes;
@@ -57,7 +57,7 @@ export function targetAt(provider: FakeProvider, fields: Fields = {}): Fields {
 }
 
 export async function seedKey(
-  gatehouse: GatehouseProcess,
+  gatehouse: RunningGatehouse,
   gateway: string,
   fields: Fields = {},
 ): Promise<{ readonly id: string; readonly key: string }> {

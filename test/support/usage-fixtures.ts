@@ -1,6 +1,6 @@
 // Shared by the tests of usage: expected totals, and reading the totals of a gateway.
 import { expect } from "bun:test";
-import { waitFor, type ApiResponse, type GatehouseProcess } from "./gatehouse-process.ts";
+import { waitFor, type ApiResponse, type RunningGatehouse } from "./gatehouse-process.ts";
 import type { SeededRoute } from "./proxy-fixtures.ts";
 
 /** The price of the model `gpt-fake` in tests, with which `totalOf` computes costs. */
@@ -17,7 +17,7 @@ export const totalOf = (requests: number, input: number, output: number, partial
 });
 
 export async function usageReport(
-  gatehouse: GatehouseProcess,
+  gatehouse: RunningGatehouse,
   route: SeededRoute,
   query = "",
 ): Promise<ApiResponse["body"]> {
@@ -28,7 +28,7 @@ export async function usageReport(
 
 /** Resolves to the gateway's total once it includes this many requests. */
 export async function totalAfter(
-  gatehouse: GatehouseProcess,
+  gatehouse: RunningGatehouse,
   route: SeededRoute,
   requests: number,
 ): Promise<Total> {

@@ -1,8 +1,26 @@
 // Waits that tests share. A test waits for a condition, never for a fixed time.
+import type { ManualClock } from "../../src/base/manual-clock.fixture.ts";
 
 /** Waits for turns of the event loop: work that only needs promises and immediates is done afterwards. */
 export async function eventLoopTurns(count = 5): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Long enough for bytes that are on their way between the clients, the gateway, and the providers of this process. */
+const STEP_PAUSE_MS = 1;
+
+/** Lets time pass, ten times faster than in reality, until the promise settles. */
+export async function passTimeUntil<T>(clock: ManualClock, promise: Promise<T>): Promise<T> {
+  let isSettled = false;
+  const settle = () => {
+    isSettled = true;
+  };
+  promise.then(settle, settle);
+  for (;;) {
+    await Bun.sleep(STEP_PAUSE_MS);
+    if (isSettled) return promise;
+    clock.advance(10 * STEP_PAUSE_MS);
+  }
 }
 
 const STABLE_MS = 200;
