@@ -16,7 +16,7 @@ const RESOURCE_NAMES = {
 
 type DocumentKind = keyof typeof RESOURCE_NAMES;
 
-export interface AppliedChange {
+interface AppliedChange {
   readonly action: "create" | "update" | "delete" | "none";
   readonly resource: (typeof RESOURCE_NAMES)[DocumentKind];
   /** Name of the gateway. */
