@@ -1,8 +1,8 @@
-// What the counters cost: a request with three limits in memory, bytes a key and a counted request, decisions a second
-// in Redis, and how long a request waits at most when Redis falls silent.
+// Measures the counters: time per request with three limits in memory, bytes per key and per counted request, decisions
+// per second in Redis, and how long a request waits when Redis stops responding.
 import type { Limit } from "../src/counters/counters.ts";
-import { MemoryCounters } from "../src/counters/memory.ts";
-import { RedisCounters } from "../src/counters/redis.ts";
+import { MemoryCounters } from "../src/counters/memory-counters.ts";
+import { RedisCounters } from "../src/counters/redis-counters.ts";
 import { hasRedis, startRedis } from "../test/support/redis.ts";
 import { median, printTable, quantile, type Measurement } from "./report.ts";
 
@@ -14,13 +14,17 @@ const PARALLEL = 64;
 const REDIS_REQUESTS = 40_000;
 
 export async function benchCounters(): Promise<void> {
-  printTable("Counters in memory", [memoryCost("admitted", 1e9), memoryCost("refused", 1), ...memoryBytes()]);
+  printTable("Counters in memory", [
+    memoryCost("admitted", 1e9),
+    memoryCost("rejected", 1),
+    ...memoryBytes(),
+  ]);
   if (hasRedis) printTable("Counters in Redis, on this machine", await redisRows());
 }
 
 const GATEWAY = "0198c2f1-7a54-7c3e-9d1b-2f6e8a4c5b70:rate_limiter:0";
 
-/** Keys as long as real ones; made before the clock runs, as the plugin makes them. */
+/** Keys as long as real ones. Created before the measurement, as the plugin creates them. */
 function threeLimits(request: number, limit: number): Limit[] {
   return [
     { key: `${GATEWAY}:per_ip:203.0.113.${request % 250}`, limit, windowMs: 10 },
@@ -29,7 +33,7 @@ function threeLimits(request: number, limit: number): Limit[] {
   ];
 }
 
-function memoryCost(what: string, limit: number): Measurement {
+function memoryCost(outcome: string, limit: number): Measurement {
   const requests = Array.from({ length: REQUESTS }, (_, request) => threeLimits(request, limit));
   const counters = new MemoryCounters();
   const rounds = Array.from({ length: ROUNDS }, () => {
@@ -37,7 +41,7 @@ function memoryCost(what: string, limit: number): Measurement {
     for (const limits of requests) counters.admit(limits);
     return ((performance.now() - started) / REQUESTS) * 1000;
   });
-  return { what: `three limits, ${what}`, value: median(rounds), unit: "µs a request", note: "bound 2" };
+  return { what: `three limits, ${outcome}`, value: median(rounds), unit: "µs per request", note: "limit 2" };
 }
 
 function usedBytes(): number {
@@ -56,19 +60,19 @@ function memoryBytes(): Measurement[] {
   const busy = [{ key: "busy", limit: LOG_LENGTH, windowMs: 1e9 }];
   for (let request = 0; request < LOG_LENGTH; request++) one.admit(busy);
   const after = usedBytes();
-  if (many.size !== KEYS || one.size !== 1) throw new Error("keys were dropped while they were measured");
+  if (many.size !== KEYS || one.size !== 1) throw new Error("keys were dropped during the measurement");
   const perKey = (between - before) / KEYS;
   return [
-    { what: "an idle key with one request", value: perKey, unit: "bytes", note: "bound 208" },
-    { what: "a counted request", value: (after - between) / LOG_LENGTH, unit: "bytes", note: "bound 8" },
+    { what: "an idle key with one request", value: perKey, unit: "bytes", note: "limit 208" },
+    { what: "a counted request", value: (after - between) / LOG_LENGTH, unit: "bytes", note: "limit 8" },
   ];
 }
 
 async function redisRows(): Promise<Measurement[]> {
   const redis = await startRedis(["--appendonly", "no"]);
-  const counters = new RedisCounters(redis.url, { silentMs: 1000 });
-  const hurried = new RedisCounters(redis.url);
-  await Promise.all([counters.settled, hurried.settled]);
+  const counters = new RedisCounters(redis.url, { silenceTimeoutMs: 1000 });
+  const withDefaultTimeout = new RedisCounters(redis.url);
+  await Promise.all([counters.settled, withDefaultTimeout.settled]);
   try {
     const times: number[] = [];
     let next = 0;
@@ -76,53 +80,53 @@ async function redisRows(): Promise<Measurement[]> {
     const callers = Array.from({ length: PARALLEL }, async () => {
       while (next < REDIS_REQUESTS) {
         const limits = threeLimits(next++, 1000).map((limit) => ({ ...limit, windowMs: 1000 }));
-        const asked = performance.now();
+        const sentAt = performance.now();
         await counters.admit(limits, "closed");
-        times.push(performance.now() - asked);
+        times.push(performance.now() - sentAt);
       }
     });
     await Promise.all(callers);
     const rate = (REDIS_REQUESTS / (performance.now() - started)) * 1000;
     return [
-      { what: `three limits, ${PARALLEL} at a time`, value: rate, unit: "decisions a second" },
+      { what: `three limits, ${PARALLEL} at a time`, value: rate, unit: "decisions per second" },
       { what: "p50 of those", value: quantile(times, 0.5), unit: "ms" },
       { what: "p99 of those", value: quantile(times, 0.99), unit: "ms" },
-      ...(await silence(hurried, redis)),
+      ...(await silence(withDefaultTimeout, redis)),
     ];
   } finally {
-    await Promise.all([counters.close(), hurried.close()]);
+    await Promise.all([counters.close(), withDefaultTimeout.close()]);
     redis.resume();
     await redis.stop();
   }
 }
 
-/** Redis stops again and again under one request: how long until it is decided without it, and until Redis is back. */
+/** Pauses Redis repeatedly during a request: time until the request is decided without it, and until Redis is used again. */
 async function silence(
   counters: RedisCounters,
   redis: { pause(): void; resume(): void },
 ): Promise<Measurement[]> {
-  const [waits, returns]: [number[], number[]] = [[], []];
+  const [waits, recoveries]: [number[], number[]] = [[], []];
   for (let round = 0; round < 20; round++) {
     while (counters.state.state !== "ok") await Bun.sleep(5);
     redis.pause();
     await Bun.sleep(20);
-    const asked = performance.now();
+    const sentAt = performance.now();
     await counters.admit(threeLimits(round, 10), "local");
-    waits.push(performance.now() - asked);
+    waits.push(performance.now() - sentAt);
     await Bun.sleep(300);
     redis.resume();
     const resumed = performance.now();
     while (counters.state.state !== "ok") await Bun.sleep(1);
-    returns.push(performance.now() - resumed);
+    recoveries.push(performance.now() - resumed);
   }
   return [
     { what: "Redis paused: a request waits, median", value: median(waits), unit: "ms" },
-    { what: "  longest of 20", value: Math.max(...waits), unit: "ms", note: "bound 25, loop lag apart" },
+    { what: "  longest of 20", value: Math.max(...waits), unit: "ms", note: "limit 25, plus event loop lag" },
     {
-      what: "Redis resumed: found after, longest",
-      value: Math.max(...returns),
+      what: "Redis resumed: used again after, longest",
+      value: Math.max(...recoveries),
       unit: "ms",
-      note: "bound 1000",
+      note: "limit 1000",
     },
   ];
 }

@@ -7,7 +7,7 @@ import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { SignJWT } from "jose";
 import { ENCRYPTION_SECRET, temporarySqliteUrl } from "../../test/contract/store-records.ts";
 import { compileContext } from "../../test/support/compile-context.ts";
-import { MemoryCounters } from "../counters/memory.ts";
+import { MemoryCounters } from "../counters/memory-counters.ts";
 import { escapeReferences, mapTexts, resolveVariables } from "../model/document-variables.ts";
 import { parseYamlObject } from "../base/yaml.ts";
 import { PluginRegistry } from "../plugins/registry.ts";

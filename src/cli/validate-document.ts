@@ -1,7 +1,7 @@
 // Validates a document as far as possible without a server: fields, references, providers, built-in plugins.
 import { BalanceRegistry } from "../balance/balance-registry.ts";
 import type { ErrorDetail } from "../base/errors.ts";
-import { MemoryCounters } from "../counters/memory.ts";
+import { MemoryCounters } from "../counters/memory-counters.ts";
 import { linkProblems } from "../model/document-links.ts";
 import { mapTexts, resolveVariables, applyDefaults } from "../model/document-variables.ts";
 import { documentSchema, type ConfigurationDocument, type DocumentGateway } from "../model/document.ts";

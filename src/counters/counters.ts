@@ -1,40 +1,40 @@
-// Owns the vocabulary of the window counters: a limit, a decision, and the one interface that memory.ts and redis.ts share.
+// The terms of rate-limit counters: a limit, a decision, and the interface of the counters in memory and in Redis.
 
 export interface Limit {
-  /** Opaque; unique per gateway, plugin entry, type and subject. Of any length: it is kept as a digest of 128 bits. */
+  /** Unique per gateway, plugin entry, type, and subject. Of any length: counters store a digest of 128 bits. */
   readonly key: string;
-  /** Requests that may be counted in the window; a whole number. */
+  /** Requests allowed in the window; an integer. */
   readonly limit: number;
   readonly windowMs: number;
-  /** What it is called where limits are explained, as `per_ip`; nothing is decided by it. */
+  /** The name of the limit in explanations, for example `per_ip`. Does not affect decisions. */
   readonly type?: string;
 }
 
 export interface LimitState {
-  /** What is left of the limit; this request is already taken off when it was admitted. */
+  /** Requests that remain in the window. If the request was admitted, it is already subtracted. */
   readonly remaining: number;
-  /** Unix seconds, rounded up, at which the oldest counted request leaves the window; now + window when none is counted. */
+  /** Unix time in seconds, rounded up, when the oldest counted request leaves the window; now + window if there is none. */
   readonly resetAt: number;
-  /** Whole milliseconds until this limit has room for one request; 0 when it has. */
+  /** Milliseconds until this limit allows one request; 0 if it does now. */
   readonly waitMs: number;
 }
 
-/** Who decided. `local`: Redis is away and this node's own log decided. `open`, `closed`: nobody counted. */
+/** `local`: Redis is unavailable, and this process decided with its own counters. `open`, `closed`: not counted. */
 export type DecisionSource = "memory" | "redis" | "local" | "open" | "closed";
 
 export interface Decision {
   readonly admitted: boolean;
-  /** Index of the first limit without room; -1 when admitted, and when the source is `closed`. */
+  /** Index of the first exhausted limit; -1 if the request is admitted or the source is `closed`. */
   readonly refusedBy: number;
-  /** One for each limit, in their order. */
+  /** One per limit, in the same order. */
   readonly states: readonly LimitState[];
   readonly source: DecisionSource;
 }
 
-/** Who decides while Redis is away: this node's own log, or nobody, letting requests through or refusing them. */
+/** While Redis is unavailable: count in this process (`local`), or admit (`open`) or reject (`closed`) every request. */
 export type UnavailablePolicy = "local" | "open" | "closed";
 
-/** The same shape as a dependency in /readyz. `none`: nothing is shared, this process counts for itself. */
+/** The state of the dependency in /readyz. `none`: counters are not shared with other processes. */
 export interface CountersState {
   readonly state: "ok" | "away" | "none";
   readonly detail?: string;
@@ -42,22 +42,22 @@ export interface CountersState {
 
 export interface Counters {
   /**
-   * All limits at once, all or nothing: admitted when every limit has room, and then counted in each; a refused request
-   * is counted nowhere. The keys of one call differ. Never throws and never rejects.
+   * Checks all limits atomically. If every limit allows the request, it is counted in each; a rejected request is counted
+   * in none. The keys of one call must differ. Never throws or rejects.
    */
   admit(limits: readonly Limit[], policy: UnavailablePolicy): Decision | Promise<Decision>;
-  /** The decision that `admit` would come to now, word for word, with nothing counted. Never throws and never rejects. */
+  /** Returns the decision that `admit` would return now, without counting. Never throws or rejects. */
   peek(limits: readonly Limit[], policy: UnavailablePolicy): Decision | Promise<Decision>;
-  /** Forgets what a key has counted. */
+  /** Resets the counter of a key. */
   clear(key: string): void | Promise<void>;
   readonly state: CountersState;
   close(): Promise<void>;
 }
 
-/** How long a caller refused by `closed` should stay away: Redis is looked for several times a second. */
+/** Wait reported by `closed`. Short, because the connection to Redis is retried several times per second. */
 const CLOSED_WAIT_MS = 1000;
 
-/** The decision of the policies that count nothing. */
+/** Returns the decision of the policies that do not count. */
 export function decideUncounted(
   limits: readonly Limit[],
   policy: "open" | "closed",

@@ -1,50 +1,54 @@
-// Owns the connection to Redis: the breaker that opens when Redis is lost, and the probe that looks for its return.
+// The connection to Redis: a circuit breaker that opens when Redis becomes unavailable, and reconnecting.
 import { RedisClient } from "bun";
 import type { Clock } from "../base/clock.ts";
+import { errorCode } from "../base/error-code.ts";
+import { toError } from "../base/to-error.ts";
 import { withTimeout } from "../base/with-timeout.ts";
 import type { CountersState } from "./counters.ts";
-import { SilenceWatch } from "./silence-watch.ts";
+import { SilenceDetector } from "./silence-detector.ts";
 
 /**
- * Commands that may be under way at once; the others wait here for their turn. It keeps what Redis finds in its socket
- * after a pause small (it would count all of that), and its turns for each of many bursting processes short: at
- * 16 kB a turn, a dozen of them would make it look silent. 32 a round trip of a millisecond are 32,000 a second.
+ * Commands in flight at once; others wait in this process. This limits the commands that Redis finds in its socket after a
+ * pause (it would count all of them), and how long Redis serves each of many processes in a burst: with 16 kB per
+ * process, a dozen of them would make it look silent. With a round trip of 1 ms, 32 allow 32,000 commands per second.
  */
-const MAX_UNDER_WAY = 32;
-const PROBE_TIMEOUT_MS = 250;
-const PROBE_PAUSE_MS = 100;
+const MAX_IN_FLIGHT = 32;
+const CONNECT_TIMEOUT_MS = 250;
+const RECONNECT_PAUSE_MS = 100;
 
-/** Redis is away; whoever asked decides without it. */
+/** Redis is unavailable; the caller must decide without it. */
 export class RedisUnavailable extends Error {
-  override readonly name = "RedisAway";
+  override readonly name = "RedisUnavailable";
 }
 
-class Connection {
+/** A client with a limit on the commands in flight. */
+class LimitedClient {
   readonly client: RedisClient;
-  readonly watch: SilenceWatch;
-  #underWay = 0;
+  readonly silence: SilenceDetector;
+  #inFlight = 0;
   #waiting: PromiseWithResolvers<undefined>[] = [];
   #nextWaiting = 0;
 
-  constructor(client: RedisClient, watch: SilenceWatch) {
+  constructor(client: RedisClient, silence: SilenceDetector) {
     this.client = client;
-    this.watch = watch;
+    this.silence = silence;
   }
 
-  async send(command: string, words: string[]): Promise<unknown> {
-    this.watch.sent();
-    if (this.#underWay >= MAX_UNDER_WAY) await this.#turn();
-    else this.#underWay++;
+  async send(command: string, args: string[]): Promise<unknown> {
+    this.silence.recordCommand();
+    if (this.#inFlight >= MAX_IN_FLIGHT) await this.#waitForSlot();
+    else this.#inFlight++;
     try {
-      return (await this.client.send(command, words)) as unknown;
+      const reply: unknown = await this.client.send(command, args);
+      return reply;
     } finally {
-      this.#passOn();
+      this.#releaseSlot();
     }
   }
 
-  /** Fails whatever waits, which is how its callers come to decide alone. */
-  drop(): void {
-    this.watch.stop();
+  /** Closes the client. Waiting and pending commands reject. */
+  close(): void {
+    this.silence.stop();
     this.client.onclose = null;
     this.client.close();
     for (const waiting of this.#waiting.slice(this.#nextWaiting)) waiting.reject(new RedisUnavailable());
@@ -52,17 +56,17 @@ class Connection {
     this.#nextWaiting = 0;
   }
 
-  #turn(): Promise<undefined> {
-    const turn = Promise.withResolvers<undefined>();
-    this.#waiting.push(turn);
-    return turn.promise;
+  #waitForSlot(): Promise<undefined> {
+    const slot = Promise.withResolvers<undefined>();
+    this.#waiting.push(slot);
+    return slot.promise;
   }
 
-  /** Hands the place of a finished command to the one that has waited longest. */
-  #passOn(): void {
+  /** Passes the slot of a finished command to the command that has waited longest. */
+  #releaseSlot(): void {
     const next = this.#waiting[this.#nextWaiting];
     if (next === undefined) {
-      this.#underWay--;
+      this.#inFlight--;
       this.#waiting = [];
       this.#nextWaiting = 0;
       return;
@@ -72,144 +76,143 @@ class Connection {
   }
 }
 
-export interface LinkOptions {
+export interface RedisConnectionOptions {
   readonly url: string;
   readonly clock: Clock;
-  /** Proves that Redis does the work it is needed for: a PING is answered by read-only and by full ones as well. */
-  readonly prove: (client: RedisClient) => Promise<unknown>;
-  readonly silentMs?: number | undefined;
-  /** Each new state; the same one is not repeated. */
+  /** Tests that Redis can do its work. A PING is not enough: read-only and full servers reply to it as well. */
+  readonly verify: (client: RedisClient) => Promise<unknown>;
+  readonly silenceTimeoutMs?: number | undefined;
+  /** Called with each new state; the same state is not repeated. */
   readonly onStateChange?: ((state: CountersState) => void) | undefined;
 }
 
 /**
- * Closed (there is a connection): commands go out. Open (there is none): they fail at once, without any waiting, while a
- * probe looks for Redis several times a second with a connection of its own, which then becomes the connection. Bun's
- * own reconnecting backs off to two seconds and keeps commands queued meanwhile, so it is off.
+ * While there is a connection, commands are sent. While there is none, they fail immediately, and a new connection is tried
+ * several times per second. Bun's own reconnecting backs off to two seconds and queues commands meanwhile, so it is off.
  */
 export class RedisConnection {
-  readonly #options: LinkOptions;
-  readonly #where: string;
-  #connection: Connection | null = null;
+  readonly #options: RedisConnectionOptions;
+  readonly #label: string;
+  #current: LimitedClient | null = null;
   #state: CountersState;
-  #closed = false;
-  #wake: (() => void) | null = null;
-  readonly #firstProbe = Promise.withResolvers<undefined>();
+  #isClosed = false;
+  #endPause: (() => void) | null = null;
+  readonly #firstAttempt = Promise.withResolvers<undefined>();
 
-  constructor(options: LinkOptions) {
+  constructor(options: RedisConnectionOptions) {
     this.#options = options;
-    this.#where = `Redis at ${placeOf(options.url)}`;
-    this.#state = { state: "away", detail: `${this.#where} is not connected yet` };
-    void this.#seek();
+    this.#label = `Redis at ${addressOf(options.url)}`;
+    this.#state = { state: "away", detail: `${this.#label} is not connected yet` };
+    void this.#connect();
   }
 
   get state(): CountersState {
     return this.#state;
   }
 
-  get isUp(): boolean {
-    return this.#connection !== null;
+  get isConnected(): boolean {
+    return this.#current !== null;
   }
 
-  /** Resolves when the first probe has found Redis or failed to. */
+  /** Resolves when the first connection attempt has succeeded or failed. */
   get settled(): Promise<void> {
-    return this.#firstProbe.promise;
+    return this.#firstAttempt.promise;
   }
 
-  /** Rejects with RedisAway when Redis does not answer, or with the error that Redis answered. */
-  async send(command: string, words: string[]): Promise<unknown> {
-    const connection = this.#connection;
-    if (connection === null) throw new RedisUnavailable();
+  /** Rejects with RedisUnavailable if there is no reply, or with the error that Redis returned. */
+  async send(command: string, args: string[]): Promise<unknown> {
+    const current = this.#current;
+    if (current === null) throw new RedisUnavailable();
     try {
-      const reply = await connection.send(command, words);
-      connection.watch.answered();
+      const reply = await current.send(command, args);
+      current.silence.recordReply();
       return reply;
     } catch (error) {
-      if (connection === this.#connection && !connection.client.connected) this.lose("closed the connection");
-      // Lost here or by somebody else meanwhile; a connection that took its place is not to blame.
-      if (connection !== this.#connection) throw new RedisUnavailable();
-      connection.watch.answered();
+      if (current === this.#current && !current.client.connected) this.disconnect("closed the connection");
+      // This client was dropped meanwhile. If there is a new one, the error is not about that one.
+      if (current !== this.#current) throw new RedisUnavailable();
+      current.silence.recordReply();
       throw error;
     }
   }
 
-  /** Opens the breaker: everything that waits fails now, and the probe starts. */
-  lose(why: string): void {
-    const connection = this.#connection;
-    if (connection === null) return;
-    this.#connection = null;
-    connection.drop();
-    this.#announce({ state: "away", detail: `${this.#where} ${why}` });
-    if (!this.#closed) void this.#seek();
+  /** Drops the connection: pending commands reject now, and reconnecting starts. `reason` follows "Redis at …". */
+  disconnect(reason: string): void {
+    const current = this.#current;
+    if (current === null) return;
+    this.#current = null;
+    current.close();
+    this.#setState({ state: "away", detail: `${this.#label} ${reason}` });
+    if (!this.#isClosed) void this.#connect();
   }
 
   close(): void {
-    this.#closed = true;
-    this.#connection?.drop();
-    this.#connection = null;
-    this.#wake?.();
+    this.#isClosed = true;
+    this.#current?.close();
+    this.#current = null;
+    this.#endPause?.();
   }
 
-  async #seek(): Promise<void> {
-    while (!this.#closed) {
-      const error = await this.#probe();
-      if (error === null || this.#closed) break;
-      this.#announce({ state: "away", detail: error });
-      this.#firstProbe.resolve(undefined);
+  async #connect(): Promise<void> {
+    while (!this.#isClosed) {
+      const problem = await this.#tryConnect();
+      if (problem === null || this.#isClosed) break;
+      this.#setState({ state: "away", detail: problem });
+      this.#firstAttempt.resolve(undefined);
       await this.#pause();
     }
-    this.#firstProbe.resolve(undefined);
+    this.#firstAttempt.resolve(undefined);
   }
 
-  /** Connects and proves; null when the connection is in place, else what is wrong. */
-  async #probe(): Promise<string | null> {
-    // The offline queue holds the first command until the handshake is done. It also is the one place where Bun's
-    // client says why a handshake failed: `connect()` only says "Connection closed".
+  /** Returns null if the connection is established and verified, else the problem. */
+  async #tryConnect(): Promise<string | null> {
+    // The offline queue holds the first command until the handshake is done. The rejection of that command also is the
+    // only place where Bun's client reports why a handshake failed: `connect()` only reports "Connection closed".
     const client = new RedisClient(this.#options.url, {
       autoReconnect: false,
       enableOfflineQueue: true,
-      connectionTimeout: PROBE_TIMEOUT_MS,
+      connectionTimeout: CONNECT_TIMEOUT_MS,
     });
     try {
       await withTimeout(
-        PROBE_TIMEOUT_MS,
-        this.#options.prove(client),
-        () => new RedisUnavailable("no answer"),
+        CONNECT_TIMEOUT_MS,
+        this.#options.verify(client),
+        () => new RedisUnavailable("no reply"),
         this.#options.clock,
       );
     } catch (error) {
       client.close();
       return this.#describe(error);
     }
-    if (this.#closed) client.close();
+    if (this.#isClosed) client.close();
     else this.#use(client);
     return null;
   }
 
   #use(client: RedisClient): void {
-    this.#connection = new Connection(
-      client,
-      new SilenceWatch((why) => this.lose(why), this.#options.clock, this.#options.silentMs),
-    );
+    const { clock, silenceTimeoutMs } = this.#options;
+    const silence = new SilenceDetector((reason) => this.disconnect(reason), clock, silenceTimeoutMs);
+    this.#current = new LimitedClient(client, silence);
     client.onclose = () => {
-      if (this.#connection?.client === client) this.lose("closed the connection");
+      if (this.#current?.client === client) this.disconnect("closed the connection");
     };
-    // It may have gone between its last answer and this moment, when nobody listened.
-    if (!client.connected) this.lose("closed the connection");
-    else this.#announce({ state: "ok" });
+    // The connection may have been closed after the last reply, before `onclose` was set.
+    if (!client.connected) this.disconnect("closed the connection");
+    else this.#setState({ state: "ok" });
   }
 
   #describe(error: unknown): string {
-    if (error instanceof RedisUnavailable) return `${this.#where} does not answer`;
-    const { message, code } = error as { message: string; code?: string };
+    if (error instanceof RedisUnavailable) return `${this.#label} does not respond`;
+    const code = errorCode(error);
     if (code === "ERR_REDIS_CONNECTION_CLOSED" || code === "ERR_REDIS_CONNECTION_TIMEOUT")
-      return `${this.#where} cannot be reached`;
+      return `${this.#label} cannot be reached`;
+    const { message } = toError(error);
     if (/^(WRONGPASS|NOAUTH|NOPERM)/.test(message))
-      return `${this.#where} refuses the credentials in REDIS_URL: ${message}`;
-    return `${this.#where} answers: ${message}`;
+      return `${this.#label} rejects the credentials in REDIS_URL: ${message}`;
+    return `${this.#label} returned an error: ${message}`;
   }
 
-  #announce(state: CountersState): void {
+  #setState(state: CountersState): void {
     if (state.state === this.#state.state && state.detail === this.#state.detail) return;
     this.#state = state;
     this.#options.onStateChange?.(state);
@@ -217,8 +220,8 @@ export class RedisConnection {
 
   #pause(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = this.#options.clock.setTimeout(resolve, PROBE_PAUSE_MS);
-      this.#wake = () => {
+      const timer = this.#options.clock.setTimeout(resolve, RECONNECT_PAUSE_MS);
+      this.#endPause = () => {
         timer.close();
         resolve();
       };
@@ -226,8 +229,8 @@ export class RedisConnection {
   }
 }
 
-/** Host and port, or the socket's path: never the credentials. */
-function placeOf(url: string): string {
+/** Returns host and port, or the path of the socket, without credentials. */
+function addressOf(url: string): string {
   const parsed = URL.parse(url) ?? URL.parse(`redis://${url}`);
   return parsed === null ? "REDIS_URL" : parsed.host || parsed.pathname;
 }

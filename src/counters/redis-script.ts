@@ -1,18 +1,18 @@
-// Owns the Lua script that decides in Redis: its text, its arguments and how its reply is read.
+// The Lua scripts that decide in Redis: their text, arguments, and reply.
 import type { Decision, Limit, LimitState } from "./counters.ts";
 import { digestName } from "./key-digest.ts";
 
 /**
- * A key is a list: the longest window (µs) and the highest limit asked of it, then the times (µs) of counted requests,
- * oldest first. A list takes 10 bytes a request where a sorted set takes 100, is cut at one end and grown at the other,
- * and holds two requests of one microsecond without inventing names for them.
+ * A key is a list: the longest window (µs) and the highest limit used with it, then the times (µs) of counted requests,
+ * oldest first. A list takes 10 bytes per request, a sorted set 100. A list is trimmed at one end and extended at the
+ * other, and it can hold two requests of the same microsecond without unique member names.
  *
- * Nothing is written before all limits are known to have room, and RPUSH is the first write: a Redis that may not write
- * (replica, out of memory) fails there with nothing half-counted. A refused request writes nothing.
+ * Nothing is written before all limits have been checked, and RPUSH is the first write: a Redis that cannot write
+ * (replica, out of memory) fails there, with nothing partially counted. A rejected request writes nothing.
  *
- * ARGV[1] is the time in µs, or 0 for Redis's own, which is what production sends; tests drive the same script.
- * Then a limit and a window in µs for each key. Replies the number of the first limit without room (0: admitted), then
- * for each limit: counted in the window before this request, time of reset in µs, µs to wait.
+ * ARGV[1] is the time in µs, or 0 for Redis's own clock, as in production. Then follow a limit and a window in µs per key.
+ * The reply is the number of the first exhausted limit (0: admitted), then for each limit: the requests counted in the
+ * window before this one, the reset time in µs, and the wait in µs.
  */
 const MEASURE = `
 local HEADER = 2
@@ -26,7 +26,7 @@ local function entry(key, at)
   return tonumber(redis.call('LINDEX', key, HEADER + at))
 end
 
--- How many of the oldest entries are not later than since. Gallops, as mostly none or one is.
+-- The number of entries up to and including since. Searches exponentially, since mostly there is 0 or 1.
 local function count_until(key, total, since)
   local low, step = 0, 1
   while low + step <= total and entry(key, low + step - 1) <= since do
@@ -49,8 +49,8 @@ for i, key in ipairs(KEYS) do
   if #head > 0 then
     local keep, most, oldest = tonumber(head[1]), tonumber(head[2]), tonumber(head[3])
     local newest = tonumber(redis.call('LINDEX', key, -1))
-    -- A clock that steps back a little stands still for this log. One that was set back forgets the log, as one that
-    -- was set forward does: waiting for it to catch up could refuse requests for hours.
+    -- If the clock goes back by up to a second, time stands still for this log. If it was set back further, the log is
+    -- dropped, as it is if the clock was set forward: waiting for the clock could reject requests for hours.
     if newest <= now - keep or newest > now + 1000000 then
       log.stale = true
     else
@@ -76,7 +76,7 @@ for i, key in ipairs(KEYS) do
 end
 `;
 
-/** Writes nothing at all: what ADMIT_SCRIPT would reply now. */
+/** Replies what ADMIT_SCRIPT would reply now, without writing. */
 export const PEEK_SCRIPT = `${MEASURE}
 return reply
 `;
@@ -94,7 +94,7 @@ for i, key in ipairs(KEYS) do
     local past = log.past
     if log.keep > log.window then past = count_until(key, total, log.at - log.keep) end
     local drop = math.max(past, total - log.most)
-    -- The trim takes the header and puts the last two dropped entries in its place.
+    -- The trim removes the header too; the last two dropped entries take its place and are overwritten.
     if drop > 0 then redis.call('LTRIM', key, drop, -1) end
     if drop > 0 or log.changed then
       redis.call('LSET', key, 0, log.keep)
@@ -108,35 +108,35 @@ return reply
 
 export const ADMIT_SHA = Bun.SHA1.hash(ADMIT_SCRIPT, "hex");
 
-/** One hash tag for all keys: the keys of one call must lie together where Redis is a cluster behind a proxy. */
+/** One hash tag for all keys: in a Redis cluster behind a proxy, the keys of one call must be on the same shard. */
 const PREFIX = "{gatehouse}:window:";
 
 export function redisKey(key: string): string {
   return PREFIX + digestName(key);
 }
 
-/** What follows the script's name in EVALSHA, or its text in EVAL. */
+/** Returns the arguments after the SHA in EVALSHA, or after the text in EVAL. */
 export function scriptArguments(limits: readonly Limit[], timeMs: number): string[] {
-  const words = [String(limits.length)];
-  for (const { key } of limits) words.push(redisKey(key));
-  words.push(String(Math.round(timeMs * 1000)));
-  for (const { limit, windowMs } of limits) words.push(String(limit), String(Math.round(windowMs * 1000)));
-  return words;
+  const args = [String(limits.length)];
+  for (const { key } of limits) args.push(redisKey(key));
+  args.push(String(Math.round(timeMs * 1000)));
+  for (const { limit, windowMs } of limits) args.push(String(limit), String(Math.round(windowMs * 1000)));
+  return args;
 }
 
-/** The script's reply as a decision, or null when it is none. */
-export function readReply(reply: unknown, limits: readonly Limit[]): Decision | null {
+/** Returns the decision of a script's reply, or null if the reply is invalid. */
+export function parseReply(reply: unknown, limits: readonly Limit[]): Decision | null {
   if (!Array.isArray(reply) || reply.length !== 1 + 3 * limits.length) return null;
-  const numbers = reply as readonly unknown[];
+  const numbers: readonly unknown[] = reply;
   if (!numbers.every((value) => typeof value === "number")) return null;
-  const [refused = 0, ...rest] = numbers;
-  const states: LimitState[] = limits.map(({ limit }, at) => {
-    const [counted = 0, resetUs = 0, waitUs = 0] = rest.slice(3 * at, 3 * at + 3);
+  const [exhausted = 0, ...rest] = numbers;
+  const states: LimitState[] = limits.map(({ limit }, position) => {
+    const [counted = 0, resetUs = 0, waitUs = 0] = rest.slice(3 * position, 3 * position + 3);
     return {
-      remaining: Math.max(0, limit - counted - (refused === 0 ? 1 : 0)),
+      remaining: Math.max(0, limit - counted - (exhausted === 0 ? 1 : 0)),
       resetAt: Math.ceil(resetUs / 1_000_000),
       waitMs: Math.ceil(waitUs / 1000),
     };
   });
-  return { admitted: refused === 0, refusedBy: refused - 1, states, source: "redis" };
+  return { admitted: exhausted === 0, refusedBy: exhausted - 1, states, source: "redis" };
 }

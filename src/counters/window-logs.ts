@@ -1,283 +1,288 @@
-// Owns the logs of counted requests in memory: a hash table from key digest to slot, and a ring of timestamps a slot.
-// All of it lies in a few typed arrays, because an object and a Map entry a key cost over 200 bytes and feed the collector.
+// Logs of counted requests in memory: a hash table from key digest to slot, and a ring of timestamps per slot. The data is
+// in a few typed arrays, because an object and a Map entry per key take over 200 bytes and increase garbage collection.
 
-/** Timestamps that fit into the shared array; a log that outgrows them gets a ring of its own. */
-const INLINE = 2;
-/** Three quarters of the index, the fullest that linear probing is still fast with. */
-const SMALLEST_CAPACITY = 96;
-const LOAD = 0.75;
-const WORDS = 4;
-const SWEPT_AT_ONCE = 256;
+/** Timestamps per slot in the shared array. A log with more gets a separate ring. */
+const INLINE_ENTRIES = 2;
+const MIN_CAPACITY = 96;
+/** Share of the hash table that is used at most. Linear probing becomes slow above it. */
+const MAX_LOAD = 0.75;
+const DIGEST_WORDS = 4;
+const SLOTS_PER_SWEEP = 256;
 const EVICTION_SAMPLE = 16;
-/** Rings up to this size are left alone when they have room to spare. */
-const SHRINKABLE = 32;
-/** Rings beyond this size grow by a quarter, not to twice their size: what a busy limit keeps is most of what there is. */
+/** Rings up to this size are not shrunk. */
+const MIN_SHRINKABLE_RING = 32;
+/** Larger rings grow by a quarter instead of doubling: the rings of busy limits are most of the memory. */
 const LARGE_RING = 1024;
 
+// `?? 0` is for the type checker: all indexes are in bounds. It was measured to cost nothing, whereas a function for
+// reading elements made decisions slower by a third.
+
 /**
- * A log is kept for the longest window and the highest limit that were asked of it, so that an operator who narrows
- * a limit and widens it again loses no count. That bounds it: no admission can depend on more than the newest `limit`
- * timestamps. Once the last of them is older than the longest window the log is forgotten, those two maxima with it.
+ * A log keeps entries for the longest window and the highest limit used with it, so that no count is lost when an operator
+ * narrows a limit and widens it again. That bounds its size: no decision depends on more than the newest `limit` entries.
+ * When the newest entry is older than the longest window, the log is dropped together with these two maxima.
  */
 export class WindowLogs {
   readonly #maxKeys: number;
   #capacity = 0;
   #size = 0;
-  /** Slots below it have been handed out; of those the free ones are in #free. */
+  /** Slots from here on were never used; unused slots below are in #free. */
   #used = 0;
   #free: number[] = [];
-  #sweptTo = 0;
-  /** Slot + 1 at the place its digest hashes to or after it; 0 is empty. */
+  #sweepPosition = 0;
+  /** The hash table with linear probing: slot + 1, or 0 if the place is empty. */
   #index = new Uint32Array(0);
   #digests = new Uint32Array(0);
+  /** Position of the oldest entry in the ring. */
   #heads = new Uint32Array(0);
   #counts = new Uint32Array(0);
-  /** The highest limit asked of the log; 0 marks a free slot. */
-  #keepCounts = new Uint32Array(0);
-  /** The longest window asked of the log. */
-  #keepMs = new Float64Array(0);
-  #inline = new Float64Array(0);
+  /** The highest limit used with the log; 0 marks a free slot. */
+  #maxLimits = new Uint32Array(0);
+  /** The longest window used with the log. */
+  #maxWindowsMs = new Float64Array(0);
+  #inlineEntries = new Float64Array(0);
   #rings: (Float64Array | undefined)[] = [];
 
-  /** At `maxKeys` a new key pushes out the one, of a sample, that was used longest ago: that one starts again at nothing. */
+  /** With `maxKeys` keys, a new key evicts the least recently used key of a sample, whose count is lost. */
   constructor(maxKeys: number) {
     this.#maxKeys = maxKeys;
-    this.#rebuild(SMALLEST_CAPACITY);
+    this.#rebuild(MIN_CAPACITY);
   }
 
   get size(): number {
     return this.#size;
   }
 
-  /** The slot of a key, or -1. Good until the next `open` or `sweep`. */
+  /** Returns the slot of a key, or -1. The slot is valid until the next `findOrCreate` or `sweep`. */
   find(digest: Uint32Array): number {
-    const place = this.#placeOf(digest, 0);
-    return (this.#index[place] as number) - 1;
+    return (this.#index[this.#placeOf(digest, 0)] ?? 0) - 1;
   }
 
-  /** The slot of a key that may be new. */
-  open(digest: Uint32Array): number {
-    let place = this.#placeOf(digest, 0);
-    const found = this.#index[place] as number;
-    if (found !== 0) return found - 1;
+  findOrCreate(digest: Uint32Array): number {
+    const found = this.find(digest);
+    if (found !== -1) return found;
     if (this.#size >= this.#maxKeys) this.#evict();
     if (this.#size === this.#capacity) this.#rebuild(this.#capacity * 2);
-    // Evicting and rebuilding move places.
-    place = this.#placeOf(digest, 0);
     const slot = this.#free.pop() ?? this.#used++;
-    this.#index[place] = slot + 1;
-    this.#digests.set(digest, slot * WORDS);
-    this.#keepCounts[slot] = 1;
-    this.#keepMs[slot] = 0;
+    // Looked up again: evicting and rebuilding move places.
+    this.#index[this.#placeOf(digest, 0)] = slot + 1;
+    this.#digests.set(digest, slot * DIGEST_WORDS);
+    this.#maxLimits[slot] = 1;
+    this.#maxWindowsMs[slot] = 0;
     this.#size++;
     return slot;
   }
 
   count(slot: number): number {
-    return this.#counts[slot] as number;
+    return this.#counts[slot] ?? 0;
   }
 
-  /** Entries older than this are no longer kept, though they may still lie there. */
-  keptMs(slot: number): number {
-    return this.#keepMs[slot] as number;
+  /** Entries older than this are expired, even if they are still in the log. */
+  retentionMs(slot: number): number {
+    return this.#maxWindowsMs[slot] ?? 0;
   }
 
-  /** The timestamp that is `at` places after the oldest one kept. */
-  entry(slot: number, at: number): number {
+  /** Returns an entry by its position, starting with the oldest. */
+  entry(slot: number, position: number): number {
     const ring = this.#rings[slot];
-    const place = (this.#heads[slot] as number) + at;
-    if (ring === undefined) return this.#inline[slot * INLINE + (place % INLINE)] as number;
-    return ring[place >= ring.length ? place - ring.length : place] as number;
+    const place = (this.#heads[slot] ?? 0) + position;
+    if (ring === undefined) return this.#inlineEntries[slot * INLINE_ENTRIES + (place % INLINE_ENTRIES)] ?? 0;
+    return ring[place >= ring.length ? place - ring.length : place] ?? 0;
   }
 
-  /** How many of the oldest entries are not later than `since`. Gallops, as mostly none or one is. */
-  countUntil(slot: number, since: number): number {
-    const count = this.#counts[slot] as number;
+  /** Returns the number of entries up to and including `until`. Searches exponentially, since mostly there is 0 or 1. */
+  countUntil(slot: number, until: number): number {
+    const count = this.count(slot);
     let low = 0;
     let step = 1;
-    while (low + step <= count && this.entry(slot, low + step - 1) <= since) {
+    while (low + step <= count && this.entry(slot, low + step - 1) <= until) {
       low += step;
       step *= 2;
     }
     let high = Math.min(low + step - 1, count);
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.entry(slot, middle) <= since) low = middle + 1;
+      if (this.entry(slot, middle) <= until) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
   append(slot: number, now: number, limit: number, windowMs: number): void {
-    if (this.#isOver(slot, now)) this.#reset(slot);
-    const keepCount = Math.max(this.#keepCounts[slot] as number, limit);
-    const tooMany = (this.#counts[slot] as number) + 1 - keepCount;
-    // What the old maximum no longer keeps must go before a longer one would seem to keep it.
-    const tooOld = this.countUntil(slot, now - (this.#keepMs[slot] as number));
-    this.#drop(slot, Math.max(tooOld, tooMany));
-    this.#keepCounts[slot] = keepCount;
-    this.#keepMs[slot] = Math.max(this.#keepMs[slot] as number, windowMs);
-    const count = this.#counts[slot] as number;
-    const room = this.#rings[slot]?.length ?? INLINE;
-    if (count === room) this.#resizeRing(slot, Math.min(grown(room), keepCount));
+    if (this.#isExpired(slot, now)) this.#reset(slot);
+    const maxLimit = Math.max(this.#maxLimits[slot] ?? 0, limit);
+    const retentionMs = this.retentionMs(slot);
+    const surplus = this.count(slot) + 1 - maxLimit;
+    // Expired entries are dropped before a longer window is stored, which would revive them.
+    this.#dropOldest(slot, Math.max(this.countUntil(slot, now - retentionMs), surplus));
+    this.#maxLimits[slot] = maxLimit;
+    this.#maxWindowsMs[slot] = Math.max(retentionMs, windowMs);
+    const count = this.count(slot);
+    const size = this.#rings[slot]?.length ?? INLINE_ENTRIES;
+    if (count === size) this.#resizeRing(slot, Math.min(grownSize(size), maxLimit));
     this.#write(slot, count, now);
     this.#counts[slot] = count + 1;
   }
 
   remove(slot: number): void {
-    const digest = this.#digests.subarray(slot * WORDS, slot * WORDS + WORDS);
-    this.#closeGap(this.#placeOf(digest, 0));
+    const start = slot * DIGEST_WORDS;
+    this.#removeFromIndex(this.#placeOf(this.#digests, start));
     this.#reset(slot);
-    this.#keepCounts[slot] = 0;
+    this.#maxLimits[slot] = 0;
     this.#free.push(slot);
     this.#size--;
   }
 
-  /** Looks at the next few hundred slots: drops logs that are over, shrinks rings that are mostly empty. */
+  /** Checks the next 256 slots: removes expired logs and shrinks rings that are mostly empty. */
   sweep(now: number): void {
-    for (let looked = 0; looked < SWEPT_AT_ONCE; looked++) {
-      if (this.#sweptTo >= this.#used) {
-        this.#sweptTo = 0;
-        const fits = this.#size * 8 < this.#capacity && this.#capacity > SMALLEST_CAPACITY;
-        if (fits) this.#rebuild(this.#capacity / 2);
+    for (let checked = 0; checked < SLOTS_PER_SWEEP; checked++) {
+      if (this.#sweepPosition >= this.#used) {
+        this.#sweepPosition = 0;
+        const isMostlyEmpty = this.#size * 8 < this.#capacity && this.#capacity > MIN_CAPACITY;
+        if (isMostlyEmpty) this.#rebuild(this.#capacity / 2);
         return;
       }
-      const slot = this.#sweptTo++;
-      if (this.#keepCounts[slot] === 0) continue;
-      if (this.#isOver(slot, now)) this.remove(slot);
+      const slot = this.#sweepPosition++;
+      if (this.#maxLimits[slot] === 0) continue;
+      if (this.#isExpired(slot, now)) this.remove(slot);
       else this.#shrink(slot, now);
     }
   }
 
-  /** Whether even the longest window no longer reaches the newest entry. */
-  #isOver(slot: number, now: number): boolean {
-    const count = this.#counts[slot] as number;
-    return count === 0 || this.entry(slot, count - 1) <= now - (this.#keepMs[slot] as number);
+  /** Whether the newest entry is older than the longest window. */
+  #isExpired(slot: number, now: number): boolean {
+    const count = this.count(slot);
+    return count === 0 || this.entry(slot, count - 1) <= now - this.retentionMs(slot);
   }
 
   #reset(slot: number): void {
     this.#heads[slot] = 0;
     this.#counts[slot] = 0;
-    this.#keepCounts[slot] = 1;
-    this.#keepMs[slot] = 0;
+    this.#maxLimits[slot] = 1;
+    this.#maxWindowsMs[slot] = 0;
     this.#rings[slot] = undefined;
   }
 
-  #drop(slot: number, oldest: number): void {
-    if (oldest <= 0) return;
-    const room = this.#rings[slot]?.length ?? INLINE;
-    this.#heads[slot] = ((this.#heads[slot] as number) + oldest) % room;
-    this.#counts[slot] = (this.#counts[slot] as number) - oldest;
+  #dropOldest(slot: number, number: number): void {
+    if (number <= 0) return;
+    const size = this.#rings[slot]?.length ?? INLINE_ENTRIES;
+    this.#heads[slot] = ((this.#heads[slot] ?? 0) + number) % size;
+    this.#counts[slot] = this.count(slot) - number;
   }
 
-  #write(slot: number, at: number, value: number): void {
+  #write(slot: number, position: number, value: number): void {
     const ring = this.#rings[slot];
-    const place = (this.#heads[slot] as number) + at;
-    if (ring === undefined) this.#inline[slot * INLINE + (place % INLINE)] = value;
+    const place = (this.#heads[slot] ?? 0) + position;
+    if (ring === undefined) this.#inlineEntries[slot * INLINE_ENTRIES + (place % INLINE_ENTRIES)] = value;
     else ring[place % ring.length] = value;
   }
 
-  #resizeRing(slot: number, room: number): void {
-    const ring = new Float64Array(room);
-    const count = this.#counts[slot] as number;
-    for (let at = 0; at < count; at++) ring[at] = this.entry(slot, at);
+  #resizeRing(slot: number, size: number): void {
+    const ring = new Float64Array(size);
+    const count = this.count(slot);
+    for (let position = 0; position < count; position++) ring[position] = this.entry(slot, position);
     this.#rings[slot] = ring;
     this.#heads[slot] = 0;
   }
 
   #shrink(slot: number, now: number): void {
     const ring = this.#rings[slot];
-    if (ring === undefined || ring.length <= SHRINKABLE) return;
-    this.#drop(slot, this.countUntil(slot, now - (this.#keepMs[slot] as number)));
-    const count = this.#counts[slot] as number;
-    if (count * 4 < ring.length) this.#resizeRing(slot, Math.max(count * 2, SHRINKABLE / 2));
+    if (ring === undefined || ring.length <= MIN_SHRINKABLE_RING) return;
+    this.#dropOldest(slot, this.countUntil(slot, now - this.retentionMs(slot)));
+    const count = this.count(slot);
+    if (count * 4 < ring.length) this.#resizeRing(slot, Math.max(count * 2, MIN_SHRINKABLE_RING / 2));
   }
 
   #evict(): void {
     let victim = -1;
     let oldest = Infinity;
-    for (let looked = 0; looked < EVICTION_SAMPLE; looked++) {
-      if (this.#sweptTo >= this.#used) this.#sweptTo = 0;
-      const slot = this.#sweptTo++;
-      if (this.#keepCounts[slot] === 0) continue;
-      const count = this.#counts[slot] as number;
+    for (let checked = 0; checked < EVICTION_SAMPLE; checked++) {
+      if (this.#sweepPosition >= this.#used) this.#sweepPosition = 0;
+      const slot = this.#sweepPosition++;
+      if (this.#maxLimits[slot] === 0) continue;
+      const count = this.count(slot);
       const newest = count === 0 ? -Infinity : this.entry(slot, count - 1);
       if (newest < oldest) {
         victim = slot;
         oldest = newest;
       }
     }
-    // A sample without a live slot means that most are free: one above the bound does no harm until the next key.
+    // A sample without a used slot means that most are free: one key above the maximum is acceptable.
     if (victim !== -1) this.remove(victim);
   }
 
-  /** Where in the index a digest is, or the empty place where it would go. */
-  #placeOf(digest: Uint32Array, from: number): number {
-    const mask = this.#index.length - 1;
+  /** Returns the place of a digest in the index, or the empty place for it. The digest starts at `digests[start]`. */
+  #placeOf(digest: Uint32Array, start: number): number {
+    const index = this.#index;
     const digests = this.#digests;
-    let place = (digest[from] as number) & mask;
+    const mask = index.length - 1;
+    let place = (digest[start] ?? 0) & mask;
     for (;;) {
-      const found = this.#index[place] as number;
+      const found = index[place] ?? 0;
       if (found === 0) return place;
-      const at = (found - 1) * WORDS;
+      const at = (found - 1) * DIGEST_WORDS;
       if (
-        digests[at] === digest[from] &&
-        digests[at + 1] === digest[from + 1] &&
-        digests[at + 2] === digest[from + 2] &&
-        digests[at + 3] === digest[from + 3]
+        digests[at] === digest[start] &&
+        digests[at + 1] === digest[start + 1] &&
+        digests[at + 2] === digest[start + 2] &&
+        digests[at + 3] === digest[start + 3]
       )
         return place;
       place = (place + 1) & mask;
     }
   }
 
-  /** Empties a place and moves up those behind it that would otherwise no longer be found. */
-  #closeGap(gap: number): void {
-    const mask = this.#index.length - 1;
-    for (let place = (gap + 1) & mask; this.#index[place] !== 0; place = (place + 1) & mask) {
-      const home = (this.#digests[((this.#index[place] as number) - 1) * WORDS] as number) & mask;
+  /** Empties a place and moves up the following ones that linear probing could not find otherwise. */
+  #removeFromIndex(gap: number): void {
+    const index = this.#index;
+    const mask = index.length - 1;
+    for (let place = (gap + 1) & mask; index[place] !== 0; place = (place + 1) & mask) {
+      const found = index[place] ?? 0;
+      const home = (this.#digests[(found - 1) * DIGEST_WORDS] ?? 0) & mask;
       if (((place - home) & mask) < ((place - gap) & mask)) continue;
-      this.#index[gap] = this.#index[place] as number;
+      index[gap] = found;
       gap = place;
     }
-    this.#index[gap] = 0;
+    index[gap] = 0;
   }
 
-  /** New arrays for `capacity` logs, the live ones moved to the front. */
+  /** Creates arrays for `capacity` logs and moves the used slots to their start. */
   #rebuild(capacity: number): void {
     const [digests, heads, counts] = [this.#digests, this.#heads, this.#counts];
-    const [keepCounts, keepMs, inline, rings] = [this.#keepCounts, this.#keepMs, this.#inline, this.#rings];
+    const [maxLimits, maxWindowsMs] = [this.#maxLimits, this.#maxWindowsMs];
+    const [inlineEntries, rings] = [this.#inlineEntries, this.#rings];
     const used = this.#used;
     this.#capacity = capacity;
-    this.#index = new Uint32Array(capacity / LOAD);
-    this.#digests = new Uint32Array(capacity * WORDS);
+    this.#index = new Uint32Array(capacity / MAX_LOAD);
+    this.#digests = new Uint32Array(capacity * DIGEST_WORDS);
     this.#heads = new Uint32Array(capacity);
     this.#counts = new Uint32Array(capacity);
-    this.#keepCounts = new Uint32Array(capacity);
-    this.#keepMs = new Float64Array(capacity);
-    this.#inline = new Float64Array(capacity * INLINE);
+    this.#maxLimits = new Uint32Array(capacity);
+    this.#maxWindowsMs = new Float64Array(capacity);
+    this.#inlineEntries = new Float64Array(capacity * INLINE_ENTRIES);
     this.#rings = new Array<Float64Array | undefined>(capacity).fill(undefined);
     this.#free = [];
     let slot = 0;
     for (let old = 0; old < used; old++) {
-      if (keepCounts[old] === 0) continue;
-      this.#index[this.#placeOf(digests, old * WORDS)] = slot + 1;
-      for (let word = 0; word < WORDS; word++)
-        this.#digests[slot * WORDS + word] = digests[old * WORDS + word] as number;
-      this.#heads[slot] = heads[old] as number;
-      this.#counts[slot] = counts[old] as number;
-      this.#keepCounts[slot] = keepCounts[old] as number;
-      this.#keepMs[slot] = keepMs[old] as number;
-      for (let at = 0; at < INLINE; at++)
-        this.#inline[slot * INLINE + at] = inline[old * INLINE + at] as number;
+      const maxLimit = maxLimits[old] ?? 0;
+      if (maxLimit === 0) continue;
+      this.#index[this.#placeOf(digests, old * DIGEST_WORDS)] = slot + 1;
+      for (let word = 0; word < DIGEST_WORDS; word++)
+        this.#digests[slot * DIGEST_WORDS + word] = digests[old * DIGEST_WORDS + word] ?? 0;
+      this.#heads[slot] = heads[old] ?? 0;
+      this.#counts[slot] = counts[old] ?? 0;
+      this.#maxLimits[slot] = maxLimit;
+      this.#maxWindowsMs[slot] = maxWindowsMs[old] ?? 0;
+      for (let entry = 0; entry < INLINE_ENTRIES; entry++)
+        this.#inlineEntries[slot * INLINE_ENTRIES + entry] = inlineEntries[old * INLINE_ENTRIES + entry] ?? 0;
       this.#rings[slot] = rings[old];
       slot++;
     }
     this.#used = slot;
-    this.#sweptTo = 0;
+    this.#sweepPosition = 0;
   }
 }
 
-function grown(room: number): number {
-  return room < LARGE_RING ? room * 2 : room + (room >> 2);
+function grownSize(size: number): number {
+  return size < LARGE_RING ? size * 2 : size + (size >> 2);
 }

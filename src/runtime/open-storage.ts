@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Counters } from "../counters/counters.ts";
-import { MemoryCounters } from "../counters/memory.ts";
+import { MemoryCounters } from "../counters/memory-counters.ts";
 import { CredentialCipher } from "../store/credential-cipher.ts";
 import { openStore } from "../store/sql-store.ts";
 import type { Store } from "../store/store.ts";
@@ -47,10 +47,10 @@ export async function openStorage(
 /** Opens counters that are shared through Redis if REDIS_URL is set, else counters in the memory of this process. */
 async function openCounters(settings: Settings, health: Health, log: Log, clock: Clock): Promise<Counters> {
   if (settings.REDIS_URL === null) return new MemoryCounters({ clock });
-  const { RedisCounters } = await import("../counters/redis.ts");
+  const { RedisCounters } = await import("../counters/redis-counters.ts");
   const redis = new RedisCounters(settings.REDIS_URL, {
     clock,
-    silentMs: settings.REDIS_SILENT_MS,
+    silenceTimeoutMs: settings.REDIS_SILENT_MS,
     onStateChange: (state) => {
       health.counters = state;
       if (state.state === "away") {

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { eventLoopTurns } from "../../test/support/waiting.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
-import { MemoryCounters } from "../counters/memory.ts";
+import { MemoryCounters } from "../counters/memory-counters.ts";
 import { definePlugin, z, type PluginHooks } from "../sdk/index.ts";
 import { createLog } from "../telemetry/log/log.ts";
 import { PluginHosts } from "./plugin-hosts.ts";

@@ -35,7 +35,7 @@ test("schemas of resources are not among it", () => {
 });
 
 test.each([
-  ["Redis", "counters/redis.ts"],
+  ["Redis", "counters/redis-counters.ts"],
   ["tracing", "telemetry/traces/tracer.ts"],
   ["the export of traces", "telemetry/traces/trace-exporter.ts"],
   ["the Admin API", "admin/api.ts"],

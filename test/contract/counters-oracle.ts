@@ -1,4 +1,4 @@
-// What the counters must decide, in the plainest way: every list is filtered anew. And random traces to compare with.
+// The oracle for counters, which filters a list for every decision, and random traces to compare with.
 import type { Decision, Limit } from "../../src/counters/counters.ts";
 
 interface NaiveLog {
@@ -11,11 +11,11 @@ export class NaiveCounters {
   readonly #logs = new Map<string, NaiveLog>();
 
   admit(limits: readonly Limit[], now: number): Omit<Decision, "source"> {
-    const looks = limits.map((limit) => this.#look(limit, now));
-    const refusedBy = looks.findIndex(({ waitMs }) => waitMs > 0);
+    const checks = limits.map((limit) => this.#check(limit, now));
+    const refusedBy = checks.findIndex(({ waitMs }) => waitMs > 0);
     const admitted = refusedBy === -1;
     if (admitted) for (const limit of limits) this.#count(limit, now);
-    const states = looks.map(({ counted, waitMs }, at) => {
+    const states = checks.map(({ counted, waitMs }, at) => {
       const { limit, windowMs } = limits[at]!;
       const remaining = Math.max(0, limit - counted.length - (admitted ? 1 : 0));
       return { remaining, resetAt: Math.ceil(((counted[0] ?? now) + windowMs) / 1000), waitMs };
@@ -27,7 +27,7 @@ export class NaiveCounters {
     this.#logs.delete(key);
   }
 
-  /** What is kept: the newest `keepCount` of the last `keepMs`. */
+  /** Returns the newest `keepCount` entries of the last `keepMs`. */
   #kept(key: string, now: number): number[] {
     const log = this.#logs.get(key);
     return log === undefined
@@ -35,7 +35,7 @@ export class NaiveCounters {
       : log.entries.filter((time) => time > now - log.keepMs).slice(-log.keepCount);
   }
 
-  #look({ key, limit, windowMs }: Limit, now: number) {
+  #check({ key, limit, windowMs }: Limit, now: number) {
     const counted = this.#kept(key, now).filter((time) => time > now - windowMs);
     const waitMs = counted.length < limit ? 0 : counted[counted.length - limit]! + windowMs - now;
     return { counted, waitMs };
@@ -56,7 +56,7 @@ export type TraceStep =
   | { readonly kind: "admit"; readonly afterMs: number; readonly limits: readonly Limit[] }
   | { readonly kind: "clear"; readonly key: string };
 
-/** Mulberry32: a failing trace is named by its seed. */
+/** Mulberry32, seeded so that a failing trace can be repeated. */
 export function randomNumbers(seed: number): () => number {
   return () => {
     seed = (seed + 0x6d2b79f5) | 0;
@@ -66,7 +66,7 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-/** A few keys, now and then edited limits, and time that likes to stop right at a window's edge. */
+/** A few keys, limits that change sometimes, and pauses that often end exactly at the end of a window. */
 export function randomTrace(seed: number, steps: number, scale: number): TraceStep[] {
   const random = randomNumbers(seed);
   const below = (bound: number) => Math.floor(random() * bound);

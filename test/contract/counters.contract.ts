@@ -1,19 +1,19 @@
-// The contract of the counters, for every implementation: time is driven by the test, the code is production's.
+// The contract of counters for every implementation. The test controls the time; the code is that of production.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Counters, Decision, Limit } from "../../src/counters/counters.ts";
 import { NaiveCounters, randomTrace, type TraceStep } from "./counters-oracle.ts";
 
-/** Where time starts: a Unix time in milliseconds, on a whole second. */
+/** The start time: Unix time in milliseconds, at a whole second. */
 export const START_MS = 1_750_000_000_000;
 
 export interface CountersMaker {
   readonly name: string;
   readonly source: Decision["source"];
-  /** Random traces to compare; a trip to a server costs more than a call. */
+  /** Number of random traces to compare; fewer for a server, because a round trip takes longer than a call. */
   readonly traces: number;
-  /** Factor on the windows of traces: Redis drops idle keys by its own clock, which driven time overtakes. */
+  /** Factor for the windows of traces: Redis expires keys by its own clock, and the test time runs faster. */
   readonly scale: number;
-  /** Counters whose time is what `time` tells. */
+  /** Creates counters that use `time`. */
   create(time: () => number): Promise<Counters>;
 }
 
@@ -36,7 +36,7 @@ export function describeCounters(maker: CountersMaker): void {
   const seconds = (ms: number) => Math.ceil(ms / 1000);
 
   describe("one limit", () => {
-    test("admits as many as it allows, tells what is left, and refuses the next", async () => {
+    test("admits as many requests as allowed, reports what remains, and rejects the next", async () => {
       nowMs = START_MS;
       const limit = minute(2);
       const resetAt = seconds(START_MS + 60_000);
@@ -54,7 +54,7 @@ export function describeCounters(maker: CountersMaker): void {
       });
     });
 
-    test("has room again at the very end of the window, and not a millisecond sooner", async () => {
+    test("admits again at the end of the window, and not a millisecond earlier", async () => {
       const limit = minute(1);
       await fill(limit, 1);
       nowMs += 59_999;
@@ -63,7 +63,7 @@ export function describeCounters(maker: CountersMaker): void {
       expect((await admit(limit)).admitted).toBe(true);
     });
 
-    test("slides: a full window's worth at its end leaves no room at the start of the next", async () => {
+    test("slides: requests at the end of a window count at the start of the next", async () => {
       const limit = minute(3);
       await fill(limit, 1);
       nowMs += 59_000;
@@ -73,18 +73,18 @@ export function describeCounters(maker: CountersMaker): void {
       expect(await admit(limit)).toMatchObject({ admitted: false, states: [{ waitMs: 59_000 }] });
     });
 
-    test("rounds the reset up to whole seconds", async () => {
+    test("rounds the reset time up to seconds", async () => {
       nowMs = START_MS + 1;
       expect((await admit(minute(1))).states[0]?.resetAt).toBe(START_MS / 1000 + 61);
     });
 
-    test("counts requests of one instant one by one", async () => {
+    test("counts each of several requests at the same time", async () => {
       const limit = minute(5);
       await fill(limit, 5);
       expect((await admit(limit)).admitted).toBe(false);
     });
 
-    test("tells keys apart, however long and however alike", async () => {
+    test("distinguishes long and similar keys", async () => {
       const long = freshKey() + "x".repeat(10_000);
       await fill(minute(1, `${long}1`), 1);
       await fill(minute(1, `${long}2`), 1);
@@ -92,7 +92,7 @@ export function describeCounters(maker: CountersMaker): void {
       expect((await admit(minute(1, `${long}1`))).admitted).toBe(false);
     });
 
-    test("lets exactly 100 of 10,000 concurrent requests pass", async () => {
+    test("admits exactly 100 of 10,000 concurrent requests", async () => {
       const limit = minute(100);
       const decisions = await Promise.all(Array.from({ length: 10_000 }, () => admit(limit)));
       expect(decisions.filter(({ admitted }) => admitted)).toHaveLength(100);
@@ -101,7 +101,7 @@ export function describeCounters(maker: CountersMaker): void {
   });
 
   describe("several limits", () => {
-    test("a refused request is counted in none of them", async () => {
+    test("a rejected request is counted in none of them", async () => {
       const [wide, narrow] = [minute(5), minute(1)];
       await fill(narrow, 1);
       for (let tries = 0; tries < 20; tries++)
@@ -116,13 +116,13 @@ export function describeCounters(maker: CountersMaker): void {
       await fill(wide, 5);
     });
 
-    test("the first without room is named, and each tells its own wait", async () => {
+    test("reports the first exhausted limit, and the wait of each", async () => {
       const [first, second] = [minute(1), { key: freshKey(), limit: 1, windowMs: 5000 }];
       await fill(first, 1);
       await fill(second, 1);
-      const refused = await admit(minute(1), second, first);
-      expect(refused.refusedBy).toBe(1);
-      expect(refused.states.map(({ waitMs }) => waitMs)).toEqual([0, 5000, 60_000]);
+      const rejected = await admit(minute(1), second, first);
+      expect(rejected.refusedBy).toBe(1);
+      expect(rejected.states.map(({ waitMs }) => waitMs)).toEqual([0, 5000, 60_000]);
     });
 
     test("no limits: admitted", async () => {
@@ -130,8 +130,8 @@ export function describeCounters(maker: CountersMaker): void {
     });
   });
 
-  describe("an operator's edits", () => {
-    test("a lowered limit applies to what was counted; the wait is until it really has room", async () => {
+  describe("changed limits", () => {
+    test("a lowered limit applies to counted requests; the wait ends when a request is admitted", async () => {
       const limit = minute(4);
       for (let at = 0; at < 4; at++) {
         await fill(limit, 1);
@@ -144,7 +144,7 @@ export function describeCounters(maker: CountersMaker): void {
       await fill({ ...limit, limit: 5 }, 1);
     });
 
-    test("a narrowed window applies at once, and widening it again finds the count it had", async () => {
+    test("a narrower window applies at once, and a wider one finds the earlier count", async () => {
       const limit = { key: freshKey(), limit: 3, windowMs: 3_600_000 };
       await fill(limit, 2);
       nowMs += 120_000;
@@ -153,36 +153,36 @@ export function describeCounters(maker: CountersMaker): void {
       expect((await admit(limit)).admitted).toBe(false);
     });
 
-    test("a log stays bounded by its highest limit while a narrow window lets many pass", async () => {
+    test("the highest limit bounds a log while a narrow window admits many requests", async () => {
       const limit = { key: freshKey(), limit: 3, windowMs: 3_600_000 };
       await fill(limit, 3);
       for (let at = 0; at < 50; at++) {
         nowMs += 1000;
         await fill({ ...limit, windowMs: 1000 }, 1);
       }
-      // Nobody asked for more than the newest three until now.
+      // No limit above three was used before.
       expect((await admit({ ...limit, limit: 100 })).states[0]?.remaining).toBe(100 - 3 - 1);
     });
   });
 
   describe("peek", () => {
-    test("says what admit would, as often as it is asked, and counts nothing", async () => {
+    test("returns what admit would return, any number of times, and counts nothing", async () => {
       const [wide, narrow] = [minute(5), minute(1)];
       const peek = async () => counters.peek([wide, narrow], "closed");
       const first = await peek();
       expect(first).toMatchObject({ admitted: true, states: [{ remaining: 4 }, { remaining: 0 }] });
       for (let tries = 0; tries < 10; tries++) expect(await peek()).toEqual(first);
       expect(await admit(wide, narrow)).toEqual(first);
-      const refused = await peek();
-      expect(refused).toMatchObject({
+      const rejected = await peek();
+      expect(rejected).toMatchObject({
         admitted: false,
         refusedBy: 1,
         states: [{ remaining: 4 }, { remaining: 0, waitMs: 60_000 }],
       });
-      expect(await admit(wide, narrow)).toEqual(refused);
+      expect(await admit(wide, narrow)).toEqual(rejected);
     });
 
-    test("has room at the very moment that admit has", async () => {
+    test("admits from the same moment as admit", async () => {
       const limit = minute(1);
       await fill(limit, 1);
       nowMs += 59_999;
@@ -193,7 +193,7 @@ export function describeCounters(maker: CountersMaker): void {
     });
   });
 
-  test("clear forgets one key and no other", async () => {
+  test("clear resets one key and no other", async () => {
     const [one, other] = [minute(1), minute(1)];
     await fill(one, 1);
     await fill(other, 1);
@@ -203,7 +203,7 @@ export function describeCounters(maker: CountersMaker): void {
     await fill(one, 1);
   });
 
-  test(`${maker.traces} random traces are decided as a naive list would`, async () => {
+  test(`${maker.traces} random traces are decided as by the oracle`, async () => {
     for (let seed = 1; seed <= maker.traces; seed++) {
       const oracle = new NaiveCounters();
       for (const [at, step] of randomTrace(seed, 30, maker.scale).entries()) {
@@ -221,14 +221,14 @@ export function describeCounters(maker: CountersMaker): void {
       return { got: {}, wanted: {} };
     }
     nowMs += step.afterMs;
-    // A peek before every admission: it must foretell it, and leave no trace that the oracle does not know of.
-    const foretold = await counters.peek(step.limits, "closed");
+    // A peek before every admit: it must predict the decision, and have no effect that the oracle does not have.
+    const predicted = await counters.peek(step.limits, "closed");
     const { admitted, refusedBy, states } = await counters.admit(step.limits, "closed");
     const wanted = oracle.admit(step.limits, nowMs);
     const { source } = maker;
     return {
-      got: { admitted, refusedBy, states, foretold },
-      wanted: { ...wanted, foretold: { ...wanted, source } },
+      got: { admitted, refusedBy, states, predicted },
+      wanted: { ...wanted, predicted: { ...wanted, source } },
     };
   }
 }

@@ -1,12 +1,12 @@
-// Runs the contract of the counters over memory and over Redis, and over several processes that share one Redis.
+// Runs the contract of counters in memory, in Redis, and in several processes that share one Redis.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { MemoryCounters } from "../../src/counters/memory.ts";
-import { RedisCounters } from "../../src/counters/redis.ts";
+import { MemoryCounters } from "../../src/counters/memory-counters.ts";
+import { RedisCounters } from "../../src/counters/redis-counters.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 import { describeCounters } from "./counters.contract.ts";
 
-/** Here it is asked what Redis decides; a busy machine must not turn that into what is decided without it. */
-const PATIENT_MS = 5000;
+/** These tests check the decisions of Redis, so a slow machine must not cause decisions without it. */
+const LONG_SILENCE_MS = 5000;
 
 describe("the counters in memory", () => {
   describeCounters({
@@ -14,14 +14,14 @@ describe("the counters in memory", () => {
     source: "memory",
     traces: 20_000,
     scale: 1,
-    // The monotonic clock starts anywhere: windows must not care.
+    // The monotonic clock may start anywhere; windows must not depend on it.
     create: (time) =>
       Promise.resolve(
         new MemoryCounters({ clock: { now: () => time() - 1_749_999_000_000, unixNow: time } }),
       ),
   });
 
-  test("the wall clock jumping five minutes, either way, changes no decision", () => {
+  test("a wall clock that jumps five minutes in either direction changes no decision", () => {
     let [nowMs, wallMs] = [0, 1_750_000_000_000];
     const counters = new MemoryCounters({ clock: { now: () => nowMs, unixNow: () => wallMs } });
     const limits = [{ key: "jump", limit: 2, windowMs: 60_000 }];
@@ -52,22 +52,22 @@ describe.skipIf(!hasRedis)("the counters in Redis", () => {
     traces: 500,
     scale: 10_000,
     create: async (time) => {
-      const counters = new RedisCounters(redis.url, { time, silentMs: PATIENT_MS });
+      const counters = new RedisCounters(redis.url, { time, silenceTimeoutMs: LONG_SILENCE_MS });
       while (counters.state.state !== "ok") await Bun.sleep(5);
       return counters;
     },
   });
 
-  /** Passed requests of each process, all of which start at once. */
+  /** Starts processes at the same time. Returns the number of admitted requests of each. */
   async function race(
     key: string,
     count: number,
-    settings: readonly { skewMs?: number; silentMs?: number }[],
+    settings: readonly { skewMs?: number; silenceTimeoutMs?: number }[],
   ) {
     const nodes = settings.map((setting) => {
       const node = `${import.meta.dir}/counters-node.ts`;
-      const words = [redis.url, key, String(count), JSON.stringify(setting)];
-      return Bun.spawn([process.execPath, node, ...words], { stdio: ["pipe", "pipe", "inherit"] });
+      const args = [redis.url, key, String(count), JSON.stringify(setting)];
+      return Bun.spawn([process.execPath, node, ...args], { stdio: ["pipe", "pipe", "inherit"] });
     });
     const outputs = nodes.map((node) => node.stdout.pipeThrough(new TextDecoderStream()).getReader());
     for (const output of outputs) expect((await output.read()).value).toBe("ready\n");
@@ -77,38 +77,38 @@ describe.skipIf(!hasRedis)("the counters in Redis", () => {
     }
     const results = await Promise.all(outputs.map(async (output) => (await output.read()).value ?? "{}"));
     await Promise.all(nodes.map((node) => node.exited));
-    return results.map((line) => JSON.parse(line) as { passed: number; resetAt: number });
+    return results.map((line) => JSON.parse(line) as { admitted: number; resetAt: number });
   }
 
-  test("exactly 100 of 10,000 concurrent requests over three processes pass", async () => {
+  test("exactly 100 of 10,000 concurrent requests to three processes are admitted", async () => {
     const results = await race("three processes", 3334, [{}, {}, {}]);
-    expect(results.reduce((sum, { passed }) => sum + passed, 0)).toBe(100);
+    expect(results.reduce((sum, { admitted }) => sum + admitted, 0)).toBe(100);
   }, 60_000);
 
-  test("processes whose clocks are five minutes wrong share the limit and agree on the reset", async () => {
+  test("processes whose clocks are wrong by five minutes share the limit and report the same reset time", async () => {
     const skews = [300_000, 0, -300_000];
-    const settings = skews.map((skewMs) => ({ skewMs, silentMs: PATIENT_MS }));
+    const settings = skews.map((skewMs) => ({ skewMs, silenceTimeoutMs: LONG_SILENCE_MS }));
     const results = await race("wrong clocks", 80, settings);
-    expect(results.reduce((sum, { passed }) => sum + passed, 0)).toBe(100);
+    expect(results.reduce((sum, { admitted }) => sum + admitted, 0)).toBe(100);
     expect(new Set(results.map(({ resetAt }) => resetAt)).size).toBe(1);
   }, 60_000);
 
-  test("an idle key vanishes from Redis, and a refused request makes none", async () => {
-    const counters = new RedisCounters(redis.url, { silentMs: PATIENT_MS });
+  test("an idle key expires in Redis, and a rejected request creates none", async () => {
+    const counters = new RedisCounters(redis.url, { silenceTimeoutMs: LONG_SILENCE_MS });
     while (counters.state.state !== "ok") await Bun.sleep(5);
     await redis.command("FLUSHALL");
-    const short = { key: "vanishing", limit: 1, windowMs: 200 };
+    const short = { key: "expiring", limit: 1, windowMs: 200 };
     expect((await counters.admit([short], "closed")).admitted).toBe(true);
-    const other = { key: "never made", limit: 5, windowMs: 60_000 };
+    const other = { key: "never created", limit: 5, windowMs: 60_000 };
     expect((await counters.admit([other, short], "closed")).admitted).toBe(false);
     expect(await redis.command("DBSIZE")).toBe(1);
     while ((await redis.command("DBSIZE")) !== 0) await Bun.sleep(20);
     await counters.close();
   });
 
-  test("a clock of Redis that is set back does not lock anybody out", async () => {
+  test("a Redis clock that is set back does not block clients", async () => {
     let nowMs = 1_750_000_000_000;
-    const counters = new RedisCounters(redis.url, { time: () => nowMs, silentMs: PATIENT_MS });
+    const counters = new RedisCounters(redis.url, { time: () => nowMs, silenceTimeoutMs: LONG_SILENCE_MS });
     while (counters.state.state !== "ok") await Bun.sleep(5);
     const limits = [{ key: "set back", limit: 1, windowMs: 60_000 }];
     expect((await counters.admit(limits, "closed")).admitted).toBe(true);

@@ -2,7 +2,7 @@
 // is decided, as its policy says, nothing throws, and the limits are exact again once Redis is back.
 import { afterEach, describe, expect, test } from "bun:test";
 import type { UnavailablePolicy, CountersState, Decision } from "../../src/counters/counters.ts";
-import { RedisCounters } from "../../src/counters/redis.ts";
+import { RedisCounters } from "../../src/counters/redis-counters.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -20,7 +20,7 @@ async function connect(url: string, silentMs?: number) {
   const states: CountersState[] = [];
   const counters = new RedisCounters(url, {
     onStateChange: (state) => states.push(state),
-    ...(silentMs !== undefined && { silentMs }),
+    ...(silentMs !== undefined && { silenceTimeoutMs: silentMs }),
   });
   cleanups.push(() => counters.close());
   await counters.settled;
@@ -131,7 +131,7 @@ describe.skipIf(!hasRedis)("Redis away", () => {
       await Bun.sleep(100);
       redis.pause();
       await reaches(counters, "away");
-      expect(states.at(-1)?.detail).toMatch(/is silent|does not answer/);
+      expect(states.at(-1)?.detail).toMatch(/does not respond/);
       expect(states.filter(({ detail }) => detail?.includes("behind"))).toEqual([]);
       await expectPolicies(counters);
       redis.resume();
@@ -208,7 +208,7 @@ describe.skipIf(!hasRedis)("Redis in trouble", () => {
     const redis = await server("--requirepass", "the right one");
     for (const credentials of [":sesame@", ""]) {
       const { counters } = await connect(`redis://${credentials}127.0.0.1:${redis.port}`);
-      expect(counters.state.detail).toMatch(/refuses the credentials in REDIS_URL: (WRONGPASS|NOAUTH)/);
+      expect(counters.state.detail).toMatch(/rejects the credentials in REDIS_URL: (WRONGPASS|NOAUTH)/);
       expect(counters.state.detail).not.toContain("sesame");
       await expectPolicies(counters);
     }

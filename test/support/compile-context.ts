@@ -1,6 +1,6 @@
 // What compiling a gateway needs, for tests without a server: real parts, in memory.
 import { BalanceRegistry } from "../../src/balance/balance-registry.ts";
-import { MemoryCounters } from "../../src/counters/memory.ts";
+import { MemoryCounters } from "../../src/counters/memory-counters.ts";
 import { PluginRegistry } from "../../src/plugins/registry.ts";
 import type { ConfigurationContext } from "../../src/runtime/current-configuration.ts";
 import { PluginHosts } from "../../src/runtime/plugin-hosts.ts";

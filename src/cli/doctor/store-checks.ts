@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { withTimeout } from "../../base/with-timeout.ts";
 import type { Settings } from "../../config/settings.ts";
-import { RedisCounters } from "../../counters/redis.ts";
+import { RedisCounters } from "../../counters/redis-counters.ts";
 import { SCHEMA_VERSION } from "../../store/migrate.ts";
 import { redact } from "../../telemetry/log/redact.ts";
 import { fail, ok, warn, type CheckResult } from "./check-result.ts";

@@ -2,98 +2,98 @@
 import { expect, test } from "bun:test";
 import { eventLoopTurns } from "../../test/support/waiting.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
-import { SilenceWatch } from "./silence-watch.ts";
+import { SilenceDetector } from "./silence-detector.ts";
 
-function setUp(silentMs?: number) {
-  const lost: string[] = [];
+function setUp(timeoutMs?: number) {
+  const reasons: string[] = [];
   const clock = new ManualClock();
-  const watch = new SilenceWatch(
-    (why) => {
-      lost.push(why);
-      watch.stop();
+  const detector = new SilenceDetector(
+    (reason) => {
+      reasons.push(reason);
+      detector.stop();
     },
     clock,
-    silentMs,
+    timeoutMs,
   );
-  return { watch, lost, clock };
+  return { detector, reasons, clock };
 }
 
 test("a command without any reply is silence, reported once", async () => {
-  const { watch, lost, clock } = setUp();
-  watch.sent();
+  const { detector, reasons, clock } = setUp();
+  detector.recordCommand();
   clock.advance(12);
   await eventLoopTurns();
-  expect(lost).toEqual([]);
+  expect(reasons).toEqual([]);
   clock.advance(8);
   await eventLoopTurns();
-  expect(lost).toEqual(["is silent"]);
+  expect(reasons).toEqual(["does not respond"]);
   clock.advance(1000);
   await eventLoopTurns();
-  expect(lost).toHaveLength(1);
+  expect(reasons).toHaveLength(1);
 });
 
 test("there is no silence if no command was sent or every command has a reply", async () => {
-  const { watch, lost, clock } = setUp();
+  const { detector, reasons, clock } = setUp();
   clock.advance(50);
-  watch.sent();
-  watch.answered();
+  detector.recordCommand();
+  detector.recordReply();
   clock.advance(50);
   await eventLoopTurns();
-  expect(lost).toEqual([]);
+  expect(reasons).toEqual([]);
 });
 
 test("a reply to any command ends the silence", async () => {
-  const { watch, lost, clock } = setUp(1000);
-  for (let command = 0; command < 40; command++) watch.sent();
+  const { detector, reasons, clock } = setUp(1000);
+  for (let command = 0; command < 40; command++) detector.recordCommand();
   for (let reply = 0; reply < 39; reply++) {
     clock.advance(90);
     await eventLoopTurns();
-    watch.answered();
+    detector.recordReply();
   }
-  expect(lost).toEqual([]);
+  expect(reasons).toEqual([]);
 });
 
-test("Redis that replies, but is four seconds behind, is lost", async () => {
-  const { watch, lost, clock } = setUp(1000);
-  for (let command = 0; command < 40; command++) watch.sent();
+test("Redis that replies, but is four seconds behind, is reported", async () => {
+  const { detector, reasons, clock } = setUp(1000);
+  for (let command = 0; command < 40; command++) detector.recordCommand();
   for (let reply = 0; reply < 6; reply++) {
     clock.advance(900);
     await eventLoopTurns();
-    watch.answered();
+    detector.recordReply();
   }
-  expect(lost).toEqual(["is more than 4000 ms behind"]);
+  expect(reasons).toEqual(["is more than 4000 ms behind"]);
 });
 
 test("after a burst of commands, Redis may be silent for longer", async () => {
-  const { watch, lost, clock } = setUp();
-  for (let command = 0; command < 600; command++) watch.sent();
+  const { detector, reasons, clock } = setUp();
+  for (let command = 0; command < 600; command++) detector.recordCommand();
   clock.advance(240);
   await eventLoopTurns();
-  expect(lost).toEqual([]);
+  expect(reasons).toEqual([]);
   clock.advance(20);
   await eventLoopTurns();
-  expect(lost).toEqual(["is silent"]);
+  expect(reasons).toEqual(["does not respond"]);
 });
 
 test("time in which this process was blocked counts as one tick, even right after a command was sent", async () => {
-  const { watch, lost, clock } = setUp(100);
+  const { detector, reasons, clock } = setUp(100);
   for (let round = 0; round < 5; round++) {
-    watch.sent();
+    detector.recordCommand();
     clock.block(200);
     await eventLoopTurns();
-    watch.answered();
+    detector.recordReply();
   }
-  expect(lost).toEqual([]);
+  expect(reasons).toEqual([]);
 });
 
 test("replies that are already in the socket when the limit is reached are read first", async () => {
-  const { watch, lost, clock } = setUp(1);
+  const { detector, reasons, clock } = setUp(1);
   for (let round = 0; round < 5; round++) {
-    watch.sent();
+    detector.recordCommand();
     // The event loop reads the reply in its next turn.
-    setImmediate(() => watch.answered());
+    setImmediate(() => detector.recordReply());
     clock.block(20);
     await eventLoopTurns();
   }
-  expect(lost).toEqual([]);
+  expect(reasons).toEqual([]);
 });
