@@ -3,7 +3,7 @@ import type { PluginDefinition } from "../sdk/index.ts";
 import { codeSanitation } from "./code_sanitation/plugin.ts";
 import { rateLimiter } from "./rate_limiter/plugin.ts";
 
-export interface RegisteredPlugin {
+interface RegisteredPlugin {
   readonly definition: PluginDefinition;
   readonly builtin: boolean;
 }

@@ -1,16 +1,9 @@
 // One round of decoding: replaces percent-encoding, HTML entities and backslash escapes in one pass.
 import { DIGIT, HEX, hexValue, isInClass, NEWLINE, toLower } from "./char-classes.ts";
+import { AMPERSAND, BACKSLASH, CLOSE_BRACE, HASH, OPEN_BRACE, PERCENT, SEMICOLON } from "./char-codes.ts";
 import { endOfWord, lowerCaseText } from "./keyword-set.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { Rewriter, type RewrittenText } from "./rewriter.ts";
-
-const PERCENT = 0x25;
-const AMPERSAND = 0x26;
-const BACKSLASH = 0x5c;
-const HASH = 0x23;
-const SEMICOLON = 0x3b;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 
 /** The HTML entities for ASCII and invisible characters: all that code consists of. */
 const ENTITIES: ReadonlyMap<string, string> = new Map(
@@ -68,7 +61,7 @@ const ENTITIES: ReadonlyMap<string, string> = new Map(
 /** Browsers decode these without a semicolon too. */
 const WITHOUT_SEMICOLON = new Set(["amp", "gt", "lt", "nbsp", "quot"]);
 const CONTROL_ESCAPES: ReadonlyMap<number, number> = new Map(
-  Object.entries({ n: 0x0a, r: 0x0d, t: 0x09, v: 0x0b, f: 0x0c }).map(([letter, code]) => [
+  Object.entries({ n: NEWLINE, r: 0x0d, t: 0x09, v: 0x0b, f: 0x0c }).map(([letter, code]) => [
     letter.charCodeAt(0),
     code,
   ]),

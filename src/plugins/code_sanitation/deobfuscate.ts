@@ -1,22 +1,23 @@
 // Deobfuscation: two variants of a text, with comments replaced by spaces, and with comments and other syntax that has no
 // effect removed from within words.
 import { isInClass, LETTER, QUOTE, SPACE, WHITESPACE, WORD } from "./char-classes.ts";
+import {
+  BACKTICK,
+  CARET,
+  CLOSE_PAREN,
+  DASH,
+  DOLLAR,
+  DOT,
+  EXCLAMATION,
+  GREATER,
+  LESS,
+  OPEN_PAREN,
+  PLUS,
+  SLASH,
+  STAR,
+} from "./char-codes.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { Rewriter, type RewrittenText } from "./rewriter.ts";
-
-const SLASH = 0x2f;
-const STAR = 0x2a;
-const EXCLAMATION = 0x21;
-const LESS = 0x3c;
-const DASH = 0x2d;
-const GREATER = 0x3e;
-const DOLLAR = 0x24;
-const CARET = 0x5e;
-const OPEN = 0x28;
-const CLOSE = 0x29;
-const BACKTICK = 0x60;
-const DOT = 0x2e;
-const PLUS = 0x2b;
 
 /**
  * Replaces comments by spaces, as a database does between two words. Of MySQL's conditional comments only the delimiters are
@@ -105,8 +106,8 @@ function endOfNoOp(input: NormalizedText, at: number, comments: CommentEnds): nu
   if (code === LESS && next === EXCLAMATION) return endOfHtmlComment(input, at);
   if (isInClass(code, QUOTE)) return endOfNoOpQuotes(input, at, code);
   if (code === DOLLAR && isInClass(unitAt(input, at - 1), WORD)) return endOfEmptyExpansion(input, at, next);
-  const isProcessSubstitution = (code === LESS || code === GREATER) && next === OPEN;
-  if (isProcessSubstitution && unitAt(input, at + 2) === CLOSE) return at + 3;
+  const isProcessSubstitution = (code === LESS || code === GREATER) && next === OPEN_PAREN;
+  if (isProcessSubstitution && unitAt(input, at + 2) === CLOSE_PAREN) return at + 3;
   // `w^hoami`: an escape character of the Windows shell.
   if (code === CARET && isInClass(unitAt(input, at - 1), LETTER) && isInClass(next, LETTER)) return at + 1;
   return at;
@@ -124,7 +125,7 @@ function endOfHtmlComment(input: NormalizedText, at: number): number {
 /** `$@`, `$*`, `$()` and similar expand to nothing, and so does a one-letter variable, which is usually not set. */
 function endOfEmptyExpansion(input: NormalizedText, at: number, next: number): number {
   if ("@*!?$".includes(String.fromCharCode(next))) return at + 2;
-  if (next === OPEN && unitAt(input, at + 2) === CLOSE) return at + 3;
+  if (next === OPEN_PAREN && unitAt(input, at + 2) === CLOSE_PAREN) return at + 3;
   return isInClass(next, LETTER) && !isInClass(unitAt(input, at + 2), WORD) ? at + 2 : at;
 }
 
@@ -157,7 +158,7 @@ function opensPart(input: NormalizedText, at: number, code: number): boolean {
   return isWordOrPath(unitAt(input, at - 1)) || isInClass(unitAt(input, close + 1), LETTER);
 }
 
-/** The closing quote around such characters. */
+/** The closing quote around one to five characters of a longer word. */
 function closesPart(input: NormalizedText, at: number, code: number): boolean {
   const open = otherQuote(input, at - 1, code, -1);
   if (open < 0) return false;

@@ -1,10 +1,10 @@
 // Finds and masks code in the decoded strings of a JSON text, object keys included. The text is not parsed and serialized again:
 // everything outside a match stays byte for byte, including large numbers, order, spacing and escapes.
+import { BACKSLASH } from "./char-codes.ts";
 import type { Detector, Finding } from "./detector.ts";
 import { maskText } from "./mask.ts";
 import { CodeUnitBuffer } from "./scratch-buffer.ts";
 
-const BACKSLASH = 0x5c;
 /** Length of `\u0041`. */
 const UNICODE_ESCAPE_LENGTH = 6;
 const SIMPLE_ESCAPES: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };

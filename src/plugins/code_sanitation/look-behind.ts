@@ -1,5 +1,6 @@
 // Look-behind: conditions on the text before a trigger.
 import { isInClass, WHITESPACE, WORD } from "./char-classes.ts";
+import { charSet, charSetHas } from "./char-set.ts";
 import { lowerCaseText, MAX_WORD_LENGTH } from "./keyword-set.ts";
 import { NO_MATCH } from "./matcher.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
@@ -24,4 +25,17 @@ export function wordBefore(input: NormalizedText, at: number): string {
   while (from > 0 && at - from < MAX_WORD_LENGTH && isInClass(unitAt(input, from - 1), WORD)) from--;
   input.work.steps += at - from + 1;
   return lowerCaseText(input, from, at);
+}
+
+/** Returns a look-behind that matches if one of the characters precedes directly. */
+export function afterOneOf(characters: string): LookBehind {
+  const allowed = charSet(0, characters);
+  return (input, at) => (charSetHas(allowed, unitAt(input, at - 1)) ? at : NO_MATCH);
+}
+
+/** Returns a look-behind that matches if one of the characters precedes, with optional whitespace in between. */
+export function afterOneOfAndOws(characters: string): LookBehind {
+  const allowed = charSet(0, characters);
+  return (input, at) =>
+    charSetHas(allowed, unitAt(input, skipWhitespaceBack(input, at) - 1)) ? at : NO_MATCH;
 }

@@ -14,7 +14,7 @@ import {
 export const NO_MATCH = -1;
 
 /** Reads forward from a position and returns the end of the match, or NO_MATCH. */
-export type MatchFunction = (input: NormalizedText, at: number) => number;
+type MatchFunction = (input: NormalizedText, at: number) => number;
 
 export interface Matcher extends MatchFunction {
   /** Undefined: a match can start with anything. */

@@ -1,5 +1,5 @@
-// Creates a normalized text from another one by replacing and removing units. Records where each unit came from, and
-// which ranges changed: only there can a pattern match that did not match before.
+// Creates a normalized text from another one by replacing and removing units. Records the source of each unit and the
+// changed ranges: only there can a pattern match that did not match before.
 import { FOLDED, isInClass, NEWLINE, REMOVED, SPECIAL_UNIT, UNIT_KIND, WHITESPACE } from "./char-classes.ts";
 import type { NormalizedText } from "./normalized-text.ts";
 import { scratchBufferFor, type ScratchBuffer } from "./scratch-buffer.ts";

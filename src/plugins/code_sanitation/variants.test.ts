@@ -2,10 +2,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { compileDetector } from "./detector.ts";
-import { LANGUAGES } from "./settings.ts";
 import { normalize } from "./normalize.ts";
 import { originalSpan } from "./normalized-text.ts";
 import { CodeUnitBuffer, scratchBufferFor } from "./scratch-buffer.ts";
+import { LANGUAGES } from "./settings.ts";
 
 const detector = compileDetector(LANGUAGES);
 const units = (text: string, write: (code: number) => string): string =>

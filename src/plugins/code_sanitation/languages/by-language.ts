@@ -1,4 +1,4 @@
-// The patterns of each language, by the name that the settings use.
+// The patterns of each language, by the language name in the settings.
 import type { Pattern } from "../pattern.ts";
 import type { LANGUAGES } from "../settings.ts";
 import { CSHARP } from "./csharp.ts";

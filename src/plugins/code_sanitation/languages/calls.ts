@@ -1,6 +1,8 @@
-// How a call is told from a word: shared by the languages whose danger lies in calling a function by its name.
+// Function calls: distinguishes a call such as `eval(x)` from a mention in prose. Shared by the languages whose attacks are
+// calls of certain functions.
 import { isInClass, LETTER, SPACE, WHITESPACE, WORD } from "../char-classes.ts";
-import { charSet, charSetExcept, NOT_WORD } from "../char-set.ts";
+import { BACKTICK, CLOSE_PAREN, COLON, DASH, DOT, GREATER, OPEN_PAREN, QUESTION } from "../char-codes.ts";
+import { charSet, charSetExcept, charSetHas, NOT_WORD } from "../char-set.ts";
 import { choice, lit, oneOf, opt, run, seq } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
 import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
@@ -9,35 +11,32 @@ import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, identifier, ows, owsAndComments, quote, wordBoundary } from "../tokens.ts";
 
-/** Words before a name that declare it instead of calling it. */
-const DECLARING = new Set(
+/** Keywords before a name that declare it instead of calling it. */
+const DECLARATION_KEYWORDS = new Set(
   splitWords(`
   def function func fn fun void sub procedure bool int string
 `),
 );
-/** Words before a name after which a call is still code. */
-const CODE_WORDS = new Set(
+/** Words that may precede a call in code. Any other word before a call suggests prose. */
+const CODE_KEYWORDS = new Set(
   splitWords(`
   return else do then and or not await echo print if in new yield raise throw
 `),
 );
 
-const DOT = 0x2e;
-const BACKTICK = 0x60;
-
-/** The receiver of a method call: `window` of `window.eval`; null where the name stands alone. */
+/** Returns the receiver of a method call, such as `window` in `window.eval`; null if the name has none. */
 function receiverOf(input: NormalizedText, at: number): string | null {
   const before = unitAt(input, at - 1);
   if (before === DOT) {
-    const end = unitAt(input, at - 2) === 0x3f ? at - 2 : at - 1;
+    const end = unitAt(input, at - 2) === QUESTION ? at - 2 : at - 1;
     return wordBefore(input, end);
   }
-  if (before === 0x3e && unitAt(input, at - 2) === 0x2d) return "->";
-  if (before === 0x3a && unitAt(input, at - 2) === 0x3a) return wordBefore(input, at - 2);
+  if (before === GREATER && unitAt(input, at - 2) === DASH) return "->";
+  if (before === COLON && unitAt(input, at - 2) === COLON) return wordBefore(input, at - 2);
   return null;
 }
 
-/** The name stands alone, or belongs to one of the receivers named; it is not being declared. */
+/** Returns a look-behind that matches if the name has no receiver or one of these, and is not a declaration. */
 export function calledOn(receivers: readonly string[]): LookBehind {
   const known = new Set(receivers);
   return (input, at) => {
@@ -45,83 +44,93 @@ export function calledOn(receivers: readonly string[]): LookBehind {
     const receiver = receiverOf(input, at);
     if (receiver !== null) return known.has(receiver) ? at - receiver.length - 1 : NO_MATCH;
     const position = skipWhitespaceBack(input, at);
-    return position < at && DECLARING.has(wordBefore(input, position)) ? NO_MATCH : at;
+    return position < at && DECLARATION_KEYWORDS.has(wordBefore(input, position)) ? NO_MATCH : at;
   };
 }
 
-/** Before a name that is qualified by nothing, as `os` in `os.system`. */
+/** Units that may precede a name without a qualifier, such as `os` in `os.system`. */
 export const UNQUALIFIED = charSetExcept(WORD, ".");
 
-/** Prose before a position: a word and one blank, where the word is none that code has there. */
+/** Returns whether a word and one space precede, and the word is not typical of code. */
 function isProseBefore(input: NormalizedText, at: number): boolean {
   if (unitAt(input, at - 1) !== SPACE || !isInClass(unitAt(input, at - 2), WORD)) return false;
-  return !CODE_WORDS.has(wordBefore(input, at - 1));
+  return !CODE_KEYWORDS.has(wordBefore(input, at - 1));
 }
 
-/** Prose behind a position: a word follows, or the sentence goes on or ends. */
+const SENTENCE_PUNCTUATION = charSet(0, ".,:?!");
+
+/** Returns whether a word or the punctuation of a sentence follows. */
 function isProseAfter(input: NormalizedText, at: number): boolean {
   const next = unitAt(input, at);
   if (next === SPACE) return isInClass(unitAt(input, at + 1), LETTER);
-  if (next === 0 || !".,:?!".includes(String.fromCharCode(next))) return false;
+  if (!charSetHas(SENTENCE_PUNCTUATION, next)) return false;
   return at + 1 >= input.length || isInClass(unitAt(input, at + 1), WHITESPACE);
 }
 
-const open = seq(owsAndComments, lit("("), ows);
-const close = seq(ows, lit(")"));
+const UPPER_CASE_Z = 0x5a;
+
+const openParen = seq(owsAndComments, lit("("), ows);
+const closeParen = seq(ows, lit(")"));
 const letters: Matcher = run(LETTER, 1, 8);
-/** `system(s)`, `system(OS)`: prose in parentheses. */
-const aside: Matcher = choice(seq(lit("s)")), (input, at) => {
-  const ending = letters(input, at);
-  if (ending < 0 || unitAt(input, ending) !== 0x29) return NO_MATCH;
-  for (let index = at; index < ending; index++) if (unitAt(input, index) > 0x5a) return NO_MATCH;
-  return ending + 1;
+/** The parentheses of `system(s)` and `system(OS)`: prose. */
+const proseInParentheses: Matcher = choice(seq(lit("s)")), (input, at) => {
+  const end = letters(input, at);
+  if (end < 0 || unitAt(input, end) !== CLOSE_PAREN) return NO_MATCH;
+  for (let index = at; index < end; index++) if (unitAt(input, index) > UPPER_CASE_Z) return NO_MATCH;
+  return end + 1;
 });
 const literalArgument: Matcher = choice(quote, oneOf("$@&*[{"), digits, seq(identifier, oneOf("([+.")));
 
-/** A call's parenthesis behind a name of `length` units, and an argument list that prose would not have. */
-export function callArguments(length: number): Matcher {
-  return withFirstSetOf(open, false, (input, at) => {
-    const inside = open(input, at);
-    if (inside < 0) return NO_MATCH;
-    const start = at - length;
-    const closed = close(input, inside);
-    const prose = isProseBefore(input, start);
-    if (closed >= 0) return isMention(input, start, closed, prose) ? NO_MATCH : closed;
-    if (aside(input, inside) >= 0) return NO_MATCH;
-    const sqlRws = unitAt(input, at) === SPACE;
-    if (!prose && !sqlRws) return inside;
-    if (prose && sqlRws) return NO_MATCH;
-    return literalArgument(input, inside) < 0 ? NO_MATCH : inside;
+/** Matches the opening parenthesis after a name of `length` units, if its arguments do not look like prose. */
+function callArguments(length: number): Matcher {
+  return withFirstSetOf(openParen, false, (input, at) => {
+    const argumentsStart = openParen(input, at);
+    if (argumentsStart < 0) return NO_MATCH;
+    const nameStart = at - length;
+    const callEnd = closeParen(input, argumentsStart);
+    const followsProse = isProseBefore(input, nameStart);
+    if (callEnd >= 0) return isMention(input, nameStart, callEnd, followsProse) ? NO_MATCH : callEnd;
+    if (proseInParentheses(input, argumentsStart) >= 0) return NO_MATCH;
+    const hasSpace = unitAt(input, at) === SPACE;
+    if (!followsProse && !hasSpace) return argumentsStart;
+    if (followsProse && hasSpace) return NO_MATCH;
+    return literalArgument(input, argumentsStart) < 0 ? NO_MATCH : argumentsStart;
   });
 }
 
-/** `what does eval() do`, `` `eval()` ``: a call of nothing that a sentence speaks about. */
-function isMention(input: NormalizedText, start: number, closed: number, prose: boolean): boolean {
-  if (unitAt(input, start - 1) === BACKTICK && unitAt(input, closed) === BACKTICK) return true;
-  return prose && isProseAfter(input, closed);
+/** Returns whether a call without arguments is only mentioned: `what does eval() do`, `` `eval()` ``. */
+function isMention(
+  input: NormalizedText,
+  nameStart: number,
+  callEnd: number,
+  followsProse: boolean,
+): boolean {
+  if (unitAt(input, nameStart - 1) === BACKTICK && unitAt(input, callEnd) === BACKTICK) return true;
+  return followsProse && isProseAfter(input, callEnd);
 }
 
-const CALL_FOLLOWS = charSet(WHITESPACE, "(/#");
+/** Units that may follow the name in a call. */
+const AFTER_CALLED_NAME = charSet(WHITESPACE, "(/#");
 
-/** Calls of functions whose names are words of prose too. */
+/** Returns patterns for calls of functions whose names also occur in prose. */
 export function callPatterns(id: string, names: readonly string[], receivers: readonly string[]): Pattern[] {
   const before = calledOn(receivers);
   return names.map((name) =>
     pattern(id, [name], {
       precededBy: NOT_WORD,
-      followedBy: CALL_FOLLOWS,
+      followedBy: AFTER_CALLED_NAME,
       before,
       after: callArguments(name.length),
     }),
   );
 }
 
-/** Calls of functions whose names nobody writes by chance. */
+/** The parenthesis of a call, for functions whose names do not occur in prose. */
 export const call: Matcher = seq(owsAndComments, lit("("));
 
 const index = seq(lit("["), ows, digits, ows, lit("]"), ows);
-/** `"system"(…)`, `(system)(…)`, `["system"](…)`: the name as a value that is called at once. */
-export const calledValue: Matcher = seq(
+/** Matches after the name in `"system"(…)`, `(system)(…)` and `["system"](…)`: a name used as a value and called. */
+export const callOfValue: Matcher = seq(
   wordBoundary,
   opt(seq(ows, quote)),
   choice(
@@ -131,12 +140,13 @@ export const calledValue: Matcher = seq(
   ),
 );
 
-/** The name is in quotes or brackets of its own. */
-export const asValue: LookBehind = (input, at) => {
+const QUOTES_AND_BRACKETS = charSet(0, "'\"([ {");
+
+/** Matches if quotes or brackets around the name precede it. */
+export const inQuotesOrBrackets: LookBehind = (input, at) => {
   let start = at;
-  while (at - start < 3 && start > 0 && "'\"([ {".includes(String.fromCharCode(unitAt(input, start - 1))))
-    start--;
+  while (at - start < 3 && charSetHas(QUOTES_AND_BRACKETS, unitAt(input, start - 1))) start--;
   if (start === at || (isInClass(unitAt(input, at - 1), WHITESPACE) && start === at - 1)) return NO_MATCH;
-  // `require('x') (…)`, `[x](…)`: a call of another function, and a link.
-  return unitAt(input, start) === 0x28 && isInClass(unitAt(input, start - 1), WORD) ? NO_MATCH : start;
+  // Not the parenthesis of another call, as in `require('x') (…)`.
+  return unitAt(input, start) === OPEN_PAREN && isInClass(unitAt(input, start - 1), WORD) ? NO_MATCH : start;
 };

@@ -1,4 +1,6 @@
-// C#: processes started, assemblies and types loaded by name, code compiled, unsafe deserialisation, and Razor expressions.
+// C# patterns: starting processes, loading assemblies and types by name, compiling code, unsafe deserialization, Razor
+// expressions.
+import { DOT } from "../char-codes.ts";
 import { choice, lit, oneOf, opt, seq, skipTo } from "../combinators.ts";
 import { atWordStart } from "../look-behind.ts";
 import { unitAt } from "../normalized-text.ts";
@@ -9,7 +11,7 @@ const call = seq(ows, lit("("));
 
 export const CSHARP: readonly Pattern[] = [
   pattern("csharp.process-start", ["process.start"], {
-    before: (input, at) => (unitAt(input, at - 1) === 0x2e ? at : atWordStart(input, at)),
+    before: (input, at) => (unitAt(input, at - 1) === DOT ? at : atWordStart(input, at)),
     after: seq(wordBoundary, call),
   }),
   pattern("csharp.process-start-info", ["processstartinfo"], {

@@ -1,5 +1,6 @@
-// HTML: script tags and event attributes, tags that load or embed, styles that run, and markup that makes a parser fetch.
-import { LETTER } from "../char-classes.ts";
+// HTML patterns: script tags, event attributes, tags that load or embed content, styles with code, and XML that makes a parser
+// load external resources.
+import { LETTER, WHITESPACE } from "../char-classes.ts";
 import {
   choice,
   except,
@@ -15,18 +16,18 @@ import {
   times,
 } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
-import { atWordStart, skipWhitespaceBack, type LookBehind } from "../look-behind.ts";
-import type { Matcher } from "../matcher.ts";
+import { afterOneOfAndOws, atWordStart, type LookBehind } from "../look-behind.ts";
+import { NO_MATCH, type Matcher } from "../matcher.ts";
 import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { identifier, ows, quote, wordBoundary } from "../tokens.ts";
-import { eventHandlers, isInTag, scriptAddresses, tagEnd } from "./markup.ts";
+import { eventAttributePatterns, isInTag, scriptUrlPatterns, tagEnd } from "./markup.ts";
 
-/** `the <script> tag`: prose that speaks about the tag. */
-const spokenOf: Matcher = seq(
+/** The rest of `the <script> tag`: prose about the tag. */
+const mentionInProse: Matcher = seq(
   lit(">"),
   times(0, 2, oneOf("`'\"")),
-  run(8, 1, 1),
+  run(WHITESPACE, 1, 1),
   keyword(
     splitWords(`
     tag tags element elements block blocks section
@@ -34,25 +35,18 @@ const spokenOf: Matcher = seq(
   ),
   not(seq(ows, oneOf("=(;[{<"))),
 );
-const withAttributes: Matcher = seq(choice(run(8, 1, 1), lit("/"), quote), skipTo(lit("="), 120, ">"));
-const inTag: LookBehind = (input, at) => (isInTag(input, at) ? at : -1);
-/** In a style: behind `:` or `{`, or in a tag. */
-const inStyle: LookBehind = (input, at) => {
-  const before = unitAt(input, skipWhitespaceBack(input, at) - 1);
-  return before === 0x3a ||
-    before === 0x7b ||
-    before === 0x3b ||
-    before === 0x22 ||
-    before === 0x27 ||
-    before === 0x3d
-    ? at
-    : -1;
-};
+const withAttributes: Matcher = seq(
+  choice(run(WHITESPACE, 1, 1), lit("/"), quote),
+  skipTo(lit("="), 120, ">"),
+);
+const inTag: LookBehind = (input, at) => (isInTag(input, at) ? at : NO_MATCH);
+/** Matches where a CSS value can start. */
+const inStyle = afterOneOfAndOws(":{;\"'=");
 
 export const HTML: readonly Pattern[] = [
   pattern("html.script-tag", ["<script", "</script"], {
     after: seq(
-      not(spokenOf),
+      not(mentionInProse),
       choice(
         lit(">"),
         seq(choice(tagEnd, seq(ows, lit("/")), oneOf("+=~{")), opt(except("<>", 0, 60)), opt(lit(">"))),
@@ -60,7 +54,8 @@ export const HTML: readonly Pattern[] = [
     ),
   }),
   pattern("html.script-tag", ["script>"], {
-    before: (input, at) => (unitAt(input, at - 1) === 0xbc || unitAt(input, at - 1) === 0xa2 ? at : -1),
+    // `<` or `"` with the high bit set, as in `¼script>`: browsers that decoded the page as US-ASCII ignored the bit.
+    before: (input, at) => (unitAt(input, at - 1) === 0xbc || unitAt(input, at - 1) === 0xa2 ? at : NO_MATCH),
   }),
   pattern("html.utf7", ["+adw-", " adw-"], { after: seq(opt(lit("/")), run(LETTER, 2, 12)) }),
   pattern(
@@ -78,7 +73,7 @@ export const HTML: readonly Pattern[] = [
   pattern("html.base-tag", ["<base"], { after: seq(ows, lit("href")) }),
   pattern("html.meta-refresh", ["<meta"], {
     after: seq(
-      choice(run(8, 1, 1), lit("/")),
+      choice(run(WHITESPACE, 1, 1), lit("/")),
       skipTo(
         choice(
           seq(
@@ -142,7 +137,7 @@ export const HTML: readonly Pattern[] = [
     ],
     {
       after: seq(
-        not(spokenOf),
+        not(mentionInProse),
         skipTo(
           choice(lit("href"), seq(lit("attributename")), lit("values="), lit("ev:event"), lit("handler=")),
           80,
@@ -189,18 +184,18 @@ export const HTML: readonly Pattern[] = [
   ),
   pattern("html.entity-declaration", ["<!entity"], {
     after: seq(
-      run(8, 1, 2),
-      opt(seq(lit("%"), run(8, 1, 2))),
+      run(WHITESPACE, 1, 2),
+      opt(seq(lit("%"), run(WHITESPACE, 1, 2))),
       identifier,
-      run(8, 1, 2),
+      run(WHITESPACE, 1, 2),
       choice(lit("system"), lit("public"), quote),
     ),
   }),
   pattern("html.doctype-subset", ["<!doctype"], {
     after: seq(
-      run(8, 1, 2),
+      run(WHITESPACE, 1, 2),
       identifier,
-      run(8, 1, 2),
+      run(WHITESPACE, 1, 2),
       choice(
         lit("["),
         seq(
@@ -261,6 +256,6 @@ export const HTML: readonly Pattern[] = [
     before: inTag,
     after: seq(ows, lit("="), ows, opt(quote), skipTo(choice(lit("\\22"), lit("\\27"), lit("/*")), 60, ">")),
   }),
-  ...eventHandlers("html.event-attribute"),
-  ...scriptAddresses("html.script-address"),
+  ...eventAttributePatterns("html.event-attribute"),
+  ...scriptUrlPatterns("html.script-address"),
 ];

@@ -1,6 +1,7 @@
-// Java: processes started through Runtime and ProcessBuilder, reflection, expression languages, JNDI look-ups, and serialised
-// gadgets, also in Base64.
+// Java patterns: starting processes, reflection, expression languages, JNDI lookups, and serialized gadget objects, also in
+// Base64.
 import { WORD } from "../char-classes.ts";
+import { DOT } from "../char-codes.ts";
 import { choice, exact, lit, not, oneOf, opt, run, seq, skipTo, times } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
 import { atWordStart, skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
@@ -9,7 +10,7 @@ import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, end, identifier, ows, quote, wordBoundary } from "../tokens.ts";
 
-/** Classes of deserialisation gadgets; nobody calls a method of theirs by hand. */
+/** Classes that deserialization attacks use as gadgets. Ordinary code does not call them directly. */
 const GADGETS = splitWords(`
   clonetransformer forclosure instantiatefactory instantiatetransformer invokertransformer
   prototypeclonefactory prototypeserializationfactory whileclosure chainedtransformer constanttransformer
@@ -18,36 +19,37 @@ const GADGETS = splitWords(`
 const PACKAGES = splitWords(`
   java.lang java.io java.nio java.net javax.script javax.naming javax.management org.omg java.rmi sun.misc
 `);
-const OWN = splitWords(`
+const GADGET_PACKAGES = splitWords(`
   com.opensymphony.xwork2 com.sun.rowset org.apache.commons.collections ognl.ognl
   org.springframework.context.support java.beans.xmldecoder com.sun.org.apache
 `);
 
 const call = seq(ows, lit("("));
 const className: Matcher = run(WORD, 3, 40);
-/** `AC ED 00 05`, which opens a serialised object, in Base64 at each of the three places. */
-const serialised: Matcher = choice(exact("rO0ABQ"), exact("rO0ABX"), exact("KztAAU"), exact("Cs7QAF"));
+/** The magic bytes `AC ED 00 05` of a serialized object in Base64, at each of the three offsets modulo 3. */
+const serializedObject: Matcher = choice(exact("rO0ABQ"), exact("rO0ABX"), exact("KztAAU"), exact("Cs7QAF"));
 
-/** The trigger that ends here stands with its own case: Base64 has two. */
-function behind(text: string): Matcher {
-  const written = exact(text);
-  return (input, at) => written(input, at - text.length);
+/** Matches if the trigger that ends here has exactly this case: triggers ignore case, but Base64 does not. */
+function exactTrigger(text: string): Matcher {
+  const matcher = exact(text);
+  return (input, at) => matcher(input, at - text.length);
 }
 
-/** A qualified name in an expression. `import java.io.File;` is a program's own, and so is its documentation. */
+/** Words that precede a qualified name in declarations and prose. */
+const NOT_IN_EXPRESSIONS = new Set(
+  splitWords(`
+  import static package using throws extends implements new the of class at by from in a thread
+`),
+);
+/** Matches a qualified name in an expression, but not in `import java.io.File;` or in documentation. */
 const notImported: LookBehind = (input, at) => {
-  if (unitAt(input, at - 1) === 0x2e || atWordStart(input, at) < 0) return NO_MATCH;
+  if (unitAt(input, at - 1) === DOT || atWordStart(input, at) < 0) return NO_MATCH;
   const position = skipWhitespaceBack(input, at);
   if (position === at) return at;
-  const keyword = wordBefore(input, position);
-  return splitWords(`
-  import static package using throws extends implements new the of class at by from in a thread
-`).includes(keyword)
-    ? NO_MATCH
-    : at;
+  return NOT_IN_EXPRESSIONS.has(wordBefore(input, position)) ? NO_MATCH : at;
 };
 
-/** Base64 of a name, at each of the three places it can have in a stream: the letters that depend on it alone. */
+/** Returns the Base64 of a name at each of the three offsets modulo 3: only the characters that depend on the name alone. */
 function base64Forms(name: string): string[] {
   return [0, 1, 2].map((offset) => {
     const text = btoa("\0".repeat(offset) + name);
@@ -57,9 +59,14 @@ function base64Forms(name: string): string[] {
   });
 }
 
-const ENCODED = ["runtime", "processbuilder", ...GADGETS, "getproperty", "filewriter", "xmldecoder"].flatMap(
-  base64Forms,
-);
+const BASE64_NAMES = [
+  "runtime",
+  "processbuilder",
+  ...GADGETS,
+  "getproperty",
+  "filewriter",
+  "xmldecoder",
+].flatMap(base64Forms);
 
 export const JAVA: readonly Pattern[] = [
   pattern("java.runtime-exec", ["runtime"], {
@@ -106,7 +113,7 @@ export const JAVA: readonly Pattern[] = [
       not(choice(seq(lit(":")), lit("exception"), seq(lit(";")))),
     ),
   }),
-  pattern("java.gadget-package", OWN, { before: notImported }),
+  pattern("java.gadget-package", GADGET_PACKAGES, { before: notImported }),
   pattern(
     "java.gadget",
     GADGETS.map((name) => `.${name}`),
@@ -178,11 +185,11 @@ export const JAVA: readonly Pattern[] = [
   }),
   pattern("java.serialised", ["ro0abq", "ro0abx", "kztaau", "cs7qaf"], {
     before: atWordStart,
-    after: (input, at) => serialised(input, at - 6),
+    after: (input, at) => serializedObject(input, at - 6),
   }),
-  ...ENCODED.map((text) =>
+  ...BASE64_NAMES.map((text) =>
     pattern("java.base64-gadget", [text], {
-      after: behind(text),
+      after: exactTrigger(text),
     }),
   ),
   pattern("java.server-page", ["<%@", "<jsp:", "<%!"], {

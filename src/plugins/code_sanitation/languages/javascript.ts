@@ -1,24 +1,28 @@
-// JavaScript: text that is run as a program, the page written to, scripts in addresses, and what injected scripts do first.
-import { DIGIT, isInClass, WHITESPACE, WORD } from "../char-classes.ts";
-import { charSetExcept, NOT_WORD } from "../char-set.ts";
+// JavaScript patterns: running text as code, writing to the page, script URLs, and typical first steps of injected scripts.
+import { DIGIT, WHITESPACE, WORD } from "../char-classes.ts";
+import { DOT } from "../char-codes.ts";
+import { charSet, charSetExcept, charSetHas, NOT_WORD } from "../char-set.ts";
 import { choice, exact, lit, not, oneOf, opt, peek, run, seq, times } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
-import { atWordStart, skipWhitespaceBack } from "../look-behind.ts";
+import { afterOneOf, afterOneOfAndOws, atWordStart } from "../look-behind.ts";
+import { NO_MATCH } from "../matcher.ts";
 import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, end, identifier, ows, owsAndComments, quote, quoted, wordBoundary } from "../tokens.ts";
-import { asValue, calledOn, calledValue, callPatterns } from "./calls.ts";
-import { eventHandlers, scriptAddresses } from "./markup.ts";
+import { calledOn, callOfValue, callPatterns, inQuotesOrBrackets } from "./calls.ts";
+import { eventAttributePatterns, scriptUrlPatterns } from "./markup.ts";
 
 const GLOBALS = splitWords(`
     window self globalthis top parent frames this global
   `);
 const call = seq(owsAndComments, choice(lit("("), lit("`")));
+/** The constructor, not the keyword `function`: the case matters. */
 const functionName = exact("Function");
+const BEFORE_METHOD_OR_DECLARATION = charSet(WORD | WHITESPACE, ".");
 const openCall = seq(owsAndComments, lit("("));
 const assignment = seq(ows, opt(lit("+")), lit("="), not(lit("=")));
 const stringArgument = seq(call, ows, peek(quote));
-/** What a proof of concept shows: a number, a cookie, its own name. */
+/** Arguments of dialogs in proofs of concept: a number, a cookie, the word "xss". */
 const probeArgument = choice(
   seq(opt(oneOf("-+!~")), digits, choice(oneOf(")`,"), end)),
   lit(")"),
@@ -45,22 +49,20 @@ const member = (name: string) =>
 
 export const JAVASCRIPT: readonly Pattern[] = [
   ...callPatterns("js.eval", ["eval", "execscript"], GLOBALS),
-  pattern("js.eval", ["eval", "alert", "execscript"], { before: asValue, after: calledValue }),
+  pattern("js.eval", ["eval", "alert", "execscript"], { before: inQuotesOrBrackets, after: callOfValue }),
   pattern("js.function-constructor", ["function"], {
-    before: (input, at) => (unitAt(input, at - 1) === 0x2e ? -1 : atWordStart(input, at)),
+    before: (input, at) => (unitAt(input, at - 1) === DOT ? NO_MATCH : atWordStart(input, at)),
     after: seq(owsAndComments, lit("("), ows, peek(quote)),
   }),
   pattern("js.function-constructor", ["new function"], {
     before: atWordStart,
-    after: (input, at) => (functionName(input, at - 8) < 0 ? -1 : openCall(input, at)),
+    after: (input, at) => (functionName(input, at - 8) < 0 ? NO_MATCH : openCall(input, at)),
   }),
   pattern("js.function-constructor", ["function("], {
-    before: (input, at) =>
-      isInClass(unitAt(input, at - 1), WORD | WHITESPACE) || unitAt(input, at - 1) === 0x2e
-        ? -1
-        : functionName(input, at) < 0
-          ? -1
-          : at,
+    before: (input, at) => {
+      const isUnqualified = !charSetHas(BEFORE_METHOD_OR_DECLARATION, unitAt(input, at - 1));
+      return isUnqualified && functionName(input, at) >= 0 ? at : NO_MATCH;
+    },
     after: seq(ows, lit(")"), not(seq(ows, oneOf("{:=")))),
   }),
   pattern("js.constructor-chain", ["constructor"], {
@@ -71,7 +73,8 @@ export const JAVASCRIPT: readonly Pattern[] = [
         choice(seq(lit(".constructor"), call), seq(lit("["), quote, lit("constructor"))),
         opt(quote),
       ),
-      seq(call, quote, upToReturn()),
+      // `constructor("return …")()`, `constructor('alert(1)')()`
+      seq(call, quote, choice(lit("return"), lit("alert"), lit("eval"), lit("import"))),
     ),
   }),
   pattern("js.timer-string", ["settimeout", "setinterval"], {
@@ -99,10 +102,7 @@ export const JAVASCRIPT: readonly Pattern[] = [
     after: choice(seq(opt(lit("?.")), lit("["), ows, quote, lit("cookie"), quote), lit("?.cookie")),
   }),
   pattern("js.cookie", ["document.cookie", "document.domain", "localstorage.getitem"], {
-    before: (input, at) => {
-      const operator = unitAt(input, skipWhitespaceBack(input, at) - 1);
-      return "(+=!{`".includes(String.fromCharCode(operator || 0x20)) ? at : -1;
-    },
+    before: afterOneOfAndOws("(+=!{`"),
     after: seq(wordBoundary, peek(choice(oneOf(")+}`;"), end))),
   }),
   pattern("js.dialog", ["alert", "confirm", "prompt"], {
@@ -166,7 +166,7 @@ export const JAVASCRIPT: readonly Pattern[] = [
     after: choice(oneOf(".["), seq(quote, ows, oneOf(":]")), seq(lit("]"), oneOf("[.="))),
   }),
   pattern("js.child-process", ["child_process"], {
-    before: (input, at) => ("'\"`".includes(String.fromCharCode(unitAt(input, at - 1) || 0x20)) ? at : -1),
+    before: afterOneOf("'\"`"),
     after: seq(quote, ows, lit(")"), ows, lit(".")),
   }),
   pattern(
@@ -217,11 +217,6 @@ export const JAVASCRIPT: readonly Pattern[] = [
     before: atWordStart,
     after: seq(lit("("), ows, quote, choice(lit("//"), lit("http"), lit("data:"))),
   }),
-  ...eventHandlers("js.event-attribute"),
-  ...scriptAddresses("js.script-address"),
+  ...eventAttributePatterns("js.event-attribute"),
+  ...scriptUrlPatterns("js.script-address"),
 ];
-
-/** `constructor("return …")()`, `constructor('alert(1)')()`. */
-function upToReturn() {
-  return choice(lit("return"), lit("alert"), lit("eval"), lit("import"));
-}

@@ -1,6 +1,7 @@
-// Scripts in markup: event attributes and addresses that run. JavaScript and HTML both name them.
+// Patterns for scripts in markup: event attributes and script URLs. JavaScript and HTML share them.
 import { isInClass, LETTER, toLower, WHITESPACE, WORD } from "../char-classes.ts";
-import { charSet } from "../char-set.ts";
+import { EQUALS, GREATER, LESS } from "../char-codes.ts";
+import { charSet, charSetExcept, charSetHas } from "../char-set.ts";
 import { choice, except, lit, not, oneOf, opt, run, seq, skipTo, times } from "../combinators.ts";
 import { lowerCaseText, splitWords } from "../keyword-set.ts";
 import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
@@ -9,79 +10,71 @@ import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { pattern, type Pattern, type PatternConditions } from "../pattern.ts";
 import { digits, end, identifier, ows, quote } from "../tokens.ts";
 
-/** How far back a tag may have been opened. */
-const TAG_LENGTH = 200;
-const LONGEST_EVENT = 26;
-const OPENING = 0x3c;
-const CLOSING = 0x3e;
+/** How far to look back for the start of a tag. */
+const MAX_TAG_LENGTH = 200;
+const MAX_EVENT_NAME_LENGTH = 26;
+const LOWER_N = 0x6e;
+const LOWER_O = 0x6f;
 
-/** What events are called, after `on`; the families cover their before-, after- and prefixed forms. */
+/** Event names without `on`. Outside of a tag only these match. */
 const EVENTS = new Set(
-  [
-    "abort activate animationcancel animationend animationiteration animationstart auxclick beforeinput beforeprint beforeunload begin blur bounce cancel canplay",
-    "canplaythrough change click close contextmenu copy cuechange cut dblclick drag dragend dragenter dragexit dragleave dragover dragstart drop durationchange emptied",
-    "end ended error finish focus focusin focusout fullscreenchange gotpointercapture hashchange input invalid keydown keypress keyup load loadeddata loadedmetadata",
-    "loadend loadstart lostpointercapture message mousedown mouseenter mouseleave mousemove mouseout mouseover mouseup mousewheel offline pagehide pageshow paste",
-    "pause play playing pointercancel pointerdown pointerenter pointerleave pointermove pointerout pointerover pointerrawupdate pointerup popstate progress",
-    "propertychange ratechange readystatechange repeat reset resize scroll scrollend search securitypolicyviolation seeked seeking select selectionchange selectstart",
-    "show stalled start storage submit suspend timeupdate toggle beforetoggle touchcancel touchend touchmove touchstart transitioncancel transitionend transitionrun",
-    "transitionstart unhandledrejection unload volumechange waiting webkitanimationend wheel",
-  ]
-    .join(" ")
-    .split(" "),
+  splitWords(`
+  abort activate animationcancel animationend animationiteration animationstart auxclick beforeinput
+  beforeprint beforeunload begin blur bounce cancel canplay canplaythrough change click close
+  contextmenu copy cuechange cut dblclick drag dragend dragenter dragexit dragleave dragover dragstart
+  drop durationchange emptied end ended error finish focus focusin focusout fullscreenchange
+  gotpointercapture hashchange input invalid keydown keypress keyup load loadeddata loadedmetadata
+  loadend loadstart lostpointercapture message mousedown mouseenter mouseleave mousemove mouseout
+  mouseover mouseup mousewheel offline pagehide pageshow paste pause play playing pointercancel
+  pointerdown pointerenter pointerleave pointermove pointerout pointerover pointerrawupdate pointerup
+  popstate progress propertychange ratechange readystatechange repeat reset resize scroll scrollend
+  search securitypolicyviolation seeked seeking select selectionchange selectstart show stalled start
+  storage submit suspend timeupdate toggle beforetoggle touchcancel touchend touchmove touchstart
+  transitioncancel transitionend transitionrun transitionstart unhandledrejection unload volumechange
+  waiting webkitanimationend wheel
+`),
 );
-/** Words of prose and of code that start like an event. */
+/** Rests of words of prose and code that start with `on`. */
 const NOT_EVENTS = new Set(
   splitWords(`
   e ly ce line es going to us set tology ion off board demand prem site
 `),
 );
 
-/** `const onError = …`: a program names its own. */
-const DECLARING = new Set(["const", "let", "var", "def"]);
+/** Keywords before a variable that a program declares: `const onError = …`. */
+const DECLARATION_KEYWORDS = new Set(["const", "let", "var", "def"]);
 
-/** Inside a tag: a `<` with a name behind it and no `>` between. */
+/** Units that may follow the `<` of a tag. */
+const TAG_START = charSet(LETTER, "/!?");
+
+/** Returns whether a `<` with a tag name precedes, without a `>` in between. */
 export function isInTag(input: NormalizedText, at: number): boolean {
-  for (let index = at - 1; index >= Math.max(0, at - TAG_LENGTH); index--) {
+  for (let index = at - 1; index >= Math.max(0, at - MAX_TAG_LENGTH); index--) {
     input.work.steps++;
     const code = unitAt(input, index);
-    if (code === OPENING && opensTag(unitAt(input, index + 1))) return true;
-    if (code === CLOSING && unitAt(input, index - 1) !== 0x3d) return false;
+    if (code === LESS && charSetHas(TAG_START, unitAt(input, index + 1))) return true;
+    if (code === GREATER && unitAt(input, index - 1) !== EQUALS) return false;
   }
   return false;
 }
 
-function opensTag(code: number): boolean {
-  return isInClass(code, LETTER) || code === 0x2f || code === 0x21 || code === 0x3f;
-}
+/** Units that may precede an attribute name: not the inside of a longer or qualified name. */
+const BEFORE_ATTRIBUTE = charSetExcept(WORD, ".-$@:");
 
-/** The attribute's name before `=`: `on` and an event. Answers its start. */
+/** Matches an attribute name of `on` and letters before `=`. */
 const eventName: LookBehind = (input, at) => {
   const nameEnd = skipWhitespaceBack(input, at);
   let start = nameEnd;
-  while (nameEnd - start < LONGEST_EVENT && isInClass(unitAt(input, start - 1), LETTER)) start--;
+  while (nameEnd - start < MAX_EVENT_NAME_LENGTH && isInClass(unitAt(input, start - 1), LETTER)) start--;
   input.work.steps += nameEnd - start;
-  if (
-    nameEnd - start < 4 ||
-    toLower(unitAt(input, start)) !== 0x6f ||
-    toLower(unitAt(input, start + 1)) !== 0x6e
-  )
+  if (nameEnd - start < 4) return NO_MATCH;
+  if (toLower(unitAt(input, start)) !== LOWER_O || toLower(unitAt(input, start + 1)) !== LOWER_N)
     return NO_MATCH;
-  const before = unitAt(input, start - 1);
-  if (
-    isInClass(before, WORD) ||
-    before === 0x2e ||
-    before === 0x2d ||
-    before === 0x24 ||
-    before === 0x40 ||
-    before === 0x3a
-  )
-    return NO_MATCH;
-  return start;
+  return charSetHas(BEFORE_ATTRIBUTE, unitAt(input, start - 1)) ? start : NO_MATCH;
 };
 
-/** An attribute's value that is code, where no tag says that this is an attribute. */
-const codeValue: Matcher = choice(
+/** An attribute value that is code. Required where no tag shows that this is an attribute. */
+const codeAttributeValue: Matcher = choice(
   end,
   seq(
     ows,
@@ -99,39 +92,40 @@ const codeValue: Matcher = choice(
     ),
   ),
 );
-/** JSX binds handlers with braces and Vue with names; both are a program's own. */
+/** Not JSX, which has the handler in braces: that is a program. */
 const attributeValue: Matcher = seq(ows, not(oneOf("{=")));
 
-const handler: LookBehind = (input, at) => {
+const eventAttribute: LookBehind = (input, at) => {
   const start = eventName(input, at);
   if (start < 0) return NO_MATCH;
   const nameEnd = skipWhitespaceBack(input, at);
   const event = lowerCaseText(input, start + 2, nameEnd);
   if (NOT_EVENTS.has(event)) return NO_MATCH;
-  if (DECLARING.has(wordBefore(input, skipWhitespaceBack(input, start)))) return NO_MATCH;
+  if (DECLARATION_KEYWORDS.has(wordBefore(input, skipWhitespaceBack(input, start)))) return NO_MATCH;
   if (isInTag(input, start)) return attributeValue(input, at + 1) < 0 ? NO_MATCH : start;
-  return EVENTS.has(event) && codeValue(input, at + 1) >= 0 ? start : NO_MATCH;
+  return EVENTS.has(event) && codeAttributeValue(input, at + 1) >= 0 ? start : NO_MATCH;
 };
 
-/** One grammar for all who name it, so that a detector sees that they are the same. */
-const HANDLER: PatternConditions = {
+/** One object for all languages, so that the detector recognizes equal patterns. */
+const EVENT_ATTRIBUTE: PatternConditions = {
   precededBy: charSet(LETTER | WHITESPACE),
   guard: eventName,
-  before: handler,
+  before: eventAttribute,
   after: seq(ows, opt(except(" >\n", 0, 60))),
 };
 
-export function eventHandlers(id: string): Pattern[] {
-  return [pattern(id, ["="], HANDLER)];
+export function eventAttributePatterns(id: string): Pattern[] {
+  return [pattern(id, ["="], EVENT_ATTRIBUTE)];
 }
 
-const SCHEMES = ["javascript", "vbscript", "livescript", "jscript"].map((name) =>
+/** Script schemes as code units in reverse order, for matching backwards. */
+const REVERSED_SCHEMES = ["javascript", "vbscript", "livescript", "jscript"].map((name) =>
   Array.from(name, (letter) => letter.charCodeAt(0)).reverse(),
 );
 
-/** A scheme's name before `:`; browsers skip blanks inside it. Answers its start. */
-const scheme: LookBehind = (input, at) => {
-  for (const letters of SCHEMES) {
+/** Matches the name of a script scheme before `:`. Browsers ignore whitespace inside it. */
+const scriptScheme: LookBehind = (input, at) => {
+  for (const letters of REVERSED_SCHEMES) {
     let index = at - 1;
     let matched = 0;
     while (index >= 0 && at - index < 40 && matched < letters.length) {
@@ -146,11 +140,11 @@ const scheme: LookBehind = (input, at) => {
   return NO_MATCH;
 };
 
-const chain = seq(identifier, times(0, 5, seq(times(1, 2, oneOf(".?")), identifier)));
-const runsCode: Matcher = seq(
+const memberChain = seq(identifier, times(0, 5, seq(times(1, 2, oneOf(".?")), identifier)));
+const scriptCode: Matcher = seq(
   ows,
   choice(
-    seq(chain, ows, choice(oneOf("(`["), seq(lit("="), not(lit("="))), lit(":"))),
+    seq(memberChain, ows, choice(oneOf("(`["), seq(lit("="), not(lit("="))), lit(":"))),
     seq(oneOf("(\"'`[!+-~{"), not(seq(quote, end))),
     lit("//"),
     lit("/*"),
@@ -159,26 +153,27 @@ const runsCode: Matcher = seq(
   ),
 );
 
-const SCHEME: PatternConditions = {
+const SCRIPT_URL: PatternConditions = {
   precededBy: charSet(WHITESPACE, "tT"),
-  guard: scheme,
-  before: scheme,
-  after: runsCode,
+  guard: scriptScheme,
+  before: scriptScheme,
+  after: scriptCode,
 };
 const IN_TAG: PatternConditions = { before: (input, at) => (isInTag(input, at) ? at : NO_MATCH) };
-const DATA: PatternConditions = { after: skipTo(lit(","), 60, " >") };
+const DATA_URL: PatternConditions = { after: skipTo(lit(","), 60, " >") };
 const DATA_TYPES = splitWords(`
   text/html text/xml text/xhtml text/javascript text/vbscript image/svg+xml application/javascript
   application/x-javascript application/xml application/xhtml
 `);
 
-export function scriptAddresses(id: string): Pattern[] {
+export function scriptUrlPatterns(id: string): Pattern[] {
   return [
-    pattern(id, [":"], SCHEME),
+    pattern(id, [":"], SCRIPT_URL),
     pattern(id, ["=javascript:", "='javascript:", '="javascript:', "=vbscript:"], IN_TAG),
     pattern(id, ["url(javascript", "url('javascript", 'url("javascript', "url(vbscript"]),
-    pattern(id, ["data:image/svg xml", ...DATA_TYPES.map((type) => `data:${type}`)], DATA),
+    pattern(id, ["data:image/svg xml", ...DATA_TYPES.map((type) => `data:${type}`)], DATA_URL),
   ];
 }
 
+/** Matches what may follow a tag name. */
 export const tagEnd: Matcher = choice(end, oneOf(" \n/>\"'`;:<\\%&("), run(WHITESPACE, 1, 1));

@@ -1,17 +1,17 @@
-// PHP: its tags, calls that run code or commands, functions that decode or reach out, request variables, stream wrappers
-// and serialised objects.
-import { DIGIT, WORD } from "../char-classes.ts";
+// PHP patterns: tags, calls that run code or commands, functions that decode data or access the network, request variables,
+// stream wrappers and serialized objects.
+import { DIGIT, WHITESPACE, WORD } from "../char-classes.ts";
 import { NOT_WORD } from "../char-set.ts";
 import { choice, except, keyword, lit, not, oneOf, opt, run, seq, skipTo, times } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
 import { atWordStart } from "../look-behind.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, end, identifier, ows, owsAndComments, quote, quoted, wordBoundary } from "../tokens.ts";
-import { asValue, call, calledOn, calledValue, callPatterns } from "./calls.ts";
+import { call, calledOn, callOfValue, callPatterns, inQuotesOrBrackets } from "./calls.ts";
 
-/** Names that are words or belong to other languages too: only a call in code counts. */
+/** Functions whose names are also words or belong to other languages: only a call in code matches. */
 const AMBIGUOUS = ["eval", "exec", "system"];
-/** Names that only PHP has, of functions that run, decode, reach out, or look around. */
+/** Functions that only PHP has, and that run code, decode data, access the network or inspect the system. */
 const DISTINCTIVE = splitWords(`
   passthru shell_exec popen proc_open pcntl_exec create_function call_user_func call_user_func_array
   base64_decode gzinflate gzuncompress gzdecode str_rot13 strrev convert_uudecode fsockopen pfsockopen
@@ -45,13 +45,15 @@ const subscript = choice(
   seq(owsAndComments, lit("["), except("]\n", 0, 24), lit("]")),
   seq(lit("{"), except("}\n ", 0, 12), lit("}")),
 );
-const callsIt = seq(owsAndComments, lit("("));
+const callParen = seq(owsAndComments, lit("("));
 const CALLABLES = splitWords(`
   system exec passthru shell_exec eval phpinfo popen proc_open call_user_func create_function
 `);
 
 export const PHP: readonly Pattern[] = [
-  pattern("php.open-tag", ["<?php", "<?="], { after: choice(end, oneOf("/\"'(@#;`"), run(8, 1, 1)) }),
+  pattern("php.open-tag", ["<?php", "<?="], {
+    after: choice(end, oneOf("/\"'(@#;`"), run(WHITESPACE, 1, 1)),
+  }),
   pattern("php.open-tag", ["<?"], {
     after: seq(
       ows,
@@ -76,7 +78,7 @@ export const PHP: readonly Pattern[] = [
   `),
     { after: call },
   ),
-  pattern("php.callable-string", CALLABLES, { before: asValue, after: calledValue }),
+  pattern("php.callable-string", CALLABLES, { before: inQuotesOrBrackets, after: callOfValue }),
   pattern(
     "php.callable-argument",
     splitWords(`
@@ -126,11 +128,11 @@ export const PHP: readonly Pattern[] = [
   pattern("php.superglobal", SUPERGLOBALS, { after: seq(opt(lit("}")), ows, oneOf("[{")) }),
   pattern("php.variable-function", ["$"], {
     after: choice(
-      seq(times(1, 3, lit("$")), identifier, callsIt),
+      seq(times(1, 3, lit("$")), identifier, callParen),
       seq(
         identifier,
         choice(
-          seq(times(1, 3, subscript), callsIt),
+          seq(times(1, 3, subscript), callParen),
           seq(lit("("), digits, lit(")"), lit("."), lit("$"), identifier, lit("(")),
           seq(lit("=@$"), identifier, lit("(")),
         ),
@@ -140,9 +142,14 @@ export const PHP: readonly Pattern[] = [
         ows,
         choice(seq(oneOf("'\"@$_"), except("}\n", 0, 40), lit("}"))),
         times(0, 3, subscript),
-        callsIt,
+        callParen,
       ),
-      seq(run(8, 1, 1), lit("{"), ows, choice(lit("$"), quote, seq(identifier, run(8, 1, 1), lit("}")))),
+      seq(
+        run(WHITESPACE, 1, 1),
+        lit("{"),
+        ows,
+        choice(lit("$"), quote, seq(identifier, run(WHITESPACE, 1, 1), lit("}"))),
+      ),
       seq(keyword(["function", "func", "f_", "s_func"]), ows, lit("("), digits, lit(")")),
     ),
   }),

@@ -1,8 +1,8 @@
-// Python: code compiled and run from text, modules imported by name, commands, unpickling, and the attribute walks and
-// templates that lead there.
+// Python patterns: compiling and running code, importing modules by name, running commands, unpickling, and the attribute chains
+// and templates that lead to these.
 import { choice, except, lit, oneOf, opt, seq, skipTo, times } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
-import { atWordStart } from "../look-behind.ts";
+import { afterOneOf, atWordStart } from "../look-behind.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, end, identifier, ows, quote, wordBoundary } from "../tokens.ts";
 import { call, calledOn, callPatterns, UNQUALIFIED } from "./calls.ts";
@@ -14,11 +14,12 @@ const OS_CALLS = splitWords(`
 const SUBPROCESS_CALLS = splitWords(`
   popen call run check_call check_output getoutput getstatusoutput
 `);
-const DUNDERS = splitWords(`
+/** Attributes that lead from any object to code execution. */
+const DUNDER_ATTRIBUTES = splitWords(`
   __class__ __mro__ __subclasses__ __globals__ __builtins__ __bases__ __base__ __code__ __reduce__
   __getattribute__ __loader__
 `);
-const method = (names: readonly string[]) =>
+const callOf = (names: readonly string[]) =>
   choice(...names.map((name) => seq(lit(name), wordBoundary, call)));
 
 export const PYTHON: readonly Pattern[] = [
@@ -45,11 +46,11 @@ export const PYTHON: readonly Pattern[] = [
   ),
   pattern("python.os-command", ["os.", "posix.", "nt."], {
     precededBy: UNQUALIFIED,
-    after: method(OS_CALLS),
+    after: callOf(OS_CALLS),
   }),
   pattern("python.subprocess", ["subprocess.", "commands.", "popen2."], {
     precededBy: UNQUALIFIED,
-    after: method(SUBPROCESS_CALLS),
+    after: callOf(SUBPROCESS_CALLS),
   }),
   pattern(
     "python.pty",
@@ -76,8 +77,8 @@ export const PYTHON: readonly Pattern[] = [
     },
   ),
   pattern("python.unsafe-yaml", ["!!python/"], { after: identifier }),
-  pattern("python.attribute-walk", DUNDERS, {
-    before: (input, at) => (".['\"|(".includes(String.fromCharCode(input.codes[at - 1] ?? 0x20)) ? at : -1),
+  pattern("python.attribute-walk", DUNDER_ATTRIBUTES, {
+    before: afterOneOf(".['\"|("),
     after: choice(
       oneOf("[("),
       seq(lit("."), lit("__")),

@@ -1,9 +1,11 @@
-// Ruby: code and commands run from text, calls by name, unsafe loading, and what templates interpolate.
+// Ruby patterns: running code and commands, calls by name, unsafe loading, and interpolation in templates.
 import { isInClass, NEWLINE, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
+import { COMMA } from "../char-codes.ts";
 import { charSetExcept, NOT_WORD } from "../char-set.ts";
 import { choice, keyword, lit, oneOf, opt, run, seq, skipTo } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
 import { atWordStart, skipWhitespaceBack, type LookBehind } from "../look-behind.ts";
+import { NO_MATCH } from "../matcher.ts";
 import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, identifier, ows, quote, wordBoundary } from "../tokens.ts";
@@ -11,12 +13,14 @@ import { call, callPatterns, UNQUALIFIED } from "./calls.ts";
 import { COMMANDS } from "./shell-commands.ts";
 
 const command = keyword(COMMANDS);
-/** What a template engine is tried with: it answers 49. */
+/** `7*7`, as attackers probe a template engine: a vulnerable one outputs 49. */
 const arithmeticProbe = seq(digits, ows, lit("*"), ows, digits, ows, choice(lit("}"), lit("%>")));
-/** The start of a line or of a statement: no word and no comma stands before it. */
+/** Matches at the start of a line or statement: no word, quote or comma precedes. */
 const statementStart: LookBehind = (input, at) => {
   const before = unitAt(input, skipWhitespaceBack(input, at) - 1);
-  return unitAt(input, at - 1) === NEWLINE || !(isInClass(before, WORD | QUOTE) || before === 0x2c) ? at : -1;
+  return unitAt(input, at - 1) === NEWLINE || !(isInClass(before, WORD | QUOTE) || before === COMMA)
+    ? at
+    : NO_MATCH;
 };
 
 export const RUBY: readonly Pattern[] = [

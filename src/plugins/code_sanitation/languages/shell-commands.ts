@@ -1,7 +1,7 @@
-// The commands that shell patterns know, and how much each needs behind it before it is a command and not a word.
+// The command names of the shell patterns, grouped by how much context distinguishes a command from a word.
 import { splitWords } from "../keyword-set.ts";
 
-/** Names that are no English words: a separator before them is enough. */
+/** Names that are not English words: a separator before them is enough. */
 export const PLAIN_COMMANDS: ReadonlySet<string> = new Set(
   splitWords(`
     ab adduser aptitude arping awk base32 base64 bash bcdboot bzip2 certutil chgrp chmod chown chroot cmd cpulimit crontab cscli csh dash dd df dmesg dpkg
@@ -14,7 +14,7 @@ export const PLAIN_COMMANDS: ReadonlySet<string> = new Set(
   `),
 );
 
-/** Names that are words too: they need an option, a path, a variable or a redirection behind them. */
+/** Names that are also English words: an option, a path, a variable or a redirection must follow. */
 export const WORD_COMMANDS: ReadonlySet<string> = new Set(
   splitWords(`
     alias at cat cd comm cut date diff dir del echo eval exec exit export expr file find fold free head history host join kill last less locate login look mail man more mount move
@@ -25,11 +25,11 @@ export const WORD_COMMANDS: ReadonlySet<string> = new Set(
 
 export const COMMANDS: ReadonlySet<string> = new Set([...PLAIN_COMMANDS, ...WORD_COMMANDS]);
 
-/** Commands that run the one named behind them. */
+/** Commands that run another command given as their argument. */
 export const PREFIX_COMMANDS: readonly string[] = splitWords(`
   sudo nohup strace time timeout xargs env nice exec command flock cpulimit ltrace setsid busybox
 `);
-/** What reads, runs or looks around; alone it is a word, with a path behind it a command. */
+/** Commands that take files. Without a path after them they may be words. */
 export const FILE_COMMANDS: readonly string[] = splitWords(`
   cat tac nl less more head tail strings xxd od hexdump base64 base32 ls ll dir cp mv rm ln dd tee touch mkdir rmdir stat file find grep egrep awk sed cut sort rev chmod chown chgrp cd vi vim nano
   zcat zstdcat bzcat xzcat unxz gunzip unzip tar source bash sh zsh ksh dash perl python python3 ruby php diff comm paste shred unlink truncate install mount readlink type more copy del

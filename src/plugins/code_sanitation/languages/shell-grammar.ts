@@ -1,6 +1,7 @@
-// What shell patterns are made of: command names, arguments that prose does not have, and where a command may stand.
+// Building blocks of the shell patterns: command names, arguments that do not occur in prose, and where a command may start.
 import { isInClass, LETTER, NEWLINE, QUOTE, SPACE, WHITESPACE, WORD } from "../char-classes.ts";
-import { charSet, charSetExcept } from "../char-set.ts";
+import { DASH, DOT, PIPE } from "../char-codes.ts";
+import { charSet, charSetExcept, charSetHas } from "../char-set.ts";
 import { choice, except, keyword, lit, not, oneOf, opt, peek, run, seq, times } from "../combinators.ts";
 import { KeywordSet, lowerCaseText, splitWords } from "../keyword-set.ts";
 import type { LookBehind } from "../look-behind.ts";
@@ -10,27 +11,25 @@ import { hasPrefix, prefixesOf, prefixesStartingWith, unionOfPrefixes } from "..
 import { digits, end, identifier, ows, quote, rws, wordBoundary } from "../tokens.ts";
 import { COMMANDS, PLAIN_COMMANDS, WORD_COMMANDS } from "./shell-commands.ts";
 
-export const DASH = 0x2d;
-
-/** A command's name: a word that may hold dashes and dots, perhaps behind a path and in quotes. */
+/** Matches one of the command names, optionally in quotes. Not a file name (`cat.txt`) or a possessive (`cat's`). */
 export function commandOf(names: Iterable<string>): Matcher {
   const known = new KeywordSet(names);
-  const opening = unionOfPrefixes(prefixesOf(names), prefixesStartingWith(charSet(QUOTE)));
-  return withPrefixes(opening, (input, at) => {
-    if (!hasPrefix(opening, unitAt(input, at), unitAt(input, at + 1))) return NO_MATCH;
-    let from = at;
-    const quoted = isInClass(unitAt(input, from), QUOTE);
-    if (quoted) from++;
-    let stop = from;
-    while (stop - from < 24 && (isInClass(unitAt(input, stop), WORD) || unitAt(input, stop) === DASH)) stop++;
-    input.work.steps += stop - from + 1;
-    if (!known.has(input, from, stop)) return NO_MATCH;
-    if (!quoted) return unitAt(input, stop) === 0x2e || exactly(input, stop, "'s") ? NO_MATCH : stop;
-    return isInClass(unitAt(input, stop), QUOTE) ? stop + 1 : NO_MATCH;
+  const prefixes = unionOfPrefixes(prefixesOf(names), prefixesStartingWith(charSet(QUOTE)));
+  return withPrefixes(prefixes, (input, at) => {
+    if (!hasPrefix(prefixes, unitAt(input, at), unitAt(input, at + 1))) return NO_MATCH;
+    const isQuoted = isInClass(unitAt(input, at), QUOTE);
+    const start = isQuoted ? at + 1 : at;
+    let end = start;
+    while (end - start < 24 && (isInClass(unitAt(input, end), WORD) || unitAt(input, end) === DASH)) end++;
+    input.work.steps += end - start + 1;
+    if (!known.has(input, start, end)) return NO_MATCH;
+    if (!isQuoted) return unitAt(input, end) === DOT || isTextAt(input, end, "'s") ? NO_MATCH : end;
+    return isInClass(unitAt(input, end), QUOTE) ? end + 1 : NO_MATCH;
   });
 }
 
-export function exactly(input: NormalizedText, at: number, text: string): boolean {
+/** Returns whether the lower-case text is at this position, ignoring ASCII case. */
+function isTextAt(input: NormalizedText, at: number, text: string): boolean {
   return lowerCaseText(input, at, at + text.length) === text;
 }
 
@@ -78,7 +77,7 @@ export const redirection: Matcher = choice(
   seq(lit("|"), ows, choice(plainCommand, binaryPath)),
   lit("<<"),
 );
-/** A variable as an argument. TeX writes `$f(x)$` and `$x$`. */
+/** A variable as an argument, but not the `$f(x)$` and `$x$` of TeX. */
 const expansion: Matcher = seq(
   lit("$"),
   choice(lit("("), lit("{"), oneOf("@*!?"), seq(identifier, peek(choice(end, oneOf(" \n\"'/;|&)`:"))))),
@@ -94,13 +93,14 @@ export const shellArgument: Matcher = choice(
   lit("%"),
   lit("`"),
 );
-export const stops: Matcher = choice(end, peek(oneOf(";|&`)'\"<>#\n\\")));
-/** What makes the rest a command line: an end, or an argument that prose does not have. */
+/** Matches where a command ends: at a separator, a quote or the end of the text. */
+export const commandEnd: Matcher = choice(end, peek(oneOf(";|&`)'\"<>#\n\\")));
+/** Matches a command with an argument that does not occur in prose, or with nothing after it. */
 export const commandLine: Matcher = choice(
   seq(lit("sleep"), rws, digits),
   seq(lit("net"), rws, keyword(["user", "localgroup", "view", "share", "use"])),
   seq(lit("dir"), end),
-  seq(choice(seq(plainCommand, choice(stops, rws, peek(oneOf("$/{+")))), binaryPath)),
+  seq(choice(seq(plainCommand, choice(commandEnd, rws, peek(oneOf("$/{+")))), binaryPath)),
   seq(
     wordCommand,
     choice(
@@ -115,40 +115,43 @@ export const commandLine: Matcher = choice(
     choice(anyCommand, path, address, identifier),
   ),
 );
-/** Behind `;` prose goes on too, with words that are commands: more than the name must follow. */
-export const needsMore = commandOf(
+/** Plain commands that also occur in prose after `;`: more than the name must follow. */
+const ambiguousCommand = commandOf(
   splitWords(`
   gcc id env kill nice watch timeout php python ruby perl reg lua passwd sudo tar zip tee dash bash ping
   vi ss od ab su df du ls ps id hostname cmd nano apt brew perf halt shutdown grep curl pv irb gzip expr ln
   cp
 `),
 );
-export const moreFollows: Matcher = choice(
-  stops,
+/** What follows a command that has arguments or ends here. */
+const argumentsFollow: Matcher = choice(
+  commandEnd,
   peek(oneOf("$<>/+{")),
-  seq(rws, choice(shellArgument, stops, seq(identifier, choice(end, peek(oneOf("|<>")))))),
+  seq(rws, choice(shellArgument, commandEnd, seq(identifier, choice(end, peek(oneOf("|<>")))))),
   end,
 );
+/** Matches unless the next word is prose rather than a command. */
 export const notProse: Matcher = zeroWidth((input, at) => {
   if (isInClass(unitAt(input, at), LETTER) && anyCommand(input, at) < 0) return NO_MATCH;
-  const command = needsMore(input, at);
+  const command = ambiguousCommand(input, at);
   if (command < 0) return at;
-  return moreFollows(input, command) < 0 || isProseAfter(input, command) ? NO_MATCH : at;
+  return argumentsFollow(input, command) < 0 || isProseAfter(input, command) ? NO_MATCH : at;
 });
-export const PROSE_WORDS = new Set(
+const PROSE_WORDS = new Set(
   splitWords(`
   is are was and or the a an of to in for with can will has have should must code script scripts commands
   command would not does do as that this on it
 `),
 );
-export const proseWord: Matcher = seq(rws, keyword(PROSE_WORDS));
-export const punctuation: Matcher = seq(ows, oneOf(",:.!?"));
-export function isProseAfter(input: NormalizedText, at: number): boolean {
+const proseWord: Matcher = seq(rws, keyword(PROSE_WORDS));
+const punctuation: Matcher = seq(ows, oneOf(",:.!?"));
+/** Returns whether prose continues after a command name on the same line. */
+function isProseAfter(input: NormalizedText, at: number): boolean {
   if (unitAt(input, at) === NEWLINE) return false;
   return proseWord(input, at) >= 0 || (punctuation(input, at) >= 0 && end(input, at) < 0);
 }
 
-/** What scripts pipe text through all day, unless it is given a file to read. */
+/** Filters that ordinary scripts pipe text through, unless they are given an absolute path to read. */
 export const textFilter: Matcher = seq(
   keyword(
     splitWords(`
@@ -158,8 +161,8 @@ export const textFilter: Matcher = seq(
   not(seq(rws, opt(seq(option, rws)), lit("/"))),
 );
 
-/** Not the cell of a Markdown table, nor a union type: those have blanks on both sides of `|` and another one behind. */
-export const notTable: LookBehind = (input, at) => {
+/** Matches unless `|` separates the cells of a Markdown table: spaces on both sides and another `|` on the same line. */
+export const notInTable: LookBehind = (input, at) => {
   if (unitAt(input, at - 1) !== SPACE && at > 0 && unitAt(input, at - 1) !== NEWLINE) return at;
   const start = at + 1;
   for (let index = start; index < start + 40; index++) {
@@ -167,8 +170,8 @@ export const notTable: LookBehind = (input, at) => {
     const code = unitAt(input, index);
     if (code === 0 || code === NEWLINE) break;
     if (
-      code === 0x7c &&
-      unitAt(input, index + 1) !== 0x7c &&
+      code === PIPE &&
+      unitAt(input, index + 1) !== PIPE &&
       unitAt(input, index - 1) === SPACE &&
       unitAt(input, at + 1) === SPACE &&
       isTableRow(input, at)
@@ -178,45 +181,43 @@ export const notTable: LookBehind = (input, at) => {
   return at;
 };
 
-/** A row of a table starts with its bar. */
-export function isTableRow(input: NormalizedText, at: number): boolean {
+/** Returns whether the line starts with `|`, as a table row does. */
+function isTableRow(input: NormalizedText, at: number): boolean {
   for (let index = at - 1; index >= Math.max(0, at - 120); index--) {
     input.work.steps++;
     const code = unitAt(input, index);
     if (code === NEWLINE || index === 0)
-      return unitAt(input, index === 0 && code !== NEWLINE ? 0 : index + 1) === 0x7c;
+      return unitAt(input, index === 0 && code !== NEWLINE ? 0 : index + 1) === PIPE;
   }
   return false;
 }
 
-/** The backtick touches what is before it: Markdown's stands behind a blank or an opening bracket. */
-export const attachedBacktick: LookBehind = (input, at) => {
-  const before = unitAt(input, at - 1);
-  return isInClass(before, WORD) || (before !== 0 && "=;&\"'$@-".includes(String.fromCharCode(before)))
-    ? at
-    : NO_MATCH;
-};
+const CODE_BEFORE_BACKTICK = charSet(WORD, "=;&\"'$@-");
+/** Matches if code precedes the backtick directly. In Markdown, a space or an opening bracket precedes it. */
+export const backtickAfterCode: LookBehind = (input, at) =>
+  charSetHas(CODE_BEFORE_BACKTICK, unitAt(input, at - 1)) ? at : NO_MATCH;
 
-/** Names that are nouns and verbs too: "in the file /usr/share/…" is a sentence. */
-const spokenName = commandOf(
+/** Names that are also nouns or verbs: "in the file /usr/share/…" is a sentence. */
+const commandNameInProse = commandOf(
   splitWords(`
     file find sort more less head tail type install copy touch paste diff mount strings source cut dir
   `),
 );
-export const notSpokenOf: LookBehind = (input, at) =>
+/** Matches unless a word precedes and the command name is also a noun or verb. */
+export const notInSentence: LookBehind = (input, at) =>
   isInClass(unitAt(input, at - 1), WHITESPACE) &&
   isInClass(unitAt(input, at - 2), LETTER) &&
-  spokenName(input, at) >= 0
+  commandNameInProse(input, at) >= 0
     ? NO_MATCH
     : at;
 
-/** Nobody speaks before this backtick: no word and blank, as in "the `ls` command". */
-export const unspokenBacktick: LookBehind = (input, at) =>
+/** Matches unless a word and a space precede, as in "the `ls` command". */
+export const backtickOutsideProse: LookBehind = (input, at) =>
   isInClass(unitAt(input, at - 1), WHITESPACE | WORD) && isInClass(unitAt(input, at - 2), LETTER)
     ? NO_MATCH
     : at;
 
-/** Where people work: `cd /home/me/project` on a line of its own is a session that somebody shows. */
+/** A path in a working directory at the end of a line: `cd /home/me/project` alone on a line is an ordinary session log. */
 export const workingDirectory: Matcher = seq(
   choice(
     seq(lit("/"), keyword(["tmp", "home", "opt", "usr", "mnt", "srv", "var"])),
@@ -227,9 +228,9 @@ export const workingDirectory: Matcher = seq(
   lit("\n"),
 );
 
-/** A command may stand behind a blank, a separator, a quote or a bracket, but not inside a word, a path or an option. */
-export const COMMAND_START = charSetExcept(WORD, "-./$");
-/** What a command line may open with. */
-export const COMMAND_EDGE = charSet(WHITESPACE | LETTER | QUOTE, "/$({!@\\");
-/** A path starts here: not the middle of an address or of a relative path. */
-export const PATH_START = charSetExcept(WORD, "./:#!}*");
+/** Units that may precede a command: not the inside of a word, a path or an option. */
+export const BEFORE_COMMAND = charSetExcept(WORD, "-./$");
+/** Units that a command line may start with. */
+export const COMMAND_LINE_START = charSet(WHITESPACE | LETTER | QUOTE, "/$({!@\\");
+/** Units that may precede an absolute path: not the inside of a URL or of a relative path. */
+export const BEFORE_PATH = charSetExcept(WORD, "./:#!}*");

@@ -1,5 +1,6 @@
-// The Windows side of the shell: batch files, PowerShell, and the tools that attackers bring nothing along for.
+// Shell patterns for Windows: batch files, PowerShell, and preinstalled tools that attackers use.
 import { isInClass, LETTER, WORD } from "../char-classes.ts";
+import { COLON } from "../char-codes.ts";
 import { choice, except, keyword, lit, oneOf, opt, run, seq, skipTo, times } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
 import { atWordStart, type LookBehind } from "../look-behind.ts";
@@ -9,16 +10,14 @@ import { pattern, type Pattern } from "../pattern.ts";
 import { digits, end, identifier, ows, quote, quoted, rws, wordBoundary } from "../tokens.ts";
 import { address } from "./shell-grammar.ts";
 
-const COLON = 0x3a;
-
-/** `for we`: prose. A letter behind `for` can only be a drive's. */
-const noWordBehindFor: LookBehind = (input, at) =>
+/** Matches unless `for` is prose. In a batch file, a letter after `for` can only be a drive letter. */
+const notProseFor: LookBehind = (input, at) =>
   isInClass(unitAt(input, at + 4), LETTER) && unitAt(input, at + 5) !== COLON ? NO_MATCH : at;
 
 const BATCH_COMMANDS = splitWords(`
   echo goto call set exit cd cmd del copy start type md rd ren if for powershell
 `);
-const operandOfIf: Matcher = choice(
+const ifOperand: Matcher = choice(
   quoted(40),
   seq(lit("%"), except("%\n ", 0, 24), lit("%")),
   seq(lit("%"), oneOf("123456789~")),
@@ -45,7 +44,7 @@ const batchBody = seq(ows, opt(oneOf("(@")), ows, choice(keyword(BATCH_COMMANDS)
 export const SHELL_WINDOWS: readonly Pattern[] = [
   pattern("shell.batch-for", ["for "], {
     before: atWordStart,
-    guard: noWordBehindFor,
+    guard: notProseFor,
     after: seq(
       times(0, 2, seq(lit("/"), oneOf("dflr"), rws)),
       opt(
@@ -94,15 +93,15 @@ export const SHELL_WINDOWS: readonly Pattern[] = [
         ),
         seq(lit("defined"), rws, run(WORD, 1, 24), batchBody),
         seq(lit("errorlevel"), rws, digits, rws, choice(keyword(BATCH_COMMANDS), lit("("))),
-        seq(operandOfIf, batchComparison, operandOfIf, batchBody),
-        seq(lit("("), operandOfIf, batchComparison, operandOfIf, lit(")"), batchBody),
+        seq(ifOperand, batchComparison, ifOperand, batchBody),
+        seq(lit("("), ifOperand, batchComparison, ifOperand, lit(")"), batchBody),
         seq(lit("%"), except("%\n ", 1, 24), lit("%"), batchComparison),
       ),
     ),
   }),
   pattern("shell.batch-if", ["if /i "], {
     before: atWordStart,
-    after: seq(opt(seq(lit("not"), rws)), operandOfIf, batchComparison, operandOfIf),
+    after: seq(opt(seq(lit("not"), rws)), ifOperand, batchComparison, ifOperand),
   }),
   pattern(
     "shell.powershell",

@@ -1,19 +1,20 @@
-// How injected SQL leaves the place it was put into: conditions that are always true, strings closed too early, comments that
-// cut off the rest. What tells them from a program's own conditions is that both sides are constants, or that the
-// quote before them closes nothing that was opened.
+// Building blocks for SQL injection: conditions that are always true, strings that are closed early, comments that cut off the
+// rest. They differ from conditions in ordinary programs: both sides are constants, or the quote before them closes no string.
 import { isInClass, NEWLINE, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
+import { CLOSE_PAREN, EQUALS, PERCENT } from "../char-codes.ts";
 import { choice, keyword, lit, not, oneOf, opt, peek, run, seq, times } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
 import type { LookBehind } from "../look-behind.ts";
 import { NO_MATCH, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { digits, end, identifier, quote, whitespaceMatcher, wordBoundary } from "../tokens.ts";
-import { sqlSeparator, afterNumber, afterQuote, literal, operand, sqlOws, sqlRws } from "./sql-grammar.ts";
+import { afterNumber, afterQuote, literal, operand, sqlOws, sqlRws, sqlSeparator } from "./sql-grammar.ts";
 
-const QUOTED_STRING = 64;
+/** How far to look back for the opening quote of a string. */
+const MAX_STRING_LENGTH = 64;
 
-/** Functions that reveal, measure or delay, and that no other language has under these names. */
-const DISTINCTIVE = new Set(
+/** Functions that reveal data or delay the query, under names that other languages do not use. */
+const REVEALING_FUNCTIONS = new Set(
   splitWords(`
   user version database sleep char chr nchar substring substr mid ascii ord hex unhex if iif ifnull nullif
   db_name exists concat concat_ws group_concat load_file lpad rpad benchmark pg_sleep updatexml
@@ -25,7 +26,7 @@ const DISTINCTIVE = new Set(
 );
 export const revealingCall: Matcher = seq(
   times(0, 4, choice(oneOf("(-+~!"), run(WHITESPACE, 1, 2), seq(lit("not"), sqlRws))),
-  keyword(DISTINCTIVE),
+  keyword(REVEALING_FUNCTIONS),
   sqlOws,
   lit("("),
 );
@@ -37,7 +38,8 @@ const symbolComparison = choice(
   lit("@>"),
   seq(lit("^"), lit("=")),
 );
-const cut = choice(lit("--"), lit("#"), lit("/*"), lit(";%00"), lit("\\x00"));
+/** What cuts off the rest of a statement. */
+const commentStart = choice(lit("--"), lit("#"), lit("/*"), lit(";%00"), lit("\\x00"));
 const stringComparison = seq(
   opt(seq(lit("not"), sqlRws)),
   keyword(
@@ -47,8 +49,8 @@ const stringComparison = seq(
   ),
 );
 
-/** `and 2 > 1`, `or 2 = 3?`: numbers compared with blanks around, and nothing of SQL behind; a sum, not a condition. */
-const arithmetic: Matcher = seq(
+/** `and 2 > 1`, `or 2 = 3?`: a comparison of numbers with spaces, and no SQL after it. Prose, not a condition. */
+const plainArithmetic: Matcher = seq(
   digits,
   run(WHITESPACE, 1, 1),
   oneOf("<>="),
@@ -57,17 +59,23 @@ const arithmetic: Matcher = seq(
   not(
     seq(
       sqlOws,
-      choice(cut, quote, oneOf(")&|"), keyword(["or", "and", "union", "group", "order", "limit", "having"])),
+      choice(
+        commentStart,
+        quote,
+        oneOf(")&|"),
+        keyword(["or", "and", "union", "group", "order", "limit", "having"]),
+      ),
     ),
   ),
 );
+/** `1 = 1`: the same number on both sides. */
 const sameNumbers: Matcher = (input, at) => {
   const left = digits(input, at);
   if (left < 0) return NO_MATCH;
   for (let index = 0; index < left - at; index++) {
     if (unitAt(input, left + 3 + index) !== unitAt(input, at + index)) return NO_MATCH;
   }
-  return unitAt(input, left + 1) === 0x3d ? wordBoundary(input, left + 3 + left - at) : NO_MATCH;
+  return unitAt(input, left + 1) === EQUALS ? wordBoundary(input, left + 3 + left - at) : NO_MATCH;
 };
 
 /** `1=1`, `'a'='a'`, `2 > (select …)`, `1 = version()`: a condition whose left side is a constant. */
@@ -76,7 +84,7 @@ export const tautology: Matcher = seq(
   choice(
     seq(
       not(seq(lit("@"), identifier, lit("="), quote)),
-      choice(peek(sameNumbers), not(arithmetic)),
+      choice(peek(sameNumbers), not(plainArithmetic)),
       operand,
       sqlOws,
       symbolComparison,
@@ -97,8 +105,8 @@ export const tautology: Matcher = seq(
   ),
 );
 
-/** Behind a quote that closes nothing: almost any condition. */
-export const quotedCondition: Matcher = choice(
+/** A condition after a quote that closes no string: almost any condition matches. */
+const quotedCondition: Matcher = choice(
   tautology,
   revealingCall,
   seq(choice(literal, identifier), sqlOws, choice(symbolComparison, lit("!"), lit("||"))),
@@ -108,24 +116,24 @@ export const quotedCondition: Matcher = choice(
     times(0, 6, choice(oneOf("(+-~!"), run(WHITESPACE, 1, 2), seq(lit("not"), sqlOws))),
     choice(literal, identifier, lit("?")),
     times(0, 6, choice(oneOf(")*/+-|&^%"), literal, run(WHITESPACE, 1, 2))),
-    choice(cut, lit(";")),
+    choice(commentStart, lit(";")),
   ),
   seq(oneOf("(+-~!@"), sqlOws, choice(literal, quote, seq(lit("("), sqlOws))),
 );
 
-/** Behind a number: only what a program's own condition does not have there. */
+/** A condition after a number: only forms that ordinary programs do not have. */
 export const numberCondition: Matcher = choice(
   revealingCall,
-  seq(keyword(["true", "false", "null"]), sqlOws, choice(end, cut)),
-  seq(operand, sqlOws, cut),
+  seq(keyword(["true", "false", "null"]), sqlOws, choice(end, commentStart)),
+  seq(operand, sqlOws, commentStart),
   seq(lit("@@"), identifier),
-  seq(lit("not"), sqlSeparator, operand, sqlOws, choice(cut, end, symbolComparison)),
+  seq(lit("not"), sqlSeparator, operand, sqlOws, choice(commentStart, end, symbolComparison)),
 );
 
-/** Is this quote the end of a string that was opened on the same line? A program's are, an injected one's is not. */
+/** Returns whether a quote closes a string that was opened on the same line. In programs it does, in injected text it does not. */
 function closesString(input: NormalizedText, at: number): boolean {
   const mark = unitAt(input, at);
-  for (let index = at - 1; index >= Math.max(0, at - QUOTED_STRING); index--) {
+  for (let index = at - 1; index >= Math.max(0, at - MAX_STRING_LENGTH); index--) {
     input.work.steps++;
     const code = unitAt(input, index);
     if (code === NEWLINE) return false;
@@ -134,21 +142,21 @@ function closesString(input: NormalizedText, at: number): boolean {
   return false;
 }
 
-const JOINING = splitWords(`
+const CONDITION_OPERATORS = splitWords(`
   or and xor having where like rlike regexp glob is in between not
 `);
-/** Behind a quote: closing parentheses, a word or sign that joins conditions, and a condition. */
+/** What follows a quote: closing parentheses, an operator that joins conditions, and a condition. */
 export const joinedCondition: Matcher = seq(
   whitespaceMatcher(times(0, 8, oneOf(") \n+")), ")+"),
-  choice(keyword(JOINING), lit("||"), lit("&&")),
+  choice(keyword(CONDITION_OPERATORS), lit("||"), lit("&&")),
   sqlOws,
   quotedCondition,
 );
 
-/** The trigger opens with a quote that closes nothing, behind a word, a number or a closing parenthesis. */
-export const strayQuote: LookBehind = (input, at) => {
+/** Matches if the trigger starts with a quote that closes no string and follows a word, a number or a closing parenthesis. */
+export const unpairedQuoteAfterValue: LookBehind = (input, at) => {
   const before = unitAt(input, at - 1);
-  const follows = at === 0 || isInClass(before, WORD | QUOTE) || before === 0x29 || before === 0x25;
+  const follows = at === 0 || isInClass(before, WORD | QUOTE) || before === CLOSE_PAREN || before === PERCENT;
   return follows && !closesString(input, at) ? at : NO_MATCH;
 };
 
@@ -157,13 +165,13 @@ export const afterQuoteOrNumber: LookBehind = (input, at) => {
   return mark >= 0 ? mark : afterNumber(input, at);
 };
 
-/** The trigger is a quote that closes nothing. */
+/** Matches if the trigger is a quote that closes no string. */
 export const unpairedQuote: LookBehind = (input, at) => (closesString(input, at) ? NO_MATCH : at);
 
-/** The statement ends here: nothing but dashes, a plus and blanks before the line's end. */
+/** Matches the end of the line, after at most three dashes, plus signs or spaces. */
 export const lineEnd: Matcher = seq(times(0, 3, oneOf("-+ ")), choice(end, peek(lit("\n")), seq(quote, end)));
 
-/** Behind a quote that closes nothing: an operator, something simple, and the next quote or a cut. `x'-email--`, `aa'='aa`. */
+/** After a quote that closes no string: operators with simple operands, up to a comment or quote. `x'-email--`, `aa'='aa`. */
 export const operatorChain: Matcher = seq(
   sqlOws,
   times(1, 3, oneOf("=<>!|&^*/%+-")),

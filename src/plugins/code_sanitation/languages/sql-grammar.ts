@@ -1,4 +1,4 @@
-// What SQL's patterns are made of: gaps, operands and comparisons as injected text has them.
+// Building blocks of the SQL patterns: whitespace, operands and comparisons as they occur in injected text.
 import { DIGIT, HEX, isInClass, LETTER, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
 import { charSetExcept } from "../char-set.ts";
 import {
@@ -26,13 +26,15 @@ const comment = choice(
   seq(lit("/*"), skipTo(lit("*/"), 80)),
   seq(choice(lit("--"), lit("#")), except("\n", 0, 80), lit("\n")),
 );
-/** What SQL reads as a blank, or nothing. `+` is a blank of form encoding. */
-const gapPart = choice(run(WHITESPACE, 1, 4), comment, lit("+"));
-export const sqlOws: Matcher = whitespaceMatcher(times(0, 6, gapPart), "/-#+");
-export const sqlRws: Matcher = whitespaceMatcher(times(1, 6, gapPart), "/-#+");
-/** A gap between words; an opening parenthesis or quote needs none. */
+/** Whitespace, a comment, or the `+` that is a space in form encoding. */
+const separator = choice(run(WHITESPACE, 1, 4), comment, lit("+"));
+/** Optional whitespace in SQL. */
+export const sqlOws: Matcher = whitespaceMatcher(times(0, 6, separator), "/-#+");
+/** Required whitespace in SQL. */
+export const sqlRws: Matcher = whitespaceMatcher(times(1, 6, separator), "/-#+");
+/** What separates two words: whitespace, or nothing before an opening parenthesis or quote. */
 export const sqlSeparator: Matcher = choice(sqlRws, peek(oneOf("('\"`@[{")));
-/** The rest of the statement is cut off. */
+/** The end of a statement: a comment, a semicolon or the end of the text. */
 export const terminator: Matcher = seq(sqlOws, choice(lit("--"), lit("#"), lit("/*"), lit(";"), end));
 
 const number = choice(
@@ -46,7 +48,7 @@ export const literal: Matcher = choice(
   seq(lit("@"), run(WORD, 0, 40)),
   keyword(["null", "true", "false"]),
 );
-/** A literal with the signs, parentheses and casts that tools put before it. */
+/** A literal with the signs, parentheses and casts that attack tools add. */
 export const operand: Matcher = seq(
   times(0, 6, choice(oneOf("+-~!("), run(WHITESPACE, 1, 4), seq(keyword(["not", "binary"]), sqlOws))),
   literal,
@@ -74,7 +76,7 @@ export const plainComparison: Matcher = choice(
   ),
 );
 
-/** Behind SELECT: the start of a list that prose would not have there. */
+/** The start of a column list after SELECT that does not occur in prose. */
 export const selectList: Matcher = choice(
   end,
   seq(
@@ -103,25 +105,25 @@ export const selectList: Matcher = choice(
 
 const CLOSING = charTable(") \n+");
 
-/** Back over blanks and closing parentheses. */
-function beforeClosing(input: NormalizedText, at: number): number {
+/** Returns the position of the last unit before whitespace and closing parentheses. */
+function skipClosingBack(input: NormalizedText, at: number): number {
   let position = at;
   while (at - position < 8 && CLOSING[unitAt(input, position - 1)] === 1) position--;
   input.work.steps += at - position + 1;
   return position - 1;
 }
 
-/** Where a string was closed: the keyword comes behind a quote, with blanks and parentheses between. */
+/** Matches if a quote precedes the keyword, with optional whitespace and closing parentheses in between: `') or`. */
 export const afterQuote: LookBehind = (input, at) => {
-  const mark = beforeClosing(input, at);
+  const mark = skipClosingBack(input, at);
   return isInClass(unitAt(input, mark), QUOTE) ? mark : NO_MATCH;
 };
 
-/** Behind a number, parentheses between: `1) or`. */
+/** Matches if a number precedes the keyword, with optional whitespace and closing parentheses in between: `1) or`. */
 export const afterNumber: LookBehind = (input, at) => {
-  const mark = beforeClosing(input, at);
+  const mark = skipClosingBack(input, at);
   return isInClass(unitAt(input, mark), DIGIT) ? mark : NO_MATCH;
 };
 
-/** A keyword may touch a number or a quote (`1union`, `'or`), but not a letter. */
+/** Units that may precede or follow an SQL keyword: numbers and quotes (`1union`, `'or`), but not letters. */
 export const NOT_LETTER = charSetExcept(LETTER, "_\x80");

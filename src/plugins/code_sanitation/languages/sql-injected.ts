@@ -1,6 +1,7 @@
-// SQL that is put into a query: what leaves a string or a number, is always true, or cuts off the rest.
+// SQL patterns for injection into a query: text that breaks out of a string or number, is always true, or cuts off the rest.
 import { DIGIT, isInClass, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
-import { charSet } from "../char-set.ts";
+import { CLOSE_PAREN, OPEN_PAREN, SINGLE_QUOTE } from "../char-codes.ts";
+import { charSet, charSetHas } from "../char-set.ts";
 import { choice, lit, not, oneOf, peek, run, seq, times } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
 import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
@@ -14,42 +15,42 @@ import {
   lineEnd,
   numberCondition,
   operatorChain,
-  strayQuote,
   tautology,
   unpairedQuote,
+  unpairedQuoteAfterValue,
 } from "./sql-breakout.ts";
-import { OPEN_CALLS } from "./sql-names.ts";
 import {
-  sqlSeparator,
   afterNumber,
   literal,
+  NOT_LETTER,
   operand,
   plainComparison,
   sqlOws,
   sqlRws,
-  NOT_LETTER,
+  sqlSeparator,
 } from "./sql-grammar.ts";
+import { UNCLOSED_CALLS } from "./sql-names.ts";
 
-/** `'1'='`: a short string before the operator. */
+/** Matches if a short string precedes the operator: `'1'='`. */
 const shortString: LookBehind = (input, at) => {
   let index = at - 1;
   while (at - index < 14 && isInClass(unitAt(input, index), WORD)) index--;
-  return unitAt(input, index) === 0x27 ? index : NO_MATCH;
+  return unitAt(input, index) === SINGLE_QUOTE ? index : NO_MATCH;
 };
-/** `and name =`, `or x like`: a condition that ends in an open string. */
-const conditionBack: LookBehind = (input, at) => {
+const BEFORE_COLUMN = charSet(WHITESPACE, "(");
+/** Matches if a condition precedes the operator: `and name =`, `or x like`. */
+const inCondition: LookBehind = (input, at) => {
   const position = skipWhitespaceBack(input, at);
   let start = position;
   while (position - start < 24 && isInClass(unitAt(input, start - 1), WORD)) start--;
-  if (start === position || !"( \n".includes(String.fromCharCode(unitAt(input, start - 1) || 0x21)))
-    return NO_MATCH;
+  if (start === position || !charSetHas(BEFORE_COLUMN, unitAt(input, start - 1))) return NO_MATCH;
   let before = skipWhitespaceBack(input, start);
-  if (unitAt(input, before - 1) === 0x28) before = skipWhitespaceBack(input, before - 1);
+  if (unitAt(input, before - 1) === OPEN_PAREN) before = skipWhitespaceBack(input, before - 1);
   return ["or", "and", "where", "xor"].includes(wordBefore(input, before)) ? start : NO_MATCH;
 };
-/** A second closing parenthesis stands before this one. */
-const closedTwice: LookBehind = (input, at) =>
-  unitAt(input, skipWhitespaceBack(input, at) - 1) === 0x29 ? at : NO_MATCH;
+/** Matches if another closing parenthesis precedes. */
+const afterClosingParen: LookBehind = (input, at) =>
+  unitAt(input, skipWhitespaceBack(input, at) - 1) === CLOSE_PAREN ? at : NO_MATCH;
 
 export const SQL_INJECTED: readonly Pattern[] = [
   pattern("sql.tautology", ["or", "and", "xor", "||", "&&"], {
@@ -68,7 +69,7 @@ export const SQL_INJECTED: readonly Pattern[] = [
   }),
   pattern("sql.string-operator", ["'"], {
     followedBy: charSet(WHITESPACE, "=<>!|&^*/%+-"),
-    before: strayQuote,
+    before: unpairedQuoteAfterValue,
     after: operatorChain,
   }),
   pattern(
@@ -79,14 +80,14 @@ export const SQL_INJECTED: readonly Pattern[] = [
   pattern("sql.open-string", ["=", "like"], {
     precededBy: charSet(WHITESPACE | WORD),
     followedBy: charSet(WHITESPACE | QUOTE),
-    before: conditionBack,
+    before: inCondition,
     after: seq(ows, quote, end),
   }),
   pattern("sql.exclusive-or", ["xor"], {
     precededBy: NOT_LETTER,
     after: seq(sqlOws, literal, sqlOws, oneOf("<>=-+!")),
   }),
-  pattern("sql.open-call", OPEN_CALLS, {
+  pattern("sql.open-call", UNCLOSED_CALLS, {
     precededBy: NOT_LETTER,
     followedBy: charSet(WHITESPACE, "("),
     after: seq(ows, lit("("), (input, at) => (at >= input.length ? at : NO_MATCH)),
@@ -95,11 +96,14 @@ export const SQL_INJECTED: readonly Pattern[] = [
     precededBy: NOT_LETTER,
     after: seq(sqlOws, digits, sqlOws, lit("="), not(lit("="))),
   }),
-  pattern("sql.closed-and-cut", [")--", ") --"], { before: closedTwice, after: lineEnd }),
+  pattern("sql.closed-and-cut", [")--", ") --"], { before: afterClosingParen, after: lineEnd }),
   pattern(
     "sql.quoted-operator",
     ["'or'", "'and'", "'xor'", "'||'", '"or"', '"and"', '"||"', "`or`", "'or ", "'and ", "'like'"],
-    { before: strayQuote, after: choice(peek(seq(times(0, 3, oneOf("'\"(")), digits)), peek(identifier)) },
+    {
+      before: unpairedQuoteAfterValue,
+      after: choice(peek(seq(times(0, 3, oneOf("'\"(")), digits)), peek(identifier)),
+    },
   ),
   pattern(
     "sql.number-breakout",
@@ -141,7 +145,7 @@ export const SQL_INJECTED: readonly Pattern[] = [
       `${mark} #`,
     ]),
     {
-      before: strayQuote,
+      before: unpairedQuoteAfterValue,
       after: lineEnd,
     },
   ),

@@ -1,8 +1,8 @@
-// Names that SQL injection uses: functions, procedures, and the tables in which databases describe themselves.
+// Names in SQL injection: functions, stored procedures and system catalogs.
 import { splitWords } from "../keyword-set.ts";
 
-/** Functions that probe, delay, read files or carry data out; nobody writes their names by chance. */
-export const PROBES = [
+/** Functions that probe, delay, read files or exfiltrate data. Their names do not occur in prose. */
+export const PROBING_FUNCTIONS = [
   "procedure analyse",
   ...splitWords(`
   pg_sleep extractvalue updatexml load_file name_const xmltype group_concat concat_ws unhex
@@ -20,7 +20,7 @@ export const PROCEDURES = splitWords(`
   sp_addsrvrolemember
 `);
 
-export const CATALOGUES = [
+export const SYSTEM_CATALOGS = [
   "information_schema",
   "mysql.user",
   "mysql.db",
@@ -62,8 +62,8 @@ export const CATALOGUES = [
   "schemata",
 ];
 
-/** Calls that the query they are put into is left to close. */
-export const OPEN_CALLS = splitWords(`
+/** Functions whose call the injected text leaves open, so that the surrounding query closes it. */
+export const UNCLOSED_CALLS = splitWords(`
   database version user concat convert insert rand rtrim ltrim substr substring replace floor format values
   char ascii hex mid count min max avg sum execute length local minute default cast left right lower upper
   round if sleep month year day curdate now

@@ -1,4 +1,4 @@
-// Commands that hide from a filter: split words, wildcards, expansions, and syntax that nobody writes by hand.
+// Shell patterns for obfuscated commands: split words, wildcards, expansions, and syntax that is not typed by hand.
 import { isInClass, LETTER, WHITESPACE, WORD } from "../char-classes.ts";
 import { charSet, NOT_WORD } from "../char-set.ts";
 import { choice, keyword, lit, oneOf, opt, run, seq, times } from "../combinators.ts";
@@ -7,29 +7,28 @@ import { NO_MATCH, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, end, identifier, ows, quote, rws, wordBoundary } from "../tokens.ts";
-import { asValue, calledValue } from "./calls.ts";
+import { callOfValue, inQuotesOrBrackets } from "./calls.ts";
 import { COMMANDS, PLAIN_COMMANDS } from "./shell-commands.ts";
 import {
   anyCommand,
-  COMMAND_START,
+  BEFORE_COMMAND,
+  BEFORE_PATH,
   option,
   path,
-  PATH_START,
   plainCommand,
   rootDirectory,
 } from "./shell-grammar.ts";
 
-const pieceOfWord: Matcher = run(LETTER, 1, 5);
-const restOfWord: Matcher = run(LETTER, 1, 12);
-/** `'wh'oami`: a command's name with quotes around a piece of it. */
+const commandPart: Matcher = run(LETTER, 1, 5);
+const commandRest: Matcher = run(LETTER, 1, 12);
+/** `'wh'oami`: a command name with quotes around part of it. */
 const splitCommand: Matcher = (input, at) => {
-  const piece = pieceOfWord(input, at);
-  if (piece < 0 || unitAt(input, piece) !== unitAt(input, at - 1)) return NO_MATCH;
-  const rest = restOfWord(input, piece + 1);
-  if (rest < 0) return NO_MATCH;
-  return PLAIN_COMMANDS.has(lowerCaseText(input, at, piece) + lowerCaseText(input, piece + 1, rest))
-    ? rest
-    : NO_MATCH;
+  const partEnd = commandPart(input, at);
+  if (partEnd < 0 || unitAt(input, partEnd) !== unitAt(input, at - 1)) return NO_MATCH;
+  const end = commandRest(input, partEnd + 1);
+  if (end < 0) return NO_MATCH;
+  const command = lowerCaseText(input, at, partEnd) + lowerCaseText(input, partEnd + 1, end);
+  return PLAIN_COMMANDS.has(command) ? end : NO_MATCH;
 };
 
 const GLOB_ROOTS = splitWords(`
@@ -64,20 +63,20 @@ const wildcardPath: Matcher = seq(
   ),
 );
 
-export const SHELL_HIDDEN: readonly Pattern[] = [
+export const SHELL_OBFUSCATED: readonly Pattern[] = [
   pattern("shell.field-separator", ["${ifs", "$ifs"], {
     after: choice(lit("}"), oneOf("$:,"), wordBoundary),
   }),
   pattern("shell.expansion", ["${path", "${home", "${pwd", "${shell"], {
     after: choice(seq(oneOf(":#%"), oneOf("0123456789#{%/~-?*"))),
   }),
-  pattern("shell.wildcard-path", GLOB_ROOTS, { precededBy: PATH_START, after: wildcardPath }),
+  pattern("shell.wildcard-path", GLOB_ROOTS, { precededBy: BEFORE_PATH, after: wildcardPath }),
   pattern("shell.wildcard-path", ["/???/", "/??/"], {
-    precededBy: PATH_START,
+    precededBy: BEFORE_PATH,
     after: seq(times(0, 2, oneOf("?*")), run(LETTER, 1, 3), oneOf("?*[")),
   }),
   pattern("shell.alias", ["alias "], {
-    precededBy: COMMAND_START,
+    precededBy: BEFORE_COMMAND,
     after: seq(
       times(0, 2, seq(oneOf("-+"), times(1, 4, run(LETTER, 1, 1)), opt(lit("+")), rws)),
       run(WORD, 1, 24),
@@ -117,7 +116,7 @@ export const SHELL_HIDDEN: readonly Pattern[] = [
     after: seq(run(LETTER, 1, 12), choice(oneOf("$+/"), rws)),
   }),
   pattern("shell.split-word", ["``", "$()"], {
-    before: (input, at) => (commandBack(input, at) ? at : NO_MATCH),
+    before: (input, at) => (isCommandBefore(input, at) ? at : NO_MATCH),
     after: seq(rws, choice(digits, path, option)),
   }),
   pattern("shell.split-word", ["'", '"'], {
@@ -152,17 +151,19 @@ export const SHELL_HIDDEN: readonly Pattern[] = [
     after: seq(times(0, 3, oneOf(" \\'\"")), lit("shell"), rws, identifier),
   }),
   pattern("shell.command-value", ["system", "exec", "passthru", "shell_exec"], {
-    before: asValue,
-    after: calledValue,
+    before: inQuotesOrBrackets,
+    after: callOfValue,
   }),
 ];
 
+/** Matches inside a word of at most five letters so far. */
 function insideWord(input: NormalizedText, at: number): number {
   const before = unitAt(input, at - 1);
   return isInClass(before, LETTER) && !isInClass(unitAt(input, at - 6), LETTER) ? at : NO_MATCH;
 }
 
-function commandBack(input: NormalizedText, at: number): boolean {
+/** Returns whether a command name ends at this position. */
+function isCommandBefore(input: NormalizedText, at: number): boolean {
   let from = at;
   while (at - from < 12 && isInClass(unitAt(input, from - 1), WORD)) from--;
   return COMMANDS.has(lowerCaseText(input, from, at));
