@@ -1,4 +1,4 @@
-// The points of the growth curves: what is there besides the one route, and what is asked for.
+// The points of the growth curves: for each, the records in the store, the body, and the variants of the request.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHAT_PATH, chatBody } from "./chat-payload.ts";
@@ -10,7 +10,7 @@ export interface Point {
   readonly size: number;
   readonly dataDir: string;
   readonly bodyFile: string;
-  /** What requests take in turn; at most `MAX_VARIANTS`, spread over all there are. */
+  /** The paths and API keys that requests use in turn: at most `MAX_VARIANTS`, spread evenly over all of them. */
   readonly variantsFile: string;
 }
 

