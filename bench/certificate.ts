@@ -1,7 +1,7 @@
 // A self-signed certificate for 127.0.0.1 and localhost, created for each run.
 import { join } from "node:path";
 
-export interface Certificate {
+interface Certificate {
   readonly certFile: string;
   readonly keyFile: string;
 }

@@ -3,7 +3,7 @@ import { availableParallelism, loadavg } from "node:os";
 
 const count = availableParallelism();
 const taskset = Bun.which("taskset");
-export const isPinned = taskset !== null && count > 1;
+const isPinned = taskset !== null && count > 1;
 
 /** In the notation of taskset. */
 export const GATEWAY_CORE = "0";

@@ -13,7 +13,7 @@ interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
-export interface TimeSpent {
+interface TimeSpent {
   readonly name: string;
   /** Microseconds, without called functions. */
   readonly self: number;
@@ -21,7 +21,7 @@ export interface TimeSpent {
   readonly total: number;
 }
 
-export interface ProfileSummary {
+interface ProfileSummary {
   /** By function, including native functions of the runtime. */
   readonly functions: readonly TimeSpent[];
   /** By source file; the time of a native function counts for the file that called it. */

@@ -19,7 +19,7 @@ export interface Gatehouse extends PinnedProcess {
   create(path: string, body: unknown): Promise<ApiResponse["body"]>;
 }
 
-export interface GatehouseOptions {
+interface GatehouseOptions {
   readonly dataDir: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly cores?: string;
@@ -62,7 +62,7 @@ export async function startGatehouse({ dataDir, env, cores, logTo }: GatehouseOp
 }
 
 /** The fields of a route that differ from the default of one rule. */
-export interface RouteOptions {
+interface RouteOptions {
   readonly gateway?: Readonly<Record<string, unknown>>;
   readonly targets: readonly Readonly<Record<string, unknown>>[];
   readonly rule?: Readonly<Record<string, unknown>>;

@@ -20,7 +20,7 @@ export interface Round {
   readonly failed: number;
 }
 
-export interface RoundOptions {
+interface RoundOptions {
   readonly body: string;
   readonly bodyFile: string;
   readonly connections: number;

@@ -19,7 +19,7 @@ export function startNginxProvider(folder: string, port: number, cores: string):
   ]);
 }
 
-export interface NginxFrontOptions {
+interface NginxFrontOptions {
   readonly port: number;
   readonly http2: boolean;
   /** Null: plain HTTP. */

@@ -72,6 +72,6 @@ export async function benchOverload(): Promise<void> {
   ]);
 }
 
-function servedPerSecond({ requests, errorResponses: refused, requestsPerSecond }: LoadResult): number {
-  return (requestsPerSecond * (requests - refused)) / requests;
+function servedPerSecond({ requests, errorResponses, requestsPerSecond }: LoadResult): number {
+  return (requestsPerSecond * (requests - errorResponses)) / requests;
 }

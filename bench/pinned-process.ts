@@ -8,7 +8,7 @@ export interface PinnedProcess {
   stop(): Promise<void>;
 }
 
-export interface PinnedOptions {
+interface PinnedOptions {
   readonly cores: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;

@@ -9,7 +9,7 @@ import { nginx, startNginxProxy } from "./nginx.ts";
 import { freePort, type PinnedProcess } from "./pinned-process.ts";
 import { installPortkey, portkeyHeaders, startPortkey } from "./portkey.ts";
 
-export interface StartedSubject extends PinnedProcess {
+interface StartedSubject extends PinnedProcess {
   /** URL of the chat completion. */
   readonly url: string;
   /** URL of the Prometheus metrics, if it has any. */
@@ -25,7 +25,7 @@ export interface Subject {
 }
 
 /** A subject, or the reason why it is skipped. */
-export type PreparedSubject = Subject | string;
+type PreparedSubject = Subject | string;
 
 export const PREPARE: Readonly<
   Record<string, (folder: string, providerPort: number) => Promise<PreparedSubject>>

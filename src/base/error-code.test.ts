@@ -1,3 +1,4 @@
+// Error codes of system errors and of other values.
 import { expect, test } from "bun:test";
 import { errorCode } from "./error-code.ts";
 

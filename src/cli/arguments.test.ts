@@ -1,3 +1,4 @@
+// The argument parser: accepted notations, and the message for every kind of mistake.
 import { describe, expect, test } from "bun:test";
 import { parseArguments, required, wholeNumber } from "./arguments.ts";
 import { UsageError } from "./command.ts";

@@ -3,7 +3,7 @@ import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import { nearestName } from "../base/nearest-name.ts";
 import { UsageError } from "./command.ts";
 
-export interface ArgumentTypes<Options extends ParseArgsOptionsConfig> {
+interface ArgumentTypes<Options extends ParseArgsOptionsConfig> {
   /** Flags by name, without the leading "--". */
   readonly options: Options;
   /** Highest number of arguments without a flag; default 0. */

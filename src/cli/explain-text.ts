@@ -2,7 +2,7 @@
 import type { Explanation } from "../model/explanation.ts";
 import { pad, paint } from "./terminal.ts";
 
-export interface ExplainedRequest {
+interface ExplainedRequest {
   readonly method: string;
   readonly path: string;
   /** The gateway that the command was run for. */

@@ -4,7 +4,7 @@ import { GatehouseError, type ErrorDetail } from "../base/errors.ts";
 import { parseYamlObject } from "../base/yaml.ts";
 import { UsageError } from "./command.ts";
 
-export type ReadDocument =
+type ReadDocument =
   | { readonly ok: true; readonly document: unknown }
   | { readonly ok: false; readonly problems: readonly ErrorDetail[] };
 

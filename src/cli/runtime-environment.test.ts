@@ -1,3 +1,4 @@
+// The variables that Bun reads before any of our code runs: launcher and program must agree.
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

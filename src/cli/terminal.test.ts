@@ -1,3 +1,4 @@
+// Colors, tables, and progress, on a terminal and elsewhere.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { paint, Progress, table, usesColor } from "./terminal.ts";
 

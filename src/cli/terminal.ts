@@ -3,7 +3,7 @@
 type Stream = Pick<NodeJS.WriteStream, "isTTY" | "write" | "columns">;
 
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
-export type Style = keyof typeof CODES;
+type Style = keyof typeof CODES;
 
 /** Returns true on a terminal with colors, unless NO_COLOR is set to a non-empty value (no-color.org). */
 export function usesColor(stream: Pick<Stream, "isTTY">): boolean {

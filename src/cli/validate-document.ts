@@ -13,7 +13,7 @@ import { compileChain } from "../snapshot/plugin-chain.ts";
 import { PluginHosts } from "../runtime/plugin-hosts.ts";
 import { createLog } from "../telemetry/log/log.ts";
 
-export interface DocumentValidation {
+interface DocumentValidation {
   readonly problems: readonly ErrorDetail[];
   /** What only the server can decide: unset variables and unknown plugins. */
   readonly warnings: readonly ErrorDetail[];

@@ -158,7 +158,7 @@ const ERRORS: Record<number, [type: string, message: string]> = {
   529: ["overloaded_error", "Overloaded"],
 };
 
-export function anthropicErrorBody(status: number, message?: string): JsonObject {
+function anthropicErrorBody(status: number, message?: string): JsonObject {
   const [type, usual] =
     ERRORS[status] ??
     (status < 500

@@ -19,7 +19,7 @@ export interface ChatRequest {
   inputWords: number;
 }
 
-export interface ToolCall {
+interface ToolCall {
   name: string;
   arguments: Record<string, unknown>;
 }

@@ -295,8 +295,8 @@ test("a stopped provider rejects connections and restarts on the same port", asy
   expect((await fetch(url)).status).toBe(200);
   await other.stop();
   expect(other.openConnections()).toBe(0);
-  const refused: unknown = await fetch(url).catch((error: unknown) => error);
-  expect(refused).toBeInstanceOf(Error);
+  const failure: unknown = await fetch(url).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(Error);
   await other.restart();
   expect(other.url).toBe(url);
   expect((await fetch(url)).status).toBe(200);

@@ -15,7 +15,7 @@ export type Step =
   | { kind: "stall" }
   | { kind: "close"; reset: boolean };
 
-export interface ConnectionTerms {
+interface ConnectionTerms {
   /** The response to HEAD has headers only. */
   headOnly: boolean;
   /** HTTP/1.0 has no chunked encoding: closing the connection ends the body. */

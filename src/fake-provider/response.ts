@@ -7,7 +7,7 @@ export interface FakeResponse {
   body: WholeBody | StreamBody;
 }
 
-export interface WholeBody {
+interface WholeBody {
   kind: "whole";
   bytes: Uint8Array;
 }

@@ -8,9 +8,9 @@ import { ReceivedRequest, RequestLog, type RecordedRequest } from "./recorded-re
 export type { Behavior, HeaderPair } from "./behavior.ts";
 export type { RecordedRequest } from "./recorded-request.ts";
 
-export type BehaviorScript = Behavior | ((request: RecordedRequest) => Behavior);
+type BehaviorScript = Behavior | ((request: RecordedRequest) => Behavior);
 
-export interface FakeProviderOptions {
+interface FakeProviderOptions {
   port?: number;
   hostname?: string;
   /** The provider's name in its responses. */

@@ -4,14 +4,14 @@ import { join } from "node:path";
 
 export const ROOT = join(import.meta.dir, "../..");
 
-export interface Instruction {
+interface Instruction {
   readonly name: string;
   readonly rest: string;
   /** Number of the FROM that it follows, from 1. */
   readonly stage: number;
 }
 
-export interface CopyInstruction {
+interface CopyInstruction {
   readonly sources: readonly string[];
   readonly to: string;
 }

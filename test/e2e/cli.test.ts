@@ -247,7 +247,7 @@ describe("explain", () => {
     );
     expectOneLine(await run(["explain", "--path", "/x", "--body", "no-such-file"]), 2, "no-such-file");
     expectOneLine(await run(["explain", "--path", "x"]), 1, "path", "must start with");
-    expectOneLine(await run(["explain", "--path", "/x", "--gateway", "nobody"]), 1, "nobody");
+    expectOneLine(await run(["explain", "--path", "/x", "--gateway", "unknown"]), 1, "unknown");
     expectOneLine(await run(["explain", "--path", "/x", "--token", "a.b.c"]), 1, "SERVER_SECRET_KEY");
     expectOneLine(
       await run(["explain", "--path", "/x"], { DATA_DIR: scratch }),
@@ -291,7 +291,7 @@ describe("keys", () => {
     expectOneLine(await run(["keys", "create", "--name", "x", "--expires", "soon"]), 2, "soon", "30d");
     expectOneLine(await run(["keys", "create", "--name", "x", "--rule", "/none"]), 2, "/none");
     expectOneLine(await run(["keys", "revoke"]), 2, "id or the name");
-    expectOneLine(await run(["keys", "revoke", "nobody"]), 1, "nobody");
+    expectOneLine(await run(["keys", "revoke", "unknown"]), 1, "unknown");
     expectOneLine(await run(["keys", "list", "extra"]), 2, "extra");
   });
 });

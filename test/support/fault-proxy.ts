@@ -3,7 +3,7 @@
 import type { Socket } from "bun";
 
 /** What happens to the bytes of one direction. Bytes are counted per connection, from the moment the fault was set. */
-export interface Fault {
+interface Fault {
   /** Delay of every piece. */
   readonly delayMs?: number;
   readonly bytesPerSecond?: number;
@@ -15,7 +15,7 @@ export interface Fault {
   readonly resetAfterBytes?: number;
 }
 
-export interface Faults {
+interface Faults {
   readonly toServer?: Fault;
   readonly toClient?: Fault;
 }

@@ -39,7 +39,7 @@ export interface GatehouseProcess extends RunningGatehouse {
   readonly exited: Promise<number>;
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly env?: Record<string, string>;
   readonly dataDir?: string;
   readonly args?: readonly string[];
