@@ -1,21 +1,65 @@
-// The path and query of a request, from the URL that Bun reports.
+// The path and query of a request, from the URL that Bun reports. The path is normalized here, whatever the Host header is.
 
 export interface RequestTarget {
+  /** Without dot segments. */
   readonly path: string;
   /** Including the question mark, or empty. */
   readonly query: string;
+  /** Why the path must not be routed; null if it may. */
+  readonly pathProblem: string | null;
+}
+
+/** Paths without these need no normalization and have no problem. */
+const NEEDS_CHECK = /\/\.|%2e|%2f|%5c|\\|;/i;
+
+/**
+ * Bun resolves dot segments and replaces the host of an absolute-form target by the Host header, but only if the Host header
+ * parses as the authority of a URL. Otherwise it reports the target as received, with or without a host before it.
+ */
+export function requestTargetOf(url: string): RequestTarget {
+  const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("//") + 2);
+  const fragment = url.indexOf("#", start);
+  const end = fragment < 0 ? url.length : fragment;
+  const question = url.indexOf("?", start);
+  const pathEnd = question < 0 || question > end ? end : question;
+  const received = start < 0 ? "/" : url.slice(start, pathEnd);
+  const query = url.slice(pathEnd, end);
+  if (!NEEDS_CHECK.test(received)) return { path: received, query, pathProblem: null };
+  const path = removeDotSegments(received);
+  return { path, query, pathProblem: findPathProblem(path) };
+}
+
+/** RFC 3986, section 5.2.4, with `%2e` for a dot as browsers and Bun read it. */
+function removeDotSegments(path: string): string {
+  const kept: string[] = [];
+  const segments = path.split("/").slice(1);
+  for (const [index, segment] of segments.entries()) {
+    const dots = dotsIn(segment);
+    if (dots === 2) kept.pop();
+    if (dots === 0) kept.push(segment);
+    else if (index === segments.length - 1) kept.push("");
+  }
+  return `/${kept.join("/")}`;
+}
+
+/** Returns 1 for `.`, 2 for `..`, 0 for any other segment; dots may be written as `%2e`. */
+function dotsIn(segment: string): 0 | 1 | 2 {
+  const plain = segment.replace(/%2e/gi, ".");
+  return plain === "." ? 1 : plain === ".." ? 2 : 0;
 }
 
 /**
- * Bun has resolved dot segments and replaced the host of an absolute-form target by the Host header. Without a valid Host
- * header, it reports only the target, with dot segments.
+ * Servers behind the gateway may decode `%2f` and `%5c`, treat a backslash like a slash, or drop what follows a semicolon. A path
+ * that would then contain a dot segment could leave the prefix that the rule matched. An encoded slash alone is an ordinary
+ * character of its segment: names of models contain slashes.
  */
-export function requestTargetOf(url: string): RequestTarget {
-  const absolute = url.startsWith("/") ? new URL(`http://localhost${url}`).href : url;
-  const start = absolute.indexOf("/", absolute.indexOf("//") + 2);
-  const fragment = absolute.indexOf("#", start);
-  const end = fragment < 0 ? absolute.length : fragment;
-  const question = absolute.indexOf("?", start);
-  if (question < 0 || question > end) return { path: absolute.slice(start, end), query: "" };
-  return { path: absolute.slice(start, question), query: absolute.slice(question, end) };
+export function findPathProblem(path: string): string | null {
+  if (path.includes("\\") || /%5c/i.test(path)) return "The path must not contain a backslash (%5C).";
+  for (const segment of path.split("/")) {
+    for (const part of segment.split(/%2f/i)) {
+      const [name = ""] = part.split(/;|%3b/i);
+      if (dotsIn(name) > 0) return `The path must not contain the segment "${segment.slice(0, 100)}".`;
+    }
+  }
+  return null;
 }

@@ -36,6 +36,8 @@ export class Exchange {
   readonly startedAt: number;
   readonly method: string;
   readonly path: string;
+  /** Why the path must not be routed; null if it may. */
+  readonly pathProblem: string | null;
   /** Includes the question mark; empty if there is no query. */
   readonly query: string;
 
@@ -106,6 +108,7 @@ export class Exchange {
     this.startedAt = clock.now();
     this.method = request.method;
     this.path = target.path;
+    this.pathProblem = target.pathProblem;
     this.query = target.query;
     this.sentPath = target.path;
     this.sentQuery = target.query;

@@ -1,4 +1,5 @@
 // The context of pre_request hooks: reads and changes the request before it is sent to a provider.
+import { requestTargetOf } from "../http/request-target.ts";
 import type { PluginResponse, ReadonlyHeaders, RequestContext } from "../sdk/index.ts";
 import { forwardedHeaders } from "./header-filter.ts";
 import { HeadersView, RecordHeaders } from "./header-views.ts";
@@ -52,6 +53,9 @@ export class PreRequestContext extends CallContext implements RequestContext {
   setPath(path: string): void {
     if (!path.startsWith("/") || /[?#\s]/.test(path))
       throw new Error('a path must start with "/" and must not contain whitespace, "?", or "#"');
+    const target = requestTargetOf(path);
+    if (target.path !== path || target.pathProblem !== null)
+      throw new Error(`a path must not contain dot segments or backslashes, also not encoded: "${path}"`);
     this.#call.exchange.sentPath = path;
     this.#call.run.verdict = "changed";
   }

@@ -39,6 +39,7 @@ type Step = (exchange: Exchange, parts: StepParts) => ValueOrPromise<Response | 
 
 export const STEPS: readonly Step[] = [
   checkHost,
+  checkPath,
   requireConfiguration,
   findGateway,
   respondWithModelList,
@@ -51,6 +52,11 @@ export const STEPS: readonly Step[] = [
 
 function checkHost({ request }: Exchange): null {
   rejectInvalidHost(request.headers.get("host"));
+  return null;
+}
+
+function checkPath({ pathProblem }: Exchange): null {
+  if (pathProblem !== null) throw new GatehouseError("invalid_path", pathProblem);
   return null;
 }
 
