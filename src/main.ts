@@ -166,7 +166,13 @@ function openListeners(
     const api = loadAdminApiOnDemand(parts, dataPlaneParts, siblings ?? ALONE);
     const metrics = shareMetrics(telemetry.metrics, siblings ?? ALONE);
     admin = listen("ADMIN_PORT", settings, (port) =>
-      listenAdmin({ ...address, port, api, metrics, fallThrough: dataPlane }),
+      listenAdmin({
+        ...address,
+        port,
+        api,
+        metrics,
+        fallThrough: settings.ADMIN_FALLTHROUGH ? dataPlane : null,
+      }),
     );
     servers.push(admin);
     log.info({ url: admin.url.origin }, "admin API listening");

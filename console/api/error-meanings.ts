@@ -2,6 +2,7 @@
 
 export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   bad_request: "The request is malformed or ambiguous and is not forwarded.",
+  invalid_path: "The path contains a backslash, or a server could read a dot segment in it (`..%2f`, `..;`).",
   invalid_json: "The body is not valid JSON, or not valid UTF-8.",
   invalid_yaml: "The document is not valid YAML, or not valid UTF-8.",
   validation_failed: "A field, parameter, or reference is invalid; `details` lists each problem.",
@@ -14,6 +15,8 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
     "A rate limit was exceeded, and its subject is blocked permanently. An operator can remove the block.",
   code_injection_detected:
     "code_sanitation found code in the request. The settings of the plugin determine the status.",
+  cross_site_request:
+    "A browser sent the request for another site, or to show or run a provider's response in the console's origin.",
   rule_not_allowed: "The API key is valid, but not for this rule.",
   not_found: "There is nothing at this path, or no record with this id.",
   request_log_off: "The request log is off because REQUEST_LOG_SIZE is 0.",

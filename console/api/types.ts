@@ -726,6 +726,7 @@ export interface Error {
   /** A stable code for programs. */
   code:
     | "bad_request"
+    | "invalid_path"
     | "invalid_json"
     | "invalid_yaml"
     | "validation_failed"
@@ -736,6 +737,7 @@ export interface Error {
     | "invalid_api_key"
     | "rate_limit_blocked"
     | "code_injection_detected"
+    | "cross_site_request"
     | "rule_not_allowed"
     | "not_found"
     | "request_log_off"

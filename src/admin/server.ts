@@ -9,6 +9,7 @@ import type { Health } from "../telemetry/health.ts";
 import { METRICS_CONTENT_TYPE, type MetricsSource } from "../telemetry/metrics/metrics.ts";
 import type { AdminApi } from "./api.ts";
 import { createConsole } from "./console.ts";
+import { rejectBrowserDestination, rejectCrossSite, sandboxed } from "./fall-through.ts";
 import { unknownPathError } from "./unknown-path.ts";
 
 /** The data plane: handles paths that are not reserved for this listener. */
@@ -21,7 +22,8 @@ interface AdminListenerParts {
   readonly api: AdminApi;
   readonly health: Health;
   readonly metrics: MetricsSource;
-  readonly fallThrough: FallThrough;
+  /** Null: ADMIN_FALLTHROUGH is false. */
+  readonly fallThrough: FallThrough | null;
 }
 
 export function listenAdmin({
@@ -45,10 +47,13 @@ export function listenAdmin({
       const target = requestTargetOf(request.url);
       const { path } = target;
       const reserved = reservedPrefixOf(path);
-      if (reserved === null) return fallThrough(request, server, target);
+      if (reserved === null && fallThrough !== null)
+        return rejectBrowserDestination(request) ?? sandboxed(await fallThrough(request, server, target));
       const healthResponse = health.respond(path);
       if (healthResponse !== null) return healthResponse;
       if (reserved === "/api") {
+        const rejected = rejectCrossSite(request);
+        if (rejected !== null) return rejected;
         // An operation may run longer than the idle timeout, which is restored for the next request.
         server.timeout(request, 0);
         const response = await api(request);

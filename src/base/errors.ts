@@ -6,6 +6,10 @@ export const ERRORS = {
     status: 400,
     meaning: "The request is malformed or ambiguous and is not forwarded.",
   },
+  invalid_path: {
+    status: 400,
+    meaning: "The path contains a backslash, or a server could read a dot segment in it (`..%2f`, `..;`).",
+  },
   invalid_json: { status: 400, meaning: "The body is not valid JSON, or not valid UTF-8." },
   invalid_yaml: { status: 400, meaning: "The document is not valid YAML, or not valid UTF-8." },
   validation_failed: {
@@ -31,6 +35,11 @@ export const ERRORS = {
   code_injection_detected: {
     status: 400,
     meaning: "code_sanitation found code in the request. The settings of the plugin determine the status.",
+  },
+  cross_site_request: {
+    status: 403,
+    meaning:
+      "A browser sent the request for another site, or to show or run a provider's response in the console's origin.",
   },
   rule_not_allowed: { status: 403, meaning: "The API key is valid, but not for this rule." },
   not_found: { status: 404, meaning: "There is nothing at this path, or no record with this id." },

@@ -11,6 +11,7 @@ describe("readSettings", () => {
       SERVER_SECRET_KEY: null,
       HOST: "127.0.0.1",
       ADMIN_PORT: 8080,
+      ADMIN_FALLTHROUGH: true,
       PROXY_PORT: 8081,
       DATA_DIR: "data",
       DATABASE_URL: null,

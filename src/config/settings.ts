@@ -38,6 +38,11 @@ export const SETTINGS = {
   ),
   HOST: setting("127.0.0.1", "address that both listeners bind to", (text) => text ?? "127.0.0.1"),
   ADMIN_PORT: setting("8080", "port of the Admin API; 0: a free port", integer(8080, 0, 65535)),
+  ADMIN_FALLTHROUGH: setting(
+    "true",
+    "`false`: the admin listener serves only the Admin API, the console and metrics, and not the data plane",
+    boolean(true),
+  ),
   PROXY_PORT: setting("8081", "port of the data plane; 0: a free port", integer(8081, 0, 65535)),
   DATA_DIR: setting(
     "data",

@@ -107,7 +107,7 @@ function encodeFor(
 ): EncodedRequest | GatehouseError {
   const report = new BalancerReport(plan, target.index, now, null);
   try {
-    return encodeRequest(exchange, rule, target, parts.clientCredentials);
+    return encodeRequest(exchange, rule, target, parts.ownCredentials);
   } catch (error) {
     if (!(error instanceof GatehouseError)) throw error;
     return error;

@@ -5,10 +5,10 @@ import { isJsonObject } from "../base/json.ts";
 import type { Explain, Explanation } from "../model/explanation.ts";
 import { requiresKey } from "../proxy/authenticate.ts";
 import { createClientAddress } from "../proxy/client-address.ts";
-import { createClientCredentials } from "../proxy/client-credential.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import { toGatehouseError } from "../proxy/fail.ts";
 import type { DataPlaneParts } from "../proxy/handle.ts";
+import { OwnCredentials } from "../proxy/own-credentials.ts";
 import type { PluginParts } from "../proxy/plugin-call.ts";
 import { respondToReservedPath } from "../proxy/server.ts";
 import { STEPS, type StepParts } from "../proxy/steps.ts";
@@ -35,7 +35,7 @@ export function createExplain(parts: ExplainParts): Explain {
     log: NO_LOG,
     observation: new Observation(new Metrics(), NO_LOG, { requestLogSize: 0, tracer: null }),
     maxBodyBytes: parts.maxBodyBytes,
-    clientCredentials: createClientCredentials(parts.secret),
+    ownCredentials: new OwnCredentials(parts.secret),
     clientAddress: createClientAddress(parts.trustedProxies),
   };
   return async (gatewayId, request) => {

@@ -10,9 +10,10 @@ import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { OutgoingRequest } from "../upstream/outgoing-request.ts";
 import { isKnownToReject } from "../usage/usage-option.ts";
-import type { ClientCredentials } from "./client-credential.ts";
+import { clientCredentials } from "./client-credential.ts";
 import type { Exchange } from "./exchange.ts";
 import { forwardedHeaders } from "./header-filter.ts";
+import type { OwnCredentials } from "./own-credentials.ts";
 import type { BodyFields } from "./request-body.ts";
 
 export interface EncodedRequest extends OutgoingRequest {
@@ -40,7 +41,7 @@ export function encodeRequest(
   exchange: Exchange,
   rule: CompiledRule,
   target: CompiledTarget,
-  clientCredentials: ClientCredentials,
+  ownCredentials: OwnCredentials,
 ): EncodedRequest {
   const { fields } = exchange;
   const { format } = target;
@@ -55,9 +56,9 @@ export function encodeRequest(
   const addedUsageOption = isChat && body !== null ? usageOptionFor(body, fields, target) : null;
   return {
     baseUrl: target.baseUrl,
-    path: path + exchange.sentQuery,
+    path: path + ownCredentials.removeFromQuery(exchange.sentQuery),
     method: exchange.method,
-    headers: headersFor(exchange, rule, target, clientCredentials, readsResponse),
+    headers: headersFor(exchange, rule, target, ownCredentials, readsResponse),
     body: addedUsageOption === null ? body : addedUsageOption.bodyWith,
     addedUsageOption,
     isChat,
@@ -105,15 +106,17 @@ function headersFor(
   { request, sentHeaders }: Exchange,
   { rule }: CompiledRule,
   target: CompiledTarget,
-  clientCredentials: ClientCredentials,
+  ownCredentials: OwnCredentials,
   readsResponse: boolean,
 ): Record<string, string> {
   const headers = sentHeaders === null ? forwardedHeaders(request.headers) : { ...sentHeaders };
   // Without Accept-Encoding the target may use any encoding (RFC 9110, 12.5.3), also one that the client cannot decode.
   if (readsResponse || headers["accept-encoding"] === undefined) headers["accept-encoding"] = "identity";
   headers["user-agent"] ??= "gatehouse";
+  for (const name in headers)
+    if (ownCredentials.areIn(headers[name] ?? "")) Reflect.deleteProperty(headers, name);
   if (!target.hasCredential)
-    for (const [name, value] of clientCredentials(request.headers)) headers[name] = value;
+    for (const [name, value] of clientCredentials(request.headers, ownCredentials)) headers[name] = value;
   for (const [name, value] of target.headers) headers[name] = value;
   for (const [name, value] of target.format.requiredHeaders) headers[name] ??= value;
   const host = rule.preserve_host ? request.headers.get("host") : null;

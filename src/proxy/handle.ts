@@ -18,12 +18,12 @@ import type { UsageTotals } from "../usage/usage-totals.ts";
 import { attempt, type AttemptParts } from "./attempt.ts";
 import { beginCapture, captureUpstreamResponse, captureResponse } from "./capture-bodies.ts";
 import { createClientAddress } from "./client-address.ts";
-import { createClientCredentials } from "./client-credential.ts";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { Exchange } from "./exchange.ts";
 import { CLIENT_DISCONNECTED_STATUS, fail } from "./fail.ts";
 import { finish, type FinishParts } from "./finish.ts";
 import { observeRule } from "./observe-rule.ts";
+import { OwnCredentials } from "./own-credentials.ts";
 import { relay } from "./relay.ts";
 import { runPreRequest } from "./run-plugins.ts";
 import { STEPS, type StepParts } from "./steps.ts";
@@ -88,7 +88,7 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     requireApiKey: parts.requireApiKey,
     maxBodyBytes: parts.maxBodyBytes,
     deadlines: parts.deadlines,
-    clientCredentials: createClientCredentials(parts.secret),
+    ownCredentials: new OwnCredentials(parts.secret),
     clientAddress: createClientAddress(parts.trustedProxies),
     gatewayWithoutHost: null,
     onRuleMatched: (exchange, gateway, rule) => {

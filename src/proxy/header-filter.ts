@@ -15,7 +15,13 @@ const HOP_BY_HOP = [
 ];
 
 /** Fields with the client's provider credential, which is forwarded only to a target without a credential. */
-export const CREDENTIAL_HEADERS = ["authorization", "x-api-key", "api-key"] as const;
+export const CREDENTIAL_HEADERS = [
+  "authorization",
+  "x-api-key",
+  "api-key",
+  "x-goog-api-key",
+  "ocp-apim-subscription-key",
+] as const;
 
 const NOT_FORWARDED = new Set([
   ...HOP_BY_HOP,
@@ -48,9 +54,26 @@ const NOT_FORWARDED = new Set([
   "x-originating-ip",
   "proxy-client-ip",
   "wl-proxy-client-ip",
+  // Some servers take the method or the path from these instead of the request line.
+  "x-http-method-override",
+  "x-http-method",
+  "x-method-override",
+  "x-original-url",
+  "x-rewrite-url",
 ]);
 
-const NOT_RELAYED = new Set(HOP_BY_HOP);
+const NOT_RELAYED = new Set([
+  ...HOP_BY_HOP,
+  // A web server in front of the gateway would send a file of its own.
+  "x-sendfile",
+  "x-lighttpd-send-file",
+  // These would act on the whole origin: they let a script take over all pages, or delete the data of the console.
+  "service-worker-allowed",
+  "clear-site-data",
+]);
+
+/** nginx acts on these: `X-Accel-Redirect` makes it send another request, to a path that the provider chose. */
+const NGINX_PREFIX = "x-accel-";
 
 const GATEWAY_PREFIX = "x-gw-";
 const FORWARDING_PREFIX = "x-forwarded-";
@@ -94,6 +117,7 @@ export function relayedHeaders(
   for (let index = 0; index < names.length; index++) {
     const name = names[index] ?? "";
     if (NOT_RELAYED.has(name) || connectionFields?.has(name) === true) continue;
+    if (name.startsWith(NGINX_PREFIX)) continue;
     if (name === "content-length" && !keepsLength) continue;
     if (name === "content-encoding" && !keepsEncoding) continue;
     const value = values[index] ?? "";

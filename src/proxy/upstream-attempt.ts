@@ -13,7 +13,7 @@ import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import { rejectsUsageOption, rememberRejection } from "../usage/usage-option.ts";
 import { BalancerReport, healthResultOf } from "./balancer-report.ts";
-import type { ClientCredentials } from "./client-credential.ts";
+import type { OwnCredentials } from "./own-credentials.ts";
 import { encodeRequest, type AddedUsageOption, type EncodedRequest } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
 import { TargetResponse } from "./target-response.ts";
@@ -22,7 +22,7 @@ import { TargetResponse } from "./target-response.ts";
 export const FAILOVER_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504, 529]);
 
 export interface UpstreamAttemptParts {
-  readonly clientCredentials: ClientCredentials;
+  readonly ownCredentials: OwnCredentials;
   readonly upstreamPool: UpstreamPool;
 }
 
@@ -42,7 +42,7 @@ export class UpstreamAttempt {
     rule: CompiledRule,
     target: CompiledTarget,
     observed: ObservedRule,
-    { clientCredentials, upstreamPool }: UpstreamAttemptParts,
+    { ownCredentials, upstreamPool }: UpstreamAttemptParts,
     now: number,
   ) {
     this.#upstreamPool = upstreamPool;
@@ -54,7 +54,7 @@ export class UpstreamAttempt {
     this.#facts = new AttemptFacts(observedTarget, now);
     this.#report = new BalancerReport(rule.upstream.plan, target.index, now, this.#facts);
     try {
-      this.#encoded = encodeRequest(exchange, rule, target, clientCredentials);
+      this.#encoded = encodeRequest(exchange, rule, target, ownCredentials);
       if (exchange.trace !== null) this.#facts.spanId = exchange.trace.beginAttempt(this.#encoded.headers);
       this.#response = upstreamPool.send(this.#encoded, rule.upstream.timeouts);
     } catch (error) {

@@ -1,0 +1,51 @@
+// Protects the console's origin from responses of providers: the admin listener passes unclaimed paths on to the data plane, so that
+// one address serves both. A provider's page or script must not run where operators sign in.
+import { errorResponse, GatehouseError } from "../base/errors.ts";
+import { requestIdFrom } from "../base/ids.ts";
+
+/** Destinations of fetch() and of clients that are no browsers. A browser states any other use in `Sec-Fetch-Dest`. */
+const DATA_DESTINATIONS = new Set(["empty", ""]);
+
+/** Makes a browser treat a response as an inert document of another origin, however it is opened. */
+const SANDBOX = "sandbox; default-src 'none'";
+
+/** Returns an error if a browser would run or show the response: as a document, frame, script, worker, style, image. */
+export function rejectBrowserDestination(request: Request): Response | null {
+  const destination = request.headers.get("sec-fetch-dest") ?? "";
+  if (DATA_DESTINATIONS.has(destination)) return null;
+  const error = new GatehouseError(
+    "cross_site_request",
+    `The data plane on the admin listener does not serve browsers (Sec-Fetch-Dest: ${destination.slice(0, 40)}). Use PROXY_PORT.`,
+  );
+  return sandboxed(errorResponse(error, requestIdFrom(request.headers.get("x-request-id"))));
+}
+
+export function sandboxed(response: Response): Response {
+  response.headers.set("Content-Security-Policy", SANDBOX);
+  response.headers.set("X-Content-Type-Options", "nosniff");
+  return response;
+}
+
+/**
+ * Returns an error for a state-changing request that another site makes a browser send. The Admin API requires a token that no
+ * browser adds by itself, so this is a second defense.
+ */
+export function rejectCrossSite(request: Request): Response | null {
+  if (request.method === "GET" || request.method === "HEAD" || request.method === "OPTIONS") return null;
+  const site = request.headers.get("sec-fetch-site");
+  const isForeign = site === null ? hasForeignOrigin(request) : site === "cross-site" || site === "same-site";
+  if (!isForeign) return null;
+  const error = new GatehouseError(
+    "cross_site_request",
+    "Another site must not send requests to the Admin API.",
+  );
+  return errorResponse(error, requestIdFrom(request.headers.get("x-request-id")));
+}
+
+/** For browsers without fetch metadata: the Origin header names another host than the Host header. */
+function hasForeignOrigin({ headers }: Request): boolean {
+  const origin = headers.get("origin");
+  if (origin === null) return false;
+  const host = headers.get("host") ?? "";
+  return !URL.canParse(origin) || new URL(origin).host !== host;
+}

@@ -1,0 +1,117 @@
+// Responses of providers on the admin listener cannot run in the console's origin, and other sites cannot use the Admin API.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
+import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { CHAT, rawCall, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+
+let provider: FakeProvider;
+let gatehouse: GatehouseProcess;
+let path: string;
+
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  gatehouse = await startGatehouseProcess();
+  const route = await seedRoute(gatehouse, {
+    upstream: { targets: [targetAt(provider)] },
+    rule: { methods: ["GET", "POST"] },
+  });
+  ({ path } = route);
+});
+afterAll(async () => {
+  await Promise.all([gatehouse.stop(), provider.stop()]);
+});
+beforeEach(() => provider.reset());
+
+const adminUrl = () => gatehouse.adminUrl;
+
+describe("the data plane on the admin listener", () => {
+  test("responses are inert documents: sandboxed, without scripts, not sniffed", async () => {
+    provider.behave({
+      headers: [
+        ["Content-Type", "text/html"],
+        ["Content-Security-Policy", "default-src *"],
+        ["Service-Worker-Allowed", "/"],
+        ["Clear-Site-Data", '"*"'],
+      ],
+      body: "<script>steal()</script>",
+    });
+    const response = await rawJson(adminUrl(), path, CHAT, [["Sec-Fetch-Dest", "empty"]]);
+    expect(response.status).toBe(200);
+    expect(response.all("content-security-policy")).toEqual(["sandbox; default-src 'none'"]);
+    expect(response.all("x-content-type-options")).toEqual(["nosniff"]);
+    expect(response.all("service-worker-allowed")).toEqual([]);
+    expect(response.all("clear-site-data")).toEqual([]);
+  });
+
+  test("errors of the data plane are sandboxed as well", async () => {
+    const response = await rawCall(adminUrl(), { method: "GET", target: "/no-rule" });
+    expect(response.status).toBe(404);
+    expect(response.header("content-security-policy")).toBe("sandbox; default-src 'none'");
+  });
+
+  test.each([
+    "document",
+    "iframe",
+    "frame",
+    "embed",
+    "object",
+    "script",
+    "worker",
+    "sharedworker",
+    "serviceworker",
+    "style",
+    "image",
+  ])("a request of a browser for a %s is rejected before it reaches a provider", async (destination) => {
+    for (const method of ["GET", "POST"]) {
+      const headers = [["Sec-Fetch-Dest", destination]] as [string, string][];
+      const response = await rawCall(adminUrl(), { method, target: path, headers });
+      expect(response.status).toBe(403);
+      expect(response.json()).toMatchObject({ code: "cross_site_request" });
+    }
+    expect(provider.requests).toEqual([]);
+  });
+
+  test("the proxy listener serves any client", async () => {
+    const response = await rawJson(gatehouse.proxyUrl, path, CHAT, [["Sec-Fetch-Dest", "document"]]);
+    expect(response.status).toBe(200);
+  });
+
+  test("ADMIN_FALLTHROUGH=false turns it off", async () => {
+    const alone = await startGatehouseProcess({ env: { ADMIN_FALLTHROUGH: "false" } });
+    const route = await seedRoute(alone, { upstream: { targets: [targetAt(provider)] } });
+    expect((await rawJson(alone.adminUrl, route.path, CHAT)).status).toBe(404);
+    expect((await rawJson(alone.proxyUrl, route.path, CHAT)).status).toBe(200);
+    await alone.stop();
+  });
+});
+
+describe("the Admin API", () => {
+  const create = (headers: Record<string, string>) =>
+    fetch(`${adminUrl()}/api/v1/gateways`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${gatehouse.token}`, "Content-Type": "application/json", ...headers },
+      body: JSON.stringify({ name: "made" }),
+    });
+
+  test.each([
+    { "Sec-Fetch-Site": "cross-site" },
+    { "Sec-Fetch-Site": "same-site" },
+    { Origin: "https://attacker.example" },
+    { Origin: "null" },
+  ])("rejects a write with %j", async (headers) => {
+    const response = await create(headers as unknown as Record<string, string>);
+    expect(response.status).toBe(403);
+    expect(await response.json()).toMatchObject({ code: "cross_site_request" });
+  });
+
+  test.each([{ "Sec-Fetch-Site": "same-origin" }, { "Sec-Fetch-Site": "none" }, {}])(
+    "takes a write with %j",
+    async (headers) => {
+      expect((await create(headers as unknown as Record<string, string>)).status).toBe(201);
+    },
+  );
+
+  test("takes a write whose Origin is its own", async () => {
+    expect((await create({ Origin: gatehouse.adminUrl })).status).toBe(201);
+  });
+});
