@@ -118,9 +118,10 @@ function useBody(exchange: Exchange): null {
   const body = exchange.incomingBody?.bytes ?? null;
   // A second reference would keep a large prompt in memory after `releaseBody`.
   exchange.incomingBody = null;
+  // Captured before it is validated: an operator wants to see the body that was rejected.
+  exchange.bodies?.takeRequest(body);
   if (body !== null) takeRequestBody(exchange, body, matchedRule(exchange));
   exchange.bodyMs = exchange.clock.now() - exchange.startedAt;
-  exchange.bodies?.takeRequest(exchange.body?.bytes ?? null);
   return null;
 }
 
