@@ -1,8 +1,9 @@
 // API keys: which requests are accepted or rejected, how, and from which moment on.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startFakeProvider } from "../../src/fake-provider/server.ts";
+import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
+import { waitFor } from "../support/gatehouse-process.ts";
 import {
   onlyRequest,
   rawCall,
@@ -13,18 +14,11 @@ import {
   type SeededRoute,
 } from "../support/proxy-fixtures.ts";
 
-let provider: FakeProvider;
-let gatehouse: GatehouseProcess;
-/** Started with REQUIRE_API_KEY=true. */
-let strict: GatehouseProcess;
+const provider = await startFakeProvider();
+const gatehouse = await startGatehouseInProcess();
+const { clock } = gatehouse;
+const strict = await startGatehouseInProcess({ env: { REQUIRE_API_KEY: "true" } });
 
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  [gatehouse, strict] = await Promise.all([
-    startGatehouseProcess(),
-    startGatehouseProcess({ env: { REQUIRE_API_KEY: "true" } }),
-  ]);
-});
 afterAll(async () => {
   await Promise.all([gatehouse.stop(), strict.stop(), provider.stop()]);
 });
@@ -32,6 +26,10 @@ beforeEach(() => provider.reset());
 
 const UNKNOWN_KEY = `gw_${"A".repeat(43)}`;
 const CREDENTIALS = { header_name: "Authorization", header_value: "Bearer sk-of-the-target" };
+
+/** In the future for the Admin API, which uses the system's date, and for the gateway's clock. */
+const inOneHour = () => new Date(Math.max(Date.now(), clock.unixNow()) + 3_600_000).toISOString();
+const timeUntil = (date: string) => Date.parse(date) - clock.unixNow();
 
 function route(
   fields: { gateway?: string | Record<string, unknown>; rule?: Record<string, unknown> } = {},
@@ -89,32 +87,20 @@ describe("an API key", () => {
 
   test("is accepted until the second it expires, and is 401 from then on", async () => {
     const { gateway, path } = await route();
-    const expiresAt = Math.ceil(Date.now() / 1000) * 1000 + 1000;
-    const { key } = await seedKey(gatehouse, gateway, { expires_at: new Date(expiresAt).toISOString() });
-    let servedLast = 0;
-    let refusedFirst = Infinity;
-    while (refusedFirst === Infinity) {
-      const before = Date.now();
-      const result = await outcome(path, withKey(key));
-      if (result === "served") servedLast = before;
-      else {
-        expect(result).toBe("401 invalid_api_key");
-        refusedFirst = Date.now();
-      }
-      if (Date.now() > expiresAt + 3000) throw new Error("it is still served long after its expiry");
-      await Bun.sleep(5);
-    }
-    expect(servedLast).toBeGreaterThan(0);
-    expect(servedLast).toBeLessThan(expiresAt);
-    expect(refusedFirst).toBeGreaterThanOrEqual(expiresAt);
+    const expiresAt = inOneHour();
+    const { key } = await seedKey(gatehouse, gateway, { expires_at: expiresAt });
+    clock.advance(timeUntil(expiresAt) - 1);
+    expect(await outcome(path, withKey(key))).toBe("served");
+    clock.advance(1);
+    expect(await outcome(path, withKey(key))).toBe("401 invalid_api_key");
   });
 
   test("whose expiry is moved stays valid; without an expiry it never expires", async () => {
     const { gateway, path } = await route();
-    const soon = new Date(Date.now() + 1500).toISOString();
+    const soon = inOneHour();
     const { id, key } = await seedKey(gatehouse, gateway, { expires_at: soon });
     await gatehouse.api("PATCH", `/iam/api-keys/${id}`, { expires_at: null });
-    await Bun.sleep(Math.max(0, Date.parse(soon) - Date.now()) + 20);
+    clock.advance(timeUntil(soon));
     expect(await outcome(path, withKey(key))).toBe("served");
   });
 
@@ -277,16 +263,14 @@ describe("a gw_ value in the header of a provider SDK", () => {
   });
 });
 
-test("last_used_at is updated within five seconds", async () => {
+test("last_used_at is updated within two seconds", async () => {
   const { gateway, path } = await route();
   const { id, key } = await seedKey(gatehouse, gateway);
   const read = async () =>
     (await gatehouse.api("GET", `/iam/api-keys/${id}`)).body.last_used_at as string | null;
   expect(await read()).toBeNull();
-  const before = Date.now();
+  const usedAt = new Date(clock.unixNow()).toISOString();
   expect(await outcome(path, withKey(key))).toBe("served");
-  const after = Date.now();
-  const usedAt = Date.parse(await waitFor(read, 5000));
-  expect(usedAt).toBeGreaterThanOrEqual(before);
-  expect(usedAt).toBeLessThanOrEqual(after + 1000);
+  clock.advance(2000);
+  expect(await waitFor(read)).toBe(usedAt);
 });
