@@ -46,13 +46,13 @@ export class CustomPlugins {
 
   /** Loads all plugins, and from then on those that change. The directory may be created later. */
   async start(): Promise<void> {
-    await this.scan();
+    await this.#scan();
     this.#watch();
     this.#directoryTimer = setInterval(() => {
       if (identityOf(this.#directory) === this.#watchedIdentity) return;
       this.#watcher?.close();
       this.#watch();
-      void this.scan();
+      void this.#scan();
     }, DIRECTORY_CHECK_MS);
     this.#directoryTimer.unref();
   }
@@ -68,7 +68,7 @@ export class CustomPlugins {
     if (this.#watchedIdentity === null) return;
     this.#watcher = watch(this.#directory, { recursive: true }, () => {
       clearTimeout(this.#settleTimer);
-      this.#settleTimer = setTimeout(() => void this.scan(), SETTLE_MS);
+      this.#settleTimer = setTimeout(() => void this.#scan(), SETTLE_MS);
     });
     this.#watcher.on("error", (error) =>
       this.#log.warn(
@@ -79,16 +79,16 @@ export class CustomPlugins {
   }
 
   /** Loads new and changed entries of the directory and unregisters removed ones. Scans run one at a time. */
-  scan(): Promise<void> {
+  #scan(): Promise<void> {
     this.#scanning = this.#scanning
-      .then(() => this.#scanNow())
+      .then(() => this.#scanEntries())
       .catch((error: unknown) =>
         this.#log.warn({ err: error, directory: this.#directory }, "plugin directory could not be read"),
       );
     return this.#scanning;
   }
 
-  async #scanNow(): Promise<void> {
+  async #scanEntries(): Promise<void> {
     const present = new Map<string, string>();
     for (const entry of existsSync(this.#directory) ? readdirSync(this.#directory).sort() : []) {
       const file = entryFile(this.#directory, entry);
