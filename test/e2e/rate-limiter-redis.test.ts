@@ -12,7 +12,7 @@ import {
   type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
-import { untilCounters, whileHeard } from "../support/heard-counters.ts";
+import { untilCounters, whileConnected } from "../support/exact-counters.ts";
 import {
   countStatuses,
   limiter,
@@ -122,7 +122,7 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
   });
 
   test("1,000 concurrent requests across three processes against a limit of 100: exactly 100 pass", async () => {
-    const { route, statuses } = await whileHeard(nodes, async () => {
+    const { route, statuses } = await whileConnected(nodes, async () => {
       const route = await seedEverywhere({ per_user: [100, "1m"], global: [900, "1m"] });
       provider.reset();
       const requests = Array.from({ length: 1000 }, (_, index) => statusOf(nodes[index % 3]!, route));
@@ -185,7 +185,7 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
 
     test("each on_store_failure policy applies quickly, and counting is exact again after Redis returns", async () => {
       const [node] = nodes as [GatehouseProcess];
-      const { routes, counted } = await whileHeard(nodes, async () => {
+      const { routes, counted } = await whileConnected(nodes, async () => {
         const routes = new Map<string, SeededRoute>();
         for (const [policy] of POLICIES)
           routes.set(policy, await seedEverywhere({ per_user: [4, "1h"] }, { on_store_failure: policy }));
@@ -228,7 +228,7 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
       await Promise.all(nodes.map((each) => untilCounters(each, "ok")));
       await untilLogged("shared counters available");
       for (const [policy, route] of routes) {
-        const statuses = await whileHeard(nodes, (attempt) => everywhere(route, 10, `new ${attempt}`));
+        const statuses = await whileConnected(nodes, (attempt) => everywhere(route, 10, `new ${attempt}`));
         expect([policy, countStatuses(statuses)]).toEqual([policy, { "200": 4, "429": 26 }]);
       }
     }, 25_000);
@@ -258,7 +258,7 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
       await Promise.all(load);
       expect(Object.keys(countStatuses(statuses)).filter((status) => status !== "429")).toEqual(["200"]);
       expect(slowest).toBeLessThan(SOON_MS);
-      const after = await whileHeard(nodes, (attempt) => everywhere(route, 40, `fresh ${attempt}`));
+      const after = await whileConnected(nodes, (attempt) => everywhere(route, 40, `fresh ${attempt}`));
       expect(countStatuses(after)).toEqual({ "200": 50, "429": 70 });
     }, 25_000);
   });
@@ -280,7 +280,7 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
     expect(await statusOf(node, route)).toBe(200);
     await redis.start();
     await untilCounters(node, "ok");
-    const statuses = await whileHeard(nodes, async (attempt) => {
+    const statuses = await whileConnected(nodes, async (attempt) => {
       const user = attempt === 1 ? "ann" : `ann ${attempt}`;
       return [await statusOf(node, route, user), await statusOf(node, route, user)];
     });

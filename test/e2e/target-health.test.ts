@@ -1,4 +1,4 @@
-// GET …/upstreams/{id}/health at the door: what passive checks, rests and trials do is what it tells.
+// GET …/upstreams/{id}/health: reports the effect of passive health checks, rests, and trials.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { expectError } from "../support/admin-fixtures.ts";
@@ -41,7 +41,7 @@ function seedPair(fields: Record<string, unknown> = {}): Promise<SeededRoute> {
   });
 }
 
-test("a target that fails goes out, for as long as it says", async () => {
+test("a target that fails is ejected for the interval", async () => {
   const route = await seedPair();
   const { body } = await gatehouse.api("GET", `/gateways/${route.gateway}/upstreams/${route.upstream}`);
   const ids = body.targets.map((target: { id: string }) => target.id);
@@ -66,7 +66,7 @@ test("a target that fails goes out, for as long as it says", async () => {
   expect(serving.latency_ms).toBeGreaterThan(0);
 });
 
-test("after its time it is on trial, and a good answer brings it back", async () => {
+test("after the interval the target is on trial, and a successful response ends the ejection", async () => {
   const route = await seedPair({ health_checks: { passive: true, threshold: 1, interval: 1 } });
   provider.behave({ status: 500 });
   await (await postChat(gatehouse, route)).text();
@@ -80,7 +80,7 @@ test("after its time it is on trial, and a good answer brings it back", async ()
   expect((await health(route))[0]).toMatchObject({ state: "healthy", failures: 0 });
 });
 
-test("a 429 rests a target; what is under way is counted", async () => {
+test("a 429 makes a target rest; requests in flight are counted", async () => {
   const route = await seedPair({ health_checks: {} });
   provider.behave({ rateLimited: { retryAfter: 30 } });
   const before = Date.now();
@@ -101,10 +101,10 @@ test("a 429 rests a target; what is under way is counted", async () => {
   await waitFor(async () => ((await health(route))[1].in_flight === 0 ? true : null));
 });
 
-test("what is not there", async () => {
+test("unknown gateways and upstreams are 404", async () => {
   const [route, foreign] = [await seedPair(), await seedPair()];
-  const ask = (gateway: string, upstream: string) =>
+  const readHealth = (gateway: string, upstream: string) =>
     gatehouse.api("GET", `/gateways/${gateway}/upstreams/${upstream}/health`);
-  expectError(await ask(route.gateway, foreign.upstream), 404, "not_found");
-  expectError(await ask("nothing", route.upstream), 404, "not_found");
+  expectError(await readHealth(route.gateway, foreign.upstream), 404, "not_found");
+  expectError(await readHealth("nothing", route.upstream), 404, "not_found");
 });

@@ -5,7 +5,7 @@ import { connectRaw, type RawClient } from "../support/raw-client.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { complaints, openFiles } from "./process-watch.ts";
+import { unexpectedOutput, openFiles } from "./process-watch.ts";
 
 const isLong = process.env["GATEHOUSE_LONG"] === "1";
 const CROWD = Number(process.env["GATEHOUSE_CROWD"] ?? 500);
@@ -220,7 +220,7 @@ describe("very many connections", () => {
     await waitFor(() => (openFiles(small) >= files ? true : null));
     for (const client of crowd) client.disconnect(true);
     await waitFor(async () => ((await ask()) === 200 ? true : null));
-    expect(complaints(small)).toEqual([]);
+    expect(unexpectedOutput(small)).toEqual([]);
     await small.stop();
   }, 30_000);
 });
@@ -296,5 +296,5 @@ describe("slow clients", () => {
 
 test("whatever they did, the gateway serves and had nothing to complain of", async () => {
   await expectServed();
-  expect(complaints(gatehouse)).toEqual([]);
+  expect(unexpectedOutput(gatehouse)).toEqual([]);
 });

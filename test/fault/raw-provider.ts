@@ -1,48 +1,46 @@
-// A provider that is nothing but a socket: a script writes whatever bytes it likes, whenever it likes.
+// A provider on the TCP level: a script reads requests and writes any bytes at any time.
 import type { Socket } from "bun";
 import { connectionsTo } from "../support/balancing-fixtures.ts";
 import { waitFor } from "../support/gatehouse-process.ts";
 
-/** One connection, as a script sees it. */
-export interface Wire {
-  /** Serial of the connection, from 1. */
+/** One connection, for a script. */
+export interface ProviderConnection {
+  /** Number of the connection, from 1. */
   readonly serial: number;
-  /** Resolves once a whole request has been read; the next call waits for the next one. */
+  /** Resolves to the next complete request. Never resolves if there is none. */
   request(): Promise<string>;
-  /** Resolves once the kernel has taken all of it; false when the peer has gone. */
+  /** Resolves to true when the kernel has accepted all bytes, to false if the gateway has closed the connection. */
   write(bytes: string | Uint8Array): Promise<boolean>;
   end(): void;
   reset(): void;
-  readonly isGone: boolean;
-  readonly gone: Promise<void>;
+  readonly isClosed: boolean;
+  readonly closed: Promise<void>;
 }
 
-export type WireScript = (wire: Wire) => Promise<void>;
+export type ConnectionScript = (connection: ProviderConnection) => Promise<void>;
 
 export interface RawProvider {
   readonly port: number;
   readonly url: string;
-  /** From now on. Connections that were open are dropped, and the peer has noticed it. */
-  behave(script: WireScript): Promise<void>;
+  /** Sets the script for new connections. Drops open connections, and waits until the gateway has noticed. */
+  behave(script: ConnectionScript): Promise<void>;
   readonly connections: number;
   open(): number;
   stop(): void;
 }
 
-class SocketWire implements Wire {
-  isGone = false;
-  readonly gone: Promise<void>;
-  readonly #left = Promise.withResolvers<undefined>();
+class SocketConnection implements ProviderConnection {
+  isClosed = false;
+  readonly #closed = Promise.withResolvers<undefined>();
+  readonly closed: Promise<void> = this.#closed.promise.then(() => undefined);
   #received = "";
-  #drained: (() => void) | null = null;
-  #wanted: (() => void) | null = null;
+  #resumeWrite: (() => void) | null = null;
+  #resumeRead: (() => void) | null = null;
 
   constructor(
     readonly serial: number,
-    private readonly socket: Socket<SocketWire | undefined>,
-  ) {
-    this.gone = this.#left.promise.then(() => undefined);
-  }
+    private readonly socket: Socket<SocketConnection | undefined>,
+  ) {}
 
   async request(): Promise<string> {
     for (;;) {
@@ -53,24 +51,23 @@ class SocketWire implements Wire {
         this.#received = this.#received.slice(request.length);
         return request;
       }
-      // Whoever waits for a request that never comes waits until the connection is gone, and then does nothing more.
-      await new Promise<void>((resolve) => (this.#wanted = resolve));
+      await new Promise<void>((resolve) => (this.#resumeRead = resolve));
     }
   }
 
   async write(bytes: string | Uint8Array): Promise<boolean> {
     let rest = typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes;
-    while (rest.length > 0 && !this.isGone) {
-      const taken = this.socket.write(rest);
-      // The peer has gone; the close event, already under way, does the rest.
-      if (taken < 0) return false;
-      rest = rest.subarray(taken);
+    while (rest.length > 0 && !this.isClosed) {
+      const written = this.socket.write(rest);
+      // The gateway has closed the connection; the close event follows.
+      if (written < 0) return false;
+      rest = rest.subarray(written);
       if (rest.length > 0) {
-        const drained = new Promise<void>((resolve) => (this.#drained = resolve));
-        await Promise.race([drained, this.gone]);
+        const drained = new Promise<void>((resolve) => (this.#resumeWrite = resolve));
+        await Promise.race([drained, this.closed]);
       }
     }
-    return !this.isGone;
+    return !this.isClosed;
   }
 
   end(): void {
@@ -80,41 +77,41 @@ class SocketWire implements Wire {
     this.socket.terminate();
   }
 
-  received(bytes: Buffer): void {
+  onData(bytes: Buffer): void {
     this.#received += bytes.toString("latin1");
-    this.#wanted?.();
+    this.#resumeRead?.();
   }
-  drained(): void {
-    this.#drained?.();
+  onDrain(): void {
+    this.#resumeWrite?.();
   }
-  closed(): void {
-    this.isGone = true;
-    this.#left.resolve(undefined);
+  onClose(): void {
+    this.isClosed = true;
+    this.#closed.resolve(undefined);
   }
 }
 
 export function startRawProvider(): RawProvider {
-  let script: WireScript = async (wire) => {
-    await wire.request();
-    wire.end();
+  let script: ConnectionScript = async (connection) => {
+    await connection.request();
+    connection.end();
   };
   let connections = 0;
-  const open = new Set<SocketWire>();
-  const listener = Bun.listen<SocketWire | undefined>({
+  const open = new Set<SocketConnection>();
+  const listener = Bun.listen<SocketConnection | undefined>({
     hostname: "127.0.0.1",
     port: 0,
     socket: {
       open(socket) {
-        const wire = new SocketWire(++connections, socket);
-        socket.data = wire;
-        open.add(wire);
-        void script(wire);
+        const connection = new SocketConnection(++connections, socket);
+        socket.data = connection;
+        open.add(connection);
+        void script(connection);
       },
-      data: (socket, bytes) => socket.data?.received(bytes),
-      drain: (socket) => socket.data?.drained(),
+      data: (socket, bytes) => socket.data?.onData(bytes),
+      drain: (socket) => socket.data?.onDrain(),
       close(socket) {
         if (socket.data !== undefined) open.delete(socket.data);
-        socket.data?.closed();
+        socket.data?.onClose();
       },
       error: (socket) => socket.terminate(),
     },
@@ -122,9 +119,9 @@ export function startRawProvider(): RawProvider {
   return {
     port: listener.port,
     url: `http://127.0.0.1:${listener.port}`,
-    async behave(wanted) {
-      script = wanted;
-      for (const wire of open) wire.reset();
+    async behave(next) {
+      script = next;
+      for (const connection of open) connection.reset();
       await waitFor(() => (open.size === 0 && connectionsTo(listener.port) === 0 ? true : null));
     },
     get connections() {

@@ -1,5 +1,5 @@
-// The network between the gateway and Redis in trouble: every request is decided as the policy says, none fails, and
-// the limits are exact again once it is well.
+// Network failures between the gateway and Redis: every request is decided by its policy, none fails, and limits are exact
+// again when the network works.
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.ts";
@@ -52,15 +52,15 @@ describe.skipIf(!hasRedis)("between the gateway and Redis", () => {
 
   let users = 0;
   async function statuses(policy: keyof typeof routes, times: number, user = `user ${++users}`) {
-    const asked = Array.from({ length: times }, async () => {
+    const sent = Array.from({ length: times }, async () => {
       const response = await postChat(gatehouse, routes[policy], { headers: { "X-User-ID": user } });
       await response.arrayBuffer();
       return response.status;
     });
-    return countStatuses(await Promise.all(asked));
+    return countStatuses(await Promise.all(sent));
   }
 
-  /** A busy machine can make Redis silent for a moment: a burst in which it was is no measure, and is repeated. */
+  /** On a busy machine, Redis may stop responding for a moment. A burst in which it does is repeated. */
   async function expectExact(): Promise<void> {
     for (let tries = 0; tries < 10; tries++) {
       await untilCounters("ok");
@@ -70,32 +70,35 @@ describe.skipIf(!hasRedis)("between the gateway and Redis", () => {
       expect(counted).toEqual({ 200: LIMIT, 429: 2 * LIMIT });
       return;
     }
-    throw new Error("Redis was silent in every burst");
+    throw new Error("Redis stopped responding in every burst");
   }
 
-  const FAULTS: [name: string, begin: () => void][] = [
+  const FAILURES: [name: string, begin: () => void][] = [
     ["connections refused", () => proxy.refuse()],
-    ["silence", () => proxy.set({ toClient: { stallAfterBytes: 0 } })],
-    ["cut in the middle of every answer", () => proxy.set({ toClient: { cutAfterBytes: 2 } })],
-    ["reset at every command", () => proxy.set({ toServer: { resetAfterBytes: 1 } })],
-    ["a byte a second", () => proxy.set({ toClient: { bytesPerSecond: 1 } })],
+    ["no replies", () => proxy.set({ toClient: { stallAfterBytes: 0 } })],
+    ["every reply truncated", () => proxy.set({ toClient: { cutAfterBytes: 2 } })],
+    ["reset after every command", () => proxy.set({ toServer: { resetAfterBytes: 1 } })],
+    ["one byte per second", () => proxy.set({ toClient: { bytesPerSecond: 1 } })],
   ];
 
-  test.each(FAULTS)("%s: each policy as written, no request lost, exact afterwards", async (_, begin) => {
-    await expectExact();
-    begin();
-    // The first to find out are decided as well.
-    const first = await statuses("open", 10);
-    expect(first).toEqual({ 200: 10 });
-    await untilCounters("away");
-    expect(await statuses("local", 3 * LIMIT)).toEqual({ 200: LIMIT, 429: 2 * LIMIT });
-    expect(await statuses("open", 3 * LIMIT)).toEqual({ 200: 3 * LIMIT });
-    expect(await statuses("closed", 10)).toEqual({ 503: 10 });
-    proxy.heal();
-    await expectExact();
-  });
+  test.each(FAILURES)(
+    "%s: every policy is applied, no request fails, and limits are exact afterwards",
+    async (_, begin) => {
+      await expectExact();
+      begin();
+      // The first requests after the failure are decided as well.
+      const first = await statuses("open", 10);
+      expect(first).toEqual({ 200: 10 });
+      await untilCounters("away");
+      expect(await statuses("local", 3 * LIMIT)).toEqual({ 200: LIMIT, 429: 2 * LIMIT });
+      expect(await statuses("open", 3 * LIMIT)).toEqual({ 200: 3 * LIMIT });
+      expect(await statuses("closed", 10)).toEqual({ 503: 10 });
+      proxy.heal();
+      await expectExact();
+    },
+  );
 
-  test("a connection that a firewall has forgotten is given up for a new one", async () => {
+  test("a connection that a firewall has dropped is replaced", async () => {
     for (let times = 0; times < 3; times++) {
       const before = await lost();
       proxy.strand();

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
-import { whileHeard } from "../support/heard-counters.ts";
+import { whileConnected } from "../support/exact-counters.ts";
 import { hasNginx, startLoadBalancer, type LoadBalancer } from "../support/nginx.ts";
 import { countStatuses, limiter } from "../support/plugin-fixtures.ts";
 import { freePort, hasPostgres, sharedPostgres } from "../support/postgres.ts";
@@ -158,7 +158,7 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
   test(
     "the rate limiter is exact over the three nodes",
     async () => {
-      const statuses = await whileHeard(nodes, async () => {
+      const statuses = await whileConnected(nodes, async () => {
         const route = await seedRoute(nodes[0]!, {
           gateway: { required_plugins: [limiter({ global: [100, "1h"] })] },
           upstream: { targets: [targetAt(provider)] },

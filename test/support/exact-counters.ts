@@ -1,7 +1,7 @@
-// Exactness over Redis holds while every process hears it, so that is what tests of exactness make sure of.
+// Helpers for tests of exact limits, which hold only while every process is connected to Redis.
 import { waitFor, type GatehouseProcess } from "./gatehouse-process.ts";
 
-const lostSoFar = (nodes: readonly GatehouseProcess[]): Promise<string[]> =>
+const lostConnections = (nodes: readonly GatehouseProcess[]): Promise<string[]> =>
   Promise.all(
     nodes.map(async ({ adminUrl }) => {
       const text = await (await fetch(`${adminUrl}/metrics`)).text();
@@ -9,9 +9,9 @@ const lostSoFar = (nodes: readonly GatehouseProcess[]): Promise<string[]> =>
     }),
   );
 
-const MOST_ATTEMPTS = 12;
+const MAX_ATTEMPTS = 12;
 
-/** Until this process says that its counters are in that state. */
+/** Waits until the process reports this state of its counters. */
 export const untilCounters = (node: GatehouseProcess, state: string, deadlineMs = 5000): Promise<boolean> =>
   waitFor(async () => {
     const { counters } = (await (await fetch(`${node.proxyUrl}/readyz`)).json()) as {
@@ -21,18 +21,17 @@ export const untilCounters = (node: GatehouseProcess, state: string, deadlineMs 
   }, deadlineMs);
 
 /**
- * What the requests of `act` came to while every process heard Redis. A machine with too much other work can keep Redis
- * from running for 25 ms; then processes decide alone, as the contract says, and exactness has to be asked for again.
- * `attempt` tells the tries apart, so that none counts for another.
+ * Returns the result of `act` during which every process was connected to Redis. On a busy machine, Redis may not run for
+ * 25 ms; processes then decide without it, and `act` is repeated. Use `attempt` in keys, so that attempts are independent.
  */
-export async function whileHeard<T>(
+export async function whileConnected<T>(
   nodes: readonly GatehouseProcess[],
   act: (attempt: number) => Promise<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
-    const before = await lostSoFar(nodes);
+    const before = await lostConnections(nodes);
     const outcome = await act(attempt);
-    if (attempt === MOST_ATTEMPTS || Bun.deepEquals(before, await lostSoFar(nodes))) return outcome;
+    if (attempt === MAX_ATTEMPTS || Bun.deepEquals(before, await lostConnections(nodes))) return outcome;
     await Promise.all(nodes.map((node) => untilCounters(node, "ok")));
   }
 }

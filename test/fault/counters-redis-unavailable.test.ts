@@ -1,5 +1,5 @@
-// The counters while a real Redis is killed, paused, restarted, read-only, full, loading or closed to us: every request
-// is decided, as its policy says, nothing throws, and the limits are exact again once Redis is back.
+// Counters while Redis is killed, paused, restarted, read-only, full, loading, or rejects the credentials: every request is
+// decided by its policy, nothing throws, and limits are exact again when Redis is available.
 import { afterEach, describe, expect, test } from "bun:test";
 import type { UnavailablePolicy, CountersState, Decision } from "../../src/counters/counters.ts";
 import { RedisCounters } from "../../src/counters/redis-counters.ts";
@@ -10,30 +10,30 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function server(...words: string[]): Promise<RedisServer> {
-  const redis = await startRedis(words);
+async function server(...args: string[]): Promise<RedisServer> {
+  const redis = await startRedis(args);
   cleanups.push(() => redis.stop());
   return redis;
 }
 
-async function connect(url: string, silentMs?: number) {
+async function connect(url: string, silenceTimeoutMs?: number) {
   const states: CountersState[] = [];
   const counters = new RedisCounters(url, {
     onStateChange: (state) => states.push(state),
-    ...(silentMs !== undefined && { silenceTimeoutMs: silentMs }),
+    ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
   });
   cleanups.push(() => counters.close());
   await counters.settled;
   return { counters, states };
 }
 
-async function connectUp(url: string, silentMs?: number) {
-  const connected = await connect(url, silentMs);
-  await reaches(connected.counters, "ok");
+async function connectAvailable(url: string, silenceTimeoutMs?: number) {
+  const connected = await connect(url, silenceTimeoutMs);
+  await untilState(connected.counters, "ok");
   return connected;
 }
 
-async function reaches(counters: RedisCounters, state: CountersState["state"]): Promise<void> {
+async function untilState(counters: RedisCounters, state: CountersState["state"]): Promise<void> {
   const deadline = Date.now() + 20_000;
   while (counters.state.state !== state) {
     if (Date.now() > deadline) throw new Error(`still ${JSON.stringify(counters.state)}, not ${state}`);
@@ -44,10 +44,10 @@ async function reaches(counters: RedisCounters, state: CountersState["state"]): 
 let keys = 0;
 const minute = (limit: number, key = `fault key ${++keys}`) => ({ key, limit, windowMs: 60_000 });
 
-/** A machine under load can make Redis silent for a moment: a burst in which it was is no measure, and is repeated. */
+/** On a busy machine, Redis may stop responding for a moment. A burst in which it does is repeated. */
 async function expectExact(counters: RedisCounters): Promise<void> {
   for (let tries = 0; tries < 20; tries++) {
-    await reaches(counters, "ok");
+    await untilState(counters, "ok");
     const limits = [minute(100)];
     const burst = Array.from({ length: 2000 }, async () => counters.admit(limits, "closed"));
     const decisions = await Promise.all(burst);
@@ -55,16 +55,16 @@ async function expectExact(counters: RedisCounters): Promise<void> {
     expect(decisions.filter(({ admitted }) => admitted)).toHaveLength(100);
     return;
   }
-  throw new Error("Redis was silent in every burst");
+  throw new Error("Redis stopped responding in every burst");
 }
 
 async function expectPolicies(counters: RedisCounters): Promise<void> {
   const limit = minute(2);
   const admit = async (policy: UnavailablePolicy) => {
-    const { states: foretold, ...peeked } = await counters.peek([limit], policy);
+    const { states: predicted, ...peeked } = await counters.peek([limit], policy);
     const { states, ...decision } = await counters.admit([limit], policy);
     expect(peeked).toEqual(decision);
-    expect(foretold.map((state) => state.remaining)).toEqual(states.map((state) => state.remaining));
+    expect(predicted.map((state) => state.remaining)).toEqual(states.map((state) => state.remaining));
     return { states, ...decision };
   };
   for (const admitted of [true, true, false, false])
@@ -75,7 +75,7 @@ async function expectPolicies(counters: RedisCounters): Promise<void> {
   }
 }
 
-/** Requests without end from several callers; stopped, it tells all decisions. An exception fails the test. */
+/** Sends requests from several callers until the returned function is called, which returns all decisions. */
 function load(counters: RedisCounters, policy: UnavailablePolicy) {
   let isRunning = true;
   const decisions: Decision[] = [];
@@ -93,18 +93,18 @@ function load(counters: RedisCounters, policy: UnavailablePolicy) {
   };
 }
 
-describe.skipIf(!hasRedis)("Redis away", () => {
-  test("killed: each policy as written; back with its data, the count goes on", async () => {
+describe.skipIf(!hasRedis)("unavailable Redis", () => {
+  test("killed: every policy is applied; restarted with its data, counting continues", async () => {
     const redis = await server();
-    const { counters, states } = await connectUp(redis.url);
+    const { counters, states } = await connectAvailable(redis.url);
     expect(counters.state).toEqual({ state: "ok" });
     const limit = minute(3);
     await counters.admit([limit], "open");
     await redis.kill();
-    await reaches(counters, "away");
+    await untilState(counters, "away");
     await expectPolicies(counters);
     await redis.start();
-    await reaches(counters, "ok");
+    await untilState(counters, "ok");
     expect(await counters.admit([limit], "closed")).toMatchObject({
       source: "redis",
       states: [{ remaining: 1 }],
@@ -114,11 +114,11 @@ describe.skipIf(!hasRedis)("Redis away", () => {
     expect(states.some(({ detail }) => detail?.includes(`Redis at 127.0.0.1:${redis.port}`))).toBe(true);
   }, 60_000);
 
-  test("killed and back empty: scripts and data gone, exact again", async () => {
+  test("killed and restarted empty: limits are exact again without scripts and data", async () => {
     const redis = await server();
-    const { counters } = await connectUp(redis.url);
+    const { counters } = await connectAvailable(redis.url);
     await redis.kill();
-    await reaches(counters, "away");
+    await untilState(counters, "away");
     await redis.start({ empty: true });
     await expectExact(counters);
   }, 60_000);
@@ -126,19 +126,19 @@ describe.skipIf(!hasRedis)("Redis away", () => {
   for (const policy of ["local", "open", "closed"] as const)
     test(`paused and killed under load, on_store_failure ${policy}: every request is decided`, async () => {
       const redis = await server();
-      const { counters, states } = await connectUp(redis.url);
+      const { counters, states } = await connectAvailable(redis.url);
       const stop = load(counters, policy);
       await Bun.sleep(100);
       redis.pause();
-      await reaches(counters, "away");
+      await untilState(counters, "away");
       expect(states.at(-1)?.detail).toMatch(/does not respond/);
       expect(states.filter(({ detail }) => detail?.includes("behind"))).toEqual([]);
       await expectPolicies(counters);
       redis.resume();
-      await reaches(counters, "ok");
+      await untilState(counters, "ok");
       await Bun.sleep(100);
       await redis.kill();
-      await reaches(counters, "away");
+      await untilState(counters, "away");
       await redis.start();
       await expectExact(counters);
       const decisions = await stop();
@@ -146,13 +146,13 @@ describe.skipIf(!hasRedis)("Redis away", () => {
       expect(decisions.every(({ admitted, source }) => admitted === (source !== "closed"))).toBe(true);
     }, 60_000);
 
-  test("the node's own log goes on from what this node had counted", async () => {
+  test("local counters continue with what this process has counted", async () => {
     const redis = await server();
-    const { counters } = await connectUp(redis.url, 5000);
+    const { counters } = await connectAvailable(redis.url, 5000);
     const limit = minute(3);
     for (let done = 0; done < 2; done++) await counters.admit([limit], "local");
     await redis.kill();
-    await reaches(counters, "away");
+    await untilState(counters, "away");
     expect(await counters.admit([limit], "local")).toMatchObject({
       admitted: true,
       states: [{ remaining: 0 }],
@@ -160,41 +160,41 @@ describe.skipIf(!hasRedis)("Redis away", () => {
     expect(await counters.admit([limit], "local")).toMatchObject({ admitted: false, refusedBy: 0 });
   }, 60_000);
 
-  test("a limit that others have used up stays so until the moment Redis named", async () => {
+  test("a limit that other processes have exhausted stays so until its reset time", async () => {
     const redis = await server();
     const [{ counters: one }, { counters: other }] = [
-      await connectUp(redis.url, 5000),
-      await connectUp(redis.url, 5000),
+      await connectAvailable(redis.url, 5000),
+      await connectAvailable(redis.url, 5000),
     ];
     const limit = minute(1);
     await other.admit([limit], "local");
-    const refused = await one.admit([limit], "local");
-    expect(refused.admitted).toBe(false);
+    const rejected = await one.admit([limit], "local");
+    expect(rejected.admitted).toBe(false);
     await redis.kill();
-    await reaches(one, "away");
+    await untilState(one, "away");
     const alone = await one.admit([minute(5), limit], "local");
     expect(alone).toMatchObject({ admitted: false, refusedBy: 1, source: "local" });
-    expect(alone.states[1]?.resetAt).toBe(refused.states[0]!.resetAt);
+    expect(alone.states[1]?.resetAt).toBe(rejected.states[0]!.resetAt);
     expect(await one.admit([{ ...limit, limit: 2 }], "local")).toMatchObject({ admitted: true });
   }, 60_000);
 
-  test("a clear that Redis could not hear is done at its return", async () => {
+  test("a clear during an outage is done when Redis is available again", async () => {
     const redis = await server();
-    const { counters } = await connectUp(redis.url, 5000);
+    const { counters } = await connectAvailable(redis.url, 5000);
     const limit = minute(1);
     await counters.admit([limit], "local");
     await redis.kill();
-    await reaches(counters, "away");
+    await untilState(counters, "away");
     await counters.clear(limit.key);
     expect(await counters.admit([limit], "local")).toMatchObject({ admitted: true, source: "local" });
     await redis.start();
-    await reaches(counters, "ok");
+    await untilState(counters, "ok");
     expect(await counters.admit([limit], "local")).toMatchObject({ admitted: true, source: "redis" });
   }, 60_000);
 });
 
-describe.skipIf(!hasRedis)("Redis in trouble", () => {
-  test("nobody there: decided without it from the first request on", async () => {
+describe.skipIf(!hasRedis)("Redis that cannot count", () => {
+  test("not running: decided without it from the first request", async () => {
     const redis = await server();
     await redis.kill();
     const { counters } = await connect(redis.url);
@@ -204,7 +204,7 @@ describe.skipIf(!hasRedis)("Redis in trouble", () => {
     await expectExact(counters);
   }, 60_000);
 
-  test("credentials it refuses are named, without showing them", async () => {
+  test("rejected credentials are reported without showing them", async () => {
     const redis = await server("--requirepass", "the right one");
     for (const credentials of [":sesame@", ""]) {
       const { counters } = await connect(`redis://${credentials}127.0.0.1:${redis.port}`);
@@ -214,9 +214,9 @@ describe.skipIf(!hasRedis)("Redis in trouble", () => {
     }
   }, 60_000);
 
-  test("become a read-only replica: away, and back when it is a master again", async () => {
+  test("a read-only replica is unavailable until it is a primary again", async () => {
     const redis = await server();
-    const { counters, states } = await connectUp(redis.url);
+    const { counters, states } = await connectAvailable(redis.url);
     await redis.command("REPLICAOF", "127.0.0.1", "1");
     expect(await counters.admit([minute(1)], "closed")).toMatchObject({ source: "closed" });
     await Bun.sleep(500);
@@ -227,9 +227,9 @@ describe.skipIf(!hasRedis)("Redis in trouble", () => {
     await expectExact(counters);
   }, 60_000);
 
-  test("out of memory: away with the reason, nothing half counted", async () => {
+  test("out of memory: unavailable with the reason, and nothing is partially counted", async () => {
     const redis = await server();
-    const { counters } = await connectUp(redis.url);
+    const { counters } = await connectAvailable(redis.url);
     await redis.command("FLUSHALL");
     await redis.command("CONFIG", "SET", "maxmemory", "1");
     expect(await counters.admit([minute(1), minute(1)], "closed")).toMatchObject({ source: "closed" });
@@ -240,15 +240,15 @@ describe.skipIf(!hasRedis)("Redis in trouble", () => {
     await expectExact(counters);
   }, 60_000);
 
-  test("loading its data: away until it is done", async () => {
+  test("loading its data: unavailable until it is done", async () => {
     const redis = await server();
-    const { counters } = await connectUp(redis.url);
+    const { counters } = await connectAvailable(redis.url);
     const fill = "for i = 1, 3000 do redis.call('SET', 'filler' .. i, i) end";
     await redis.command("EVAL", fill, "0");
     await redis.command("SAVE");
     await redis.kill();
-    const slowly = ["--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024"];
-    await redis.start({ args: ["--appendonly", "no", ...slowly], awaitReady: false });
+    const loadSlowly = ["--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024"];
+    await redis.start({ args: ["--appendonly", "no", ...loadSlowly], awaitReady: false });
     const deadline = Date.now() + 10_000;
     while (!counters.state.detail?.includes("LOADING") && Date.now() < deadline) await Bun.sleep(5);
     expect(counters.state.detail).toContain("LOADING");
@@ -256,9 +256,9 @@ describe.skipIf(!hasRedis)("Redis in trouble", () => {
     await expectExact(counters);
   }, 60_000);
 
-  test("scripts flushed: the request that finds out is counted all the same", async () => {
+  test("flushed scripts: the next request is counted anyway", async () => {
     const redis = await server();
-    const { counters } = await connectUp(redis.url, 5000);
+    const { counters } = await connectAvailable(redis.url, 5000);
     await redis.command("SCRIPT", "FLUSH");
     expect(await counters.admit([minute(2)], "closed")).toMatchObject({
       source: "redis",
@@ -267,14 +267,14 @@ describe.skipIf(!hasRedis)("Redis in trouble", () => {
   }, 60_000);
 });
 
-describe.skipIf(!hasRedis)("this process too busy to hear Redis", () => {
+describe.skipIf(!hasRedis)("a busy process", () => {
   const block = (ms: number) => {
     for (const until = performance.now() + ms; performance.now() < until;);
   };
 
-  test("a blocked event loop does not make Redis silent", async () => {
+  test("a blocked event loop does not count as silence of Redis", async () => {
     const redis = await server();
-    const { counters, states } = await connectUp(redis.url, 100);
+    const { counters, states } = await connectAvailable(redis.url, 100);
     for (let round = 0; round < 5; round++) {
       const pending = counters.admit([minute(1)], "closed");
       block(250);
@@ -287,9 +287,9 @@ describe.skipIf(!hasRedis)("this process too busy to hear Redis", () => {
     expect(states.at(-1)).toEqual({ state: "ok" });
   }, 60_000);
 
-  test("a burst of our own with the loop blocked in between is decided by Redis, exactly", async () => {
+  test("a burst with a blocked event loop is decided exactly by Redis", async () => {
     const redis = await server("--appendonly", "no");
-    const { counters } = await connectUp(redis.url);
+    const { counters } = await connectAvailable(redis.url);
     const limits = [minute(100)];
     const burst = Array.from({ length: 10_000 }, async () => counters.admit(limits, "local"));
     const blocks = setInterval(() => block(40), 5);
