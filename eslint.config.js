@@ -19,6 +19,11 @@ export default tseslint.config(
       "@typescript-eslint/consistent-type-imports": "error",
     },
   },
+  {
+    files: ["src/**"],
+    ignores: ["**/*.test.ts"],
+    rules: { "max-lines-per-function": ["error", { max: 60 }] },
+  },
   // The command line is the one place that prints; benchmarks and tests report for themselves.
   { files: ["src/cli/**", "bench/**", "scripts/**"], rules: { "no-console": "off" } },
   {

@@ -12,7 +12,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-export interface Gatehouse extends PinnedProcess {
+interface Gatehouse extends PinnedProcess {
   readonly adminUrl: string;
   readonly proxyUrl: string;
   readonly readyMs: number;

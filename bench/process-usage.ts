@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 /** The unit of times in /proc (USER_HZ), which is the same for every kernel configuration. */
 const TICKS_PER_SECOND = 100;
 
-export interface Usage {
+interface Usage {
   readonly cpuMicroseconds: number;
   /** How long runnable threads waited for a core. */
   readonly waitedMicroseconds: number;

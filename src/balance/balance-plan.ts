@@ -39,7 +39,7 @@ export interface UpstreamBalanceState {
 }
 
 /** The targets that this request has already used. Null on the first attempt, so that most requests allocate nothing. */
-export type TriedTargets = readonly number[] | null;
+type TriedTargets = readonly number[] | null;
 
 /** Limit for the Retry-After of a provider: a wrong value must not take a target out for an hour. */
 const MAX_REST_MS = 60_000;

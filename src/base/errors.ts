@@ -104,7 +104,7 @@ export interface ErrorDetail {
   readonly message: string;
 }
 
-export interface ErrorExtras {
+interface ErrorExtras {
   readonly details?: readonly ErrorDetail[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;

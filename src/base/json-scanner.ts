@@ -24,7 +24,7 @@ const INVALID = -1;
 const TOO_DEEP = -2;
 
 /** What the text holds at its top level. */
-export type ScanResult = "object" | "other" | "invalid" | "too_deep";
+type ScanResult = "object" | "other" | "invalid" | "too_deep";
 
 /** Scans one text at a time: `startOf`, `endOf` and `hasDuplicates` describe the text of the last `scan`. */
 export class JsonScanner {

@@ -20,7 +20,7 @@ export interface LimitState {
 }
 
 /** `local`: Redis is unavailable, and this process decided with its own counters. `open`, `closed`: not counted. */
-export type DecisionSource = "memory" | "redis" | "local" | "open" | "closed";
+type DecisionSource = "memory" | "redis" | "local" | "open" | "closed";
 
 export interface Decision {
   readonly admitted: boolean;

@@ -7,7 +7,7 @@ import { WindowLogs } from "./window-logs.ts";
 /** Windows are measured with `now`. `unixNow` is only for the reset time that clients see. */
 type CountersClock = Pick<Clock, "now" | "unixNow">;
 
-export interface MemoryCountersOptions {
+interface MemoryCountersOptions {
   readonly clock?: CountersClock;
   /** Maximum number of keys; see WindowLogs for what happens then. */
   readonly maxKeys?: number;

@@ -76,7 +76,7 @@ class LimitedClient {
   }
 }
 
-export interface RedisConnectionOptions {
+interface RedisConnectionOptions {
   readonly url: string;
   readonly clock: Clock;
   /** Tests that Redis can do its work. A PING is not enough: read-only and full servers reply to it as well. */

@@ -4,7 +4,7 @@ import { nameField } from "./fields.ts";
 import type { ChildFields } from "./record.ts";
 import { maskTarget, targetSchema, type Target } from "./target.ts";
 
-export const ALGORITHMS = [
+const ALGORITHMS = [
   "round-robin",
   "weighted-round-robin",
   "random",

@@ -23,7 +23,7 @@ import type { Usage } from "../usage/usage-accumulator.ts";
 export type Outcome = "complete" | "incomplete" | "client_left" | "failed";
 
 /** The part of Bun's server that a request needs: the client's address and the idle timeout of its connection. */
-export type Listener = Pick<Server<undefined>, "requestIP" | "timeout">;
+type Listener = Pick<Server<undefined>, "requestIP" | "timeout">;
 
 export class Exchange {
   readonly request: Request;

@@ -28,7 +28,7 @@ const STATES: Readonly<Record<TargetCondition, TargetHealth["state"]>> = {
   resting: "resting",
 };
 
-export function targetHealth({ targets, plan }: CompiledUpstream, clock: Clock): TargetHealth[] {
+function targetHealth({ targets, plan }: CompiledUpstream, clock: Clock): TargetHealth[] {
   const now = clock.now();
   const unixNow = clock.unixNow();
   return targets.flatMap(({ id, index, provider }) => {

@@ -12,7 +12,7 @@ interface Segment {
 }
 
 /** The result of matching a request against the rules of a gateway. */
-export type RouteMatch =
+type RouteMatch =
   | { readonly rule: CompiledRule }
   /** The methods that would match; empty if no rule has this path. */
   | { readonly rule: null; readonly allowed: readonly string[] };

@@ -1,6 +1,6 @@
 // The state that /healthz and /readyz report on both listeners.
 
-export type Phase = "starting" | "serving" | "draining";
+type Phase = "starting" | "serving" | "draining";
 
 /** The state of a dependency as `/readyz` reports it. "away" is part of the API. */
 export interface Dependency {

@@ -10,7 +10,7 @@ import { RequestLog } from "./requests/request-log.ts";
 import type { Tracer } from "./traces/tracer.ts";
 import { Traffic } from "./requests/traffic.ts";
 
-export interface ObservationOptions {
+interface ObservationOptions {
   /** How many requests the request log keeps; 0 turns it off. */
   readonly requestLogSize: number;
   /** Null if tracing is off. */

@@ -11,7 +11,7 @@ export interface ParsedResponseHeaders {
 }
 
 /** What ends the body: its length in bytes, the last chunk, or the end of the connection. */
-export type Framing = number | "chunked" | "until_close";
+type Framing = number | "chunked" | "until_close";
 
 /** The response is not valid HTTP. */
 export class InvalidResponse extends Error {

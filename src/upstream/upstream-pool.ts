@@ -15,7 +15,7 @@ const KEPT_ORIGINS = 1000;
 const SWEEP_MS = 5000;
 
 /** In milliseconds. */
-export interface SendTimeouts {
+interface SendTimeouts {
   readonly connect: number;
   readonly first_byte: number;
 }

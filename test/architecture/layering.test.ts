@@ -115,7 +115,7 @@ describe("a planted violation is found", () => {
     ["a barrel", "model/index.ts", 'export * from "./rule.ts";', /barrel/],
     ["a default export", "model/rule.ts", "export default 1;", /default export/],
     ["no opening line", "model/rule.ts", "", /does not open/],
-    ["a file too long", "model/rule.ts", "x\n".repeat(401), /lines/],
+    ["a file too long", "model/rule.ts", "x\n".repeat(301), /lines/],
   ];
   for (const [what, file, text, expected] of planted) {
     test(what, () => {

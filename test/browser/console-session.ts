@@ -32,7 +32,7 @@ export function launchBrowser(): Promise<Browser> {
   });
 }
 
-export interface Screen {
+interface Screen {
   readonly name: string;
   readonly width: number;
   readonly height: number;

@@ -3,7 +3,7 @@ import type { FakeProvider } from "../../src/fake-provider/server.ts";
 import type { GatehouseProcess } from "../support/gatehouse-process.ts";
 import type { ConsoleSession } from "./console-session.ts";
 
-export interface TestContext {
+interface TestContext {
   ui: ConsoleSession;
   gatehouse: GatehouseProcess;
   /** Streams a response. */

@@ -57,7 +57,7 @@ export type TraceStep =
   | { readonly kind: "clear"; readonly key: string };
 
 /** Mulberry32, seeded so that a failing trace can be repeated. */
-export function randomNumbers(seed: number): () => number {
+function randomNumbers(seed: number): () => number {
   return () => {
     seed = (seed + 0x6d2b79f5) | 0;
     let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);

@@ -4,9 +4,9 @@ import type { Counters, Decision, Limit } from "../../src/counters/counters.ts";
 import { NaiveCounters, randomTrace, type TraceStep } from "./counters-oracle.ts";
 
 /** The start time: Unix time in milliseconds, at a whole second. */
-export const START_MS = 1_750_000_000_000;
+const START_MS = 1_750_000_000_000;
 
-export interface CountersMaker {
+interface CountersMaker {
   readonly name: string;
   readonly source: Decision["source"];
   /** Number of random traces to compare; fewer for a server, because a round trip takes longer than a call. */

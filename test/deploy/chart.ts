@@ -17,7 +17,7 @@ export const hasHelm = isInstalled(program, {
   isOptionalInCi: true,
 });
 
-export interface Values {
+interface Values {
   [name: string]: unknown;
 }
 

@@ -2,7 +2,7 @@
 // can be matched with the one client that was answered.
 import { RequestParser, type RequestHead } from "../../src/fake-provider/http-parser.ts";
 
-export interface Recorded {
+interface Recorded {
   readonly serial: number;
   readonly head: RequestHead;
   readonly body: string;

@@ -1,6 +1,6 @@
 // Requests as no honest client sends them: sound ones, changed at random places in the ways that parsers disagree on.
 
-export type Random = () => number;
+type Random = () => number;
 
 /** Small, quick and repeatable: a failing run is run again with its seed. */
 export function randomFrom(seed: number): Random {

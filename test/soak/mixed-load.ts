@@ -31,7 +31,7 @@ export const PLUGIN_DIRECTORY = pluginsDirectory({
     });`,
 });
 
-export interface Tally {
+interface Tally {
   /** Answers by name of the scenario and what came of it. */
   readonly outcomes: Map<string, number>;
   /** Every answer of 500 and above: the providers here give none, so it is the gateway's own. */
@@ -44,7 +44,7 @@ type Scenario = () => Promise<string>;
 const PROVIDERS_FAULT = "provider";
 const CUT = { chunks: 40, cutAfterChunks: 20, chunkDelayMs: 5 };
 
-export interface MixedLoad {
+interface MixedLoad {
   readonly tally: Tally;
   /** Lets what is under way finish and starts nothing more, until resumed. */
   pause(): Promise<void>;

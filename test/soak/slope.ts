@@ -1,6 +1,6 @@
 // The straight line that fits a series best, by least squares.
 
-export interface Point {
+interface Point {
   readonly x: number;
   readonly y: number;
 }

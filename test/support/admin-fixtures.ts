@@ -247,7 +247,7 @@ export function chunked(piece: Uint8Array, times: number): ReadableStream<Uint8A
   });
 }
 
-export interface RawConnection {
+interface RawConnection {
   send(text: string): void;
   /** Everything received so far. */
   readonly received: () => string;

@@ -11,7 +11,7 @@ import {
   type RunningGatehouse,
 } from "./gatehouse-process.ts";
 
-export type Fields = Record<string, unknown>;
+type Fields = Record<string, unknown>;
 
 /** A rule with its own upstream. */
 export interface Route {

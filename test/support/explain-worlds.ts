@@ -187,9 +187,7 @@ export const worlds = fc.record({
   requests: fc.array(request, { minLength: 1, maxLength: 4 }),
 });
 
-export type World = (typeof worlds)["generate"] extends (...parameters: never[]) => { value: infer T }
-  ? T
-  : never;
+type World = (typeof worlds)["generate"] extends (...parameters: never[]) => { value: infer T } ? T : never;
 export type WorldRequest = World["requests"][number];
 
 export interface SeededGateway {

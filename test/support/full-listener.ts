@@ -8,7 +8,7 @@ print((sockaddr_in(getsockname(S)))[0], "\\n"); sleep 600;`;
 /** A connection that is not established after this time never will be: the kernel dropped its SYN. */
 const DROPPED_SYN_MS = 200;
 
-export interface FullListener {
+interface FullListener {
   readonly url: string;
   stop(): void;
 }

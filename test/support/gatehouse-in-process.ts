@@ -58,7 +58,7 @@ export async function startGatehouseInProcess(
 
 type Providers<Names extends readonly string[]> = { readonly [Index in keyof Names]: FakeProvider };
 
-export interface GatehouseWithProviders<Names extends readonly string[]> {
+interface GatehouseWithProviders<Names extends readonly string[]> {
   readonly gatehouse: GatehouseInProcess;
   readonly providers: Providers<Names>;
   /** The clock of the gateway and of the delays of the providers. */

@@ -16,7 +16,7 @@ export interface ReceivedSpan {
   readonly isError: boolean;
 }
 
-export interface ReceivedBatch {
+interface ReceivedBatch {
   readonly headers: Headers;
   readonly resource: Readonly<Record<string, string | number>>;
   readonly spans: readonly ReceivedSpan[];

@@ -8,7 +8,7 @@ import type { RunningGatehouse } from "./gatehouse-process.ts";
 
 type Fields = Record<string, unknown>;
 
-export interface RouteSeed {
+interface RouteSeed {
   /** The id of an existing gateway, or the fields of a new one. */
   readonly gateway?: string | Fields;
   readonly upstream: Fields & { readonly targets: readonly Fields[] };

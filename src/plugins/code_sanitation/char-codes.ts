@@ -1,7 +1,6 @@
 // Names for the ASCII code units that decoding, deobfuscation and look-behind compare with.
 
 export const EXCLAMATION = 0x21;
-export const DOUBLE_QUOTE = 0x22;
 export const HASH = 0x23;
 export const DOLLAR = 0x24;
 export const PERCENT = 0x25;
@@ -21,7 +20,6 @@ export const LESS = 0x3c;
 export const EQUALS = 0x3d;
 export const GREATER = 0x3e;
 export const QUESTION = 0x3f;
-export const AT_SIGN = 0x40;
 export const BACKSLASH = 0x5c;
 export const CARET = 0x5e;
 export const BACKTICK = 0x60;

@@ -3,10 +3,10 @@ import { isoTime } from "./iso-time.ts";
 import { redact } from "./redact.ts";
 
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
-export type LogLevel = (typeof LEVELS)[number];
+type LogLevel = (typeof LEVELS)[number];
 type Fields = Readonly<Record<string, unknown>>;
 
-export interface LogOptions {
+interface LogOptions {
   /** `silent`: nothing is written. */
   readonly level: string;
   readonly format: "pretty" | "json";

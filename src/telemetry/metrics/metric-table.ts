@@ -1,7 +1,7 @@
 // The table of all metrics: name, type, help text and labels. The registry, docs/metrics.md and the dashboard test are derived
 // from it.
 
-export type MetricType = "counter" | "gauge" | "histogram";
+type MetricType = "counter" | "gauge" | "histogram";
 
 export interface MetricDeclaration {
   readonly type: MetricType;

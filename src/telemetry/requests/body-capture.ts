@@ -8,7 +8,7 @@ const CUT_MARK = "…";
 /** Shorter values occur in too many texts by chance. */
 const SHORTEST_SECRET = 8;
 
-export interface BodyTexts {
+interface BodyTexts {
   readonly request: string;
   readonly response: string;
 }

@@ -28,7 +28,7 @@ export class AttemptFacts {
   }
 }
 
-export interface TokenFacts {
+interface TokenFacts {
   readonly input: number;
   readonly output: number;
   /** The response was cut off or the client disconnected, so that the real count may be higher. */

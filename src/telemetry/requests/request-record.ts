@@ -2,7 +2,7 @@
 import type { AttemptFacts, RequestFacts } from "./request-facts.ts";
 import type { PluginVerdict } from "../metrics/observed-plugin.ts";
 
-export interface AttemptRecord {
+interface AttemptRecord {
   readonly target_id: string;
   readonly provider: string;
   readonly model: string | null;

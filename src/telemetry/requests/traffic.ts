@@ -6,7 +6,7 @@ import { quantile, SecondRing, TRAFFIC_SECONDS, type TrafficSecond } from "./sec
 export const MAX_GATEWAY_RINGS = 100;
 
 /** A point as the Admin API shows it. */
-export interface TrafficPoint {
+interface TrafficPoint {
   readonly time: string;
   readonly requests: number;
   readonly errors: number;

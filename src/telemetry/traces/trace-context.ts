@@ -1,7 +1,7 @@
 // W3C Trace Context: trace and span ids, and the `traceparent` header.
 import { randomFillSync } from "node:crypto";
 
-export interface TraceParent {
+interface TraceParent {
   readonly traceId: string;
   readonly spanId: string;
   readonly isSampled: boolean;

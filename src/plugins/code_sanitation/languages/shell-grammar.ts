@@ -58,7 +58,7 @@ export const path: Matcher = choice(
   lit("\\\\"),
 );
 export const option: Matcher = seq(lit("-"), opt(lit("-")), run(LETTER, 1, 24), not(lit("'")));
-export const variable: Matcher = seq(lit("$"), choice(lit("("), lit("{"), identifier, oneOf("@*!?")));
+const variable: Matcher = seq(lit("$"), choice(lit("("), lit("{"), identifier, oneOf("@*!?")));
 export const fileName: Matcher = seq(
   run(WORD, 1, 40),
   lit("."),
