@@ -11,7 +11,7 @@ import { CHAT, type SeededRoute } from "./proxy-fixtures.ts";
 export const LIMIT_TYPES = ["per_fingerprint", "per_ip", "per_user", "global"] as const;
 export type Limits = Parameters<typeof limiter>[0];
 
-export interface RateLimiterHarness {
+interface RateLimiterHarness {
   readonly gatehouse: GatehouseInProcess;
   readonly clock: ManualClock;
   readonly provider: FakeProvider;
