@@ -15,6 +15,6 @@ export function pickRandom(contenders: readonly Contender[], random: RandomSourc
     remaining -= contender.weight;
     if (remaining < 0) break;
   }
-  // Without the break, rounding has left a rest: it is the last target.
+  // Because of rounding, the loop may end without the break; then the last target is picked.
   return index;
 }

@@ -139,7 +139,7 @@ export class JsonScanner {
     // A key may spell a name with escapes, such as `"m\u006fdel"`.
     const key = bytes.subarray(start, end);
     if (!key.includes(BACKSLASH)) return -1;
-    const decoded = Buffer.from(JSON.parse(new TextDecoder().decode(key)) as string);
+    const decoded = Buffer.from(String(JSON.parse(new TextDecoder().decode(key))));
     return names.findIndex((name) => decoded.equals(name));
   }
 }

@@ -59,6 +59,7 @@ function endOfRun(bytes: Uint8Array, { words, offset }: WordView, start: number)
   }
   let index = (at + offset) >> 2;
   const lastBlock = words.length - 4;
+  // Type assertions, because these indexes are in bounds: `?? 0` was measured to make this loop slower by a third.
   while (index <= lastBlock) {
     const first = words[index] as number;
     const second = words[index + 1] as number;

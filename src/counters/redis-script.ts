@@ -49,7 +49,7 @@ for i, key in ipairs(KEYS) do
   if #head > 0 then
     local keep, most, oldest = tonumber(head[1]), tonumber(head[2]), tonumber(head[3])
     local newest = tonumber(redis.call('LINDEX', key, -1))
-    -- If the clock goes back by up to a second, time stands still for this log. If it was set back further, the log is
+    -- If the clock goes back by up to a second, the log uses its newest time. If it was set back further, the log is
     -- dropped, as it is if the clock was set forward: waiting for the clock could reject requests for hours.
     if newest <= now - keep or newest > now + 1000000 then
       log.stale = true

@@ -11,7 +11,7 @@ export class StreamRecoder {
   readonly #encoding: ContentEncoding;
   readonly #encoder: Encoder | null;
   readonly #truncationCheck: TruncationCheck | undefined;
-  /** Created for the first piece, whose first byte tells how "deflate" is wrapped. */
+  /** Created for the first piece, whose first byte shows whether "deflate" has a zlib header. */
   #decoder: Decoder | null = null;
   #error: Error | null = null;
   #rejectPending: ((error: Error) => void) | null = null;

@@ -75,7 +75,7 @@ function fetchThroughProxy(request: OutgoingRequest, signal: AbortSignal): Promi
   return fetch(baseUrl + path, { ...options, method, headers, body, signal });
 }
 
-/** A host name that only the proxy can resolve is left to the proxy to check. */
+/** Rejects forbidden addresses. A host name that only the proxy can resolve must be checked by the proxy. */
 async function rejectForbiddenHost(baseUrl: string, resolver: HostResolver): Promise<void> {
   const hostname = new URL(baseUrl).hostname.replace(/^\[|\]$/g, "");
   await resolver.resolve(hostname).catch((error: unknown) => {
