@@ -1,4 +1,5 @@
 // Runs a started gateway until a signal stops it, and drains it as the settings say.
+import { systemClock, type Clock } from "../base/clock.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gatehouse } from "../main.ts";
 import type { Log } from "../telemetry/log/log.ts";
@@ -12,15 +13,22 @@ export interface ReceivedSignal {
   readonly again: Promise<undefined>;
 }
 
+interface SignalSource {
+  on(name: "SIGTERM" | "SIGINT", listener: () => void): unknown;
+}
+
 /** Call it before anything is started, so that no signal is missed. */
-export function awaitSignal(): Promise<ReceivedSignal> {
+export function awaitSignal(
+  source: SignalSource = process,
+  clock: Clock = systemClock,
+): Promise<ReceivedSignal> {
   return new Promise((resolve) => {
     let firstAt: number | null = null;
     const { promise: again, resolve: resolveAgain } = Promise.withResolvers<undefined>();
     for (const name of ["SIGTERM", "SIGINT"] as const) {
-      process.on(name, () => {
-        if (firstAt !== null && performance.now() - firstAt > SAME_SIGNAL_MS) resolveAgain(undefined);
-        firstAt ??= performance.now();
+      source.on(name, () => {
+        if (firstAt !== null && clock.now() - firstAt > SAME_SIGNAL_MS) resolveAgain(undefined);
+        firstAt ??= clock.now();
         resolve({ name, again });
       });
     }

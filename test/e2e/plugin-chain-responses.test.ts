@@ -1,5 +1,6 @@
 // Plugins over real HTTP: what post_request, pre_response and post_response hooks read and change.
 import { describe, expect, test } from "bun:test";
+import { useGate } from "../support/gate.ts";
 import { waitFor, type ApiResponse } from "../support/gatehouse-process.ts";
 import {
   asynchronous,
@@ -12,9 +13,11 @@ import {
   type Fields,
 } from "../support/plugin-fixtures.ts";
 import { usePluginHarness } from "../support/plugin-harness.ts";
-import { CHAT } from "../support/proxy-fixtures.ts";
+import { CHAT, rawJson } from "../support/proxy-fixtures.ts";
+import { connectRaw, rawRequest } from "../support/raw-client.ts";
 
 const harness = usePluginHarness();
+const gate = useGate();
 
 describe("post_request", () => {
   test("reads and changes the provider's status and headers", async () => {
@@ -253,11 +256,15 @@ describe("post_response", () => {
   test("if the client disconnects while a plugin waits, no request is sent and no target fails", async () => {
     const name = crypto.randomUUID();
     const route = await harness.seed([
-      scripted("pre_request", asynchronous("await Bun.sleep(150)")),
+      scripted("pre_request", asynchronous(`await fetch("${gate.url}")`)),
       scripted("post_response", REPORT(name)),
     ]);
     harness.provider.reset();
-    await harness.post(route, { signal: AbortSignal.timeout(50) }).catch(() => undefined);
+    const client = await connectRaw(Number(new URL(harness.gatehouse.proxyUrl).port));
+    client.send(rawRequest(route.path, CHAT));
+    await gate.untilArrived(1);
+    client.disconnect(true);
+    gate.open();
     await logged(harness.gatehouse, name, { outcome: "client_left", tries: 0 });
     expect(harness.provider.requests).toEqual([]);
     const { body } = await harness.gatehouse.api(
@@ -270,7 +277,7 @@ describe("post_response", () => {
   test("does not delay the response, and its failures are only logged", async () => {
     const slow = scripted(
       "post_response",
-      asynchronous(`await Bun.sleep(300); throw new Error("slow and wrong")`),
+      asynchronous(`await fetch("${gate.url}"); throw new Error("slow and wrong")`),
     );
     const route = await harness.seed([slow]);
     const response = await harness.post(route);
@@ -280,15 +287,19 @@ describe("post_response", () => {
     const isLogged = () =>
       logRecords(harness.gatehouse).some((line) => line.request_id === id && line.msg === "plugin failed");
     expect(isLogged()).toBe(false);
+    gate.open();
     await waitFor(() => (isLogged() ? true : null), 5000);
   });
 
   test("still knows the client's address after the connection is closed", async () => {
     const name = crypto.randomUUID();
     const code = asynchronous(
-      `await Bun.sleep(50); host.log("info", "${name}", { address: context.clientAddress })`,
+      `await fetch("${gate.url}"); host.log("info", "${name}", { address: context.clientAddress })`,
     );
-    await (await harness.call([scripted("post_response", code)])).text();
+    const route = await harness.seed([scripted("post_response", code)]);
+    // Closes its connection after the response.
+    await rawJson(harness.gatehouse.proxyUrl, route.path, CHAT);
+    gate.open();
     expect((await logged(harness.gatehouse, name)).address).toBe("127.0.0.1");
   });
 });

@@ -1,10 +1,11 @@
-// Tests of custom plugins from PLUGINS_DIR (section 7 of the contract): loading at start, loading and replacing while
+// Custom plugins from PLUGINS_DIR: loading at start, loading and replacing while
 // requests run, keeping the previous version if a new one fails, and the plugin list.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, renameSync, rmSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
+import { useGate } from "../support/gate.ts";
 import {
   startGatehouseProcess,
   waitFor,
@@ -44,6 +45,7 @@ const BROKEN = "export default definePlugin({ this is not TypeScript";
 const SKIPPED = "custom plugin failed to load; skipping it";
 const KEPT = "custom plugin failed to load; keeping the previous version";
 
+const gate = useGate();
 let gatehouse: GatehouseProcess;
 let provider: FakeProvider;
 let directory: string;
@@ -75,8 +77,8 @@ afterAll(async () => {
 const seed = (name: string, settings: Fields = {}): Promise<SeededRoute> =>
   seedPlugins(gatehouse, provider, [{ name, stage: "pre_request", settings }]);
 
-async function wordOn(route: SeededRoute): Promise<string | null> {
-  const response = await postChat(gatehouse, route);
+async function wordOn(route: SeededRoute, headers: Record<string, string> = {}): Promise<string | null> {
+  const response = await postChat(gatehouse, route, { headers });
   await response.text();
   expect(response.status).toBe(200);
   return response.headers.get("x-word");
@@ -206,14 +208,18 @@ describe("while the gateway runs", () => {
     const slow = (word: string) => `
       import { definePlugin, z } from "gatehouse/sdk";
       export default definePlugin({ name: "slow", description: "", stages: ["pre_request"], settings: z.object({}),
-        create: () => ({ async pre_request(context) { await Bun.sleep(1000); context.setResponseHeader("X-Word", "${word}"); } }) });`;
+        create: () => ({ async pre_request(context) {
+          if (context.headers.get("x-wait") !== null) await fetch("${gate.url}");
+          context.setResponseHeader("X-Word", "${word}");
+        } }) });`;
     writePlugin(directory, "slow.ts", slow("old"));
     await untilListed("slow");
     const route = await seed("slow");
-    const inFlight = wordOn(route);
-    await Bun.sleep(50);
-    writePlugin(directory, "slow.ts", slow("new").replace("Bun.sleep(1000)", "Bun.sleep(1)"));
+    const inFlight = wordOn(route, { "X-Wait": "yes" });
+    await gate.untilArrived(1);
+    writePlugin(directory, "slow.ts", slow("new"));
     await untilWord(route, "new");
+    gate.open();
     expect(await inFlight).toBe("old");
   });
 

@@ -1,29 +1,31 @@
-// Plugins that take a while to be ready: their hooks are not called before, a gateway that starts waits for them, and one
-// whose plugin cannot become ready starts all the same.
+// Plugins that take a while to become ready: their hooks are not called before, a gateway waits for them when it starts,
+// and a plugin that fails to become ready does not prevent the start.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
+import { useGate } from "../support/gate.ts";
 import {
   startGatehouseProcess,
   temporaryDirectory,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { logged, logRecords, pluginsDirectory, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
-import type { SeededRoute } from "../support/proxy-fixtures.ts";
 
 const START_MS = 30_000;
+
+const gate = useGate();
 
 const PLUGINS = {
   "slow.ts": `
     import { definePlugin, z } from "gatehouse/sdk";
     export default definePlugin({
       name: "slow",
-      description: "Takes a second to be ready.",
+      description: "Becomes ready when the gate opens.",
       stages: ["pre_request"],
       settings: z.object({}),
       create(settings, host) {
         let isReady = false;
-        const ready = Bun.sleep(1000).then(() => {
+        const ready = fetch("${gate.url}").then(() => {
           isReady = true;
           host.log("info", "slow is ready");
         });
@@ -37,7 +39,7 @@ const PLUGINS = {
       description: "Cannot become ready.",
       stages: ["pre_request"],
       settings: z.object({}),
-      create: () => ({ ready: Promise.reject(new Error("no model at hand")), pre_request: () => undefined }),
+      create: () => ({ ready: Promise.reject(new Error("model not found")), pre_request: () => undefined }),
     });`,
 };
 
@@ -47,12 +49,6 @@ let dataDir: string;
 
 const start = (): Promise<GatehouseProcess> =>
   startGatehouseProcess({ env: { PLUGINS_DIR: plugins }, dataDir, keepData: true });
-
-async function expectReady(gatehouse: GatehouseProcess, route: SeededRoute): Promise<void> {
-  const response = await postChat(gatehouse, route);
-  await response.text();
-  expect([response.status, response.headers.get("x-ready")]).toEqual([200, "true"]);
-}
 
 beforeAll(async () => {
   provider = await startFakeProvider();
@@ -65,22 +61,33 @@ afterAll(async () => {
 });
 
 test(
-  "calls wait until they are ready, a start too, and a plugin that fails at it fails its own requests only",
+  "requests and the start of a gateway wait for them; a plugin that fails to become ready fails only its own requests",
   async () => {
     const first = await start();
     try {
       const slow = await seedPlugins(first, provider, [{ name: "slow", stage: "pre_request" }]);
       const broken = await seedPlugins(first, provider, [{ name: "broken", stage: "pre_request" }]);
-      await expectReady(first, slow);
-      const refused = await postChat(first, broken);
-      expect([refused.status, await refused.text()]).toEqual([500, expect.stringContaining("plugin_failed")]);
+      const waiting = postChat(first, slow);
+      await gate.untilArrived(1);
+      gate.open();
+      const response = await waiting;
+      expect([response.status, response.headers.get("x-ready")]).toEqual([200, "true"]);
+      const rejected = await postChat(first, broken);
+      expect([rejected.status, await rejected.text()]).toEqual([
+        500,
+        expect.stringContaining("plugin_failed"),
+      ]);
       const line = await logged(first, "plugin not ready; requests that use it wait or fail");
       expect(line).toMatchObject({ level: "warn", plugin: "broken" });
-      expect(JSON.stringify(line)).toContain("no model at hand");
+      expect(JSON.stringify(line)).toContain("model not found");
     } finally {
       await first.stop();
     }
-    const second = await start();
+    gate.close();
+    const starting = start();
+    await gate.untilArrived(1);
+    gate.open();
+    const second = await starting;
     try {
       const messages = logRecords(second).map(({ msg }) => msg as string);
       expect(messages.indexOf("slow is ready")).toBeGreaterThan(-1);

@@ -280,8 +280,9 @@ describe("the list", () => {
       postChat(gatehouse, route, { body, headers: { "X-Request-Id": id } }).then((answer) => answer.text());
     await post(CHAT, "good-1");
     await post("no json", "bad-1");
-    // So that the last one ends in a millisecond of its own.
-    await Bun.sleep(2);
+    // The last one must end in a later millisecond, because `since` is compared with it.
+    const lastMillisecond = Date.now();
+    await waitFor(() => (Date.now() > lastMillisecond ? true : null));
     await post({ ...CHAT, model: "gpt-other" }, "good-2");
     await newest(route, 3);
     const { body } = await gatehouse.api("GET", `/gateways/${route.gateway}/requests?limit=2`);

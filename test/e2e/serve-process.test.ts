@@ -329,26 +329,12 @@ describe("signals", () => {
     expect(await gatehouse.exited).toBe(0);
   });
 
-  test("a second signal more than one second after the first exits at once", async () => {
-    const gatehouse = await start({ env: { DRAIN_DELAY_MS: "600000" } });
-    gatehouse.signal("SIGTERM");
-    await waitFor(async () => ((await readiness(gatehouse.adminUrl)).status === 503 ? true : null));
-    await Bun.sleep(1100);
-    expect((await readiness(gatehouse.adminUrl)).status).toBe(503);
-    gatehouse.signal("SIGTERM");
-    expect(await gatehouse.exited).toBe(0);
-  });
-
   test("a signal that follows at once is the same Ctrl-C and has no effect", async () => {
     const gatehouse = await start({ env: { DRAIN_DELAY_MS: "600000" } });
     gatehouse.signal("SIGTERM");
     gatehouse.signal("SIGTERM");
     await waitFor(async () => ((await readiness(gatehouse.adminUrl)).status === 503 ? true : null));
-    gatehouse.signal("SIGINT");
-    await Bun.sleep(1200);
     expect((await readiness(gatehouse.adminUrl)).status).toBe(503);
-    gatehouse.signal("SIGINT");
-    expect(await gatehouse.exited).toBe(0);
   });
 
   test("a running request finishes before the process ends", async () => {

@@ -33,8 +33,15 @@ async function startWorkers(count: number, env: Record<string, string> = {}): Pr
   return gatehouse;
 }
 
-const childrenOf = (pid: number): number[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
+/** Returns the processes that a process has started; none if it has ended. */
+function childrenOf(pid: number): number[] {
+  try {
+    const list = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+    return list.trim().split(" ").filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
 
 const listening = (gatehouse: GatehouseProcess) =>
   logRecords(gatehouse).filter((line) => line.msg === "proxy listening");
@@ -207,10 +214,10 @@ test(
     const gatehouse = await startWorkers(2);
     let isOver = false;
     void gatehouse.exited.then(() => (isOver = true));
-    while (!isOver) {
+    await waitFor(() => {
       for (const pid of childrenOf(gatehouse.pid)) process.kill(pid, "SIGKILL");
-      await Bun.sleep(50);
-    }
+      return isOver ? true : null;
+    });
     expect(await gatehouse.exited).toBe(1);
     expect(gatehouse.output()).toContain("workers exited too often; stopping");
   },

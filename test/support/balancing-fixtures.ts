@@ -229,6 +229,12 @@ export function strayOutput(gatehouse: RunningGatehouse): string[] {
     });
 }
 
+/** How many requests the gateway is handling now. */
+export async function inFlightCount({ adminUrl }: RunningGatehouse): Promise<number> {
+  const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
+  return Number(/^gatehouse_requests_in_flight (\d+)$/m.exec(metrics)?.[1]);
+}
+
 /** Resident memory of the process, in bytes. */
 export function residentBytes({ pid }: GatehouseProcess): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];

@@ -1,0 +1,44 @@
+// The first signal drains the gateway, and a second one stops it at once, unless it is a duplicate of the first.
+import { expect, test } from "bun:test";
+import { EventEmitter } from "node:events";
+import { eventLoopTurns } from "../../test/support/waiting.ts";
+import { ManualClock } from "../base/manual-clock.fixture.ts";
+import { awaitSignal } from "./run-until-signal.ts";
+
+function setUp() {
+  const clock = new ManualClock();
+  const signals = new EventEmitter();
+  return { clock, signals, received: awaitSignal(signals, clock) };
+}
+
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  void promise.then(() => (settled = true));
+  await eventLoopTurns();
+  return settled;
+}
+
+test.each(["SIGTERM", "SIGINT"] as const)("%s is received", async (name) => {
+  const { signals, received } = setUp();
+  expect(await isSettled(received)).toBe(false);
+  signals.emit(name);
+  expect((await received).name).toBe(name);
+});
+
+test("a signal within a second of the first is the same Ctrl-C and has no effect", async () => {
+  const { clock, signals, received } = setUp();
+  signals.emit("SIGTERM");
+  signals.emit("SIGTERM");
+  clock.advance(1000);
+  signals.emit("SIGINT");
+  const { name, again } = await received;
+  expect([name, await isSettled(again)]).toEqual(["SIGTERM", false]);
+});
+
+test("a signal more than a second after the first is a second one", async () => {
+  const { clock, signals, received } = setUp();
+  signals.emit("SIGTERM");
+  clock.advance(1001);
+  signals.emit("SIGTERM");
+  expect(await isSettled((await received).again)).toBe(true);
+});
