@@ -23,7 +23,7 @@ import {
   scriptArguments,
 } from "./redis-script.ts";
 
-export interface RedisCountersOptions {
+interface RedisCountersOptions {
   /** Called when Redis becomes available or unavailable, or the reason changes. */
   readonly onStateChange?: (state: CountersState) => void;
   /** Maximum number of keys in the local counters. */

@@ -1,5 +1,5 @@
-// Clients that mean harm, over raw sockets: doubtful framing, oversized heads, pipelining, slow and silent connections,
-// and very many of them. GATEHOUSE_LONG=1 waits for the long deadlines too.
+// Malicious clients, over raw sockets: ambiguous framing, oversized headers, pipelining, slow and idle connections, and many
+// connections. GATEHOUSE_LONG=1 also waits for the long timeouts.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { connectRaw, type RawClient } from "../support/raw-client.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
@@ -25,7 +25,7 @@ beforeAll(async () => {
   });
   proxyPort = Number(new URL(gatehouse.proxyUrl).port);
   adminPort = Number(new URL(gatehouse.adminUrl).port);
-  // They take their time while the other tests run.
+  // These run while the other tests run.
   slow.push(...(await Promise.all(slowClients())));
 }, 30_000);
 afterAll(async () => {
@@ -34,11 +34,11 @@ afterAll(async () => {
 });
 beforeEach(() => provider.reset());
 
-const HEAD = "POST /r HTTP/1.1\r\nHost: x\r\n";
-const SOUND = `${HEAD}Content-Length: 5\r\n\r\nhello`;
-const chunked = (body: string) => `${HEAD}Transfer-Encoding: chunked\r\n\r\n${body}`;
+const START = "POST /r HTTP/1.1\r\nHost: x\r\n";
+const VALID = `${START}Content-Length: 5\r\n\r\nhello`;
+const chunked = (body: string) => `${START}Transfer-Encoding: chunked\r\n\r\n${body}`;
 
-/** What came back to these bytes until the gateway closed; nothing more is sent. */
+/** Sends these bytes. Returns what the gateway sent until it closed the connection. */
 async function untilClosed(port: number, bytes: string): Promise<string> {
   const client = await connectRaw(port);
   client.send(bytes);
@@ -54,26 +54,26 @@ async function expectServed(): Promise<void> {
   await response.arrayBuffer();
 }
 
-describe("doubtful framing is refused, the connection closed, and no provider hears of it", () => {
-  const lines = (...headers: string[]) => `${HEAD}${headers.join("\r\n")}\r\n\r\nhello`;
+describe("ambiguous framing is rejected, the connection is closed, and no request reaches a provider", () => {
+  const lines = (...headers: string[]) => `${START}${headers.join("\r\n")}\r\n\r\nhello`;
   const CASES: [name: string, bytes: string][] = [
     ["a length and chunks", lines("Content-Length: 5", "Transfer-Encoding: chunked")],
     ["chunks and a length", lines("Transfer-Encoding: chunked", "Content-Length: 5")],
-    ["two lengths that differ", lines("Content-Length: 5", "Content-Length: 6")],
+    ["two different lengths", lines("Content-Length: 5", "Content-Length: 6")],
     ["a list of lengths", lines("Content-Length: 5, 5")],
     ["a length with a sign", lines("Content-Length: +5")],
     ["a negative length", lines("Content-Length: -5")],
     ["a length in hexadecimal", lines("Content-Length: 0x5")],
-    ["a length beyond all numbers", lines("Content-Length: 99999999999999999999999")],
-    ["a blank before the colon", lines("Content-Length : 5")],
+    ["a length that is too large", lines("Content-Length: 99999999999999999999999")],
+    ["a space before the colon", lines("Content-Length : 5")],
     ["an unknown transfer encoding", lines("Transfer-Encoding: xchunked")],
     ["chunked twice", lines("Transfer-Encoding: chunked", "Transfer-Encoding: chunked")],
     ["chunked not last", lines("Transfer-Encoding: chunked, identity")],
     ["a vertical tab in the transfer encoding", lines("Transfer-Encoding:\x0bchunked")],
     ["chunks over HTTP/1.0", chunked("5\r\nhello\r\n0\r\n\r\n").replace("HTTP/1.1", "HTTP/1.0")],
-    ["a chunk size that is none", chunked("zz\r\nhello\r\n0\r\n\r\n")],
+    ["an invalid chunk size", chunked("zz\r\nhello\r\n0\r\n\r\n")],
     ["a negative chunk size", chunked("-5\r\nhello\r\n0\r\n\r\n")],
-    ["a chunk size beyond all numbers", chunked("ffffffffffffffffff5\r\nhello\r\n0\r\n\r\n")],
+    ["a chunk size that is too large", chunked("ffffffffffffffffff5\r\nhello\r\n0\r\n\r\n")],
     ["a chunk longer than its size", chunked("3\r\nhello\r\n0\r\n\r\n")],
     ["a chunk line that ends in LF", chunked("5\nhello\r\n0\r\n\r\n")],
     ["a chunk extension that ends in LF", chunked("5;a\nhello\r\n0\r\n\r\n")],
@@ -83,23 +83,23 @@ describe("doubtful framing is refused, the connection closed, and no provider he
     ["NUL in a name", lines("X-\0A: b", "Content-Length: 5")],
     ["CR in a value", lines("X-A: b\rc", "Content-Length: 5")],
     ["LF in place of CRLF", lines("X-A: b\nContent-Length: 5")],
-    ["LF everywhere", SOUND.replaceAll("\r\n", "\n")],
-    ["no Host", SOUND.replace("Host: x\r\n", "")],
+    ["LF everywhere", VALID.replaceAll("\r\n", "\n")],
+    ["no Host", VALID.replace("Host: x\r\n", "")],
     ["a header without a colon", lines("nonsense", "Content-Length: 5")],
     ["a header without a name", lines(": b", "Content-Length: 5")],
-    ["a blank in a name", lines("X A: b", "Content-Length: 5")],
-    ["a blank in the target", SOUND.replace("/r ", "/r r ")],
-    ["a target without a slash", SOUND.replace("/r ", "r ")],
-    ["another version", SOUND.replace("HTTP/1.1", "HTTP/1.2")],
+    ["a space in a name", lines("X A: b", "Content-Length: 5")],
+    ["a space in the target", VALID.replace("/r ", "/r r ")],
+    ["a target without a slash", VALID.replace("/r ", "r ")],
+    ["another version", VALID.replace("HTTP/1.1", "HTTP/1.2")],
     ["no version", "GET /r\r\n\r\n"],
     ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
     ["a TLS handshake", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"],
-    ["garbage behind a request", `${SOUND}\0\x01garbage\r\n\r\n`],
-    ["garbage behind a request in chunks", chunked("5\r\nhello\r\n0\r\n\r\nBAD BAD BAD\r\n\r\n")],
-    ["garbage behind a GET", "GET /r HTTP/1.1\r\nHost: x\r\n\r\nBAD BAD\r\n\r\n"],
+    ["garbage after a request", `${VALID}\0\x01garbage\r\n\r\n`],
+    ["garbage after a chunked request", chunked("5\r\nhello\r\n0\r\n\r\nBAD BAD BAD\r\n\r\n")],
+    ["garbage after a GET", "GET /r HTTP/1.1\r\nHost: x\r\n\r\nBAD BAD\r\n\r\n"],
     ["more than 100 headers", lines(...Array.from({ length: 200 }, (_, at) => `X-${at}: v`))],
     ["a header of 20 kB", lines(`X-A: ${"a".repeat(20_000)}`)],
-    ["a target of 20 kB", SOUND.replace("/r ", `/r?${"a".repeat(20_000)} `)],
+    ["a target of 20 kB", VALID.replace("/r ", `/r?${"a".repeat(20_000)} `)],
   ];
 
   test.each(CASES)("%s", async (_, bytes) => {
@@ -111,30 +111,30 @@ describe("doubtful framing is refused, the connection closed, and no provider he
     expect(provider.requestCount).toBe(0);
   });
 
-  test("the sound request that they were made of is served", async () => {
+  test("the valid request that they are based on succeeds", async () => {
     const client = await connectRaw(proxyPort);
-    client.send(SOUND);
+    client.send(VALID);
     await client.until((received) => /HTTP\/1\.1 200[^]*\r\n\r\n/.test(received));
     expect(provider.requestCount).toBe(1);
     client.disconnect();
   });
 
-  test("pipelined requests: the connection is closed, and no provider is asked for a client that gets nothing", async () => {
-    for (const times of [2, 3, 20]) expect(await untilClosed(proxyPort, SOUND.repeat(times))).toBe("");
+  test("pipelined requests: the connection is closed, and no request reaches a provider", async () => {
+    for (const times of [2, 3, 20]) expect(await untilClosed(proxyPort, VALID.repeat(times))).toBe("");
     expect(provider.requestCount).toBe(0);
   });
 });
 
 describe("one host only", () => {
-  const refused = [
-    ["two hosts", SOUND.replace("Host: x", "Host: x\r\nHost: y")],
-    ["one host twice", SOUND.replace("Host: x", "Host: x\r\nHost: x")],
-    ["an empty one", SOUND.replace("Host: x", "Host:")],
-    ["a list", SOUND.replace("Host: x", "Host: x, y")],
-    ["a path in it", SOUND.replace("Host: x", "Host: x/y")],
-    ["a user in it", SOUND.replace("Host: x", "Host: a@x")],
+  const invalid = [
+    ["two hosts", VALID.replace("Host: x", "Host: x\r\nHost: y")],
+    ["one host twice", VALID.replace("Host: x", "Host: x\r\nHost: x")],
+    ["an empty one", VALID.replace("Host: x", "Host:")],
+    ["a list", VALID.replace("Host: x", "Host: x, y")],
+    ["a path in it", VALID.replace("Host: x", "Host: x/y")],
+    ["a user in it", VALID.replace("Host: x", "Host: a@x")],
   ] as const;
-  test.each(refused)("%s: 400", async (_, bytes) => {
+  test.each(invalid)("%s: 400", async (_, bytes) => {
     const client = await connectRaw(proxyPort);
     client.send(bytes);
     expect(await client.until((received) => received.includes("\r\n\r\n{"))).toMatch(
@@ -144,7 +144,7 @@ describe("one host only", () => {
     expect(provider.requestCount).toBe(0);
   });
 
-  test("an absolute target with another host does not choose the gateway: Host does", async () => {
+  test("Host selects the gateway, not the host of an absolute target", async () => {
     for (const name of ["first", "second"]) {
       await seedRoute(gatehouse, {
         gateway: { subdomain: name },
@@ -171,9 +171,9 @@ async function slowClient(name: string, port: number, first: string, piece: stri
   const client = await connectRaw(port);
   const startedAt = performance.now();
   client.send(first);
-  const drip = setInterval(() => piece !== "" && client.send(piece), 500);
+  const trickle = setInterval(() => piece !== "" && client.send(piece), 500);
   const endedAfterMs = client.ended.then(() => {
-    clearInterval(drip);
+    clearInterval(trickle);
     return performance.now() - startedAt;
   });
   return { name, endedAfterMs, client };
@@ -181,16 +181,16 @@ async function slowClient(name: string, port: number, first: string, piece: stri
 
 function slowClients(): Promise<SlowClient>[] {
   return [proxyPort, adminPort].flatMap((port) => [
-    slowClient("says nothing", port, "", ""),
-    slowClient("drips its first line", port, "P", "O"),
-    slowClient("drips one header", port, `${HEAD}X-A: `, "a"),
-    slowClient("drips header after header", port, HEAD, "X-A: b\r\n"),
+    slowClient("sends nothing", port, "", ""),
+    slowClient("first line byte by byte", port, "P", "O"),
+    slowClient("one header byte by byte", port, `${START}X-A: `, "a"),
+    slowClient("header after header", port, START, "X-A: b\r\n"),
   ]);
 }
 
 describe("very many connections", () => {
   test(
-    `${CROWD} that stay open and say nothing keep nobody else out, and leave nothing behind`,
+    `${CROWD} idle connections do not block other clients, and are released when closed`,
     async () => {
       await expectServed();
       const before = openFiles(gatehouse);
@@ -203,15 +203,15 @@ describe("very many connections", () => {
     30_000 + CROWD * 10,
   );
 
-  test("more than there are files for: some wait, nothing ends, and all are served afterwards", async () => {
+  test("more connections than file descriptors: some wait, nothing crashes, and all are served afterwards", async () => {
     const small = await startGatehouseProcess();
     await seedRoute(small, {
       upstream: { targets: [targetAt(provider, { path: "/echo" })] },
       rule: { path: "/r" },
     });
-    const ask = () =>
+    const post = () =>
       fetch(`${small.proxyUrl}/r`, { method: "POST", body: "x" }).then(({ status }) => status);
-    expect(await ask()).toBe(200);
+    expect(await post()).toBe(200);
     const files = openFiles(small) + 20;
     const limited = Bun.spawnSync(["prlimit", "--pid", String(small.pid), `--nofile=${files}:${files}`]);
     expect(limited.exitCode).toBe(0);
@@ -219,7 +219,7 @@ describe("very many connections", () => {
     const crowd = await Promise.all(Array.from({ length: 100 }, () => connectRaw(port)));
     await waitFor(() => (openFiles(small) >= files ? true : null));
     for (const client of crowd) client.disconnect(true);
-    await waitFor(async () => ((await ask()) === 200 ? true : null));
+    await waitFor(async () => ((await post()) === 200 ? true : null));
     expect(unexpectedOutput(small)).toEqual([]);
     await small.stop();
   }, 30_000);
@@ -229,7 +229,7 @@ describe("slow clients", () => {
   const withinMs = 30_000;
 
   test(
-    "a head that is not complete in time ends its connection, however it drips",
+    "headers that are not complete in time close the connection",
     async () => {
       const ended = await Promise.all(
         slow.map(async ({ name, endedAfterMs, client }) => ({
@@ -238,7 +238,7 @@ describe("slow clients", () => {
           received: client.received(),
         })),
       );
-      // Ten seconds, in steps of the runtime's clock; a busy machine may be later, never sooner.
+      // Ten seconds, in steps of Bun's timer; later on a busy machine, never earlier.
       for (const { name, seconds, received } of ended) {
         expect({ name, received }).toEqual({ name, received: "" });
         expect(seconds).toBeGreaterThan(7);
@@ -249,9 +249,9 @@ describe("slow clients", () => {
     withinMs,
   );
 
-  test("a body that comes slowly is waited for, and nobody is asked before it is whole", async () => {
+  test("a slow body is awaited, and the provider gets no request before it is complete", async () => {
     const client = await connectRaw(proxyPort);
-    client.send(`${HEAD}Content-Length: 5\r\nConnection: close\r\n\r\n`);
+    client.send(`${START}Content-Length: 5\r\nConnection: close\r\n\r\n`);
     for (const letter of "hello") {
       expect(provider.requestCount).toBe(0);
       client.send(letter);
@@ -262,17 +262,17 @@ describe("slow clients", () => {
   });
 
   test.skipIf(!isLong)(
-    "in full: bodies are given 60 seconds, an idle connection 75, and a reader that has stopped five minutes",
+    "long timeouts: 60 seconds for bodies, 75 for idle connections, five minutes for a stalled reader",
     async () => {
       const token = `Authorization: Bearer ${gatehouse.token}\r\nContent-Type: application/json\r\n`;
       const admin = `POST /api/v1/gateways HTTP/1.1\r\nHost: x\r\n${token}Content-Length: 100\r\n\r\n{`;
       const all = await Promise.all([
-        slowClient("silent body", proxyPort, `${HEAD}Content-Length: 100\r\n\r\nabc`, ""),
-        slowClient("dripping body", proxyPort, `${HEAD}Content-Length: 9000\r\n\r\nabc`, "a"),
-        slowClient("dripping chunks", proxyPort, chunked("3\r\nabc\r\n"), "1\r\na\r\n"),
-        slowClient("silent body to the Admin API", adminPort, admin, ""),
-        slowClient("idle after an answer", proxyPort, SOUND, ""),
-        slowClient("unread body", proxyPort, SOUND.replace("/r", "/nothing").replace(": 5", ": 9000"), "a"),
+        slowClient("stalled body", proxyPort, `${START}Content-Length: 100\r\n\r\nabc`, ""),
+        slowClient("trickling body", proxyPort, `${START}Content-Length: 9000\r\n\r\nabc`, "a"),
+        slowClient("trickling chunks", proxyPort, chunked("3\r\nabc\r\n"), "1\r\na\r\n"),
+        slowClient("stalled body to the Admin API", adminPort, admin, ""),
+        slowClient("idle after a response", proxyPort, VALID, ""),
+        slowClient("unread body", proxyPort, VALID.replace("/r", "/nothing").replace(": 5", ": 9000"), "a"),
       ]);
       const reader = await connectRaw(proxyPort);
       const big = JSON.stringify({ bigStream: { bytes: 1 << 30, chunkBytes: 1 << 16 } });
@@ -282,7 +282,7 @@ describe("slow clients", () => {
       const stalled = provider.requests.at(-1)!;
       for (const { name, endedAfterMs, client } of all) {
         const seconds = (await endedAfterMs) / 1000;
-        const isBody = /silent|dripping/.test(name);
+        const isBody = /stalled|trickling/.test(name);
         expect(seconds).toBeGreaterThan(isBody ? 59 : 70);
         expect(seconds).toBeLessThan(isBody ? 65 : 85);
         if (isBody) expect(client.received()).toMatch(/^HTTP\/1\.1 408 [^]*request_timeout/);
@@ -294,7 +294,7 @@ describe("slow clients", () => {
   );
 });
 
-test("whatever they did, the gateway serves and had nothing to complain of", async () => {
+test("after all of this the gateway still works and has logged no error", async () => {
   await expectServed();
   expect(unexpectedOutput(gatehouse)).toEqual([]);
 });

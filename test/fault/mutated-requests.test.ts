@@ -1,6 +1,6 @@
-// Mutated requests in numbers, over raw sockets: the process lives, every request that a client was answered for became
-// exactly one request of the provider, and the provider got none besides. GATEHOUSE_LONG=1 is the full run;
-// GATEHOUSE_MUTANTS sets the number, GATEHOUSE_SEED repeats a run.
+// Many mutated requests over raw sockets: the process survives, and the provider gets exactly one request for each response
+// that a client gets, and no other request. GATEHOUSE_LONG=1 is the full run; GATEHOUSE_MUTANTS sets the number,
+// GATEHOUSE_SEED repeats a run.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { seedRoute } from "../support/proxy-fixtures.ts";
@@ -45,7 +45,7 @@ class Mutant {
       port,
       data: this,
       socket: {
-        // In one write: what stands behind a request must be there when the request is.
+        // In one write, so that bytes after a request arrive together with it.
         open: (socket) => void socket.write(Buffer.from(this.sent, "latin1")),
         data: (_, bytes) => void this.#pieces.push(Buffer.from(bytes)),
         close: () => void (this.isClosed = true),
@@ -58,45 +58,45 @@ class Mutant {
     return Buffer.concat(this.#pieces).toString("latin1");
   }
 
-  /** The numbers of the provider's answers that came to this client. */
+  /** The serial numbers of the provider's responses that this client received. */
   serials(): number[] {
     return [...this.received.matchAll(/^X-Serial: (\d+)\r$/gim)].map(([, serial]) => Number(serial));
   }
 
-  leave(): void {
+  disconnect(): void {
     this.#socket?.terminate();
   }
 }
 
-const answered = new Map<number, Mutant>();
+const responded = new Map<number, Mutant>();
 const statuses: Record<string, number> = {};
 
-/** A sound request that goes all the way: once it is answered, what was sent before it has been read. */
+/** Sends a valid request. When its response has arrived, all earlier bytes have been read. */
 async function probe(): Promise<void> {
   const response = await fetch(`${gatehouse.proxyUrl}${PATH}/probe`);
   const serial = Number(response.headers.get("x-serial"));
   expect(await response.text()).toBe("");
-  answered.set(serial, new Mutant("the probe"));
+  responded.set(serial, new Mutant("the probe"));
 }
 
 function collect(batch: readonly Mutant[]): void {
   for (const mutant of batch) {
     for (const serial of mutant.serials()) {
-      const other = answered.get(serial);
+      const other = responded.get(serial);
       if (other !== undefined && other !== mutant)
-        throw new Error(`two clients got answer ${serial}: ${describe(other)} and ${describe(mutant)}`);
-      answered.set(serial, mutant);
+        throw new Error(`two clients got response ${serial}: ${describe(other)} and ${describe(mutant)}`);
+      responded.set(serial, mutant);
     }
   }
 }
 
 const describe = (mutant: Mutant) => JSON.stringify(mutant.sent);
 
-/** What the provider got is what this client sent, and not another's bytes. */
+/** The provider received the bytes of this client and of no other. */
 function expectOwnBytes(mutant: Mutant, serial: number): void {
   const { head, body } = upstream.requests.get(serial)!;
   const marker = head.headers.find(([name]) => name.toLowerCase() === "x-marker")?.[1];
-  // Two headers of one name arrive as one.
+  // Repeated headers arrive as one.
   for (const part of marker?.split(", ") ?? []) expect(mutant.sent).toContain(part);
   if (!/chunked/i.test(mutant.sent)) expect(mutant.sent).toContain(body);
 }
@@ -107,28 +107,30 @@ async function runBatch(requests: readonly string[]): Promise<void> {
   await Promise.all(batch.map((mutant) => mutant.send(port)));
   await probe();
   await probe();
-  const unanswered = () => [...upstream.requests.keys()].filter((serial) => !answered.has(serial));
+  const withoutResponse = () => [...upstream.requests.keys()].filter((serial) => !responded.has(serial));
   await waitFor(() => {
     collect(batch);
-    return unanswered().length === 0 ? true : null;
+    return withoutResponse().length === 0 ? true : null;
   }, 10_000).catch(() => {
-    const lost = unanswered().map((serial) => JSON.stringify(upstream.requests.get(serial)));
-    throw new Error(`seed ${SEED}: the provider got what no client was answered for:\n${lost.join("\n")}`);
+    const lost = withoutResponse().map((serial) => JSON.stringify(upstream.requests.get(serial)));
+    throw new Error(
+      `seed ${SEED}: the provider got requests for which no client got a response:\n${lost.join("\n")}`,
+    );
   });
   for (const mutant of batch) {
     const serials = mutant.serials();
     for (const serial of serials) expectOwnBytes(mutant, serial);
     const [status = "none"] = /(?<=^HTTP\/1\.1 )\d+/.exec(mutant.received) ?? [];
     statuses[status] = (statuses[status] ?? 0) + 1;
-    mutant.leave();
+    mutant.disconnect();
   }
-  expect([...answered.keys()].filter((serial) => !upstream.requests.has(serial))).toEqual([]);
-  answered.clear();
+  expect([...responded.keys()].filter((serial) => !upstream.requests.has(serial))).toEqual([]);
+  responded.clear();
   upstream.requests.clear();
 }
 
 test(
-  `${MUTANTS} mutated requests: one of the provider's for each that was accepted, and none besides`,
+  `${MUTANTS} mutated requests: the provider gets one request for each accepted one, and no other`,
   async () => {
     const random = randomFrom(SEED);
     for (let done = 0; done < MUTANTS; done += BATCH) {
@@ -137,12 +139,12 @@ test(
         Array.from({ length: size }, (_, at) => mutatedRequest(random, PATH, `m${SEED}-${done + at}-`)),
       );
     }
-    // Connections that were left open and then broken must not have led to anything either.
+    // Connections that stayed open and then broke must not have caused a request either.
     await runBatch([]);
-    expect(upstream.faults).toEqual([]);
+    expect(upstream.problems).toEqual([]);
     expect((await fetch(`${gatehouse.proxyUrl}/healthz`)).status).toBe(200);
     expect(unexpectedOutput(gatehouse)).toEqual([]);
-    // The run is worth nothing if all were accepted, or none.
+    // The run is meaningless if all requests were accepted, or none.
     expect(statuses["200"]).toBeGreaterThan(MUTANTS / 50);
     expect(statuses["400"]).toBeGreaterThan(MUTANTS / 10);
     if (MUTANTS > SHORT_RUN) process.stdout.write(`seed ${SEED}: ${JSON.stringify(statuses)}\n`);

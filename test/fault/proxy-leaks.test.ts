@@ -1,5 +1,5 @@
-// Clients that leave, providers that cut and readers that are slow, in numbers: nothing stays open, nothing stays in
-// memory, and no cut stream ends as if it were whole. GATEHOUSE_LEAK_N and GATEHOUSE_LEAK_M set the numbers.
+// Many clients that disconnect, providers that break off, and slow readers: no connection stays open, no memory leaks, and
+// no truncated stream ends as if it were complete. GATEHOUSE_LEAK_N and GATEHOUSE_LEAK_M set the numbers.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { startFakeProvider, type Behavior, type FakeProvider } from "../../src/fake-provider/server.ts";
@@ -22,20 +22,20 @@ const M = Number(process.env["GATEHOUSE_LEAK_M"] ?? 10);
 const MB = 1 << 20;
 const STREAM_BYTES = 50 * MB;
 const ALLOWED_GROWTH = 20 * MB;
-const AT_ONCE = 25;
+const PARALLEL = 25;
 const DEADLINE_MS = 20_000 + 100 * N + 2000 * M;
 
 let gatehouse: GatehouseProcess;
-/** No request of the fault tests ends well here, so no connection may be left. */
+/** No request to this provider succeeds, so no connection may stay open. */
 let faulty: FakeProvider;
 let steady: FakeProvider;
 let plain: Route;
 let translated: Route;
 let big: Route;
-/** Traffic that goes on beside it all, and is not counted. */
+/** For normal traffic at the same time, which is not counted. */
 let ordinary: Route;
 let baseline = { memory: 0, files: 0 };
-const figures: string[] = [];
+const measurements: string[] = [];
 
 beforeAll(async () => {
   gatehouse = await startGatehouseProcess();
@@ -47,17 +47,17 @@ beforeAll(async () => {
   ordinary = await seedUpstream(gatehouse, [targetOf(steady)]);
   steady.behave({ closeConnection: true });
   for (let times = 0; times < 300; times++) await servedBy(ordinary, { stream: times % 2 === 0 });
-  await leaveOften(Math.ceil(N / 10));
+  await disconnectOften(Math.ceil(N / 10));
   await cutOften(Math.ceil(N / 10));
   await readSlowly(Math.ceil(M / 10));
   await settle();
   baseline = { memory: await settledMemory(), files: openFiles() };
-  figures.push(`baseline ${inMb(baseline.memory)}`);
+  measurements.push(`baseline ${inMb(baseline.memory)}`);
 }, DEADLINE_MS);
 
 afterAll(async () => {
   if (N > 100 || process.env["GATEHOUSE_REPORT"] !== undefined) {
-    process.stdout.write(`${figures.join("\n")}\n`);
+    process.stdout.write(`${measurements.join("\n")}\n`);
   }
   await gatehouse.stop();
   await Promise.all([faulty.stop(), steady.stop()]);
@@ -71,7 +71,7 @@ function openFiles(): number {
   return readdirSync(`/proc/${gatehouse.pid}/fd`).length;
 }
 
-/** Until nothing is under way between the gateway and its providers. */
+/** Waits until no connection between the gateway and its providers is open. */
 async function settle(): Promise<void> {
   const isQuiet = () =>
     [faulty, steady].every(
@@ -80,7 +80,7 @@ async function settle(): Promise<void> {
   await waitFor(() => (isQuiet() ? true : null), 10_000);
 }
 
-/** The least that is in use over a while: what the warm-up left to be collected is not part of a baseline. */
+/** Returns the lowest memory use within two seconds, so that garbage of the warm-up does not count. */
 async function settledMemory(): Promise<number> {
   let least = Infinity;
   const until = performance.now() + 2000;
@@ -92,36 +92,41 @@ async function settledMemory(): Promise<number> {
   return least;
 }
 
-async function inGroups(times: number, work: (at: number) => Promise<void>): Promise<void> {
+async function inParallel(times: number, work: (at: number) => Promise<void>): Promise<void> {
   let next = 0;
   const worker = async () => {
     for (let at = next++; at < times; at = next++) await work(at);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  await Promise.all(Array.from({ length: PARALLEL }, worker));
 }
 
 interface Reader {
   readonly bytes: number;
-  /** The last bytes that came. */
+  /** The last bytes received. */
   readonly tail: string;
-  /** Whether the text stands in what came. */
+  /** Whether `[DONE]` was received. */
   readonly sawDone: boolean;
 }
 
-interface ThinClient {
-  readonly begun: Promise<void>;
+interface CountingClient {
+  readonly started: Promise<void>;
   readonly ended: Promise<Reader>;
-  leave(reset: boolean): void;
+  disconnect(reset: boolean): void;
   pause(): void;
   resume(): void;
 }
 
-/** Counts what comes and keeps only its end, so that gigabytes can be read here. */
-async function openThin(route: Route, stream: boolean, fake: Behavior, lullMs = 0): Promise<ThinClient> {
-  const beginning = Promise.withResolvers<undefined>();
-  const ending = Promise.withResolvers<Reader>();
+/** Counts the received bytes and keeps only the last ones, so that the test can read gigabytes. */
+async function openCounting(
+  route: Route,
+  stream: boolean,
+  fake: Behavior,
+  pauseMs = 0,
+): Promise<CountingClient> {
+  const started = Promise.withResolvers<undefined>();
+  const ended = Promise.withResolvers<Reader>();
   const state = { bytes: 0, tail: "", sawDone: false };
-  let sinceLull = 0;
+  let sincePause = 0;
   const socket = await Bun.connect({
     hostname: "127.0.0.1",
     port: Number(new URL(route.url).port),
@@ -130,16 +135,16 @@ async function openThin(route: Route, stream: boolean, fake: Behavior, lullMs = 
         state.bytes += bytes.length;
         state.tail = (state.tail + bytes.subarray(-64).toString("latin1")).slice(-64);
         if (state.tail.includes("[DONE]")) state.sawDone = true;
-        beginning.resolve(undefined);
-        sinceLull += bytes.length;
-        if (lullMs === 0 || sinceLull < MB) return;
-        sinceLull = 0;
+        started.resolve(undefined);
+        sincePause += bytes.length;
+        if (pauseMs === 0 || sincePause < MB) return;
+        sincePause = 0;
         self.pause();
-        setTimeout(() => self.resume(), lullMs);
+        setTimeout(() => self.resume(), pauseMs);
       },
       close() {
-        beginning.resolve(undefined);
-        ending.resolve(state);
+        started.resolve(undefined);
+        ended.resolve(state);
       },
     },
   });
@@ -149,9 +154,9 @@ async function openThin(route: Route, stream: boolean, fake: Behavior, lullMs = 
       `x-fake: ${JSON.stringify(fake)}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
   return {
-    begun: beginning.promise,
-    ended: ending.promise,
-    leave: (reset) => {
+    started: started.promise,
+    ended: ended.promise,
+    disconnect: (reset) => {
       if (reset) socket.terminate();
       else socket.end();
     },
@@ -160,7 +165,7 @@ async function openThin(route: Route, stream: boolean, fake: Behavior, lullMs = 
   };
 }
 
-const LEAVING: [stream: boolean, fake: Behavior][] = [
+const DISCONNECTING: [stream: boolean, fake: Behavior][] = [
   [true, { delayMs: 600_000 }],
   [true, { chunks: 100_000, chunkDelayMs: 5 }],
   [true, { stallAfterChunks: 2 }],
@@ -168,13 +173,13 @@ const LEAVING: [stream: boolean, fake: Behavior][] = [
   [false, { headers: [["Content-Length", "9000"]], body: ["{"], stallAfterChunks: 1 }],
 ];
 
-async function leaveOften(times: number): Promise<void> {
-  await inGroups(times, async (at) => {
-    const [stream, fake] = LEAVING[at % LEAVING.length]!;
-    const client = await openThin(at % 2 === 0 ? plain : translated, stream, fake);
-    // At whatever moment: some have not been read yet, some wait, some stream.
-    await Promise.race([client.begun, Bun.sleep(at % 40)]);
-    client.leave(at % 3 === 0);
+async function disconnectOften(times: number): Promise<void> {
+  await inParallel(times, async (at) => {
+    const [stream, fake] = DISCONNECTING[at % DISCONNECTING.length]!;
+    const client = await openCounting(at % 2 === 0 ? plain : translated, stream, fake);
+    // At different moments: before the request is read, while it waits, and during the stream.
+    await Promise.race([client.started, Bun.sleep(at % 40)]);
+    client.disconnect(at % 3 === 0);
     await client.ended;
   });
 }
@@ -189,8 +194,8 @@ const CUTTING: Behavior[] = [
 
 async function cutOften(times: number): Promise<string[]> {
   const cleanEnds: string[] = [];
-  await inGroups(times, async (at) => {
-    const client = await openThin(at % 2 === 0 ? plain : translated, true, CUTTING[at % CUTTING.length]!);
+  await inParallel(times, async (at) => {
+    const client = await openCounting(at % 2 === 0 ? plain : translated, true, CUTTING[at % CUTTING.length]!);
     const { tail, sawDone } = await client.ended;
     if (sawDone || tail.endsWith("\r\n0\r\n\r\n")) cleanEnds.push(tail);
   });
@@ -200,9 +205,9 @@ async function cutOften(times: number): Promise<string[]> {
 async function readSlowly(times: number): Promise<{ read: Reader[]; peak: number }> {
   const fake: Behavior = { bigStream: { bytes: STREAM_BYTES, chunkBytes: 1 << 16 }, closeConnection: true };
   const clients = await Promise.all(
-    Array.from({ length: times }, (_, at) => openThin(big, at % 2 === 0, fake, 5)),
+    Array.from({ length: times }, (_, at) => openCounting(big, at % 2 === 0, fake, 5)),
   );
-  await Promise.all(clients.map((client) => client.begun));
+  await Promise.all(clients.map((client) => client.started));
   for (const client of clients) client.pause();
   await Bun.sleep(500);
   const peak = residentBytes(gatehouse);
@@ -210,7 +215,7 @@ async function readSlowly(times: number): Promise<{ read: Reader[]; peak: number
   return { read: await Promise.all(clients.map((client) => client.ended)), peak };
 }
 
-/** Lines by outcome since the last look. */
+/** Number of access log lines that were already checked. */
 let seenLines = 0;
 async function newOutcomes(expected: number): Promise<Record<string, number>> {
   const lines = await waitFor(() => {
@@ -226,72 +231,72 @@ function countedLines(): ReturnType<typeof accessLines> {
   return accessLines(gatehouse).filter((line) => line.path !== ordinary.path);
 }
 
-function forgetLines(): void {
+function skipLines(): void {
   seenLines = countedLines().length;
 }
 
-async function expectNothingLeft(what: string): Promise<void> {
+async function expectNoLeak(what: string): Promise<void> {
   await settle();
   await waitFor(() => (openFiles() <= baseline.files + 2 ? true : null), 10_000);
   let memory = 0;
   try {
     await waitFor(async () => {
-      // A little traffic, as there always is: a runtime that does nothing need not collect anything either.
+      // A little traffic, because an idle process does not collect garbage.
       await servedBy(ordinary);
       memory = residentBytes(gatehouse);
       return memory <= baseline.memory + ALLOWED_GROWTH ? true : null;
     }, 30_000);
   } finally {
-    figures.push(`after ${what}: ${inMb(memory)}, ${openFiles()} files (${baseline.files} before)`);
+    measurements.push(`after ${what}: ${inMb(memory)}, ${openFiles()} files (${baseline.files} before)`);
   }
 }
 
-describe("nothing is left", () => {
+describe("no leak", () => {
   test(
-    `after ${N} clients that leave`,
+    `after ${N} clients that disconnect`,
     async () => {
-      forgetLines();
+      skipLines();
       faulty.reset();
-      await leaveOften(N);
+      await disconnectOften(N);
       await settle();
       expect(faulty.requests.filter((request) => !request.aborted && !request.finished)).toEqual([]);
-      // One that left before its request was read was never a request.
+      // A client that disconnected before its request was read has not sent a request.
       const outcomes = await newOutcomes(faulty.requestCount);
       expect(Object.keys(outcomes)).toEqual(["client_left"]);
       expect(outcomes["client_left"]).toBeGreaterThanOrEqual(faulty.requestCount);
-      await expectNothingLeft(`${N} clients that left`);
+      await expectNoLeak(`${N} clients that disconnected`);
     },
     DEADLINE_MS,
   );
 
   test(
-    `after ${N} streams that the provider cuts, of which none ends as if it were whole`,
+    `after ${N} truncated streams, none of which ends as if it were complete`,
     async () => {
-      forgetLines();
+      skipLines();
       expect(await cutOften(N)).toEqual([]);
       const { incomplete = 0, failed = 0, ...others } = await newOutcomes(N);
       expect(others).toEqual({});
-      // A busy machine may see a first chunk together with the cut: nothing went to the client then, which is told.
+      // On a busy machine, the first chunk may arrive together with the break: then the client gets an error response.
       expect(incomplete + failed).toBe(N);
       expect(incomplete).toBeGreaterThan(N / 2);
-      await expectNothingLeft(`${N} cut streams`);
+      await expectNoLeak(`${N} cut streams`);
     },
     DEADLINE_MS,
   );
 
   test(
-    `after ${M} slow readers of ${STREAM_BYTES / MB} MB each, who get every byte`,
+    `after ${M} slow readers of ${STREAM_BYTES / MB} MB each, which get every byte`,
     async () => {
-      forgetLines();
+      skipLines();
       const startedAt = performance.now();
       const { read, peak } = await readSlowly(M);
       const seconds = (performance.now() - startedAt) / 1000;
       expect(read.filter(({ bytes }) => bytes < STREAM_BYTES)).toEqual([]);
       expect(read.filter(({ tail }) => !tail.endsWith("\r\n0\r\n\r\n"))).toEqual([]);
       expect(await newOutcomes(M)).toEqual({ complete: M });
-      figures.push(`while ${M} readers paused: ${inMb(peak)}; all read in ${seconds.toFixed(1)} s`);
-      await expectNothingLeft(`${M} slow readers`);
-      // Some chunks for each and what is not collected yet, but not their streams.
+      measurements.push(`while ${M} readers paused: ${inMb(peak)}; all read in ${seconds.toFixed(1)} s`);
+      await expectNoLeak(`${M} slow readers`);
+      // A few chunks per reader and uncollected garbage, but not the whole streams.
       expect(peak - baseline.memory).toBeLessThan(128 * MB + 4 * M * MB);
     },
     DEADLINE_MS,

@@ -1,5 +1,5 @@
-// A provider that reads strictly, numbers every request, and sends back what it got, so that each request it received
-// can be matched with the one client that was answered.
+// A provider that parses strictly, numbers every request, and sends the body back, so that each request can be matched with
+// the client that got its response.
 import { RequestParser, type RequestHead } from "../../src/fake-provider/http-parser.ts";
 
 interface Recorded {
@@ -10,11 +10,11 @@ interface Recorded {
 
 export interface RecordingUpstream {
   readonly url: string;
-  /** By serial, until forgotten. */
+  /** By serial number. */
   readonly requests: Map<number, Recorded>;
   readonly count: number;
-  /** What was received and is not HTTP: nothing of that may ever come from the gateway. */
-  readonly faults: string[];
+  /** Received bytes that are not valid HTTP. The gateway must never send any. */
+  readonly problems: string[];
   stop(): void;
 }
 
@@ -42,12 +42,12 @@ export function startRecordingUpstream(): RecordingUpstream {
             return;
           }
           if (event.kind === "head") data.head = event.head;
-          else if (data.head !== null) answer(socket, data.head, event.body);
+          else if (data.head !== null) respond(socket, data.head, event.body);
         }
       },
     },
   });
-  function answer(socket: Bun.Socket<Connection>, head: RequestHead, bytes: Uint8Array): void {
+  function respond(socket: Bun.Socket<Connection>, head: RequestHead, bytes: Uint8Array): void {
     const serial = ++count;
     const body = Buffer.from(bytes).toString("latin1");
     requests.set(serial, { serial, head, body });
@@ -65,7 +65,7 @@ export function startRecordingUpstream(): RecordingUpstream {
     get count() {
       return count;
     },
-    faults: problems,
+    problems,
     stop: () => listener.stop(true),
   };
 }

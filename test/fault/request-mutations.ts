@@ -1,8 +1,8 @@
-// Requests as no honest client sends them: sound ones, changed at random places in the ways that parsers disagree on.
+// Mutated requests: valid ones, changed at random places in ways on which HTTP parsers disagree.
 
 type Random = () => number;
 
-/** Small, quick and repeatable: a failing run is run again with its seed. */
+/** Mulberry32, seeded so that a failing run can be repeated. */
 export function randomFrom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -16,25 +16,25 @@ export function randomFrom(seed: number): Random {
 const upTo = (random: Random, end: number) => Math.floor(random() * end);
 const oneOf = <T>(random: Random, choices: readonly T[]): T => choices[upTo(random, choices.length)] as T;
 
-/** Sound requests; `marker` is in all of them, so that an answer can be traced to what was sent. */
-function soundRequest(random: Random, path: string, marker: string): string {
+/** Returns a valid request. It contains `marker`, so that a response can be matched with its request. */
+function validRequest(random: Random, path: string, marker: string): string {
   const body = `{"model":"gpt-fake","messages":[{"role":"user","content":"${marker}"}]}`;
-  const head = (line: string, ...headers: string[]) =>
-    [line, "Host: gatehouse.test", `X-Marker: ${marker}`, ...headers, "", ""].join("\r\n");
+  const headers = (line: string, ...fields: string[]) =>
+    [line, "Host: gatehouse.test", `X-Marker: ${marker}`, ...fields, "", ""].join("\r\n");
   const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
   switch (upTo(random, 6)) {
     case 0:
-      return head(`GET ${path}?a=${marker} HTTP/1.1`, "Accept: */*");
+      return headers(`GET ${path}?a=${marker} HTTP/1.1`, "Accept: */*");
     case 1:
       return (
-        head(`POST ${path} HTTP/1.1`, "Content-Type: application/json", "Transfer-Encoding: chunked") +
+        headers(`POST ${path} HTTP/1.1`, "Content-Type: application/json", "Transfer-Encoding: chunked") +
         `${chunk(body.slice(0, 30))}${chunk(body.slice(30))}0\r\n\r\n`
       );
     case 2:
-      return head(`POST ${path} HTTP/1.1`, "Content-Length: 0");
+      return headers(`POST ${path} HTTP/1.1`, "Content-Length: 0");
     case 3:
       return (
-        head(
+        headers(
           `PUT ${path}/deeper HTTP/1.1`,
           "Content-Type: text/plain",
           `Content-Length: ${marker.length}`,
@@ -42,10 +42,10 @@ function soundRequest(random: Random, path: string, marker: string): string {
         ) + marker
       );
     case 4:
-      return head(`DELETE http://gatehouse.test${path} HTTP/1.1`, "Connection: keep-alive, X-Marker");
+      return headers(`DELETE http://gatehouse.test${path} HTTP/1.1`, "Connection: keep-alive, X-Marker");
     default:
       return (
-        head(`POST ${path} HTTP/1.1`, "Content-Type: application/json", `Content-Length: ${body.length}`) +
+        headers(`POST ${path} HTTP/1.1`, "Content-Type: application/json", `Content-Length: ${body.length}`) +
         body
       );
   }
@@ -112,49 +112,49 @@ const replaceAt = (text: string, at: number, length: number, by: string) =>
   text.slice(0, at) + by + text.slice(at + length);
 
 const MUTATIONS: readonly Mutation[] = [
-  // A bit is flipped.
+  // Flip a bit.
   (text, random) => {
     const at = upTo(random, text.length);
     return replaceAt(text, at, 1, String.fromCharCode((text.charCodeAt(at) ^ (1 << upTo(random, 8))) & 0xff));
   },
-  // A byte that means something is put in, or put in place of another.
+  // Insert a byte with a special meaning, or replace one.
   (text, random) => replaceAt(text, upTo(random, text.length), upTo(random, 2), oneOf(random, ODD_BYTES)),
-  // Some bytes are gone.
+  // Remove bytes.
   (text, random) => replaceAt(text, upTo(random, text.length), 1 + upTo(random, 8), ""),
-  // Some bytes are there twice.
+  // Repeat bytes.
   (text, random) => {
     const at = upTo(random, text.length);
     return replaceAt(text, at, 0, text.slice(at, at + 1 + upTo(random, 40)));
   },
-  // A line is added, and it is an odd one.
+  // Add an unusual line.
   (text, random) => {
     const ends = [...text.slice(0, text.indexOf("\r\n\r\n") + 2).matchAll(/\r\n/g)];
     const at = (oneOf(random, ends)?.index ?? 0) + 2;
     return replaceAt(text, at, 0, `${oneOf(random, ODD_LINES)}\r\n`);
   },
-  // Line ends lose their CR.
+  // Remove the CR of a line end.
   (text, random) => {
     const at = text.indexOf("\r\n", upTo(random, text.length));
     return at < 0 ? text : replaceAt(text, at, 2, "\n");
   },
-  // A number says something else.
+  // Change a number.
   (text, random) => {
     const numbers = [...text.matchAll(/\d+/g)];
     const number = oneOf(random, numbers);
     if (number === undefined) return text;
     return replaceAt(text, number.index, number[0].length, String(upTo(random, 200) - 20));
   },
-  // Something stands behind it.
+  // Append bytes.
   (text, random) => text + oneOf(random, TAILS),
-  // It is there twice.
+  // Repeat the request.
   (text) => text + text,
-  // Its end is missing.
+  // Truncate.
   (text, random) => text.slice(0, upTo(random, text.length)),
 ];
 
-/** One to three changes to a sound request; now and then none, so that acceptance is proved as well. */
+/** Returns a valid request with one to three changes; sometimes with none, so that some requests are accepted. */
 export function mutatedRequest(random: Random, path: string, marker: string): string {
-  let text = soundRequest(random, path, marker);
+  let text = validRequest(random, path, marker);
   for (let changes = upTo(random, 10) === 0 ? 0 : 1 + upTo(random, 3); changes > 0; changes--)
     text = oneOf(random, MUTATIONS)(text, random) || "\0";
   return text;
