@@ -1,6 +1,7 @@
 // Addresses that targets must not have: link-local ranges and the metadata endpoints of clouds. A target with such an
 // address would give the machine's cloud credentials to anyone who may write the configuration (SSRF).
 import { BlockList, isIP } from "node:net";
+import { ipv4At, ipv6Groups } from "./ip-address.ts";
 
 const forbidden = new BlockList();
 forbidden.addSubnet("169.254.0.0", 16, "ipv4"); // link-local; AWS, Azure, Google, Oracle metadata
@@ -17,6 +18,10 @@ const FORBIDDEN_NAMES = new Set([
   "metadata.google.internal",
   "instance-data",
   "instance-data.ec2.internal",
+  "metadata.goog",
+  "metadata.azure.internal",
+  "metadata.tencentyun.com",
+  "metadata.platformequinix.com",
 ]);
 
 export function isForbiddenAddress(address: string): boolean {
@@ -45,27 +50,15 @@ const EMBEDDINGS: readonly (readonly [prefix: readonly number[], at: number])[] 
   [[0, 0, 0, 0, 0xffff, 0], 6], // translated
   [[0, 0, 0, 0, 0, 0], 6], // compatible
   [[0x64, 0xff9b, 0, 0, 0, 0], 6], // NAT64
+  [[0x64, 0xff9b, 1], 6], // NAT64 with a local prefix (RFC 8215); a /96 inside it is usual
   [[0x2002], 1], // 6to4
 ];
 
 function embeddedIpv4(address: string): string | null {
-  const groups = groupsOf(address);
+  const groups = ipv6Groups(address);
   for (const [prefix, at] of EMBEDDINGS) {
     if (!prefix.every((group, index) => groups[index] === group)) continue;
-    const [high = 0, low = 0] = groups.slice(at, at + 2);
-    return [high >> 8, high & 255, low >> 8, low & 255].join(".");
+    return ipv4At(groups, at);
   }
   return null;
-}
-
-/** Returns the eight groups of an IPv6 address. The URL parser converts a dotted IPv4 part to two groups. */
-function groupsOf(address: string): number[] {
-  const [left = "", right] = new URL(`http://[${address.replace(/%.*$/, "")}]`).hostname
-    .slice(1, -1)
-    .split("::");
-  const parse = (part: string) =>
-    part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16));
-  if (right === undefined) return parse(left);
-  const [before, after] = [parse(left), parse(right)];
-  return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
 }

@@ -1,6 +1,7 @@
 // The client's address: that of the TCP peer, or the one that a trusted proxy in front reports.
 import { isIP, type BlockList } from "node:net";
 import { BoundedCache } from "../base/bounded-cache.ts";
+import { canonicalAddress } from "../base/ip-address.ts";
 import type { Exchange } from "./exchange.ts";
 
 interface Peer {
@@ -62,8 +63,7 @@ function isTrusted(address: string, trusted: BlockList): boolean {
 const BRACKETS = /^\[([^\]]+)\](?::\d+)?$/;
 const IPV4_AND_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/;
 
-/** Removes brackets and port, and converts an IPv4-mapped IPv6 address, as an IPv6 socket reports it, to IPv4. */
+/** Removes brackets and port, and returns the canonical spelling. */
 function normalize(address: string): string {
-  const bare = address.replace(BRACKETS, "$1").replace(IPV4_AND_PORT, "$1");
-  return bare.toLowerCase().startsWith("::ffff:") && bare.includes(".") ? bare.slice(7) : bare;
+  return canonicalAddress(address.replace(BRACKETS, "$1").replace(IPV4_AND_PORT, "$1"));
 }

@@ -11,7 +11,7 @@ async function subject(type: LimitType, request: TestRequest): Promise<string> {
     description: "",
     stages: ["pre_request"],
     settings: z.object({}),
-    create: () => ({ pre_request: (context) => void (found = subjectOf(type, context)) }),
+    create: () => ({ pre_request: (context) => void (found = subjectOf(type, context, 64)) }),
   });
   await testPlugin(probe).preRequest(request);
   return found;
@@ -62,8 +62,9 @@ describe("per_user", () => {
   });
 });
 
-test("per_ip is the client address, and global is the same for all requests", async () => {
-  expect(await subject("per_ip", { clientAddress: "2001:db8::1" })).toBe("2001:db8::1");
+test("per_ip is the client address or its IPv6 network, and global is the same for all requests", async () => {
+  expect(await subject("per_ip", { clientAddress: "192.0.2.1" })).toBe("192.0.2.1");
+  expect(await subject("per_ip", { clientAddress: "2001:db8::1" })).toBe("2001:db8:0:0::/64");
   const requests = [{}, { apiKey, body, clientAddress: "192.0.2.9", headers: { "x-user-id": "ann" } }];
   expect(await Promise.all(requests.map((request) => subject("global", request)))).toEqual(["", ""]);
 });

@@ -1,18 +1,20 @@
 // Determines the subject that a request is counted for: its address, its user or its fingerprint.
 import { createHash } from "node:crypto";
 import type { RequestContext } from "../../sdk/index.ts";
+import { networkOf } from "./network.ts";
 
 export type LimitType = "per_fingerprint" | "per_ip" | "per_user" | "global";
 
 const CREDENTIALS = ["x-gw-api-key", "authorization", "x-api-key", "api-key"];
 const MAX_SUBJECT_LENGTH = 256;
 
-export function subjectOf(type: LimitType, context: RequestContext): string {
+/** `ipv6Prefix` is the length of the prefix that `per_ip` counts as one client. */
+export function subjectOf(type: LimitType, context: RequestContext, ipv6Prefix: number): string {
   switch (type) {
     case "global":
       return "";
     case "per_ip":
-      return context.clientAddress;
+      return networkOf(context.clientAddress, ipv6Prefix);
     case "per_user":
       return userOf(context);
     case "per_fingerprint":
@@ -21,11 +23,13 @@ export function subjectOf(type: LimitType, context: RequestContext): string {
 }
 
 /** X-User-ID, else the API key, else the `user` of the body, else one shared subject for anonymous requests. */
-function userOf({ headers, apiKey, json }: RequestContext): string {
+function userOf(context: RequestContext): string {
+  const { headers, apiKey } = context;
   const named = headers.get("x-user-id");
   if (named !== null && named !== "") return bounded(`id:${named}`);
   if (apiKey !== null) return `key:${apiKey.id}`;
-  const user = json?.["user"];
+  // Read last, because it parses the body.
+  const user = context.json?.["user"];
   return typeof user === "string" && user !== "" ? bounded(`user:${user}`) : "anonymous";
 }
 

@@ -41,7 +41,7 @@ class LimitCheck {
     let blocked: LimitType | null = null;
     for (const limit of this.#limits) {
       const { type } = limit;
-      const subject = subjectOf(type, context);
+      const subject = subjectOf(type, context, this.#settings.ipv6_prefix);
       wanted.push(limit.limitOf(subject));
       if (blocked === null && blocks.has(type, subject)) blocked = type;
     }

@@ -53,6 +53,10 @@ export const rateLimiterSettings = z.strictObject({
         }),
     })
     .prefault({}),
+  ipv6_prefix: z.int().min(1).max(128).default(64).meta({
+    description:
+      "Length of the IPv6 prefix that per_ip counts as one client: a customer usually has a whole /64.",
+  }),
   on_store_failure: z.enum(["local", "open", "closed"]).default("local").meta({
     description:
       "If the shared counters are unavailable: limits counted per node (local), no limits (open) or 503 (closed).",
