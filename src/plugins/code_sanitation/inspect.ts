@@ -1,5 +1,6 @@
 // Scans the configured parts of a request for code of the configured languages, and blocks the request or masks the code.
 import type { RequestContext } from "../../sdk/index.ts";
+import { bodyTextOf, isUndeclaredCompression } from "./body-text.ts";
 import { compileDetector, type Detector, type Finding, type Language } from "./detector.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
 import { maskText } from "./mask.ts";
@@ -16,6 +17,10 @@ export function compileInspection(settings: CodeSanitationSettings): (context: R
     settings.content_to_check.includes(part) || settings.content_to_check.includes("all");
   const parts = { headers: isChecked("headers"), path: isChecked("path_and_query"), body: isChecked("body") };
   return (context) => {
+    if (parts.body && isUndeclaredCompression(context)) {
+      rejectCompression(context);
+      return;
+    }
     const recorder = new RecordingDetector(detector);
     if (settings.action === "sanitize") sanitize(context, recorder, parts, settings.sanitize_char);
     else if (findFirst(context, recorder, parts) !== null) block(context, settings);
@@ -82,8 +87,18 @@ function findFirst(context: RequestContext, detector: Detector, parts: Parts): F
       if (finding !== null) return finding;
     }
   }
-  if (!parts.body || context.bodyText === null) return null;
-  return context.isJson ? firstInJson(context.bodyText, detector) : detector.first(context.bodyText);
+  const body = parts.body ? bodyTextOf(context) : null;
+  for (const { text, isFile } of body?.pieces ?? []) {
+    if (isFile) continue;
+    const finding = context.isJson ? firstInJson(text, detector) : detector.first(text);
+    if (finding !== null) return finding;
+  }
+  return null;
+}
+
+function rejectCompression(context: RequestContext): void {
+  const error = "The body is compressed, but Content-Encoding is missing. Send it without compression.";
+  context.respond({ status: 415, body: { error, code: "unsupported_media_type" } });
 }
 
 function block(context: RequestContext, { status_code, error_message }: CodeSanitationSettings): void {
@@ -98,10 +113,12 @@ function sanitize(context: RequestContext, detector: Detector, parts: Parts, cha
       if (masked !== value) context.setHeader(name, masked);
     }
   }
-  const { bodyText, isJson } = context;
-  if (!parts.body || bodyText === null) return;
-  const masked = isJson ? maskJson(bodyText, detector, char) : maskText(bodyText, detector, char);
-  if (masked !== bodyText) context.replaceBody(masked);
+  const body = parts.body ? bodyTextOf(context) : null;
+  if (body === null) return;
+  const mask = context.isJson ? maskJson : maskText;
+  const masked = body.pieces.map(({ text, isFile }) => (isFile ? text : mask(text, detector, char)));
+  if (masked.some((text, index) => text !== body.pieces[index]?.text))
+    context.replaceBody(body.encode(masked.join("")));
 }
 
 function sanitizePath(context: RequestContext, detector: Detector, char: string): void {

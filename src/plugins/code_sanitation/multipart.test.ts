@@ -1,0 +1,49 @@
+// Multipart bodies are split without loss; only the contents of files are opaque.
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { delimiterOf, splitMultipart } from "./multipart.ts";
+
+test.each([
+  ["multipart/form-data; boundary=abc", "--abc"],
+  ['multipart/form-data; charset=utf-8; boundary="a b"', "--a b"],
+  ["Multipart/Mixed;boundary=x", "--x"],
+  ["multipart/form-data", null],
+  ["application/json; boundary=abc", null],
+  [null, null],
+])("%s: %s", (type, delimiter) => {
+  expect(delimiterOf(type)).toBe(delimiter);
+});
+
+test("contents of files are opaque; names, file names and text parts are not", () => {
+  const part = (headers: string, content: string) => `--b\r\n${headers}\r\n\r\n${content}\r\n`;
+  const text = `${part('Content-Disposition: form-data; name="prompt"', "PROMPT")}${part(
+    'Content-Disposition: form-data; name="image"; filename="NAME.png"\r\nContent-Type: image/png',
+    "BYTES",
+  )}--b--\r\n`;
+  const pieces = splitMultipart(text, "--b");
+  const inspected = pieces.filter(({ isFile }) => !isFile).map((piece) => piece.text);
+  expect(inspected.join("")).toContain("PROMPT");
+  expect(inspected.join("")).toContain("NAME.png");
+  expect(inspected.join("")).not.toContain("BYTES");
+});
+
+test("the pieces of any text form the text", () => {
+  const token = fc.constantFrom(
+    "--b",
+    "\r\n",
+    "\r\n\r\n",
+    'content-disposition: x; filename="f"',
+    "text",
+    "\u00ff",
+  );
+  fc.assert(
+    fc.property(fc.array(token, { maxLength: 20 }), (tokens) => {
+      const text = tokens.join("");
+      expect(
+        splitMultipart(text, "--b")
+          .map((piece) => piece.text)
+          .join(""),
+      ).toBe(text);
+    }),
+  );
+});

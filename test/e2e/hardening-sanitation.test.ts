@@ -1,0 +1,106 @@
+// Bodies that are not UTF-8 are inspected as well: one byte must not switch code_sanitation off.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
+import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+
+const ATTACK = "<script>alert(1)</script>";
+
+let gatehouse: GatehouseProcess;
+let provider: FakeProvider;
+const urls: Record<string, string> = {};
+
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  gatehouse = await startGatehouseProcess();
+  for (const action of ["block", "sanitize"]) {
+    const settings = { languages: [{ language: "html", enabled: true }], content_to_check: ["body"], action };
+    const plugin = { name: "code_sanitation", stage: "pre_request", settings };
+    const { path } = await seedRoute(gatehouse, {
+      gateway: { required_plugins: [plugin] },
+      upstream: { targets: [targetAt(provider, { path: "/echo" })] },
+    });
+    urls[action] = gatehouse.proxyUrl + path;
+  }
+});
+afterEach(() => provider.reset());
+afterAll(async () => {
+  await Promise.all([gatehouse.stop(), provider.stop()]);
+});
+
+const send = (action: string, body: Uint8Array, type: string) =>
+  fetch(urls[action] ?? "", { method: "POST", headers: { "Content-Type": type }, body: Buffer.from(body) });
+
+const bytes = (...parts: (string | number)[]) =>
+  Buffer.concat(parts.map((part) => (typeof part === "number" ? Buffer.of(part) : Buffer.from(part))));
+const utf16be = (text: string) =>
+  Buffer.concat([Buffer.of(0xfe, 0xff), Buffer.from(text, "utf16le").swap16()]);
+
+const FORM = "multipart/form-data; boundary=b";
+const part = (disposition: string, content: string) =>
+  `--b\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${content}\r\n`;
+
+const BODIES: [what: string, type: string, body: Buffer, decode: (body: Uint8Array) => string][] = [
+  ["text", "text/plain", bytes(ATTACK, 0xff), latin1],
+  ["a form", "application/x-www-form-urlencoded", bytes(`q=${ATTACK}`, 0xff), latin1],
+  ["multipart", FORM, bytes(part('name="prompt"', ATTACK), 0xff, "--b--"), latin1],
+  ["a file name", FORM, bytes(part(`name="f"; filename="${ATTACK}"`, "x"), 0xff, "--b--"), latin1],
+  [
+    "UTF-16 with a byte order mark, little-endian",
+    "text/plain",
+    bytes(0xff, 0xfe, ...Buffer.from(ATTACK, "utf16le")),
+    utf16,
+  ],
+  [
+    "UTF-16 with a byte order mark, big-endian",
+    "text/plain",
+    utf16be(ATTACK),
+    (body) => Buffer.from(body).swap16().toString("utf16le"),
+  ],
+  ["no content type of text", "application/octet-stream", bytes(0xff, ATTACK), latin1],
+];
+
+function latin1(body: Uint8Array): string {
+  return Buffer.from(body).toString("latin1");
+}
+function utf16(body: Uint8Array): string {
+  return Buffer.from(body).toString("utf16le");
+}
+
+describe.each(BODIES)("%s", (_what, type, body, decode) => {
+  test("is blocked", async () => {
+    const response = await send("block", body, type);
+    expect(await response.json()).toMatchObject({ code: "code_injection_detected" });
+    expect(provider.requests).toEqual([]);
+  });
+
+  test("is masked, and all other bytes stay", async () => {
+    expect((await send("sanitize", body, type)).status).toBe(200);
+    const sent = onlyRequest(provider).body;
+    expect(decode(sent)).not.toContain("<script>");
+    expect(sent.length).toBe(body.length);
+    expect(decode(sent)).toContain("alert(1)");
+  });
+});
+
+test.each([
+  ["gzip", gzipSync(ATTACK)],
+  ["zstd", zstdCompressSync(ATTACK)],
+])("%s without Content-Encoding is 415", async (_what, body) => {
+  for (const action of ["block", "sanitize"]) {
+    const response = await send(action, body, "text/plain");
+    expect(response.status).toBe(415);
+    expect(await response.json()).toMatchObject({ code: "unsupported_media_type" });
+  }
+  expect(provider.requests).toEqual([]);
+});
+
+test("the content of a file in a multipart body passes unchanged", async () => {
+  const body = bytes(part('name="image"; filename="a.png"', `${ATTACK}\u00ff`), 0xff, "--b--");
+  for (const action of ["block", "sanitize"]) {
+    provider.reset();
+    expect((await send(action, body, FORM)).status).toBe(200);
+    expect(Buffer.from(onlyRequest(provider).body).equals(body)).toBe(true);
+  }
+});
