@@ -1,17 +1,23 @@
 // A separate process with counters in the Redis of argv[2]: prints "ready", waits for a line, then sends argv[4] requests
 // at once to a limit of 100 per minute with key argv[3], and prints how many were admitted. argv[5] is JSON with the error
 // of its clock and the silence timeout.
+import { systemClock } from "../../src/base/clock.ts";
 import { RedisCounters } from "../../src/counters/redis-counters.ts";
+import { waitFor } from "../support/gatehouse-process.ts";
 
 const [, , url = "", key = "", count = "0", setting = "{}"] = process.argv;
 const { skewMs = 0, ...options } = JSON.parse(setting) as { skewMs?: number; silenceTimeoutMs?: number };
-const [wall, monotonic] = [Date.now.bind(Date), performance.now.bind(performance)];
-const counters = new RedisCounters(url, options);
-while (counters.state.state !== "ok") await Bun.sleep(5);
+let clockErrorMs = 0;
+const clock = {
+  ...systemClock,
+  now: () => systemClock.now() + clockErrorMs,
+  unixNow: () => systemClock.unixNow() + clockErrorMs,
+};
+const counters = new RedisCounters(url, { ...options, clock });
+await waitFor(() => (counters.state.state === "ok" ? true : null));
 process.stdout.write("ready\n");
 await Bun.stdin.stream().getReader().read();
-Date.now = () => wall() + skewMs;
-performance.now = () => monotonic() + skewMs;
+clockErrorMs = skewMs;
 const limits = [{ key, limit: 100, windowMs: 60_000 }];
 const decisions = await Promise.all(
   Array.from({ length: Number(count) }, async () => counters.admit(limits, "local")),

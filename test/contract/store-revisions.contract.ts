@@ -1,5 +1,6 @@
 // Transactions are atomic, every one that changes something increases the revision by one, and a view stays at one revision.
 import { describe, expect, test } from "bun:test";
+import { eventLoopTurns } from "../support/waiting.ts";
 import type { Transaction } from "../../src/store/store.ts";
 import { ALL, insert, insertWhole, openForTest, type StoreMaker } from "./store-fixture.ts";
 import { apiKeyRecord, blockRecord, gatewayRecord, upstreamRecord, withSql } from "./store-records.ts";
@@ -123,7 +124,7 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
           if (index % 2 === 0) await insertWhole(store);
           return store.view(async (view) => {
             const count = (await view.list("gateways", ALL)).count;
-            await Bun.sleep(5);
+            await eventLoopTurns();
             expect((await view.list("gateways", ALL)).count).toBe(count);
             expect(count).toBe(view.revision);
             return view.revision;
@@ -143,7 +144,8 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       const writing = (async () => {
         for (; goOn(); writes++) {
           await insertWhole(writer);
-          await Bun.sleep(0); // SQLite answers without a turn of the event loop: each must leave one to the other
+          // SQLite responds without a turn of the event loop, so each loop must yield to the other.
+          await eventLoopTurns(1);
         }
       })();
       for (; goOn(); views++) {
@@ -153,7 +155,7 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
           expect(parts.every((each) => each.upstreams.length === 1 && each.rules.length === 1)).toBe(true);
           expect(await view.allApiKeys()).toHaveLength(view.revision);
         });
-        await Bun.sleep(0);
+        await eventLoopTurns(1);
       }
       await writing;
       expect(await reader.revision()).toBe(writes);

@@ -3,6 +3,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { UnavailablePolicy, CountersState, Decision } from "../../src/counters/counters.ts";
 import { RedisCounters } from "../../src/counters/redis-counters.ts";
+import { waitFor } from "../support/gatehouse-process.ts";
+import { startLoad } from "../support/load.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -34,11 +36,7 @@ async function connectAvailable(url: string, silenceTimeoutMs?: number) {
 }
 
 async function untilState(counters: RedisCounters, state: CountersState["state"]): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (counters.state.state !== state) {
-    if (Date.now() > deadline) throw new Error(`still ${JSON.stringify(counters.state)}, not ${state}`);
-    await Bun.sleep(5);
-  }
+  await waitFor(() => (counters.state.state === state ? true : null));
 }
 
 let keys = 0;
@@ -75,23 +73,15 @@ async function expectPolicies(counters: RedisCounters): Promise<void> {
   }
 }
 
-/** Sends requests from several callers until the returned function is called, which returns all decisions. */
-function load(counters: RedisCounters, policy: UnavailablePolicy) {
-  let isRunning = true;
-  const decisions: Decision[] = [];
-  const limit = minute(1_000_000);
-  const callers = Array.from({ length: 16 }, async () => {
-    while (isRunning) {
-      decisions.push(await counters.admit([limit], policy));
-      await Bun.sleep(1);
-    }
-  });
-  return async () => {
-    isRunning = false;
-    await Promise.all(callers);
-    return decisions;
-  };
+/** How many commands Redis has rejected with this error since it was started. */
+async function rejectionsBy(redis: RedisServer, error: string): Promise<number> {
+  const stats = String(await redis.command("INFO", "errorstats"));
+  return Number(new RegExp(`^errorstat_${error}:count=(\\d+)`, "m").exec(stats)?.[1] ?? 0);
 }
+
+/** Until Redis has rejected several attempts to use it again. */
+const untilRejectedOften = (redis: RedisServer, error: string) =>
+  waitFor(async () => ((await rejectionsBy(redis, error)) > 3 ? true : null));
 
 describe.skipIf(!hasRedis)("unavailable Redis", () => {
   test("killed: every policy is applied; restarted with its data, counting continues", async () => {
@@ -127,8 +117,12 @@ describe.skipIf(!hasRedis)("unavailable Redis", () => {
     test(`paused and killed under load, on_store_failure ${policy}: every request is decided`, async () => {
       const redis = await server();
       const { counters, states } = await connectAvailable(redis.url);
-      const stop = load(counters, policy);
-      await Bun.sleep(100);
+      const decisions: Decision[] = [];
+      const limit = minute(1_000_000);
+      const endLoad = startLoad(16, async () => decisions.push(await counters.admit([limit], policy)));
+      const untilCounted = (count: number) =>
+        waitFor(() => (decisions.filter(({ source }) => source === "redis").length > count ? true : null));
+      await untilCounted(100);
       redis.pause();
       await untilState(counters, "away");
       expect(states.at(-1)?.detail).toMatch(/does not respond/);
@@ -136,12 +130,12 @@ describe.skipIf(!hasRedis)("unavailable Redis", () => {
       await expectPolicies(counters);
       redis.resume();
       await untilState(counters, "ok");
-      await Bun.sleep(100);
+      await untilCounted(200);
       await redis.kill();
       await untilState(counters, "away");
       await redis.start();
       await expectExact(counters);
-      const decisions = await stop();
+      await endLoad();
       expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(["redis", policy]));
       expect(decisions.every(({ admitted, source }) => admitted === (source !== "closed"))).toBe(true);
     }, 60_000);
@@ -219,7 +213,7 @@ describe.skipIf(!hasRedis)("Redis that cannot count", () => {
     const { counters, states } = await connectAvailable(redis.url);
     await redis.command("REPLICAOF", "127.0.0.1", "1");
     expect(await counters.admit([minute(1)], "closed")).toMatchObject({ source: "closed" });
-    await Bun.sleep(500);
+    await untilRejectedOften(redis, "READONLY");
     expect(counters.state).toMatchObject({ state: "away", detail: expect.stringContaining("READONLY") });
     await expectPolicies(counters);
     expect(states.filter(({ state }) => state === "ok")).toHaveLength(1);
@@ -233,7 +227,7 @@ describe.skipIf(!hasRedis)("Redis that cannot count", () => {
     await redis.command("FLUSHALL");
     await redis.command("CONFIG", "SET", "maxmemory", "1");
     expect(await counters.admit([minute(1), minute(1)], "closed")).toMatchObject({ source: "closed" });
-    await Bun.sleep(300);
+    await untilRejectedOften(redis, "OOM");
     expect(counters.state.detail).toContain("OOM");
     expect(await redis.command("DBSIZE")).toBe(0);
     await redis.command("CONFIG", "SET", "maxmemory", "0");
@@ -249,9 +243,7 @@ describe.skipIf(!hasRedis)("Redis that cannot count", () => {
     await redis.kill();
     const loadSlowly = ["--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024"];
     await redis.start({ args: ["--appendonly", "no", ...loadSlowly], awaitReady: false });
-    const deadline = Date.now() + 10_000;
-    while (!counters.state.detail?.includes("LOADING") && Date.now() < deadline) await Bun.sleep(5);
-    expect(counters.state.detail).toContain("LOADING");
+    await waitFor(() => (counters.state.detail?.includes("LOADING") === true ? true : null));
     await expectPolicies(counters);
     await expectExact(counters);
   }, 60_000);

@@ -12,6 +12,7 @@ import {
   type ProviderConnection,
   type ConnectionScript,
 } from "./raw-provider.ts";
+import { sendByteByByte } from "../support/slow-client.ts";
 
 /** Allowed growth of memory during bounded work, before garbage is collected. */
 const ALLOWED_GROWTH = 200 * MB;
@@ -155,10 +156,7 @@ describe("endless headers", () => {
   test("headers that arrive byte by byte are limited by the first-byte timeout", async () => {
     await provider.behave(async (connection) => {
       await connection.request();
-      for (const letter of `${OK}X-A: ${"a".repeat(10_000)}`) {
-        if (!(await connection.write(letter))) return;
-        await Bun.sleep(20);
-      }
+      await sendByteByByte(`${OK}X-A: ${"a".repeat(10_000)}`, (byte) => connection.write(byte));
     });
     expect(await send("short_timeout")).toMatchObject({ status: 504 });
     await waitFor(() => (provider.open() === 0 ? true : null));

@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { checkDatabase, Ledger, NO_PARTS, readStates, writeUntilStopped } from "../contract/store-ledger.ts";
 import { startGatehouseProcess, temporaryDirectory, waitFor } from "../support/gatehouse-process.ts";
 import { hasPostgres, sharedPostgres, startPostgres } from "../support/postgres.ts";
+import { randomPause } from "../support/waiting.ts";
 
 const KILLS = Number(process.env["GATEHOUSE_KILLS"] ?? 3);
 const WRITERS = 6;
@@ -23,7 +24,7 @@ async function killAndRestart(url: string, dataDir: string, env: Record<string, 
       writeUntilStopped(gatehouse, ledger, () => isStopped),
     );
     await waitFor(() => (ledger.acknowledgedWrites > before ? true : null));
-    await Bun.sleep(Math.random() * MAX_DELAY_MS);
+    await randomPause(MAX_DELAY_MS);
     gatehouse.signal("SIGKILL");
     isStopped = true;
     await gatehouse.exited;
@@ -69,7 +70,7 @@ describe.skipIf(!hasPostgres)("PostgreSQL stopped immediately during writes", ()
         writeUntilStopped(gatehouse, ledger, () => isStopped),
       );
       await waitFor(() => (ledger.acknowledgedWrites > before ? true : null));
-      await Bun.sleep(Math.random() * MAX_DELAY_MS);
+      await randomPause(MAX_DELAY_MS);
       cluster.control("stop", "-m", "immediate");
       await waitFor(async () => ((await gatehouse.api("GET", "/gateways")).status === 503 ? true : null));
       isStopped = true;

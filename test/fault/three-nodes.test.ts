@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { whileConnected } from "../support/exact-counters.ts";
+import { startLoad } from "../support/load.ts";
 import { hasNginx, startLoadBalancer, type LoadBalancer } from "../support/nginx.ts";
 import { countStatuses, limiter } from "../support/plugin-fixtures.ts";
 import { freePort, hasPostgres, sharedPostgres } from "../support/postgres.ts";
@@ -68,8 +69,8 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
     for (const node of nodes) await waitFor(async () => ((await revisionOf(node)) >= wanted ? true : null));
   }
 
-  /** Sends chats until `isOver` and returns the failures. Every third client streams, for longer than the drain delay. */
-  async function chatUntil(isOver: () => boolean, { path }: SeededRoute, clients: number): Promise<string[]> {
+  /** Sends chats and returns a function that ends them and resolves to the failures. Every third client streams, for longer than the drain delay. */
+  function startChats({ path }: SeededRoute, clients: number): () => Promise<string[]> {
     const problems: string[] = [];
     let done = 0;
     const chat = async (stream: boolean) => {
@@ -84,17 +85,15 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
       if (response.status !== 200 || !isWhole) problems.push(`${response.status} ${text.slice(-200)}`);
       done++;
     };
-    await Promise.all(
-      Array.from({ length: clients }, async (_, client) => {
-        while (!isOver()) {
-          await chat(client % 3 === 0).catch((error: unknown) => problems.push(String(error)));
-          await Bun.sleep(2);
-        }
-      }),
+    const endLoad = startLoad(clients, (client) =>
+      chat(client % 3 === 0).catch((error: unknown) => problems.push(String(error))),
     );
-    report(`${done} chats, ${problems.length} failed`);
-    expect(done).toBeGreaterThan(clients);
-    return problems;
+    return async () => {
+      await endLoad();
+      report(`${done} chats, ${problems.length} failed`);
+      expect(done).toBeGreaterThan(clients);
+      return problems;
+    };
   }
 
   test(
@@ -102,16 +101,14 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
     async () => {
       const route = await seedRoute(nodes[0]!, { upstream: { targets: [targetAt(provider)] } });
       await untilAllFollow();
-      let isOver = false;
-      const load = chatUntil(() => isOver, route, 12);
+      const endChats = startChats(route, 12);
       for (let restart = 0; restart < RESTARTS; restart++) {
         const node = nodes[restart % nodes.length]!;
         node.signal("SIGTERM");
         expect(await node.exited).toBe(0);
         nodes[restart % nodes.length] = await startNode(portsOf(node));
       }
-      isOver = true;
-      expect(await load).toEqual([]);
+      expect(await endChats()).toEqual([]);
     },
     START_MS + RESTARTS * 5000,
   );

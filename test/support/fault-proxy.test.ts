@@ -1,19 +1,23 @@
 // The fault proxy: every fault in both directions, and transparent forwarding without faults.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { ManualClock } from "../../src/base/manual-clock.fixture.ts";
 import { connectRaw, type RawClient } from "./raw-client.ts";
 import { startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
 import { waitFor } from "./gatehouse-process.ts";
+import { eventLoopTurns, passTimeUntil, untilStable } from "./waiting.ts";
 
 /** A server that sends back every byte. */
 let echo: Bun.TCPSocketListener;
 let proxy: FaultProxy;
+let clock: ManualClock;
 beforeEach(() => {
   echo = Bun.listen({
     hostname: "127.0.0.1",
     port: 0,
     socket: { data: (socket, bytes) => void socket.write(bytes) },
   });
-  proxy = startFaultProxy({ port: echo.port });
+  clock = new ManualClock();
+  proxy = startFaultProxy({ port: echo.port, clock });
 });
 afterEach(() => {
   proxy.stop();
@@ -42,12 +46,14 @@ test("through() replaces only the port of a URL", () => {
 test("a delay keeps the order of the bytes", async () => {
   const client = await connectRaw(proxy.port);
   proxy.set({ toServer: { delayMs: 50 }, toClient: { delayMs: 50 } });
-  const startedAt = performance.now();
   client.send("a");
-  await Bun.sleep(5);
+  // A timer shows that the byte has arrived.
+  await waitFor(() => (clock.timerCount > 0 ? true : null));
   client.send("b");
-  expect(await echoed(client, "ab")).toBe("ab");
-  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(99);
+  clock.advance(50);
+  await waitFor(() => (clock.timerCount > 0 ? true : null));
+  expect(client.received()).toBe("");
+  expect(await passTimeUntil(clock, echoed(client, "ab"))).toBe("ab");
 });
 
 describe.each(["toServer", "toClient"] as const)("%s", (direction) => {
@@ -70,7 +76,7 @@ describe.each(["toServer", "toClient"] as const)("%s", (direction) => {
     const client = await connectRaw(proxy.port);
     client.send("12345");
     await echoed(client, "123");
-    await Bun.sleep(50);
+    await eventLoopTurns();
     expect(client.received()).toBe("123");
     proxy.heal();
     await echoed(client, "12345");
@@ -79,10 +85,13 @@ describe.each(["toServer", "toClient"] as const)("%s", (direction) => {
   test("is throttled", async () => {
     proxy.set({ [direction]: { bytesPerSecond: 20_000 } });
     const client = await connectRaw(proxy.port);
-    const startedAt = performance.now();
+    const startedAt = clock.now();
     client.send("x".repeat(4000));
-    await client.until((received) => received.length === 4000);
-    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(180);
+    await passTimeUntil(
+      clock,
+      client.until((received) => received.length === 4000),
+    );
+    expect(clock.now() - startedAt).toBeGreaterThanOrEqual(180);
   });
 });
 
@@ -121,14 +130,8 @@ test("backpressure of a client that does not read reaches the server", async () 
   const flooded = startFaultProxy({ port: flood.port });
   flooded.set({ toClient: { stallAfterBytes: 0 } });
   const client = await connectRaw(flooded.port);
-  let last = -1;
-  await waitFor(async () => {
-    if (written > 0 && written === last) return true;
-    last = written;
-    await Bun.sleep(100);
-    return null;
-  });
-  expect(written).toBeLessThan(64 << 20);
+  await waitFor(() => (written > 0 ? true : null));
+  expect(await untilStable(() => written)).toBeLessThan(64 << 20);
   client.disconnect(true);
   flooded.stop();
   flood.stop(true);

@@ -1,6 +1,7 @@
 // A TCP proxy for fault injection: delays, throttles, stalls, closes, and resets connections on demand, in either direction
 // and at any time, including connections that are already open. It does not interpret the bytes.
 import type { Socket } from "bun";
+import { systemClock, type Clock, type ClockTimer } from "../../src/base/clock.ts";
 
 /** What happens to the bytes of one direction. Bytes are counted per connection, from the moment the fault was set. */
 interface Fault {
@@ -57,7 +58,7 @@ class Forwarder {
   #waitingBytes = 0;
   #fault: Fault = {};
   #passed = 0;
-  #timer: Timer | null = null;
+  #timer: ClockTimer | null = null;
   #isSourceEnded = false;
   #isSourcePaused = false;
   /** When a throttled direction may send again. */
@@ -67,6 +68,7 @@ class Forwarder {
     private readonly source: () => Socket<unknown> | null,
     private readonly sink: () => Socket<unknown> | null,
     private readonly onBreak: (how: "cut" | "reset") => void,
+    private readonly clock: Clock,
   ) {}
 
   set(fault: Fault): void {
@@ -77,7 +79,7 @@ class Forwarder {
   }
 
   take(bytes: Uint8Array): void {
-    this.#waiting.push({ bytes: bytes.slice(), dueAt: performance.now() + (this.#fault.delayMs ?? 0) });
+    this.#waiting.push({ bytes: bytes.slice(), dueAt: this.clock.now() + (this.#fault.delayMs ?? 0) });
     this.#waitingBytes += bytes.length;
     if (this.#waitingBytes > HIGH_WATER_BYTES && !this.#isSourcePaused) {
       this.#isSourcePaused = true;
@@ -92,13 +94,13 @@ class Forwarder {
   }
 
   close(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer?.close();
     this.#waiting.length = 0;
   }
 
   /** Forwards as many bytes as the fault, the clock, and the sink allow. */
   pump(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer?.close();
     this.#timer = null;
     const sink = this.sink();
     if (sink === null) return;
@@ -112,10 +114,10 @@ class Forwarder {
       if (stallAfterBytes !== undefined && this.#passed >= stallAfterBytes) return;
       const [piece] = this.#waiting;
       if (piece === undefined) break;
-      const now = performance.now();
+      const now = this.clock.now();
       const startAt = Math.max(piece.dueAt, this.#nextAt);
       if (startAt > now) {
-        this.#timer = setTimeout(() => this.pump(), startAt - now);
+        this.#timer = this.clock.setTimeout(() => this.pump(), startAt - now);
         return;
       }
       const offered = piece.bytes.subarray(0, this.#allowance());
@@ -162,16 +164,19 @@ class ConnectionPair {
   constructor(
     private readonly client: Socket<ConnectionPair | undefined>,
     private readonly onClosed: (pair: ConnectionPair) => void,
+    clock: Clock,
   ) {
     this.toServer = new Forwarder(
       () => client,
       () => this.#server,
       (how) => this.break(how),
+      clock,
     );
     this.toClient = new Forwarder(
       () => this.#server,
       () => client,
       (how) => this.break(how),
+      clock,
     );
   }
 
@@ -235,7 +240,15 @@ class ConnectionPair {
   }
 }
 
-export function startFaultProxy(target: { readonly port: number; readonly hostname?: string }): FaultProxy {
+interface FaultProxyOptions {
+  /** The address of the server behind the proxy. */
+  readonly port: number;
+  readonly hostname?: string;
+  /** The clock of delays and of throttling. */
+  readonly clock?: Clock;
+}
+
+export function startFaultProxy(options: FaultProxyOptions): FaultProxy {
   const pairs = new Set<ConnectionPair>();
   const stranded = new Set<ConnectionPair>();
   let faults: Faults = {};
@@ -256,11 +269,12 @@ export function startFaultProxy(target: { readonly port: number; readonly hostna
           const pair = new ConnectionPair(
             socket,
             (closed) => pairs.delete(closed) || stranded.delete(closed),
+            options.clock ?? systemClock,
           );
           socket.data = pair;
           pairs.add(pair);
           apply(pair);
-          void pair.connect(target.hostname ?? "127.0.0.1", target.port);
+          void pair.connect(options.hostname ?? "127.0.0.1", options.port);
         },
         data: (socket, bytes) => socket.data?.toServer.take(bytes),
         drain: (socket) => socket.data?.toClient.pump(),

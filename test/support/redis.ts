@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./postgres.ts";
 import { isInstalled } from "./required-program.ts";
+import { waitFor } from "./gatehouse-process.ts";
 
 const program = Bun.which("redis-server") ?? Bun.which("valkey-server");
 
@@ -78,11 +79,7 @@ export async function startRedis(args: readonly string[] = []): Promise<RedisSer
       const line = [program ?? "", ...fixed, ...args, ...more];
       server = Bun.spawn(line, { stdio: ["ignore", "ignore", "ignore"] });
       killWithThisProcess(server.pid, directory);
-      const deadline = Date.now() + 20_000;
-      while (awaitReady && !(await isReady())) {
-        if (Date.now() > deadline) throw new Error(`Redis is not ready after 20 s: ${line.join(" ")}`);
-        await Bun.sleep(20);
-      }
+      if (awaitReady) await waitFor(async () => ((await isReady()) ? true : null));
     },
     async kill() {
       server?.kill("SIGKILL");

@@ -23,6 +23,11 @@ export async function passTimeUntil<T>(clock: ManualClock, promise: Promise<T>):
   }
 }
 
+/** Pauses for a random time, so that repeated failures hit a process at different moments. */
+export function randomPause(maxMs: number): Promise<void> {
+  return Bun.sleep(Math.random() * maxMs);
+}
+
 const STABLE_MS = 200;
 
 /**
