@@ -1,5 +1,5 @@
 // Starts a listener on a port from the settings. An error names the setting and the fix.
-import { errorCode } from "./error-code.ts";
+import { errorCode } from "../base/error-code.ts";
 import { SettingsError, type Settings } from "./settings.ts";
 
 type PortSetting = "ADMIN_PORT" | "PROXY_PORT";
