@@ -3,8 +3,8 @@
 import { isUtf8 } from "node:buffer";
 import { endOfString, wordViewOf, type WordView } from "./json-string-end.ts";
 
-/** Texts with deeper nesting are not scanned; the caller parses them instead. */
-const MAX_DEPTH = 512;
+/** Texts with deeper nesting are reported as too deep: code that walks them recursively would overflow the stack. */
+export const MAX_DEPTH = 512;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;

@@ -2,7 +2,7 @@
 // scanned for a few fields when it arrives. It is parsed only if something needs all of it.
 import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import { JsonScanner } from "../base/json-scanner.ts";
+import { JsonScanner, MAX_DEPTH } from "../base/json-scanner.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -47,14 +47,18 @@ export class RequestBody {
   #text: string | null = null;
   #json: JsonObject | null = null;
 
-  /** Throws a GatehouseError if the body should be JSON and is not. */
+  /** Throws a GatehouseError if the body should be JSON and is not, or if other servers could read other fields in it. */
   constructor(bytes: Uint8Array, isJson: boolean) {
     this.bytes = bytes;
     this.isJson = isJson;
     const result = isJson ? scanner.scan(bytes) : "other";
-    if (result === "invalid") throw invalidJson();
-    this.fields =
-      result === "object" ? scannedFields(bytes) : result === "too_deep" ? this.#parsedFields() : NO_FIELDS;
+    if (result === "invalid") throw invalidJson("The body is not valid JSON in UTF-8.");
+    if (result === "too_deep") throw invalidJson(`The body is nested more than ${MAX_DEPTH} levels deep.`);
+    if (scanner.hasDuplicates && isJson)
+      throw invalidJson(
+        "The body contains one of the fields model, stream, messages, prompt, or stream_options twice.",
+      );
+    this.fields = result === "object" ? scannedFields(bytes) : NO_FIELDS;
   }
 
   /** The body as text; null if it is not valid UTF-8. */
@@ -71,32 +75,11 @@ export class RequestBody {
 
   /** The parsed body; null if it is not a JSON object. */
   get json(): JsonObject | null {
-    if (this.#json === null && this.fields.isObject) this.#json = this.#parse();
-    return this.#json;
-  }
-
-  #parse(): JsonObject | null {
-    try {
+    if (this.#json === null && this.fields.isObject) {
       const value: unknown = JSON.parse(this.text ?? "");
-      return isJsonObject(value) ? value : null;
-    } catch (cause) {
-      throw invalidJson(cause);
+      if (isJsonObject(value)) this.#json = value;
     }
-  }
-
-  /** For a body that is nested too deeply to be scanned. */
-  #parsedFields(): BodyFields {
-    this.#json = this.#parse();
-    if (this.#json === null) return NO_FIELDS;
-    const { model, stream, messages, prompt, stream_options: streamOptions } = this.#json;
-    return {
-      isObject: true,
-      model: modelNameIn(model),
-      wantsStream: stream === true,
-      hasMessages: Array.isArray(messages),
-      hasPrompt: prompt !== undefined,
-      streamOptions,
-    };
+    return this.#json;
   }
 }
 
@@ -120,6 +103,6 @@ function modelNameIn(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }
 
-function invalidJson(cause?: unknown): GatehouseError {
-  return new GatehouseError("invalid_json", "The body is not valid JSON in UTF-8.", { cause });
+function invalidJson(message: string): GatehouseError {
+  return new GatehouseError("invalid_json", message);
 }

@@ -5,6 +5,7 @@ import { newId } from "../base/ids.ts";
 import type { Store } from "../store/store.ts";
 import type { UsageBatch, UsageTotal } from "../store/usage.ts";
 import type { Log } from "../telemetry/log/log.ts";
+import { redact } from "../telemetry/log/redact.ts";
 
 const FLUSH_INTERVAL_MS = 1000;
 /** Limits the duration of a transaction, because it blocks other writes. */
@@ -101,7 +102,8 @@ export class UsageTotals {
     let key = keyPrefix + name;
     const known = this.#pending.get(key);
     if (known !== undefined) return known;
-    name = name.slice(0, MAX_MODEL_LENGTH).replaceAll(UNSTORABLE, "\uFFFD");
+    // A client may send a secret in place of a model by mistake.
+    name = redact(name).slice(0, MAX_MODEL_LENGTH).replaceAll(UNSTORABLE, "\uFFFD");
     if (!this.#rowsToday.has(keyPrefix + name) && this.#rowsToday.size >= MAX_ROWS_PER_DAY)
       name = OTHER_MODELS;
     this.#rowsToday.add((key = keyPrefix + name));

@@ -180,3 +180,20 @@ test("headers with which a provider would control the web server or the origin a
   expect(response.header("x-kept")).toBe("1");
   for (const name of names) expect(response.all(name.toLowerCase())).toEqual([]);
 });
+
+describe("a JSON body", () => {
+  test.each([
+    ["a duplicate model", '{"model":"gpt-fake","messages":[],"model":"other"}'],
+    [
+      "a model written with escapes beside another",
+      '{"model":"gpt-fake","messages":[],"m\\u006fdel":"other"}',
+    ],
+    ["deep nesting", `{"model":"gpt-fake","messages":[],"tools":${"[".repeat(40_000)}${"]".repeat(40_000)}}`],
+  ])("with %s is 400, and no provider is called", async (_what, body) => {
+    const headers: HeaderPair[] = [["Content-Type", "application/json"]];
+    const response = await rawCall(gatehouse.proxyUrl, { target: chatPath, headers, body });
+    expect(response.status).toBe(400);
+    expect(response.json()).toMatchObject({ code: "invalid_json" });
+    expect(provider.requests).toEqual([]);
+  });
+});

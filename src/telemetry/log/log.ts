@@ -138,6 +138,14 @@ function replaceErrors(_name: string, value: unknown): unknown {
 
 const LEVEL_COLORS: Record<string, string> = { fatal: "31", error: "31", warn: "33", info: "32" };
 
+/** A line break or a terminal sequence in a value that a client sent must not look like another log line. */
+function escapeControls(text: string): string {
+  return text.replace(
+    /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
 /** `12:30:45 INFO  listening  url=http://…` */
 function prettyLine(line: string): string {
   const { time, level, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
@@ -145,9 +153,10 @@ function prettyLine(line: string): string {
   const clock = String(time).slice(11, 19);
   const rest = Object.entries(fields)
     .map(
-      ([key, value]) => `\x1b[2m${key}=\x1b[0m${typeof value === "string" ? value : JSON.stringify(value)}`,
+      ([key, value]) =>
+        `\x1b[2m${key}=\x1b[0m${typeof value === "string" ? escapeControls(value) : JSON.stringify(value)}`,
     )
     .join(" ");
   const color = LEVEL_COLORS[label] ?? "2";
-  return `\x1b[2m${clock}\x1b[0m \x1b[${color}m${label.toUpperCase().padEnd(5)}\x1b[0m ${typeof msg === "string" ? msg : ""}  ${rest}\n`;
+  return `\x1b[2m${clock}\x1b[0m \x1b[${color}m${label.toUpperCase().padEnd(5)}\x1b[0m ${typeof msg === "string" ? escapeControls(msg) : ""}  ${rest}\n`;
 }

@@ -14,6 +14,10 @@ const SECRETS = {
   "basic credentials": ["dXNlcjpwYXNzd29yZA==", (secret: string) => `Basic ${secret}`],
   "an admin token": [TOKEN, (secret: string) => secret],
   "a provider's key": [PROVIDER_KEY, (secret: string) => secret],
+  "a Google key": ["AIzaSyA0123456789-abcdefghijklmnopqrstu", (secret: string) => secret],
+  "a Groq key": ["gsk_0123456789abcdefghijABCDEFGHIJ", (secret: string) => secret],
+  "a Hugging Face token": ["hf_0123456789abcdefghijABCDEFGHIJ", (secret: string) => secret],
+  "an xAI key": ["xai-0123456789abcdefghij_ABCDEFGHIJ", (secret: string) => secret],
   "a URL's password": [
     "hunter2-hunter2",
     (secret: string) => `postgres://admin:${secret}@db.example:5432/gatehouse`,
@@ -42,7 +46,7 @@ describe("redact", () => {
       '{"id":"01890a5d-ac96-774b-bcce-b302099a8057","prefix":"gw_AbCdEf","ms":1.25}',
       "a bearer, a risk-taking desk-bound thing",
       "https://user@host.example/path?time=12:30@noon",
-      "gw_short eyJust-a-word sk-short",
+      "gw_short eyJust-a-word sk-short AIza-short gsk_short hf_model_name xai-grok",
     ]) {
       expect(redact(line)).toBe(line);
     }
@@ -96,7 +100,19 @@ describe("redact", () => {
   });
 
   test("takes linear time: a quadratic pattern would not finish on these texts", () => {
-    for (const piece of ["z", "eyJ-", "sk-", "Bearer ", "a://b:", "a:", "gw_"]) {
+    for (const piece of [
+      "z",
+      "eyJ-",
+      "sk-",
+      "AIza",
+      "gsk_",
+      "hf_",
+      "xai-",
+      "Bearer ",
+      "a://b:",
+      "a:",
+      "gw_",
+    ]) {
       const text = piece.repeat(400_000 / piece.length);
       expect(redact(text).length).toBeLessThanOrEqual(text.length);
     }

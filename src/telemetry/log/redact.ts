@@ -6,6 +6,10 @@ const SECRETS: readonly (readonly [hint: string, pattern: RegExp, replacement: s
   ["gw_", /gw_[A-Za-z0-9_-]{43}/g, "gw_***"],
   ["eyJ", /(?:\b|(?<=\\[nrtbf]))eyJ[A-Za-z0-9_-]{1,2000}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, "eyJ***"],
   ["sk-", /(?:\b|(?<=\\[nrtbf]))sk-[A-Za-z0-9_-]{8,}/g, "sk-***"],
+  ["AIza", /AIza[A-Za-z0-9_-]{20,}/g, "AIza***"],
+  ["gsk_", /(?:\b|(?<=\\[nrtbf]))gsk_[A-Za-z0-9]{16,}/g, "gsk_***"],
+  ["hf_", /(?:\b|(?<=\\[nrtbf]))hf_[A-Za-z0-9]{16,}/g, "hf_***"],
+  ["xai-", /(?:\b|(?<=\\[nrtbf]))xai-[A-Za-z0-9_-]{16,}/g, "xai-***"],
   ["://", /(\b\w{1,32}:\/\/[^\s:/@"]*):[^\s/"]+@/g, "$1:***@"],
 ];
 const SCHEMES = /(?:\b|(?<=\\[nrtbf]))(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]+/gi;
