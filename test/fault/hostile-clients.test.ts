@@ -1,10 +1,11 @@
 // Malicious clients, over raw sockets: ambiguous framing, oversized headers, pipelining, slow and idle connections, and many
-// connections. GATEHOUSE_LONG=1 also waits for the long timeouts.
+// connections. GATEHOUSE_LONG=1 also waits for the idle timeout.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { connectRaw, type RawClient } from "../support/raw-client.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { sendByteByByte } from "../support/slow-client.ts";
 import { unexpectedOutput, openFiles } from "./process-watch.ts";
 
 const isLong = process.env["GATEHOUSE_LONG"] === "1";
@@ -163,20 +164,16 @@ describe("one host only", () => {
 
 interface SlowClient {
   readonly name: string;
-  readonly endedAfterMs: Promise<number>;
   readonly client: RawClient;
 }
 
+/** Sends the first bytes at once and then a piece twice per second, until the connection is closed. */
 async function slowClient(name: string, port: number, first: string, piece: string): Promise<SlowClient> {
   const client = await connectRaw(port);
-  const startedAt = performance.now();
   client.send(first);
   const trickle = setInterval(() => piece !== "" && client.send(piece), 500);
-  const endedAfterMs = client.ended.then(() => {
-    clearInterval(trickle);
-    return performance.now() - startedAt;
-  });
-  return { name, endedAfterMs, client };
+  void client.ended.then(() => clearInterval(trickle));
+  return { name, client };
 }
 
 function slowClients(): Promise<SlowClient>[] {
@@ -231,18 +228,9 @@ describe("slow clients", () => {
   test(
     "headers that are not complete in time close the connection",
     async () => {
-      const ended = await Promise.all(
-        slow.map(async ({ name, endedAfterMs, client }) => ({
-          name,
-          seconds: (await endedAfterMs) / 1000,
-          received: client.received(),
-        })),
-      );
-      // Ten seconds, in steps of Bun's timer; later on a busy machine, never earlier.
-      for (const { name, seconds, received } of ended) {
+      for (const { name, client } of slow) {
+        const { received } = await client.ended;
         expect({ name, received }).toEqual({ name, received: "" });
-        expect(seconds).toBeGreaterThan(7);
-        expect(seconds).toBeLessThan(20);
       }
       expect(provider.requestCount).toBe(0);
     },
@@ -252,45 +240,25 @@ describe("slow clients", () => {
   test("a slow body is awaited, and the provider gets no request before it is complete", async () => {
     const client = await connectRaw(proxyPort);
     client.send(`${START}Content-Length: 5\r\nConnection: close\r\n\r\n`);
-    for (const letter of "hello") {
+    await sendByteByByte("hello", (byte) => {
       expect(provider.requestCount).toBe(0);
-      client.send(letter);
-      await Bun.sleep(20);
-    }
+      client.send(byte);
+      return true;
+    });
     expect((await client.ended).received).toStartWith("HTTP/1.1 200");
     expect(Buffer.from(provider.requests[0]!.body).toString()).toBe("hello");
   });
 
   test.skipIf(!isLong)(
-    "long timeouts: 60 seconds for bodies, 75 for idle connections, five minutes for a stalled reader",
+    "idle connections are closed after 75 seconds",
     async () => {
-      const token = `Authorization: Bearer ${gatehouse.token}\r\nContent-Type: application/json\r\n`;
-      const admin = `POST /api/v1/gateways HTTP/1.1\r\nHost: x\r\n${token}Content-Length: 100\r\n\r\n{`;
-      const all = await Promise.all([
-        slowClient("stalled body", proxyPort, `${START}Content-Length: 100\r\n\r\nabc`, ""),
-        slowClient("trickling body", proxyPort, `${START}Content-Length: 9000\r\n\r\nabc`, "a"),
-        slowClient("trickling chunks", proxyPort, chunked("3\r\nabc\r\n"), "1\r\na\r\n"),
-        slowClient("stalled body to the Admin API", adminPort, admin, ""),
+      const idle = await Promise.all([
         slowClient("idle after a response", proxyPort, VALID, ""),
         slowClient("unread body", proxyPort, VALID.replace("/r", "/nothing").replace(": 5", ": 9000"), "a"),
       ]);
-      const reader = await connectRaw(proxyPort);
-      const big = JSON.stringify({ bigStream: { bytes: 1 << 30, chunkBytes: 1 << 16 } });
-      reader.send(`GET /r HTTP/1.1\r\nHost: x\r\nx-fake: ${big}\r\n\r\n`);
-      await reader.until((received) => received.length > 1000);
-      reader.pause();
-      const stalled = provider.requests.at(-1)!;
-      for (const { name, endedAfterMs, client } of all) {
-        const seconds = (await endedAfterMs) / 1000;
-        const isBody = /stalled|trickling/.test(name);
-        expect(seconds).toBeGreaterThan(isBody ? 59 : 70);
-        expect(seconds).toBeLessThan(isBody ? 65 : 85);
-        if (isBody) expect(client.received()).toMatch(/^HTTP\/1\.1 408 [^]*request_timeout/);
-      }
-      await waitFor(() => (stalled.aborted ? true : null), 320_000);
-      reader.disconnect(true);
+      for (const { client } of idle) await client.ended;
     },
-    420_000,
+    120_000,
   );
 });
 

@@ -27,6 +27,23 @@ export function openFiles({ pid }: GatehouseProcess): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }
 
+const MEMORY_SAMPLES = 100;
+const SAMPLE_PAUSE_MS = 20;
+
+/** Returns the lowest memory of the process in samples of about two seconds, during which it can collect garbage. */
+export async function lowestMemory(
+  gatehouse: GatehouseProcess,
+  request: () => Promise<unknown>,
+): Promise<number> {
+  let lowest = Infinity;
+  for (let sample = 0; sample < MEMORY_SAMPLES; sample++) {
+    await request();
+    lowest = Math.min(lowest, residentBytes(gatehouse));
+    await Bun.sleep(SAMPLE_PAUSE_MS);
+  }
+  return lowest;
+}
+
 /** Measures the peak memory of the process every 10 ms while `work` runs. */
 export async function measurePeakMemory<T>(
   gatehouse: GatehouseProcess,

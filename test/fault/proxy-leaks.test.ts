@@ -16,6 +16,8 @@ import {
   type Route,
 } from "../support/balancing-fixtures.ts";
 import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { randomPause, untilStable } from "../support/waiting.ts";
+import { lowestMemory } from "./process-watch.ts";
 
 const N = Number(process.env["GATEHOUSE_LEAK_N"] ?? 100);
 const M = Number(process.env["GATEHOUSE_LEAK_M"] ?? 10);
@@ -80,17 +82,8 @@ async function settle(): Promise<void> {
   await waitFor(() => (isQuiet() ? true : null), 10_000);
 }
 
-/** Returns the lowest memory use within two seconds, so that garbage of the warm-up does not count. */
-async function settledMemory(): Promise<number> {
-  let least = Infinity;
-  const until = performance.now() + 2000;
-  while (performance.now() < until) {
-    await servedBy(ordinary);
-    least = Math.min(least, residentBytes(gatehouse));
-    await Bun.sleep(20);
-  }
-  return least;
-}
+/** Garbage of the warm-up must not count. */
+const settledMemory = () => lowestMemory(gatehouse, () => servedBy(ordinary));
 
 async function inParallel(times: number, work: (at: number) => Promise<void>): Promise<void> {
   let next = 0;
@@ -178,7 +171,7 @@ async function disconnectOften(times: number): Promise<void> {
     const [stream, fake] = DISCONNECTING[at % DISCONNECTING.length]!;
     const client = await openCounting(at % 2 === 0 ? plain : translated, stream, fake);
     // At different moments: before the request is read, while it waits, and during the stream.
-    await Promise.race([client.started, Bun.sleep(at % 40)]);
+    await Promise.race([client.started, randomPause(40)]);
     client.disconnect(at % 3 === 0);
     await client.ended;
   });
@@ -209,7 +202,7 @@ async function readSlowly(times: number): Promise<{ read: Reader[]; peak: number
   );
   await Promise.all(clients.map((client) => client.started));
   for (const client of clients) client.pause();
-  await Bun.sleep(500);
+  await untilStable(() => steady.requests.reduce((sum, { bytesSent }) => sum + bytesSent, 0));
   const peak = residentBytes(gatehouse);
   for (const client of clients) client.resume();
   return { read: await Promise.all(clients.map((client) => client.ended)), peak };
@@ -288,13 +281,11 @@ describe("no leak", () => {
     `after ${M} slow readers of ${STREAM_BYTES / MB} MB each, which get every byte`,
     async () => {
       skipLines();
-      const startedAt = performance.now();
       const { read, peak } = await readSlowly(M);
-      const seconds = (performance.now() - startedAt) / 1000;
       expect(read.filter(({ bytes }) => bytes < STREAM_BYTES)).toEqual([]);
       expect(read.filter(({ tail }) => !tail.endsWith("\r\n0\r\n\r\n"))).toEqual([]);
       expect(await newOutcomes(M)).toEqual({ complete: M });
-      measurements.push(`while ${M} readers paused: ${inMb(peak)}; all read in ${seconds.toFixed(1)} s`);
+      measurements.push(`while ${M} readers paused: ${inMb(peak)}`);
       await expectNoLeak(`${M} slow readers`);
       // A few chunks per reader and uncollected garbage, but not the whole streams.
       expect(peak - baseline.memory).toBeLessThan(128 * MB + 4 * M * MB);
