@@ -1,8 +1,7 @@
 // Bodies with and without a declared length: complete and too large ones over real sockets, stalled and slow ones.
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { waitFor } from "../../test/support/gatehouse-process.ts";
-import { eventLoopTurns } from "../../test/support/waiting.ts";
+import { eventLoopTurns, waitFor } from "../../test/support/waiting.ts";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { CoarseDeadlines } from "./coarse-deadlines.ts";

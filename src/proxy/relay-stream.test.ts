@@ -2,8 +2,7 @@
 // disconnected.
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { connectRaw, type RawClient } from "../../test/support/raw-client.ts";
-import { waitFor } from "../../test/support/gatehouse-process.ts";
-import { untilStable } from "../../test/support/waiting.ts";
+import { untilStable, waitFor } from "../../test/support/waiting.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import { CoarseDeadlines } from "../http/coarse-deadlines.ts";

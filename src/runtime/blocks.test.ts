@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "bun:test";
 import { gatewayRecord, temporarySqliteUrl, withSql } from "../../test/contract/store-records.ts";
 import { ALL, closeOpened, insert, openForTest } from "../../test/contract/store-fixture.ts";
 import { compileContext } from "../../test/support/compile-context.ts";
-import { waitFor } from "../../test/support/gatehouse-process.ts";
+import { waitFor } from "../../test/support/waiting.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import type { Store } from "../store/store.ts";
 import { Health } from "../telemetry/health.ts";

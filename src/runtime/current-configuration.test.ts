@@ -14,9 +14,8 @@ import {
   withSql,
 } from "../../test/contract/store-records.ts";
 import { compileContext } from "../../test/support/compile-context.ts";
-import { waitFor } from "../../test/support/gatehouse-process.ts";
 import { hasPostgres, sharedPostgres } from "../../test/support/postgres.ts";
-import { eventLoopTurns } from "../../test/support/waiting.ts";
+import { eventLoopTurns, waitFor } from "../../test/support/waiting.ts";
 import type { Gateway } from "../model/gateway.ts";
 import { CredentialCipher } from "../store/credential-cipher.ts";
 import { openStore } from "../store/sql-store.ts";

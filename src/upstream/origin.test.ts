@@ -1,6 +1,6 @@
 // Connections opened for a request that did not need them in the end, over real sockets.
 import { afterAll, expect, test } from "bun:test";
-import { waitFor } from "../../test/support/gatehouse-process.ts";
+import { waitFor } from "../../test/support/waiting.ts";
 import { systemClock } from "../base/clock.ts";
 import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { Connection } from "./connection.ts";

@@ -11,11 +11,11 @@ import {
   temporaryDirectory,
   TEST_SECRET,
   untilPrinted,
-  waitFor,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { logged, pluginsDirectory, postChat, writePlugin } from "../support/plugin-fixtures.ts";
 import { CHAT, onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const BUILT = join(import.meta.dir, "../../dist/gatehouse");
 const START_MS = 60_000;

@@ -3,7 +3,7 @@
 // of its clock and the silence timeout.
 import { systemClock } from "../../src/base/clock.ts";
 import { RedisCounters } from "../../src/counters/redis-counters.ts";
-import { waitFor } from "../support/gatehouse-process.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const [, , url = "", key = "", count = "0", setting = "{}"] = process.argv;
 const { skewMs = 0, ...options } = JSON.parse(setting) as { skewMs?: number; silenceTimeoutMs?: number };

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { MemoryCounters } from "../../src/counters/memory-counters.ts";
 import { RedisCounters } from "../../src/counters/redis-counters.ts";
-import { waitFor } from "../support/gatehouse-process.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
+import { waitFor } from "../support/waiting.ts";
 import { describeCounters } from "./counters.contract.ts";
 
 /** These tests check the decisions of Redis, so a slow machine must not cause decisions without it. */

@@ -3,7 +3,7 @@ import { SCHEMA_VERSION } from "../../src/store/migrate.ts";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { StoreRejected, type Store } from "../../src/store/store.ts";
-import { waitFor } from "../support/gatehouse-process.ts";
+import { waitFor } from "../support/waiting.ts";
 import { gatewayRecord, targetRecord, upstreamRecord, withSql } from "./store-records.ts";
 import { ALL, openForTest, type StoreMaker } from "./store-fixture.ts";
 

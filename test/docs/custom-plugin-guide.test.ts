@@ -8,10 +8,10 @@ import {
   startGatehouseProcess,
   temporaryDirectory,
   TEST_SECRET,
-  waitFor,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const GUIDE = readFileSync(join(ROOT, "docs/guides/custom-plugin.md"), "utf8");

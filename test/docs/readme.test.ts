@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { temporaryDirectory, waitFor } from "../support/gatehouse-process.ts";
+import { temporaryDirectory } from "../support/gatehouse-process.ts";
 import { freePort } from "../support/postgres.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const README = readFileSync(join(ROOT, "README.md"), "utf8");

@@ -9,10 +9,10 @@ import {
   startGatehouseProcess,
   temporaryDirectory,
   TEST_SECRET,
-  waitFor,
   type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const SCRIPT = join(import.meta.dir, "../../scripts/generate_jwt_token.sh");
 const HOUR = 3600;

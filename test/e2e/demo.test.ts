@@ -1,7 +1,8 @@
 // gatehouse demo: a routed response without an account or internet access, and printed commands that work when pasted.
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, rmSync } from "node:fs";
-import { LAUNCHER, temporaryDirectory, waitFor } from "../support/gatehouse-process.ts";
+import { LAUNCHER, temporaryDirectory } from "../support/gatehouse-process.ts";
+import { waitFor } from "../support/waiting.ts";
 
 test("the demo prints a routed response, its commands work as printed, and it leaves nothing behind", async () => {
   const temporary = process.env["TMPDIR"] ?? "/tmp";

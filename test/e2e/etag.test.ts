@@ -11,10 +11,10 @@ import {
 } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
-  waitFor,
   type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
+import { waitFor } from "../support/waiting.ts";
 
 setDefaultTimeout(60_000);
 

@@ -18,12 +18,12 @@ import {
 } from "../support/explain-worlds.ts";
 import {
   startGatehouseProcess,
-  waitFor,
   type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { pluginsDirectory } from "../support/plugin-fixtures.ts";
 import { rawCall, type RawResponse } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const RUNS = Number(process.env["GATEHOUSE_EXPLAIN_RUNS"] ?? 60);
 const START_MS = 60_000;

@@ -7,7 +7,6 @@ import { expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import { accessLines } from "../support/balancing-fixtures.ts";
 import {
   startGatehouseProcess,
-  waitFor,
   type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
@@ -21,6 +20,7 @@ import {
 } from "../support/plugin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis } from "../support/redis.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const START_MS = 60_000;
 /** Generous, for a busy machine. */

@@ -2,7 +2,7 @@
 // requests that should have moved it.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import {
   limiter,
   pluginsDirectory,
@@ -15,6 +15,7 @@ import {
 import { readMetrics, type MetricsPage } from "../support/prometheus-text.ts";
 import { checkMetrics, hasPromtool } from "../support/promtool.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 let gatehouse: GatehouseProcess;
 let provider: FakeProvider;

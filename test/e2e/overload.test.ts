@@ -2,13 +2,9 @@
 // its place back. And the drain, which asks clients to leave their connections.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import {
-  startGatehouseProcess,
-  untilPrinted,
-  waitFor,
-  type GatehouseProcess,
-} from "../support/gatehouse-process.ts";
+import { startGatehouseProcess, untilPrinted, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { CHAT, rawJson, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const MAX = 3;
 let gatehouse: GatehouseProcess;

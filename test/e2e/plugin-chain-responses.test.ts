@@ -1,7 +1,7 @@
 // Plugins over real HTTP: what post_request, pre_response and post_response hooks read and change.
 import { describe, expect, test } from "bun:test";
 import { useGate } from "../support/gate.ts";
-import { waitFor, type ApiResponse } from "../support/gatehouse-process.ts";
+import type { ApiResponse } from "../support/gatehouse-process.ts";
 import {
   asynchronous,
   logged,
@@ -15,6 +15,7 @@ import {
 import { usePluginHarness } from "../support/plugin-harness.ts";
 import { CHAT, rawJson } from "../support/proxy-fixtures.ts";
 import { connectRaw, rawRequest } from "../support/raw-client.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const harness = usePluginHarness();
 const gate = useGate();

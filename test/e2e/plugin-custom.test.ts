@@ -8,7 +8,6 @@ import { expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import { useGate } from "../support/gate.ts";
 import {
   startGatehouseProcess,
-  waitFor,
   type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
@@ -23,6 +22,7 @@ import {
   type Fields,
 } from "../support/plugin-fixtures.ts";
 import type { SeededRoute } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const START_MS = 20_000;
 const SWAP_MS = 5000;

@@ -3,7 +3,6 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
-import { waitFor } from "../support/gatehouse-process.ts";
 import {
   onlyRequest,
   rawCall,
@@ -13,6 +12,7 @@ import {
   type RawResponse,
   type SeededRoute,
 } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const provider = await startFakeProvider();
 const gatehouse = await startGatehouseInProcess();

@@ -9,10 +9,10 @@ import {
   startGatehouseProcess,
   temporaryDirectory,
   TEST_SECRET,
-  waitFor,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { CHAT, onlyRequest, rawCall, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 let provider: FakeProvider;
 let gatehouse: GatehouseProcess;

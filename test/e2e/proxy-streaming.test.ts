@@ -19,8 +19,8 @@ import {
   unchunk,
   type Route,
 } from "../support/balancing-fixtures.ts";
-import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
-import { untilStable } from "../support/waiting.ts";
+import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { untilStable, waitFor } from "../support/waiting.ts";
 
 const MB = 1 << 20;
 

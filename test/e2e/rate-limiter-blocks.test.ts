@@ -3,13 +3,13 @@ import { describe, expect, test } from "bun:test";
 import { expectError } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
-  waitFor,
   type ApiResponse,
   type RunningGatehouse,
 } from "../support/gatehouse-process.ts";
 import { limiter, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
 import { CHAT, rawJson } from "../support/proxy-fixtures.ts";
 import { limitHeaders, startRateLimiterHarness } from "../support/rate-limiter-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 /** For tests that start processes, on a busy machine. */
 const START_MS = 20_000;

@@ -8,7 +8,6 @@ import {
   startGatehouseProcess,
   temporaryDirectory,
   untilPrinted,
-  waitFor,
   type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
@@ -24,6 +23,7 @@ import {
 } from "../support/plugin-fixtures.ts";
 import { CHAT, rawJson, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const START_MS = 30_000;
 /** The contract allows one second; allow more on a busy machine. */

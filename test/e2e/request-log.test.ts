@@ -4,7 +4,6 @@ import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/se
 import { expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
-  waitFor,
   type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
@@ -18,6 +17,7 @@ import {
   STREAMED_CHAT,
 } from "../support/plugin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 let gatehouse: GatehouseProcess;
 let provider: FakeProvider;

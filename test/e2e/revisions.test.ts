@@ -15,10 +15,10 @@ import {
   startGatehouseProcess,
   temporaryDirectory,
   TEST_SECRET,
-  waitFor,
   type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
+import { waitFor } from "../support/waiting.ts";
 
 setDefaultTimeout(60_000);
 

@@ -4,14 +4,10 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { createHmac } from "node:crypto";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { createChain, expectError, type Chain } from "../support/admin-fixtures.ts";
-import {
-  startGatehouseProcess,
-  TEST_SECRET,
-  waitFor,
-  type GatehouseProcess,
-} from "../support/gatehouse-process.ts";
+import { startGatehouseProcess, TEST_SECRET, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { limiter, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
 import { rawCall, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 setDefaultTimeout(30_000);
 

@@ -8,10 +8,10 @@ import {
   startGatehouseProcess,
   temporaryDirectory,
   TEST_SECRET,
-  waitFor,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { freePort } from "../support/postgres.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const scratch = temporaryDirectory();

@@ -9,7 +9,6 @@ import {
   startGatehouseProcess,
   temporaryDirectory,
   TEST_SECRET,
-  waitFor,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import {
@@ -19,6 +18,7 @@ import {
   startPostgres,
   type PostgresCluster,
 } from "../support/postgres.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const scratch = temporaryDirectory();
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));

@@ -4,10 +4,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import { inFlightCount } from "../support/balancing-fixtures.ts";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
-import { waitFor } from "../support/gatehouse-process.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { connectRaw } from "../support/raw-client.ts";
-import { eventLoopTurns, untilStable } from "../support/waiting.ts";
+import { eventLoopTurns, untilStable, waitFor } from "../support/waiting.ts";
 
 const BODY_TIMEOUT_MS = 60_000;
 const STALL_TIMEOUT_MS = 300_000;

@@ -4,12 +4,12 @@ import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/se
 import { expectError } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
-  waitFor,
   type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { postChat } from "../support/plugin-fixtures.ts";
 import { seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 let gatehouse: GatehouseProcess;
 let provider: FakeProvider;

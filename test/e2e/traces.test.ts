@@ -1,12 +1,7 @@
 // Traces at the door: a collector that speaks OTLP gets a span of each request and of each attempt, and nothing else.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import {
-  startGatehouseProcess,
-  untilPrinted,
-  waitFor,
-  type GatehouseProcess,
-} from "../support/gatehouse-process.ts";
+import { startGatehouseProcess, untilPrinted, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { startOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from "../support/otlp-receiver.ts";
 import {
   pluginsDirectory,
@@ -17,6 +12,7 @@ import {
 } from "../support/plugin-fixtures.ts";
 import { readMetrics } from "../support/prometheus-text.ts";
 import { CHAT, onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";

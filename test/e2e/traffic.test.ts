@@ -4,12 +4,12 @@ import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/se
 import { expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
-  waitFor,
   type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { limiter, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 let gatehouse: GatehouseProcess;
 let provider: FakeProvider;

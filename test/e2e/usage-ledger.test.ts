@@ -2,8 +2,9 @@
 // that disconnect, and errors. GATEHOUSE_USAGE_REQUESTS sets the number of requests.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startFakeProvider, type Behavior, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const REQUESTS = Number(process.env["GATEHOUSE_USAGE_REQUESTS"] ?? 300);
 const CONCURRENCY = 24;

@@ -8,12 +8,12 @@ import {
   startGatehouseProcess,
   temporaryDirectory,
   untilPrinted,
-  waitFor,
   type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { postChat } from "../support/plugin-fixtures.ts";
 import { seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const LONG_MS = 40_000;
 const PRICE = { model: "gpt-*", input_per_million: 100, output_per_million: 1000 };

@@ -8,11 +8,11 @@ import {
   temporaryDirectory,
   TEST_SECRET,
   untilPrinted,
-  waitFor,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { logRecords } from "../support/plugin-fixtures.ts";
 import { CHAT, rawJson, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const START_MS = 30_000;
 const started: GatehouseProcess[] = [];

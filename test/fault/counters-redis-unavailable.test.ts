@@ -3,9 +3,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { UnavailablePolicy, CountersState, Decision } from "../../src/counters/counters.ts";
 import { RedisCounters } from "../../src/counters/redis-counters.ts";
-import { waitFor } from "../support/gatehouse-process.ts";
 import { startLoad } from "../support/load.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {

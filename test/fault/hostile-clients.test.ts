@@ -3,9 +3,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { connectRaw, type RawClient } from "../support/raw-client.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { sendByteByByte } from "../support/slow-client.ts";
+import { waitFor } from "../support/waiting.ts";
 import { unexpectedOutput, openFiles } from "./process-watch.ts";
 
 const isLong = process.env["GATEHOUSE_LONG"] === "1";

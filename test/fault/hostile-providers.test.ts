@@ -2,7 +2,7 @@
 // survives, and no client gets the response of another.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from "node:zlib";
-import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { pluginsDirectory, SCRIPTED_PLUGINS, scripted, scriptedWhole } from "../support/plugin-fixtures.ts";
 import { seedRoute, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { unexpectedOutput, MB, measurePeakMemory } from "./process-watch.ts";
@@ -13,6 +13,7 @@ import {
   type ConnectionScript,
 } from "./raw-provider.ts";
 import { sendByteByByte } from "../support/slow-client.ts";
+import { waitFor } from "../support/waiting.ts";
 
 /** Allowed growth of memory during bounded work, before garbage is collected. */
 const ALLOWED_GROWTH = 200 * MB;

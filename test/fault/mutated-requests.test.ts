@@ -2,8 +2,9 @@
 // that a client gets, and no other request. GATEHOUSE_LONG=1 is the full run; GATEHOUSE_MUTANTS sets the number,
 // GATEHOUSE_SEED repeats a run.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { seedRoute } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 import { mutatedRequest, randomFrom } from "./request-mutations.ts";
 import { startRecordingUpstream, type RecordingUpstream } from "./recording-upstream.ts";
 import { unexpectedOutput } from "./process-watch.ts";

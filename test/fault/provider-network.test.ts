@@ -15,7 +15,8 @@ import {
   type Route,
 } from "../support/balancing-fixtures.ts";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.ts";
-import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { waitFor } from "../support/waiting.ts";
 import { unexpectedOutput } from "./process-watch.ts";
 
 setDefaultTimeout(60_000);

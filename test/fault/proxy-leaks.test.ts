@@ -15,8 +15,8 @@ import {
   targetOf,
   type Route,
 } from "../support/balancing-fixtures.ts";
-import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
-import { randomPause, untilStable } from "../support/waiting.ts";
+import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { randomPause, untilStable, waitFor } from "../support/waiting.ts";
 import { lowestMemory } from "./process-watch.ts";
 
 const N = Number(process.env["GATEHOUSE_LEAK_N"] ?? 100);

@@ -1,7 +1,7 @@
 // A provider on the TCP level: a script reads requests and writes any bytes at any time.
 import type { Socket } from "bun";
 import { connectionsTo } from "../support/balancing-fixtures.ts";
-import { waitFor } from "../support/gatehouse-process.ts";
+import { waitFor } from "../support/waiting.ts";
 
 /** One connection, for a script. */
 export interface ProviderConnection {

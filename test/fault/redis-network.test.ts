@@ -3,10 +3,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.ts";
-import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { countStatuses, limiter, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
 import type { SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
+import { waitFor } from "../support/waiting.ts";
 
 setDefaultTimeout(60_000);
 const LIMIT = 20;

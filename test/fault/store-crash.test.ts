@@ -2,9 +2,9 @@
 // write is incomplete. GATEHOUSE_KILLS=200 is the full run.
 import { describe, expect, test } from "bun:test";
 import { checkDatabase, Ledger, NO_PARTS, readStates, writeUntilStopped } from "../contract/store-ledger.ts";
-import { startGatehouseProcess, temporaryDirectory, waitFor } from "../support/gatehouse-process.ts";
+import { startGatehouseProcess, temporaryDirectory } from "../support/gatehouse-process.ts";
 import { hasPostgres, sharedPostgres, startPostgres } from "../support/postgres.ts";
-import { randomPause } from "../support/waiting.ts";
+import { randomPause, waitFor } from "../support/waiting.ts";
 
 const KILLS = Number(process.env["GATEHOUSE_KILLS"] ?? 3);
 const WRITERS = 6;

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import {
   startGatehouseProcess,
   temporaryDirectory,
-  waitFor,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
+import { waitFor } from "../support/waiting.ts";
 
 setDefaultTimeout(60_000);
 

@@ -3,10 +3,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.ts";
-import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { startLoad } from "../support/load.ts";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 import { openFiles } from "./process-watch.ts";
 
 setDefaultTimeout(120_000);

@@ -9,11 +9,11 @@ import { withSql } from "../contract/store-records.ts";
 import {
   startGatehouseProcess,
   temporaryDirectory,
-  waitFor,
   type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { hasPostgres, startPostgres, type PostgresCluster } from "../support/postgres.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const isRoot = process.getuid?.() === 0;
 const cleanups: (() => Promise<void> | void)[] = [];

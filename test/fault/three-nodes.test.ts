@@ -3,7 +3,7 @@
 // GATEHOUSE_RESTARTS and GATEHOUSE_WRITES set the length of the test; GATEHOUSE_REPORT prints measurements.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, waitFor, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { whileConnected } from "../support/exact-counters.ts";
 import { startLoad } from "../support/load.ts";
 import { hasNginx, startLoadBalancer, type LoadBalancer } from "../support/nginx.ts";
@@ -11,6 +11,7 @@ import { countStatuses, limiter } from "../support/plugin-fixtures.ts";
 import { freePort, hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const RESTARTS = Number(process.env["GATEHOUSE_RESTARTS"] ?? 3);
 const WRITES = Number(process.env["GATEHOUSE_WRITES"] ?? 20);

@@ -3,8 +3,9 @@
 import { parseArgs } from "node:util";
 import { openFiles } from "../fault/process-watch.ts";
 import { startFakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, waitFor } from "../support/gatehouse-process.ts";
+import { startGatehouseProcess } from "../support/gatehouse-process.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { waitFor } from "../support/waiting.ts";
 
 const { values } = parseArgs({
   options: {

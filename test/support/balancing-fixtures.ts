@@ -4,12 +4,8 @@ import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { connectRaw, type RawClient } from "./raw-client.ts";
 import { startFakeProvider, type Behavior, type FakeProvider } from "../../src/fake-provider/server.ts";
-import {
-  waitFor,
-  type ApiResponse,
-  type GatehouseProcess,
-  type RunningGatehouse,
-} from "./gatehouse-process.ts";
+import type { ApiResponse, GatehouseProcess, RunningGatehouse } from "./gatehouse-process.ts";
+import { waitFor } from "./waiting.ts";
 
 type Fields = Record<string, unknown>;
 

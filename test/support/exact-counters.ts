@@ -1,5 +1,6 @@
 // Helpers for tests of exact limits, which hold only while every process is connected to Redis.
-import { waitFor, type GatehouseProcess } from "./gatehouse-process.ts";
+import type { GatehouseProcess } from "./gatehouse-process.ts";
+import { waitFor } from "./waiting.ts";
 
 const lostConnections = (nodes: readonly GatehouseProcess[]): Promise<string[]> =>
   Promise.all(

@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { ManualClock } from "../../src/base/manual-clock.fixture.ts";
 import { connectRaw, type RawClient } from "./raw-client.ts";
 import { startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
-import { waitFor } from "./gatehouse-process.ts";
-import { eventLoopTurns, passTimeUntil, untilStable } from "./waiting.ts";
+import { eventLoopTurns, passTimeUntil, untilStable, waitFor } from "./waiting.ts";
 
 /** A server that sends back every byte. */
 let echo: Bun.TCPSocketListener;

@@ -1,6 +1,6 @@
 // A gate at which code of a plugin waits, by fetching its URL, until the test opens the gate.
 import { afterAll, afterEach } from "bun:test";
-import { waitFor } from "./gatehouse-process.ts";
+import { waitFor } from "./waiting.ts";
 
 interface Gate {
   readonly url: string;

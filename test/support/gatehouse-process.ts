@@ -2,13 +2,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { waitFor } from "./waiting.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 export const LAUNCHER = join(ROOT, "bin/gatehouse");
 const TOKEN_SCRIPT = join(ROOT, "scripts/generate_jwt_token.sh");
 export const TEST_SECRET = "a-secret-that-is-long-enough-for-tests-0123456789";
-
-const START_DEADLINE_MS = 20_000;
 
 export interface ApiResponse {
   readonly status: number;
@@ -131,21 +130,6 @@ export async function callApi(
   });
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text === "" ? null : JSON.parse(text) };
-}
-
-/** Polls until `check` returns a value other than null, and resolves to it; rejects after the deadline. */
-export async function waitFor<T>(
-  check: () => T | null | Promise<T | null>,
-  deadlineMs = START_DEADLINE_MS,
-): Promise<T> {
-  const deadline = performance.now() + deadlineMs;
-  for (;;) {
-    const found = await check();
-    if (found !== null) return found;
-    if (performance.now() > deadline)
-      throw new Error(`no result within ${deadlineMs} ms: ${check.toString()}`);
-    await Bun.sleep(10);
-  }
 }
 
 /** Waits until the process has printed `text`. The log is read from a pipe and may arrive after the response. */

@@ -2,9 +2,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { waitFor } from "./gatehouse-process.ts";
 import { freePort } from "./postgres.ts";
 import { isInstalled } from "./required-program.ts";
+import { waitFor } from "./waiting.ts";
 
 const program = Bun.which("nginx", { PATH: `${process.env["PATH"] ?? ""}:/usr/sbin` });
 

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { FakeProvider } from "../../src/fake-provider/server.ts";
 import type { ApiResponse, RunningGatehouse } from "./gatehouse-process.ts";
-import { waitFor } from "./gatehouse-process.ts";
 import { CHAT, seedRoute, targetAt, type SeededRoute } from "./proxy-fixtures.ts";
+import { waitFor } from "./waiting.ts";
 
 export type Fields = Record<string, unknown>;
 export type Stage = "pre_request" | "post_request" | "pre_response" | "post_response";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./postgres.ts";
 import { isInstalled } from "./required-program.ts";
-import { waitFor } from "./gatehouse-process.ts";
+import { waitFor } from "./waiting.ts";
 
 const program = Bun.which("redis-server") ?? Bun.which("valkey-server");
 

@@ -1,7 +1,8 @@
 // Shared by the tests of usage: expected totals, and reading the totals of a gateway.
 import { expect } from "bun:test";
-import { waitFor, type ApiResponse, type RunningGatehouse } from "./gatehouse-process.ts";
+import type { ApiResponse, RunningGatehouse } from "./gatehouse-process.ts";
 import type { SeededRoute } from "./proxy-fixtures.ts";
+import { waitFor } from "./waiting.ts";
 
 /** The price of the model `gpt-fake` in tests, with which `totalOf` computes costs. */
 export const TEST_PRICES = [{ model: "gpt-fake", input_per_million: 1, output_per_million: 10 }];

@@ -1,6 +1,25 @@
 // Waits that tests share. A test waits for a condition, never for a fixed time.
 import type { ManualClock } from "../../src/base/manual-clock.fixture.ts";
 
+/** Generous, for a busy machine. */
+const DEADLINE_MS = 20_000;
+const POLL_MS = 10;
+
+/** Polls until `check` returns a value other than null, and resolves to it; rejects after the deadline. */
+export async function waitFor<T>(
+  check: () => T | null | Promise<T | null>,
+  deadlineMs = DEADLINE_MS,
+): Promise<T> {
+  const deadline = performance.now() + deadlineMs;
+  for (;;) {
+    const found = await check();
+    if (found !== null) return found;
+    if (performance.now() > deadline)
+      throw new Error(`no result within ${deadlineMs} ms: ${check.toString()}`);
+    await Bun.sleep(POLL_MS);
+  }
+}
+
 /** Waits for turns of the event loop: work that only needs promises and immediates is done afterwards. */
 export async function eventLoopTurns(count = 5): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));

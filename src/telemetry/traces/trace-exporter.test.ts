@@ -1,7 +1,7 @@
 // The exporter with a collector over HTTP: batches, bounds, and spans that the collector does not accept.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { startOtlpReceiver, type OtlpReceiver } from "../../../test/support/otlp-receiver.ts";
-import { waitFor } from "../../../test/support/gatehouse-process.ts";
+import { waitFor } from "../../../test/support/waiting.ts";
 import { createLog } from "../log/log.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { requestFacts, servedBy } from "../requests/request-facts.fixture.ts";
