@@ -1,7 +1,7 @@
 // Bodies with and without a declared length: complete and too large ones over real sockets, stalled and slow ones.
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { eventLoopTurns, waitFor } from "../../test/support/waiting.ts";
+import { eventLoopTurns, waitUntil } from "../../test/support/waiting.ts";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { CoarseDeadlines } from "./coarse-deadlines.ts";
@@ -84,7 +84,7 @@ describe.each(FRAMINGS)("%s", (_, header, frame, end) => {
   test.each([100, 200_000])("a body that stalls is 408 and closes the connection: %d bytes", async (size) => {
     const sender = begin(header(size));
     sender.socket.write(frame("some"));
-    await waitFor(() => (clock.timerCount > 0 ? true : null));
+    await waitUntil(() => clock.timerCount > 0);
     clock.advance(PACE_MS);
     const response = await sender.response;
     expect(response).toStartWith("HTTP/1.1 408");

@@ -2,7 +2,7 @@
 // disconnected.
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { connectRaw, type RawClient } from "../../test/support/raw-client.ts";
-import { untilStable, waitFor } from "../../test/support/waiting.ts";
+import { untilStable, waitUntil } from "../../test/support/waiting.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
@@ -76,7 +76,7 @@ async function connect(): Promise<RawClient> {
 /** Resolves when the socket buffers are full and the relay waits for the client, to the number of pieces read. */
 const untilFull = () => untilStable(() => pieces.sentCount);
 /** Resolves when the server has ended every response. */
-const untilIdle = () => waitFor(() => (server.pendingRequests === 0 ? true : null));
+const untilIdle = () => waitUntil(() => server.pendingRequests === 0);
 
 const bodyOf = (received: string) => Buffer.from(received.slice(received.indexOf("\r\n\r\n") + 4), "latin1");
 
@@ -133,7 +133,7 @@ test("ends once and stops reading if the client disconnects while the relay wait
     if (count > 1) client.pause();
     await untilFull();
     client.disconnect(true);
-    await waitFor(() => (pieces.isCanceled ? true : null), 10_000);
+    await waitUntil(() => pieces.isCanceled, 10_000);
     const { sentCount } = pieces;
     await untilIdle();
     expect([outcomes, pieces.sentCount]).toEqual([["client_left"], sentCount]);
@@ -157,7 +157,7 @@ test("ends once as incomplete if the client disconnects while it gets the last b
   pieces = new Pieces(1, () => Promise.reject(new Error("cut")));
   const client = await connect();
   client.pause();
-  await waitFor(() => (outcomes.length > 0 ? true : null), 10_000);
+  await waitUntil(() => outcomes.length > 0, 10_000);
   client.disconnect(true);
   await untilIdle();
   expect([outcomes, pieces.isCanceled]).toEqual([["incomplete"], true]);

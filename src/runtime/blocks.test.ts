@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "bun:test";
 import { gatewayRecord, temporarySqliteUrl, withSql } from "../../test/contract/store-records.ts";
 import { ALL, closeOpened, insert, openForTest } from "../../test/contract/store-fixture.ts";
 import { compileContext } from "../../test/support/compile-context.ts";
-import { waitFor } from "../../test/support/waiting.ts";
+import { waitUntil } from "../../test/support/waiting.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import type { Store } from "../store/store.ts";
 import { Health } from "../telemetry/health.ts";
@@ -33,7 +33,7 @@ async function node(store: Store): Promise<{ blocks: Blocks; current: CurrentCon
 
 const countOf = async (store: Store) => (await store.list("blocks", ALL)).count;
 const untilCount = (store: Store, count: number) =>
-  waitFor(async () => ((await countOf(store)) === count ? true : null), 5000);
+  waitUntil(async () => (await countOf(store)) === count, 5000);
 
 test("a block is effective before it is written, for its subject only, and is written once", async () => {
   const store = openForTest(temporarySqliteUrl());
@@ -65,13 +65,12 @@ test("two nodes that block the same subject write one block, and removing it tak
   const entry = `${id}/rate_limiter/0`;
   for (const { blocks } of nodes) blocks.add(entry, "per_ip", "a", "counter");
   // The node that finds the block of the other one in the store loads it.
-  for (const { current } of nodes)
-    await waitFor(() => (current.snapshot.blocksByName.size === 1 ? true : null));
+  for (const { current } of nodes) await waitUntil(() => current.snapshot.blocksByName.size === 1);
   const { records } = await store.list("blocks", ALL);
   expect(records).toHaveLength(1);
   await nodes[0]!.current.write((transaction) => transaction.remove("blocks", records[0]!.id));
   await nodes[1]!.current.refresh();
-  for (const { blocks } of nodes) await waitFor(() => (blocks.has(entry, "per_ip", "a") ? null : true));
+  for (const { blocks } of nodes) await waitUntil(() => !blocks.has(entry, "per_ip", "a"));
 });
 
 test("a block that cannot be written is effective in this process and written when the store allows it", async () => {
@@ -83,7 +82,7 @@ test("a block that cannot be written is effective in this process and written wh
     withSql(url, (sql) => sql.unsafe(`ALTER TABLE ${from} RENAME TO ${to}`));
   await rename("blocks", "blocks_renamed");
   blocks.add(`${id}/rate_limiter/0`, "global", "", "counter");
-  await waitFor(() => (printed.join("").includes("block not written; retrying") ? true : null));
+  await waitUntil(() => printed.join("").includes("block not written; retrying"));
   expect(blocks.has(`${id}/rate_limiter/0`, "global", "")).toBe(true);
   await rename("blocks_renamed", "blocks");
   expect(await countOf(store)).toBe(0);

@@ -15,7 +15,7 @@ import {
 } from "../../test/contract/store-records.ts";
 import { compileContext } from "../../test/support/compile-context.ts";
 import { hasPostgres, sharedPostgres } from "../../test/support/postgres.ts";
-import { eventLoopTurns, waitFor } from "../../test/support/waiting.ts";
+import { eventLoopTurns, waitUntil } from "../../test/support/waiting.ts";
 import type { Gateway } from "../model/gateway.ts";
 import { CredentialCipher } from "../store/credential-cipher.ts";
 import { openStore } from "../store/sql-store.ts";
@@ -385,7 +385,7 @@ describe.each(databases)("CurrentConfiguration with %s", (_, createEmpty) => {
     const { promise, resolve: release } = Promise.withResolvers<undefined>();
     held.write = promise.then(() => undefined);
     const first = one.current.write(insertGateway(gatewayRecord({ name: "first" })));
-    await waitFor(async () => ((await one.store.revision()) > 0 ? true : null));
+    await waitUntil(async () => (await one.store.revision()) > 0);
     held.inView = async () => {
       held.write = null;
       release(undefined);

@@ -1,6 +1,6 @@
 // Connections opened for a request that did not need them in the end, over real sockets.
 import { afterAll, expect, test } from "bun:test";
-import { waitFor } from "../../test/support/waiting.ts";
+import { waitFor, waitUntil } from "../../test/support/waiting.ts";
 import { systemClock } from "../base/clock.ts";
 import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { Connection } from "./connection.ts";
@@ -46,13 +46,13 @@ test("a spare connection is kept for the next request; that of a canceled reques
   origin.wait(served.waiter);
   origin.onIdle(used, null);
   expect(await served.given).toBe(used);
-  await waitFor(() => (open === 2 ? true : null));
+  await waitUntil(() => open === 2);
   const spare = await waitFor(() => origin.takeIdle());
   expect(spare).not.toBe(used);
 
   const canceled = createWaiter();
   origin.wait(canceled.waiter);
   origin.stopWaiting(canceled.waiter);
-  await waitFor(() => (opened === 3 && open === 2 ? true : null));
+  await waitUntil(() => opened === 3 && open === 2);
   expect(origin.takeIdle()).toBeNull();
 });

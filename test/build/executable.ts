@@ -15,7 +15,7 @@ import {
 } from "../support/gatehouse-process.ts";
 import { logged, pluginsDirectory, postChat, writePlugin } from "../support/plugin-fixtures.ts";
 import { CHAT, onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 const BUILT = join(import.meta.dir, "../../dist/gatehouse");
 const START_MS = 60_000;
@@ -107,7 +107,7 @@ describe("the executable", () => {
     };
     expect(await signed()).toBe("first");
     for (const [name, source] of Object.entries(signingPlugin("second"))) writePlugin(plugins, name, source);
-    await waitFor(async () => ((await signed()) === "second" ? true : null));
+    await waitUntil(async () => (await signed()) === "second");
     writePlugin(plugins, "broken.ts", "export default 1 +");
     await logged(gatehouse, "custom plugin failed to load; skipping it", { file: "broken.ts" });
   });

@@ -3,7 +3,7 @@
 // of its clock and the silence timeout.
 import { systemClock } from "../../src/base/clock.ts";
 import { RedisCounters } from "../../src/counters/redis-counters.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 const [, , url = "", key = "", count = "0", setting = "{}"] = process.argv;
 const { skewMs = 0, ...options } = JSON.parse(setting) as { skewMs?: number; silenceTimeoutMs?: number };
@@ -14,7 +14,7 @@ const clock = {
   unixNow: () => systemClock.unixNow() + clockErrorMs,
 };
 const counters = new RedisCounters(url, { ...options, clock });
-await waitFor(() => (counters.state.state === "ok" ? true : null));
+await waitUntil(() => counters.state.state === "ok");
 process.stdout.write("ready\n");
 await Bun.stdin.stream().getReader().read();
 clockErrorMs = skewMs;

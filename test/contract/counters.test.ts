@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { MemoryCounters } from "../../src/counters/memory-counters.ts";
 import { RedisCounters } from "../../src/counters/redis-counters.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 import { describeCounters } from "./counters.contract.ts";
 
 /** These tests check the decisions of Redis, so a slow machine must not cause decisions without it. */
@@ -54,7 +54,7 @@ describe.skipIf(!hasRedis)("the counters in Redis", () => {
     scale: 10_000,
     create: async (time) => {
       const counters = new RedisCounters(redis.url, { time, silenceTimeoutMs: LONG_SILENCE_MS });
-      await waitFor(() => (counters.state.state === "ok" ? true : null));
+      await waitUntil(() => counters.state.state === "ok");
       return counters;
     },
   });
@@ -96,21 +96,21 @@ describe.skipIf(!hasRedis)("the counters in Redis", () => {
 
   test("an idle key expires in Redis, and a rejected request creates none", async () => {
     const counters = new RedisCounters(redis.url, { silenceTimeoutMs: LONG_SILENCE_MS });
-    await waitFor(() => (counters.state.state === "ok" ? true : null));
+    await waitUntil(() => counters.state.state === "ok");
     await redis.command("FLUSHALL");
     const short = { key: "expiring", limit: 1, windowMs: 200 };
     expect((await counters.admit([short], "closed")).admitted).toBe(true);
     const other = { key: "never created", limit: 5, windowMs: 60_000 };
     expect((await counters.admit([other, short], "closed")).admitted).toBe(false);
     expect(await redis.command("DBSIZE")).toBe(1);
-    await waitFor(async () => ((await redis.command("DBSIZE")) === 0 ? true : null));
+    await waitUntil(async () => (await redis.command("DBSIZE")) === 0);
     await counters.close();
   });
 
   test("a Redis clock that is set back does not block clients", async () => {
     let nowMs = 1_750_000_000_000;
     const counters = new RedisCounters(redis.url, { time: () => nowMs, silenceTimeoutMs: LONG_SILENCE_MS });
-    await waitFor(() => (counters.state.state === "ok" ? true : null));
+    await waitUntil(() => counters.state.state === "ok");
     const limits = [{ key: "set back", limit: 1, windowMs: 60_000 }];
     expect((await counters.admit(limits, "closed")).admitted).toBe(true);
     nowMs -= 500;

@@ -3,7 +3,7 @@ import { SCHEMA_VERSION } from "../../src/store/migrate.ts";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { StoreRejected, type Store } from "../../src/store/store.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 import { gatewayRecord, targetRecord, upstreamRecord, withSql } from "./store-records.ts";
 import { ALL, openForTest, type StoreMaker } from "./store-fixture.ts";
 
@@ -80,10 +80,10 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
       listener.onAnnouncement(() => announcements++);
       await listener.revision();
       // The listener is also called once when the subscription is established.
-      await waitFor(() => (announcements > 0 ? true : null));
+      await waitUntil(() => announcements > 0);
       const before = announcements;
       await insertGateways(writer, 1);
-      await waitFor(() => (announcements > before ? true : null));
+      await waitUntil(() => announcements > before);
     });
 
   describe(`${database}: rejected databases`, () => {

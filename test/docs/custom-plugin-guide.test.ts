@@ -11,7 +11,7 @@ import {
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const GUIDE = readFileSync(join(ROOT, "docs/guides/custom-plugin.md"), "utf8");
@@ -75,9 +75,9 @@ test("from an empty file to a running plugin", async () => {
   });
   writeFileSync(join(folder, pluginFile), pluginSource);
   const name = /name: "(\w+)"/.exec(pluginSource)?.[1] ?? "";
-  await waitFor(async () => {
+  await waitUntil(async () => {
     const { body } = await gatehouse.api("GET", "/plugins");
-    return body.plugins.some((plugin: { name: string }) => plugin.name === name) ? true : null;
+    return body.plugins.some((plugin: { name: string }) => plugin.name === name);
   }, 5000);
 
   const replaced = blocksIn("sh")

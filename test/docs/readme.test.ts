@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryDirectory } from "../support/gatehouse-process.ts";
 import { freePort } from "../support/postgres.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
@@ -35,9 +35,9 @@ beforeAll(async () => {
   environment = { PATH: process.env["PATH"], HOME: process.env["HOME"], DATA_DIR: dataDir };
   const ports = { ADMIN_PORT: String(prepared.admin), PROXY_PORT: String(prepared.proxy) };
   started = Bun.spawn(["npm", "start"], { cwd: ROOT, env: { ...environment, ...ports }, stdout: "ignore" });
-  await waitFor(async () => {
+  await waitUntil(async () => {
     const ready = await fetch(`http://127.0.0.1:${prepared.admin}/readyz`).catch(() => null);
-    return ready?.status === 200 ? true : null;
+    return ready?.status === 200;
   });
 });
 

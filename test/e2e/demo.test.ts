@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, rmSync } from "node:fs";
 import { LAUNCHER, temporaryDirectory } from "../support/gatehouse-process.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 test("the demo prints a routed response, its commands work as printed, and it leaves nothing behind", async () => {
   const temporary = process.env["TMPDIR"] ?? "/tmp";
@@ -15,7 +15,7 @@ test("the demo prints a routed response, its commands work as printed, and it le
   void (async () => {
     for await (const chunk of demo.stdout) output += new TextDecoder().decode(chunk);
   })();
-  await waitFor(() => (output.includes("Ctrl-C stops the demo") ? true : null));
+  await waitUntil(() => output.includes("Ctrl-C stops the demo"));
   expect(output).toContain("→ 200, provider: openai");
   expect(output).toContain('Hello from openai. You said: \\"Hello, Gatehouse!\\".');
 
@@ -51,7 +51,7 @@ async function firstLine(...args: string[]): Promise<string> {
   void (async () => {
     for await (const chunk of child.stdout) output += new TextDecoder().decode(chunk);
   })();
-  await waitFor(() => (output.includes("\n") ? true : null));
+  await waitUntil(() => output.includes("\n"));
   child.kill("SIGINT");
   expect(await child.exited).toBe(0);
   return output.slice(0, output.indexOf("\n"));

@@ -15,7 +15,7 @@ import {
 import { readMetrics, type MetricsPage } from "../support/prometheus-text.ts";
 import { checkMetrics, hasPromtool } from "../support/promtool.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 let gatehouse: GatehouseProcess;
 let provider: FakeProvider;
@@ -62,9 +62,7 @@ test("/metrics needs no token; the process and what it depends on", async () => 
   expect(page.value("process_open_fds")).toBeGreaterThan(3);
   const now = Date.now() / 1000;
   expect(page.value("process_start_time_seconds")).toBeWithin(now - 600, now + 1);
-  await waitFor(async () =>
-    (await scrape()).sum("gatehouse_event_loop_lag_seconds_count") > 0 ? true : null,
-  );
+  await waitUntil(async () => (await scrape()).sum("gatehouse_event_loop_lag_seconds_count") > 0);
 });
 
 test("the proxy listener has none", async () => {
@@ -118,8 +116,8 @@ describe("requests", () => {
       signal: leave.signal,
     }).catch(() => null);
     try {
-      await waitFor(async () =>
-        (await scrape()).sum("gatehouse_target_in_flight", { gateway: "slow" }) === 1 ? true : null,
+      await waitUntil(
+        async () => (await scrape()).sum("gatehouse_target_in_flight", { gateway: "slow" }) === 1,
       );
       expect((await scrape()).value("gatehouse_requests_in_flight")).toBe(1);
     } finally {
@@ -127,7 +125,7 @@ describe("requests", () => {
       leave.abort();
       await call;
     }
-    await waitFor(async () => ((await scrape()).value("gatehouse_requests_in_flight") === 0 ? true : null));
+    await waitUntil(async () => (await scrape()).value("gatehouse_requests_in_flight") === 0);
     const page = await scrape();
     expect(page.sum("gatehouse_request_outcomes_total", { gateway: "slow", outcome: "client_left" })).toBe(1);
     expect(page.sum("gatehouse_attempts_total", { gateway: "slow", result: "client_left" })).toBe(1);

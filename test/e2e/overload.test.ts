@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:te
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, untilPrinted, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { CHAT, rawJson, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 const MAX = 3;
 let gatehouse: GatehouseProcess;
@@ -52,9 +52,9 @@ async function fillUp(): Promise<void> {
 async function emptyOut(): Promise<void> {
   for (const client of leaving) client.abort();
   leaving.clear();
-  await waitFor(async () => {
+  await waitUntil(async () => {
     const all = Array.from({ length: MAX }, async () => (await post({ delayMs: 100 })).status);
-    return (await Promise.all(all)).every((status) => status === 200) ? true : null;
+    return (await Promise.all(all)).every((status) => status === 200);
   });
 }
 
@@ -131,7 +131,7 @@ test("requests that no rule matches, or that cannot be read, give their place ba
 // The last one: it drains.
 test("while draining, requests are served and their clients asked to leave the connection", async () => {
   gatehouse.signal("SIGTERM");
-  await waitFor(async () => ((await fetch(`${gatehouse.proxyUrl}/readyz`)).status === 503 ? true : null));
+  await waitUntil(async () => (await fetch(`${gatehouse.proxyUrl}/readyz`)).status === 503);
   const answer = await rawJson(gatehouse.proxyUrl, route.path, CHAT, [["Connection", "keep-alive"]]);
   expect([answer.status, answer.header("Connection")]).toEqual([200, "close"]);
 });

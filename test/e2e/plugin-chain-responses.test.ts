@@ -15,7 +15,7 @@ import {
 import { usePluginHarness } from "../support/plugin-harness.ts";
 import { CHAT, rawJson } from "../support/proxy-fixtures.ts";
 import { connectRaw, rawRequest } from "../support/raw-client.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 const harness = usePluginHarness();
 const gate = useGate();
@@ -289,7 +289,7 @@ describe("post_response", () => {
       logRecords(harness.gatehouse).some((line) => line.request_id === id && line.msg === "plugin failed");
     expect(isLogged()).toBe(false);
     gate.open();
-    await waitFor(() => (isLogged() ? true : null), 5000);
+    await waitUntil(() => isLogged(), 5000);
   });
 
   test("still knows the client's address after the connection is closed", async () => {

@@ -22,7 +22,7 @@ import {
   type Fields,
 } from "../support/plugin-fixtures.ts";
 import type { SeededRoute } from "../support/proxy-fixtures.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const START_MS = 20_000;
 const SWAP_MS = 5000;
@@ -85,7 +85,7 @@ async function wordOn(route: SeededRoute, headers: Record<string, string> = {}):
 }
 
 async function untilWord(route: SeededRoute, word: string): Promise<void> {
-  await waitFor(async () => ((await wordOn(route)) === word ? true : null), SWAP_MS);
+  await waitUntil(async () => (await wordOn(route)) === word, SWAP_MS);
 }
 
 async function listed(): Promise<Map<string, ApiResponse["body"]>> {
@@ -94,8 +94,7 @@ async function listed(): Promise<Map<string, ApiResponse["body"]>> {
 }
 
 const untilListed = (name: string) => waitFor(async () => (await listed()).get(name) ?? null, SWAP_MS);
-const untilRemoved = (name: string) =>
-  waitFor(async () => ((await listed()).has(name) ? null : true), SWAP_MS);
+const untilRemoved = (name: string) => waitUntil(async () => !(await listed()).has(name), SWAP_MS);
 
 async function faultyGateways(): Promise<Record<string, string>> {
   const response = await fetch(`${gatehouse.adminUrl}/readyz`);
@@ -423,7 +422,7 @@ describe("the plugin directory", () => {
           (plugin: { name: string }) => plugin.name,
         ) as string[];
       const until = (isListed: boolean) =>
-        waitFor(async () => ((await names()).includes("created_late") === isListed ? true : null), SWAP_MS);
+        waitUntil(async () => (await names()).includes("created_late") === isListed, SWAP_MS);
       try {
         expect(existsSync(late)).toBe(false);
         writePlugin(late, "late.ts", headerPlugin("created_late", "x"));

@@ -20,7 +20,7 @@ import {
   type Route,
 } from "../support/balancing-fixtures.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
-import { untilStable, waitFor } from "../support/waiting.ts";
+import { untilStable, waitFor, waitUntil } from "../support/waiting.ts";
 
 const MB = 1 << 20;
 
@@ -179,7 +179,7 @@ describe("a client that does not read", () => {
     await untilStable(() => one.requests[0]!.bytesSent);
     client.resume();
     await one.until(() => one.requests[0]?.finished === true);
-    await waitFor(() => (client.received().endsWith("\r\n0\r\n\r\n") ? true : null), 4000);
+    await waitUntil(() => client.received().endsWith("\r\n0\r\n\r\n"), 4000);
     expect(unchunk(client.received()).length).toBe(bytes);
     client.disconnect();
   });
@@ -248,7 +248,7 @@ describe("if the client disconnects, the request to the provider is canceled", (
       `POST ${plain.path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n` +
         `X-Request-Id: ${requestId}\r\nContent-Length: 5000\r\n\r\n{"messages":[`,
     );
-    await waitFor(async () => ((await inFlightCount(gatehouse)) === 1 ? true : null));
+    await waitUntil(async () => (await inFlightCount(gatehouse)) === 1);
     client.disconnect();
     expect((await accessLine(gatehouse, requestId)).outcome).toBe("client_left");
     expect(one.requestCount).toBe(0);
@@ -287,9 +287,9 @@ describe("if the client disconnects, the request to the provider is canceled", (
     await sending.catch(() => null);
     expect((await accessLine(gatehouse, requestId)).outcome).toBe("client_left");
     // The provider can still read what the kernel had buffered, then the connection ends.
-    await waitFor(() => {
+    await waitUntil(() => {
       if (!seen.isClosed) taking.socket!.resume();
-      return seen.isClosed ? true : null;
+      return seen.isClosed;
     }, 4000);
     expect(seen.bytes).toBeLessThan(size);
     listener.stop(true);

@@ -9,7 +9,7 @@ import {
 import { limiter, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
 import { CHAT, rawJson } from "../support/proxy-fixtures.ts";
 import { limitHeaders, startRateLimiterHarness } from "../support/rate-limiter-fixtures.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
 
 /** For tests that start processes, on a busy machine. */
 const START_MS = 20_000;
@@ -112,8 +112,8 @@ describe("block", () => {
       const route = await seedPlugins(own, provider, [limiter({ per_ip: [1, "1s"] }, BLOCK)]);
       await postChat(own, route);
       expect((await postChat(own, route)).status).toBe(403);
-      await waitFor(async () =>
-        (await own.api("GET", `/gateways/${route.gateway}/blocks`)).body.count === 1 ? true : null,
+      await waitUntil(
+        async () => (await own.api("GET", `/gateways/${route.gateway}/blocks`)).body.count === 1,
       );
       await own.stop();
       const again = await startGatehouseProcess({ dataDir: own.dataDir });
@@ -126,8 +126,8 @@ describe("block", () => {
         ).toBe(204);
         expect((await postChat(again, route)).status).toBe(200);
         expect((await postChat(again, route)).status).toBe(403);
-        await waitFor(async () =>
-          (await again.api("GET", `/gateways/${route.gateway}/blocks`)).body.count === 1 ? true : null,
+        await waitUntil(
+          async () => (await again.api("GET", `/gateways/${route.gateway}/blocks`)).body.count === 1,
         );
         expect((await again.api("DELETE", `/gateways/${route.gateway}?cascade=true`)).status).toBe(204);
         expectError(await again.api("GET", `/gateways/${route.gateway}/blocks`), 404, "not_found");
@@ -145,15 +145,14 @@ test(
     const other = await startGatehouseProcess({ dataDir: gatehouse.dataDir, keepData: true });
     const revision = async (at: RunningGatehouse) =>
       ((await (await fetch(`${at.adminUrl}/readyz`)).json()) as { revision: number }).revision;
-    const caughtUp = () =>
-      waitFor(async () => ((await revision(other)) >= (await revision(gatehouse)) ? true : null));
+    const caughtUp = () => waitUntil(async () => (await revision(other)) >= (await revision(gatehouse)));
     try {
       const route = await seedLimits({ per_ip: [1, "1h"] }, { actions: { type: "block" } });
       const send = async (at: RunningGatehouse) => (await postChat(at, route, {})).status;
       const blocks = `/gateways/${route.gateway}/blocks`;
       await caughtUp();
       expect([await send(other), await send(gatehouse), await send(gatehouse)]).toEqual([200, 200, 403]);
-      await waitFor(async () => ((await gatehouse.api("GET", blocks)).body.count === 1 ? true : null));
+      await waitUntil(async () => (await gatehouse.api("GET", blocks)).body.count === 1);
       await caughtUp();
       expect(await send(other)).toBe(403);
       expect((await gatehouse.api("DELETE", blocks)).status).toBe(204);

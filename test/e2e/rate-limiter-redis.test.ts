@@ -23,7 +23,7 @@ import {
 } from "../support/plugin-fixtures.ts";
 import { CHAT, rawJson, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const START_MS = 30_000;
 /** The contract allows one second; allow more on a busy machine. */
@@ -80,7 +80,7 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
   async function untilAllFollow(leader: GatehouseProcess): Promise<void> {
     const { revision } = await readiness(leader);
     for (const node of nodes)
-      await waitFor(async () => ((await readiness(node)).revision >= revision ? true : null), RETURN_MS);
+      await waitUntil(async () => (await readiness(node)).revision >= revision, RETURN_MS);
   }
 
   async function statusOf(node: GatehouseProcess, route: SeededRoute, user = "ann"): Promise<number> {
@@ -147,7 +147,7 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
       code: "rate_limit_exceeded",
     });
     expect(Number(rejected.headers.get("retry-after"))).toBeWithin(1, 3);
-    await waitFor(async () => ((await statusOf(nodes[2]!, route)) === 200 ? true : null), 4000);
+    await waitUntil(async () => (await statusOf(nodes[2]!, route)) === 200, 4000);
   });
 
   test("a block, and its removal together with its count, takes effect in every process within a second", async () => {
@@ -213,12 +213,10 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
       }
       expect((await readiness(node)).counters.detail).toContain(String(redis.port));
       const untilLogged = (message: string) =>
-        waitFor(() =>
+        waitUntil(() =>
           logRecords(node)
             .slice(linesBefore)
-            .some((line) => line.msg === message)
-            ? true
-            : null,
+            .some((line) => line.msg === message),
         );
       await untilLogged("shared counters unavailable");
       await restoreRedis();
@@ -240,7 +238,7 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
       /** Until requests have been decided in the current state. */
       const untilMoreLoad = async () => {
         const before = statuses.length;
-        await waitFor(() => (statuses.length > before + 100 ? true : null));
+        await waitUntil(() => statuses.length > before + 100);
       };
       await untilMoreLoad();
       await stopRedis();
@@ -264,7 +262,7 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
     const blocks = `/gateways/${route.gateway}/blocks`;
     expect(await statusesOf(node, route, 1)).toEqual([200]);
     expect(await statusOf(node, route)).toBe(403);
-    await waitFor(async () => ((await node.api("GET", blocks)).body.count === 1 ? true : null), RETURN_MS);
+    await waitUntil(async () => (await node.api("GET", blocks)).body.count === 1, RETURN_MS);
     await redis.kill();
     await untilCounters(node, "away");
     expect(await statusOf(node, route)).toBe(403);

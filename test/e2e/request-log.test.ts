@@ -17,7 +17,7 @@ import {
   STREAMED_CHAT,
 } from "../support/plugin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
 
 let gatehouse: GatehouseProcess;
 let provider: FakeProvider;
@@ -146,7 +146,7 @@ describe("a record", () => {
     await reader?.read();
     // The client has a part of it by now.
     await breaking.stop();
-    await waitFor(async () => ((await reader?.read().catch(() => null))?.value === undefined ? true : null));
+    await waitUntil(async () => (await reader?.read().catch(() => null))?.value === undefined);
     expect(await newest(route)).toMatchObject({
       status: 200,
       outcome: "incomplete",
@@ -282,7 +282,7 @@ describe("the list", () => {
     await post("no json", "bad-1");
     // The last one must end in a later millisecond, because `since` is compared with it.
     const lastMillisecond = Date.now();
-    await waitFor(() => (Date.now() > lastMillisecond ? true : null));
+    await waitUntil(() => Date.now() > lastMillisecond);
     await post({ ...CHAT, model: "gpt-other" }, "good-2");
     await newest(route, 3);
     const { body } = await gatehouse.api("GET", `/gateways/${route.gateway}/requests?limit=2`);
@@ -336,7 +336,7 @@ async function follow(of: GatehouseProcess, gateway: string, query = ""): Promis
   })().catch(() => undefined);
   if (response.status === 200) {
     expect(response.headers.get("content-type")).toBe("text/event-stream");
-    await waitFor(() => (text.startsWith(":") ? true : null));
+    await waitUntil(() => text.startsWith(":"));
   }
   const records = () =>
     [...text.matchAll(/^event: request\ndata: (.+)$/gm)].map(([, data = ""]) => JSON.parse(data));
@@ -352,7 +352,7 @@ describe("live", () => {
     await (await postChat(gatehouse, other)).text();
     await (await postChat(gatehouse, route)).text();
     await (await postChat(gatehouse, route, { body: "no json" })).text();
-    await waitFor(() => (all.records().length >= 2 && faulty.records().length >= 1 ? true : null));
+    await waitUntil(() => all.records().length >= 2 && faulty.records().length >= 1);
     expect(all.records().reverse()).toEqual(await list(route));
     expect(faulty.records()).toMatchObject([{ status: 400, error_code: "invalid_json" }]);
     all.leave();
@@ -363,16 +363,16 @@ describe("live", () => {
     const { gateway } = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
     const followers: Follower[] = [];
     // Those of the test before may still be leaving.
-    await waitFor(async () => {
+    await waitUntil(async () => {
       const one = await follow(gatehouse, gateway);
       if (one.status === 200) followers.push(one);
-      return one.status === 429 ? true : null;
+      return one.status === 429;
     });
     expect(followers.length).toBeLessThanOrEqual(32);
-    await waitFor(async () => {
+    await waitUntil(async () => {
       followers.pop()?.leave();
       const one = await follow(gatehouse, gateway);
-      if (one.status !== 200) return null;
+      if (one.status !== 200) return false;
       followers.push(one);
       return true;
     });

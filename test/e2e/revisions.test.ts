@@ -18,7 +18,7 @@ import {
   type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 setDefaultTimeout(60_000);
 
@@ -250,9 +250,9 @@ describe("a rollback", () => {
       const { revision } = await latest(one);
       await one.api("DELETE", `/gateways/${chain.gateway}?cascade=true`);
       const isServed = async () => (await fetch(`${two.proxyUrl}/v1/chat/completions`)).status === 405;
-      await waitFor(async () => ((await isServed()) ? null : true));
+      await waitUntil(async () => !(await isServed()));
       await one.api("POST", `/revisions/${revision}/rollback`);
-      await waitFor(async () => ((await isServed()) ? true : null));
+      await waitUntil(async () => await isServed());
     } finally {
       await two.stop();
       await one.stop();
@@ -272,7 +272,7 @@ describe("a rollback", () => {
       const gateway = await create(gatehouse, "/gateways", { name: "greeted", required_plugins });
       await gatehouse.api("PATCH", `/gateways/${gateway.id}`, { required_plugins: [], name: "plain" });
       rmSync(directory, { recursive: true });
-      await waitFor(async () => ((await gatehouse.api("GET", "/plugins")).body.count === 2 ? true : null));
+      await waitUntil(async () => (await gatehouse.api("GET", "/plugins")).body.count === 2);
       const rejected = await gatehouse.api("POST", "/revisions/1/rollback");
       expectProblemsAt(rejected, `gateways/${gateway.id}.required_plugins[0].name`);
       expect((await gatehouse.api("GET", `/gateways/${gateway.id}`)).body.name).toBe("plain");

@@ -11,7 +11,7 @@ import {
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { freePort } from "../support/postgres.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const scratch = temporaryDirectory();
@@ -287,10 +287,7 @@ describe("--role admin|proxy|all", () => {
     for (const name of ["one", "two", "three"]) await create(admin, "/gateways", { name });
     const { revision } = (await readiness(admin.adminUrl)).body;
     expect(revision).toBe(3);
-    await waitFor(
-      async () => ((await readiness(proxy.proxyUrl)).body.revision === revision ? true : null),
-      5000,
-    );
+    await waitUntil(async () => (await readiness(proxy.proxyUrl)).body.revision === revision, 5000);
 
     const response = await fetch(`${proxy.proxyUrl}/api/v1/gateways`, {
       headers: { Authorization: `Bearer ${admin.token}` },
@@ -312,7 +309,7 @@ describe("signals", () => {
   test("SIGTERM: /readyz is 503 at once while new requests are still served, then exit 0", async () => {
     const gatehouse = await start({ env: { DRAIN_DELAY_MS: "1500" } });
     gatehouse.signal("SIGTERM");
-    await waitFor(async () => ((await readiness(gatehouse.adminUrl)).status === 503 ? true : null));
+    await waitUntil(async () => (await readiness(gatehouse.adminUrl)).status === 503);
     for (const url of [gatehouse.adminUrl, gatehouse.proxyUrl]) {
       expect(await readiness(url)).toMatchObject({ status: 503, body: { status: "draining" } });
       expect((await fetch(`${url}/healthz`)).status).toBe(200);
@@ -333,7 +330,7 @@ describe("signals", () => {
     const gatehouse = await start({ env: { DRAIN_DELAY_MS: "600000" } });
     gatehouse.signal("SIGTERM");
     gatehouse.signal("SIGTERM");
-    await waitFor(async () => ((await readiness(gatehouse.adminUrl)).status === 503 ? true : null));
+    await waitUntil(async () => (await readiness(gatehouse.adminUrl)).status === 503);
     expect((await readiness(gatehouse.adminUrl)).status).toBe(503);
   });
 
@@ -348,11 +345,9 @@ describe("signals", () => {
     // When the listener responds on a later connection, it has read the first half.
     expect((await gatehouse.api("GET", "/gateways")).body.count).toBe(0);
     gatehouse.signal("SIGINT");
-    await waitFor(async () =>
-      (await fetch(`${gatehouse.adminUrl}/healthz`).catch(() => null)) === null ? true : null,
-    );
+    await waitUntil(async () => (await fetch(`${gatehouse.adminUrl}/healthz`).catch(() => null)) === null);
     connection.send(body.slice(5));
-    await waitFor(() => (connection.received().includes("slow sender") ? true : null));
+    await waitUntil(() => connection.received().includes("slow sender"));
     expect(connection.received()).toMatch(/^HTTP\/1\.1 201 /);
     connection.close();
     expect(await gatehouse.exited).toBe(0);
@@ -376,7 +371,7 @@ describe("signals", () => {
     const gatehouse = await start({ env: { DRAIN_SECONDS: "600" } });
     const connection = await openConnection(gatehouse.adminUrl);
     connection.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
-    await waitFor(() => (connection.received().includes("ok") ? true : null));
+    await waitUntil(() => connection.received().includes("ok"));
     gatehouse.signal("SIGTERM");
     expect(await gatehouse.exited).toBe(0);
     connection.close();

@@ -18,7 +18,7 @@ import {
   startPostgres,
   type PostgresCluster,
 } from "../support/postgres.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 const scratch = temporaryDirectory();
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -33,8 +33,8 @@ async function readiness(gatehouse: GatehouseProcess): Promise<Readiness> {
   return { status: response.status, body: (await response.json()) as Readiness["body"] };
 }
 
-function storeState(gatehouse: GatehouseProcess, state: string): Promise<true> {
-  return waitFor(async () => ((await readiness(gatehouse)).body.store.state === state ? true : null));
+function storeState(gatehouse: GatehouseProcess, state: string): Promise<void> {
+  return waitUntil(async () => (await readiness(gatehouse)).body.store.state === state);
 }
 
 /** Runs the process until it exits. After a timeout it is killed, and the code is null. */
@@ -139,7 +139,7 @@ describe.skipIf(!hasPostgres)(
         process.kill(cluster.pid(), "SIGCONT");
       }
       await storeState(gatehouse, "ok");
-      await waitFor(async () => ((await gatehouse.api("GET", "/gateways")).status === 200 ? true : null));
+      await waitUntil(async () => (await gatehouse.api("GET", "/gateways")).status === 200);
       expect((await gatehouse.api("GET", "/gateways?name=lost")).body.count).toBe(0);
     }, 60_000);
 
@@ -156,7 +156,7 @@ describe.skipIf(!hasPostgres)(
         expectError(await late.api("GET", "/gateways"), 503, "store_unavailable");
         expectError(await late.api("POST", "/gateways", { name: "x" }), 503, "store_unavailable");
         cluster.control("start");
-        await waitFor(async () => ((await readiness(late)).status === 200 ? true : null));
+        await waitUntil(async () => (await readiness(late)).status === 200);
         await create(late, "/gateways", { name: "first" });
         late.signal("SIGTERM");
         expect(await late.exited).toBe(0);
@@ -185,11 +185,11 @@ describe.skipIf(!hasPostgres)(
           [...Array(10).keys()].map((i) => create(i % 2 ? one : two, "/gateways", { name: `g${i}` })),
         );
         const nodes = [one, two];
-        await waitFor(async () => {
+        await waitUntil(async () => {
           const revisions = await Promise.all(
             nodes.map(async (node) => (await readiness(node)).body.revision),
           );
-          return revisions.every((revision) => revision === 10) ? true : null;
+          return revisions.every((revision) => revision === 10);
         }, 5000);
       } finally {
         await Promise.all([one.stop(), two.stop()]);

@@ -6,7 +6,7 @@ import { inFlightCount } from "../support/balancing-fixtures.ts";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { connectRaw } from "../support/raw-client.ts";
-import { eventLoopTurns, untilStable, waitFor } from "../support/waiting.ts";
+import { eventLoopTurns, untilStable, waitUntil } from "../support/waiting.ts";
 
 const BODY_TIMEOUT_MS = 60_000;
 const STALL_TIMEOUT_MS = 300_000;
@@ -45,7 +45,7 @@ describe("a body is given 60 seconds", () => {
     const client = await connectRaw(port);
     client.send(bytes);
     // The gateway waits for the rest of the body when its deadlines are being checked.
-    await waitFor(() => (clock.timerCount > timers ? true : null));
+    await waitUntil(() => clock.timerCount > timers);
     clock.advance(BODY_TIMEOUT_MS - TICK_MS);
     await eventLoopTurns();
     expect(client.received()).toBe("");
@@ -56,7 +56,7 @@ describe("a body is given 60 seconds", () => {
   test("bytes that trickle in do not extend it", async () => {
     const client = await connectRaw(proxyPort);
     client.send(`${START}Content-Length: 9000\r\n\r\nabc`);
-    await waitFor(async () => ((await inFlightCount(gatehouse)) === 1 ? true : null));
+    await waitUntil(async () => (await inFlightCount(gatehouse)) === 1);
     for (let passedMs = 0; passedMs <= BODY_TIMEOUT_MS; passedMs += 1000) {
       client.send("a");
       await eventLoopTurns();

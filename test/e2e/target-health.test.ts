@@ -9,7 +9,7 @@ import {
 } from "../support/gatehouse-process.ts";
 import { postChat } from "../support/plugin-fixtures.ts";
 import { seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
 
 let gatehouse: GatehouseProcess;
 let provider: FakeProvider;
@@ -94,11 +94,11 @@ test("a 429 makes a target rest; requests in flight are counted", async () => {
   const leave = new AbortController();
   const call = fetch(gatehouse.proxyUrl + route.path, { method: "POST", body: "x", signal: leave.signal });
   const ended = call.catch(() => null);
-  await waitFor(async () => ((await health(route))[1].in_flight === 1 ? true : null));
+  await waitUntil(async () => (await health(route))[1].in_flight === 1);
   other.reset();
   leave.abort();
   await ended;
-  await waitFor(async () => ((await health(route))[1].in_flight === 0 ? true : null));
+  await waitUntil(async () => (await health(route))[1].in_flight === 0);
 });
 
 test("unknown gateways and upstreams are 404", async () => {

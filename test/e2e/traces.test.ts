@@ -12,7 +12,7 @@ import {
 } from "../support/plugin-fixtures.ts";
 import { readMetrics } from "../support/prometheus-text.ts";
 import { CHAT, onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";
@@ -248,15 +248,15 @@ describe("the collector", () => {
 
     receiver.answer(() => new Response(null, { status: 400 }));
     await (await fetch(`${gatehouse.proxyUrl}/refused`)).text();
-    await waitFor(async () =>
-      (await metric("gatehouse_trace_spans_total", { result: "dropped" })) > before ? true : null,
+    await waitUntil(
+      async () => (await metric("gatehouse_trace_spans_total", { result: "dropped" })) > before,
     );
     // partial_success { rejected_spans: 1, error_message: "no" }
     const partial = new Uint8Array([0x0a, 6, 0x08, 1, 0x12, 2, 0x6e, 0x6f]);
     receiver.answer(() => new Response(partial, { headers: { "Content-Type": "application/x-protobuf" } }));
     await (await fetch(`${gatehouse.proxyUrl}/rejected`)).text();
-    await waitFor(async () =>
-      (await metric("gatehouse_trace_spans_total", { result: "dropped" })) === before + 2 ? true : null,
+    await waitUntil(
+      async () => (await metric("gatehouse_trace_spans_total", { result: "dropped" })) === before + 2,
     );
     receiver.answer(null);
     expect(await metric("gatehouse_trace_spans_total", { result: "exported" })).toBeGreaterThan(5);

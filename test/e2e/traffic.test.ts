@@ -9,7 +9,7 @@ import {
 } from "../support/gatehouse-process.ts";
 import { limiter, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 let gatehouse: GatehouseProcess;
 let provider: FakeProvider;
@@ -35,7 +35,7 @@ test("requests, errors, times and refusals, together and by gateway", async () =
   for (let call = 0; call < 3; call++) await (await postChat(gatehouse, limited)).text();
   await (await postChat(gatehouse, open)).text();
   await (await fetch(`${gatehouse.proxyUrl}/nowhere`)).text();
-  await waitFor(async () => (total(await points(), "requests") === 5 ? true : null));
+  await waitUntil(async () => total(await points(), "requests") === 5);
 
   const all = await points();
   expect(total(all, "errors")).toBe(2);

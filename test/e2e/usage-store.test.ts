@@ -13,7 +13,7 @@ import {
 } from "../support/gatehouse-process.ts";
 import { postChat } from "../support/plugin-fixtures.ts";
 import { seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const LONG_MS = 40_000;
 const PRICE = { model: "gpt-*", input_per_million: 100, output_per_million: 1000 };
@@ -73,7 +73,7 @@ describe.each(STORES)("over %s", (_, environment) => {
       const revision = async ({ adminUrl }: GatehouseProcess) =>
         ((await (await fetch(`${adminUrl}/readyz`)).json()) as { revision: number }).revision;
       const wanted = await revision(one);
-      await waitFor(async () => ((await revision(two)) === wanted ? true : null));
+      await waitUntil(async () => (await revision(two)) === wanted);
       expect((await two.api("GET", "/prices")).body).toEqual(put.body);
 
       await Promise.all([sendChats(one, route, 20), sendChats(two, route, 20)]);

@@ -12,7 +12,7 @@ import {
 } from "../support/gatehouse-process.ts";
 import { logRecords } from "../support/plugin-fixtures.ts";
 import { CHAT, rawJson, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 const START_MS = 30_000;
 const started: GatehouseProcess[] = [];
@@ -48,7 +48,7 @@ const listening = (gatehouse: GatehouseProcess) =>
 
 /** Waits until this many workers have started to listen, including replaced ones. */
 const untilServing = (gatehouse: GatehouseProcess, count: number) =>
-  waitFor(() => (listening(gatehouse).length >= count ? true : null));
+  waitUntil(() => listening(gatehouse).length >= count);
 
 const isAlive = (pid: number) => {
   try {
@@ -96,7 +96,7 @@ describe("three workers", () => {
     "a change written through one worker is active in all, and all of them serve",
     async () => {
       const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
-      await waitFor(async () => ((await chats(gatehouse, route, 20)).has(404) ? null : true));
+      await waitUntil(async () => !(await chats(gatehouse, route, 20)).has(404));
       expect(await chats(gatehouse, route, 60)).toEqual(new Set([200]));
       const serving = () =>
         new Set(
@@ -104,7 +104,7 @@ describe("three workers", () => {
             .filter((line) => line["path"] === route.path && line["status"] === 200)
             .map((line) => line["worker"]),
         );
-      await waitFor(() => (serving().size === 3 ? true : null));
+      await waitUntil(() => serving().size === 3);
     },
     START_MS,
   );
@@ -113,7 +113,7 @@ describe("three workers", () => {
     "every worker returns the metrics, request log, and traffic of all workers",
     async () => {
       const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
-      await waitFor(async () => ((await chats(gatehouse, route, 20)).has(404) ? null : true));
+      await waitUntil(async () => !(await chats(gatehouse, route, 20)).has(404));
       await chats(gatehouse, route, 30);
       const all = succeededOn.get(route.path)!;
       // Each request on a new connection, which any worker may accept.
@@ -140,7 +140,7 @@ describe("three workers", () => {
     "a client that follows the request log through one worker sees the requests of all",
     async () => {
       const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
-      await waitFor(async () => ((await chats(gatehouse, route, 20)).has(404) ? null : true));
+      await waitUntil(async () => !(await chats(gatehouse, route, 20)).has(404));
       const disconnect = new AbortController();
       const stream = await fetch(`${gatehouse.adminUrl}/api/v1/gateways/${route.gateway}/requests/stream`, {
         headers: { Authorization: `Bearer ${gatehouse.token}` },
@@ -151,13 +151,13 @@ describe("three workers", () => {
         for await (const chunk of stream.body!) received += new TextDecoder().decode(chunk);
       })().catch(() => undefined);
       // The other workers learn of the follower with a delay.
-      await waitFor(async () => {
+      await waitUntil(async () => {
         await chats(gatehouse, route, 6);
         const ids = [...received.matchAll(/"request_id":"([^"]+)"/g)].map(([, id]) => id);
         const workers = logRecords(gatehouse)
           .filter((line) => ids.includes(line["request_id"]))
           .map((line) => line["worker"]);
-        return new Set(workers).size === 3 ? true : null;
+        return new Set(workers).size === 3;
       });
       disconnect.abort();
       await reading;
@@ -169,7 +169,7 @@ describe("three workers", () => {
     "a crashed worker is replaced, and the others serve meanwhile",
     async () => {
       const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
-      await waitFor(async () => ((await chats(gatehouse, route, 20)).has(404) ? null : true));
+      await waitUntil(async () => !(await chats(gatehouse, route, 20)).has(404));
       const before = childrenOf(gatehouse.pid);
       process.kill(before[1]!, "SIGKILL");
       await untilPrinted(gatehouse, "worker exited; starting a replacement");
@@ -178,7 +178,7 @@ describe("three workers", () => {
       expect(after).toHaveLength(3);
       expect(after).toContain(before[0]!);
       expect(after).toContain(before[2]!);
-      await waitFor(async () => ((await chats(gatehouse, route, 20)).has(404) ? null : true));
+      await waitUntil(async () => !(await chats(gatehouse, route, 20)).has(404));
       expect(await chats(gatehouse, route, 60)).toEqual(new Set([200]));
     },
     START_MS,
@@ -190,7 +190,7 @@ describe("three workers", () => {
       const slow = await startFakeProvider();
       slow.behave({ chunks: 8, chunkDelayMs: 60 });
       const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(slow)] } });
-      await waitFor(async () => ((await chats(gatehouse, route, 20)).has(404) ? null : true));
+      await waitUntil(async () => !(await chats(gatehouse, route, 20)).has(404));
       const workers = childrenOf(gatehouse.pid);
       const before = slow.requestCount;
       const streams = Array.from({ length: 9 }, () =>
@@ -214,9 +214,9 @@ test(
     const gatehouse = await startWorkers(2);
     let isOver = false;
     void gatehouse.exited.then(() => (isOver = true));
-    await waitFor(() => {
+    await waitUntil(() => {
       for (const pid of childrenOf(gatehouse.pid)) process.kill(pid, "SIGKILL");
-      return isOver ? true : null;
+      return isOver;
     });
     expect(await gatehouse.exited).toBe(1);
     expect(gatehouse.output()).toContain("workers exited too often; stopping");
@@ -230,7 +230,7 @@ test(
     const gatehouse = await startWorkers(2);
     const workers = childrenOf(gatehouse.pid);
     gatehouse.signal("SIGKILL");
-    await waitFor(() => (workers.some(isAlive) ? null : true));
+    await waitUntil(() => !workers.some(isAlive));
   },
   START_MS,
 );

@@ -5,7 +5,7 @@ import type { UnavailablePolicy, CountersState, Decision } from "../../src/count
 import { RedisCounters } from "../../src/counters/redis-counters.ts";
 import { startLoad } from "../support/load.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -36,7 +36,7 @@ async function connectAvailable(url: string, silenceTimeoutMs?: number) {
 }
 
 async function untilState(counters: RedisCounters, state: CountersState["state"]): Promise<void> {
-  await waitFor(() => (counters.state.state === state ? true : null));
+  await waitUntil(() => counters.state.state === state);
 }
 
 let keys = 0;
@@ -81,7 +81,7 @@ async function rejectionsBy(redis: RedisServer, error: string): Promise<number> 
 
 /** Until Redis has rejected several attempts to use it again. */
 const untilRejectedOften = (redis: RedisServer, error: string) =>
-  waitFor(async () => ((await rejectionsBy(redis, error)) > 3 ? true : null));
+  waitUntil(async () => (await rejectionsBy(redis, error)) > 3);
 
 describe.skipIf(!hasRedis)("unavailable Redis", () => {
   test("killed: every policy is applied; restarted with its data, counting continues", async () => {
@@ -121,7 +121,7 @@ describe.skipIf(!hasRedis)("unavailable Redis", () => {
       const limit = minute(1_000_000);
       const endLoad = startLoad(16, async () => decisions.push(await counters.admit([limit], policy)));
       const untilCounted = (count: number) =>
-        waitFor(() => (decisions.filter(({ source }) => source === "redis").length > count ? true : null));
+        waitUntil(() => decisions.filter(({ source }) => source === "redis").length > count);
       await untilCounted(100);
       redis.pause();
       await untilState(counters, "away");
@@ -243,7 +243,7 @@ describe.skipIf(!hasRedis)("Redis that cannot count", () => {
     await redis.kill();
     const loadSlowly = ["--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024"];
     await redis.start({ args: ["--appendonly", "no", ...loadSlowly], awaitReady: false });
-    await waitFor(() => (counters.state.detail?.includes("LOADING") === true ? true : null));
+    await waitUntil(() => counters.state.detail?.includes("LOADING") === true);
     await expectPolicies(counters);
     await expectExact(counters);
   }, 60_000);

@@ -6,7 +6,7 @@ import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/se
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { sendByteByByte } from "../support/slow-client.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 import { unexpectedOutput, openFiles } from "./process-watch.ts";
 
 const isLong = process.env["GATEHOUSE_LONG"] === "1";
@@ -193,10 +193,10 @@ describe("very many connections", () => {
       await expectServed();
       const before = openFiles(gatehouse);
       const crowd = await Promise.all(Array.from({ length: CROWD }, () => connectRaw(proxyPort)));
-      await waitFor(() => (openFiles(gatehouse) >= before + CROWD ? true : null));
+      await waitUntil(() => openFiles(gatehouse) >= before + CROWD);
       for (let times = 0; times < 20; times++) await expectServed();
       for (const client of crowd) client.disconnect(true);
-      await waitFor(() => (openFiles(gatehouse) <= before + 2 ? true : null));
+      await waitUntil(() => openFiles(gatehouse) <= before + 2);
     },
     30_000 + CROWD * 10,
   );
@@ -215,9 +215,9 @@ describe("very many connections", () => {
     expect(limited.exitCode).toBe(0);
     const port = Number(new URL(small.proxyUrl).port);
     const crowd = await Promise.all(Array.from({ length: 100 }, () => connectRaw(port)));
-    await waitFor(() => (openFiles(small) >= files ? true : null));
+    await waitUntil(() => openFiles(small) >= files);
     for (const client of crowd) client.disconnect(true);
-    await waitFor(async () => ((await post()) === 200 ? true : null));
+    await waitUntil(async () => (await post()) === 200);
     expect(unexpectedOutput(small)).toEqual([]);
     await small.stop();
   }, 30_000);

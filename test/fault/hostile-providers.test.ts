@@ -13,7 +13,7 @@ import {
   type ConnectionScript,
 } from "./raw-provider.ts";
 import { sendByteByByte } from "../support/slow-client.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 /** Allowed growth of memory during bounded work, before garbage is collected. */
 const ALLOWED_GROWTH = 200 * MB;
@@ -150,7 +150,7 @@ describe("endless headers", () => {
     const { result, peak, before } = await measurePeakMemory(gatehouse, () => send("short_timeout"));
     expectUpstreamError(result);
     expect(peak - before).toBeLessThan(ALLOWED_GROWTH);
-    await waitFor(() => (provider.open() === 0 ? true : null));
+    await waitUntil(() => provider.open() === 0);
     await expectValidResponses(1);
   });
 
@@ -160,7 +160,7 @@ describe("endless headers", () => {
       await sendByteByByte(`${OK}X-A: ${"a".repeat(10_000)}`, (byte) => connection.write(byte));
     });
     expect(await send("short_timeout")).toMatchObject({ status: 504 });
-    await waitFor(() => (provider.open() === 0 ? true : null));
+    await waitUntil(() => provider.open() === 0);
   });
 });
 
@@ -400,7 +400,7 @@ describe("huge bodies", () => {
       flood(`${OK}Content-Encoding: nonsense\r\nConnection: keep-alive\r\n\r\n`, BIG_PIECE),
     );
     expectUpstreamError(await send("whole"));
-    await waitFor(() => (provider.open() === 0 ? true : null));
+    await waitUntil(() => provider.open() === 0);
   });
 });
 

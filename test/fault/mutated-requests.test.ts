@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { seedRoute } from "../support/proxy-fixtures.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 import { mutatedRequest, randomFrom } from "./request-mutations.ts";
 import { startRecordingUpstream, type RecordingUpstream } from "./recording-upstream.ts";
 import { unexpectedOutput } from "./process-watch.ts";
@@ -109,9 +109,9 @@ async function runBatch(requests: readonly string[]): Promise<void> {
   await probe();
   await probe();
   const withoutResponse = () => [...upstream.requests.keys()].filter((serial) => !responded.has(serial));
-  await waitFor(() => {
+  await waitUntil(() => {
     collect(batch);
-    return withoutResponse().length === 0 ? true : null;
+    return withoutResponse().length === 0;
   }, 10_000).catch(() => {
     const lost = withoutResponse().map((serial) => JSON.stringify(upstream.requests.get(serial)));
     throw new Error(

@@ -16,7 +16,7 @@ import {
 } from "../support/balancing-fixtures.ts";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 import { unexpectedOutput } from "./process-watch.ts";
 
 setDefaultTimeout(60_000);
@@ -109,7 +109,7 @@ describe("between the gateway and a provider", () => {
     proxy.set({ toClient: { stallAfterBytes: 5000 } });
     const client = await sendRawChat(shortTimeout, { stream: true });
     expect(endedCleanly((await client.ended).received)).toBe(false);
-    await waitFor(() => (proxy.openConnections() === 0 || far.requests[0]!.aborted ? true : null));
+    await waitUntil(() => proxy.openConnections() === 0 || far.requests[0]!.aborted);
   });
 
   test("refused connections: 502 or another target, until connections are accepted again", async () => {

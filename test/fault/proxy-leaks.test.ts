@@ -16,7 +16,7 @@ import {
   type Route,
 } from "../support/balancing-fixtures.ts";
 import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
-import { randomPause, untilStable, waitFor } from "../support/waiting.ts";
+import { randomPause, untilStable, waitFor, waitUntil } from "../support/waiting.ts";
 import { lowestMemory } from "./process-watch.ts";
 
 const N = Number(process.env["GATEHOUSE_LEAK_N"] ?? 100);
@@ -79,7 +79,7 @@ async function settle(): Promise<void> {
     [faulty, steady].every(
       (provider) => provider.openConnections() === 0 && connectionsTo(provider.port) === 0,
     );
-  await waitFor(() => (isQuiet() ? true : null), 10_000);
+  await waitUntil(() => isQuiet(), 10_000);
 }
 
 /** Garbage of the warm-up must not count. */
@@ -230,14 +230,14 @@ function skipLines(): void {
 
 async function expectNoLeak(what: string): Promise<void> {
   await settle();
-  await waitFor(() => (openFiles() <= baseline.files + 2 ? true : null), 10_000);
+  await waitUntil(() => openFiles() <= baseline.files + 2, 10_000);
   let memory = 0;
   try {
-    await waitFor(async () => {
+    await waitUntil(async () => {
       // A little traffic, because an idle process does not collect garbage.
       await servedBy(ordinary);
       memory = residentBytes(gatehouse);
-      return memory <= baseline.memory + ALLOWED_GROWTH ? true : null;
+      return memory <= baseline.memory + ALLOWED_GROWTH;
     }, 30_000);
   } finally {
     measurements.push(`after ${what}: ${inMb(memory)}, ${openFiles()} files (${baseline.files} before)`);

@@ -1,7 +1,7 @@
 // A provider on the TCP level: a script reads requests and writes any bytes at any time.
 import type { Socket } from "bun";
 import { connectionsTo } from "../support/balancing-fixtures.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 /** One connection, for a script. */
 export interface ProviderConnection {
@@ -122,7 +122,7 @@ export function startRawProvider(): RawProvider {
     async behave(next) {
       script = next;
       for (const connection of open) connection.reset();
-      await waitFor(() => (open.size === 0 && connectionsTo(listener.port) === 0 ? true : null));
+      await waitUntil(() => open.size === 0 && connectionsTo(listener.port) === 0);
     },
     get connections() {
       return connections;

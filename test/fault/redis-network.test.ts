@@ -7,7 +7,7 @@ import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehou
 import { countStatuses, limiter, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
 import type { SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 setDefaultTimeout(60_000);
 const LIMIT = 20;
@@ -44,7 +44,7 @@ describe.skipIf(!hasRedis)("between the gateway and Redis", () => {
     };
     return body.counters.state;
   }
-  const untilCounters = (state: string) => waitFor(async () => ((await counters()) === state ? true : null));
+  const untilCounters = (state: string) => waitUntil(async () => (await counters()) === state);
 
   async function lost(): Promise<number> {
     const text = await (await fetch(`${gatehouse.adminUrl}/metrics`)).text();
@@ -103,9 +103,9 @@ describe.skipIf(!hasRedis)("between the gateway and Redis", () => {
     for (let times = 0; times < 3; times++) {
       const before = await lost();
       proxy.strand();
-      await waitFor(async () => {
+      await waitUntil(async () => {
         expect(await statuses("open", 1)).toEqual({ 200: 1 });
-        return (await lost()) > before ? true : null;
+        return (await lost()) > before;
       });
       await expectExact();
     }

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { checkDatabase, Ledger, NO_PARTS, readStates, writeUntilStopped } from "../contract/store-ledger.ts";
 import { startGatehouseProcess, temporaryDirectory } from "../support/gatehouse-process.ts";
 import { hasPostgres, sharedPostgres, startPostgres } from "../support/postgres.ts";
-import { randomPause, waitFor } from "../support/waiting.ts";
+import { randomPause, waitUntil } from "../support/waiting.ts";
 
 const KILLS = Number(process.env["GATEHOUSE_KILLS"] ?? 3);
 const WRITERS = 6;
@@ -23,7 +23,7 @@ async function killAndRestart(url: string, dataDir: string, env: Record<string, 
     const writers = Array.from({ length: WRITERS }, () =>
       writeUntilStopped(gatehouse, ledger, () => isStopped),
     );
-    await waitFor(() => (ledger.acknowledgedWrites > before ? true : null));
+    await waitUntil(() => ledger.acknowledgedWrites > before);
     await randomPause(MAX_DELAY_MS);
     gatehouse.signal("SIGKILL");
     isStopped = true;
@@ -69,15 +69,15 @@ describe.skipIf(!hasPostgres)("PostgreSQL stopped immediately during writes", ()
       const writers = Array.from({ length: WRITERS }, () =>
         writeUntilStopped(gatehouse, ledger, () => isStopped),
       );
-      await waitFor(() => (ledger.acknowledgedWrites > before ? true : null));
+      await waitUntil(() => ledger.acknowledgedWrites > before);
       await randomPause(MAX_DELAY_MS);
       cluster.control("stop", "-m", "immediate");
-      await waitFor(async () => ((await gatehouse.api("GET", "/gateways")).status === 503 ? true : null));
+      await waitUntil(async () => (await gatehouse.api("GET", "/gateways")).status === 503);
       isStopped = true;
       await Promise.all(writers);
       expect((await fetch(`${gatehouse.adminUrl}/readyz`)).status).toBe(200);
       cluster.control("start");
-      await waitFor(async () => ((await gatehouse.api("GET", "/gateways")).status === 200 ? true : null));
+      await waitUntil(async () => (await gatehouse.api("GET", "/gateways")).status === 200);
       ledger.verify(await readStates(gatehouse));
       await checkDatabase(url, ledger.acknowledgedWrites, ledger.unconfirmedWrites);
     }

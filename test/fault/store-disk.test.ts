@@ -9,7 +9,7 @@ import {
   temporaryDirectory,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 setDefaultTimeout(60_000);
 
@@ -49,7 +49,7 @@ async function expectOnlyAcknowledgedWrites(
   } finally {
     await repair();
   }
-  await waitFor(async () => ((await create(gatehouse, "after")).status === 201 ? true : null));
+  await waitUntil(async () => (await create(gatehouse, "after")).status === 201);
   kept.push("after");
   expect(await namesOf(gatehouse)).toEqual(kept);
   gatehouse.signal("SIGKILL");

@@ -7,7 +7,7 @@ import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehou
 import { startLoad } from "../support/load.ts";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 import { openFiles } from "./process-watch.ts";
 
 setDefaultTimeout(120_000);
@@ -46,7 +46,7 @@ function startChats(url: string): ChatLoad {
   });
   const untilServed = () => {
     const before = served;
-    return waitFor(() => (served > before + 10 ? true : null));
+    return waitUntil(() => served > before + 10);
   };
   return { problems, untilServed, stop };
 }
@@ -104,16 +104,14 @@ describe.skipIf(!hasPostgres)("between the gateway and PostgreSQL", () => {
         ]);
         for (const { status, body } of responses)
           expect([status, body.code]).toEqual([503, "store_unavailable"]);
-        await waitFor(async () => ((await readiness(gatehouse.adminUrl)).store === "away" ? true : null));
+        await waitUntil(async () => (await readiness(gatehouse.adminUrl)).store === "away");
         expect(await readiness(gatehouse.proxyUrl)).toEqual({ status: 200, store: "away" });
         proxy.heal();
-        await waitFor(async () =>
-          (await gatehouse.api("GET", `/gateways/${gateway}`)).status === 200 ? true : null,
-        );
-        await waitFor(async () => ((await readiness(gatehouse.adminUrl)).store === "ok" ? true : null));
+        await waitUntil(async () => (await gatehouse.api("GET", `/gateways/${gateway}`)).status === 200);
+        await waitUntil(async () => (await readiness(gatehouse.adminUrl)).store === "ok");
         expect((await gatehouse.api("GET", "/gateways?name=rejected")).body.count).toBe(0);
-        await waitFor(async () =>
-          (await gatehouse.api("POST", "/gateways", { name: "after" })).status === 201 ? true : null,
+        await waitUntil(
+          async () => (await gatehouse.api("POST", "/gateways", { name: "after" })).status === 201,
         );
         await chats.untilServed();
         await chats.stop();
@@ -130,13 +128,13 @@ describe.skipIf(!hasPostgres)("between the gateway and PostgreSQL", () => {
       for (let times = 0; times < 2; times++) {
         proxy.strand();
         expect((await gatehouse.api("GET", "/gateways")).status).toBe(503);
-        await waitFor(async () =>
-          (await gatehouse.api("POST", "/gateways", { name: "after" })).status === 201 ? true : null,
+        await waitUntil(
+          async () => (await gatehouse.api("POST", "/gateways", { name: "after" })).status === 201,
         );
       }
       await chats.stop();
       expect(chats.problems).toEqual([]);
-      await waitFor(() => (openFiles(gatehouse) <= files + 4 ? true : null));
+      await waitUntil(() => openFiles(gatehouse) <= files + 4);
     }),
   );
 
@@ -162,11 +160,11 @@ describe.skipIf(!hasPostgres)("between the gateway and PostgreSQL", () => {
         ]);
         for (let times = 0; times < 3; times++) {
           const before = proxy.accepted;
-          await waitFor(() => (proxy.accepted > before ? true : null));
+          await waitUntil(() => proxy.accepted > before);
         }
         expect(await readiness(gatehouse.adminUrl)).toEqual({ status: 503, store: "away" });
         proxy.heal();
-        await waitFor(async () => ((await readiness(gatehouse.adminUrl)).status === 200 ? true : null));
+        await waitUntil(async () => (await readiness(gatehouse.adminUrl)).status === 200);
         expect((await gatehouse.api("POST", "/gateways", { name: "first" })).status).toBe(201);
       }, true),
   );

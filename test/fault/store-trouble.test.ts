@@ -13,7 +13,7 @@ import {
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { hasPostgres, startPostgres, type PostgresCluster } from "../support/postgres.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const isRoot = process.getuid?.() === 0;
 const cleanups: (() => Promise<void> | void)[] = [];
@@ -64,7 +64,7 @@ async function expectWritesFail(gatehouse: GatehouseProcess, id: string, reason:
 }
 
 async function expectRecovery(gatehouse: GatehouseProcess, names: readonly string[]): Promise<void> {
-  await waitFor(async () => ((await create(gatehouse, "after")).status === 201 ? true : null));
+  await waitUntil(async () => (await create(gatehouse, "after")).status === 201);
   expect(await namesOf(gatehouse)).toEqual([...names, "after"]);
   expect((await gatehouse.api("GET", "/iam/api-keys")).body.count).toBe(0);
 }
@@ -189,11 +189,11 @@ describe.skipIf(!hasPostgres)("PostgreSQL", () => {
     await setReadOnly("on");
     // The setting takes effect at the next command of a session. Until then writes succeed.
     const kept = ["kept"];
-    await waitFor(async () => {
+    await waitUntil(async () => {
       const name = `until read-only ${kept.length}`;
       if ((await create(gatehouse, name)).status === 503) return true;
       kept.push(name);
-      return null;
+      return false;
     });
     await expectWritesFail(gatehouse, body.id, /read-only/);
     expect(await namesOf(gatehouse)).toEqual(kept);
@@ -221,7 +221,7 @@ describe.skipIf(!hasPostgres)("PostgreSQL", () => {
     const ledger = new Ledger();
     let isStopped = false;
     const writers = [1, 2].map(() => writeUntilStopped(gatehouse, ledger, () => isStopped));
-    await waitFor(() => (ledger.acknowledgedWrites > 10 ? true : null));
+    await waitUntil(() => ledger.acknowledgedWrites > 10);
     signalAll("SIGSTOP");
     isStopped = true;
     await Promise.all(writers);
@@ -239,7 +239,7 @@ describe.skipIf(!hasPostgres)("PostgreSQL", () => {
     });
     expect(ready.status).toBe(200);
     signalAll("SIGCONT");
-    await waitFor(async () => ((await gatehouse.api("GET", "/gateways")).status === 200 ? true : null));
+    await waitUntil(async () => (await gatehouse.api("GET", "/gateways")).status === 200);
     // If the first write were only delayed, it would be done when a later one is.
     await ledger.write("after", "plain, 0 upstream, 0 service, 0 rule", async () => {
       const created = await waitFor(async () => {

@@ -11,7 +11,7 @@ import { countStatuses, limiter } from "../support/plugin-fixtures.ts";
 import { freePort, hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 const RESTARTS = Number(process.env["GATEHOUSE_RESTARTS"] ?? 3);
 const WRITES = Number(process.env["GATEHOUSE_WRITES"] ?? 20);
@@ -67,7 +67,7 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
     const revisionOf = async (node: GatehouseProcess) =>
       ((await (await fetch(`${node.proxyUrl}/readyz`)).json()) as { revision: number }).revision;
     const wanted = await revisionOf(nodes[0]!);
-    for (const node of nodes) await waitFor(async () => ((await revisionOf(node)) >= wanted ? true : null));
+    for (const node of nodes) await waitUntil(async () => (await revisionOf(node)) >= wanted);
   }
 
   /** Sends chats and returns a function that ends them and resolves to the failures. Every third client streams, for longer than the drain delay. */
@@ -133,9 +133,7 @@ describe.skipIf(!hasPostgres || !hasRedis || !hasNginx)("three nodes behind ngin
       const delays: number[] = [];
       const untilEverywhere = async (key: string, status: number) => {
         const startedAt = performance.now();
-        await Promise.all(
-          nodes.map((node) => waitFor(async () => ((await statusOn(node, key)) === status ? true : null))),
-        );
+        await Promise.all(nodes.map((node) => waitUntil(async () => (await statusOn(node, key)) === status)));
         delays.push(performance.now() - startedAt);
       };
       for (let write = 0; write < WRITES / 2; write++) {

@@ -5,7 +5,7 @@ import { openFiles } from "../fault/process-watch.ts";
 import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess } from "../support/gatehouse-process.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
-import { waitFor } from "../support/waiting.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 const { values } = parseArgs({
   options: {
@@ -91,7 +91,7 @@ if (values.drip !== undefined) {
     [process.execPath, import.meta.path, "--drip", port, "--connections", String(connections)],
     { stdio: ["ignore", "inherit", "inherit"] },
   );
-  await waitFor(() => (openFiles(gatehouse) > connections * 0.9 ? true : null), 60_000);
+  await waitUntil(() => openFiles(gatehouse) > connections * 0.9, 60_000);
   const beset = await measure(url, seconds);
   const open = openFiles(gatehouse);
   dripping.kill("SIGKILL");

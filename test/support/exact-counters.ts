@@ -1,6 +1,6 @@
 // Helpers for tests of exact limits, which hold only while every process is connected to Redis.
 import type { GatehouseProcess } from "./gatehouse-process.ts";
-import { waitFor } from "./waiting.ts";
+import { waitUntil } from "./waiting.ts";
 
 const lostConnections = (nodes: readonly GatehouseProcess[]): Promise<string[]> =>
   Promise.all(
@@ -13,12 +13,12 @@ const lostConnections = (nodes: readonly GatehouseProcess[]): Promise<string[]> 
 const MAX_ATTEMPTS = 12;
 
 /** Waits until the process reports this state of its counters. */
-export const untilCounters = (node: GatehouseProcess, state: string, deadlineMs = 5000): Promise<boolean> =>
-  waitFor(async () => {
+export const untilCounters = (node: GatehouseProcess, state: string, deadlineMs = 5000): Promise<void> =>
+  waitUntil(async () => {
     const { counters } = (await (await fetch(`${node.proxyUrl}/readyz`)).json()) as {
       counters: { state: string };
     };
-    return counters.state === state ? true : null;
+    return counters.state === state;
   }, deadlineMs);
 
 /**

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { ManualClock } from "../../src/base/manual-clock.fixture.ts";
 import { connectRaw, type RawClient } from "./raw-client.ts";
 import { startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
-import { eventLoopTurns, passTimeUntil, untilStable, waitFor } from "./waiting.ts";
+import { eventLoopTurns, passTimeUntil, untilStable, waitUntil } from "./waiting.ts";
 
 /** A server that sends back every byte. */
 let echo: Bun.TCPSocketListener;
@@ -34,7 +34,7 @@ test("without faults, forwards everything in both directions and closes when the
   expect(client.received()).toBe(`onetwo${"x".repeat(100_000)}`);
   expect(proxy.openConnections()).toBe(1);
   client.disconnect();
-  await waitFor(() => (proxy.openConnections() === 0 ? true : null));
+  await waitUntil(() => proxy.openConnections() === 0);
 });
 
 test("through() replaces only the port of a URL", () => {
@@ -47,10 +47,10 @@ test("a delay keeps the order of the bytes", async () => {
   proxy.set({ toServer: { delayMs: 50 }, toClient: { delayMs: 50 } });
   client.send("a");
   // A timer shows that the byte has arrived.
-  await waitFor(() => (clock.timerCount > 0 ? true : null));
+  await waitUntil(() => clock.timerCount > 0);
   client.send("b");
   clock.advance(50);
-  await waitFor(() => (clock.timerCount > 0 ? true : null));
+  await waitUntil(() => clock.timerCount > 0);
   expect(client.received()).toBe("");
   expect(await passTimeUntil(clock, echoed(client, "ab"))).toBe("ab");
 });
@@ -67,7 +67,7 @@ describe.each(["toServer", "toClient"] as const)("%s", (direction) => {
     const broken = await connectRaw(proxy.port);
     broken.send("12345");
     expect((await broken.ended).reset).toBe(true);
-    await waitFor(() => (proxy.openConnections() === 0 ? true : null));
+    await waitUntil(() => proxy.openConnections() === 0);
   });
 
   test("stalls after a number of bytes, and continues when healed", async () => {
@@ -129,7 +129,7 @@ test("backpressure of a client that does not read reaches the server", async () 
   const flooded = startFaultProxy({ port: flood.port });
   flooded.set({ toClient: { stallAfterBytes: 0 } });
   const client = await connectRaw(flooded.port);
-  await waitFor(() => (written > 0 ? true : null));
+  await waitUntil(() => written > 0);
   expect(await untilStable(() => written)).toBeLessThan(64 << 20);
   client.disconnect(true);
   flooded.stop();

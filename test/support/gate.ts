@@ -1,11 +1,11 @@
 // A gate at which code of a plugin waits, by fetching its URL, until the test opens the gate.
 import { afterAll, afterEach } from "bun:test";
-import { waitFor } from "./waiting.ts";
+import { waitUntil } from "./waiting.ts";
 
 interface Gate {
   readonly url: string;
   /** Resolves when this many callers have arrived at the closed gate. */
-  untilArrived(count: number): Promise<boolean>;
+  untilArrived(count: number): Promise<void>;
   /** Lets the waiting callers continue, and all later ones until the gate is closed. */
   open(): void;
   /** Called after each test. */
@@ -34,7 +34,7 @@ export function useGate(): Gate {
   afterAll(() => server.stop(true));
   return {
     url: server.url.href,
-    untilArrived: (count) => waitFor(() => (arrivals >= count ? true : null)),
+    untilArrived: (count) => waitUntil(() => arrivals >= count),
     open: () => opened.resolve(undefined),
     close,
   };

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { waitFor } from "./waiting.ts";
+import { waitFor, waitUntil } from "./waiting.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 export const LAUNCHER = join(ROOT, "bin/gatehouse");
@@ -85,7 +85,7 @@ export async function startGatehouseProcess(options: StartOptions = {}): Promise
   const secret = options.env?.["SERVER_SECRET_KEY"] ?? TEST_SECRET;
   const token = mintToken({ SERVER_SECRET_KEY: secret, DATA_DIR: dataDir });
   if (options.notReady !== true) {
-    await waitFor(async () => ((await fetch(`${adminUrl || proxyUrl}/readyz`)).status === 200 ? true : null));
+    await waitUntil(async () => (await fetch(`${adminUrl || proxyUrl}/readyz`)).status === 200);
   }
   return {
     adminUrl,
@@ -134,7 +134,7 @@ export async function callApi(
 
 /** Waits until the process has printed `text`. The log is read from a pipe and may arrive after the response. */
 export async function untilPrinted(gatehouse: Pick<RunningGatehouse, "output">, text: string): Promise<void> {
-  await waitFor(() => (gatehouse.output().includes(text) ? true : null));
+  await waitUntil(() => gatehouse.output().includes(text));
 }
 
 function listenUrls(output: string): Map<string, string> {

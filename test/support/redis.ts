@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./postgres.ts";
 import { isInstalled } from "./required-program.ts";
-import { waitFor } from "./waiting.ts";
+import { waitUntil } from "./waiting.ts";
 
 const program = Bun.which("redis-server") ?? Bun.which("valkey-server");
 
@@ -79,7 +79,7 @@ export async function startRedis(args: readonly string[] = []): Promise<RedisSer
       const line = [program ?? "", ...fixed, ...args, ...more];
       server = Bun.spawn(line, { stdio: ["ignore", "ignore", "ignore"] });
       killWithThisProcess(server.pid, directory);
-      if (awaitReady) await waitFor(async () => ((await isReady()) ? true : null));
+      if (awaitReady) await waitUntil(async () => await isReady());
     },
     async kill() {
       server?.kill("SIGKILL");

@@ -6,16 +6,28 @@ const DEADLINE_MS = 20_000;
 const POLL_MS = 10;
 
 /** Polls until `check` returns a value other than null, and resolves to it; rejects after the deadline. */
-export async function waitFor<T>(
-  check: () => T | null | Promise<T | null>,
+export function waitFor<T>(check: () => T | null | Promise<T | null>, deadlineMs = DEADLINE_MS): Promise<T> {
+  return poll(check, deadlineMs, check.toString());
+}
+
+/** Polls until the condition holds; rejects after the deadline. */
+export async function waitUntil(
+  condition: () => boolean | Promise<boolean>,
   deadlineMs = DEADLINE_MS,
+): Promise<void> {
+  await poll(async () => ((await condition()) ? true : null), deadlineMs, condition.toString());
+}
+
+async function poll<T>(
+  check: () => T | null | Promise<T | null>,
+  deadlineMs: number,
+  source: string,
 ): Promise<T> {
   const deadline = performance.now() + deadlineMs;
   for (;;) {
     const found = await check();
     if (found !== null) return found;
-    if (performance.now() > deadline)
-      throw new Error(`no result within ${deadlineMs} ms: ${check.toString()}`);
+    if (performance.now() > deadline) throw new Error(`no result within ${deadlineMs} ms: ${source}`);
     await Bun.sleep(POLL_MS);
   }
 }

@@ -1,7 +1,7 @@
 // The exporter with a collector over HTTP: batches, bounds, and spans that the collector does not accept.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { startOtlpReceiver, type OtlpReceiver } from "../../../test/support/otlp-receiver.ts";
-import { waitFor } from "../../../test/support/waiting.ts";
+import { waitUntil } from "../../../test/support/waiting.ts";
 import { createLog } from "../log/log.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { requestFacts, servedBy } from "../requests/request-facts.fixture.ts";
@@ -38,7 +38,7 @@ const spans = (result: "exported" | "dropped") =>
 test("spans are sent in bounded batches, each exactly once", async () => {
   for (let index = 0; index < 700; index++) exporter.add(traced(index % 4));
   const total = 700 + (700 / 4) * 6;
-  await waitFor(() => (spans("exported") === total ? true : null));
+  await waitUntil(() => spans("exported") === total);
   expect(receiver.spans()).toHaveLength(total);
   expect(new Set(receiver.spans().map((span) => span.spanId)).size).toBe(total);
   for (const batch of receiver.batches) expect(batch.spans.length).toBeLessThanOrEqual(MAX_BATCH_SPANS);
@@ -53,7 +53,7 @@ test("while the collector is unavailable the queue is bounded; further spans are
   for (let index = 0; index < offered; index++) exporter.add(traced(0));
   expect(spans("dropped")).toBe(1000);
   receiver.answer(null);
-  await waitFor(() => (spans("exported") + spans("dropped") === offered ? true : null));
+  await waitUntil(() => spans("exported") + spans("dropped") === offered);
   expect(receiver.spans().length).toBe(spans("exported"));
   expect(spans("exported")).toBeGreaterThan(0);
 });
@@ -61,8 +61,8 @@ test("while the collector is unavailable the queue is bounded; further spans are
 test("a batch that is always rejected is dropped and does not block later batches", async () => {
   receiver.answer(() => new Response(null, { status: 503 }));
   exporter.add(traced(0));
-  await waitFor(() => (spans("dropped") === 1 ? true : null));
+  await waitUntil(() => spans("dropped") === 1);
   receiver.answer(null);
   exporter.add(traced(1));
-  await waitFor(() => (spans("exported") === 2 ? true : null));
+  await waitUntil(() => spans("exported") === 2);
 });
