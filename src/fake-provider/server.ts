@@ -10,7 +10,7 @@ export type { RecordedRequest } from "./recorded-request.ts";
 
 type BehaviorScript = Behavior | ((request: RecordedRequest) => Behavior);
 
-interface FakeProviderOptions {
+export interface FakeProviderOptions {
   port?: number;
   hostname?: string;
   /** The provider's name in its responses. */

@@ -1,13 +1,9 @@
 // The configuration guide works as written: its document is validated and applied, and its commands are executed.
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  startGatehouseProcess,
-  temporaryDirectory,
-  TEST_SECRET,
-  type GatehouseProcess,
-} from "../support/gatehouse-process.ts";
+import { temporaryDirectory, TEST_SECRET } from "../support/gatehouse-process.ts";
+import { useGatehouse } from "../support/use-gatehouse.ts";
 
 setDefaultTimeout(60_000);
 
@@ -17,13 +13,9 @@ const blocksIn = (language: string) =>
   [...GUIDE.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))].map(([, code = ""]) => code);
 
 const folder = temporaryDirectory();
-let gatehouse: GatehouseProcess;
-beforeAll(async () => {
-  for (const part of ["bin", "scripts"]) symlinkSync(join(ROOT, part), join(folder, part));
-  gatehouse = await startGatehouseProcess();
-});
-afterAll(async () => {
-  await gatehouse.stop();
+for (const part of ["bin", "scripts"]) symlinkSync(join(ROOT, part), join(folder, part));
+const gatehouse = await useGatehouse();
+afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 

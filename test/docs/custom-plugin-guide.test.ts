@@ -1,21 +1,15 @@
 // The guide to custom plugins works as written: its plugin is saved while the gateway runs, its commands are pasted in
 // order into one shell, and its test is run.
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import {
-  startGatehouseProcess,
-  temporaryDirectory,
-  TEST_SECRET,
-  type GatehouseProcess,
-} from "../support/gatehouse-process.ts";
+import { temporaryDirectory, TEST_SECRET } from "../support/gatehouse-process.ts";
 import { onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const GUIDE = readFileSync(join(ROOT, "docs/guides/custom-plugin.md"), "utf8");
-const START_MS = 20_000;
 
 function blocksIn(language: string): string[] {
   return [...GUIDE.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))].map(
@@ -27,19 +21,13 @@ function blocksIn(language: string): string[] {
 const folder = temporaryDirectory();
 const [, pluginFile = ""] = /Save it as `(plugins\/[\w.-]+\.ts)`/.exec(GUIDE) ?? [];
 const [pluginSource = "", testSource = ""] = blocksIn("ts");
-let gatehouse: GatehouseProcess;
-let provider: FakeProvider;
 
-beforeAll(async () => {
-  for (const part of ["src", "node_modules", "scripts", "package.json", "tsconfig.json"])
-    symlinkSync(join(ROOT, part), join(folder, part));
-  mkdirSync(join(folder, "plugins"));
-  const env = { PLUGINS_DIR: join(folder, "plugins") };
-  [gatehouse, provider] = await Promise.all([startGatehouseProcess({ env }), startFakeProvider()]);
-}, START_MS);
-afterAll(async () => {
-  await gatehouse.stop();
-  await provider.stop();
+for (const part of ["src", "node_modules", "scripts", "package.json", "tsconfig.json"])
+  symlinkSync(join(ROOT, part), join(folder, part));
+mkdirSync(join(folder, "plugins"));
+const env = { PLUGINS_DIR: join(folder, "plugins") };
+const [gatehouse, provider] = await Promise.all([useGatehouse({ env }), useFakeProvider()]);
+afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 

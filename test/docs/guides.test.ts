@@ -1,19 +1,15 @@
 // The commands of each guide work when pasted in order into one shell, and print the documented output.
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { startGatehouseProcess, TEST_SECRET, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { TEST_SECRET } from "../support/gatehouse-process.ts";
 import { freePort } from "../support/postgres.ts";
+import { useGatehouse } from "../support/use-gatehouse.ts";
 
 setDefaultTimeout(60_000);
 const ROOT = join(import.meta.dir, "../..");
 const GUIDES = ["first-gateway", "keys-and-limits", "failover", "sanitation", "upgrade"];
-
-let gatehouse: GatehouseProcess;
-beforeAll(async () => {
-  gatehouse = await startGatehouseProcess();
-});
-afterAll(() => gatehouse.stop());
+const gatehouse = await useGatehouse();
 
 interface Block {
   readonly kind: "sh" | "text";

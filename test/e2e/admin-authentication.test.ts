@@ -1,5 +1,5 @@
 // Authentication of the Admin API (specification, section 5), and the script that creates tokens.
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,19 +10,14 @@ import {
   temporaryDirectory,
   TEST_SECRET,
   type ApiResponse,
-  type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
+import { useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
 const SCRIPT = join(import.meta.dir, "../../scripts/generate_jwt_token.sh");
 const HOUR = 3600;
 const now = () => Math.floor(Date.now() / 1000);
-
-let gatehouse: GatehouseProcess;
-beforeAll(async () => {
-  gatehouse = await startGatehouseProcess();
-});
-afterAll(() => gatehouse.stop());
+const gatehouse = await useGatehouse();
 
 const encode = (value: unknown) =>
   Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");

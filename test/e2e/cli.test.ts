@@ -1,24 +1,18 @@
 // The command line as an operator uses it: token, status, explain, keys, doctor, and bench against started processes.
 // Plain text if the output is not a terminal, JSON with --json, one line and an exit code for every mistake.
-import { afterAll, beforeAll, describe, expect, spyOn, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, spyOn, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCli } from "../../src/cli/main.ts";
 import { RUNTIME_ENVIRONMENT } from "../../src/cli/runtime-environment.ts";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import {
-  LAUNCHER,
-  startGatehouseProcess,
-  temporaryDirectory,
-  TEST_SECRET,
-  type GatehouseProcess,
-} from "../support/gatehouse-process.ts";
+import { startFakeProvider } from "../../src/fake-provider/server.ts";
+import { LAUNCHER, temporaryDirectory, TEST_SECRET } from "../support/gatehouse-process.ts";
 import { limiter } from "../support/plugin-fixtures.ts";
 import { freePort, hasPostgres, sharedPostgres } from "../support/postgres.ts";
-import { CHAT, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis } from "../support/redis.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
-const START_MS = 60_000;
 /** Commands are slow on a busy machine. */
 setDefaultTimeout(60_000);
 const COMMANDS = [
@@ -26,23 +20,14 @@ const COMMANDS = [
   ...["export", "apply", "check"],
 ];
 
-let gatehouse: GatehouseProcess;
-let provider: FakeProvider;
-let route: SeededRoute;
-let scratch: string;
-
-beforeAll(async () => {
-  scratch = temporaryDirectory();
-  [gatehouse, provider] = await Promise.all([startGatehouseProcess(), startFakeProvider()]);
-  route = await seedRoute(gatehouse, {
-    gateway: { name: "acme", required_plugins: [limiter({ global: [50, "1m"] })] },
-    upstream: { targets: [targetAt(provider)] },
-    rule: { name: "chat", path: "/v1/chat" },
-  });
-}, START_MS);
-afterAll(async () => {
-  await gatehouse.stop();
-  await provider.stop();
+const scratch = temporaryDirectory();
+const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
+const route = await seedRoute(gatehouse, {
+  gateway: { name: "acme", required_plugins: [limiter({ global: [50, "1m"] })] },
+  upstream: { targets: [targetAt(provider)] },
+  rule: { name: "chat", path: "/v1/chat" },
+});
+afterAll(() => {
   rmSync(scratch, { recursive: true, force: true });
 });
 

@@ -1,8 +1,7 @@
 // End-to-end tests of code_sanitation: every example of the specification in every part of a request, for both actions.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { describe, expect, test } from "bun:test";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   javascript: [
@@ -42,18 +41,8 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   html: ["<script src=//evil.example/x.js></script>", "<img src=x onerror=alert(1)>"],
 };
 
-let gatehouse: GatehouseProcess;
-let provider: FakeProvider;
-
-beforeAll(async () => {
-  provider = await startFakeProvider({ name: "one" });
-  gatehouse = await startGatehouseProcess();
-});
-afterEach(() => provider.reset());
-afterAll(async () => {
-  await gatehouse.stop();
-  await provider.stop();
-});
+const provider = await useFakeProvider({ name: "one" });
+const gatehouse = await useGatehouse();
 
 /** Creates a gateway with this plugin and a prefix route, and returns the base URL of the route. */
 async function route(settings: Record<string, unknown>): Promise<string> {

@@ -1,15 +1,9 @@
 // How the console is served: one page for every path, immutable compressed assets, and a strict content security policy.
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { describe, expect, test } from "bun:test";
+import { useGatehouse } from "../support/use-gatehouse.ts";
 
-let gatehouse: GatehouseProcess;
-let page = "";
-
-beforeAll(async () => {
-  gatehouse = await startGatehouseProcess();
-  page = await (await fetch(`${gatehouse.adminUrl}/console`)).text();
-});
-afterAll(() => gatehouse.stop());
+const gatehouse = await useGatehouse();
+const page = await (await fetch(`${gatehouse.adminUrl}/console`)).text();
 
 function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(gatehouse.adminUrl + path, { headers, decompress: false, redirect: "manual" } as RequestInit);

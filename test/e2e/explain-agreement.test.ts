@@ -1,13 +1,9 @@
 // Compares explanations with real requests on random configurations ("worlds"): the gateway responds as explained, or
 // the provider receives exactly the request that was shown. GATEHOUSE_EXPLAIN_RUNS sets the number of worlds.
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { rmSync } from "node:fs";
-import {
-  startFakeProvider,
-  type FakeProvider,
-  type RecordedRequest,
-} from "../../src/fake-provider/server.ts";
+import type { RecordedRequest } from "../../src/fake-provider/server.ts";
 import {
   ACTING_PLUGIN,
   removeWorld,
@@ -16,38 +12,26 @@ import {
   type SeededGateway,
   type WorldRequest,
 } from "../support/explain-worlds.ts";
-import {
-  startGatehouseProcess,
-  type ApiResponse,
-  type GatehouseProcess,
-} from "../support/gatehouse-process.ts";
+import type { ApiResponse } from "../support/gatehouse-process.ts";
 import { pluginsDirectory } from "../support/plugin-fixtures.ts";
 import { rawCall, type RawResponse } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
 const RUNS = Number(process.env["GATEHOUSE_EXPLAIN_RUNS"] ?? 60);
-const START_MS = 60_000;
 
 type Explanation = ApiResponse["body"];
-
-let gatehouse: GatehouseProcess;
-let providers: FakeProvider[];
-let directory: string;
 /** What the random worlds covered, so that a run that covers nothing fails. */
 const covered = { responses: new Map<string, number>(), forwarded: 0, changed: 0 };
 
-beforeAll(async () => {
-  directory = pluginsDirectory({ "acting.ts": ACTING_PLUGIN });
-  const env = { PLUGINS_DIR: directory };
-  [gatehouse, ...providers] = await Promise.all([
-    startGatehouseProcess({ env }),
-    startFakeProvider(),
-    startFakeProvider(),
-  ]);
-}, START_MS);
-afterAll(async () => {
-  await gatehouse.stop();
-  for (const provider of providers) await provider.stop();
+const directory = pluginsDirectory({ "acting.ts": ACTING_PLUGIN });
+const env = { PLUGINS_DIR: directory };
+const [gatehouse, ...providers] = await Promise.all([
+  useGatehouse({ env }),
+  useFakeProvider(),
+  useFakeProvider(),
+]);
+afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 

@@ -1,8 +1,7 @@
 // POST /gateways/{id}/explain over a started process: what each part reports, that an explanation counts, writes and
 // sends nothing, and that it shows no secret. explain-agreement.test.ts checks that it agrees with real requests.
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync } from "node:fs";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import { accessLines } from "../support/balancing-fixtures.ts";
 import {
@@ -20,9 +19,9 @@ import {
 } from "../support/plugin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis } from "../support/redis.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
-const START_MS = 60_000;
 /** Generous, for a busy machine. */
 setDefaultTimeout(60_000);
 
@@ -51,24 +50,15 @@ const pluginSource = (name: string, declares: string) => `
     },
   });`;
 
-let gatehouse: GatehouseProcess;
-let provider: FakeProvider;
-let directory: string;
-
-beforeAll(async () => {
-  directory = pluginsDirectory({
-    "quiet.ts": pluginSource("quiet", "explainable: true,"),
-    "loud.ts": pluginSource("loud", ""),
-  });
-  const env = { PLUGINS_DIR: directory };
-  [gatehouse, provider] = await Promise.all([startGatehouseProcess({ env }), startFakeProvider()]);
-}, START_MS);
-afterAll(async () => {
-  await gatehouse.stop();
-  await provider.stop();
+const directory = pluginsDirectory({
+  "quiet.ts": pluginSource("quiet", "explainable: true,"),
+  "loud.ts": pluginSource("loud", ""),
+});
+const env = { PLUGINS_DIR: directory };
+const [gatehouse, provider] = await Promise.all([useGatehouse({ env }), useFakeProvider()]);
+afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
-beforeEach(() => provider.reset());
 
 async function explain(
   { gateway, path }: SeededRoute,

@@ -1,58 +1,47 @@
 // Requests to providers through the forward proxy of HTTP_PROXY, and the exceptions of NO_PROXY.
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { createServer, request as sendRequest, type Server } from "node:http";
+import { afterAll, beforeEach, expect, test } from "bun:test";
+import { createServer, request as sendRequest } from "node:http";
 import { pipeline } from "node:stream";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { postChat } from "../support/plugin-fixtures.ts";
-import { CHAT, seedRoute, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { CHAT, seedRoute } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
-let provider: FakeProvider;
-let proxy: Server;
 /** The targets of the requests that the proxy received. */
 const proxied: string[] = [];
-let gatehouse: GatehouseProcess;
-let throughProxy: SeededRoute;
-let direct: SeededRoute;
 
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  proxy = createServer((incoming, outgoing) => {
-    proxied.push(incoming.url ?? "");
-    const { pathname, search } = new URL(incoming.url ?? "");
-    const { method, headers } = incoming;
-    const forwarded = sendRequest(
-      { port: provider.port, path: pathname + search, method, headers },
-      (response) => {
-        outgoing.writeHead(response.statusCode ?? 0, response.headers);
-        pipeline(response, outgoing, () => undefined);
-      },
-    );
-    incoming.pipe(forwarded);
-  });
-  const listening = Promise.withResolvers<undefined>();
-  proxy.listen(0, "127.0.0.1", () => listening.resolve(undefined));
-  await listening.promise;
-  const address = proxy.address();
-  if (address === null || typeof address === "string") throw new Error("the proxy has no port");
-  gatehouse = await startGatehouseProcess({
-    env: { HTTP_PROXY: `http://127.0.0.1:${address.port}`, NO_PROXY: "127.0.0.1, .internal.example" },
-  });
-  const routeTo = (base_url: string) =>
-    seedRoute(gatehouse, { upstream: { targets: [{ provider: "openai", base_url }], max_attempts: 1 } });
-  // Only the proxy knows this name.
-  throughProxy = await routeTo("http://provider.invalid");
-  direct = await routeTo(provider.url);
+const provider = await useFakeProvider();
+const proxy = createServer((incoming, outgoing) => {
+  proxied.push(incoming.url ?? "");
+  const { pathname, search } = new URL(incoming.url ?? "");
+  const { method, headers } = incoming;
+  const forwarded = sendRequest(
+    { port: provider.port, path: pathname + search, method, headers },
+    (response) => {
+      outgoing.writeHead(response.statusCode ?? 0, response.headers);
+      pipeline(response, outgoing, () => undefined);
+    },
+  );
+  incoming.pipe(forwarded);
 });
+const listening = Promise.withResolvers<undefined>();
+proxy.listen(0, "127.0.0.1", () => listening.resolve(undefined));
+await listening.promise;
+const address = proxy.address();
+if (address === null || typeof address === "string") throw new Error("the proxy has no port");
+const gatehouse = await useGatehouse({
+  env: { HTTP_PROXY: `http://127.0.0.1:${address.port}`, NO_PROXY: "127.0.0.1, .internal.example" },
+});
+const routeTo = (base_url: string) =>
+  seedRoute(gatehouse, { upstream: { targets: [{ provider: "openai", base_url }], max_attempts: 1 } });
+// Only the proxy knows this name.
+const throughProxy = await routeTo("http://provider.invalid");
+const direct = await routeTo(provider.url);
 beforeEach(() => {
-  provider.reset();
   proxied.length = 0;
 });
-afterAll(async () => {
-  await gatehouse.stop();
+afterAll(() => {
   proxy.closeAllConnections();
   proxy.close();
-  await provider.stop();
 });
 
 test.each([false, true])("a request goes through the proxy (stream: %p)", async (stream) => {

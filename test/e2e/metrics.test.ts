@@ -1,8 +1,7 @@
 // /metrics at the door: on the admin listener, without a token, in a form that Prometheus reads; and every figure after
 // requests that should have moved it.
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import {
   limiter,
   pluginsDirectory,
@@ -15,23 +14,16 @@ import {
 import { readMetrics, type MetricsPage } from "../support/prometheus-text.ts";
 import { checkMetrics, hasPromtool } from "../support/promtool.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
-let gatehouse: GatehouseProcess;
-let provider: FakeProvider;
-let broken: FakeProvider;
-beforeAll(async () => {
-  const env = { PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS) };
-  [gatehouse, provider, broken] = await Promise.all([
-    startGatehouseProcess({ env }),
-    startFakeProvider(),
-    startFakeProvider(),
-  ]);
-  broken.behave({ status: 503 });
-}, 20_000);
-afterAll(async () => {
-  await Promise.all([gatehouse.stop(), provider.stop(), broken.stop()]);
-});
+const env = { PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS) };
+const [gatehouse, provider, broken] = await Promise.all([
+  useGatehouse({ env }),
+  useFakeProvider(),
+  useFakeProvider(),
+]);
+beforeEach(() => broken.behave({ status: 503 }));
 
 async function scrape(): Promise<MetricsPage> {
   return readMetrics(await (await fetch(`${gatehouse.adminUrl}/metrics`)).text());

@@ -1,28 +1,20 @@
 // MAX_IN_FLIGHT: what is beyond it is refused at once, health keeps answering, and every way a request can end gives
 // its place back. And the drain, which asks clients to leave their connections.
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, untilPrinted, type GatehouseProcess } from "../support/gatehouse-process.ts";
-import { CHAT, rawJson, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { afterEach, expect, test } from "bun:test";
+import { untilPrinted } from "../support/gatehouse-process.ts";
+import { CHAT, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 const MAX = 3;
-let gatehouse: GatehouseProcess;
-let provider: FakeProvider;
-let route: SeededRoute;
 
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  gatehouse = await startGatehouseProcess({ env: { MAX_IN_FLIGHT: String(MAX), DRAIN_DELAY_MS: "600000" } });
-  route = await seedRoute(gatehouse, {
-    upstream: { targets: [targetAt(provider)], timeouts: { first_byte: 20_000 }, max_attempts: 1 },
-  });
+const provider = await useFakeProvider();
+const gatehouse = await useGatehouse({
+  env: { MAX_IN_FLIGHT: String(MAX), DRAIN_DELAY_MS: "600000" },
 });
-afterAll(async () => {
-  await gatehouse.stop();
-  await provider.stop();
+const route = await seedRoute(gatehouse, {
+  upstream: { targets: [targetAt(provider)], timeouts: { first_byte: 20_000 }, max_attempts: 1 },
 });
-beforeEach(() => provider.reset());
 
 const leaving = new Set<AbortController>();
 afterEach(() => {

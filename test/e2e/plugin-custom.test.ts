@@ -1,16 +1,11 @@
 // Custom plugins from PLUGINS_DIR: loading at start, loading and replacing while
 // requests run, keeping the previous version if a new one fails, and the plugin list.
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, renameSync, rmSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import { useGate } from "../support/gate.ts";
-import {
-  startGatehouseProcess,
-  type ApiResponse,
-  type GatehouseProcess,
-} from "../support/gatehouse-process.ts";
+import { startGatehouseProcess, type ApiResponse } from "../support/gatehouse-process.ts";
 import {
   countStatuses,
   logged,
@@ -22,6 +17,7 @@ import {
   type Fields,
 } from "../support/plugin-fixtures.ts";
 import type { SeededRoute } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const START_MS = 20_000;
@@ -46,31 +42,24 @@ const SKIPPED = "custom plugin failed to load; skipping it";
 const KEPT = "custom plugin failed to load; keeping the previous version";
 
 const gate = useGate();
-let gatehouse: GatehouseProcess;
-let provider: FakeProvider;
-let directory: string;
 
-beforeAll(async () => {
-  directory = pluginsDirectory({
-    "at_start.ts": headerPlugin("at_start", "started"),
-    "plain.js": headerPlugin("plain_js", "javascript").replaceAll(": ReadonlyHeaders", ""),
-    "broken_at_start.ts": BROKEN,
-    "folder/index.ts": headerPlugin("in_folder", "${word}", {
-      top: `import { word } from "./deep/word.ts";`,
-    }).replace('"${word}"', "word"),
-    "folder/deep/word.ts": `export const word = "nested";`,
-    "at_start.test.ts": `throw new Error("tests must not be loaded");`,
-    ".hidden.ts": headerPlugin("hidden", "hidden"),
-    "notes.txt": "not a plugin",
-    "types.d.ts": "export {};",
-    "data/readme.md": "a folder without an index",
-  });
-  const env = { PLUGINS_DIR: directory };
-  [gatehouse, provider] = await Promise.all([startGatehouseProcess({ env }), startFakeProvider()]);
-}, START_MS);
-afterAll(async () => {
-  await gatehouse.stop();
-  await provider.stop();
+const directory = pluginsDirectory({
+  "at_start.ts": headerPlugin("at_start", "started"),
+  "plain.js": headerPlugin("plain_js", "javascript").replaceAll(": ReadonlyHeaders", ""),
+  "broken_at_start.ts": BROKEN,
+  "folder/index.ts": headerPlugin("in_folder", "${word}", {
+    top: `import { word } from "./deep/word.ts";`,
+  }).replace('"${word}"', "word"),
+  "folder/deep/word.ts": `export const word = "nested";`,
+  "at_start.test.ts": `throw new Error("tests must not be loaded");`,
+  ".hidden.ts": headerPlugin("hidden", "hidden"),
+  "notes.txt": "not a plugin",
+  "types.d.ts": "export {};",
+  "data/readme.md": "a folder without an index",
+});
+const env = { PLUGINS_DIR: directory };
+const [gatehouse, provider] = await Promise.all([useGatehouse({ env }), useFakeProvider()]);
+afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 

@@ -1,8 +1,7 @@
 // Plugins that take a while to become ready: their hooks are not called before, a gateway waits for them when it starts,
 // and a plugin that fails to become ready does not prevent the start.
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { useGate } from "../support/gate.ts";
 import {
   startGatehouseProcess,
@@ -10,6 +9,7 @@ import {
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { logged, logRecords, pluginsDirectory, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
+import { useFakeProvider } from "../support/use-gatehouse.ts";
 
 const START_MS = 30_000;
 
@@ -43,20 +43,13 @@ const PLUGINS = {
     });`,
 };
 
-let provider: FakeProvider;
-let plugins: string;
-let dataDir: string;
-
 const start = (): Promise<GatehouseProcess> =>
   startGatehouseProcess({ env: { PLUGINS_DIR: plugins }, dataDir, keepData: true });
 
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  plugins = pluginsDirectory(PLUGINS);
-  dataDir = temporaryDirectory();
-});
-afterAll(async () => {
-  await provider.stop();
+const provider = await useFakeProvider();
+const plugins = pluginsDirectory(PLUGINS);
+const dataDir = temporaryDirectory();
+afterAll(() => {
   for (const directory of [plugins, dataDir]) rmSync(directory, { recursive: true, force: true });
 });
 

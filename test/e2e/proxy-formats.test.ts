@@ -1,8 +1,7 @@
 // Formats: which requests and responses are translated, and which are relayed unchanged.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Behavior, HeaderPair } from "../../src/fake-provider/behavior.ts";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import {
   CHAT,
   onlyRequest,
@@ -11,24 +10,14 @@ import {
   targetAt,
   type RawResponse,
 } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
-let provider: FakeProvider;
-let gatehouse: GatehouseProcess;
-/** Paths of rules to an anthropic target: relayed in its format, and translated to OpenAI chat. */
-let plain: string;
-let translated: string;
-
-beforeAll(async () => {
-  provider = await startFakeProvider({ name: "Ada" });
-  gatehouse = await startGatehouseProcess();
-  const upstream = { targets: [targetAt(provider, { provider: "anthropic" })], max_attempts: 1 };
-  plain = (await seedRoute(gatehouse, { upstream })).path;
-  translated = (await seedRoute(gatehouse, { upstream, rule: { response_format: "openai" } })).path;
-});
-afterAll(async () => {
-  await Promise.all([gatehouse.stop(), provider.stop()]);
-});
-beforeEach(() => provider.reset());
+const provider = await useFakeProvider({ name: "Ada" });
+const gatehouse = await useGatehouse();
+const upstream = { targets: [targetAt(provider, { provider: "anthropic" })], max_attempts: 1 };
+// Paths of rules to an anthropic target: relayed in its format, and translated to OpenAI chat.
+const plain = (await seedRoute(gatehouse, { upstream })).path;
+const translated = (await seedRoute(gatehouse, { upstream, rule: { response_format: "openai" } })).path;
 
 const post = (path: string, body: unknown, headers: readonly HeaderPair[] = []) =>
   rawJson(gatehouse.proxyUrl, path, body, headers);

@@ -1,31 +1,17 @@
 // The request body: which target serves a model, and which bytes of a body are changed.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { CHAT, onlyRequest, rawCall, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
 const MAX_BODY_BYTES = 100_000;
 
-let gatehouse: GatehouseProcess;
-let ada: FakeProvider;
-let bob: FakeProvider;
-let cleo: FakeProvider;
-
-beforeAll(async () => {
-  [ada, bob, cleo] = await Promise.all([
-    startFakeProvider({ name: "Ada" }),
-    startFakeProvider({ name: "Bob" }),
-    startFakeProvider({ name: "Cleo" }),
-  ]);
-  gatehouse = await startGatehouseProcess({ env: { MAX_BODY_BYTES: String(MAX_BODY_BYTES) } });
-});
-afterAll(async () => {
-  await Promise.all([gatehouse.stop(), ada.stop(), bob.stop(), cleo.stop()]);
-});
-beforeEach(() => {
-  for (const provider of [ada, bob, cleo]) provider.reset();
-});
+const [ada, bob, cleo] = await Promise.all([
+  useFakeProvider({ name: "Ada" }),
+  useFakeProvider({ name: "Bob" }),
+  useFakeProvider({ name: "Cleo" }),
+]);
+const gatehouse = await useGatehouse({ env: { MAX_BODY_BYTES: String(MAX_BODY_BYTES) } });
 
 const messages = CHAT.messages;
 

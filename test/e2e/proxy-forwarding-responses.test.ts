@@ -1,9 +1,8 @@
 // The response to the client: byte for byte the provider's, without hop-by-hop headers, with the added headers.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Behavior, HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { connectRaw } from "../support/raw-client.ts";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import {
   CHAT,
   onlyRequest,
@@ -14,28 +13,18 @@ import {
   type RawResponse,
   type RawCall,
 } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
-let provider: FakeProvider;
-let gatehouse: GatehouseProcess;
-let chatPath: string;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  gatehouse = await startGatehouseProcess();
-  await seedRoute(gatehouse, {
-    // One attempt, so that the client gets a response that would otherwise be retried.
-    upstream: { targets: [targetAt(provider, { path: "/echo" })], max_attempts: 1 },
-    rule: { path: "/echo", methods: METHODS },
-  });
-  const chat = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
-  chatPath = chat.path;
+const provider = await useFakeProvider();
+const gatehouse = await useGatehouse();
+await seedRoute(gatehouse, {
+  // One attempt, so that the client gets a response that would otherwise be retried.
+  upstream: { targets: [targetAt(provider, { path: "/echo" })], max_attempts: 1 },
+  rule: { path: "/echo", methods: METHODS },
 });
-afterAll(async () => {
-  await Promise.all([gatehouse.stop(), provider.stop()]);
-});
-beforeEach(() => provider.reset());
+const { path: chatPath } = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
 
 /** Resolves to the response to a request whose provider has this behavior. */
 function responseTo(behavior: Behavior, call: RawCall = {}): Promise<RawResponse> {

@@ -1,18 +1,9 @@
 // The request to the provider: its URL, Host and headers.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
-import {
-  startFakeProvider,
-  type FakeProvider,
-  type RecordedRequest,
-} from "../../src/fake-provider/server.ts";
-import {
-  mintToken,
-  startGatehouseProcess,
-  TEST_SECRET,
-  type GatehouseProcess,
-} from "../support/gatehouse-process.ts";
+import type { RecordedRequest } from "../../src/fake-provider/server.ts";
+import { mintToken, TEST_SECRET } from "../support/gatehouse-process.ts";
 import {
   onlyRequest,
   rawCall,
@@ -21,18 +12,10 @@ import {
   targetAt,
   type RawCall,
 } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
-let provider: FakeProvider;
-let gatehouse: GatehouseProcess;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  gatehouse = await startGatehouseProcess();
-});
-afterAll(async () => {
-  await Promise.all([gatehouse.stop(), provider.stop()]);
-});
-beforeEach(() => provider.reset());
+const provider = await useFakeProvider();
+const gatehouse = await useGatehouse();
 
 /** Sends a request through a route with this target and rule. Resolves to what the provider received. */
 async function forwarded(

@@ -1,27 +1,16 @@
 // GET /v1/models: which models are listed for which client, and when a rule serves the path instead.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { rawCall, seedKey, seedRoute, targetAt, type RawResponse } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
-let provider: FakeProvider;
-let gatehouse: GatehouseProcess;
-let strict: GatehouseProcess;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  [gatehouse, strict] = await Promise.all([
-    startGatehouseProcess(),
-    startGatehouseProcess({ env: { REQUIRE_API_KEY: "true" } }),
-  ]);
-});
-afterAll(async () => {
-  await Promise.all([gatehouse.stop(), strict.stop(), provider.stop()]);
-});
+const provider = await useFakeProvider();
+const [gatehouse, strict] = await Promise.all([
+  useGatehouse(),
+  useGatehouse({ env: { REQUIRE_API_KEY: "true" } }),
+]);
 /** The response depends on the number of gateways, so every test starts without any. */
 afterEach(async () => {
-  provider.reset();
   for (const { id } of (await gatehouse.api("GET", "/gateways")).body.gateways)
     expect((await gatehouse.api("DELETE", `/gateways/${id}?cascade=true`)).status).toBe(204);
 });

@@ -1,29 +1,14 @@
 // Providers: the table of known providers, their endpoints, and addresses to which no request is sent.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { expectProblemsAt } from "../support/admin-fixtures.ts";
-import {
-  LAUNCHER,
-  startGatehouseProcess,
-  temporaryDirectory,
-  TEST_SECRET,
-  type GatehouseProcess,
-} from "../support/gatehouse-process.ts";
+import { LAUNCHER, temporaryDirectory, TEST_SECRET } from "../support/gatehouse-process.ts";
 import { CHAT, onlyRequest, rawCall, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
-let provider: FakeProvider;
-let gatehouse: GatehouseProcess;
-
-beforeAll(async () => {
-  [provider, gatehouse] = await Promise.all([startFakeProvider({ name: "Ada" }), startGatehouseProcess()]);
-});
-afterAll(async () => {
-  await Promise.all([gatehouse.stop(), provider.stop()]);
-});
-beforeEach(() => provider.reset());
+const [provider, gatehouse] = await Promise.all([useFakeProvider({ name: "Ada" }), useGatehouse()]);
 
 const post = (path: string, body: unknown) => rawJson(gatehouse.proxyUrl, path, body);
 

@@ -1,9 +1,7 @@
 // Routing over real HTTP: which gateway and which rule serve a request.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { create, expectErrorShape } from "../support/admin-fixtures.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import {
   rawCall,
   seedKey,
@@ -12,23 +10,13 @@ import {
   type RawResponse,
   type RawCall,
 } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
-let provider: FakeProvider;
-/** Without BASE_DOMAIN. */
-let gatehouse: GatehouseProcess;
-let withBaseDomain: GatehouseProcess;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  [gatehouse, withBaseDomain] = await Promise.all([
-    startGatehouseProcess(),
-    startGatehouseProcess({ env: { BASE_DOMAIN: "gw.example.com" } }),
-  ]);
-});
-afterAll(async () => {
-  await Promise.all([gatehouse.stop(), withBaseDomain.stop(), provider.stop()]);
-});
-beforeEach(() => provider.reset());
+const provider = await useFakeProvider();
+const [gatehouse, withBaseDomain] = await Promise.all([
+  useGatehouse(),
+  useGatehouse({ env: { BASE_DOMAIN: "gw.example.com" } }),
+]);
 
 /** Creates a route whose target sends its label to the provider. */
 async function route(

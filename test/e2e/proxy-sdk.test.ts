@@ -1,22 +1,12 @@
 // The official client libraries through the gateway, with a changed base URL and key: chats, streams, tools, errors.
 import Anthropic from "@anthropic-ai/sdk";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import OpenAI from "openai";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { onlyRequest, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
-let provider: FakeProvider;
-let gatehouse: GatehouseProcess;
-
-beforeAll(async () => {
-  provider = await startFakeProvider({ name: "Ada" });
-  gatehouse = await startGatehouseProcess();
-});
-afterAll(async () => {
-  await Promise.all([gatehouse.stop(), provider.stop()]);
-});
-beforeEach(() => provider.reset());
+const provider = await useFakeProvider({ name: "Ada" });
+const gatehouse = await useGatehouse();
 
 const GREETING = 'Hello from Ada. You said: "Good morning".';
 const parameters = {

@@ -1,7 +1,7 @@
 // Streams: unbuffered, at the client's pace, canceled if the client disconnects, and cut where the provider cut them.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { connectRaw, type RawClient } from "../support/raw-client.ts";
-import type { Behavior, FakeProvider } from "../../src/fake-provider/server.ts";
+import type { Behavior } from "../../src/fake-provider/server.ts";
 import {
   accessLine,
   anthropicTargetOf,
@@ -13,41 +13,22 @@ import {
   residentBytes,
   seedUpstream,
   servedBy,
-  startProviders,
   strayOutput,
   targetOf,
   unchunk,
   type Route,
 } from "../support/balancing-fixtures.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { untilStable, waitFor, waitUntil } from "../support/waiting.ts";
 
 const MB = 1 << 20;
 
-/** Generous, for a busy machine. */
-const START_MS = 20_000;
-
-let gatehouse: GatehouseProcess;
-let one: FakeProvider;
-let two: FakeProvider;
-/** Routes that relay the provider's format, and that translate it to OpenAI chat. */
-let plain: Route;
-let translated: Route;
-
-beforeAll(async () => {
-  gatehouse = await startGatehouseProcess({ env: { MAX_BODY_BYTES: String(64 * MB) } });
-  [one, two] = await startProviders("one", "two");
-  plain = await seedUpstream(gatehouse, [targetOf(one)]);
-  translated = await seedUpstream(gatehouse, [anthropicTargetOf(one)], {}, { response_format: "openai" });
-}, START_MS);
-afterAll(async () => {
-  await gatehouse.stop();
-  await Promise.all([one.stop(), two.stop()]);
-});
-beforeEach(() => {
-  one.reset();
-  two.reset();
-});
+const gatehouse = await useGatehouse({ env: { MAX_BODY_BYTES: String(64 * MB) } });
+const one = await useFakeProvider({ name: "one" });
+const two = await useFakeProvider({ name: "two" });
+// Routes that relay the provider's format, and that translate it to OpenAI chat.
+const plain = await seedUpstream(gatehouse, [targetOf(one)]);
+const translated = await seedUpstream(gatehouse, [anthropicTargetOf(one)], {}, { response_format: "openai" });
 
 const EVENTS = [
   "data: one\n\n",

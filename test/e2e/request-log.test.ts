@@ -1,6 +1,6 @@
 // The request log at the door: what an operator sees of requests that have ended, as a list and live.
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
+import { describe, expect, test } from "bun:test";
+import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import { expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import {
   startGatehouseProcess,
@@ -17,17 +17,11 @@ import {
   STREAMED_CHAT,
 } from "../support/plugin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
-let gatehouse: GatehouseProcess;
-let provider: FakeProvider;
-beforeAll(async () => {
-  const env = { PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS) };
-  [gatehouse, provider] = await Promise.all([startGatehouseProcess({ env }), startFakeProvider()]);
-}, 20_000);
-afterAll(async () => {
-  await Promise.all([gatehouse.stop(), provider.stop()]);
-});
+const env = { PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS) };
+const [gatehouse, provider] = await Promise.all([useGatehouse({ env }), useFakeProvider()]);
 
 async function list({ gateway }: SeededRoute, query = ""): Promise<ApiResponse["body"][]> {
   const { status, body } = await gatehouse.api("GET", `/gateways/${gateway}/requests${query}`);

@@ -1,26 +1,17 @@
 // What docs/security.md promises and no other test held: forged algorithms, gateways kept apart at every endpoint there
 // is, and requests that cannot be led to another host.
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { createChain, expectError, type Chain } from "../support/admin-fixtures.ts";
-import { startGatehouseProcess, TEST_SECRET, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { TEST_SECRET } from "../support/gatehouse-process.ts";
 import { limiter, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
 import { rawCall, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
 setDefaultTimeout(30_000);
-
-let gatehouse: GatehouseProcess;
-let provider: FakeProvider;
-beforeAll(async () => {
-  gatehouse = await startGatehouseProcess();
-  provider = await startFakeProvider();
-});
-afterAll(async () => {
-  await gatehouse.stop();
-  await provider.stop();
-});
+const gatehouse = await useGatehouse();
+const provider = await useFakeProvider();
 
 test("a token that names RS256, ES256, PS256 or EdDSA and is signed with the secret as an HMAC key is refused", async () => {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");

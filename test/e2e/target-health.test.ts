@@ -1,29 +1,17 @@
 // GET …/upstreams/{id}/health: reports the effect of passive health checks, rests, and trials.
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
+import { expect, test } from "bun:test";
 import { expectError } from "../support/admin-fixtures.ts";
-import {
-  startGatehouseProcess,
-  type ApiResponse,
-  type GatehouseProcess,
-} from "../support/gatehouse-process.ts";
+import type { ApiResponse } from "../support/gatehouse-process.ts";
 import { postChat } from "../support/plugin-fixtures.ts";
 import { seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
-let gatehouse: GatehouseProcess;
-let provider: FakeProvider;
-let other: FakeProvider;
-beforeAll(async () => {
-  [gatehouse, provider, other] = await Promise.all([
-    startGatehouseProcess(),
-    startFakeProvider(),
-    startFakeProvider(),
-  ]);
-}, 20_000);
-afterAll(async () => {
-  await Promise.all([gatehouse.stop(), provider.stop(), other.stop()]);
-});
+const [gatehouse, provider, other] = await Promise.all([
+  useGatehouse(),
+  useFakeProvider(),
+  useFakeProvider(),
+]);
 
 async function health({ gateway, upstream }: SeededRoute): Promise<ApiResponse["body"][]> {
   const { status, body } = await gatehouse.api("GET", `/gateways/${gateway}/upstreams/${upstream}/health`);

@@ -1,8 +1,8 @@
 // Traces at the door: a collector that speaks OTLP gets a span of each request and of each attempt, and nothing else.
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, untilPrinted, type GatehouseProcess } from "../support/gatehouse-process.ts";
-import { startOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from "../support/otlp-receiver.ts";
+import { afterAll, describe, expect, test } from "bun:test";
+import { startFakeProvider } from "../../src/fake-provider/server.ts";
+import { startGatehouseProcess, untilPrinted } from "../support/gatehouse-process.ts";
+import { startOtlpReceiver, type ReceivedSpan } from "../support/otlp-receiver.ts";
 import {
   pluginsDirectory,
   postChat,
@@ -12,33 +12,27 @@ import {
 } from "../support/plugin-fixtures.ts";
 import { readMetrics } from "../support/prometheus-text.ts";
 import { CHAT, onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";
 const PARENT = `00-${TRACE}-${SPAN}-01`;
-
-let gatehouse: GatehouseProcess;
-let receiver: OtlpReceiver;
-let provider: FakeProvider;
-let second: FakeProvider;
-beforeAll(async () => {
-  receiver = startOtlpReceiver();
-  const env = {
-    PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS),
-    OTEL_EXPORTER_OTLP_ENDPOINT: `${receiver.url}/`,
-    OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=acme,api-key=col%20lector",
-    OTEL_SERVICE_NAME: "my gateway",
-    OTEL_BSP_SCHEDULE_DELAY: "50",
-  };
-  [gatehouse, provider, second] = await Promise.all([
-    startGatehouseProcess({ env }),
-    startFakeProvider(),
-    startFakeProvider(),
-  ]);
-}, 20_000);
+const receiver = startOtlpReceiver();
+const env = {
+  PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS),
+  OTEL_EXPORTER_OTLP_ENDPOINT: `${receiver.url}/`,
+  OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=acme,api-key=col%20lector",
+  OTEL_SERVICE_NAME: "my gateway",
+  OTEL_BSP_SCHEDULE_DELAY: "50",
+};
+const [gatehouse, provider, second] = await Promise.all([
+  useGatehouse({ env }),
+  useFakeProvider(),
+  useFakeProvider(),
+]);
 afterAll(async () => {
-  await Promise.all([gatehouse.stop(), provider.stop(), second.stop(), receiver.stop()]);
+  await receiver.stop();
 });
 
 /** The spans of the request with this id, once they have come: its own, then its attempts by time. */

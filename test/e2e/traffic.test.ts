@@ -1,24 +1,13 @@
 // GET /traffic at the door: the last seconds, of everything and of one gateway.
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
+import { expect, test } from "bun:test";
 import { expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
-import {
-  startGatehouseProcess,
-  type ApiResponse,
-  type GatehouseProcess,
-} from "../support/gatehouse-process.ts";
+import type { ApiResponse } from "../support/gatehouse-process.ts";
 import { limiter, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
-let gatehouse: GatehouseProcess;
-let provider: FakeProvider;
-beforeAll(async () => {
-  [gatehouse, provider] = await Promise.all([startGatehouseProcess(), startFakeProvider()]);
-}, 20_000);
-afterAll(async () => {
-  await Promise.all([gatehouse.stop(), provider.stop()]);
-});
+const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
 
 async function points(query = ""): Promise<ApiResponse["body"][]> {
   const { status, body } = await gatehouse.api("GET", `/traffic${query}`);

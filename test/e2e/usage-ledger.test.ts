@@ -1,9 +1,9 @@
 // The totals equal the tokens that the provider sent, over many concurrent mixed requests with failover, cut streams, clients
 // that disconnect, and errors. GATEHOUSE_USAGE_REQUESTS sets the number of requests.
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startFakeProvider, type Behavior, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { beforeEach, expect, test } from "bun:test";
+import type { Behavior } from "../../src/fake-provider/server.ts";
 import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
 const REQUESTS = Number(process.env["GATEHOUSE_USAGE_REQUESTS"] ?? 300);
@@ -14,44 +14,36 @@ const PRICES = [
   { model: "gpt-b*", input_per_million: 0.25, output_per_million: 40 },
 ];
 
-let gatehouse: GatehouseProcess;
-let one: FakeProvider;
-let two: FakeProvider;
-let gateway: string;
-let keys: readonly { readonly id: string; readonly key: string }[];
-
-beforeAll(async () => {
-  [gatehouse, one, two] = await Promise.all([
-    startGatehouseProcess(),
-    startFakeProvider({ name: "one", maxRecords: 10 }),
-    startFakeProvider({ name: "two", maxRecords: 10 }),
-  ]);
-  // The first provider fails if the request says so; the second never fails.
-  one.behave((request) => (request.header("x-one-fails") === undefined ? {} : { status: 503 }));
-  const targets = (fields: object) => [
-    targetAt(one, { ...fields }),
-    targetAt(two, { ...fields, priority: 2 }),
-  ];
-  const anthropic = { provider: "anthropic" };
-  const route = (path: string, fields: object, rule: object = {}) =>
-    seedRoute(gatehouse, {
-      gateway: gateway ?? {},
-      upstream: { targets: targets(fields) },
-      rule: { path, ...rule },
-    });
-  ({ gateway } = await route("/chat", {}));
-  await route("/messages", anthropic);
-  await route("/translated", anthropic, { response_format: "openai" });
-  keys = [
-    await seedKey(gatehouse, gateway, { name: "first" }),
-    await seedKey(gatehouse, gateway, { name: "second" }),
-  ];
-  await gatehouse.api("PUT", "/prices", { prices: PRICES });
-}, 30_000);
-afterAll(async () => {
-  await gatehouse.stop();
-  await Promise.all([one.stop(), two.stop()]);
-});
+const [gatehouse, one, two] = await Promise.all([
+  useGatehouse(),
+  useFakeProvider({ name: "one", maxRecords: 10 }),
+  useFakeProvider({ name: "two", maxRecords: 10 }),
+]);
+// The first provider fails if the request says so; the second never fails.
+beforeEach(() =>
+  one.behave((request) => (request.header("x-one-fails") === undefined ? {} : { status: 503 })),
+);
+const targets = (fields: object) => [targetAt(one, { ...fields }), targetAt(two, { ...fields, priority: 2 })];
+const anthropic = { provider: "anthropic" };
+const seedPath = (
+  path: string,
+  fields: object,
+  rule: object = {},
+  gateway: string | Record<string, unknown> = {},
+) =>
+  seedRoute(gatehouse, {
+    gateway,
+    upstream: { targets: targets(fields) },
+    rule: { path, ...rule },
+  });
+const { gateway } = await seedPath("/chat", {});
+await seedPath("/messages", anthropic, {}, gateway);
+await seedPath("/translated", anthropic, { response_format: "openai" }, gateway);
+const keys = [
+  await seedKey(gatehouse, gateway, { name: "first" }),
+  await seedKey(gatehouse, gateway, { name: "second" }),
+];
+await gatehouse.api("PUT", "/prices", { prices: PRICES });
 
 /** A generator with the same numbers in every run. */
 function createRandom(seed: number): (below: number) => number {

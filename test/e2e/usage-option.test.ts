@@ -1,36 +1,21 @@
 // Providers that reject the option with which the gateway requests the usage of streams.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { startFakeProvider, type Behavior, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { describe, expect, test } from "bun:test";
+import type { Behavior } from "../../src/fake-provider/server.ts";
 import { postChat } from "../support/plugin-fixtures.ts";
 import { CHAT, onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { eventsOf, TEST_PRICES, totalAfter, totalOf } from "../support/usage-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
-const START_MS = 20_000;
 const STREAM = { ...CHAT, stream: true };
 const STREAM_WITH_USAGE = { ...STREAM, stream_options: { include_usage: true } };
 const USED: Behavior = { usage: { input: 11, output: 7 } };
 
-let gatehouse: GatehouseProcess;
-let one: FakeProvider;
-let two: FakeProvider;
-
-beforeAll(async () => {
-  [gatehouse, one, two] = await Promise.all([
-    startGatehouseProcess(),
-    startFakeProvider({ name: "one" }),
-    startFakeProvider({ name: "two" }),
-  ]);
-  expect((await gatehouse.api("PUT", "/prices", { prices: TEST_PRICES })).status).toBe(200);
-}, START_MS);
-afterAll(async () => {
-  await gatehouse.stop();
-  await Promise.all([one.stop(), two.stop()]);
-});
-beforeEach(() => {
-  one.reset();
-  two.reset();
-});
+const [gatehouse, one, two] = await Promise.all([
+  useGatehouse(),
+  useFakeProvider({ name: "one" }),
+  useFakeProvider({ name: "two" }),
+]);
+expect((await gatehouse.api("PUT", "/prices", { prices: TEST_PRICES })).status).toBe(200);
 
 const routeTo = (target: Record<string, unknown> = {}, rule: Record<string, unknown> = {}) =>
   seedRoute(gatehouse, { upstream: { targets: [targetAt(one, target)] }, rule });

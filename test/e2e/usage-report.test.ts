@@ -1,32 +1,16 @@
 // The usage report of a gateway in the Admin API: grouping, ranges, and validation of the query.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { startFakeProvider, type Behavior, type FakeProvider } from "../../src/fake-provider/server.ts";
-import {
-  startGatehouseProcess,
-  type ApiResponse,
-  type GatehouseProcess,
-} from "../support/gatehouse-process.ts";
+import { describe, expect, test } from "bun:test";
+import type { Behavior } from "../../src/fake-provider/server.ts";
+import type { ApiResponse } from "../support/gatehouse-process.ts";
 import { postChat } from "../support/plugin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { TEST_PRICES, totalAfter, totalOf, usageReport } from "../support/usage-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
-const START_MS = 20_000;
 const USED: Behavior = { usage: { input: 11, output: 7 } };
 
-let gatehouse: GatehouseProcess;
-let one: FakeProvider;
-
-beforeAll(async () => {
-  [gatehouse, one] = await Promise.all([startGatehouseProcess(), startFakeProvider({ name: "one" })]);
-  expect((await gatehouse.api("PUT", "/prices", { prices: TEST_PRICES })).status).toBe(200);
-}, START_MS);
-afterAll(async () => {
-  await gatehouse.stop();
-  await one.stop();
-});
-beforeEach(() => {
-  one.reset();
-});
+const [gatehouse, one] = await Promise.all([useGatehouse(), useFakeProvider({ name: "one" })]);
+expect((await gatehouse.api("PUT", "/prices", { prices: TEST_PRICES })).status).toBe(200);
 
 const routeTo = (target: Record<string, unknown> = {}, rule: Record<string, unknown> = {}) =>
   seedRoute(gatehouse, { upstream: { targets: [targetAt(one, target)] }, rule });

@@ -1,9 +1,8 @@
 // Every chat with a response is counted with the tokens that its provider reports: whole, streamed, translated, compressed, cut,
 // or abandoned by the client. Clients see usage only if they request it.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
-import { startFakeProvider, type Behavior, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import type { Behavior } from "../../src/fake-provider/server.ts";
 import {
   pluginsDirectory,
   postChat,
@@ -14,34 +13,20 @@ import {
 import { CHAT, onlyRequest, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { connectRaw } from "../support/raw-client.ts";
 import { chunksOf, eventsOf, TEST_PRICES, totalAfter, totalOf } from "../support/usage-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
-const START_MS = 20_000;
 const STREAM = { ...CHAT, stream: true };
 const STREAM_WITH_USAGE = { ...STREAM, stream_options: { include_usage: true } };
 const USED: Behavior = { usage: { input: 11, output: 7 } };
 const ANTHROPIC = { provider: "anthropic" };
 
-let gatehouse: GatehouseProcess;
-let one: FakeProvider;
-let two: FakeProvider;
-
-beforeAll(async () => {
-  const PLUGINS_DIR = pluginsDirectory(SCRIPTED_PLUGINS);
-  [gatehouse, one, two] = await Promise.all([
-    startGatehouseProcess({ env: { PLUGINS_DIR } }),
-    startFakeProvider({ name: "one" }),
-    startFakeProvider({ name: "two" }),
-  ]);
-  expect((await gatehouse.api("PUT", "/prices", { prices: TEST_PRICES })).status).toBe(200);
-}, START_MS);
-afterAll(async () => {
-  await gatehouse.stop();
-  await Promise.all([one.stop(), two.stop()]);
-});
-beforeEach(() => {
-  one.reset();
-  two.reset();
-});
+const PLUGINS_DIR = pluginsDirectory(SCRIPTED_PLUGINS);
+const [gatehouse, one, two] = await Promise.all([
+  useGatehouse({ env: { PLUGINS_DIR } }),
+  useFakeProvider({ name: "one" }),
+  useFakeProvider({ name: "two" }),
+]);
+expect((await gatehouse.api("PUT", "/prices", { prices: TEST_PRICES })).status).toBe(200);
 
 const routeTo = (target: Record<string, unknown> = {}, rule: Record<string, unknown> = {}) =>
   seedRoute(gatehouse, { upstream: { targets: [targetAt(one, target)] }, rule });

@@ -1,42 +1,30 @@
 // Malicious clients, over raw sockets: ambiguous framing, oversized headers, pipelining, slow and idle connections, and many
 // connections. GATEHOUSE_LONG=1 also waits for the idle timeout.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { connectRaw, type RawClient } from "../support/raw-client.ts";
-import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startGatehouseProcess } from "../support/gatehouse-process.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { sendByteByByte } from "../support/slow-client.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 import { unexpectedOutput, openFiles } from "./process-watch.ts";
 
+const START = "POST /r HTTP/1.1\r\nHost: x\r\n";
 const isLong = process.env["GATEHOUSE_LONG"] === "1";
 const CROWD = Number(process.env["GATEHOUSE_CROWD"] ?? 500);
-
-let gatehouse: GatehouseProcess;
-let provider: FakeProvider;
-let proxyPort: number;
-let adminPort: number;
 const slow: SlowClient[] = [];
 
-beforeAll(async () => {
-  gatehouse = await startGatehouseProcess();
-  provider = await startFakeProvider();
-  await seedRoute(gatehouse, {
-    upstream: { targets: [targetAt(provider, { path: "/echo" })] },
-    rule: { path: "/r", methods: ["GET", "POST"] },
-  });
-  proxyPort = Number(new URL(gatehouse.proxyUrl).port);
-  adminPort = Number(new URL(gatehouse.adminUrl).port);
-  // These run while the other tests run.
-  slow.push(...(await Promise.all(slowClients())));
-}, 30_000);
-afterAll(async () => {
-  await gatehouse.stop();
-  await provider.stop();
+const gatehouse = await useGatehouse();
+const provider = await useFakeProvider();
+await seedRoute(gatehouse, {
+  upstream: { targets: [targetAt(provider, { path: "/echo" })] },
+  rule: { path: "/r", methods: ["GET", "POST"] },
 });
-beforeEach(() => provider.reset());
+const proxyPort = Number(new URL(gatehouse.proxyUrl).port);
+const adminPort = Number(new URL(gatehouse.adminUrl).port);
+// These run while the other tests run.
+slow.push(...(await Promise.all(slowClients())));
 
-const START = "POST /r HTTP/1.1\r\nHost: x\r\n";
 const VALID = `${START}Content-Length: 5\r\n\r\nhello`;
 const chunked = (body: string) => `${START}Transfer-Encoding: chunked\r\n\r\n${body}`;
 

@@ -2,17 +2,12 @@
 // survives, and no client gets the response of another.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from "node:zlib";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
 import { pluginsDirectory, SCRIPTED_PLUGINS, scripted, scriptedWhole } from "../support/plugin-fixtures.ts";
-import { seedRoute, type SeededRoute } from "../support/proxy-fixtures.ts";
+import { seedRoute } from "../support/proxy-fixtures.ts";
 import { unexpectedOutput, MB, measurePeakMemory } from "./process-watch.ts";
-import {
-  startRawProvider,
-  type RawProvider,
-  type ProviderConnection,
-  type ConnectionScript,
-} from "./raw-provider.ts";
+import { startRawProvider, type ProviderConnection, type ConnectionScript } from "./raw-provider.ts";
 import { sendByteByByte } from "../support/slow-client.ts";
+import { useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 /** Allowed growth of memory during bounded work, before garbage is collected. */
@@ -24,35 +19,28 @@ const HANDLINGS = ["plain", "translated", "pieces", "whole", "usage"] as const;
 /** One more, with a short first-byte timeout. */
 type Handling = (typeof HANDLINGS)[number] | "short_timeout";
 
-let gatehouse: GatehouseProcess;
-let provider: RawProvider;
-let routes: Record<Handling, SeededRoute>;
-
-beforeAll(async () => {
-  gatehouse = await startGatehouseProcess({ env: { PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS) } });
-  provider = startRawProvider();
-  const upstream = {
-    targets: [{ provider: "raw", base_url: provider.url, path: "/x" }],
-    timeouts: { first_byte: 30_000, idle: 30_000 },
-    max_attempts: 1,
-  };
-  const [target] = upstream.targets;
-  const anthropic = { ...upstream, targets: [{ ...target, format: "anthropic" }] };
-  const withPlugin = (plugin: Record<string, unknown>) => ({
-    gateway: { required_plugins: [plugin] },
-    upstream,
-  });
-  routes = {
-    plain: await seedRoute(gatehouse, { upstream }),
-    short_timeout: await seedRoute(gatehouse, { upstream: { ...upstream, timeouts: { first_byte: 500 } } }),
-    translated: await seedRoute(gatehouse, { upstream: anthropic, rule: { response_format: "openai" } }),
-    pieces: await seedRoute(gatehouse, withPlugin(scripted("pre_response", ""))),
-    whole: await seedRoute(gatehouse, withPlugin(scriptedWhole("pre_response", ""))),
-    usage: await seedRoute(gatehouse, withPlugin(scripted("post_response", "void context.usage"))),
-  };
+const gatehouse = await useGatehouse({ env: { PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS) } });
+const provider = startRawProvider();
+const upstream = {
+  targets: [{ provider: "raw", base_url: provider.url, path: "/x" }],
+  timeouts: { first_byte: 30_000, idle: 30_000 },
+  max_attempts: 1,
+};
+const [target] = upstream.targets;
+const anthropic = { ...upstream, targets: [{ ...target, format: "anthropic" }] };
+const withPlugin = (plugin: Record<string, unknown>) => ({
+  gateway: { required_plugins: [plugin] },
+  upstream,
 });
-afterAll(async () => {
-  await gatehouse.stop();
+const routes = {
+  plain: await seedRoute(gatehouse, { upstream }),
+  short_timeout: await seedRoute(gatehouse, { upstream: { ...upstream, timeouts: { first_byte: 500 } } }),
+  translated: await seedRoute(gatehouse, { upstream: anthropic, rule: { response_format: "openai" } }),
+  pieces: await seedRoute(gatehouse, withPlugin(scripted("pre_response", ""))),
+  whole: await seedRoute(gatehouse, withPlugin(scriptedWhole("pre_response", ""))),
+  usage: await seedRoute(gatehouse, withPlugin(scripted("post_response", "void context.usage"))),
+};
+afterAll(() => {
   provider.stop();
 });
 

@@ -1,12 +1,12 @@
 // Many mutated requests over raw sockets: the process survives, and the provider gets exactly one request for each response
 // that a client gets, and no other request. GATEHOUSE_LONG=1 is the full run; GATEHOUSE_MUTANTS sets the number,
 // GATEHOUSE_SEED repeats a run.
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { afterAll, expect, test } from "bun:test";
 import { seedRoute } from "../support/proxy-fixtures.ts";
+import { useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 import { mutatedRequest, randomFrom } from "./request-mutations.ts";
-import { startRecordingUpstream, type RecordingUpstream } from "./recording-upstream.ts";
+import { startRecordingUpstream } from "./recording-upstream.ts";
 import { unexpectedOutput } from "./process-watch.ts";
 
 const SHORT_RUN = 2000;
@@ -17,19 +17,13 @@ const SEED = Number(process.env["GATEHOUSE_SEED"] ?? Math.floor(Math.random() * 
 const BATCH = 200;
 const PATH = "/mutants";
 const DEADLINE_MS = 60_000 + MUTANTS * 5;
-
-let gatehouse: GatehouseProcess;
-let upstream: RecordingUpstream;
-beforeAll(async () => {
-  upstream = startRecordingUpstream();
-  gatehouse = await startGatehouseProcess();
-  await seedRoute(gatehouse, {
-    upstream: { targets: [{ provider: "recording", base_url: upstream.url, path: "" }] },
-    rule: { path: `${PATH}/*`, methods: ["GET", "POST", "PUT", "DELETE"] },
-  });
-}, 30_000);
-afterAll(async () => {
-  await gatehouse.stop();
+const upstream = startRecordingUpstream();
+const gatehouse = await useGatehouse();
+await seedRoute(gatehouse, {
+  upstream: { targets: [{ provider: "recording", base_url: upstream.url, path: "" }] },
+  rule: { path: `${PATH}/*`, methods: ["GET", "POST", "PUT", "DELETE"] },
+});
+afterAll(() => {
   upstream.stop();
 });
 

@@ -1,7 +1,6 @@
 // Network failures between the gateway and a provider: delays and errors reach the client, another target is used, and
 // requests succeed again when the network works.
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import type { FakeProvider } from "../../src/fake-provider/server.ts";
+import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
   sendChat,
   sendRawChat,
@@ -10,49 +9,34 @@ import {
   outcomeOf,
   seedUpstream,
   servedBy,
-  startProviders,
   targetOf,
   type Route,
 } from "../support/balancing-fixtures.ts";
-import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.ts";
-import { startGatehouseProcess, type GatehouseProcess } from "../support/gatehouse-process.ts";
+import { startFaultProxy } from "../support/fault-proxy.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 import { unexpectedOutput } from "./process-watch.ts";
 
 setDefaultTimeout(60_000);
 const SHORT = { timeouts: { first_byte: 1000, idle: 1000 } };
 const targetThrough = () => ({ ...targetOf(far), base_url: `http://127.0.0.1:${proxy.port}` });
-
-let gatehouse: GatehouseProcess;
-let far: FakeProvider;
-let near: FakeProvider;
-let proxy: FaultProxy;
-/** Only the far provider, through the proxy; `backed` also has the near one, for when the far one fails. */
-let alone: Route;
-let shortTimeout: Route;
 let backed: Route;
 
-beforeAll(async () => {
-  gatehouse = await startGatehouseProcess();
-  [far, near] = await startProviders("far", "near");
-  proxy = startFaultProxy({ port: far.port });
-  const target = targetThrough();
-  const longTimeouts = { timeouts: { first_byte: 30_000, idle: 30_000 } };
-  alone = await seedUpstream(gatehouse, [target], longTimeouts);
-  shortTimeout = await seedUpstream(gatehouse, [target], SHORT);
-});
-afterAll(async () => {
-  await gatehouse.stop();
-  proxy.stop();
-  await Promise.all([far.stop(), near.stop()]);
-});
+const gatehouse = await useGatehouse();
+const far = await useFakeProvider({ name: "far" });
+const near = await useFakeProvider({ name: "near" });
+const proxy = startFaultProxy({ port: far.port });
+const target = targetThrough();
+const longTimeouts = { timeouts: { first_byte: 30_000, idle: 30_000 } };
+// Only the far provider, through the proxy; `backed` also has the near one, for when the far one fails.
+const alone = await seedUpstream(gatehouse, [target], longTimeouts);
+const shortTimeout = await seedUpstream(gatehouse, [target], SHORT);
+afterAll(() => proxy.stop());
 beforeEach(async () => {
   // A new upstream per test, because each has only three retries per second.
   backed = await seedUpstream(gatehouse, [targetThrough(), targetOf(near, { priority: 2 })], SHORT);
   proxy.heal();
   proxy.dropAll();
-  far.reset();
-  near.reset();
 });
 
 describe("between the gateway and a provider", () => {

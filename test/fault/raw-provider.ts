@@ -19,7 +19,7 @@ export interface ProviderConnection {
 
 export type ConnectionScript = (connection: ProviderConnection) => Promise<void>;
 
-export interface RawProvider {
+interface RawProvider {
   readonly port: number;
   readonly url: string;
   /** Sets the script for new connections. Drops open connections, and waits until the gateway has noticed. */

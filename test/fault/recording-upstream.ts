@@ -8,7 +8,7 @@ interface Recorded {
   readonly body: string;
 }
 
-export interface RecordingUpstream {
+interface RecordingUpstream {
   readonly url: string;
   /** By serial number. */
   readonly requests: Map<number, Recorded>;

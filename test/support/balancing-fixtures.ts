@@ -3,7 +3,7 @@
 import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { connectRaw, type RawClient } from "./raw-client.ts";
-import { startFakeProvider, type Behavior, type FakeProvider } from "../../src/fake-provider/server.ts";
+import type { Behavior, FakeProvider } from "../../src/fake-provider/server.ts";
 import type { ApiResponse, GatehouseProcess, RunningGatehouse } from "./gatehouse-process.ts";
 import { waitFor } from "./waiting.ts";
 
@@ -69,13 +69,6 @@ export function targetOf({ name, url }: FakeProvider, fields: Fields = {}): Fiel
 
 export function anthropicTargetOf({ name, url }: FakeProvider, fields: Fields = {}): Fields {
   return { provider: name, base_url: url, path: "/v1/messages", format: "anthropic", ...fields };
-}
-
-export function startProviders<Names extends readonly string[]>(
-  ...names: Names
-): Promise<{ [Index in keyof Names]: FakeProvider }> {
-  const starting = names.map((name) => startFakeProvider({ name }));
-  return Promise.all(starting) as Promise<{ [Index in keyof Names]: FakeProvider }>;
 }
 
 export const CHAT_REQUEST = { model: "gpt-fake", messages: [{ role: "user", content: "hello there" }] };

@@ -38,7 +38,7 @@ export interface GatehouseProcess extends RunningGatehouse {
   readonly exited: Promise<number>;
 }
 
-interface StartOptions {
+export interface StartOptions {
   readonly env?: Record<string, string>;
   readonly dataDir?: string;
   readonly args?: readonly string[];
