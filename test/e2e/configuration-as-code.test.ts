@@ -1,4 +1,4 @@
-// The configuration as code: export and apply at the Admin API, and the commands around them.
+// Configuration as code: export and apply in the Admin API.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
   callRaw,
@@ -37,7 +37,7 @@ async function exported(gatehouse: GatehouseProcess): Promise<ApiResponse["body"
   return (await gatehouse.api("GET", "/export", undefined, { Accept: "application/json" })).body;
 }
 
-const told = ({ body }: ApiResponse) =>
+const changesIn = ({ body }: ApiResponse) =>
   (body.changes as { action: string; resource: string; name: string }[])
     .filter(({ action }) => action !== "none")
     .map(({ action, resource, name }) => `${action} ${resource} ${name}`);
@@ -57,7 +57,7 @@ describe.each(STORES)("documents over %s", (_, environment) => {
     (await gatehouse.api("GET", `/gateways/${(await gatewayOf(name)).id}/${kind}`)).body[kind];
   const revision = async () => (await gatehouse.api("GET", "/revisions?limit=1")).body.revisions[0];
 
-  test("an export is YAML, or JSON where that is asked for, with an ETag", async () => {
+  test("an export is YAML, or JSON if requested, with an ETag", async () => {
     await createChain(gatehouse, `exported ${++names}`);
     const get = (headers: Record<string, string>) =>
       fetch(`${gatehouse.adminUrl}/api/v1/export`, {
@@ -78,47 +78,47 @@ describe.each(STORES)("documents over %s", (_, environment) => {
     expect((await fetch(`${gatehouse.adminUrl}/api/v1/export`)).status).toBe(401);
   });
 
-  test("a document is made true in one revision, in force at once, and applied again changes nothing", async () => {
+  test("a document is applied in one revision and active at once; applying it again changes nothing", async () => {
     const name = `new ${++names}`;
     const document = {
       gateways: [{ name, ...WHOLE, api_keys: [{ name: "mobile", policies: ["/v1/chat"] }] }],
     };
     const before = (await revision()).revision as number;
-    const tried = await apply(document, "?dry_run=true");
-    expect(tried.status).toBe(200);
-    expect(tried.body.revision).toBe(before);
-    expect(JSON.stringify(tried.body)).not.toContain("gw_");
+    const dryRun = await apply(document, "?dry_run=true");
+    expect(dryRun.status).toBe(200);
+    expect(dryRun.body.revision).toBe(before);
+    expect(JSON.stringify(dryRun.body)).not.toContain("gw_");
     expect(await gatewayOf(name)).toBeUndefined();
-    const done = await apply(document);
-    expect(done.body.revision).toBe(before + 1);
-    expect(told(done)).toEqual([
+    const applied = await apply(document);
+    expect(applied.body.revision).toBe(before + 1);
+    expect(changesIn(applied)).toEqual([
       `create gateway ${name}`,
       "create upstream models",
       "create service chat",
       "create rule POST /v1/chat",
       "create api_key mobile",
     ]);
-    expect(told(tried)).toEqual(told(done));
+    expect(changesIn(dryRun)).toEqual(changesIn(applied));
     expect(await revision()).toMatchObject({
       action: "apply",
       subject: "admin",
       gateway_id: (await gatewayOf(name)).id,
     });
-    const [{ key }] = done.body.changes.filter((change: { key?: string }) => change.key !== undefined);
+    const [{ key }] = applied.body.changes.filter((change: { key?: string }) => change.key !== undefined);
     const call = (path: string) => fetch(gatehouse.proxyUrl + path, { headers: { "X-GW-API-Key": key } });
     expect((await call("/v1/models")).status).toBe(200);
     expect((await call("/v1/chat")).status).toBe(405);
     const again = await apply(document);
-    expect(told(again)).toEqual([]);
+    expect(changesIn(again)).toEqual([]);
     expect(again.body.changes).toHaveLength(5);
     expect(again.body.revision).toBe(before + 1);
-    // A rollback undoes all of it, and the key is gone with it.
+    // A rollback undoes all of it, including the key.
     await gatehouse.api("POST", `/revisions/${before}/rollback`);
     expect(await gatewayOf(name)).toBeUndefined();
     expect((await call("/v1/models")).status).toBe(401);
   });
 
-  test("a change is told by field; ids, counters and stored credentials stay", async () => {
+  test("changes are reported by field; ids, counters and stored credentials stay", async () => {
     const name = `changed ${++names}`;
     await apply({ gateways: [{ name, ...WHOLE }] });
     const [[stored], [rule]] = [await partsOf(name, "upstreams"), await partsOf(name, "rules")];
@@ -130,41 +130,41 @@ describe.each(STORES)("documents over %s", (_, environment) => {
     document.upstreams[0].targets[0].weight = 5;
     document.upstreams[0].targets.unshift({ provider: "mistral" });
     document.rules[0].name = "now with a name";
-    const done = await apply({ gateways: [document] });
-    expect(told(done)).toEqual([
+    const applied = await apply({ gateways: [document] });
+    expect(changesIn(applied)).toEqual([
       `update gateway ${name}`,
       "update upstream models",
       "update rule now with a name",
     ]);
     const diffOf = (resource: string) =>
-      done.body.changes.find((change: { resource: string }) => change.resource === resource).diff;
+      applied.body.changes.find((change: { resource: string }) => change.resource === resource).diff;
     expect(diffOf("gateway")).toEqual([{ path: "require_api_key", before: false, after: true }]);
     expect(diffOf("rule")).toEqual([{ path: "name", before: null, after: "now with a name" }]);
     const [changed] = await partsOf(name, "upstreams");
     expect(changed.targets[1]).toEqual({ ...stored.targets[0], weight: 5 });
     expect((await partsOf(name, "rules"))[0].id).toBe(rule.id);
-    // A new credential that has the same mask is a change, told without either.
+    // A new credential with the same mask is a change. The report shows neither credential.
     document.upstreams[0].targets[1].credentials.header_value = "Bearer sk-zzzzzzzzzzzzmnop";
     const rekeyed = await apply({ gateways: [document] });
-    expect(told(rekeyed)).toEqual(["update upstream models"]);
+    expect(changesIn(rekeyed)).toEqual(["update upstream models"]);
     expect(JSON.stringify(rekeyed.body)).not.toContain("zzzz");
   });
 
-  test("what the document does not name stays; pruned it goes, in the gateways that it names only", async () => {
+  test("records that are not in the document stay; prune deletes them, only in gateways of the document", async () => {
     const [name, other] = [`pruned ${++names}`, `other ${names}`];
     await apply({ gateways: [{ name: other, ...WHOLE }] });
     const api_keys = [{ name: "kept" }, { name: "dropped", policies: ["/v1/chat"] }];
     await apply({ gateways: [{ name, ...WHOLE, api_keys }] });
     const smaller = { name, upstreams: [upstream({ name: "other" })] };
-    expect(told(await apply({ gateways: [smaller] }))).toEqual(["create upstream other"]);
+    expect(changesIn(await apply({ gateways: [smaller] }))).toEqual(["create upstream other"]);
     expect(await partsOf(name, "upstreams")).toHaveLength(2);
-    // Keys that the document says nothing about hold their rules.
+    // API keys that are not in the document keep their rules in use.
     const held = await apply({ gateways: [smaller] }, "?prune=true");
     expectError(held, 409, "in_use");
     expect(held.body.error).toContain("dropped");
     expect(await partsOf(name, "rules")).toHaveLength(1);
     const pruned = await apply({ gateways: [{ ...smaller, api_keys: [{ name: "kept" }] }] }, "?prune=true");
-    expect(told(pruned)).toEqual([
+    expect(changesIn(pruned)).toEqual([
       "delete api_key dropped",
       "delete rule POST /v1/chat",
       "delete service chat",
@@ -179,7 +179,7 @@ describe.each(STORES)("documents over %s", (_, environment) => {
     expect(await partsOf(other, "rules")).toHaveLength(1);
   });
 
-  test("subdomains change places between gateways of one document", async () => {
+  test("gateways of one document can swap their subdomains", async () => {
     const [one, two] = [`one ${++names}`, `two ${names}`];
     const [left, right] = [`left-${names}`, `right-${names}`];
     await apply({
@@ -194,32 +194,32 @@ describe.each(STORES)("documents over %s", (_, environment) => {
         { name: two, subdomain: left },
       ],
     });
-    expect(told(swapped)).toEqual([`update gateway ${one}`, `update gateway ${two}`]);
+    expect(changesIn(swapped)).toEqual([`update gateway ${one}`, `update gateway ${two}`]);
     expect([(await gatewayOf(one)).subdomain, (await gatewayOf(two)).subdomain]).toEqual([right, left]);
     const taken = await apply({ gateways: [{ name: `three ${names}`, subdomain: left }] });
     expectError(taken, 409, "duplicate");
     expect(taken.body.details[0].path).toBe("gateways[0].subdomain");
   });
 
-  test("a document is refused whole, each fault at its place", async () => {
+  test("a document is rejected as a whole, with the path of each problem", async () => {
     const before = await exported(gatehouse);
-    const fine = { name: `fine ${++names}` };
-    const refused = async (gateway: object, ...paths: string[]) =>
+    const valid = { name: `valid ${++names}` };
+    const expectRejected = async (gateway: object, ...paths: string[]) =>
       expectProblemsAt(
-        await apply({ gateways: [fine, { name: "bad", ...gateway }] }),
+        await apply({ gateways: [valid, { name: "bad", ...gateway }] }),
         ...paths.map((path) => `gateways[1].${path}`),
       );
-    await refused(
+    await expectRejected(
       { upstreams: [{ name: "u", targets: [] }], subdomain: "!" },
       "subdomain",
       "upstreams[0].targets",
     );
-    await refused({ services: [{ name: "s", upstream: "nowhere" }] }, "services[0].upstream");
-    await refused(
+    await expectRejected({ services: [{ name: "s", upstream: "nowhere" }] }, "services[0].upstream");
+    await expectRejected(
       { upstreams: [{ name: "u", targets: [{ provider: "of-my-own" }] }] },
       "upstreams[0].targets[0].base_url",
     );
-    await refused(
+    await expectRejected(
       { required_plugins: [{ name: "no_such", stage: "pre_request" }] },
       "required_plugins[0].name",
     );
@@ -229,21 +229,21 @@ describe.each(STORES)("documents over %s", (_, environment) => {
       ],
     });
     const place = "upstreams[0].targets[0].credentials.header_value";
-    await refused(credentials("Bea***mnop"), place);
-    await refused(credentials("${NOT_RESOLVED}"), place);
-    await refused(credentials("${NO_REFERENCE"), place);
-    await refused(
+    await expectRejected(credentials("Bea***mnop"), place);
+    await expectRejected(credentials("${NOT_RESOLVED}"), place);
+    await expectRejected(credentials("${NO_REFERENCE"), place);
+    await expectRejected(
       { api_keys: [{ name: "k", expires_at: "2001-01-01T00:00:00Z" }] },
       "api_keys[0].expires_at",
     );
-    await refused({ upstreams: [upstream({ id: "x" })] }, "upstreams[0].id");
-    expectProblemsAt(await apply({ gateways: [fine, fine] }), "gateways[1].name");
+    await expectRejected({ upstreams: [upstream({ id: "x" })] }, "upstreams[0].id");
+    expectProblemsAt(await apply({ gateways: [valid, valid] }), "gateways[1].name");
     expectProblemsAt(await apply({ gateway: [] }), "gateways", "gateway");
     expectProblemsAt(await apply({ version: 2, gateways: [] }), "version");
     expect(await exported(gatehouse)).toEqual(before);
   });
 
-  test("bodies may be YAML or JSON and nothing else, and must be one object", async () => {
+  test("bodies must be YAML or JSON, and one object", async () => {
     const send = (type: string, body: string) =>
       callRaw(gatehouse, "POST", "/api/v1/apply?dry_run=true", { headers: { "Content-Type": type }, body });
     for (const type of [
@@ -272,7 +272,7 @@ describe.each(STORES)("documents over %s", (_, environment) => {
 });
 
 describe("names that are not unique", () => {
-  test("are no document: export and apply say which", async () => {
+  test("make a document ambiguous: export and apply report them", async () => {
     const gatehouse = await startGatehouseProcess();
     try {
       const chain = await createChain(gatehouse, "twin");
@@ -283,13 +283,13 @@ describe("names that are not unique", () => {
       );
       await create(gatehouse, `/gateways/${chain.gateway}/rules`, { ...rule, priority: 3 });
       await create(gatehouse, "/gateways", { name: "twin" });
-      const refused = await gatehouse.api("GET", "/export");
-      expectError(refused, 409, "duplicate");
-      expect(refused.body.details.map((detail: { path: string }) => detail.path)).toEqual([
+      const rejected = await gatehouse.api("GET", "/export");
+      expectError(rejected, 409, "duplicate");
+      expect(rejected.body.details.map((detail: { path: string }) => detail.path)).toEqual([
         "gateways",
         "rules",
       ]);
-      expect(refused.body.details[1].message).toContain("POST /v1/x");
+      expect(rejected.body.details[1].message).toContain("POST /v1/x");
       const applied = await gatehouse.api("POST", "/apply", { gateways: [{ name: "twin" }] });
       expectProblemsAt(applied, "gateways[0].name");
       expect(onlyMessage(applied)).toContain('2 gateways named "twin"');

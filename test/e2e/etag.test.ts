@@ -1,4 +1,4 @@
-// ETag and preconditions: a change is made to the version that its sender has seen, or not at all.
+// ETags and preconditions: a change is applied only to the version that the client has seen.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
   create,
@@ -29,51 +29,51 @@ describe.each(STORES)("ETag over %s", (_, environment) => {
   });
   afterAll(() => gatehouse.stop());
 
-  const made = async ({ collection, minimal }: ResourceExample) => {
-    const answer = await gatehouse.api("POST", collection(chain), minimal(chain));
-    expect(answer.status).toBe(201);
-    return { answer, path: `${collection(chain)}/${answer.body.id as string}` };
+  const createOne = async ({ collection, minimal }: ResourceExample) => {
+    const created = await gatehouse.api("POST", collection(chain), minimal(chain));
+    expect(created.status).toBe(201);
+    return { created, path: `${collection(chain)}/${created.body.id as string}` };
   };
 
+  test.each(RESOURCES)("$singular: every response with the record has the same ETag", async (resource) => {
+    const { created, path } = await createOne(resource);
+    const read = await gatehouse.api("GET", path);
+    expect(etagOf(read)).toMatch(/^"[!#-~]+"$/);
+    expect(etagOf(created)).toBe(etagOf(read));
+    const changed = await gatehouse.api("PATCH", path, { name: "changed" });
+    expect(etagOf(changed)).not.toBe(etagOf(read));
+    expect(etagOf(await gatehouse.api("GET", path))).toBe(etagOf(changed));
+    // Only the time of the change differs, which makes it another version.
+    const same = await gatehouse.api("PATCH", path, { name: "changed" });
+    expect(etagOf(same)).not.toBe(etagOf(changed));
+    expect(same.body.updated_at > changed.body.updated_at).toBe(true);
+    const head = await fetch(`${gatehouse.adminUrl}/api/v1${path}`, {
+      method: "HEAD",
+      headers: { Authorization: `Bearer ${gatehouse.token}` },
+    });
+    expect(head.headers.get("etag")).toBe(etagOf(same));
+  });
+
   test.each(RESOURCES)(
-    "$singular: every answer with the record has one, and it is the same one",
+    "$singular: If-None-Match returns 304 to a client that has this version",
     async (resource) => {
-      const { answer, path } = await made(resource);
-      const read = await gatehouse.api("GET", path);
-      expect(etagOf(read)).toMatch(/^"[!#-~]+"$/);
-      expect(etagOf(answer)).toBe(etagOf(read));
-      const changed = await gatehouse.api("PATCH", path, { name: "changed" });
-      expect(etagOf(changed)).not.toBe(etagOf(read));
-      expect(etagOf(await gatehouse.api("GET", path))).toBe(etagOf(changed));
-      // Nothing but the time of the change is new, and yet it is another version.
-      const same = await gatehouse.api("PATCH", path, { name: "changed" });
-      expect(etagOf(same)).not.toBe(etagOf(changed));
-      expect(same.body.updated_at > changed.body.updated_at).toBe(true);
-      const head = await fetch(`${gatehouse.adminUrl}/api/v1${path}`, {
-        method: "HEAD",
-        headers: { Authorization: `Bearer ${gatehouse.token}` },
-      });
-      expect(head.headers.get("etag")).toBe(etagOf(same));
+      const { created, path } = await createOne(resource);
+      const tag = etagOf(created);
+      const status = async (field: string) =>
+        (await gatehouse.api("GET", path, undefined, { "If-None-Match": field })).status;
+      for (const field of [tag, "*", `W/${tag}`, `"other", ${tag}`, `"a,b",W/${tag} , "c"`])
+        expect({ field, status: await status(field) }).toEqual({ field, status: 304 });
+      for (const field of ['"other"', tag.slice(1, -1), "", `"${tag.slice(1, -1).toUpperCase()}x"`])
+        expect({ field, status: await status(field) }).toEqual({ field, status: 200 });
+      const unchanged = await gatehouse.api("GET", path, undefined, { "If-None-Match": tag });
+      expect(unchanged.body).toBeNull();
+      expect(etagOf(unchanged)).toBe(tag);
     },
   );
 
-  test.each(RESOURCES)("$singular: If-None-Match answers 304 to whoever has it already", async (resource) => {
-    const { answer, path } = await made(resource);
-    const tag = etagOf(answer);
-    const status = async (field: string) =>
-      (await gatehouse.api("GET", path, undefined, { "If-None-Match": field })).status;
-    for (const field of [tag, "*", `W/${tag}`, `"other", ${tag}`, `"a,b",W/${tag} , "c"`])
-      expect({ field, status: await status(field) }).toEqual({ field, status: 304 });
-    for (const field of ['"other"', tag.slice(1, -1), "", `"${tag.slice(1, -1).toUpperCase()}x"`])
-      expect({ field, status: await status(field) }).toEqual({ field, status: 200 });
-    const unchanged = await gatehouse.api("GET", path, undefined, { "If-None-Match": tag });
-    expect(unchanged.body).toBeNull();
-    expect(etagOf(unchanged)).toBe(tag);
-  });
-
-  test.each(RESOURCES)("$singular: If-Match lets a change through to that version only", async (resource) => {
-    const { answer, path } = await made(resource);
-    const stale = etagOf(answer);
+  test.each(RESOURCES)("$singular: If-Match allows a change of that version only", async (resource) => {
+    const { created, path } = await createOne(resource);
+    const stale = etagOf(created);
     const { body, ...first } = await gatehouse.api("PATCH", path, { name: "1" }, { "If-Match": stale });
     expect(first.status).toBe(200);
     const tag = etagOf({ body, ...first });
@@ -84,9 +84,9 @@ describe.each(STORES)("ETag over %s", (_, environment) => {
     writes.push(["DELETE", path, undefined]);
     for (const [method, place, sent] of writes) {
       for (const field of [stale, `W/${tag}`, '"other"', "rubbish", ""]) {
-        const refused = await gatehouse.api(method, place, sent, { "If-Match": field });
-        expectError(refused, 412, "precondition_failed");
-        expect(etagOf(refused)).toBe(tag);
+        const rejected = await gatehouse.api(method, place, sent, { "If-Match": field });
+        expectError(rejected, 412, "precondition_failed");
+        expect(etagOf(rejected)).toBe(tag);
       }
       expectError(
         await gatehouse.api(method, place, sent, { "If-None-Match": "*" }),
@@ -103,26 +103,26 @@ describe.each(STORES)("ETag over %s", (_, environment) => {
     }
   });
 
-  test("If-Match: * lets a change through to whatever is there; what is not there is 404", async () => {
-    const { path } = await made(RESOURCES[0]!);
+  test("If-Match: * allows a change of any version; a missing record is 404", async () => {
+    const { path } = await createOne(RESOURCES[0]!);
     expect((await gatehouse.api("PATCH", path, { name: "any" }, { "If-Match": "*" })).status).toBe(200);
     expect((await gatehouse.api("DELETE", path, undefined, { "If-Match": " * " })).status).toBe(204);
     expectError(await gatehouse.api("PATCH", path, { name: "gone" }, { "If-Match": "*" }), 404, "not_found");
   });
 
-  test("of many changes at once that saw one version, exactly one is made", async () => {
-    const { answer, path } = await made(RESOURCES[0]!);
-    const answers = await Promise.all(
+  test("of many concurrent changes of one version, exactly one is applied", async () => {
+    const { created, path } = await createOne(RESOURCES[0]!);
+    const responses = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
-        gatehouse.api("PATCH", path, { name: `writer ${index}` }, { "If-Match": etagOf(answer) }),
+        gatehouse.api("PATCH", path, { name: `writer ${index}` }, { "If-Match": etagOf(created) }),
       ),
     );
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(11).fill(412)]);
-    const winner = answers.find(({ status }) => status === 200);
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(11).fill(412)]);
+    const winner = responses.find(({ status }) => status === 200);
     expect((await gatehouse.api("GET", path)).body.name).toBe(winner?.body.name);
   });
 
-  test("a key in use is another representation, but still the version that a change is meant for", async () => {
+  test("the use of a key changes its ETag, but a change based on the earlier ETag is still applied", async () => {
     const key = await create(gatehouse, "/iam/api-keys", { name: "used", subject: chain.gateway });
     const path = `/iam/api-keys/${key.id}`;
     const before = etagOf(await gatehouse.api("GET", path));
@@ -138,7 +138,7 @@ describe.each(STORES)("ETag over %s", (_, environment) => {
     expectError(stale, 412, "precondition_failed");
   });
 
-  test("the OpenAPI document names the preconditions and their answers", async () => {
+  test("the OpenAPI document lists the preconditions and their responses", async () => {
     const document = (await (
       await fetch(`${gatehouse.adminUrl}/api/openapi.json`)
     ).json()) as ApiResponse["body"];

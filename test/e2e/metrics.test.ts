@@ -1,5 +1,5 @@
-// /metrics at the door: on the admin listener, without a token, in a form that Prometheus reads; and every figure after
-// requests that should have moved it.
+// /metrics over HTTP: on the admin listener, without a token, in the Prometheus format; and every metric after the requests
+// that change it.
 import { beforeEach, describe, expect, test } from "bun:test";
 import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import {
@@ -29,8 +29,8 @@ async function scrape(): Promise<MetricsPage> {
   return readMetrics(await (await fetch(`${gatehouse.adminUrl}/metrics`)).text());
 }
 
-/** What a value has grown by since. */
-async function growth(
+/** Returns the increase of a value since an earlier page. */
+async function increase(
   before: MetricsPage,
   name: string,
   labels: Readonly<Record<string, string>>,
@@ -38,7 +38,7 @@ async function growth(
   return (await scrape()).sum(name, labels) - before.sum(name, labels);
 }
 
-test("/metrics needs no token; the process and what it depends on", async () => {
+test("/metrics needs no token; metrics of the process, the store and the counters", async () => {
   await gatehouse.api("POST", "/gateways", { name: "one" });
   const response = await fetch(`${gatehouse.adminUrl}/metrics`);
   expect(response.status).toBe(200);
@@ -57,7 +57,7 @@ test("/metrics needs no token; the process and what it depends on", async () => 
   await waitUntil(async () => (await scrape()).sum("gatehouse_event_loop_lag_seconds_count") > 0);
 });
 
-test("the proxy listener has none", async () => {
+test("the proxy listener does not serve metrics", async () => {
   expect((await fetch(`${gatehouse.proxyUrl}/metrics`)).status).toBe(404);
 });
 
@@ -73,8 +73,8 @@ describe("requests", () => {
     const page = await scrape();
     const labels = { gateway: "plain", rule: "chat", provider: "openai", model: "gpt-fake" };
     expect(page.value("gatehouse_requests_total", { ...labels, status: "200" })).toBe(3);
-    const unanswered = { gateway: "plain", rule: "chat", provider: "", model: "" };
-    expect(page.value("gatehouse_requests_total", { ...unanswered, status: "400" })).toBe(1);
+    const unserved = { gateway: "plain", rule: "chat", provider: "", model: "" };
+    expect(page.value("gatehouse_requests_total", { ...unserved, status: "400" })).toBe(1);
     for (const name of ["gatehouse_request_duration_seconds", "gatehouse_first_byte_seconds"]) {
       expect(page.value(`${name}_count`, labels)).toBe(3);
       expect(page.value(`${name}_sum`, labels)).toBeGreaterThan(0);
@@ -87,25 +87,25 @@ describe("requests", () => {
     expect(page.value("gatehouse_errors_total", { gateway: "plain", code: "invalid_json" })).toBe(1);
   });
 
-  test("that come to no rule", async () => {
+  test("without a matching rule", async () => {
     const before = await scrape();
     await fetch(`${gatehouse.proxyUrl}/nowhere`);
     const labels = { gateway: "", rule: "", provider: "", model: "", status: "404" };
-    expect(await growth(before, "gatehouse_requests_total", labels)).toBe(1);
-    expect(await growth(before, "gatehouse_errors_total", { gateway: "", code: "rule_not_found" })).toBe(1);
+    expect(await increase(before, "gatehouse_requests_total", labels)).toBe(1);
+    expect(await increase(before, "gatehouse_errors_total", { gateway: "", code: "rule_not_found" })).toBe(1);
   });
 
-  test("that are under way, at the gateway and at a target", async () => {
+  test("in flight, at the gateway and at a target", async () => {
     const route = await seedRoute(gatehouse, {
       gateway: { name: "slow" },
       upstream: { targets: [targetAt(provider)] },
     });
     provider.behave({ delayMs: 60_000 });
-    const leave = new AbortController();
+    const client = new AbortController();
     const call = fetch(gatehouse.proxyUrl + route.path, {
       method: "POST",
       body: "x",
-      signal: leave.signal,
+      signal: client.signal,
     }).catch(() => null);
     try {
       await waitUntil(
@@ -114,7 +114,7 @@ describe("requests", () => {
       expect((await scrape()).value("gatehouse_requests_in_flight")).toBe(1);
     } finally {
       provider.reset();
-      leave.abort();
+      client.abort();
       await call;
     }
     await waitUntil(async () => (await scrape()).value("gatehouse_requests_in_flight") === 0);
@@ -176,7 +176,7 @@ describe("targets", () => {
 });
 
 describe("plugins", () => {
-  test("the limiter's decisions, by limit and by who counted", async () => {
+  test("decisions of the rate limiter, by limit and by counter", async () => {
     const route = await seedPlugins(gatehouse, provider, [limiter({ per_ip: [2, "1h"] })]);
     for (let call = 0; call < 3; call++) await (await postChat(gatehouse, route)).text();
     const page = await scrape();
@@ -193,7 +193,7 @@ describe("plugins", () => {
     );
   });
 
-  test("what code_sanitation found, by language, blocking and masking alike", async () => {
+  test("findings of code_sanitation by language, for blocking and masking", async () => {
     for (const action of ["block", "sanitize"]) {
       const settings = {
         languages: ["javascript", "sql"].map((language) => ({ language, enabled: true })),
@@ -215,11 +215,11 @@ describe("plugins", () => {
     }
   });
 
-  test("a custom plugin counts through the same door; its faults and its time are counted for it", async () => {
+  test("events of a custom plugin; its failures and duration are counted too", async () => {
     const code = `
       context.count("seen");
       context.count("seen", context.method);
-      if (context.headers.has("x-fail")) throw new Error("as asked");`;
+      if (context.headers.has("x-fail")) throw new Error("as requested");`;
     const route = await seedPlugins(gatehouse, provider, [scripted("pre_request", code)]);
     const { body: gateway } = await gatehouse.api("GET", `/gateways/${route.gateway}`);
     await (await postChat(gatehouse, route)).text();

@@ -1,5 +1,5 @@
-// MAX_IN_FLIGHT: what is beyond it is refused at once, health keeps answering, and every way a request can end gives
-// its place back. And the drain, which asks clients to leave their connections.
+// MAX_IN_FLIGHT: further requests are rejected at once, health checks still respond, and every request that ends frees its
+// place. Also: while draining, the gateway makes clients close their connections.
 import { afterEach, expect, test } from "bun:test";
 import { untilPrinted } from "../support/gatehouse-process.ts";
 import { CHAT, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
@@ -16,15 +16,15 @@ const route = await seedRoute(gatehouse, {
   upstream: { targets: [targetAt(provider)], timeouts: { first_byte: 20_000 }, max_attempts: 1 },
 });
 
-const leaving = new Set<AbortController>();
+const clients = new Set<AbortController>();
 afterEach(() => {
-  for (const client of leaving) client.abort();
-  leaving.clear();
+  for (const client of clients) client.abort();
+  clients.clear();
 });
 
 function post(fake: object, body: object = CHAT): Promise<Response> {
   const client = new AbortController();
-  leaving.add(client);
+  clients.add(client);
   return fetch(`${gatehouse.proxyUrl}${route.path}`, {
     method: "POST",
     headers: { "Content-Type": "application/json", "x-fake": JSON.stringify(fake) },
@@ -33,47 +33,47 @@ function post(fake: object, body: object = CHAT): Promise<Response> {
   });
 }
 
-/** As many as there is room for, all waiting for their provider. */
-async function fillUp(): Promise<void> {
+/** Sends as many requests as are allowed; all wait for their provider. */
+async function useAllPlaces(): Promise<void> {
   const before = provider.requestCount;
   for (let place = 0; place < MAX; place++) post({ delayMs: 15_000 }).catch(() => undefined);
   await provider.until(() => provider.requestCount === before + MAX);
 }
 
-/** Every client leaves; their places are free when the gateway has noticed. */
-async function emptyOut(): Promise<void> {
-  for (const client of leaving) client.abort();
-  leaving.clear();
+/** Disconnects every client and waits until the gateway has freed their places. */
+async function freeAllPlaces(): Promise<void> {
+  for (const client of clients) client.abort();
+  clients.clear();
   await waitUntil(async () => {
     const all = Array.from({ length: MAX }, async () => (await post({ delayMs: 100 })).status);
     return (await Promise.all(all)).every((status) => status === 200);
   });
 }
 
-/** All places can be taken, and so none was lost; and no more than all. */
-async function expectRoomForAll(): Promise<void> {
-  await emptyOut();
-  await fillUp();
+/** Expects that all places can be used, so that none was lost, and not more. */
+async function expectAllPlacesFree(): Promise<void> {
+  await freeAllPlaces();
+  await useAllPlaces();
   expect((await post({})).status).toBe(503);
-  await emptyOut();
+  await freeAllPlaces();
 }
 
-test("beyond the bound: 503 overloaded with Retry-After at once, while health and the Admin API answer", async () => {
-  await fillUp();
-  const refused = await rawJson(gatehouse.proxyUrl, route.path, CHAT);
-  expect(refused.status).toBe(503);
-  expect(refused.json()).toMatchObject({ code: "overloaded", request_id: refused.header("X-Request-Id") });
-  expect(refused.header("Retry-After")).toBe("1");
+test("above the limit: 503 overloaded with Retry-After at once, while health checks and the Admin API respond", async () => {
+  await useAllPlaces();
+  const rejected = await rawJson(gatehouse.proxyUrl, route.path, CHAT);
+  expect(rejected.status).toBe(503);
+  expect(rejected.json()).toMatchObject({ code: "overloaded", request_id: rejected.header("X-Request-Id") });
+  expect(rejected.header("Retry-After")).toBe("1");
   expect(provider.requestCount).toBe(MAX);
   for (const url of [gatehouse.adminUrl, gatehouse.proxyUrl])
     for (const path of ["/healthz", "/readyz"]) expect((await fetch(url + path)).status).toBe(200);
   expect((await gatehouse.api("GET", "/gateways")).status).toBe(200);
   await untilPrinted(gatehouse, "requests rejected: MAX_IN_FLIGHT reached");
-  await expectRoomForAll();
+  await expectAllPlacesFree();
 }, 20_000);
 
 test.each([
-  ["an answer", {}, CHAT],
+  ["a response", {}, CHAT],
   ["an error of the provider", { status: 500 }, CHAT],
   ["a whole stream", { chunks: 3 }, { ...CHAT, stream: true }],
   [
@@ -81,32 +81,32 @@ test.each([
     { chunks: 9, cutAfterChunks: 2, chunkDelayMs: 5 },
     { ...CHAT, stream: true },
   ],
-  ["a provider that closes without a byte", { closeBeforeAnswer: true }, CHAT],
-  ["a head cut short", { cutHeadAfterBytes: 20 }, CHAT],
+  ["a provider that closes without a response", { closeBeforeAnswer: true }, CHAT],
+  ["response headers that are cut", { cutHeadAfterBytes: 20 }, CHAT],
 ])(
-  "%s gives its place back",
+  "%s frees its place",
   async (_, fake, body) => {
     for (let round = 0; round < 4 * MAX; round++)
       await post(fake, body)
         .then((response) => response.arrayBuffer())
         .catch(() => undefined);
-    await expectRoomForAll();
+    await expectAllPlacesFree();
   },
   20_000,
 );
 
-test("a client that leaves, before the answer or inside a stream, gives its place back", async () => {
-  for (let round = 0; round < MAX; round++) await expectRoomForAll();
+test("a client that disconnects before the response or within a stream frees its place", async () => {
+  for (let round = 0; round < MAX; round++) await expectAllPlacesFree();
   for (let round = 0; round < 2 * MAX; round++) {
     const response = await post({ chunks: 500, chunkDelayMs: 20 }, { ...CHAT, stream: true });
     const reader = response.body!.getReader();
     await reader.read();
-    await emptyOut();
+    await freeAllPlaces();
   }
-  await expectRoomForAll();
+  await expectAllPlacesFree();
 }, 30_000);
 
-test("requests that no rule matches, or that cannot be read, give their place back", async () => {
+test("requests without a matching rule, or with an invalid body, free their place", async () => {
   for (let round = 0; round < 4 * MAX; round++) {
     expect((await fetch(`${gatehouse.proxyUrl}/nowhere`)).status).toBe(404);
     const bad = await fetch(`${gatehouse.proxyUrl}${route.path}`, {
@@ -117,13 +117,13 @@ test("requests that no rule matches, or that cannot be read, give their place ba
     expect(bad.status).toBe(400);
     expect((await fetch(`${gatehouse.proxyUrl}/v1/models`)).status).toBe(200);
   }
-  await expectRoomForAll();
+  await expectAllPlacesFree();
 }, 20_000);
 
-// The last one: it drains.
-test("while draining, requests are served and their clients asked to leave the connection", async () => {
+// Last, because it drains the gateway.
+test("while draining, requests are served with Connection: close", async () => {
   gatehouse.signal("SIGTERM");
   await waitUntil(async () => (await fetch(`${gatehouse.proxyUrl}/readyz`)).status === 503);
-  const answer = await rawJson(gatehouse.proxyUrl, route.path, CHAT, [["Connection", "keep-alive"]]);
-  expect([answer.status, answer.header("Connection")]).toEqual([200, "close"]);
+  const response = await rawJson(gatehouse.proxyUrl, route.path, CHAT, [["Connection", "keep-alive"]]);
+  expect([response.status, response.header("Connection")]).toEqual([200, "close"]);
 });

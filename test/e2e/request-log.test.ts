@@ -1,4 +1,4 @@
-// The request log at the door: what an operator sees of requests that have ended, as a list and live.
+// The request log: records of finished requests, as a list and as a live stream.
 import { describe, expect, test } from "bun:test";
 import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import { expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
@@ -29,7 +29,7 @@ async function list({ gateway }: SeededRoute, query = ""): Promise<ApiResponse["
   return body.requests;
 }
 
-/** The newest record, once there are so many. */
+/** Returns the newest record when there are at least `count`. */
 async function newest(route: SeededRoute, count = 1): Promise<ApiResponse["body"]> {
   return waitFor(async () => {
     const records = await list(route);
@@ -40,7 +40,7 @@ async function newest(route: SeededRoute, count = 1): Promise<ApiResponse["body"
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
 describe("a record", () => {
-  test("of a request that was served tells all about it, and has no body", async () => {
+  test("of a served request is complete and has no body", async () => {
     const route = await seedRoute(gatehouse, {
       gateway: { name: "served", required_plugins: [scripted("post_response", "")] },
       upstream: { targets: [targetAt(provider, { default_model: "gpt-fake" })] },
@@ -106,7 +106,7 @@ describe("a record", () => {
     expect(attempt.first_byte_ms).toBeLessThanOrEqual(attempt.ms);
   });
 
-  test("of a failover has every attempt, and the one that served", async () => {
+  test("of a failover has every attempt, and the target that served", async () => {
     const broken = await startFakeProvider();
     broken.behave({ status: 500 });
     const route = await seedRoute(gatehouse, {
@@ -132,13 +132,13 @@ describe("a record", () => {
     expect(record.timings.first_byte_ms).toBeGreaterThanOrEqual(second.start_ms);
   });
 
-  test("of a stream that broke off, and of a provider that is not there", async () => {
+  test("of a stream that was cut, and of a provider that is unreachable", async () => {
     const breaking = await startFakeProvider();
     const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(breaking)] } });
     breaking.behave({ stallAfterChunks: 2 });
     const reader = (await postChat(gatehouse, route, { body: STREAMED_CHAT })).body?.getReader();
     await reader?.read();
-    // The client has a part of it by now.
+    // The client has received a part of the stream.
     await breaking.stop();
     await waitUntil(async () => (await reader?.read().catch(() => null))?.value === undefined);
     expect(await newest(route)).toMatchObject({
@@ -147,9 +147,9 @@ describe("a record", () => {
       attempts: [{ status: 200, fault: "cut" }],
     });
 
-    const gone = await startFakeProvider();
-    await gone.stop();
-    const unserved = await seedRoute(gatehouse, { upstream: { targets: [targetAt(gone)] } });
+    const unreachable = await startFakeProvider();
+    await unreachable.stop();
+    const unserved = await seedRoute(gatehouse, { upstream: { targets: [targetAt(unreachable)] } });
     expect((await postChat(gatehouse, unserved)).status).toBe(502);
     expect(await newest(unserved)).toMatchObject({
       status: 502,
@@ -161,7 +161,7 @@ describe("a record", () => {
     });
   });
 
-  test("of a request that its gateway has no rule for, or refuses", async () => {
+  test("of a request without a matching rule", async () => {
     const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
     const { key } = await seedKey(gatehouse, route.gateway);
     await fetch(`${gatehouse.proxyUrl}/nowhere`, { headers: { "X-GW-API-Key": key } });
@@ -176,7 +176,7 @@ describe("a record", () => {
     });
   });
 
-  test("has the verdict of every plugin, and the plugin's own words", async () => {
+  test("has the verdict and the detail of every plugin", async () => {
     const plugins = [
       limiter({ per_ip: [3, "1h"] }, {}, { priority: 1 }),
       scripted("pre_request", "context.setDetail('just looking')", { priority: 2 }),
@@ -204,23 +204,23 @@ describe("a record", () => {
     const sum = record.plugins.reduce((total: number, { ms }: { ms: number }) => total + ms, 0);
     expect(record.timings.plugins_ms).toBeCloseTo(sum, 1);
     for (let call = 0; call < 3; call++) await (await postChat(gatehouse, route)).text();
-    const refused = await newest(route, 4);
-    expect(refused).toMatchObject({ status: 429, outcome: "complete", error_code: "rate_limit_exceeded" });
-    expect(verdicts(refused)).toEqual([["rate_limiter", "pre_request", "answered", "per_ip limit reached"]]);
+    const rejected = await newest(route, 4);
+    expect(rejected).toMatchObject({ status: 429, outcome: "complete", error_code: "rate_limit_exceeded" });
+    expect(verdicts(rejected)).toEqual([["rate_limiter", "pre_request", "answered", "per_ip limit reached"]]);
   });
 });
 
 describe("bodies", () => {
   const SECRET = "a-credential/of-no-known+shape";
 
-  test("are kept only for gateways that ask for it, cut, and without credentials", async () => {
+  test("are recorded only with log_bodies, truncated, and without credentials", async () => {
     const target = { credentials: { header_name: "X-Provider-Key", header_value: SECRET } };
     const route = await seedRoute(gatehouse, {
       gateway: { log_bodies: true },
       upstream: { targets: [targetAt(provider, target)] },
     });
     const chat = (content: string) => ({ ...CHAT, messages: [{ role: "user", content }] });
-    // A provider that repeats what it was sent, credential and all.
+    // A provider that returns the credential that it received.
     provider.behave((request) => ({
       text: `echo ${request.header("x-provider-key") ?? ""} and ${"z".repeat(20_000)}`,
     }));
@@ -239,9 +239,9 @@ describe("bodies", () => {
     expect(streamed.bodies.response).toContain("[DONE]");
 
     await (await postChat(gatehouse, route, { body: "{not json" })).text();
-    const refused = await newest(route, 3);
-    expect(refused.bodies.request).toBe("{not json");
-    expect(JSON.parse(refused.bodies.response)).toMatchObject({ code: "invalid_json" });
+    const rejected = await newest(route, 3);
+    expect(rejected.bodies.request).toBe("{not json");
+    expect(JSON.parse(rejected.bodies.response)).toMatchObject({ code: "invalid_json" });
 
     await gatehouse.api("PATCH", `/gateways/${route.gateway}`, { log_bodies: false });
     await (await postChat(gatehouse, route)).text();
@@ -249,7 +249,7 @@ describe("bodies", () => {
     expect(await newest(route, 4)).not.toHaveProperty("bodies");
   });
 
-  test("what clients write into other fields passes the redacting door", async () => {
+  test("other fields that clients choose are redacted", async () => {
     const route = await seedRoute(gatehouse, {
       upstream: { targets: [targetAt(provider)] },
       rule: { path: "/secretive/*" },
@@ -271,7 +271,9 @@ describe("the list", () => {
   test("is bounded, counted and filtered", async () => {
     const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
     const post = (body: unknown, id: string) =>
-      postChat(gatehouse, route, { body, headers: { "X-Request-Id": id } }).then((answer) => answer.text());
+      postChat(gatehouse, route, { body, headers: { "X-Request-Id": id } }).then((response) =>
+        response.text(),
+      );
     await post(CHAT, "good-1");
     await post("no json", "bad-1");
     // The last one must end in a later millisecond, because `since` is compared with it.
@@ -290,31 +292,31 @@ describe("the list", () => {
       "good-1",
     ]);
     expect(await ids("?request_id=good-1")).toEqual(["good-1"]);
-    expect(await ids("?api_key_id=nobody")).toEqual([]);
+    expect(await ids("?api_key_id=unknown")).toEqual([]);
     const [latest] = await list(route);
     expect(await ids(`?since=${latest.time}`)).toEqual(["good-2"]);
     expect(await ids("?since=2100-01-01T00:00:00%2B01:00")).toEqual([]);
   });
 
-  test("refuses what it does not know", async () => {
+  test("rejects invalid parameters and unknown gateways", async () => {
     const { gateway } = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
-    const ask = (query: string) => gatehouse.api("GET", `/gateways/${gateway}/requests?${query}`);
-    expectProblemsAt(await ask("status=6xx"), "?status");
-    expectProblemsAt(await ask("outcome=good"), "?outcome");
-    expectProblemsAt(await ask("since=yesterday"), "?since");
-    expectProblemsAt(await ask("limit=0"), "?limit");
-    expectProblemsAt(await ask("offset=1"), "?offset");
+    const get = (query: string) => gatehouse.api("GET", `/gateways/${gateway}/requests?${query}`);
+    expectProblemsAt(await get("status=6xx"), "?status");
+    expectProblemsAt(await get("outcome=good"), "?outcome");
+    expectProblemsAt(await get("since=yesterday"), "?since");
+    expectProblemsAt(await get("limit=0"), "?limit");
+    expectProblemsAt(await get("offset=1"), "?offset");
     expectError(await gatehouse.api("GET", "/gateways/nothing/requests"), 404, "not_found");
     expectError(await gatehouse.api("GET", "/gateways/nothing/requests/stream"), 404, "not_found");
   });
 });
 
 interface Follower {
-  /** All events so far: `request` records, parsed. */
+  /** The records of all `request` events so far. */
   readonly records: () => ApiResponse["body"][];
   readonly status: number;
   readonly ended: Promise<void>;
-  leave(): void;
+  stop(): void;
 }
 
 async function follow(of: GatehouseProcess, gateway: string, query = ""): Promise<Follower> {
@@ -334,29 +336,29 @@ async function follow(of: GatehouseProcess, gateway: string, query = ""): Promis
   }
   const records = () =>
     [...text.matchAll(/^event: request\ndata: (.+)$/gm)].map(([, data = ""]) => JSON.parse(data));
-  return { records, status: response.status, ended, leave: () => abort.abort() };
+  return { records, status: response.status, ended, stop: () => abort.abort() };
 }
 
 describe("live", () => {
-  test("each follower gets the records that match, as in the list", async () => {
+  test("each follower gets the matching records, as in the list", async () => {
     const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
     const other = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
     const all = await follow(gatehouse, route.gateway);
-    const faulty = await follow(gatehouse, route.gateway, "?status=4xx");
+    const failed = await follow(gatehouse, route.gateway, "?status=4xx");
     await (await postChat(gatehouse, other)).text();
     await (await postChat(gatehouse, route)).text();
     await (await postChat(gatehouse, route, { body: "no json" })).text();
-    await waitUntil(() => all.records().length >= 2 && faulty.records().length >= 1);
+    await waitUntil(() => all.records().length >= 2 && failed.records().length >= 1);
     expect(all.records().reverse()).toEqual(await list(route));
-    expect(faulty.records()).toMatchObject([{ status: 400, error_code: "invalid_json" }]);
-    all.leave();
-    faulty.leave();
+    expect(failed.records()).toMatchObject([{ status: 400, error_code: "invalid_json" }]);
+    all.stop();
+    failed.stop();
   });
 
-  test("there may be 32 followers; one that leaves makes room", async () => {
+  test("at most 32 followers; one that disconnects frees its place", async () => {
     const { gateway } = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
     const followers: Follower[] = [];
-    // Those of the test before may still be leaving.
+    // Followers of the previous test may still be connected.
     await waitUntil(async () => {
       const one = await follow(gatehouse, gateway);
       if (one.status === 200) followers.push(one);
@@ -364,18 +366,18 @@ describe("live", () => {
     });
     expect(followers.length).toBeLessThanOrEqual(32);
     await waitUntil(async () => {
-      followers.pop()?.leave();
+      followers.pop()?.stop();
       const one = await follow(gatehouse, gateway);
       if (one.status !== 200) return false;
       followers.push(one);
       return true;
     });
-    for (const each of followers) each.leave();
+    for (const each of followers) each.stop();
   });
 });
 
 describe("other processes", () => {
-  test("REQUEST_LOG_SIZE bounds it, and a follower does not hold up the end", async () => {
+  test("REQUEST_LOG_SIZE limits it, and a follower does not delay the shutdown", async () => {
     const small = await startGatehouseProcess({ env: { REQUEST_LOG_SIZE: "2" } });
     try {
       const route = await seedRoute(small, { upstream: { targets: [targetAt(provider)] } });

@@ -1,4 +1,4 @@
-// Plants secrets through the Admin API and looks for them wherever they must not be: database files, logs, answers.
+// Stores secrets through the Admin API and searches for them where they must not be: database files, logs, responses.
 import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -14,17 +14,17 @@ import {
 } from "../support/gatehouse-process.ts";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 
-/** Of no shape that a pattern could know, and with characters that URLs and JSON write differently. */
+/** Returns a credential that no pattern matches, with characters that URLs and JSON encode differently. */
 const newCredential = () => `cr/${randomBytes(16).toString("hex")}+&="ä`;
 
-/** Every text by which a secret could be found again: as it is, in base64 at any offset, in hex, in a URL, in JSON. */
+/** Returns every encoding of a secret: plain, base64 at any offset, hex, in a URL, in JSON. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const aligned = [0, 1, 2].map((offset) => {
     const encoded = Buffer.concat([Buffer.alloc(offset), bytes])
       .toString("base64")
       .replace(/=+$/, "");
-    // The first and last characters also hold bits of the neighbours.
+    // The first and last characters also contain bits of the neighboring bytes.
     return encoded.slice(offset === 0 ? 0 : offset + 1, -2);
   });
   return [
@@ -40,13 +40,13 @@ function formsOf(secret: string): string[] {
   ];
 }
 
-/** A credential's random middle is looked for too, so that a part of it is found as well. */
+/** Includes the random middle of each secret, so that a part of a secret is found too. */
 const allForms = (secrets: readonly string[]) =>
   secrets.flatMap((secret) => [...formsOf(secret), ...formsOf(secret.slice(3, -6))]);
 
 const found = (text: string, forms: readonly string[]) => forms.filter((form) => text.includes(form));
 
-/** The files below these paths that hold one of the texts. */
+/** Returns the files below these paths that contain one of the texts. */
 function filesWith(paths: readonly string[], texts: readonly string[]): string[] {
   const folder = mkdtempSync(join(tmpdir(), "gatehouse-patterns-"));
   const patterns = join(folder, "patterns");
@@ -62,7 +62,7 @@ function filesWith(paths: readonly string[], texts: readonly string[]): string[]
 
 interface Place {
   readonly env: Record<string, string>;
-  /** Secrets in the settings themselves. */
+  /** Secrets in the settings. */
   readonly secrets: readonly string[];
   readonly url: (dataDir: string) => string;
   /** Everything the database has written to disk. */
@@ -94,16 +94,16 @@ async function postgresPlace(): Promise<Place> {
   };
 }
 
-/** All of it, or of a stream without end what comes first. */
-async function textOf(answer: Response): Promise<string> {
-  if (answer.headers.get("content-type") !== "text/event-stream") return answer.text();
-  const reader = answer.body?.getReader();
+/** Returns the body, or the first chunk of an endless stream. */
+async function textOf(response: Response): Promise<string> {
+  if (response.headers.get("content-type") !== "text/event-stream") return response.text();
+  const reader = response.body?.getReader();
   const { value } = (await reader?.read()) ?? {};
   await reader?.cancel();
   return new TextDecoder().decode(value);
 }
 
-/** Asks every GET of the OpenAPI document, and the paths beside it. */
+/** Sends every GET of the OpenAPI document, and of the other paths. */
 async function readEverything(gatehouse: GatehouseProcess, ids: Record<string, string>): Promise<string[]> {
   const { paths } = (await (await fetch(`${gatehouse.adminUrl}/api/openapi.json`)).json()) as {
     paths: Record<string, Record<string, unknown>>;
@@ -113,22 +113,24 @@ async function readEverything(gatehouse: GatehouseProcess, ids: Record<string, s
   const apiPaths = templates.map((path) =>
     path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
       const id = ids[name];
-      if (id === undefined) throw new Error(`no ${name} to ask for`);
+      if (id === undefined) throw new Error(`no value for ${name}`);
       return id;
     }),
   );
   const { body } = await gatehouse.api("GET", "/revisions");
   for (const { revision } of body.revisions) apiPaths.push(`/api/v1/revisions/${revision}`);
   const others = ["/api/openapi.json", "/api/docs", "/healthz", "/readyz", "/metrics", "/console"];
-  const answers: string[] = [];
+  const responses: string[] = [];
   for (const path of [...apiPaths, ...others]) {
-    const answer = await fetch(gatehouse.adminUrl + path, {
+    const response = await fetch(gatehouse.adminUrl + path, {
       headers: { Authorization: `Bearer ${gatehouse.token}` },
     });
-    if (apiPaths.includes(path)) expect([path, answer.status]).toEqual([path, 200]);
-    answers.push(`${path} ${JSON.stringify(Object.fromEntries(answer.headers))} ${await textOf(answer)}`);
+    if (apiPaths.includes(path)) expect([path, response.status]).toEqual([path, 200]);
+    responses.push(
+      `${path} ${JSON.stringify(Object.fromEntries(response.headers))} ${await textOf(response)}`,
+    );
   }
-  return answers;
+  return responses;
 }
 
 const target = (header_value: string, fields: object = {}) => ({
@@ -137,7 +139,7 @@ const target = (header_value: string, fields: object = {}) => ({
   ...fields,
 });
 
-/** Requests that carry the secrets where they do not belong; nothing may come of them. */
+/** Sends requests with a secret in wrong places. None may create a record or fail internally. */
 async function misplace(
   gatehouse: GatehouseProcess,
   ids: Record<string, string>,
@@ -168,9 +170,9 @@ async function misplace(
     { name: "x", targets: secret, algorithm: secret },
     { name: "x", targets: [target(secret)], timeouts: secret, health_checks: { threshold: secret } },
   ];
-  const answers: ApiResponse[] = [];
-  for (const body of bodies) answers.push(await upstream(body));
-  answers.push(
+  const responses: ApiResponse[] = [];
+  for (const body of bodies) responses.push(await upstream(body));
+  responses.push(
     await upstream(`{"name": "x", "targets": [{"credentials": "${encodeURIComponent(secret)}" oops`),
     await gatehouse.api("POST", `${gateway}/upstreams`, JSON.stringify(target(secret)), {
       "Content-Type": "text/plain",
@@ -196,16 +198,16 @@ async function misplace(
     }),
     await gatehouse.api("GET", "/gateways", undefined, { Authorization: encodeURIComponent(secret) }),
   );
-  // Ignored (a read-only field) or refused; never made into something, and never a fault of ours.
-  for (const { status } of answers) expect(status === 200 || (status >= 400 && status < 500)).toBe(true);
-  return answers;
+  // Ignored (a read-only field) or rejected.
+  for (const { status } of responses) expect(status === 200 || (status >= 400 && status < 500)).toBe(true);
+  return responses;
 }
 
 const places: [string, () => Promise<Place>][] = [["SQLite", sqlitePlace]];
 if (hasPostgres) places.push(["PostgreSQL", postgresPlace]);
 
 describe("the search itself", () => {
-  test("finds a secret in every form, inside anything", () => {
+  test("finds a secret in every encoding, within any text", () => {
     const secret = newCredential();
     const forms = allForms([secret]);
     for (const before of ["", "a", "ab", "abc"]) {
@@ -227,18 +229,18 @@ describe("the search itself", () => {
 });
 
 describe.each(places)("secrets kept in %s", (_, makePlace) => {
-  test("are in no file of the database, no log and no answer to a GET", async () => {
+  test("are in no file of the database, no log and no response to a GET", async () => {
     const place = await makePlace();
     const gatehouse = await startGatehouseProcess({ env: { ...place.env, LOG_LEVEL: "trace" } });
     const credentials = [newCredential(), newCredential(), newCredential()] as const;
-    const answers: string[] = [];
+    const responses: string[] = [];
     const api = async (method: string, path: string, body?: unknown) => {
-      const answer = await gatehouse.api(method, path, body);
-      expect([path, answer.status]).toEqual([
+      const response = await gatehouse.api(method, path, body);
+      expect([path, response.status]).toEqual([
         path,
-        body === undefined ? answer.status : Math.min(answer.status, 201),
+        body === undefined ? response.status : Math.min(response.status, 201),
       ]);
-      return answer;
+      return response;
     };
 
     const gateway = (await api("POST", "/gateways", { name: "g", subdomain: "secretive" })).body.id as string;
@@ -269,7 +271,7 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
       revision: "1",
     };
 
-    // A masked record sent back, a credential changed, one kept by PATCH, a key rotated: nothing may surface on the way.
+    // Send a masked record back, change a credential, keep one with PATCH, rotate a key: none of this may reveal a secret.
     const shown = (await api("GET", `${upstreams}/${upstream}`)).body;
     const changes = [
       made,
@@ -280,19 +282,19 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
     ];
     const secondKey = (await api("POST", `/iam/api-keys/${apiKey}/rotate`)).body.key as string;
     expect(secondKey).toMatch(/^gw_/);
-    answers.push(...(await readEverything(gatehouse, ids)));
+    responses.push(...(await readEverything(gatehouse, ids)));
 
-    // Refusals, failures of ours, and requests to the data plane, with the secrets in all the wrong places.
-    const refusals: ApiResponse[] = [];
+    // Rejected requests, internal errors, and requests to the data plane, with the secrets in wrong places.
+    const rejections: ApiResponse[] = [];
     for (const secret of [...credentials, firstKey, secondKey, gatehouse.token]) {
-      refusals.push(...(await misplace(gatehouse, ids, secret)));
+      rejections.push(...(await misplace(gatehouse, ids, secret)));
     }
     expect((await gatehouse.api("DELETE", `/gateways/${gateway}/rules/${rule}`)).status).toBe(409);
     const url = place.url(gatehouse.dataDir);
-    await withSql(url, (sql) => sql.unsafe("ALTER TABLE upstreams RENAME TO upstreams_away"));
+    await withSql(url, (sql) => sql.unsafe("ALTER TABLE upstreams RENAME TO upstreams_renamed"));
     const broken = await gatehouse.api("POST", upstreams, { name: "u", targets: [target(credentials[0])] });
     expect(broken.status).toBe(500);
-    await withSql(url, (sql) => sql.unsafe("ALTER TABLE upstreams_away RENAME TO upstreams"));
+    await withSql(url, (sql) => sql.unsafe("ALTER TABLE upstreams_renamed RENAME TO upstreams"));
     for (const key of [firstKey, secondKey, credentials[0], gatehouse.token]) {
       const headers = {
         Authorization: `Bearer ${encodeURIComponent(key)}`,
@@ -300,9 +302,9 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
       };
       await (await fetch(`${gatehouse.proxyUrl}/no/such/rule`, { headers })).text();
     }
-    answers.push(...(await readEverything(gatehouse, ids)));
-    for (const { body } of [...changes, broken]) answers.push(JSON.stringify(body));
-    for (const { body } of refusals) answers.push(JSON.stringify(body));
+    responses.push(...(await readEverything(gatehouse, ids)));
+    for (const { body } of [...changes, broken]) responses.push(JSON.stringify(body));
+    for (const { body } of rejections) responses.push(JSON.stringify(body));
 
     const forms = allForms([
       ...credentials,
@@ -312,14 +314,14 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
       TEST_SECRET,
       ...place.secrets,
     ]);
-    for (const answer of answers) expect([answer, found(answer, forms)]).toEqual([answer, []]);
+    for (const response of responses) expect([response, found(response, forms)]).toEqual([response, []]);
     await untilPrinted(gatehouse, '"status":500');
     expect(found(gatehouse.output(), forms)).toEqual([]);
     const files = await place.files(gatehouse.dataDir);
     expect(filesWith(files, [upstream]).length).toBeGreaterThan(0);
     expect(filesWith(files, forms)).toEqual([]);
 
-    // The credential is really there all the while: it is kept, only sealed.
+    // The credential is stored, encrypted.
     const [row] = (await withSql(url, (sql) => sql.unsafe("SELECT body FROM upstreams"))) as {
       body: string;
     }[];

@@ -1,5 +1,5 @@
-// What docs/security.md promises and no other test held: forged algorithms, gateways kept apart at every endpoint there
-// is, and requests that cannot be led to another host.
+// Claims of docs/security.md that no other test covers: forged token algorithms, isolation of gateways at every endpoint,
+// and requests that try to reach another host.
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { createChain, expectError, type Chain } from "../support/admin-fixtures.ts";
@@ -13,20 +13,20 @@ setDefaultTimeout(30_000);
 const gatehouse = await useGatehouse();
 const provider = await useFakeProvider();
 
-test("a token that names RS256, ES256, PS256 or EdDSA and is signed with the secret as an HMAC key is refused", async () => {
+test("a token with alg RS256, ES256, PS256 or EdDSA that is signed with the secret as an HMAC key is rejected", async () => {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const ask = async (alg: string) => {
+  const send = async (alg: string) => {
     const signed = `${encode({ alg, typ: "JWT" })}.${encode({ sub: "admin", exp: Date.now() / 1000 + 3600 })}`;
     const signature = createHmac("sha256", TEST_SECRET).update(signed).digest("base64url");
     const headers = { Authorization: `Bearer ${signed}.${signature}` };
     return (await fetch(`${gatehouse.adminUrl}/api/v1/gateways`, { headers })).status;
   };
   for (const alg of ["RS256", "RS512", "ES256", "PS256", "EdDSA", "hs256", "HS256 "])
-    expect(await ask(alg)).toBe(401);
-  expect(await ask("HS256")).toBe(200);
+    expect(await send(alg)).toBe(401);
+  expect(await send("HS256")).toBe(200);
 });
 
-describe("gateways are kept apart at every endpoint of the OpenAPI document", () => {
+describe("gateways are isolated at every endpoint of the OpenAPI document", () => {
   let own: Chain;
   let foreign: Chain & { readonly block: string };
   let operations: [method: string, path: string][];
@@ -53,9 +53,9 @@ describe("gateways are kept apart at every endpoint of the OpenAPI document", ()
     );
   });
 
-  test("a part of another gateway is 404 by its id, whatever the method, and stays as it was", async () => {
+  test("a record of another gateway is 404 with every method, and stays unchanged", async () => {
     const parts = operations.filter(([, path]) => /^\/gateways\/\{gateway_id\}\/\w+\/\{/.test(path));
-    // Upstreams, services and rules with four methods each, and blocks: fewer would mean that nothing was tried.
+    // Upstreams, services and rules with four methods each, and blocks.
     expect(parts.length).toBeGreaterThanOrEqual(13);
     const before = await snapshot();
     for (const [method, path] of parts) {
@@ -69,7 +69,7 @@ describe("gateways are kept apart at every endpoint of the OpenAPI document", ()
     expect(await snapshot()).toEqual(before);
   });
 
-  /** Sound in every other way, so that only the id can be at fault. */
+  /** Returns a valid body, so that only the id causes the error. */
   function bodyFor(part: string): object {
     if (part === "upstream") return { name: "taken over", targets: [{ provider: "openai" }] };
     if (part === "service") return { name: "taken over", upstream_id: own.upstream };
@@ -82,7 +82,7 @@ describe("gateways are kept apart at every endpoint of the OpenAPI document", ()
     return Promise.all(places.map(async (place) => (await gatehouse.api("GET", place)).body as unknown));
   }
 
-  test("a reference across gateways is 400, at creation and at every change", async () => {
+  test("a reference to another gateway is 400 in every write", async () => {
     const at = `/gateways/${own.gateway}`;
     const service = { name: "s", upstream_id: foreign.upstream };
     const rule = { service_id: foreign.service, path: "/x", methods: ["POST"] };
@@ -98,7 +98,7 @@ describe("gateways are kept apart at every endpoint of the OpenAPI document", ()
       expectError(await gatehouse.api(method, path, body), 400, "validation_failed");
   });
 
-  test("a key of one gateway opens nothing of another, whatever Host and path say", async () => {
+  test("a key of one gateway gives no access to another, whatever Host and path are", async () => {
     const mine = await seedRoute(gatehouse, {
       gateway: { subdomain: "mine" },
       upstream: { targets: [targetAt(provider, { path: "/mine" })] },
@@ -116,7 +116,7 @@ describe("gateways are kept apart at every endpoint of the OpenAPI document", ()
     });
     const { key } = await seedKey(gatehouse, mine.gateway);
     provider.reset();
-    const ask = (target: string, host: string) =>
+    const send = (target: string, host: string) =>
       rawCall(gatehouse.proxyUrl, {
         target,
         headers: [
@@ -125,14 +125,14 @@ describe("gateways are kept apart at every endpoint of the OpenAPI document", ()
         ],
         body: "x",
       });
-    expect((await ask("/shared", "theirs.test")).status).toBe(200);
-    expect((await ask("/only-theirs", "theirs.test")).status).toBe(404);
-    expect((await ask("http://theirs.test/only-theirs", "mine.test")).status).toBe(404);
+    expect((await send("/shared", "theirs.test")).status).toBe(200);
+    expect((await send("/only-theirs", "theirs.test")).status).toBe(404);
+    expect((await send("http://theirs.test/only-theirs", "mine.test")).status).toBe(404);
     expect(provider.requests.map(({ target }) => target)).toEqual(["/mine"]);
   });
 });
 
-describe("no request leads to another host than the target's", () => {
+describe("no request reaches a host other than the target's", () => {
   const HOSTILE = [
     "/in/@evil.test/x",
     "/in//evil.test/x",
@@ -155,14 +155,14 @@ describe("no request leads to another host than the target's", () => {
       rule: { path: "/in/*", strip_path: true },
     });
     provider.reset();
-    const answer = await rawCall(gatehouse.proxyUrl, {
+    const response = await rawCall(gatehouse.proxyUrl, {
       target,
       headers: [["Host", "gatehouse.test"]],
       body: "x",
     });
-    expect([200, 400, 404]).toContain(answer.status);
-    // Whatever was asked, it was asked of the provider, under its own name.
-    expect(provider.requestCount).toBe(answer.status === 200 ? 1 : 0);
+    expect([200, 400, 404]).toContain(response.status);
+    // A request that is forwarded goes to the provider, with its host.
+    expect(provider.requestCount).toBe(response.status === 200 ? 1 : 0);
     for (const request of provider.requests) {
       expect(request.target).toStartWith("/");
       expect(request.header("host")).toBe(new URL(provider.url).host);

@@ -1,4 +1,4 @@
-// Traces at the door: a collector that speaks OTLP gets a span of each request and of each attempt, and nothing else.
+// Traces: an OTLP collector receives a span per request and per attempt, and nothing else.
 import { afterAll, describe, expect, test } from "bun:test";
 import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess, untilPrinted } from "../support/gatehouse-process.ts";
@@ -35,7 +35,7 @@ afterAll(async () => {
   await receiver.stop();
 });
 
-/** The spans of the request with this id, once they have come: its own, then its attempts by time. */
+/** Waits for the spans of a request: its own span, then its attempts in order of time. */
 async function spansOf(requestId: string): Promise<[ReceivedSpan, ...ReceivedSpan[]]> {
   const own = await waitFor(
     () => receiver.spans().find((span) => span.attributes["gatehouse.request_id"] === requestId) ?? null,
@@ -52,15 +52,15 @@ async function metric(name: string, labels: Record<string, string>): Promise<num
 }
 
 describe("spans", () => {
-  test("of a request that was served: ids, parents, times, and what was asked of whom", async () => {
+  test("of a served request: ids, parents, times and attributes", async () => {
     const route = await seedRoute(gatehouse, {
       gateway: { name: "traced", required_plugins: [scripted("post_response", "")] },
       upstream: { targets: [targetAt(provider, { provider: "mistral" })] },
     });
     provider.behave({ usage: { input: 7, output: 9 }, model: "gpt-fake-0613" });
     const before = BigInt(Date.now()) * 1_000_000n;
-    const answer = await postChat(gatehouse, route, { headers: { "X-Request-Id": "served" } });
-    await answer.text();
+    const response = await postChat(gatehouse, route, { headers: { "X-Request-Id": "served" } });
+    await response.text();
     const sent = onlyRequest(provider).header("traceparent") ?? "";
     provider.reset();
     const [own, attempt, ...others] = await spansOf("served");
@@ -108,7 +108,7 @@ describe("spans", () => {
     expect(sent).toBe(`00-${own.traceId}-${attempt?.spanId}-01`);
   });
 
-  test("of a stream: the model it names and its tokens", async () => {
+  test("of a stream: its model and its tokens", async () => {
     const route = await seedRoute(gatehouse, {
       gateway: { required_plugins: [scripted("post_response", "")] },
       upstream: { targets: [targetAt(provider)] },
@@ -125,7 +125,7 @@ describe("spans", () => {
     });
   });
 
-  test("of a failover: an attempt each, the failed one marked, each the parent of its own request", async () => {
+  test("of a failover: one per attempt, the failed one marked, each the parent of its request", async () => {
     provider.behave({ status: 503 });
     const route = await seedRoute(gatehouse, {
       upstream: { targets: [targetAt(provider), targetAt(second, { priority: 2 })] },
@@ -145,10 +145,10 @@ describe("spans", () => {
     expect(parents).toEqual([failed, served].map((span) => `00-${own.traceId}-${span?.spanId}-01`));
   });
 
-  test("of errors: ours, a provider's that is not there, a client's", async () => {
-    const gone = await startFakeProvider();
-    await gone.stop();
-    const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(gone)] } });
+  test("of errors: an unreachable provider, and a request without a rule", async () => {
+    const unreachable = await startFakeProvider();
+    await unreachable.stop();
+    const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(unreachable)] } });
     await (await postChat(gatehouse, route, { headers: { "X-Request-Id": "gone" } })).text();
     const [own, attempt] = await spansOf("gone");
     expect(own).toMatchObject({ isError: true, attributes: { "error.type": "upstream_unreachable" } });
@@ -168,7 +168,7 @@ describe("spans", () => {
 });
 
 describe("trace context", () => {
-  test("a caller's trace goes on, with its state", async () => {
+  test("the trace of a client is continued, with its state", async () => {
     const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
     const headers = { traceparent: PARENT, tracestate: "vendor=1", "X-Request-Id": "continued" };
     await (await postChat(gatehouse, route, { headers })).text();
@@ -180,7 +180,7 @@ describe("trace context", () => {
     expect(request.header("tracestate")).toBe("vendor=1");
   });
 
-  test("one that the caller does not trace is not traced here, and its header goes on as it came", async () => {
+  test("a request that the client does not sample is not traced, and its header is forwarded unchanged", async () => {
     const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
     const traceparent = `00-${"a".repeat(32)}-${SPAN}-00`;
     await (await postChat(gatehouse, route, { headers: { traceparent } })).text();
@@ -194,7 +194,7 @@ describe("trace context", () => {
 });
 
 describe("the collector", () => {
-  test("is told who sends, with the headers that are set", async () => {
+  test("receives the resource attributes and the configured headers", async () => {
     await (await fetch(`${gatehouse.proxyUrl}/who`, { headers: { "X-Request-Id": "who" } })).text();
     await spansOf("who");
     const { headers, resource } = receiver.batches.at(-1)!;
@@ -202,14 +202,14 @@ describe("the collector", () => {
     expect(resource).toMatchObject({ "service.name": "my gateway", "service.version": expect.any(String) });
   });
 
-  test("never gets a prompt, an answer or a credential", async () => {
+  test("never receives a prompt, a response body or a credential", async () => {
     const secret = "sk-abcdefghijklmnop";
     const credentials = { header_name: "Authorization", header_value: `Bearer ${secret}` };
     await seedRoute(gatehouse, {
       upstream: { targets: [targetAt(provider, { credentials })] },
       rule: { path: "/traced-secrets/*" },
     });
-    provider.behave({ text: "the whole answer" });
+    provider.behave({ text: "the whole response" });
     const body = {
       ...CHAT,
       model: "sk-model-abcdefgh",
@@ -224,15 +224,15 @@ describe("the collector", () => {
     ).text();
     provider.reset();
     await spansOf("secretive");
-    for (const hidden of [secret, "sk-model-abcdefgh", "whole prompt", "whole answer"])
+    for (const hidden of [secret, "sk-model-abcdefgh", "whole prompt", "whole response"])
       expect(receiver.text()).not.toContain(hidden);
-    expect(receiver.faults).toEqual([]);
+    expect(receiver.problems).toEqual([]);
   });
 
   test("a collector that is unavailable for a while gets the spans later; rejected spans are dropped and counted", async () => {
     const before = await metric("gatehouse_trace_spans_total", { result: "dropped" });
-    receiver.answer(() => {
-      receiver.answer(null);
+    receiver.respondWith(() => {
+      receiver.respondWith(null);
       return new Response(null, { status: 503 });
     });
     await (await fetch(`${gatehouse.proxyUrl}/later`, { headers: { "X-Request-Id": "later" } })).text();
@@ -240,24 +240,26 @@ describe("the collector", () => {
     await untilPrinted(gatehouse, "trace export failed");
     await untilPrinted(gatehouse, "trace export recovered");
 
-    receiver.answer(() => new Response(null, { status: 400 }));
-    await (await fetch(`${gatehouse.proxyUrl}/refused`)).text();
+    receiver.respondWith(() => new Response(null, { status: 400 }));
+    await (await fetch(`${gatehouse.proxyUrl}/invalid`)).text();
     await waitUntil(
       async () => (await metric("gatehouse_trace_spans_total", { result: "dropped" })) > before,
     );
     // partial_success { rejected_spans: 1, error_message: "no" }
     const partial = new Uint8Array([0x0a, 6, 0x08, 1, 0x12, 2, 0x6e, 0x6f]);
-    receiver.answer(() => new Response(partial, { headers: { "Content-Type": "application/x-protobuf" } }));
+    receiver.respondWith(
+      () => new Response(partial, { headers: { "Content-Type": "application/x-protobuf" } }),
+    );
     await (await fetch(`${gatehouse.proxyUrl}/rejected`)).text();
     await waitUntil(
       async () => (await metric("gatehouse_trace_spans_total", { result: "dropped" })) === before + 2,
     );
-    receiver.answer(null);
+    receiver.respondWith(null);
     expect(await metric("gatehouse_trace_spans_total", { result: "exported" })).toBeGreaterThan(5);
   }, 15_000);
 });
 
-test("what is still queued is sent at the end", async () => {
+test("queued spans are sent at shutdown", async () => {
   const own = startOtlpReceiver();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: own.url, OTEL_BSP_SCHEDULE_DELAY: "60000" };
   const ending = await startGatehouseProcess({ env });

@@ -1,4 +1,4 @@
-// GET /traffic at the door: the last seconds, of everything and of one gateway.
+// GET /traffic: the last seconds, of all gateways and of one.
 import { expect, test } from "bun:test";
 import { expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import type { ApiResponse } from "../support/gatehouse-process.ts";
@@ -18,7 +18,7 @@ async function points(query = ""): Promise<ApiResponse["body"][]> {
 const total = (list: ApiResponse["body"][], field: string): number =>
   list.reduce((sum: number, point) => sum + Number(point[field] ?? point.refused[field] ?? 0), 0);
 
-test("requests, errors, times and refusals, together and by gateway", async () => {
+test("requests, errors, times and rejections, in total and per gateway", async () => {
   const limited = await seedPlugins(gatehouse, provider, [limiter({ global: [2, "1h"] })]);
   const open = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
   for (let call = 0; call < 3; call++) await (await postChat(gatehouse, limited)).text();
@@ -42,7 +42,7 @@ test("requests, errors, times and refusals, together and by gateway", async () =
   expect(busy.first_byte_p50_ms).toBeGreaterThan(0);
 });
 
-test("a point for every second that is asked for, up to now", async () => {
+test("a point for every requested second, up to now", async () => {
   for (const [query, count] of [
     ["", 300],
     ["?seconds=1", 1],
@@ -57,7 +57,7 @@ test("a point for every second that is asked for, up to now", async () => {
   }
 });
 
-test("what it refuses", async () => {
+test("rejects invalid parameters, unknown gateways and requests without a token", async () => {
   for (const seconds of ["0", "601", "-1", "x"])
     expectProblemsAt(await gatehouse.api("GET", `/traffic?seconds=${seconds}`), "?seconds");
   expectError(await gatehouse.api("GET", "/traffic?gateway_id=nothing"), 404, "not_found");

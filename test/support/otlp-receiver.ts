@@ -1,4 +1,4 @@
-// An OTLP collector for tests: takes traces over HTTP in protobuf, and refuses whatever the protocol would.
+// An OTLP collector for tests: receives traces over HTTP in protobuf and rejects what the protocol does not allow.
 import type { Server } from "bun";
 import { readMessage, type MessageShape } from "./protobuf-reader.ts";
 
@@ -26,12 +26,12 @@ export interface OtlpReceiver {
   readonly url: string;
   readonly batches: readonly ReceivedBatch[];
   readonly spans: () => readonly ReceivedSpan[];
-  /** What was wrong with what came, if anything. */
-  readonly faults: readonly string[];
-  /** All text that came. */
+  /** Why requests were rejected. */
+  readonly problems: readonly string[];
+  /** All received bytes, as text. */
   readonly text: () => string;
-  /** The next answers, instead of a good one. */
-  answer(make: (() => Response) | null): void;
+  /** Responses to send instead of a success; null restores it. */
+  respondWith(make: (() => Response) | null): void;
   stop(): Promise<void>;
 }
 
@@ -85,14 +85,14 @@ export function startOtlpReceiver(): OtlpReceiver {
     url: server.url.origin,
     batches,
     spans: () => batches.flatMap((batch) => batch.spans),
-    faults: problems,
+    problems,
     text: () => text,
-    answer: (next) => void (make = next),
+    respondWith: (next) => void (make = next),
     stop: () => server.stop(true),
   };
 }
 
-/** Fields of a message, none of which may be unknown: a misspelt one would be lost without a word. */
+/** Returns the fields of a message. Rejects unknown fields, because a misspelled one would be ignored. */
 function fields(value: unknown, ...known: readonly string[]): Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("not an object");
   const unknown = Object.keys(value).filter((name) => !known.includes(name));

@@ -1,14 +1,14 @@
-// Reads protobuf by a shape, strictly: a field that the shape does not know, or of another kind, is a fault.
+// Reads protobuf messages by a shape, strictly: a field that is not in the shape, or has another type, is an error.
 
 type Kind = "text" | "hex" | "number" | "fixed64" | MessageShape | readonly [MessageShape];
-/** By field number: its name, and what it holds; a list of one shape is a field that may come again. */
+/** By field number: the name and the type of the field. A list with one shape is a repeated field. */
 export interface MessageShape {
   readonly [field: number]: readonly [name: string, kind: Kind];
 }
 
 const WIRE: Readonly<Record<string, number>> = { number: 0, fixed64: 1 };
 
-/** Numbers come out as decimal digits, as the protocol's own JSON writes those of 64 bits. */
+/** Returns numbers as decimal digits, like 64-bit numbers in the JSON encoding of protobuf. */
 export function readMessage(bytes: Uint8Array, shape: MessageShape): Record<string, unknown> {
   const message: Record<string, unknown> = {};
   let at = 0;

@@ -43,26 +43,26 @@ test("spans are sent in bounded batches, each exactly once", async () => {
   expect(new Set(receiver.spans().map((span) => span.spanId)).size).toBe(total);
   for (const batch of receiver.batches) expect(batch.spans.length).toBeLessThanOrEqual(MAX_BATCH_SPANS);
   expect(receiver.batches.length).toBeLessThan(10);
-  expect(receiver.faults).toEqual([]);
+  expect(receiver.problems).toEqual([]);
   expect(spans("dropped")).toBe(0);
 });
 
 test("while the collector is unavailable the queue is bounded; further spans are dropped and counted", async () => {
-  receiver.answer(() => new Response(null, { status: 429 }));
+  receiver.respondWith(() => new Response(null, { status: 429 }));
   const offered = MAX_QUEUED_SPANS + 1000;
   for (let index = 0; index < offered; index++) exporter.add(traced(0));
   expect(spans("dropped")).toBe(1000);
-  receiver.answer(null);
+  receiver.respondWith(null);
   await waitUntil(() => spans("exported") + spans("dropped") === offered);
   expect(receiver.spans().length).toBe(spans("exported"));
   expect(spans("exported")).toBeGreaterThan(0);
 });
 
 test("a batch that is always rejected is dropped and does not block later batches", async () => {
-  receiver.answer(() => new Response(null, { status: 503 }));
+  receiver.respondWith(() => new Response(null, { status: 503 }));
   exporter.add(traced(0));
   await waitUntil(() => spans("dropped") === 1);
-  receiver.answer(null);
+  receiver.respondWith(null);
   exporter.add(traced(1));
   await waitUntil(() => spans("exported") === 2);
 });
