@@ -1,4 +1,4 @@
-// No secret is compared in a way whose time tells how much of it was right.
+// Secrets are never compared with ===, whose duration reveals how many characters match.
 import { Glob } from "bun";
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -7,18 +7,18 @@ import { join } from "node:path";
 const SOURCE = join(import.meta.dir, "../../src");
 const NAME =
   "(?:[sS]ecret|[tT]oken|[sS]ignature|[pP]assword|[hH]ash|[dD]igest|header_value|presented|[cC]redential)";
-const NOTHING = '(?:null|undefined|"")';
-/** Where keys, tokens and credentials pass; elsewhere a token is a word of a text, and a digest that of a counter. */
-const HOLDERS = ["admin", "base", "model", "proxy", "snapshot", "store", "telemetry", "upstream"];
-/** `===` between such a name and anything but nothing at all, in either order. */
-const LEFT = new RegExp(`${NAME}\\)?\\s*[!=]==?(?!=)\\s*(?!\\s|${NOTHING})`);
-const RIGHT = new RegExp(`(?<!${NOTHING})\\s[!=]==?(?!=)\\s*(?:\\w+\\.)*\\w*${NAME}\\b(?!\\()`);
+const EMPTY = '(?:null|undefined|"")';
+/** Folders that handle keys, tokens, and credentials. Elsewhere, these names mean parts of a text and counter keys. */
+const FOLDERS = ["admin", "base", "model", "proxy", "snapshot", "store", "telemetry", "upstream"];
+/** A comparison of such a name with anything except null, undefined, or "", in either order. */
+const LEFT = new RegExp(`${NAME}\\)?\\s*[!=]==?(?!=)\\s*(?!\\s|${EMPTY})`);
+const RIGHT = new RegExp(`(?<!${EMPTY})\\s[!=]==?(?!=)\\s*(?:\\w+\\.)*\\w*${NAME}\\b(?!\\()`);
 
-/** Known ones, each with its reason. */
-const HARMLESS = [
-  // What is compared is the masked form, which every reader of the record is shown.
+/** Known comparisons, with the reason why they are safe. */
+const SAFE = [
+  // Compares the masked form, which every reader of the record sees.
   "sent.header_value === maskSecret(stored)",
-  // An operator's own documents and history, told apart from what is stored: no guess is judged by these.
+  // Compares documents and history of an operator with stored records; no client can use these to guess a secret.
   'if (hash === then["hash"] && active === then["active"])',
   "before?.hash === (key_sha256 ?? before?.hash)",
   "target.credentials?.header_value !== HIDDEN",
@@ -26,11 +26,11 @@ const HARMLESS = [
 ];
 
 const isSuspect = (line: string) =>
-  (LEFT.test(line) || RIGHT.test(line)) && !HARMLESS.some((known) => line.includes(known));
+  (LEFT.test(line) || RIGHT.test(line)) && !SAFE.some((known) => line.includes(known));
 
 test("secrets are looked up by their hash, or compared in constant time, never with ===", () => {
   const suspects: string[] = [];
-  for (const file of new Glob(`{${HOLDERS.join(",")}}/**/*.ts`).scanSync(SOURCE)) {
+  for (const file of new Glob(`{${FOLDERS.join(",")}}/**/*.ts`).scanSync(SOURCE)) {
     if (file.endsWith(".test.ts")) continue;
     const lines = readFileSync(join(SOURCE, file), "utf8").split("\n");
     for (const [at, line] of lines.entries())
@@ -44,7 +44,7 @@ test.each([
   "return given !== adminToken;",
   "if (sha256(key) === record.hash) return record;",
   "const isSame = digest == other;",
-])("would be found: %s", (line) => {
+])("finds %s", (line) => {
   expect(isSuspect(line)).toBe(true);
 });
 
@@ -53,6 +53,6 @@ test.each([
   "presented !== undefined",
   'if (secret === "") throw',
   "if (null !== hash)",
-])("is fine: %s", (line) => {
+])("accepts %s", (line) => {
   expect(isSuspect(line)).toBe(false);
 });

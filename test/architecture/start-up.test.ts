@@ -1,12 +1,12 @@
-// What a gateway that starts loads: the code of what is configured, and no schema of a resource. Those are the Admin API's,
-// which is loaded when it is first asked.
+// A starting gateway loads only the code of what is configured, and no resource schema: the Admin API is loaded with its
+// first request.
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
 const SOURCE = join(import.meta.dir, "../../src");
 
-/** Files of ours that are loaded with this one; what is imported on demand is not. */
+/** Returns the source files that are loaded with a file, without imports on demand. */
 function loadedWith(entry: string): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>();
   const visit = (file: string): void => {
@@ -26,11 +26,11 @@ function loadedWith(entry: string): Map<string, readonly string[]> {
 
 const loaded = loadedWith("main.ts");
 
-test("schemas of resources are not among it", () => {
+test("no resource schema is loaded", () => {
   const withSchema = [...loaded]
     .filter(([file, imports]) => file.startsWith("model/") && imports.includes("zod"))
     .map(([file]) => file);
-  // What judges the settings of plugins, whose schemas are their own.
+  // Validates the settings of plugins, which have their own schemas.
   expect(withSchema).toEqual(["model/validate.ts"]);
 });
 
@@ -41,12 +41,12 @@ test.each([
   ["the Admin API", "admin/api.ts"],
   ["explanations", "explain/explain.ts"],
   ["the grammars of code_sanitation", "plugins/code_sanitation/inspect.ts"],
-])("nor is %s", (_, file) => {
+])("%s is not loaded", (_, file) => {
   expect(loadedWith(file).size).toBeGreaterThan(0);
   expect([...loaded.keys()]).not.toContain(file);
 });
 
-test("and the list was really made: the data plane is in it", () => {
+test("the data plane is loaded, so the list is not empty", () => {
   for (const file of [
     "proxy/handle.ts",
     "upstream/connection.ts",

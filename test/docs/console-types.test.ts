@@ -1,4 +1,4 @@
-// The console's types and error sentences are those of the API as it is.
+// The generated types and error messages of the console match the API.
 import { expect, test } from "bun:test";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { temporaryDirectory } from "../support/gatehouse-process.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 
-/** As the formatter leaves it, with the settings of this repository. */
+/** Returns the text after formatting with the settings of this repository. */
 function formatted(text: string): string {
   const directory = temporaryDirectory();
   const file = join(directory, "generated.ts");

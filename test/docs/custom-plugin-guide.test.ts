@@ -17,7 +17,7 @@ function blocksIn(language: string): string[] {
   );
 }
 
-/** A checkout as the guide assumes one: with plugins/ and the SDK under its name. */
+/** A checkout as the guide expects it: with plugins/ and the SDK under its package name. */
 const folder = temporaryDirectory();
 const [, pluginFile = ""] = /Save it as `(plugins\/[\w.-]+\.ts)`/.exec(GUIDE) ?? [];
 const [pluginSource = "", testSource = ""] = blocksIn("ts");
@@ -83,7 +83,7 @@ test("from an empty file to a running plugin", async () => {
   expect(JSON.stringify(onlyRequest(provider).json())).not.toContain("please");
 }, 15_000);
 
-test("its test passes, and fails where the plugin is wrong", () => {
+test("its test passes, and fails if the plugin is wrong", () => {
   const testFile = pluginFile.replace(/\.ts$/, ".test.ts");
   writeFileSync(join(folder, pluginFile), pluginSource);
   writeFileSync(join(folder, testFile), testSource);
@@ -94,7 +94,7 @@ test("its test passes, and fails where the plugin is wrong", () => {
   expect(run([process.execPath, "test", `./${testFile}`]).code).not.toBe(0);
 }, 15_000);
 
-test("the full example that it names passes too, without a server", () => {
+test("the tests of the full example pass without a server", () => {
   const [, example = ""] = /`(plugins\/[\w-]+\.test\.ts)` is a complete example/.exec(GUIDE) ?? [];
   for (const file of [example, example.replace(".test", "")]) cpSync(join(ROOT, file), join(folder, file));
   const { code, output } = run([process.execPath, "test", `./${example}`]);

@@ -1,10 +1,10 @@
-// The generated references are those of the code as it is.
+// The generated references match the code.
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { references } from "../../scripts/generate-references.ts";
 
-/** The formatter pads tables; blanks and the length of rules are not what is compared. */
+/** Ignores the padding of tables, which depends on the formatter. */
 function content(text: string): string {
   return text.replaceAll(/ +/g, " ").replaceAll(/-{3,}/g, "---");
 }

@@ -1,4 +1,4 @@
-// docs/security.md keeps its word: every line names tests, and every test it names is there.
+// docs/security.md names a test for every claim, and every test that it names exists.
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,8 +21,8 @@ function referencesIn(part: string): Reference[] {
   );
 }
 
-/** Whether the file has a test or a group of this title, as its source writes it. */
-function isThere({ file, title }: Reference): boolean {
+/** Returns whether the source of the file has a test or a group with this title. */
+function exists({ file, title }: Reference): boolean {
   const path = join(ROOT, file);
   if (!existsSync(path)) return false;
   const escaped = title.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
@@ -32,33 +32,31 @@ function isThere({ file, title }: Reference): boolean {
 test("every test that is named exists", () => {
   const named = referencesIn(text);
   expect(named.length).toBeGreaterThan(100);
-  expect(named.filter((reference) => !isThere(reference))).toEqual([]);
+  expect(named.filter((reference) => !exists(reference))).toEqual([]);
 });
 
-test("the check can fail: a wrong file, a wrong title, a title in a comment", () => {
+test("the check finds a wrong file, a wrong title, and a title in a comment", () => {
   const file = "test/docs/security.test.ts";
-  expect(isThere({ file, title: "every test that is named exists" })).toBe(true);
-  expect(isThere({ file: "test/docs/nothing.test.ts", title: "every test that is named exists" })).toBe(
-    false,
-  );
-  expect(isThere({ file, title: "every test that is named" })).toBe(false);
-  expect(isThere({ file, title: "docs/security.md keeps its word" })).toBe(false);
+  expect(exists({ file, title: "every test that is named exists" })).toBe(true);
+  expect(exists({ file: "test/docs/nothing.test.ts", title: "every test that is named exists" })).toBe(false);
+  expect(exists({ file, title: "every test that is named" })).toBe(false);
+  expect(exists({ file, title: "docs/security.md names a test for every claim" })).toBe(false);
 });
 
-test("every line of the threat model names a test", () => {
+test("every item of the threat model names a test", () => {
   const lines = text.split(/\n(?=- )/).slice(1);
   expect(lines.length).toBeGreaterThan(50);
   const bare = lines.filter((line) => referencesIn(line.split(/\n\n/)[0] ?? "").length === 0);
   expect(bare).toEqual([]);
 });
 
-test("every file that is named is named with a title", () => {
+test("every test file is named with a title", () => {
   const files = [...text.matchAll(/`((?:test|src)\/[\w./-]+\.(?:test|contract)\.ts)`/g)].length;
-  // The file that checks is named once in the introduction, without one.
+  // The introduction names this file without a title.
   expect(referencesIn(text)).toHaveLength(files - 1);
 });
 
-test("every dependency of a running gateway is named here, every one exact in its version, and only Bun may run an install script", () => {
+test("every runtime dependency is listed, all versions are exact, and only Bun may run an install script", () => {
   const { dependencies, devDependencies } = packageJson;
   expect(Object.keys(dependencies).filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
   for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies }))

@@ -1,5 +1,5 @@
-// Custom plugins from PLUGINS_DIR: loading at start, loading and replacing while
-// requests run, keeping the previous version if a new one fails, and the plugin list.
+// Custom plugins from PLUGINS_DIR: loading at start, loading and replacing while requests run, keeping the previous version
+// if a new one fails, and the plugin list.
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, renameSync, rmSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ import { waitFor, waitUntil } from "../support/waiting.ts";
 const START_MS = 20_000;
 const SWAP_MS = 5000;
 
-/** Source of a plugin that sets a response header to a word. */
+/** Returns the source of a plugin that sets the response header X-Word. */
 function headerPlugin(name: string, word: string, { settings = "z.object({})", top = "" } = {}): string {
   return `
     import { definePlugin, z } from "gatehouse/sdk";

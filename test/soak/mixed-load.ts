@@ -1,17 +1,17 @@
-// The mixed traffic of a soak run: everything that an ordinary day brings, good and bad, at a steady rate.
+// The traffic of a soak run at a steady rate: successful requests of all kinds, errors, disconnects, and cut streams.
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import type { GatehouseProcess } from "../support/gatehouse-process.ts";
 import { limiter, pluginsDirectory, type Fields } from "../support/plugin-fixtures.ts";
 import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 
-/** Collects garbage and tells the heap when it is asked to; otherwise does a little at every stage. */
+/** A plugin that uses every stage. On request, it collects garbage and returns the heap size. */
 export const PLUGIN_DIRECTORY = pluginsDirectory({
   "soak.ts": `
     import { heapStats } from "bun:jsc";
     import { definePlugin, z } from "gatehouse/sdk";
     export default definePlugin({
       name: "soak",
-      description: "Takes part in every stage.",
+      description: "Uses every stage.",
       stages: ["pre_request", "post_request", "pre_response", "post_response"],
       settings: z.strictObject({}),
       create: () => ({
@@ -32,61 +32,61 @@ export const PLUGIN_DIRECTORY = pluginsDirectory({
 });
 
 interface Tally {
-  /** Answers by name of the scenario and what came of it. */
+  /** Number of requests by scenario and outcome. */
   readonly outcomes: Map<string, number>;
-  /** Every answer of 500 and above: the providers here give none, so it is the gateway's own. */
+  /** Responses with status 500 and above. The providers send none, so they come from the gateway. */
   readonly serverErrors: string[];
 }
 
 type Scenario = () => Promise<string>;
 
-/** Where the first chunk and the break arrive together nothing went to the client, and 502 is the truth. */
-const PROVIDERS_FAULT = "provider";
+/** Prefix of scenarios in which a provider fails. If the cut arrives with the first chunk, 502 is the right response. */
+const PROVIDER_FAILS = "provider";
 const CUT = { chunks: 40, cutAfterChunks: 20, chunkDelayMs: 5 };
 
 interface MixedLoad {
   readonly tally: Tally;
-  /** Lets what is under way finish and starts nothing more, until resumed. */
+  /** Waits for running requests and starts no new ones until `resume`. */
   pause(): Promise<void>;
   resume(): void;
-  /** Requests a second from now on. */
+  /** Sets the number of requests per second. */
   setRate(perSecond: number): void;
-  /** Collects garbage in the gateway; the size of its heap afterwards. */
+  /** Collects garbage in the gateway. Resolves to the size of its heap. */
   collect(): Promise<number>;
   stop(): Promise<void>;
 }
 
 export async function startMixedLoad(gatehouse: GatehouseProcess, rate: number): Promise<MixedLoad> {
   const steady = await startFakeProvider({ name: "steady", record: false });
-  const moody = await startFakeProvider({ name: "moody", record: false });
-  let moods = 0;
-  // One in ten breaks off before its answer, which another target then gives.
-  moody.behave(() => (++moods % 10 === 0 ? { closeBeforeAnswer: true } : {}));
-  const scenarios = await prepare(gatehouse, steady, moody);
+  const flaky = await startFakeProvider({ name: "flaky", record: false });
+  let flakyRequests = 0;
+  // Every tenth request is closed without a response, and another target serves it.
+  flaky.behave(() => (++flakyRequests % 10 === 0 ? { closeBeforeAnswer: true } : {}));
+  const scenarios = await prepare(gatehouse, steady, flaky);
   const tally: Tally = { outcomes: new Map(), serverErrors: [] };
-  const underWay = new Set<Promise<void>>();
+  const running = new Set<Promise<void>>();
 
   const run = async ([name, scenario]: readonly [string, Scenario]): Promise<void> => {
-    const outcome = await scenario().catch((error: unknown) => `fault: ${String(error)}`);
+    const outcome = await scenario().catch((error: unknown) => `error: ${String(error)}`);
     const key = `${name}: ${outcome}`;
     tally.outcomes.set(key, (tally.outcomes.get(key) ?? 0) + 1);
-    if (/^5\d\d/.test(outcome) && !name.startsWith(PROVIDERS_FAULT)) tally.serverErrors.push(key);
+    if (/^5\d\d/.test(outcome) && !name.startsWith(PROVIDER_FAILS)) tally.serverErrors.push(key);
   };
   let perSecond = rate;
   let isPaused = false;
   let turn = 0;
-  let owed = 0;
+  let due = 0;
   let lastAt = performance.now();
-  // As many as are due, and no more than a busy machine can carry.
+  // Starts the requests that are due, with at most 200 in flight, for a busy machine.
   const ticking = setInterval(() => {
     const now = performance.now();
-    owed = Math.min(owed + ((now - lastAt) / 1000) * perSecond, perSecond);
+    due = Math.min(due + ((now - lastAt) / 1000) * perSecond, perSecond);
     lastAt = now;
     if (isPaused) return;
-    for (; owed >= 1 && underWay.size < 200; owed--) {
+    for (; due >= 1 && running.size < 200; due--) {
       const started = run(scenarios[turn++ % scenarios.length]!);
-      underWay.add(started);
-      void started.then(() => underWay.delete(started));
+      running.add(started);
+      void started.then(() => running.delete(started));
     }
   }, 20);
 
@@ -94,11 +94,11 @@ export async function startMixedLoad(gatehouse: GatehouseProcess, rate: number):
     tally,
     async pause() {
       isPaused = true;
-      await Promise.all(underWay);
+      await Promise.all(running);
     },
     resume() {
       isPaused = false;
-      owed = 0;
+      due = 0;
     },
     setRate(wanted) {
       perSecond = wanted;
@@ -113,8 +113,8 @@ export async function startMixedLoad(gatehouse: GatehouseProcess, rate: number):
     },
     async stop() {
       clearInterval(ticking);
-      await Promise.all(underWay);
-      await Promise.all([steady.stop(), moody.stop()]);
+      await Promise.all(running);
+      await Promise.all([steady.stop(), flaky.stop()]);
     },
   };
 }
@@ -122,7 +122,7 @@ export async function startMixedLoad(gatehouse: GatehouseProcess, rate: number):
 async function prepare(
   gatehouse: GatehouseProcess,
   steady: FakeProvider,
-  moody: FakeProvider,
+  flaky: FakeProvider,
 ): Promise<(readonly [string, Scenario])[]> {
   const seed = async (name: string, plugins: Fields[], targets: Fields[], rule: Fields = {}) => {
     const route = await seedRoute(gatehouse, {
@@ -133,7 +133,7 @@ async function prepare(
     return { ...route, url: gatehouse.proxyUrl + route.path };
   };
   const plain = await seed("plain", [], [targetAt(steady)]);
-  const failover = await seed("failover", [], [targetAt(moody), targetAt(steady, { priority: 2 })]);
+  const failover = await seed("failover", [], [targetAt(flaky), targetAt(steady, { priority: 2 })]);
   const limited = await seed(
     "limited",
     [limiter({ per_user: [5, "10s"], global: [50, "1s"] })],
@@ -160,7 +160,10 @@ async function prepare(
     ["stream", () => post(plain.url, STREAM)],
     ["json again", () => post(plain.url, CHAT)],
     ["big request", () => post(plain.url, long)],
-    ["big answer", () => post(plain.url, CHAT, {}, { bigStream: { bytes: 2_000_000, chunkBytes: 16_384 } })],
+    [
+      "big response",
+      () => post(plain.url, CHAT, {}, { bigStream: { bytes: 2_000_000, chunkBytes: 16_384 } }),
+    ],
     ["failover", () => post(failover.url, serial++ % 2 === 0 ? CHAT : STREAM)],
     ["limited", () => post(limited.url, CHAT, { "X-User-ID": `user ${serial++ % 500}` })],
     ["limited, one user", () => post(limited.url, CHAT, { "X-User-ID": "the same" })],
@@ -175,11 +178,17 @@ async function prepare(
     ["wrong key", () => post(guarded.url, CHAT, { "X-GW-API-Key": `gw_${"A".repeat(43)}` })],
     ["no rule", () => post(`${gatehouse.proxyUrl}/soak/nothing`, CHAT)],
     ["bad JSON", () => post(plain.url, "{")],
-    ["client leaves before the answer", () => leave(plain.url, 5, { delayMs: 60_000 })],
-    ["client leaves in a stream", () => leave(plain.url, 30, { chunks: 1000, chunkDelayMs: 5 })],
-    ["client leaves a translated stream", () => leave(translated.url, 30, { chunks: 1000, chunkDelayMs: 5 })],
-    [`${PROVIDERS_FAULT} cuts a stream`, () => post(plain.url, STREAM, {}, CUT)],
-    [`${PROVIDERS_FAULT} resets a stream`, () => post(plugin.url, STREAM, {}, { ...CUT, reset: true })],
+    ["client disconnects before the response", () => disconnectAfter(plain.url, 5, { delayMs: 60_000 })],
+    [
+      "client disconnects in a stream",
+      () => disconnectAfter(plain.url, 30, { chunks: 1000, chunkDelayMs: 5 }),
+    ],
+    [
+      "client disconnects in a translated stream",
+      () => disconnectAfter(translated.url, 30, { chunks: 1000, chunkDelayMs: 5 }),
+    ],
+    [`${PROVIDER_FAILS} cuts a stream`, () => post(plain.url, STREAM, {}, CUT)],
+    [`${PROVIDER_FAILS} resets a stream`, () => post(plugin.url, STREAM, {}, { ...CUT, reset: true })],
     [
       "configuration changes",
       async () => String((await gatehouse.api("PATCH", at, { name: `models ${serial++}` })).status),
@@ -199,7 +208,7 @@ function sanitation(action: "block" | "sanitize"): Fields {
   };
 }
 
-/** The status, and whether the answer came to its end. */
+/** Sends a request. Resolves to the status, and to whether the response was cut. */
 async function post(
   url: string,
   body: unknown,
@@ -221,17 +230,18 @@ async function post(
     await response.arrayBuffer();
     return String(response.status);
   } catch {
-    return `${response.status}, broken off`;
+    return `${response.status}, cut`;
   }
 }
 
-async function leave(url: string, afterMs: number, fake: object): Promise<string> {
+/** Sends a streaming request and disconnects after this time. */
+async function disconnectAfter(url: string, afterMs: number, fake: object): Promise<string> {
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), afterMs);
   try {
     return await post(url, STREAM, {}, fake, abort.signal);
   } catch {
-    return "left";
+    return "disconnected";
   } finally {
     clearTimeout(timer);
   }

@@ -1,8 +1,8 @@
-// The slope of lines, of noise and of next to nothing.
+// The slope of lines, of noisy lines, and of too few points.
 import { expect, test } from "bun:test";
 import { slopeOf } from "./slope.ts";
 
-test("a line has its own slope, whatever is added to all of it", () => {
+test("is the slope of a line, whatever its offset is", () => {
   for (const [slope, start] of [
     [2, 0],
     [-0.5, 100],
@@ -13,12 +13,12 @@ test("a line has its own slope, whatever is added to all of it", () => {
   }
 });
 
-test("what swings around a line does not change it much", () => {
+test("is hardly affected by noise", () => {
   const points = Array.from({ length: 1000 }, (_, x) => ({ x, y: 3 * x + (x % 2 === 0 ? 50 : -50) }));
   expect(slopeOf(points)).toBeCloseTo(3, 2);
 });
 
-test("no points, one point, one moment: no slope", () => {
+test("is 0 for no points, one point, and points with the same x", () => {
   expect(slopeOf([])).toBe(0);
   expect(slopeOf([{ x: 1, y: 5 }])).toBe(0);
   expect(

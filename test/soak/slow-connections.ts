@@ -1,4 +1,4 @@
-// What thousands of slow connections cost the good clients: the 99th percentile of their times without and with them.
+// The effect of thousands of slow connections on other clients: the percentiles of their response times without and with them.
 //   bun test/soak/slow-connections.ts [--connections 5000] [--seconds 20]
 import { parseArgs } from "node:util";
 import { openFiles } from "../fault/process-watch.ts";
@@ -11,27 +11,27 @@ const { values } = parseArgs({
   options: {
     connections: { type: "string", default: "5000" },
     seconds: { type: "string", default: "20" },
-    /** For the process of the slow clients: where to connect to. */
-    drip: { type: "string" },
+    /** In the process of the slow clients: the port to connect to. */
+    port: { type: "string" },
   },
 });
 const connections = Number(values.connections);
-const HEAD = "POST /slow HTTP/1.1\r\nHost: x\r\n";
-const DRIP_MS = 2000;
-const GOOD_PER_SECOND = 100;
+const START = "POST /slow HTTP/1.1\r\nHost: x\r\n";
+const BYTE_INTERVAL_MS = 2000;
+const REQUESTS_PER_SECOND = 100;
 
-/** Half of them drip their headers, half a body; whoever is thrown out comes back. */
-function dripFor(port: number, at: number): void {
+/** Opens a connection that sends its headers, or every second one its body, byte by byte, and again when it is closed. */
+function openSlowConnection(port: number, at: number): void {
   const isBody = at % 2 === 0;
-  const again = () => void setTimeout(() => dripFor(port, at), 500 + Math.random() * 1000);
+  const again = () => void setTimeout(() => openSlowConnection(port, at), 500 + Math.random() * 1000);
   Bun.connect({
     hostname: "127.0.0.1",
     port,
     socket: {
       open(socket) {
-        socket.write(isBody ? `${HEAD}Content-Length: 5000\r\n\r\n` : HEAD);
-        const drip = setInterval(() => socket.write("a"), DRIP_MS * (0.5 + Math.random()));
-        socket.data = drip;
+        socket.write(isBody ? `${START}Content-Length: 5000\r\n\r\n` : START);
+        const sending = setInterval(() => socket.write("a"), BYTE_INTERVAL_MS * (0.5 + Math.random()));
+        socket.data = sending;
       },
       data: () => undefined,
       close(socket: { data: unknown }) {
@@ -43,28 +43,28 @@ function dripFor(port: number, at: number): void {
   }).catch(again);
 }
 
-/** Milliseconds of each request, begun at a steady rate whatever the answers do. */
+/** Sends requests at a steady rate, independent of the responses. Resolves to the sorted durations in milliseconds. */
 async function measure(url: string, seconds: number): Promise<number[]> {
   const times: number[] = [];
-  const asked: Promise<void>[] = [];
+  const pending: Promise<void>[] = [];
   const startedAt = performance.now();
-  for (let serial = 0; serial < seconds * GOOD_PER_SECOND; serial++) {
-    const dueAt = startedAt + (serial * 1000) / GOOD_PER_SECOND;
+  for (let serial = 0; serial < seconds * REQUESTS_PER_SECOND; serial++) {
+    const dueAt = startedAt + (serial * 1000) / REQUESTS_PER_SECOND;
     if (dueAt > performance.now()) await Bun.sleep(dueAt - performance.now());
-    const begunAt = performance.now();
-    const ask = async () => {
+    const sentAt = performance.now();
+    const send = async () => {
       const response = await fetch(url, {
         method: "POST",
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify(CHAT),
       });
       await response.arrayBuffer();
-      if (response.status !== 200) throw new Error(`a good client got ${response.status}`);
-      times.push(performance.now() - begunAt);
+      if (response.status !== 200) throw new Error(`an ordinary client got ${response.status}`);
+      times.push(performance.now() - sentAt);
     };
-    asked.push(ask());
+    pending.push(send());
   }
-  await Promise.all(asked);
+  await Promise.all(pending);
   return times.sort((one, other) => one - other);
 }
 
@@ -72,9 +72,9 @@ const percentile = (sorted: readonly number[], share: number) =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 const print = (line: string) => void process.stdout.write(`${line}\n`);
 
-if (values.drip !== undefined) {
+if (values.port !== undefined) {
   for (let at = 0; at < connections; at++) {
-    dripFor(Number(values.drip), at);
+    openSlowConnection(Number(values.port), at);
     if (at % 100 === 99) await Bun.sleep(20);
   }
 } else {
@@ -87,20 +87,20 @@ if (values.drip !== undefined) {
   await measure(url, 3);
   const alone = await measure(url, seconds);
   const { port } = new URL(gatehouse.proxyUrl);
-  const dripping = Bun.spawn(
-    [process.execPath, import.meta.path, "--drip", port, "--connections", String(connections)],
+  const slowClients = Bun.spawn(
+    [process.execPath, import.meta.path, "--port", port, "--connections", String(connections)],
     { stdio: ["ignore", "inherit", "inherit"] },
   );
   await waitUntil(() => openFiles(gatehouse) > connections * 0.9, 60_000);
-  const beset = await measure(url, seconds);
+  const loaded = await measure(url, seconds);
   const open = openFiles(gatehouse);
-  dripping.kill("SIGKILL");
+  slowClients.kill("SIGKILL");
   await gatehouse.stop();
   await provider.stop();
   const line = (name: string, times: readonly number[]) =>
     `${name.padEnd(28)} p50 ${percentile(times, 0.5).toFixed(2)} ms  p99 ${percentile(times, 0.99).toFixed(2)} ms`;
-  print(line("alone", alone));
-  print(line(`beside ${open} open files`, beset));
-  print(`ratio of p99 ${(percentile(beset, 0.99) / percentile(alone, 0.99)).toFixed(2)}`);
+  print(line("without slow connections", alone));
+  print(line(`with ${open} open files`, loaded));
+  print(`ratio of p99 ${(percentile(loaded, 0.99) / percentile(alone, 0.99)).toFixed(2)}`);
   process.exit();
 }

@@ -1,4 +1,4 @@
-// A long run of mixed traffic against a started gateway: no 5xx of its own, flat memory, flat files.
+// A long run of mixed traffic against a gateway process: it sends no 5xx, and its memory and open files do not grow.
 //   npm run test:soak -- --minutes 30 [--rate 150]
 import { parseArgs } from "node:util";
 import { MB, openFiles } from "../fault/process-watch.ts";
@@ -13,12 +13,12 @@ const { values } = parseArgs({
 const minutes = Number(values.minutes);
 const SAMPLE_MS = minutes > 5 ? 10_000 : 2000;
 /**
- * A runtime needs its time to find its size: the first third is not judged. It needs requests rather than minutes, some
- * 200,000 of this mixture until its compilers have come to rest: so a long run warms up faster than it goes on.
+ * The first third of a run is not evaluated. The memory of Bun settles after about 200,000 of these requests, when its JIT
+ * compilers are done, so a long run sends requests faster while it warms up.
  */
 const WARM_UP_MS = (minutes * 60_000) / 3;
 const WARM_UP_RATE = 4;
-/** A line through less than ten minutes says nothing about one megabyte: a short run only finds a bad leak. */
+/** Less than ten minutes are too short to detect a growth of one megabyte: a short run only finds large leaks. */
 const isLong = minutes >= 10;
 const MAX_MB_IN_TEN_MINUTES = 1;
 const MAX_MB_IN_SHORT_RUN = 25;
@@ -43,7 +43,7 @@ print("minute  resident MB  heap MB  files  requests");
 while (performance.now() - startedAt < minutes * 60_000) {
   await Bun.sleep(SAMPLE_MS);
   if (performance.now() - startedAt >= WARM_UP_MS) load.setRate(rate);
-  const sample = await take();
+  const sample = await takeSample();
   samples.push(sample);
   const { minute, residentMb, heapMb, files, requests } = sample;
   const columns = [minute.toFixed(2), residentMb.toFixed(1), heapMb.toFixed(1), files, requests];
@@ -51,11 +51,11 @@ while (performance.now() - startedAt < minutes * 60_000) {
 }
 await load.stop();
 await gatehouse.stop();
-process.exitCode = judge() ? 0 : 1;
+process.exitCode = evaluate() ? 0 : 1;
 process.exit();
 
-/** What is in use when nothing is under way and all garbage is collected: the lowest of a few looks. */
-async function take(): Promise<Sample> {
+/** Measures the gateway without running requests and after garbage collection: the lowest of several values. */
+async function takeSample(): Promise<Sample> {
   let residentMb = Infinity;
   let heapMb = Infinity;
   await load.pause();
@@ -75,24 +75,27 @@ async function take(): Promise<Sample> {
   };
 }
 
-function judge(): boolean {
+function evaluate(): boolean {
   print("");
   for (const [outcome, count] of [...load.tally.outcomes].sort())
     print(`${String(count).padStart(8)}  ${outcome}`);
-  const judged = samples.filter(({ minute }) => minute * 60_000 >= WARM_UP_MS);
+  const evaluated = samples.filter(({ minute }) => minute * 60_000 >= WARM_UP_MS);
   const perTenMinutes = (pick: (sample: Sample) => number) =>
-    10 * slopeOf(judged.map((sample) => ({ x: sample.minute, y: pick(sample) })));
+    10 * slopeOf(evaluated.map((sample) => ({ x: sample.minute, y: pick(sample) })));
   const growth = perTenMinutes(({ residentMb }) => residentMb);
-  const first = judged[0];
-  const last = judged.at(-1);
-  if (first === undefined || last === undefined) throw new Error("too short to judge");
-  const half = judged.length >> 1;
+  const first = evaluated[0];
+  const last = evaluated.at(-1);
+  if (first === undefined || last === undefined) throw new Error("The run is too short to evaluate.");
+  const half = evaluated.length >> 1;
   const highest = (part: readonly Sample[]) => Math.max(...part.map(({ files }) => files));
-  const moreFiles = highest(judged.slice(half)) - highest(judged.slice(0, half));
-  const problems = [...load.tally.outcomes.keys()].filter((outcome) => outcome.includes("fault: "));
+  const moreFiles = highest(evaluated.slice(half)) - highest(evaluated.slice(0, half));
+  const problems = [...load.tally.outcomes.keys()].filter((outcome) => outcome.includes("error: "));
   const verdicts: [what: string, isGood: boolean][] = [
-    [`${load.tally.serverErrors.length} answers of 500 and above`, load.tally.serverErrors.length === 0],
-    [`${problems.length} kinds of faults at the client`, problems.length === 0],
+    [
+      `${load.tally.serverErrors.length} responses with status 500 and above`,
+      load.tally.serverErrors.length === 0,
+    ],
+    [`${problems.length} kinds of errors at the client`, problems.length === 0],
     [
       `resident memory ${growth.toFixed(2)} MB in ten minutes (heap ${perTenMinutes(({ heapMb }) => heapMb).toFixed(2)} MB), ` +
         `${first.residentMb.toFixed(1)} to ${last.residentMb.toFixed(1)} MB`,

@@ -1,6 +1,6 @@
 // A listener that accepts no connection, for tests of connect timeouts.
 
-// Listens with the shortest queue, accepts no connection, and prints its port.
+/** Listens with the shortest queue, accepts no connection, and prints its port. */
 const NEVER_ACCEPTS = `use Socket; $| = 1;
 socket(S, PF_INET, SOCK_STREAM, 0); bind(S, sockaddr_in(0, INADDR_LOOPBACK)) or die; listen(S, 0) or die;
 print((sockaddr_in(getsockname(S)))[0], "\\n"); sleep 600;`;
