@@ -1,10 +1,10 @@
-// Searches any Uint8Array for byte sequences with Buffer's methods. Uint8Array itself can only search for single bytes, and
+// Searches and decodes any Uint8Array with Buffer's methods. Uint8Array itself can only search for single bytes, and
 // creating a Buffer view for each search would cost more than the search.
 
 interface BufferMethods {
   readonly indexOf: (this: Uint8Array, needle: Uint8Array, from: number) => number;
   readonly lastIndexOf: (this: Uint8Array, needle: Uint8Array, from: number) => number;
-  readonly toString: (this: Uint8Array, encoding: "latin1", from: number, to: number) => string;
+  readonly toString: (this: Uint8Array, encoding: "latin1" | "utf8", from: number, to: number) => string;
 }
 
 const methods: BufferMethods = Buffer.alloc(0);
@@ -16,6 +16,11 @@ export function indexOfBytes(bytes: Uint8Array, needle: Uint8Array, from: number
 
 export function lastIndexOfBytes(bytes: Uint8Array, needle: Uint8Array, from: number): number {
   return lastIndexOf.call(bytes, needle, from);
+}
+
+/** Decodes the bytes from `from` to `to`, exclusive, which must be valid UTF-8. */
+export function utf8Between(bytes: Uint8Array, from: number, to: number): string {
+  return toString.call(bytes, "utf8", from, to);
 }
 
 /** Decodes the bytes from `from` to the end, one character per byte. */

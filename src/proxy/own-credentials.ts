@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 
 const GATEWAY_KEY = /gw_[A-Za-z0-9_-]{43}/;
 const JWT = /([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)/g;
-const BASIC = /^\s*basic\s+([A-Za-z0-9+/=_-]+)/i;
+const BASIC = /^basic\s+([A-Za-z0-9+/=_-]+)/i;
 
 export class OwnCredentials {
   readonly #secret: string;
@@ -17,7 +17,8 @@ export class OwnCredentials {
     // Most values contain none of these, and searching for them costs less than the patterns.
     if (text.includes("gw_") && GATEWAY_KEY.test(text)) return true;
     if (text.includes("eyJ") && this.#hasAdminToken(text)) return true;
-    const basic = BASIC.exec(text)?.[1];
+    const startsWithB = (text.charCodeAt(0) | 0x20) === 0x62;
+    const basic = startsWithB ? BASIC.exec(text)?.[1] : undefined;
     return basic !== undefined && this.areIn(Buffer.from(basic, "base64").toString("latin1"));
   }
 

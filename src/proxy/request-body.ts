@@ -1,5 +1,6 @@
 // The request body: its bytes, and its content in the form that routing, formats and plugins need. JSON is validated and
 // scanned for a few fields when it arrives. It is parsed only if something needs all of it.
+import { utf8Between } from "../base/byte-search.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { JsonScanner, MAX_DEPTH } from "../base/json-scanner.ts";
@@ -96,7 +97,7 @@ function scannedFields(bytes: Uint8Array): BodyFields {
 
 function scannedValue(bytes: Uint8Array, field: number): unknown {
   const start = scanner.startOf(field);
-  return start < 0 ? undefined : JSON.parse(decoder.decode(bytes.subarray(start, scanner.endOf(field))));
+  return start < 0 ? undefined : JSON.parse(utf8Between(bytes, start, scanner.endOf(field)));
 }
 
 function modelNameIn(value: unknown): string | null {

@@ -31,9 +31,11 @@ const MAGIC_NUMBERS = [
 ];
 
 /** Whether the body is compressed without a Content-Encoding that says so, and therefore cannot be inspected. */
-export function isUndeclaredCompression({ body, bodyText }: RequestContext): boolean {
-  if (bodyText !== null || body === null) return false;
-  return MAGIC_NUMBERS.some((magic) => magic.every((byte, index) => body[index] === byte));
+export function isUndeclaredCompression(context: RequestContext): boolean {
+  if (context.bodyText !== null) return false;
+  // Read last, because it copies the body.
+  const { body } = context;
+  return body !== null && MAGIC_NUMBERS.some((magic) => magic.every((byte, index) => body[index] === byte));
 }
 
 /** UTF-16 is recognized by its byte order mark, which stays part of the text. */
