@@ -1,6 +1,9 @@
 // What the formatter and the type checker do not see: floating promises, escape hatches, stray prints.
 import tseslint from "typescript-eslint";
 
+const WAIT =
+  "Wait for a condition (test/support/waiting.ts), or advance a clock (src/base/manual-clock.fixture.ts).";
+
 export default tseslint.config(
   { ignores: ["node_modules/", "data/", "eslint.config.js"] },
   ...tseslint.configs.strictTypeChecked,
@@ -35,6 +38,18 @@ export default tseslint.config(
       "@typescript-eslint/no-unsafe-argument": "off",
       "@typescript-eslint/no-unsafe-call": "off",
       "@typescript-eslint/no-unsafe-return": "off",
+    },
+  },
+  // Fault and soak tests are exempt: they slow clients down and generate load.
+  {
+    files: ["src/**/*.test.ts", "test/{architecture,contract,deploy,docs,e2e,golden}/**"],
+    rules: {
+      "no-restricted-properties": ["error", { object: "Bun", property: "sleep", message: WAIT }],
+      "no-restricted-globals": [
+        "error",
+        { name: "setTimeout", message: WAIT },
+        { name: "setInterval", message: WAIT },
+      ],
     },
   },
 );
