@@ -1,6 +1,7 @@
 // Validates a JSON text in UTF-8 and locates selected top-level fields without creating strings or objects: most requests
 // need only `model` and `stream` of a body that may be hundreds of kilobytes long.
 import { isUtf8 } from "node:buffer";
+import { utf8Between } from "./byte-search.ts";
 import { endOfString, wordViewOf, type WordView } from "./json-string-end.ts";
 
 /** Texts with deeper nesting are reported as too deep: code that walks them recursively would overflow the stack. */
@@ -137,9 +138,8 @@ export class JsonScanner {
         return index;
     }
     // A key may spell a name with escapes, such as `"m\u006fdel"`.
-    const key = bytes.subarray(start, end);
-    if (!key.includes(BACKSLASH)) return -1;
-    const decoded = Buffer.from(String(JSON.parse(new TextDecoder().decode(key))));
+    if (!hasBackslash(bytes, start, end)) return -1;
+    const decoded = Buffer.from(String(JSON.parse(utf8Between(bytes, start, end))));
     return names.findIndex((name) => decoded.equals(name));
   }
 }
@@ -163,6 +163,11 @@ function hasBytesAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolea
   for (let index = 0; index < expected.length; index++)
     if (bytes[at + index] !== expected[index]) return false;
   return true;
+}
+
+function hasBackslash(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true;
+  return false;
 }
 
 /** Returns the index after the literal or number at `start`. */

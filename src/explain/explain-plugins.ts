@@ -55,7 +55,7 @@ async function explainOne(
       "not marked as explainable, so it was not run; the explanation continues as if it had passed";
     return { plugin: explainedAs(link, "not_run", detail), end: null };
   }
-  const before = stateOf(exchange);
+  const before = stateOf(exchange, parts);
   try {
     const hooks = link.createForExplanation((checked, decision) =>
       limits.push(...explainLimits(checked, decision)),
@@ -65,7 +65,7 @@ async function explainOne(
     const response = await runOnePreRequest(exchange, explaining, parts);
     if (response !== null)
       return { plugin: explainedAs(link, "answered", `with status ${response.status}`), end: response };
-    const changes = changesSince(before, exchange);
+    const changes = changesSince(before, stateOf(exchange, parts));
     if (changes.length === 0) return { plugin: explainedAs(link, "passed", null), end: null };
     return { plugin: explainedAs(link, "changed", changes.join(", ")), end: null };
   } catch (error) {
@@ -97,14 +97,13 @@ interface RequestState {
   readonly body: Uint8Array | null;
 }
 
-function stateOf(exchange: Exchange): RequestState {
+function stateOf(exchange: Exchange, { ownCredentials }: PluginParts): RequestState {
   const { sentPath, sentQuery, sentHeaders, body, request } = exchange;
-  const headers = { ...(sentHeaders ?? forwardedHeaders(request.headers)) };
+  const headers = { ...(sentHeaders ?? forwardedHeaders(request.headers, ownCredentials)) };
   return { path: sentPath, query: sentQuery, headers, body: body?.bytes ?? null };
 }
 
-function changesSince(before: RequestState, exchange: Exchange): string[] {
-  const after = stateOf(exchange);
+function changesSince(before: RequestState, after: RequestState): string[] {
   const changes: string[] = [];
   if (after.path !== before.path) changes.push("the path");
   if (after.query !== before.query) changes.push("the query");

@@ -10,7 +10,7 @@ export interface RequestTarget {
 }
 
 /** Paths without these need no normalization and have no problem. */
-const NEEDS_CHECK = /\/\.|%2e|%2f|%5c|\\|;/i;
+const NEEDS_CHECK = /[%\\;]|\/\./;
 
 /**
  * Bun resolves dot segments and replaces the host of an absolute-form target by the Host header, but only if the Host header

@@ -109,12 +109,11 @@ function headersFor(
   ownCredentials: OwnCredentials,
   readsResponse: boolean,
 ): Record<string, string> {
-  const headers = sentHeaders === null ? forwardedHeaders(request.headers) : { ...sentHeaders };
+  const headers =
+    sentHeaders === null ? forwardedHeaders(request.headers, ownCredentials) : { ...sentHeaders };
   // Without Accept-Encoding the target may use any encoding (RFC 9110, 12.5.3), also one that the client cannot decode.
   if (readsResponse || headers["accept-encoding"] === undefined) headers["accept-encoding"] = "identity";
   headers["user-agent"] ??= "gatehouse";
-  for (const name in headers)
-    if (ownCredentials.areIn(headers[name] ?? "")) Reflect.deleteProperty(headers, name);
   if (!target.hasCredential)
     for (const [name, value] of clientCredentials(request.headers, ownCredentials)) headers[name] = value;
   for (const [name, value] of target.headers) headers[name] = value;

@@ -16,34 +16,43 @@ import { recordUsage } from "./record-usage.ts";
 export interface FinishParts extends PluginParts {
   readonly deadlines: CoarseDeadlines;
   readonly observation: Observation;
-  readonly recordKeyUse: (apiKeyId: string) => void;
+  readonly recordKeyUse: (apiKeyId: string, unixNow: number) => void;
   readonly inFlight: ConcurrencyLimit;
   readonly usageTotals: UsageTotals;
 }
 
-export function finish(exchange: Exchange, outcome: Outcome, status: number, parts: FinishParts): void {
+/** `now` is the time of the exchange's clock. */
+export function finish(
+  exchange: Exchange,
+  outcome: Outcome,
+  status: number,
+  now: number,
+  parts: FinishParts,
+): void {
   if (exchange.finished) return;
   exchange.finished = true;
   exchange.release();
   parts.inFlight.leave();
   const { apiKey, gateway, rule } = exchange;
-  if (apiKey !== null) parts.recordKeyUse(apiKey.id);
+  const unixNow = exchange.clock.unixNow();
+  if (apiKey !== null) parts.recordKeyUse(apiKey.id, unixNow);
   recordUsage(exchange, parts.usageTotals);
   const chain = gateway?.chain ?? null;
   if (chain !== null && chain.post_response !== null && rule !== null)
     runPostResponse(exchange, chain, parts, outcome, status);
-  parts.observation.finished(factsOf(exchange, outcome, status, parts.observation));
+  parts.observation.finished(factsOf(exchange, outcome, status, now, unixNow, parts.observation));
 }
 
 function factsOf(
   exchange: Exchange,
   outcome: Outcome,
   status: number,
+  endedAt: number,
+  endedWallMs: number,
   { routes }: Observation,
 ): RequestFacts {
   const { apiKey, gateway, response, usage, observed, attemptFacts } = exchange;
   const finalAttempt = response?.report.facts ?? null;
-  const endedAt = exchange.clock.now();
   closeAttempts(attemptFacts, finalAttempt, outcome, endedAt);
   const gatewayName = gateway?.gateway.name ?? null;
   const observedGateway = routes.gateway(gateway, gatewayName ?? "");
@@ -76,7 +85,7 @@ function factsOf(
     cost: exchange.cost,
     startedAt: exchange.startedAt,
     endedAt,
-    endedWallMs: exchange.clock.unixNow(),
+    endedWallMs,
     bodyMs: exchange.bodyMs,
     plugins: exchange.pluginRuns,
     bodies: exchange.bodies,

@@ -38,7 +38,7 @@ export interface DataPlaneParts {
   readonly requireApiKey: boolean;
   readonly maxBodyBytes: number;
   readonly trustedProxies: BlockList;
-  readonly recordKeyUse: (apiKeyId: string) => void;
+  readonly recordKeyUse: (apiKeyId: string, unixNow: number) => void;
   readonly inFlight: ConcurrencyLimit;
   readonly isDraining: () => boolean;
   readonly observation: Observation;
@@ -146,7 +146,7 @@ async function respondWithoutUpstream(
   parts: ServingParts,
 ): Promise<Response> {
   if (exchange.bodies !== null) await captureResponse(exchange.bodies, exchange, response);
-  finish(exchange, "complete", response.status, parts);
+  finish(exchange, "complete", response.status, exchange.clock.now(), parts);
   return response;
 }
 
@@ -156,6 +156,7 @@ async function respondWithError(exchange: Exchange, error: unknown, parts: Servi
     ? new Response(null, { status: CLIENT_DISCONNECTED_STATUS })
     : fail(error, exchange, parts.log);
   if (exchange.bodies !== null) await captureResponse(exchange.bodies, exchange, response);
-  finish(exchange, isDisconnected ? "client_left" : "failed", response.status, parts);
+  const outcome = isDisconnected ? "client_left" : "failed";
+  finish(exchange, outcome, response.status, exchange.clock.now(), parts);
   return response;
 }

@@ -1,4 +1,5 @@
 // Decides which header fields are forwarded to a provider and relayed to a client.
+import type { OwnCredentials } from "./own-credentials.ts";
 import type { ResponseHeaders } from "../upstream/response-headers.ts";
 
 /** Fields that concern one connection only: RFC 9110, section 7.6.1, and related ones. */
@@ -78,12 +79,12 @@ const NGINX_PREFIX = "x-accel-";
 const GATEWAY_PREFIX = "x-gw-";
 const FORWARDING_PREFIX = "x-forwarded-";
 
-/** Returns the client's headers that are forwarded to a provider, with names in lower case. */
-export function forwardedHeaders(headers: Headers): Record<string, string> {
+/** Returns the client's headers that are forwarded to a provider, with names in lower case, without credentials of this gateway. */
+export function forwardedHeaders(headers: Headers, ownCredentials: OwnCredentials): Record<string, string> {
   const connectionFields = connectionNames(headers);
   const forwarded: Record<string, string> = {};
   headers.forEach((value, name) => {
-    if (!isForwarded(name) || connectionFields?.has(name) === true) return;
+    if (!isForwarded(name) || connectionFields?.has(name) === true || ownCredentials.areIn(value)) return;
     forwarded[name] = value;
   });
   return forwarded;
@@ -106,13 +107,13 @@ interface KeptFields {
   readonly keepsEncoding: boolean;
 }
 
-/** Returns the provider's headers that are relayed to the client. Its request id is relayed under another name. */
-export function relayedHeaders(
+/** Adds the provider's headers that are relayed to the client to `relayed`. Its request id is relayed under another name. */
+export function relayHeaders(
   headers: ResponseHeaders,
   { keepsLength, keepsEncoding }: KeptFields,
-): Headers {
+  relayed: Headers,
+): void {
   const connectionFields = connectionNames(headers);
-  const relayed = new Headers();
   const { names, values } = headers;
   for (let index = 0; index < names.length; index++) {
     const name = names[index] ?? "";
@@ -125,7 +126,6 @@ export function relayedHeaders(
     // X-GW-* fields are statements of the gateway. The client could not tell a provider's from them.
     else if (!name.startsWith(GATEWAY_PREFIX)) relayed.append(name, value);
   }
-  return relayed;
 }
 
 /** Returns the fields that `Connection` names: they concern this connection only (RFC 9110, section 7.6.1). */

@@ -5,12 +5,14 @@ import type { ChainLink } from "../snapshot/plugin-chain.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { PluginRun } from "../telemetry/metrics/observed-plugin.ts";
 import type { Observation } from "../telemetry/observation.ts";
+import type { OwnCredentials } from "./own-credentials.ts";
 import type { Exchange } from "./exchange.ts";
 
 export interface PluginParts {
   readonly log: Log;
   readonly observation: Observation;
   readonly maxBodyBytes: number;
+  readonly ownCredentials: OwnCredentials;
   readonly clientAddress: (exchange: Exchange) => string;
 }
 

@@ -88,7 +88,7 @@ export class PreRequestContext extends CallContext implements RequestContext {
   }
 
   #sentHeaders(): Record<string, string> {
-    const { exchange } = this.#call;
-    return (exchange.sentHeaders ??= forwardedHeaders(exchange.request.headers));
+    const { exchange, parts } = this.#call;
+    return (exchange.sentHeaders ??= forwardedHeaders(exchange.request.headers, parts.ownCredentials));
   }
 }

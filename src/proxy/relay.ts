@@ -7,7 +7,7 @@ import { tapResponse, usageOfBody, type UsageTap } from "../usage/usage-tap.ts";
 import { healthResultOf, type HealthResult } from "./balancer-report.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 import { finish, type FinishParts } from "./finish.ts";
-import { relayedHeaders } from "./header-filter.ts";
+import { relayHeaders } from "./header-filter.ts";
 import { settleUsage } from "./record-usage.ts";
 import { StreamRelay } from "./relay-stream.ts";
 import { PreResponsePlugins, runPostRequest } from "./run-plugins.ts";
@@ -39,12 +39,19 @@ export function relay(
 function relayUnchanged(exchange: Exchange, response: TargetResponse, parts: FinishParts): Response {
   const { body } = response;
   const { status } = response.upstreamResponse;
-  const headers = headersFor(exchange, response);
+  const now = exchange.clock.now();
+  // Headers that are added to the response itself need not be copied into it.
+  const created = createResponse(
+    body,
+    status,
+    response.upstreamResponse.headers.get("content-type") !== null,
+  );
+  addHeaders(created.headers, exchange, response, now);
   settleUsage(exchange, usageOfBody(response));
   exchange.bodies?.takeResponse(body);
-  response.report.end(healthResultOf(status), exchange.clock.now());
-  finish(exchange, "complete", status, parts);
-  return createResponse(body, status, headers);
+  response.report.end(healthResultOf(status), now);
+  finish(exchange, "complete", status, now, parts);
+  return created;
 }
 
 async function relayProcessed(
@@ -53,7 +60,8 @@ async function relayProcessed(
   chain: PluginChain | null,
   parts: FinishParts,
 ): Promise<Response> {
-  const headers = headersFor(exchange, response);
+  const headers = new Headers();
+  addHeaders(headers, exchange, response, exchange.clock.now());
   const tap = tapResponse(response);
   try {
     const status =
@@ -63,8 +71,9 @@ async function relayProcessed(
     const end = (outcome: Outcome) => {
       settleUsage(exchange, tap === null ? usageOfBody(response) : tap.result(outcome === "complete"));
       const result = healthResultFor(outcome, response.upstreamResponse.status);
-      response.report.end(result, exchange.clock.now());
-      finish(exchange, outcome, status, parts);
+      const now = exchange.clock.now();
+      response.report.end(result, now);
+      finish(exchange, outcome, status, now, parts);
     };
     const plugins =
       chain === null || chain.pre_response === null
@@ -81,7 +90,7 @@ async function relayProcessed(
     const body = await wholeBody(exchange, response, plugins, tap);
     exchange.bodies?.takeResponse(body);
     end("complete");
-    return createResponse(body, status, headers);
+    return createResponse(body, status, headers.has("content-type"), headers);
   } catch (error) {
     // No byte has been sent to the client yet, so the caller can still respond with an error.
     settleUsage(exchange, tap === null ? usageOfBody(response) : tap.result(false));
@@ -92,9 +101,14 @@ async function relayProcessed(
   }
 }
 
-function createResponse(body: Uint8Array | string | null, status: number, headers: Headers): Response {
-  const content = STATUSES_WITHOUT_BODY.has(status) ? null : withoutDefaultType(body, headers);
-  return new Response(content, { status, headers });
+function createResponse(
+  body: Uint8Array | string | null,
+  status: number,
+  hasType: boolean,
+  headers?: Headers,
+): Response {
+  const content = STATUSES_WITHOUT_BODY.has(status) ? null : hasType ? body : withoutDefaultType(body);
+  return new Response(content, headers === undefined ? { status } : { status, headers });
 }
 
 function healthResultFor(outcome: Outcome, status: number): HealthResult {
@@ -127,11 +141,8 @@ async function wholeBody(
 }
 
 /** Bun adds a Content-Type to bytes that have none. It adds none to a stream, so such a body is sent as a stream. */
-function withoutDefaultType(
-  body: Uint8Array | string | null,
-  headers: Headers,
-): Uint8Array | string | ReadableStream | null {
-  if (typeof body === "string" || body === null || headers.has("content-type")) return body;
+function withoutDefaultType(body: Uint8Array | string | null): Uint8Array | string | ReadableStream | null {
+  if (typeof body === "string" || body === null) return body;
   return new ReadableStream({
     start(controller) {
       controller.enqueue(body);
@@ -140,23 +151,20 @@ function withoutDefaultType(
   });
 }
 
-function headersFor(exchange: Exchange, response: TargetResponse): Headers {
+function addHeaders(headers: Headers, exchange: Exchange, response: TargetResponse, now: number): void {
   const { upstreamResponse, isStream, target, model, firstByteMs, translator, isDecoded } = response;
-  const headers = relayedHeaders(upstreamResponse.headers, {
-    // Bun sets the Content-Length of a body that it sends. The provider's value is right only where no body is sent.
-    keepsLength: exchange.method === "HEAD",
-    keepsEncoding: !isDecoded,
-  });
+  // Bun sets the Content-Length of a body that it sends. The provider's value is right only where no body is sent.
+  const kept = { keepsLength: exchange.method === "HEAD", keepsEncoding: !isDecoded };
+  relayHeaders(upstreamResponse.headers, kept, headers);
   headers.append("X-Request-Id", exchange.requestId);
   headers.append("X-GW-Provider", toHeaderValue(target.provider));
   if (model !== null) headers.append("X-GW-Model", toHeaderValue(model));
   headers.append("X-GW-Attempts", exchange.attempts === 1 ? "1" : String(exchange.attempts));
-  const total = formatTenths(exchange.clock.now() - exchange.startedAt);
+  const total = formatTenths(now - exchange.startedAt);
   headers.append("Server-Timing", `total;dur=${total}, upstream;dur=${formatTenths(firstByteMs)}`);
   if (isStream) headers.set("X-Accel-Buffering", "no");
   else if (translator !== null && hasBody(response)) headers.set("Content-Type", "application/json");
   exchange.addResponseHeaders(headers);
-  return headers;
 }
 
 /** Formats with one decimal, at a tenth of the cost of `toFixed`. */

@@ -56,7 +56,7 @@ export class UpstreamAttempt {
     try {
       this.#encoded = encodeRequest(exchange, rule, target, ownCredentials);
       if (exchange.trace !== null) this.#facts.spanId = exchange.trace.beginAttempt(this.#encoded.headers);
-      this.#response = upstreamPool.send(this.#encoded, rule.upstream.timeouts);
+      this.#response = upstreamPool.send(this.#encoded, rule.upstream.timeouts, now);
     } catch (error) {
       this.#report.end("neutral", now);
       throw error;
@@ -90,7 +90,8 @@ export class UpstreamAttempt {
   async #acceptOrRepeat({ option, bodyWithout }: AddedUsageOption): Promise<TargetResponse> {
     const { timeouts } = this.#rule.upstream;
     if (!(await rejectsUsageOption(this.#response, option, timeouts.idle))) return this.#accept(true);
-    this.#response = this.#upstreamPool.send({ ...this.#encoded, body: bodyWithout }, timeouts);
+    const now = this.#exchange.clock.now();
+    this.#response = this.#upstreamPool.send({ ...this.#encoded, body: bodyWithout }, timeouts, now);
     this.#exchange.replaceAttempt(this.#response);
     await this.#response.headersReceived;
     // An error that merely quoted the request occurs again, and says nothing about the option.

@@ -47,12 +47,12 @@ test("a spare connection is kept for the next request; that of a canceled reques
   origin.onIdle(used, null);
   expect(await served.given).toBe(used);
   await waitUntil(() => open === 2);
-  const spare = await waitFor(() => origin.takeIdle());
+  const spare = await waitFor(() => origin.takeIdle(performance.now()));
   expect(spare).not.toBe(used);
 
   const canceled = createWaiter();
   origin.wait(canceled.waiter);
   origin.stopWaiting(canceled.waiter);
   await waitUntil(() => opened === 3 && open === 2);
-  expect(origin.takeIdle()).toBeNull();
+  expect(origin.takeIdle(performance.now())).toBeNull();
 });

@@ -76,9 +76,9 @@ export class Origin implements ConnectionOwner {
     this.basePath = pathname.replace(/\/$/, "");
   }
 
-  takeIdle(): Connection | null {
+  takeIdle(now: number): Connection | null {
     for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
-      if (idle.isOpen && idle.idleUntil > this.#clock.now()) return idle;
+      if (idle.isOpen && idle.idleUntil > now) return idle;
       idle.close();
     }
     return null;

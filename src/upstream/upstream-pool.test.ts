@@ -30,7 +30,7 @@ function send(basePath = "") {
     headers,
     body,
   };
-  return pool.send(request, TIMEOUTS);
+  return pool.send(request, TIMEOUTS, performance.now());
 }
 
 async function statusOf(response: ReturnType<typeof send>): Promise<number> {
@@ -78,7 +78,11 @@ test("the least recently used origins are closed when there are too many", async
   expect(provider.openConnections()).toBe(3);
   const unreachable = { path: "/", method: "GET", headers: {}, body: null };
   for (let port = 1; port <= 2000; port++) {
-    const response = pool.send({ ...unreachable, baseUrl: `http://127.0.0.1:1/${port}` }, TIMEOUTS);
+    const response = pool.send(
+      { ...unreachable, baseUrl: `http://127.0.0.1:1/${port}` },
+      TIMEOUTS,
+      performance.now(),
+    );
     response.cancel();
   }
   await provider.until(() => provider.openConnections() === 0);

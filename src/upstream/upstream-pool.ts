@@ -34,15 +34,15 @@ export class UpstreamPool {
 
   /**
    * Sends a request over an idle or a new connection and returns the response before it has arrived: await
-   * `headersReceived`, or abort it. Throws a GatehouseError if a header of the request cannot be sent.
+   * `headersReceived`, or abort it. `now` is the time of the clock. Throws a GatehouseError if a header of the request cannot be sent.
    */
-  send(request: OutgoingRequest, { connect, first_byte }: SendTimeouts): UpstreamResponse {
+  send(request: OutgoingRequest, { connect, first_byte }: SendTimeouts, now: number): UpstreamResponse {
     const origin = this.#originOf(request.baseUrl);
     const headers = serializeRequestHeaders(request, origin);
-    const response = new UpstreamResponse(this.#deadlines, connect, first_byte);
+    const response = new UpstreamResponse(this.#deadlines, now, connect, first_byte);
     if (usesForwardProxy(request.baseUrl)) void sendThroughForwardProxy(request, response, this.#resolver);
     else {
-      const idle = origin.takeIdle();
+      const idle = origin.takeIdle(now);
       if (idle === null) origin.wait(new WaitingRequest(origin, request, headers, response));
       else idle.send(headers, request.body, request.method, response);
     }

@@ -36,9 +36,8 @@ export class UpstreamResponse implements Deadline, BodyReader {
   #isEnded = false;
   #error: UpstreamError | null = null;
 
-  constructor(deadlines: CoarseDeadlines, connectTimeoutMs: number, firstByteTimeoutMs: number) {
+  constructor(deadlines: CoarseDeadlines, now: number, connectTimeoutMs: number, firstByteTimeoutMs: number) {
     this.#deadlines = deadlines;
-    const now = deadlines.clock.now();
     this.#firstByteDueAt = now + firstByteTimeoutMs;
     this.dueAt = Math.min(now + connectTimeoutMs, this.#firstByteDueAt);
     deadlines.watch(this);

@@ -11,14 +11,12 @@ export class KeyUsage {
   readonly #store: Store;
   readonly #log: Log;
   readonly #lastUsedAt = new Map<string, number>();
-  readonly #clock: Clock;
   readonly #timer: ClockTimer;
   #flushing: Promise<void> = Promise.resolve();
 
   constructor(store: Store, log: Log, clock: Clock) {
     this.#store = store;
     this.#log = log;
-    this.#clock = clock;
     this.#timer = clock.setInterval(() => {
       this.#flushing = this.#flushing.then(() => this.#flush());
     }, FLUSH_INTERVAL_MS);
@@ -26,8 +24,8 @@ export class KeyUsage {
   }
 
   /** Memory is bounded by the number of existing keys, because only valid keys are recorded. */
-  readonly record = (apiKeyId: string): void => {
-    this.#lastUsedAt.set(apiKeyId, this.#clock.unixNow());
+  readonly record = (apiKeyId: string, unixNow: number): void => {
+    this.#lastUsedAt.set(apiKeyId, unixNow);
   };
 
   async stop(): Promise<void> {

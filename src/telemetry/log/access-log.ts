@@ -8,10 +8,12 @@ import type { RequestFacts } from "../requests/request-facts.ts";
 /** Names as redacted JSON strings. There are few names, and every line repeats them. */
 const names = new BoundedCache<string, string>(1000);
 
+const UUID = /^[0-9a-f-]{36}$/;
+
 export function writeAccessLog(log: Log, facts: RequestFacts): void {
   const { finalAttempt } = facts;
   const firstByteAt = finalAttempt?.firstByteAt ?? null;
-  let fields = `,"plane":"proxy","request_id":"${redact(facts.requestId)}"`;
+  let fields = `,"plane":"proxy","request_id":"${requestIdText(facts.requestId)}"`;
   fields += `,"method":${nameText(facts.method)},"path":${nameText(facts.path)}`;
   fields += `,"status":${facts.status},"outcome":"${facts.outcome}"`;
   if (facts.gatewayName !== null) fields += `,"gateway":${nameText(facts.gatewayName)}`;
@@ -23,7 +25,12 @@ export function writeAccessLog(log: Log, facts: RequestFacts): void {
   fields += `,"attempts":${facts.attempts.length},"ms":${round(facts.endedAt - facts.startedAt)}`;
   if (finalAttempt !== null && firstByteAt !== null)
     fields += `,"first_byte_ms":${round(firstByteAt - finalAttempt.startedAt)}`;
-  log.infoRedacted(fields, "request");
+  log.infoRedacted(facts.endedWallMs, fields, "request");
+}
+
+/** The gateway's own ids are UUIDs, which contain nothing that `redact` would remove. */
+function requestIdText(requestId: string): string {
+  return UUID.test(requestId) ? requestId : redact(requestId);
 }
 
 function nameText(name: string): string {

@@ -67,9 +67,12 @@ export class Log {
     this.#log("fatal", fields, message);
   }
 
-  /** Writes a line whose fields are already redacted JSON text, each with a leading comma. For lines written per request. */
-  infoRedacted(fields: string, message: string): void {
-    if (this.isLevelEnabled("info")) this.#line("info", `${fields},"msg":"${message}"`);
+  /**
+   * Writes a line whose fields are already redacted JSON text, each with a leading comma. For lines written per request.
+   * `time` is in Unix milliseconds.
+   */
+  infoRedacted(time: number, fields: string, message: string): void {
+    if (this.isLevelEnabled("info")) this.#line("info", time, `${fields},"msg":"${message}"`);
   }
 
   #log(level: LogLevel, given: Fields | string, message?: string): void {
@@ -77,12 +80,12 @@ export class Log {
     const hasFields = typeof given !== "string";
     const fields = hasFields ? fieldsText(given) : "";
     const msg = JSON.stringify((hasFields ? message : given) ?? "");
-    this.#line(level, redact(`${fields},"msg":${msg}`));
+    this.#line(level, Date.now(), redact(`${fields},"msg":${msg}`));
   }
 
   /** Concatenates text, because merging the fields into one object first would double the cost. */
-  #line(level: LogLevel, rest: string): void {
-    this.#write(`{"level":"${level}","time":"${isoTime(Date.now())}"${this.#bindingsText}${rest}}\n`);
+  #line(level: LogLevel, time: number, rest: string): void {
+    this.#write(`{"level":"${level}","time":"${isoTime(time)}"${this.#bindingsText}${rest}}\n`);
   }
 }
 
