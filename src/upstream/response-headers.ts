@@ -66,7 +66,7 @@ export function parseResponseHeaders(
   const headers = new ResponseHeaders();
   let length: number | null = null;
   let coding: string | null = null;
-  let connection = isHttp10 ? "close" : "keep-alive";
+  let connection: string | null = null;
   for (let position = 0; end < text.length; position++) {
     const start = end + 2;
     const cached = cache.match(position, text, start);
@@ -79,14 +79,37 @@ export function parseResponseHeaders(
     const value = headers.values[position] ?? "";
     if (name === "content-length") length = parseContentLength(length, value);
     else if (name === "transfer-encoding") coding = coding === null ? value : `${coding},${value}`;
-    else if (name === "connection") connection = value.toLowerCase();
+    else if (name === "connection") connection = connection === null ? value : `${connection},${value}`;
   }
   if (headers.names.length > MAX_FIELDS) throw new InvalidResponse(`more than ${MAX_FIELDS} header fields`);
   const framing = framingOf(method, status, length, coding);
-  // RFC 9112, section 6.3: with both a length and chunks, the chunks count, and the connection must not be reused.
-  const isUnambiguous = framing !== "until_close" && (coding === null || length === null);
-  const isKeepAlive = isUnambiguous && !connection.includes("close") && (!isHttp10 || connection !== "close");
+  const isKeepAlive =
+    framing !== "until_close" &&
+    isUnambiguous(isHttp10, status, length, coding) &&
+    isPersistent(isHttp10, connection);
   return { status, headers, framing, isKeepAlive };
+}
+
+/** Whether every reader of the response finds the same end of it. Otherwise its connection must not be reused. */
+function isUnambiguous(
+  isHttp10: boolean,
+  status: number,
+  length: number | null,
+  coding: string | null,
+): boolean {
+  // A 204 has no body (RFC 9112, section 6.3), but a server that announces one may send it.
+  if (status === 204) return coding === null && (length ?? 0) === 0;
+  // RFC 9112, section 6.1: HTTP/1.0 has no transfer codings. Section 6.3: with a length and chunks, the chunks count.
+  return coding === null || (length === null && !isHttp10);
+}
+
+/** `connection` holds the values of all Connection fields, separated by commas. */
+function isPersistent(isHttp10: boolean, connection: string | null): boolean {
+  if (connection === null) return !isHttp10;
+  if (connection === "keep-alive") return true;
+  const options = connection.toLowerCase().split(",");
+  if (options.some((option) => option.includes("close"))) return false;
+  return !isHttp10 || options.some((option) => trimmed(option, 0, option.length) === "keep-alive");
 }
 
 /** Adds the header field that starts at `start` and returns its end. */
@@ -137,7 +160,7 @@ function isBlank(character: number): boolean {
 function parseContentLength(known: number | null, value: string): number {
   if (known === null && DIGITS.test(value)) return Number(value);
   for (const each of value.split(",")) {
-    const digits = each.trim();
+    const digits = trimmed(each, 0, each.length);
     if (!DIGITS.test(digits) || (known !== null && known !== Number(digits)))
       throw new InvalidResponse("invalid Content-Length");
     known = Number(digits);
@@ -146,9 +169,11 @@ function parseContentLength(known: number | null, value: string): number {
 }
 
 function framingOf(method: string, status: number, length: number | null, coding: string | null): Framing {
+  if (status < 200 && (coding !== null || (length ?? 0) > 0))
+    throw new InvalidResponse("interim response with a body");
   if (method === "HEAD" || status < 200 || status === 204 || status === 304) return 0;
   if (coding !== null) {
-    if (coding.trim().toLowerCase() !== "chunked") throw new InvalidResponse("unsupported Transfer-Encoding");
+    if (coding.toLowerCase() !== "chunked") throw new InvalidResponse("unsupported Transfer-Encoding");
     return "chunked";
   }
   return length ?? "until_close";

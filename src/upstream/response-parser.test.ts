@@ -99,6 +99,19 @@ describe("isKeepAlive", () => {
     [false, headersOf("Content-Length: 3", "Transfer-Encoding: chunked")],
     [false, "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"],
     [true, "HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n"],
+    // All Connection fields count, in any order.
+    [false, headersOf("Content-Length: 0", "Connection: close", "Connection: keep-alive")],
+    [false, headersOf("Content-Length: 0", "Connection: keep-alive", "Connection: close", "Connection: X")],
+    [false, "HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: X-Own\r\n\r\n"],
+    [false, "HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: not-keep-alive\r\n\r\n"],
+    [true, "HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: X-Own\r\nConnection: Keep-Alive\r\n\r\n"],
+    // RFC 9112, section 6.1: HTTP/1.0 has no transfer codings.
+    [false, "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n"],
+    // RFC 9110, section 8.6, and RFC 9112, section 6.1: another reader may expect a body.
+    [false, "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n"],
+    [false, "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n"],
+    [true, "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"],
+    [true, "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n"],
   ])("%p: %j", (isKeepAlive, text) => {
     expect(parse([text]).responses[0]?.isKeepAlive).toBe(isKeepAlive);
   });
@@ -136,6 +149,28 @@ describe("invalid responses", () => {
     [`${headersOf("Transfer-Encoding: chunked")}xyz\r\n`, "invalid chunk size"],
     [`${headersOf("Transfer-Encoding: chunked")}-1\r\n`, "invalid chunk size"],
     [`${headersOf("Transfer-Encoding: chunked")}5\r\nhello!\r\n`, "chunk longer than its size"],
+    [headersOf("X : a"), "invalid header field name"],
+    [headersOf("X\t: a"), "invalid header field name"],
+    [headersOf("Content-Length : 5"), "invalid header field name"],
+    [headersOf("X: a", "\tfolded"), "header field without a colon"],
+    ["HTTP/1.1 200 OK\nContent-Length: 0\n\r\n\r\n", "control character in a header field"],
+    ["\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "invalid status line"],
+    ["HTTP/1.1  200 OK\r\n\r\n", "invalid status line"],
+    ["HTTP/1.1 200\0OK\r\n\r\n", "invalid status line"],
+    [headersOf("Content-Length: -1"), "invalid Content-Length"],
+    [headersOf("Content-Length: 5 5"), "invalid Content-Length"],
+    [headersOf("Content-Length: 5,"), "invalid Content-Length"],
+    [headersOf("Content-Length: 5, +5"), "invalid Content-Length"],
+    [headersOf("Content-Length: 5,\xa05"), "invalid Content-Length"],
+    [headersOf("Content-Length: 1e1"), "invalid Content-Length"],
+    [headersOf(`Content-Length: ${"9".repeat(16)}`), "invalid Content-Length"],
+    [headersOf("Transfer-Encoding: chunked\xa0"), "unsupported Transfer-Encoding"],
+    [headersOf("Transfer-Encoding: xchunked"), "unsupported Transfer-Encoding"],
+    [headersOf("Transfer-Encoding: chunked, identity"), "unsupported Transfer-Encoding"],
+    [headersOf("Transfer-Encoding: chunked;x=1"), "unsupported Transfer-Encoding"],
+    [headersOf("Transfer-Encoding:"), "unsupported Transfer-Encoding"],
+    ["HTTP/1.1 103 Early Hints\r\nContent-Length: 5\r\n\r\n", "interim response with a body"],
+    ["HTTP/1.1 103 Early Hints\r\nTransfer-Encoding: chunked\r\n\r\n", "interim response with a body"],
     [`${headersOf("Transfer-Encoding: chunked")}${"0".repeat(9000)}`, "line longer than 8192 bytes"],
     [
       `${headersOf("Transfer-Encoding: chunked")}0\r\n${`T: ${"x".repeat(4000)}\r\n`.repeat(5)}`,
@@ -144,6 +179,53 @@ describe("invalid responses", () => {
     [headersOf(...Array.from({ length: 300 }, (_, index) => `X-${index}: 1`)), "more than 256 header fields"],
     [`HTTP/1.1 200 OK\r\nX: ${"x".repeat(70_000)}`, "headers larger than 65536 bytes"],
   ])("%j", (text, message) => expectInvalid(text, message));
+
+  test.each([
+    ...[
+      "+5\r\n",
+      "0x5\r\n",
+      " 5\r\n",
+      "\t5\r\n",
+      "5_0\r\n",
+      "\r\n",
+      ";a=b\r\n",
+      "5\0\r\n",
+      "5 5\r\n",
+      "5.0\r\n",
+    ],
+    ...[
+      "5\n",
+      "5;a=b\n",
+      "5;a=\0\r\n",
+      "5;a=\x1f\r\n",
+      "5;a=\x7f\r\n",
+      "5;a\rb\r\n",
+      "5\r\r\n",
+      "5\xa0\r\n",
+      "0\n",
+    ],
+    "1000000000000\r\n",
+  ])("chunk size %j, also split at every byte", (line) => {
+    const text = `${headersOf("Transfer-Encoding: chunked")}${line}`;
+    expectInvalid(text, "invalid chunk size");
+    expect(() => parse(Array.from(text))).toThrow(new InvalidResponse("invalid chunk size"));
+  });
+
+  test.each(["hello\n5\r\n", "hello5\r\n", "hello\r5\r\n", "hello \r\n", "hello\n\r\n"])(
+    "end of a chunk %j, also split at every byte",
+    (chunk) => {
+      const text = `${headersOf("Transfer-Encoding: chunked")}5\r\n${chunk}`;
+      expectInvalid(text, "chunk longer than its size");
+      expect(() => parse(Array.from(text))).toThrow(InvalidResponse);
+    },
+  );
+
+  test.each([
+    ..."\n|X: 1\n|X: 1\r\n\n|X: \0\r\n|X: a\rb\r\n|X : 1\r\n| X: 1\r\n|no colon\r\n|: 1\r\n".split("|"),
+    "HTTP/1.1 200 OK\r\n",
+  ])("trailers %j", (trailers) => {
+    expectInvalid(`${headersOf("Transfer-Encoding: chunked")}0\r\n${trailers}`, "invalid trailer");
+  });
 
   test("a repeated Content-Length is accepted if the values are equal", () => {
     expect(parse([`${headersOf("Content-Length: 2, 2", "Content-Length: 2")}ok`])).toMatchObject({
@@ -261,6 +343,52 @@ test("property: earlier responses in the cache do not change how the next one is
         expect(outcome(headersOf(...lines), cache)).toEqual(
           outcome(headersOf(...lines), new HeaderFieldCache()),
         );
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+/** A naive reader of chunks: returns the body and what follows the last chunk, or null if the text is not valid or complete. */
+function readChunks(text: string): { body: string; rest: string } | null {
+  let body = "";
+  for (let rest = text; ;) {
+    const [line, digits = ""] = /^([0-9a-f]{1,12})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?\r\n/i.exec(rest) ?? [];
+    if (line === undefined) return null;
+    rest = rest.slice(line.length);
+    const size = Number(`0x${digits}`);
+    if (size === 0) {
+      const [end] = /^(?:[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*\r\n/.exec(rest) ?? [];
+      return end === undefined ? null : { body, rest: rest.slice(end.length) };
+    }
+    if (rest.length < size || rest.slice(size, size + 2) !== "\r\n") return null;
+    body += rest.slice(0, size);
+    rest = rest.slice(size + 2);
+  }
+}
+
+test("property: chunks are complete exactly if a naive reader accepts them", () => {
+  const part = fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.constantFrom("2\r\nab\r\n", "1;x\r\na\r\n", "0\r\n\r\n", "0\r\nX: 1\r\n\r\n"),
+    },
+    fc.constantFrom("\r\n", "\n", "\r", "1", "0", "a", ";", " ", "\0", "+", "0x", "X:", "\xa0"),
+  );
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 6 }), (parts) => {
+      const text = parts.join("");
+      const expected = readChunks(text);
+      for (const split of [[text], Array.from(text)]) {
+        let parsed: Parsed | null = null;
+        try {
+          parsed = parse([headersOf("Transfer-Encoding: chunked"), ...split]);
+        } catch (error) {
+          expect(error).toBeInstanceOf(InvalidResponse);
+        }
+        expect(parsed?.isEnded ?? false).toBe(expected !== null);
+        if (expected !== null)
+          expect(parsed).toMatchObject({ body: expected.body, hasMore: expected.rest !== "" });
+      }
     }),
     { numRuns: 3000 },
   );

@@ -18,7 +18,9 @@ const HEADERS_END = Buffer.from("\r\n\r\n");
 const CR = 0x0d;
 const LF = 0x0a;
 const MAX_SIZE_DIGITS = 12;
-const CHUNK_SIZE = /^([0-9a-fA-F]{1,12})[ \t]*(?:;.*)?\r?$/;
+/** A line without its LF: the size, extensions, and the CR. A line that ends with LF alone is invalid. */
+const CHUNK_SIZE = /^([0-9a-fA-F]{1,12})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?\r$/;
+const TRAILER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r$/;
 
 type State = "headers" | "body" | "chunk_size" | "chunk" | "chunk_end" | "trailers" | "ended";
 
@@ -166,7 +168,8 @@ export class ResponseParser {
     this.#trailerBytes += line.length;
     if (this.#trailerBytes > MAX_TRAILER_BYTES)
       throw new InvalidResponse(`trailers larger than ${MAX_TRAILER_BYTES} bytes`);
-    if (line === "\r" || line === "") this.#end();
+    if (line === "\r") this.#end();
+    else if (!TRAILER.test(line)) throw new InvalidResponse("invalid trailer");
   }
 
   /** Returns the line that ends with `part`, or null if `part` does not end a line. */
