@@ -1,6 +1,7 @@
 // `npm run build`: builds dist/gatehouse, a single executable. `-- --target bun-linux-arm64` builds for another platform.
+import { Glob } from "bun";
 import { statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { embeddedConsole } from "./build-console.ts";
 
@@ -10,9 +11,18 @@ const { values } = parseArgs({
   options: { target: { type: "string" }, outfile: { type: "string", default: join(ROOT, "dist/gatehouse") } },
 });
 
+/** Worker threads load these by their URL. They are located next to the main file, so their names must be unique. */
+const threadModules = [
+  join(ROOT, "src/off-loop/off-loop-worker.ts"),
+  ...[...new Glob("src/**/*-task.ts").scanSync({ cwd: ROOT, absolute: true })].sort(),
+];
+if (new Set(threadModules.map((path) => basename(path))).size < threadModules.length)
+  throw new Error("two task modules have the same file name; rename one");
+
 const startedAt = performance.now();
 const built = await Bun.build({
-  entrypoints: [join(ROOT, "src/cli/main.ts")],
+  entrypoints: [join(ROOT, "src/cli/main.ts"), ...threadModules],
+  naming: "[name].[ext]",
   // The console is built now: the executable has no sources to build it from.
   files: await embeddedConsole(),
   compile: {

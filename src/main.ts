@@ -8,6 +8,7 @@ import { resolveServerSecret } from "./config/server-secret.ts";
 import { listen } from "./config/listen.ts";
 import type { Settings } from "./config/settings.ts";
 import { CoarseDeadlines } from "./http/coarse-deadlines.ts";
+import { OffLoop } from "./off-loop/off-loop.ts";
 import { createDataPlane, type DataPlaneParts } from "./proxy/handle.ts";
 import { ConcurrencyLimit } from "./proxy/concurrency-limit.ts";
 import { listenProxy } from "./proxy/server.ts";
@@ -18,7 +19,7 @@ import { collectTargets, shareTargetHealth } from "./runtime/target-health.ts";
 import { UpstreamPool } from "./upstream/upstream-pool.ts";
 import { Health } from "./telemetry/health.ts";
 import type { Log } from "./telemetry/log/log.ts";
-import { collectHealth, Metrics } from "./telemetry/metrics/metrics.ts";
+import { collectHealth, collectOffLoop, Metrics } from "./telemetry/metrics/metrics.ts";
 import { shareMetrics, shareRequests, shareTraffic } from "./telemetry/shared-sources.ts";
 import { ALONE, type Siblings } from "./telemetry/siblings.ts";
 import { Observation } from "./telemetry/observation.ts";
@@ -62,6 +63,8 @@ export async function startGatehouse(
   const storage = await openStorage(settings, secret, health, log, clock);
   const configuration = await loadConfiguration(settings, storage, health, log, clock);
   const telemetry = await startTelemetry(settings, configuration.current, health, log, clock);
+  const offLoop = new OffLoop({ clock });
+  collectOffLoop(telemetry.metrics, offLoop);
   const deadlines = new CoarseDeadlines(clock);
   const upstreamPool = new UpstreamPool(deadlines);
   const parts: Parts = {
@@ -79,6 +82,7 @@ export async function startGatehouse(
   const stop = async (seconds: number) => {
     health.phase = "draining";
     await stopServers(servers, telemetry.observation, seconds);
+    offLoop.close();
     upstreamPool.close();
     await telemetry.stop();
     await configuration.stop();

@@ -38,7 +38,8 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   upstream_forbidden: "The provider's host name resolves to a link-local or metadata address.",
   upstream_bad_answer: "The provider's response does not follow its wire format.",
   not_ready: "The gateway has not loaded a configuration yet.",
-  overloaded: "The process already handles MAX_IN_FLIGHT requests. Retry, or use another process.",
+  overloaded:
+    "The process already handles MAX_IN_FLIGHT requests, or too many large bodies. Retry, or use another process.",
   no_healthy_target: "No target is available; see `Retry-After`.",
   counters_unavailable: "The shared counters are unavailable, and a rate limit must not be skipped.",
   store_unavailable: "The database is unavailable; the error says why.",

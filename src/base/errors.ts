@@ -82,7 +82,8 @@ export const ERRORS = {
   not_ready: { status: 503, meaning: "The gateway has not loaded a configuration yet." },
   overloaded: {
     status: 503,
-    meaning: "The process already handles MAX_IN_FLIGHT requests. Retry, or use another process.",
+    meaning:
+      "The process already handles MAX_IN_FLIGHT requests, or too many large bodies. Retry, or use another process.",
   },
   no_healthy_target: { status: 503, meaning: "No target is available; see `Retry-After`." },
   counters_unavailable: {

@@ -61,6 +61,18 @@ export const METRICS = {
   },
   gatehouse_requests_in_flight: { type: "gauge", help: "Requests in progress.", labels: [] },
 
+  gatehouse_off_loop_tasks_total: {
+    type: "counter",
+    help: "Tasks on large bodies in worker threads, by result: `completed`, `failed`, `timed_out`, `rejected`.",
+    labels: ["result"],
+  },
+  gatehouse_off_loop_tasks_waiting: {
+    type: "gauge",
+    help: "Tasks that wait for a worker thread.",
+    labels: [],
+  },
+  gatehouse_off_loop_threads: { type: "gauge", help: "Worker threads in use.", labels: [] },
+
   gatehouse_attempts_total: {
     type: "counter",
     help: "Upstream attempts, by result: a status such as `200`, or an error such as `unreachable`.",

@@ -1,5 +1,6 @@
 // The metrics of this process and their Prometheus text. Events are counted when they happen; states are read when the metrics
 // are rendered.
+import type { OffLoop } from "../../off-loop/off-loop.ts";
 import type { Dependency, Health } from "../health.ts";
 import { HistogramSeries, MetricFamily, NumberSeries, type Series } from "./metric-family.ts";
 import {
@@ -90,6 +91,16 @@ export function collectHealth(metrics: Metrics, health: Health): void {
     metrics.set("gatehouse_counters_up", {}, up(health.counters));
     metrics.set("gatehouse_counters_lost_total", {}, health.countersLost);
     metrics.set("gatehouse_faulty_gateways", {}, health.failedGateways.size);
+  });
+}
+
+export function collectOffLoop(metrics: Metrics, offLoop: OffLoop): void {
+  metrics.onCollect(() => {
+    const { completed, failed, timed_out, rejected } = offLoop.counts;
+    for (const [result, count] of Object.entries({ completed, failed, timed_out, rejected }))
+      metrics.set("gatehouse_off_loop_tasks_total", { result }, count);
+    metrics.set("gatehouse_off_loop_tasks_waiting", {}, offLoop.waitingCount);
+    metrics.set("gatehouse_off_loop_threads", {}, offLoop.threadCount);
   });
 }
 

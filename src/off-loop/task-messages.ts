@@ -1,0 +1,38 @@
+// The messages between the event loop and a worker thread, and the conversion of errors, which lose their class on the way.
+import { ERRORS, GatehouseError, type ErrorCode, type ErrorDetail } from "../base/errors.ts";
+
+export interface TaskRequest {
+  /** URL of the module that exports `run`. */
+  readonly module: string;
+  readonly input: unknown;
+}
+
+export type TaskReply = { readonly output: unknown } | { readonly error: TaskError };
+
+interface TaskError {
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string | null;
+  /** Null if it is not a GatehouseError. */
+  readonly code: ErrorCode | null;
+  readonly details: readonly ErrorDetail[] | null;
+}
+
+export function toTaskError(thrown: unknown): TaskError {
+  if (!(thrown instanceof Error))
+    return { name: "Error", message: String(thrown), stack: null, code: null, details: null };
+  const { name, message, stack = null } = thrown;
+  const known = thrown instanceof GatehouseError ? thrown : null;
+  return { name, message, stack, code: known?.code ?? null, details: known?.details ?? null };
+}
+
+/** Returns a GatehouseError if the task threw one, otherwise a plain Error with the name and stack of the original. */
+export function fromTaskError({ name, message, stack, code, details }: TaskError): Error {
+  const isKnown = code !== null && Object.hasOwn(ERRORS, code);
+  const error = isKnown
+    ? new GatehouseError(code, message, details === null ? {} : { details })
+    : new Error(message);
+  if (!isKnown) error.name = name;
+  if (stack !== null) error.stack = stack;
+  return error;
+}
