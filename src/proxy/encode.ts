@@ -10,7 +10,7 @@ import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { OutgoingRequest } from "../upstream/outgoing-request.ts";
 import { isKnownToReject } from "../usage/usage-option.ts";
-import { clientCredentials } from "./client-credential.ts";
+import { clientCredentials, credentialHash } from "./client-credential.ts";
 import type { Exchange } from "./exchange.ts";
 import { forwardedHeaders } from "./header-filter.ts";
 import type { OwnCredentials } from "./own-credentials.ts";
@@ -54,11 +54,16 @@ export function encodeRequest(
   const { usage: usageReader } = isChatPath ? format : (formatOfChatPath(path) ?? format);
   const isChat = isChatPath && exchange.method === "POST" && fields.hasMessages;
   const addedUsageOption = isChat && body !== null ? usageOptionFor(body, fields, target) : null;
+  const headers = headersFor(exchange, rule, target, ownCredentials, readsResponse);
+  const query = ownCredentials.removeFromQuery(exchange.sentQuery);
+  const clientCredential = target.hasCredential ? null : credentialHash(headers, query);
   return {
     baseUrl: target.baseUrl,
-    path: path + ownCredentials.removeFromQuery(exchange.sentQuery),
+    poolKey: clientCredential === null ? target.poolKey : `${target.poolKey}:${clientCredential}`,
+    usesClientCredential: clientCredential !== null,
+    path: path + query,
     method: exchange.method,
-    headers: headersFor(exchange, rule, target, ownCredentials, readsResponse),
+    headers,
     body: addedUsageOption === null ? body : addedUsageOption.bodyWith,
     addedUsageOption,
     isChat,

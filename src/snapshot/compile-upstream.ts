@@ -2,6 +2,7 @@
 import type { BalancePlan } from "../balance/balance-plan.ts";
 import type { BalanceRegistry } from "../balance/balance-registry.ts";
 import type { ErrorDetail } from "../base/errors.ts";
+import { sha256 } from "../base/sha256.ts";
 import type { Format } from "../formats/format.ts";
 import type { Target } from "../model/target.ts";
 import type { Upstream } from "../model/upstream.ts";
@@ -16,6 +17,8 @@ export interface CompiledTarget {
   readonly format: Format;
   /** Scheme, host, and base path, without a trailing slash. */
   readonly baseUrl: string;
+  /** Represents gateway, base URL, headers, and credential. Only requests with the same key share connections. */
+  readonly poolKey: string;
   /** Null: the target receives the path of the request. */
   readonly path: string | null;
   /** The headers of the target followed by its credential. Names are in lower case and unique. */
@@ -58,7 +61,7 @@ export function compileUpstream(upstream: Upstream, balance: BalanceRegistry): C
         ? target.provider
         : `the provider "${target.provider}" is not known and`;
       problems.push({ path: `targets[${index}].base_url`, message: `${subject} needs a base_url` });
-    } else targets.push(compileTarget(target, index, provider, baseUrl));
+    } else targets.push(compileTarget(target, index, provider, baseUrl, upstream.gateway_id));
   }
   if (problems.length > 0) throw new CompileError("upstreams", upstream.id, problems);
   const { passive, threshold, interval } = upstream.health_checks;
@@ -82,7 +85,13 @@ export function compileUpstream(upstream: Upstream, balance: BalanceRegistry): C
   };
 }
 
-function compileTarget(target: Target, index: number, provider: Provider, baseUrl: string): CompiledTarget {
+function compileTarget(
+  target: Target,
+  index: number,
+  provider: Provider,
+  baseUrl: string,
+  gatewayId: string,
+): CompiledTarget {
   const format = formatNamed(target.format ?? provider.format);
   const headers = new Map<string, string>();
   for (const [name, value] of Object.entries(target.headers)) headers.set(name.toLowerCase(), value);
@@ -96,6 +105,8 @@ function compileTarget(target: Target, index: number, provider: Provider, baseUr
     provider: target.provider,
     format,
     baseUrl,
+    // Hashed, because the key stays in memory as long as its connections, and the headers contain credentials.
+    poolKey: sha256(JSON.stringify([gatewayId, baseUrl, ...headers])),
     path: target.path === "" ? null : (target.path ?? chatPathOf(provider, format)),
     headers: [...headers],
     hasCredential: credentials !== null,

@@ -40,6 +40,8 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
   #isKeepAlive = false;
   #idleMs: number | null = null;
   #isPaused = false;
+  /** The connection has carried a response before. */
+  #isReused = false;
   #opening: PromiseWithResolvers<undefined> | null = null;
   isOpen = true;
   /** Set by the owner: when an idle connection expires. */
@@ -113,6 +115,10 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
   // ResponseEvents, for the parser
 
   onHeaders(parsed: ParsedResponseHeaders): void {
+    // No provider completes a request that it has not received, so this may be a second response to the previous request.
+    // Errors pass: a provider may reject a request early, and the connection is closed afterwards.
+    if (this.#isReused && this.#unsent !== null && parsed.status < 400)
+      throw new InvalidResponse("response to a request that was not sent completely");
     this.#isKeepAlive = parsed.isKeepAlive;
     const keepAlive = parsed.headers.get("keep-alive");
     const seconds = keepAlive === null ? undefined : KEEP_ALIVE_TIMEOUT.exec(keepAlive)?.[1];
@@ -212,6 +218,7 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
     }
     // Reading may be paused for a slow reader, although all of the response has arrived.
     if (this.#isPaused) this.resume();
+    this.#isReused = true;
     this.#owner.onIdle(this, this.#idleMs);
   }
 

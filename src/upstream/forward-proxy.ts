@@ -1,5 +1,5 @@
 // Sends requests through the forward proxy of HTTP_PROXY, HTTPS_PROXY, and NO_PROXY. These use Bun's fetch, which
-// implements proxy tunnels and keeps its own connections.
+// implements proxy tunnels. Each request has its own connection.
 import type { HostResolver } from "./host-resolver.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
 import { ResponseHeaders } from "./response-headers.ts";
@@ -71,7 +71,8 @@ export async function sendThroughForwardProxy(
 
 function fetchThroughProxy(request: OutgoingRequest, signal: AbortSignal): Promise<Response> {
   const { baseUrl, path, method, headers, body } = request;
-  const options = { redirect: "manual", decompress: false, timeout: false } as const;
+  // The connections that fetch keeps would be shared by all gateways and credentials.
+  const options = { redirect: "manual", decompress: false, timeout: false, keepalive: false } as const;
   return fetch(baseUrl + path, { ...options, method, headers, body, signal });
 }
 

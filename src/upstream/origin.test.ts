@@ -5,6 +5,7 @@ import { systemClock } from "../base/clock.ts";
 import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { Connection } from "./connection.ts";
 import { HostResolver } from "./host-resolver.ts";
+import { ProviderAddress } from "./provider-address.ts";
 import { Origin, type ConnectionWaiter } from "./origin.ts";
 
 let open = 0;
@@ -24,12 +25,8 @@ const provider = Bun.listen({
   },
 });
 afterAll(() => provider.stop(true));
-const origin = new Origin(
-  `http://127.0.0.1:${provider.port}`,
-  new HostResolver(systemClock),
-  new CoarseDeadlines(systemClock),
-  () => undefined,
-);
+const address = new ProviderAddress(`http://127.0.0.1:${provider.port}`, systemClock);
+const origin = new Origin("key", address, new HostResolver(systemClock), new CoarseDeadlines(systemClock));
 
 /** A waiting request, and the connection that it is given. */
 function createWaiter(): { waiter: ConnectionWaiter; given: Promise<Connection> } {

@@ -1,11 +1,12 @@
-// One provider address (scheme, host, and port of a base URL): its idle connections, the requests that wait for a
-// connection, and the connection attempts in progress.
+// The connections to one provider address that requests of one gateway with one credential share: the idle ones, and the
+// requests that wait for one.
 import type { Clock } from "../base/clock.ts";
 import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { Connection, ConnectionOwner } from "./connection.ts";
 import { connectToFirst } from "./dial.ts";
-import { HeaderFieldCache } from "./header-field-cache.ts";
+import type { HeaderFieldCache } from "./header-field-cache.ts";
 import type { HostResolver } from "./host-resolver.ts";
+import type { Dial, ProviderAddress } from "./provider-address.ts";
 import { UpstreamError } from "./upstream-error.ts";
 
 /** Per origin. Bun's own pool keeps 64, which is too few for requests that take seconds. */
@@ -13,14 +14,6 @@ const MAX_IDLE = 1024;
 const IDLE_MS = 60_000;
 /** Idle time of a connection that has not carried a request yet. */
 const UNUSED_IDLE_MS = 2000;
-/**
- * Bun cannot cancel a connection attempt, and the kernel retries for two minutes, so attempts to an address that drops
- * every packet would pile up. Therefore at most MAX_DIALS run at once. While one of them is older than OVERDUE_MS, a
- * new one starts only every PROBE_EVERY_MS, which is enough to notice that the provider is reachable again.
- */
-const MAX_DIALS = 512;
-const OVERDUE_MS = 3000;
-const PROBE_EVERY_MS = 250;
 
 /** A request that has no connection yet. */
 export interface ConnectionWaiter {
@@ -28,55 +21,35 @@ export interface ConnectionWaiter {
   onError(error: UpstreamError): void;
 }
 
-/** A connection attempt started for one request. The request may be canceled or get another connection meanwhile. */
-interface Dial {
-  readonly startedAt: number;
-  /** The request was given a connection that another request had finished with. */
-  isSpare: boolean;
-}
-
 export class Origin implements ConnectionOwner {
-  /** The value of the Host header. */
-  readonly host: string;
-  /** The path of the base URL, with which the path of every request starts. */
-  readonly basePath: string;
-  readonly headerFieldCache = new HeaderFieldCache();
+  /** The key of the pool under which this origin is found. */
+  readonly key: string;
+  readonly address: ProviderAddress;
   readonly deadlines: CoarseDeadlines;
   readonly #clock: Clock;
   readonly #resolver: HostResolver;
-  readonly #onIdleConnection: () => void;
-  readonly #hostname: string;
-  readonly #port: number;
-  readonly #isSecure: boolean;
   /** The most recently used connection is last and is reused first, so that surplus connections expire. */
   readonly #idle: Connection[] = [];
   /** In order of arrival, each with the connection attempt started for it, if any. */
   readonly #waiting = new Map<ConnectionWaiter, Dial | null>();
-  /** Oldest first. */
-  readonly #dials = new Set<Dial>();
-  #lastDialAt = -Infinity;
+  #usedAt: number;
   #isClosed = false;
 
-  /** `onIdleConnection` is called when a connection becomes idle; call `closeExpired` regularly from then on. */
-  constructor(
-    baseUrl: string,
-    resolver: HostResolver,
-    deadlines: CoarseDeadlines,
-    onIdleConnection: () => void,
-  ) {
-    const { protocol, host, hostname, port, pathname } = new URL(baseUrl);
+  constructor(key: string, address: ProviderAddress, resolver: HostResolver, deadlines: CoarseDeadlines) {
+    this.key = key;
+    this.address = address;
     this.deadlines = deadlines;
     this.#clock = deadlines.clock;
     this.#resolver = resolver;
-    this.#onIdleConnection = onIdleConnection;
-    this.#isSecure = protocol === "https:";
-    this.#port = port === "" ? (this.#isSecure ? 443 : 80) : Number(port);
-    this.#hostname = hostname.replace(/^\[|\]$/g, "");
-    this.host = host;
-    this.basePath = pathname.replace(/\/$/, "");
+    this.#usedAt = deadlines.clock.now();
+  }
+
+  get headerFieldCache(): HeaderFieldCache {
+    return this.address.headerFieldCache;
   }
 
   takeIdle(now: number): Connection | null {
+    this.#usedAt = now;
     for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
       if (idle.isOpen && idle.idleUntil > now) return idle;
       idle.close();
@@ -87,7 +60,18 @@ export class Origin implements ConnectionOwner {
   /** Gives the waiter the first available connection: a new one, or one that another request has finished with. */
   wait(waiter: ConnectionWaiter): void {
     this.#waiting.set(waiter, null);
-    if (this.#mayDial()) void this.#dialFor(waiter);
+    if (this.address.mayDial()) void this.#dialFor(waiter);
+    else this.address.enqueue(this);
+  }
+
+  /** Starts a connection attempt for the first request that waits without one. Returns false if there is none. */
+  dialNext(): boolean {
+    for (const [waiter, dial] of this.#waiting) {
+      if (dial !== null) continue;
+      void this.#dialFor(waiter);
+      return true;
+    }
+    return false;
   }
 
   stopWaiting(waiter: ConnectionWaiter): void {
@@ -99,13 +83,13 @@ export class Origin implements ConnectionOwner {
     if (waiter !== undefined) this.#give(connection, waiter);
     else if (this.#isClosed || this.#idle.length >= MAX_IDLE) connection.close();
     else {
-      connection.idleUntil = this.#clock.now() + Math.min(idleMs ?? IDLE_MS, IDLE_MS);
+      this.#usedAt = this.#clock.now();
+      connection.idleUntil = this.#usedAt + Math.min(idleMs ?? IDLE_MS, IDLE_MS);
       this.#idle.push(connection);
-      this.#onIdleConnection();
     }
   }
 
-  /** Closes connections that have been idle for too long. Returns whether idle connections remain. */
+  /** Closes connections that have been idle for too long. Returns whether the origin has been used recently. */
   closeExpired(now: number): boolean {
     const kept = this.#idle.filter((connection) => {
       if (connection.isOpen && connection.idleUntil > now) return true;
@@ -114,7 +98,7 @@ export class Origin implements ConnectionOwner {
     });
     this.#idle.length = 0;
     this.#idle.push(...kept);
-    return kept.length > 0;
+    return kept.length > 0 || this.#waiting.size > 0 || now - this.#usedAt < IDLE_MS;
   }
 
   /** Closes idle connections now. Requests in flight continue; each connection is closed when its request is done. */
@@ -130,38 +114,25 @@ export class Origin implements ConnectionOwner {
     waiter.onConnection(connection);
   }
 
-  #mayDial(): boolean {
-    const now = this.#clock.now();
-    const [oldest] = this.#dials;
-    const isOverdue = oldest !== undefined && now - oldest.startedAt > OVERDUE_MS;
-    if (this.#dials.size < MAX_DIALS && !isOverdue) return true;
-    return now - this.#lastDialAt > PROBE_EVERY_MS;
-  }
-
   async #dialFor(waiter: ConnectionWaiter): Promise<void> {
-    const dial: Dial = { startedAt: this.#clock.now(), isSpare: false };
+    const { address } = this;
+    const dial = address.beginDial();
     this.#waiting.set(waiter, dial);
-    this.#dials.add(dial);
-    this.#lastDialAt = dial.startedAt;
     try {
-      const addresses = await this.#resolver.resolve(this.#hostname);
-      const serverName = this.#isSecure ? this.#hostname : null;
-      const connection = await connectToFirst(addresses, this.#port, serverName, this);
-      this.#dials.delete(dial);
+      const addresses = await this.#resolver.resolve(address.hostname);
+      const serverName = address.isSecure ? address.hostname : null;
+      const connection = await connectToFirst(addresses, address.port, serverName, this);
+      address.endDial(dial);
       if (this.#waiting.has(waiter)) this.#give(connection, waiter);
       // Requests overlapped enough to need this connection, and the next one would open another. Keep it briefly.
       else if (dial.isSpare || this.#waiting.size > 0) this.onIdle(connection, UNUSED_IDLE_MS);
       // The request was canceled and no other waits: only connections that have been useful are kept.
       else connection.close();
     } catch (error) {
-      this.#dials.delete(dial);
+      address.endDial(dial);
       const upstreamError = error instanceof UpstreamError ? error : new UpstreamError("unreachable", error);
       if (this.#waiting.delete(waiter)) waiter.onError(upstreamError);
     }
-    for (const [next, itsDial] of this.#waiting) {
-      if (itsDial !== null) continue;
-      if (this.#mayDial()) void this.#dialFor(next);
-      break;
-    }
+    address.dialNext();
   }
 }

@@ -3,6 +3,10 @@ import { GatehouseError } from "../base/errors.ts";
 
 export interface OutgoingRequest {
   readonly baseUrl: string;
+  /** Only requests with the same key share connections: it represents base URL, gateway, and credential. */
+  readonly poolKey: string;
+  /** Whether the key represents a credential that the client sent. */
+  readonly usesClientCredential: boolean;
   /** Including the query. Starts with a slash or is empty. */
   readonly path: string;
   readonly method: string;

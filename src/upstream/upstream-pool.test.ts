@@ -1,8 +1,10 @@
 // Connections of a pool over real sockets: kept for the next request, and closed with the pool or on eviction.
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { systemClock } from "../base/clock.ts";
+import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { startFakeProvider } from "../fake-provider/server.ts";
 import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
+import type { OutgoingRequest } from "./outgoing-request.ts";
 import { readWholeBody } from "./read-whole-body.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
 
@@ -20,17 +22,20 @@ afterEach(async () => {
   await provider.until(() => provider.openConnections() === 0);
 });
 
-function send(basePath = "") {
+function send(basePath = "", fields: Partial<OutgoingRequest> = {}, now = performance.now()) {
   const headers = { "content-type": "application/json" };
   const body = Buffer.from('{"model":"m","messages":[{"role":"user","content":"hi"}]}');
   const request = {
     baseUrl: provider.url + basePath,
+    poolKey: provider.url + basePath,
+    usesClientCredential: false,
     path: "/v1/chat/completions",
     method: "POST",
     headers,
     body,
+    ...fields,
   };
-  return pool.send(request, TIMEOUTS, performance.now());
+  return pool.send(request, TIMEOUTS, now);
 }
 
 async function statusOf(response: ReturnType<typeof send>): Promise<number> {
@@ -73,17 +78,41 @@ test("a canceled request gives up its connection", async () => {
   await provider.until(() => provider.openConnections() === 0);
 });
 
-test("the least recently used origins are closed when there are too many", async () => {
-  for (let origin = 0; origin < 3; origin++) await statusOf(send(`/${origin}`));
-  expect(provider.openConnections()).toBe(3);
-  const unreachable = { path: "/", method: "GET", headers: {}, body: null };
-  for (let port = 1; port <= 2000; port++) {
-    const response = pool.send(
-      { ...unreachable, baseUrl: `http://127.0.0.1:1/${port}` },
-      TIMEOUTS,
-      performance.now(),
-    );
-    response.cancel();
-  }
+test.each([false, true])(
+  "the least recently used origins are closed when there are too many (client credentials: %p)",
+  async (usesClientCredential) => {
+    for (let origin = 0; origin < 3; origin++) await statusOf(send(`/${origin}`, { usesClientCredential }));
+    expect(provider.openConnections()).toBe(3);
+    const unreachable = { baseUrl: "http://127.0.0.1:1", path: "/", method: "GET", headers: {}, body: null };
+    const many = usesClientCredential ? 1000 : 8000;
+    for (let key = 0; key < many; key++) {
+      const request = { ...unreachable, poolKey: String(key), usesClientCredential };
+      pool.send(request, TIMEOUTS, performance.now()).cancel();
+    }
+    await provider.until(() => provider.openConnections() === 0);
+    expect(pool.size).toBeLessThanOrEqual(many);
+  },
+);
+
+test("credentials that clients invent do not close the connections of targets", async () => {
+  expect(await statusOf(send())).toBe(200);
+  for (let key = 0; key < 2000; key++)
+    send("", { usesClientCredential: true, poolKey: `${key}`, baseUrl: "http://127.0.0.1:1" }).cancel();
+  expect(await statusOf(send())).toBe(200);
+  expect(provider.connectionsOpened).toBe(1);
+});
+
+test("an origin is forgotten when it has not been used for a minute", async () => {
+  const clock = new ManualClock();
+  pool = new UpstreamPool(new CoarseDeadlines(clock));
+  for (const poolKey of ["a", "b"]) expect(await statusOf(send("", { poolKey }, clock.now()))).toBe(200);
+  expect(await statusOf(send("", { poolKey: "c", usesClientCredential: true }, clock.now()))).toBe(200);
+  expect(pool.size).toBe(3);
+  clock.advance(40_000);
+  expect(await statusOf(send("", { poolKey: "a" }, clock.now()))).toBe(200);
+  clock.advance(40_000);
+  expect(pool.size).toBe(1);
+  clock.advance(40_000);
+  expect(pool.size).toBe(0);
   await provider.until(() => provider.openConnections() === 0);
 });

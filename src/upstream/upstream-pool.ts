@@ -1,4 +1,4 @@
-// The connections of one gateway to all providers: one origin per base URL, and the timer that closes idle connections.
+// All connections to providers: one origin per base URL, gateway, and credential, and the timer that closes idle connections.
 import { BoundedCache } from "../base/bounded-cache.ts";
 import type { ClockTimer } from "../base/clock.ts";
 import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
@@ -7,11 +7,15 @@ import { sendThroughForwardProxy, usesForwardProxy } from "./forward-proxy.ts";
 import { HostResolver } from "./host-resolver.ts";
 import { Origin, type ConnectionWaiter } from "./origin.ts";
 import { serializeRequestHeaders, type OutgoingRequest } from "./outgoing-request.ts";
+import { ProviderAddress } from "./provider-address.ts";
 import type { UpstreamError } from "./upstream-error.ts";
 import { UpstreamResponse, type ResponseSource } from "./upstream-response.ts";
 
-/** Origins beyond this number are closed when they have not been used for the longest time. */
-const KEPT_ORIGINS = 1000;
+/** Origins beyond these numbers are closed when they have not been used for the longest time. */
+const KEPT_ORIGINS = 4000;
+/** Counted apart: clients that invent credentials must not close the connections of targets with a credential. */
+const KEPT_CLIENT_ORIGINS = 500;
+const KEPT_ADDRESSES = 4000;
 const SWEEP_MS = 5000;
 
 /** In milliseconds. */
@@ -23,7 +27,9 @@ interface SendTimeouts {
 export class UpstreamPool {
   readonly #deadlines: CoarseDeadlines;
   readonly #resolver: HostResolver;
-  readonly #origins = new BoundedCache<string, Origin>(KEPT_ORIGINS, (origin) => origin.close());
+  readonly #origins = new BoundedCache<string, Origin>(KEPT_ORIGINS, closeOrigin);
+  readonly #clientOrigins = new BoundedCache<string, Origin>(KEPT_CLIENT_ORIGINS, closeOrigin);
+  readonly #addresses = new BoundedCache<string, ProviderAddress>(KEPT_ADDRESSES);
   #sweepTimer: ClockTimer | null = null;
   #isClosed = false;
 
@@ -37,8 +43,8 @@ export class UpstreamPool {
    * `headersReceived`, or abort it. `now` is the time of the clock. Throws a GatehouseError if a header of the request cannot be sent.
    */
   send(request: OutgoingRequest, { connect, first_byte }: SendTimeouts, now: number): UpstreamResponse {
-    const origin = this.#originOf(request.baseUrl);
-    const headers = serializeRequestHeaders(request, origin);
+    const origin = this.#originOf(request);
+    const headers = serializeRequestHeaders(request, origin.address);
     const response = new UpstreamResponse(this.#deadlines, now, connect, first_byte);
     if (usesForwardProxy(request.baseUrl)) void sendThroughForwardProxy(request, response, this.#resolver);
     else {
@@ -52,20 +58,40 @@ export class UpstreamPool {
   /** Closes idle connections now, and each of the others as soon as its response is complete. */
   close(): void {
     this.#isClosed = true;
-    for (const origin of this.#origins.values()) origin.close();
-    this.#origins.clear();
+    for (const origins of [this.#origins, this.#clientOrigins]) {
+      for (const origin of origins.values()) origin.close();
+      origins.clear();
+    }
     this.#sweepTimer?.close();
     this.#sweepTimer = null;
   }
 
-  #originOf(baseUrl: string): Origin {
-    let origin = this.#origins.get(baseUrl);
+  /** The number of origins that are kept. */
+  get size(): number {
+    return [...this.#origins.values()].length + [...this.#clientOrigins.values()].length;
+  }
+
+  #originOf({ poolKey, usesClientCredential, baseUrl }: OutgoingRequest): Origin {
+    const origins = usesClientCredential ? this.#clientOrigins : this.#origins;
+    let origin = origins.get(poolKey);
     if (origin === undefined) {
-      origin = new Origin(baseUrl, this.#resolver, this.#deadlines, () => this.#startSweeping());
+      origin = new Origin(poolKey, this.#addressOf(baseUrl), this.#resolver, this.#deadlines);
       if (this.#isClosed) origin.close();
-      else this.#origins.set(baseUrl, origin);
+      else {
+        origins.set(poolKey, origin);
+        this.#startSweeping();
+      }
     }
     return origin;
+  }
+
+  #addressOf(baseUrl: string): ProviderAddress {
+    let address = this.#addresses.get(baseUrl);
+    if (address === undefined) {
+      address = new ProviderAddress(baseUrl, this.#deadlines.clock);
+      this.#addresses.set(baseUrl, address);
+    }
+    return address;
   }
 
   #startSweeping(): void {
@@ -76,12 +102,25 @@ export class UpstreamPool {
 
   #sweep(): void {
     const now = this.#deadlines.clock.now();
-    let hasIdle = false;
-    for (const origin of this.#origins.values()) hasIdle = origin.closeExpired(now) || hasIdle;
-    if (hasIdle) return;
+    let isEmpty = true;
+    for (const origins of [this.#origins, this.#clientOrigins]) {
+      for (const origin of origins.values()) {
+        if (origin.closeExpired(now)) isEmpty = false;
+        else {
+          // A connection that is still in use would otherwise become idle in an origin that no one sweeps.
+          origin.close();
+          origins.delete(origin.key);
+        }
+      }
+    }
+    if (!isEmpty) return;
     this.#sweepTimer?.close();
     this.#sweepTimer = null;
   }
+}
+
+function closeOrigin(origin: Origin): void {
+  origin.close();
 }
 
 /** A request without a connection. Its response can be canceled while it waits. */

@@ -1,6 +1,6 @@
 // Requests to providers through the forward proxy of HTTP_PROXY, and the exceptions of NO_PROXY.
 import { afterAll, beforeEach, expect, test } from "bun:test";
-import { createServer, request as sendRequest } from "node:http";
+import { createServer, request as sendRequest, type IncomingMessage } from "node:http";
 import { pipeline } from "node:stream";
 import { postChat } from "../support/plugin-fixtures.ts";
 import { CHAT, seedRoute } from "../support/proxy-fixtures.ts";
@@ -69,4 +69,18 @@ test("a stream that breaks off in the proxy breaks off for the client", async ()
   const response = await postChat(gatehouse, throughProxy, { body: { ...CHAT, stream: true } });
   const text = await response.text().catch(() => "broken");
   expect(text).not.toContain("[DONE]");
+});
+
+test("two requests never share a connection to the proxy", async () => {
+  const ports = new Set<number>();
+  const onRequest = (incoming: IncomingMessage) => void ports.add(incoming.socket.remotePort ?? 0);
+  proxy.on("request", onRequest);
+  const other = await routeTo("http://provider.invalid");
+  for (const route of [throughProxy, other, throughProxy]) {
+    const response = await postChat(gatehouse, route);
+    expect(response.status).toBe(200);
+    await response.text();
+  }
+  proxy.off("request", onRequest);
+  expect(ports.size).toBe(3);
 });

@@ -5,7 +5,7 @@ import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from "node:
 import { pluginsDirectory, SCRIPTED_PLUGINS, scripted, scriptedWhole } from "../support/plugin-fixtures.ts";
 import { seedRoute } from "../support/proxy-fixtures.ts";
 import { unexpectedOutput, MB, measurePeakMemory } from "./process-watch.ts";
-import { startRawProvider, type ProviderConnection, type ConnectionScript } from "./raw-provider.ts";
+import { startRawProvider, type ProviderConnection, type ConnectionScript } from "../support/raw-provider.ts";
 import { sendByteByByte } from "../support/slow-client.ts";
 import { useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";

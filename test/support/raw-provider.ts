@@ -1,7 +1,7 @@
 // A provider on the TCP level: a script reads requests and writes any bytes at any time.
 import type { Socket } from "bun";
-import { connectionsTo } from "../support/balancing-fixtures.ts";
-import { waitUntil } from "../support/waiting.ts";
+import { connectionsTo } from "./balancing-fixtures.ts";
+import { waitUntil } from "./waiting.ts";
 
 /** One connection, for a script. */
 export interface ProviderConnection {
@@ -9,8 +9,12 @@ export interface ProviderConnection {
   readonly serial: number;
   /** Resolves to the next complete request. Never resolves if there is none. */
   request(): Promise<string>;
+  /** Resolves when the headers of the next request have arrived; its body may still be missing. */
+  headers(): Promise<void>;
   /** Resolves to true when the kernel has accepted all bytes, to false if the gateway has closed the connection. */
   write(bytes: string | Uint8Array): Promise<boolean>;
+  /** Stops reading, so that the gateway cannot send the rest of a large request. */
+  pause(): void;
   end(): void;
   reset(): void;
   readonly isClosed: boolean;
@@ -55,6 +59,11 @@ class SocketConnection implements ProviderConnection {
     }
   }
 
+  async headers(): Promise<void> {
+    while (!this.#received.includes("\r\n\r\n"))
+      await new Promise<void>((resolve) => (this.#resumeRead = resolve));
+  }
+
   async write(bytes: string | Uint8Array): Promise<boolean> {
     let rest = typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes;
     while (rest.length > 0 && !this.isClosed) {
@@ -70,6 +79,9 @@ class SocketConnection implements ProviderConnection {
     return !this.isClosed;
   }
 
+  pause(): void {
+    this.socket.pause();
+  }
   end(): void {
     this.socket.end();
   }
