@@ -3,7 +3,7 @@
 export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   bad_request: "The request is malformed or ambiguous and is not forwarded.",
   invalid_path: "The path contains a backslash, or a server could read a dot segment in it (`..%2f`, `..;`).",
-  invalid_json: "The body is not valid JSON, or not valid UTF-8.",
+  invalid_json: "The body is not valid JSON in UTF-8, or servers could read different fields in it.",
   invalid_yaml: "The document is not valid YAML, or not valid UTF-8.",
   validation_failed: "A field, parameter, or reference is invalid; `details` lists each problem.",
   ambiguous_gateway: "Several gateways match. Send the Host of one gateway, or one of its API keys.",

@@ -76,7 +76,7 @@ export interface Upstream {
   algorithm:
     "round-robin" | "weighted-round-robin" | "random" | "least-connections" | "lowest-latency" | "ip-hash";
   health_checks: HealthChecks;
-  /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. */
+  /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. With `require`, a request whose model cannot be determined is rejected. */
   model_routing: "prefer" | "any" | "require";
   timeouts: Timeouts;
   /** Maximum number of attempts for one request. */
@@ -153,7 +153,7 @@ export interface UpstreamInput {
   algorithm?:
     "round-robin" | "weighted-round-robin" | "random" | "least-connections" | "lowest-latency" | "ip-hash";
   health_checks?: HealthChecksInput;
-  /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. */
+  /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. With `require`, a request whose model cannot be determined is rejected. */
   model_routing?: "prefer" | "any" | "require";
   timeouts?: TimeoutsInput;
   /** Maximum number of attempts for one request. */
@@ -482,7 +482,7 @@ export interface DocumentInput {
         | "lowest-latency"
         | "ip-hash";
       health_checks?: HealthChecksInput;
-      /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. */
+      /** How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. With `require`, a request whose model cannot be determined is rejected. */
       model_routing?: "prefer" | "any" | "require";
       timeouts?: TimeoutsInput;
       /** Maximum number of attempts for one request. */

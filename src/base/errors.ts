@@ -10,7 +10,10 @@ export const ERRORS = {
     status: 400,
     meaning: "The path contains a backslash, or a server could read a dot segment in it (`..%2f`, `..;`).",
   },
-  invalid_json: { status: 400, meaning: "The body is not valid JSON, or not valid UTF-8." },
+  invalid_json: {
+    status: 400,
+    meaning: "The body is not valid JSON in UTF-8, or servers could read different fields in it.",
+  },
   invalid_yaml: { status: 400, meaning: "The document is not valid YAML, or not valid UTF-8." },
   validation_failed: {
     status: 400,

@@ -41,6 +41,9 @@ function expectSameAsParser(bytes: Uint8Array): void {
       )
     : {};
   expect(scannedFields(bytes)).toEqual(expected);
+  const keys = isJsonObject(value) ? Object.keys(value) : [];
+  const variants = keys.filter((key) => !NAMES.includes(key) && NAMES.includes(key.toLowerCase()));
+  expect(scanner.hasVariants).toBe(variants.length > 0);
 }
 
 /** The same bytes at each alignment, because the scanner reads words of four bytes. */
@@ -52,7 +55,10 @@ function atEachAlignment(bytes: Uint8Array, check: (bytes: Uint8Array) => void):
   }
 }
 
-const fieldName = fc.oneof(fc.constantFrom(...NAMES, "Model", "mode", "m\\u006fdel"), fc.string());
+const fieldName = fc.oneof(
+  fc.constantFrom(...NAMES, "Model", "mode", "m\\u006fdel", "\\u004dodel"),
+  fc.string(),
+);
 const document = fc.oneof(
   fc.json(),
   fc.json({ stringUnit: "grapheme" }),

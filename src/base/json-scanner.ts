@@ -27,10 +27,12 @@ const TOO_DEEP = -2;
 /** What the text holds at its top level. */
 type ScanResult = "object" | "other" | "invalid" | "too_deep";
 
-/** Scans one text at a time: `startOf`, `endOf` and `hasDuplicates` describe the text of the last `scan`. */
+/** Scans one text at a time: `startOf`, `endOf`, `hasDuplicates` and `hasVariants` describe the text of the last `scan`. */
 export class JsonScanner {
   /** A watched field occurred more than once. The last one is located, which is the one JSON.parse returns. */
   hasDuplicates = false;
+  /** A key differs from a watched name only in the case of ASCII letters. Some servers take it for the field. */
+  hasVariants = false;
   readonly #names: readonly Uint8Array[];
   readonly #starts: Int32Array;
   readonly #ends: Int32Array;
@@ -49,6 +51,7 @@ export class JsonScanner {
   scan(bytes: Uint8Array): ScanResult {
     this.#starts.fill(-1);
     this.hasDuplicates = false;
+    this.hasVariants = false;
     this.#field = -1;
     if (!isUtf8(bytes)) return "invalid";
     const start = skipWhitespace(bytes, hasByteOrderMark(bytes) ? 3 : 0);
@@ -134,13 +137,17 @@ export class JsonScanner {
     const names = this.#names;
     for (let index = 0; index < names.length; index++) {
       const name = names[index];
-      if (name !== undefined && name.length === end - start - 2 && hasBytesAt(bytes, start + 1, name))
-        return index;
+      if (name === undefined || name.length !== end - start - 2) continue;
+      if (hasBytesAt(bytes, start + 1, name)) return index;
+      if (hasLettersAt(bytes, start + 1, name)) this.hasVariants = true;
     }
     // A key may spell a name with escapes, such as `"m\u006fdel"`.
     if (!hasBackslash(bytes, start, end)) return -1;
     const decoded = Buffer.from(String(JSON.parse(utf8Between(bytes, start, end))));
-    return names.findIndex((name) => decoded.equals(name));
+    const found = names.findIndex((name) => decoded.equals(name));
+    if (found < 0 && names.some((name) => decoded.length === name.length && hasLettersAt(decoded, 0, name)))
+      this.hasVariants = true;
+    return found;
   }
 }
 
@@ -162,6 +169,16 @@ function hasByteOrderMark(bytes: Uint8Array): boolean {
 function hasBytesAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
   for (let index = 0; index < expected.length; index++)
     if (bytes[at + index] !== expected[index]) return false;
+  return true;
+}
+
+/** Compares without regard to case. The expected bytes are letters in lower case and underscores. */
+function hasLettersAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
+  for (let index = 0; index < expected.length; index++) {
+    const byte = bytes[at + index] ?? 0;
+    const lower = byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte;
+    if (lower !== expected[index]) return false;
+  }
   return true;
 }
 

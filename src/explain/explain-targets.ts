@@ -38,7 +38,10 @@ export function explainTargets(
     candidates = candidatesFor(exchange, upstream);
   } catch (error) {
     if (!(error instanceof GatehouseError)) throw error;
-    const reason = `does not serve the model ${exchange.fields.model ?? ""}, and model_routing is require`;
+    const { model, modelProblem } = exchange.fields;
+    const problem =
+      modelProblem === null ? `does not serve the model ${model ?? ""}` : "the model cannot be determined";
+    const reason = `${problem}, and model_routing is require`;
     const targets = upstream.targets.map((target) => describeTarget(exchange, rule, target, now, reason));
     return { targets, request: null, error };
   }

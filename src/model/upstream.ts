@@ -57,7 +57,7 @@ export const upstreamSchema = z
     health_checks: healthChecksSchema.prefault({}),
     model_routing: z.enum(["prefer", "any", "require"]).default("prefer").meta({
       description:
-        "How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`.",
+        "How the model of a request restricts the targets: `require` one that serves it, `prefer` one, or use `any`. With `require`, a request whose model cannot be determined is rejected.",
     }),
     timeouts: timeoutsSchema.prefault({}),
     max_attempts: z

@@ -75,9 +75,11 @@ export async function attempt(
   throw lastError ?? noHealthyTarget(upstream, plan.retryAfterMs(preferred, fallback, clock.now()));
 }
 
-/** Returns the targets that may serve the request. */
+/** Returns the targets that may serve the request. Throws if none may, or if the model must be known and is not. */
 export function candidatesFor({ fields }: Exchange, upstream: CompiledUpstream): Candidates {
-  const { model } = fields;
+  const { model, modelProblem } = fields;
+  if (modelProblem !== null && upstream.requiresModel)
+    throw new GatehouseError(modelProblem.code, modelProblem.message);
   const candidates = upstream.candidatesFor(model);
   if (candidates === null)
     throw new GatehouseError("model_not_found", `No target serves the model "${model ?? ""}".`);

@@ -67,7 +67,7 @@ export class PreRequestContext extends CallContext implements RequestContext {
   replaceBody(body: string | Uint8Array): void {
     const { exchange, parts, run } = this.#call;
     const bytes = checkBytes("a body", body, parts.maxBodyBytes);
-    exchange.setBody(new RequestBody(bytes, exchange.body?.isJson ?? false));
+    exchange.setBody(exchange.body?.withBytes(bytes) ?? new RequestBody(bytes, false));
     run.verdict = "changed";
   }
   setResponseHeader(name: string, value: string): void {

@@ -25,7 +25,8 @@ export function startRequestBody(
 export function takeRequestBody(exchange: Exchange, bytes: Uint8Array, rule: CompiledRule): void {
   if (bytes.byteLength === 0) return;
   const { headers } = exchange.request;
-  const isJson = isJsonType(headers.get("content-type"));
+  const type = headers.get("content-type");
+  const isJson = isJsonType(type);
   const encoding = headers.get("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
     if (readsBody(exchange, rule, isJson)) {
@@ -35,12 +36,13 @@ export function takeRequestBody(exchange: Exchange, bytes: Uint8Array, rule: Com
       );
     }
     exchange.setBody(new RequestBody(bytes, false));
-  } else exchange.setBody(new RequestBody(bytes, isJson));
+  } else exchange.setBody(new RequestBody(bytes, isJson, rule.upstream.readsBody ? (type ?? "") : null));
 }
 
-/** Plugins may read any body; model routing and format translation read only JSON. */
+/** Plugins may read any body. Model routing reads any body where it is required, else it and format translation only JSON. */
 function readsBody({ gateway }: Exchange, { upstream }: CompiledRule, isJson: boolean): boolean {
-  return gateway?.chain?.needsRequestBody === true || (upstream.readsBody && isJson);
+  if (gateway?.chain?.needsRequestBody === true) return true;
+  return upstream.requiresModel || (upstream.readsBody && isJson);
 }
 
 function isJsonType(type: string | null): boolean {

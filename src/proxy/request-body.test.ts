@@ -7,11 +7,13 @@ import { NO_FIELDS, RequestBody, type BodyFields } from "./request-body.ts";
 
 function parsedFields(text: string): BodyFields {
   const value: unknown = JSON.parse(text);
-  if (!isJsonObject(value)) return NO_FIELDS;
+  if (!isJsonObject(value)) return { ...NO_FIELDS, modelProblem: expect.any(Object) };
   const { model, stream, messages, prompt, stream_options: streamOptions } = value;
   return {
     isObject: true,
     model: typeof model === "string" && model !== "" ? model : null,
+    modelProblem:
+      model === undefined || model === null || typeof model === "string" ? null : expect.any(Object),
     wantsStream: stream === true,
     hasMessages: Array.isArray(messages),
     hasPrompt: prompt !== undefined,
@@ -48,13 +50,13 @@ describe("JSON", () => {
 
   test.each(["[1]", "1", "null", '"text"'])("%s has no fields", (text) => {
     const body = new RequestBody(Buffer.from(text), true);
-    expect(body.fields).toEqual(NO_FIELDS);
+    expect(body.fields).toEqual({ ...NO_FIELDS, modelProblem: expect.any(Object) });
     expect(body.json).toBeNull();
     expect(body.text).toBe(text);
   });
 
   test("a body that is nested more than 512 levels deep is rejected", () => {
-    expect(new RequestBody(Buffer.from(nested(512)), true).fields).toEqual(NO_FIELDS);
+    expect(new RequestBody(Buffer.from(nested(512)), true).fields.isObject).toBe(false);
     expect(() => new RequestBody(Buffer.from(nested(513)), true)).toThrow("512 levels");
   });
 

@@ -4,6 +4,7 @@ import { utf8Between } from "../base/byte-search.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { JsonScanner, MAX_DEPTH } from "../base/json-scanner.ts";
+import { isMultipart, modelInForm } from "./form-model.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -17,12 +18,42 @@ const STREAM_OPTIONS = 4;
 const OPEN_BRACKET = 0x5b;
 const LETTER_T = 0x74;
 
+const URL_ENCODED = /^application\/x-www-form-urlencoded\s*(?:;|,|$)/i;
+
+/** Why the model that a server would read in the body is not known. */
+interface ModelProblem {
+  readonly code: "invalid_json" | "bad_request";
+  readonly message: string;
+}
+
+const NO_OBJECT: ModelProblem = {
+  code: "bad_request",
+  message: "The body is not a JSON object or a multipart form, so its model cannot be checked.",
+};
+const AMBIGUOUS_FORM: ModelProblem = {
+  code: "bad_request",
+  message:
+    "The model in the multipart form is ambiguous. Send exactly one part named model, with plain text.",
+};
+const DUPLICATE_FIELDS: ModelProblem = {
+  code: "invalid_json",
+  message: "The body contains one of the fields model, stream, messages, prompt, or stream_options twice.",
+};
+const SPELLED_DIFFERENTLY: ModelProblem = {
+  code: "invalid_json",
+  message:
+    "The body contains a field that differs from model, stream, messages, prompt, or stream_options only in upper and lower case.",
+};
+const MODEL_NOT_TEXT: ModelProblem = { code: "invalid_json", message: "The field model must be a string." };
+
 /** The top-level fields that the gateway reads. They stay available after the body is released. */
 export interface BodyFields {
   /** Whether the body is a JSON object. Without one there are no fields. */
   readonly isObject: boolean;
-  /** The requested model; null if there is none or it is not a string. */
+  /** The requested model; null if there is none or it is not a string. Also known of some bodies that are no JSON. */
   readonly model: string | null;
+  /** Not null if the server may read another model than `model`. Matters only where the model is checked. */
+  readonly modelProblem: ModelProblem | null;
   readonly wantsStream: boolean;
   /** Whether `messages` is an array, as in the chat requests of all formats. */
   readonly hasMessages: boolean;
@@ -34,6 +65,7 @@ export interface BodyFields {
 export const NO_FIELDS: BodyFields = {
   isObject: false,
   model: null,
+  modelProblem: null,
   wantsStream: false,
   hasMessages: false,
   hasPrompt: false,
@@ -45,21 +77,23 @@ export class RequestBody {
   /** Whether the content type is JSON and the bytes are not compressed. */
   readonly isJson: boolean;
   readonly fields: BodyFields;
+  /** Null: the model is not searched for in a body that is no JSON. */
+  readonly #contentType: string | null;
   #text: string | null = null;
   #json: JsonObject | null = null;
 
   /** Throws a GatehouseError if the body should be JSON and is not, or if other servers could read other fields in it. */
-  constructor(bytes: Uint8Array, isJson: boolean) {
+  constructor(bytes: Uint8Array, isJson: boolean, contentType: string | null = null) {
     this.bytes = bytes;
     this.isJson = isJson;
-    const result = isJson ? scanner.scan(bytes) : "other";
-    if (result === "invalid") throw invalidJson("The body is not valid JSON in UTF-8.");
-    if (result === "too_deep") throw invalidJson(`The body is nested more than ${MAX_DEPTH} levels deep.`);
-    if (scanner.hasDuplicates && isJson)
-      throw invalidJson(
-        "The body contains one of the fields model, stream, messages, prompt, or stream_options twice.",
-      );
-    this.fields = result === "object" ? scannedFields(bytes) : NO_FIELDS;
+    this.#contentType = contentType;
+    if (isJson) this.fields = jsonFields(bytes);
+    else this.fields = contentType === null ? NO_FIELDS : otherFields(bytes, contentType);
+  }
+
+  /** Returns a body of the same content type. Throws as the constructor does. */
+  withBytes(bytes: Uint8Array): RequestBody {
+    return new RequestBody(bytes, this.isJson, this.#contentType);
   }
 
   /** The body as text; null if it is not valid UTF-8. */
@@ -84,10 +118,38 @@ export class RequestBody {
   }
 }
 
+function jsonFields(bytes: Uint8Array): BodyFields {
+  const result = scanner.scan(bytes);
+  if (result === "invalid") throw invalidJson("The body is not valid JSON in UTF-8.");
+  if (result === "too_deep") throw invalidJson(`The body is nested more than ${MAX_DEPTH} levels deep.`);
+  if (scanner.hasDuplicates) throw invalidJson(DUPLICATE_FIELDS.message);
+  return result === "object" ? scannedFields(bytes) : withProblem(NO_OBJECT);
+}
+
+/** Returns only the model: a body that is not declared as JSON is forwarded unchanged. */
+function otherFields(bytes: Uint8Array, contentType: string): BodyFields {
+  // A form may look like JSON and contain another model.
+  if (URL_ENCODED.test(contentType)) return withProblem(NO_OBJECT);
+  if (scanner.scan(bytes) === "object") {
+    if (scanner.hasDuplicates) return withProblem(DUPLICATE_FIELDS);
+    const { model, modelProblem } = scannedFields(bytes);
+    return { ...NO_FIELDS, model, modelProblem };
+  }
+  if (!isMultipart(contentType)) return withProblem(NO_OBJECT);
+  const found = modelInForm(bytes, contentType);
+  return found === "ambiguous" ? withProblem(AMBIGUOUS_FORM) : { ...NO_FIELDS, model: found.model };
+}
+
+function withProblem(modelProblem: ModelProblem): BodyFields {
+  return { ...NO_FIELDS, modelProblem };
+}
+
 function scannedFields(bytes: Uint8Array): BodyFields {
+  const model = scannedValue(bytes, MODEL);
   return {
     isObject: true,
-    model: modelNameIn(scannedValue(bytes, MODEL)),
+    model: modelNameIn(model),
+    modelProblem: scanner.hasVariants ? SPELLED_DIFFERENTLY : isTextOrAbsent(model) ? null : MODEL_NOT_TEXT,
     wantsStream: bytes[scanner.startOf(STREAM)] === LETTER_T,
     hasMessages: bytes[scanner.startOf(MESSAGES)] === OPEN_BRACKET,
     hasPrompt: scanner.startOf(PROMPT) >= 0,
@@ -102,6 +164,10 @@ function scannedValue(bytes: Uint8Array, field: number): unknown {
 
 function modelNameIn(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
+}
+
+function isTextOrAbsent(value: unknown): boolean {
+  return value === undefined || value === null || typeof value === "string";
 }
 
 function invalidJson(message: string): GatehouseError {

@@ -46,6 +46,8 @@ export interface CompiledUpstream {
   readonly usesClientAddress: boolean;
   /** Whether a target has models to route by or a format to translate to, so that the request body must be read. */
   readonly readsBody: boolean;
+  /** Whether a request is rejected unless its model is known: `model_routing` is `require`, and a target has models. */
+  readonly requiresModel: boolean;
   /** Returns null if no target serves the model and `model_routing` is `require`. */
   candidatesFor(model: string | null): Candidates | null;
 }
@@ -81,6 +83,7 @@ export function compileUpstream(upstream: Upstream, balance: BalanceRegistry): C
     timeouts: upstream.timeouts,
     usesClientAddress: upstream.algorithm === "ip-hash",
     readsBody: targets.some(readsBody),
+    requiresModel: upstream.model_routing === "require" && targets.some(({ models }) => models !== null),
     candidatesFor: compileCandidates(targets, upstream.model_routing),
   };
 }

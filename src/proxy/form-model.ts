@@ -1,0 +1,86 @@
+// The model that a multipart form names, for routing. Parsers of forms differ in details, so everything that one of them could
+// read as another model is reported as ambiguous.
+import { indexOfBytes, utf8Between } from "../base/byte-search.ts";
+
+const MULTIPART = /^multipart\/[\w.+-]+\s*;/i;
+const BOUNDARY = /[;\s]boundary\s*=\s*(?:"([^"]{1,70})"|([^\s;",]{1,70}))/gi;
+/** Every parameter that a parser may take for the name of a part: `name` in any spelling, also inside other parameters. */
+const NAME = /[;\s]name\*?\s*=\s*(?:"((?:[^"\\\r\n]|\\.)*)"|([^\s;"]+))/gi;
+const MODEL_PART =
+  /^\r\n[Cc]ontent-[Dd]isposition: *form-data; *name=(?:"model"|model)(?:\r\n[Cc]ontent-[Tt]ype: *text\/plain[^\r\n]*)?$/;
+const LINE_ENDS = [Buffer.from("\r\n\r\n"), Buffer.from("\n\n")];
+const MAX_PART_HEADER_BYTES = 4096;
+const CR = 0x0d;
+const LF = 0x0a;
+
+/** "ambiguous": parsers may disagree on the model. Null: the form names no model. */
+export function modelInForm(
+  bytes: Uint8Array,
+  contentType: string,
+): { readonly model: string | null } | "ambiguous" {
+  const delimiter = delimiterOf(contentType);
+  if (delimiter === null || !startsWithDelimiter(bytes, delimiter)) return "ambiguous";
+  let model: string | null = null;
+  let at = indexOfBytes(bytes, delimiter, 0);
+  while (at >= 0) {
+    const start = at + delimiter.length;
+    // Every occurrence counts, also one inside a file: some parsers do not require a line break before it.
+    const next = indexOfBytes(bytes, delimiter, start);
+    const part = bytes.subarray(start, next < 0 ? bytes.byteLength : next);
+    at = next;
+    const headersEnd = endOfHeaders(part);
+    if (headersEnd > MAX_PART_HEADER_BYTES) return "ambiguous";
+    const headers = utf8Between(part, 0, headersEnd);
+    if (!namesModel(headers)) continue;
+    const found = MODEL_PART.test(headers) ? valueOf(part, headersEnd) : null;
+    if (found === null || model !== null || next < 0) return "ambiguous";
+    model = found;
+  }
+  return { model };
+}
+
+export function isMultipart(contentType: string): boolean {
+  return MULTIPART.test(contentType);
+}
+
+function delimiterOf(contentType: string): Uint8Array | null {
+  const found = [...contentType.matchAll(BOUNDARY)];
+  const [, quoted, plain] = found[0] ?? [];
+  const boundary = quoted ?? plain;
+  return boundary === undefined || found.length > 1 ? null : Buffer.from(`--${boundary}`);
+}
+
+/** Text before the first part is ignored by parsers of forms, and read by servers that ignore the content type. */
+function startsWithDelimiter(bytes: Uint8Array, delimiter: Uint8Array): boolean {
+  const at = bytes[0] === CR && bytes[1] === LF ? 2 : 0;
+  return indexOfBytes(bytes.subarray(at, at + delimiter.length), delimiter, 0) === 0;
+}
+
+/** Returns where the headers of a part end, without the empty line. */
+function endOfHeaders(part: Uint8Array): number {
+  const ends = LINE_ENDS.map((lineEnd) => indexOfBytes(part, lineEnd, 0)).filter((end) => end >= 0);
+  return ends.length === 0 ? part.byteLength : Math.min(...ends);
+}
+
+function namesModel(headers: string): boolean {
+  for (const [, quoted, plain = ""] of headers.matchAll(NAME)) {
+    const name = (quoted ?? plain).replaceAll("\\", "").replace(/^[\w-]*'[\w-]*'/, "");
+    if (decodeName(name).trim().toLowerCase() === "model") return true;
+  }
+  return false;
+}
+
+function decodeName(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+/** Returns the content of a part without the line break before the next delimiter; null if it is no name of a model. */
+function valueOf(part: Uint8Array, headersEnd: number): string | null {
+  const text = utf8Between(part, headersEnd, part.byteLength);
+  const [, value] = /^\r\n\r\n([^\r\n]{1,1000})\r\n$/.exec(text) ?? [];
+  return value ?? null;
+}
