@@ -7,10 +7,12 @@ import { systemClock, type Clock } from "./base/clock.ts";
 import { resolveServerSecret } from "./config/server-secret.ts";
 import { listen } from "./config/listen.ts";
 import type { Settings } from "./config/settings.ts";
+import { BodyBudget } from "./http/body-budget.ts";
 import { CoarseDeadlines } from "./http/coarse-deadlines.ts";
 import { OffLoop } from "./off-loop/off-loop.ts";
 import { createDataPlane, type DataPlaneParts } from "./proxy/handle.ts";
-import { ConcurrencyLimit } from "./proxy/concurrency-limit.ts";
+import { createClientAddress } from "./proxy/client-address.ts";
+import { InFlightLimits } from "./proxy/in-flight-limits.ts";
 import { listenProxy } from "./proxy/server.ts";
 import type { CurrentConfiguration } from "./runtime/current-configuration.ts";
 import { loadConfiguration, type Configuration } from "./runtime/load-configuration.ts";
@@ -191,6 +193,12 @@ function openListeners(
 
 function createDataPlaneParts(parts: Parts): DataPlaneParts {
   const { settings, log, secret, health, storage, configuration, telemetry, deadlines, upstreamPool } = parts;
+  const clientAddress = createClientAddress(settings.TRUSTED_PROXIES);
+  const inFlightSettings = {
+    total: settings.MAX_IN_FLIGHT,
+    perClient: settings.MAX_IN_FLIGHT_PER_CLIENT,
+    perGateway: settings.MAX_IN_FLIGHT_PER_GATEWAY,
+  };
   return {
     clock: deadlines.clock,
     deadlines,
@@ -200,14 +208,25 @@ function createDataPlaneParts(parts: Parts): DataPlaneParts {
     baseDomain: settings.BASE_DOMAIN,
     requireApiKey: settings.REQUIRE_API_KEY,
     maxBodyBytes: settings.MAX_BODY_BYTES,
-    trustedProxies: settings.TRUSTED_PROXIES,
+    bodyBudget: createBodyBudget(settings, telemetry.metrics, deadlines.clock),
+    clientAddress,
     recordKeyUse: storage.keyUsage.record,
-    inFlight: new ConcurrencyLimit(settings.MAX_IN_FLIGHT, log, deadlines.clock),
+    inFlight: new InFlightLimits(inFlightSettings, clientAddress, log, deadlines.clock),
     isDraining: () => health.phase === "draining",
     observation: telemetry.observation,
     usageTotals: storage.usageTotals,
     upstreamPool,
   };
+}
+
+function createBodyBudget(settings: Settings, metrics: Metrics, clock: Clock): BodyBudget {
+  // The limit of the container if there is one, else the memory of the machine.
+  const memory = process.constrainedMemory();
+  const limit = settings.MAX_BUFFERED_BYTES ?? Math.floor(memory / 4 / settings.WORKERS);
+  const budget = new BodyBudget(limit, clock);
+  const used = metrics.number("gatehouse_buffered_body_bytes", {});
+  metrics.onCollect(() => (used.value = budget.used));
+  return budget;
 }
 
 /** The Admin API is an eighth of the code, and most nodes rarely need it: its first request loads it. */
@@ -236,6 +255,7 @@ function loadAdminApiOnDemand(
       explain: createExplain({ ...dataPlaneParts, health }),
       secret,
       maxBodyBytes: settings.MAX_BODY_BYTES,
+      bodyBudget: dataPlaneParts.bodyBudget,
       deadlines,
       version: packageJson.version,
       log,

@@ -30,6 +30,8 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   precondition_failed: "The record is not the version in If-Match. Read it again and retry.",
   body_too_large: "The body is larger than MAX_BODY_BYTES.",
   unsupported_media_type: "The content type or content encoding of the body is not supported.",
+  concurrency_limit_exceeded:
+    "The client or the gateway has too many requests in flight (MAX_IN_FLIGHT_PER_CLIENT, MAX_IN_FLIGHT_PER_GATEWAY).",
   rate_limit_exceeded: "A rate limit is exceeded; see `retry_after`.",
   too_many_listeners: "Too many clients are following the request log. Close one and retry.",
   plugin_failed: "A plugin threw an error, took longer than 5 seconds, or returned an invalid value.",
@@ -39,7 +41,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   upstream_bad_answer: "The provider's response does not follow its wire format.",
   not_ready: "The gateway has not loaded a configuration yet.",
   overloaded:
-    "The process already handles MAX_IN_FLIGHT requests, or too many large bodies. Retry, or use another process.",
+    "The process already handles MAX_IN_FLIGHT requests, MAX_BUFFERED_BYTES of bodies, or too many large bodies. Retry, or use another process.",
   no_healthy_target: "No target is available; see `Retry-After`.",
   counters_unavailable: "The shared counters are unavailable, and a rate limit must not be skipped.",
   store_unavailable: "The database is unavailable; the error says why.",

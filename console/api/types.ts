@@ -751,6 +751,7 @@ export interface Error {
     | "precondition_failed"
     | "body_too_large"
     | "unsupported_media_type"
+    | "concurrency_limit_exceeded"
     | "rate_limit_exceeded"
     | "too_many_listeners"
     | "plugin_failed"

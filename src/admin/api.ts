@@ -2,6 +2,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
+import type { BodyBudget } from "../http/body-budget.ts";
 import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { requestTargetOf } from "../http/request-target.ts";
 import type { Counters } from "../counters/counters.ts";
@@ -44,6 +45,7 @@ interface AdminApiParts {
   readonly explain: Explain;
   readonly secret: string;
   readonly maxBodyBytes: number;
+  readonly bodyBudget: BodyBudget;
   readonly deadlines: CoarseDeadlines;
   readonly version: string;
   readonly log: Log;
@@ -86,7 +88,8 @@ export function createAdminApi(parts: AdminApiParts): AdminApi {
 
 function createApp(parts: AdminApiParts): RouteTable["app"] {
   const app = new OpenAPIHono<AdminEnvironment>({ strict: true });
-  const table: RouteTable = { app, maxBodyBytes: parts.maxBodyBytes, deadlines: parts.deadlines };
+  const { maxBodyBytes, bodyBudget, deadlines } = parts;
+  const table: RouteTable = { app, maxBodyBytes, bodyBudget, deadlines };
   const authenticate = createAuthenticate(parts.secret);
   app.use("/api/v1/*", async (context, next) => {
     context.set("subject", await authenticate(context.req.raw.headers.get("authorization")));

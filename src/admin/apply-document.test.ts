@@ -3,6 +3,7 @@
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { systemClock } from "../base/clock.ts";
+import { BodyBudget } from "../http/body-budget.ts";
 import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { SignJWT } from "jose";
 import { ENCRYPTION_SECRET, temporarySqliteUrl } from "../../test/contract/store-records.ts";
@@ -52,6 +53,7 @@ async function startNode(): Promise<Node> {
     targetHealth: () => Promise.resolve([]),
     log,
     deadlines: new CoarseDeadlines(systemClock),
+    bodyBudget: new BodyBudget(Infinity, systemClock),
   };
   const api = createAdminApi({ ...parts, secret: SECRET, maxBodyBytes: 10_000_000, version: "0" });
   const key = new TextEncoder().encode(SECRET);

@@ -3,6 +3,7 @@ import { createRoute, type OpenAPIHono, type RouteConfig } from "@hono/zod-opena
 import { z } from "zod";
 import { GatehouseError, validationError } from "../base/errors.ts";
 import { parseJsonObject, type JsonObject } from "../base/json.ts";
+import type { BodyBudget } from "../http/body-budget.ts";
 import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { readBody } from "../http/read-body.ts";
 import { parseYamlObject } from "../base/yaml.ts";
@@ -59,6 +60,7 @@ export interface AdminEnvironment {
 export interface RouteTable {
   readonly app: OpenAPIHono<AdminEnvironment>;
   readonly maxBodyBytes: number;
+  readonly bodyBudget: BodyBudget;
   readonly deadlines: CoarseDeadlines;
 }
 
@@ -95,7 +97,7 @@ function rejectUnusableParameters(params: PathParameters, queries: Readonly<Reco
 
 async function readObject(request: Request, table: RouteTable, yaml = false): Promise<JsonObject> {
   const type = request.headers.get("content-type") ?? "";
-  const readAll = () => readBody(request, table.maxBodyBytes, table.deadlines);
+  const readAll = () => readBody(request, table);
   if (yaml && YAML_TYPES.test(type)) return parseYamlObject(await readAll());
   if (!JSON_TYPES.test(type)) {
     const accepted = yaml

@@ -66,6 +66,11 @@ export const ERRORS = {
     status: 415,
     meaning: "The content type or content encoding of the body is not supported.",
   },
+  concurrency_limit_exceeded: {
+    status: 429,
+    meaning:
+      "The client or the gateway has too many requests in flight (MAX_IN_FLIGHT_PER_CLIENT, MAX_IN_FLIGHT_PER_GATEWAY).",
+  },
   rate_limit_exceeded: { status: 429, meaning: "A rate limit is exceeded; see `retry_after`." },
   too_many_listeners: {
     status: 429,
@@ -86,7 +91,7 @@ export const ERRORS = {
   overloaded: {
     status: 503,
     meaning:
-      "The process already handles MAX_IN_FLIGHT requests, or too many large bodies. Retry, or use another process.",
+      "The process already handles MAX_IN_FLIGHT requests, MAX_BUFFERED_BYTES of bodies, or too many large bodies. Retry, or use another process.",
   },
   no_healthy_target: { status: 503, meaning: "No target is available; see `Retry-After`." },
   counters_unavailable: {

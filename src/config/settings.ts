@@ -1,7 +1,23 @@
 // The settings: one table from which the parser, the error messages, and the reference are derived.
 // The error for an invalid value names the setting, the value, and the fix.
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
+import {
+  baseDomain,
+  boolean,
+  databaseUrl,
+  fraction,
+  httpUrl,
+  integer,
+  logFormat,
+  logLevel,
+  optionalInteger,
+  optionalText,
+  otlpHeaders,
+  redisUrl,
+  trustedProxies,
+  workers,
+} from "./setting-parsers.ts";
 
 export class SettingsError extends Error {
   constructor(message: string) {
@@ -9,10 +25,6 @@ export class SettingsError extends Error {
     this.name = "SettingsError";
   }
 }
-
-/** Loopback, private, and link-local ranges, where the operator's own load balancers are located. */
-const PRIVATE_RANGES =
-  "127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,fc00::/7,fe80::/10";
 
 /** Including timer lag, a request waits less than 25 ms for a Redis server that does not respond. */
 export const REDIS_SILENT_MS = 16;
@@ -90,10 +102,25 @@ export const SETTINGS = {
     "maximum size of a request body in bytes; a larger one is rejected with 413",
     integer(10_485_760, 1, 2 ** 31 - 1),
   ),
+  MAX_BUFFERED_BYTES: setting(
+    "a quarter of the memory, divided by WORKERS",
+    "bytes of request bodies that a process keeps in memory; further bodies are rejected with 503",
+    optionalInteger(65_536, Number.MAX_SAFE_INTEGER),
+  ),
   MAX_IN_FLIGHT: setting(
     "20000",
     "maximum number of concurrent requests per process; further requests are rejected with 503",
     integer(20_000, 1, 65_000),
+  ),
+  MAX_IN_FLIGHT_PER_CLIENT: setting(
+    "10000",
+    "maximum number of concurrent requests per process from one address (IPv6: one /64 network); further ones get 429",
+    integer(10_000, 1, 65_000),
+  ),
+  MAX_IN_FLIGHT_PER_GATEWAY: setting(
+    "15000",
+    "maximum number of concurrent requests per process to one gateway; further ones get 429",
+    integer(15_000, 1, 65_000),
   ),
   ENCRYPTION_KEY: setting(
     "derived from SERVER_SECRET_KEY",
@@ -171,120 +198,4 @@ export function readSettings(environment: Readonly<Record<string, string | undef
 
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
-}
-
-function optionalText(text: string | undefined): string | null {
-  return text ?? null;
-}
-
-function integer(fallback: number, min: number, max: number) {
-  return (text: string | undefined): number => {
-    if (text === undefined) return fallback;
-    const value = Number(text);
-    if (!/^\d+$/.test(text) || value < min || value > max) {
-      throw new Error(`is "${text}"; give a whole number from ${min} to ${max}`);
-    }
-    return value;
-  };
-}
-
-function boolean(fallback: boolean) {
-  return (text: string | undefined): boolean => {
-    if (text === undefined) return fallback;
-    if (text !== "true" && text !== "false") throw new Error(`is "${text}"; give true or false`);
-    return text === "true";
-  };
-}
-
-function oneOf<const T extends string>(choices: readonly T[], text: string): T {
-  const choice = choices.find((each) => each === text);
-  if (choice === undefined) throw new Error(`is "${text}"; give one of ${choices.join(", ")}`);
-  return choice;
-}
-
-function logLevel(text: string | undefined) {
-  return oneOf(["fatal", "error", "warn", "info", "debug", "trace", "silent"], text ?? "info");
-}
-
-function logFormat(text: string | undefined) {
-  return text === undefined ? null : oneOf(["pretty", "json"], text);
-}
-
-function workers(text: string | undefined): number {
-  return integer(1, 1, 256)(text);
-}
-
-/** Messages do not contain the value: a database URL may contain a password. */
-function databaseUrl(text: string | undefined): string | null {
-  if (text === undefined) return null;
-  if (/^sqlite:\/\/./.test(text)) return text;
-  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return text;
-  throw new Error(
-    "is not valid; give sqlite://path/to/file.db or postgres://user:password@host:5432/database",
-  );
-}
-
-function redisUrl(text: string | undefined): string | null {
-  if (text === undefined) return null;
-  if (/^(redis|rediss|valkey|valkeys|redis\+unix|redis\+tls):\/\//.test(text) && URL.canParse(text))
-    return text;
-  throw new Error("is not valid; give redis://host:6379 (or rediss:// for TLS)");
-}
-
-function httpUrl(text: string | undefined): string | null {
-  if (text === undefined) return null;
-  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
-  throw new Error(`is "${text}"; give a URL such as http://localhost:4318`);
-}
-
-function fraction(fallback: number) {
-  return (text: string | undefined): number => {
-    if (text === undefined) return fallback;
-    const value = Number(text);
-    if (!/^\d*\.?\d+$/.test(text) || value > 1)
-      throw new Error(`is "${text}"; give a number from 0 to 1, such as 0.25`);
-    return value;
-  };
-}
-
-/** Messages do not contain the value: it may contain an API key. */
-function otlpHeaders(text: string | undefined): Readonly<Record<string, string>> {
-  const headers: Record<string, string> = {};
-  for (const entry of (text ?? "").split(",")) {
-    if (entry.trim() === "") continue;
-    const equals = entry.indexOf("=");
-    try {
-      const name = entry.slice(0, Math.max(0, equals)).trim();
-      headers[name.toLowerCase()] = decodeURIComponent(entry.slice(equals + 1).trim());
-      new Headers(headers);
-    } catch {
-      throw new Error("is not valid; give pairs such as api-key=secret,x-tenant=acme");
-    }
-  }
-  return headers;
-}
-
-function baseDomain(text: string | undefined): string | null {
-  if (text === undefined) return null;
-  const domain = text.toLowerCase().replace(/^\.|\.$/g, "");
-  if (!/^[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(domain)) {
-    throw new Error(`is "${text}"; give a domain such as gateway.example.com`);
-  }
-  return domain;
-}
-
-function trustedProxies(text: string | undefined): BlockList {
-  const list = new BlockList();
-  if (text === "none") return list;
-  for (const entry of (text ?? PRIVATE_RANGES).split(",")) {
-    const [address = "", prefix] = entry.trim().split("/");
-    const family = isIP(address);
-    const bits = prefix === undefined ? (family === 4 ? 32 : 128) : Number(prefix);
-    const valid = family !== 0 && /^\d+$/.test(prefix ?? "0") && bits <= (family === 4 ? 32 : 128);
-    if (!valid) {
-      throw new Error(`has the entry "${entry.trim()}"; give CIDRs such as 10.0.0.0/8,fc00::/7, or none`);
-    }
-    list.addSubnet(address, bits, family === 4 ? "ipv4" : "ipv6");
-  }
-  return list;
 }

@@ -48,6 +48,11 @@ export interface Counters {
   admit(limits: readonly Limit[], policy: UnavailablePolicy): Decision | Promise<Decision>;
   /** Returns the decision that `admit` would return now, without counting. Never throws or rejects. */
   peek(limits: readonly Limit[], policy: UnavailablePolicy): Decision | Promise<Decision>;
+  /**
+   * Returns the rejection of these limits if this process knows without waiting that one is exhausted, else null. Counts
+   * nothing. Counters in Redis know what Redis has reported before.
+   */
+  knownRejection(limits: readonly Limit[]): Decision | null;
   /** Resets the counter of a key. */
   clear(key: string): void | Promise<void>;
   readonly state: CountersState;

@@ -57,6 +57,11 @@ export class MemoryCounters implements Counters {
     return this.#decide(limits, false, true);
   }
 
+  knownRejection(limits: readonly Limit[]): Decision | null {
+    const decision = this.inspect(limits);
+    return decision.admitted ? null : decision;
+  }
+
   /** Returns the state of the limits without this request. */
   inspect(limits: readonly Limit[]): Decision {
     return this.#decide(limits, false, false);

@@ -10,6 +10,7 @@ import {
   type CountersState,
   type Decision,
   type Limit,
+  type LimitState,
 } from "./counters.ts";
 import { ExhaustedLimits } from "./exhausted-limits.ts";
 import { MemoryCounters } from "./memory-counters.ts";
@@ -94,6 +95,11 @@ export class RedisCounters implements Counters {
     }
   }
 
+  knownRejection(limits: readonly Limit[]): Decision | null {
+    const exhausted = this.#exhaustedStates(limits);
+    return exhausted.every((state) => state === null) ? null : this.#rejection(limits, exhausted);
+  }
+
   async clear(key: string): Promise<void> {
     this.#local.clear(key);
     this.#exhausted.forget(key);
@@ -114,7 +120,7 @@ export class RedisCounters implements Counters {
     try {
       const reply = await this.#runAdmitScript(scriptArguments(limits, this.#time()));
       const decision = requireDecision(reply, limits);
-      if (policy === "local") this.#mirror(decision, limits);
+      this.#mirror(decision, limits, policy);
       return decision;
     } catch (error) {
       this.#disconnectAfter(error);
@@ -139,22 +145,32 @@ export class RedisCounters implements Counters {
   }
 
   /** Updates the local counters, so that clients do not get the local limit in addition when Redis becomes unavailable. */
-  #mirror({ admitted, states }: Decision, limits: readonly Limit[]): void {
-    if (admitted) this.#local.record(limits);
-    else
+  #mirror({ admitted, states }: Decision, limits: readonly Limit[], policy: UnavailablePolicy): void {
+    if (!admitted)
       for (const [position, limit] of limits.entries()) {
         const state = states[position];
         if (state !== undefined && state.waitMs > 0) this.#exhausted.record(limit, state, this.#clock.now());
       }
+    else if (policy === "local") this.#local.record(limits);
   }
 
   #decideWithoutRedis(limits: readonly Limit[], policy: UnavailablePolicy, counts: boolean): Decision {
     if (policy !== "local") return decideUncounted(limits, policy, this.#clock.unixNow());
-    const exhausted = limits.map((limit) => this.#exhausted.stateOf(limit, this.#clock.now()));
+    const exhausted = this.#exhaustedStates(limits);
     if (exhausted.every((state) => state === null)) {
       const decision = counts ? this.#local.admit(limits) : this.#local.peek(limits);
       return { ...decision, source: "local" };
     }
+    return this.#rejection(limits, exhausted);
+  }
+
+  /** Returns the state of each limit that Redis reported as exhausted, and null for the others. */
+  #exhaustedStates(limits: readonly Limit[]): (LimitState | null)[] {
+    const now = this.#clock.now();
+    return limits.map((limit) => this.#exhausted.stateOf(limit, now));
+  }
+
+  #rejection(limits: readonly Limit[], exhausted: readonly (LimitState | null)[]): Decision {
     const states = this.#local.inspect(limits).states.map((state, position) => exhausted[position] ?? state);
     const refusedBy = states.findIndex(({ waitMs }) => waitMs > 0);
     return { admitted: false, refusedBy, states, source: "local" };

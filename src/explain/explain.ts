@@ -4,7 +4,6 @@ import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { Explain, Explanation } from "../model/explanation.ts";
 import { requiresKey } from "../proxy/authenticate.ts";
-import { createClientAddress } from "../proxy/client-address.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import { toGatehouseError } from "../proxy/fail.ts";
 import type { DataPlaneParts } from "../proxy/handle.ts";
@@ -36,7 +35,7 @@ export function createExplain(parts: ExplainParts): Explain {
     observation: new Observation(new Metrics(), NO_LOG, { requestLogSize: 0, tracer: null }),
     maxBodyBytes: parts.maxBodyBytes,
     ownCredentials: new OwnCredentials(parts.secret),
-    clientAddress: createClientAddress(parts.trustedProxies),
+    clientAddress: parts.clientAddress,
   };
   return async (gatewayId, request) => {
     const { snapshot } = parts.current;
@@ -97,16 +96,18 @@ class RequestExplainer {
   }
 
   #stepParts(): StepParts {
-    const { baseDomain, requireApiKey, maxBodyBytes, deadlines } = this.#parts;
+    const { baseDomain, requireApiKey, maxBodyBytes, deadlines, bodyBudget } = this.#parts;
     return {
       baseDomain,
       requireApiKey,
       maxBodyBytes,
       deadlines,
+      bodyBudget,
       // Every real request has a Host header. An explanation without one is about the gateway in question.
       gatewayWithoutHost: this.#gateway,
       onRuleMatched: doNothing,
       onAuthenticated: doNothing,
+      runBeforeBody: () => null,
       runPreRequest: async (exchange, chain) => {
         const explained = await explainPlugins(exchange, chain, this.#callParts, true);
         this.#chain = explained;

@@ -4,18 +4,20 @@ import { connect, type Socket } from "node:net";
 import { eventLoopTurns, waitUntil } from "../../test/support/waiting.ts";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
+import { BodyBudget } from "./body-budget.ts";
 import { CoarseDeadlines } from "./coarse-deadlines.ts";
-import { readBody } from "./read-body.ts";
+import { readBody, type BodyLimits } from "./read-body.ts";
 
 const MAX_BYTES = 1 << 20;
 const PACE_BYTES = 64 * 1024;
 const PACE_MS = 60_000;
 
 let clock: ManualClock;
-let deadlines: CoarseDeadlines;
+let limits: BodyLimits;
 beforeEach(() => {
   clock = new ManualClock();
-  deadlines = new CoarseDeadlines(clock);
+  const bodyBudget = new BodyBudget(8 * MAX_BYTES, clock);
+  limits = { maxBodyBytes: MAX_BYTES, deadlines: new CoarseDeadlines(clock), bodyBudget };
 });
 
 const server = Bun.serve({
@@ -23,7 +25,7 @@ const server = Bun.serve({
   hostname: "127.0.0.1",
   async fetch(request) {
     try {
-      return new Response(String((await readBody(request, MAX_BYTES, deadlines)).byteLength));
+      return new Response(String((await readBody(request, limits)).byteLength));
     } catch (error) {
       if (!(error instanceof GatehouseError)) throw error;
       return errorResponse(error, "id");
@@ -102,7 +104,7 @@ describe.each([
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const writer = writable.getWriter();
     const request = new Request("http://gateway/", { method: "POST", headers, body: readable });
-    const read = readBody(request, MAX_BYTES, deadlines);
+    const read = readBody(request, limits);
     const send = async (bytes: number) => {
       await writer.write(new Uint8Array(bytes));
       await eventLoopTurns();

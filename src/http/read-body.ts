@@ -1,34 +1,42 @@
-// Reads a request body into memory with limits on its size and on the time between pieces.
+// Reads a request body into memory with limits on its size, on the time between pieces, and on the memory of all bodies.
 import { GatehouseError } from "../base/errors.ts";
 import { toError } from "../base/to-error.ts";
+import { SMALL_BODY_BYTES, type ArrivingBody, type BodyBudget } from "./body-budget.ts";
+import { ChunkCollector } from "./chunk-collector.ts";
 import type { CoarseDeadlines, Deadline } from "./coarse-deadlines.ts";
 
 /** Every PACE_BYTES of a body, and its end, must arrive within PACE_MS of the previous ones. */
 const PACE_MS = 60_000;
 const PACE_BYTES = 64 * 1024;
 
-/** Returns the whole body. Rejects with a GatehouseError if it is too large or arrives too slowly. */
-export function readBody(
-  request: Request,
-  maxBytes: number,
-  deadlines: CoarseDeadlines,
-): Promise<Uint8Array> {
-  return startReadingBody(request, maxBytes, deadlines)?.received() ?? Promise.resolve(new Uint8Array(0));
+export interface BodyLimits {
+  readonly maxBodyBytes: number;
+  readonly deadlines: CoarseDeadlines;
+  readonly bodyBudget: BodyBudget;
+}
+
+/**
+ * Returns the whole body, which no longer counts in the budget. Rejects with a GatehouseError if it is too large, arrives
+ * too slowly, or does not fit into the budget.
+ */
+export async function readBody(request: Request, limits: BodyLimits): Promise<Uint8Array> {
+  const body = startReadingBody(request, limits);
+  if (body === null) return new Uint8Array(0);
+  await body.received();
+  const bytes = body.take();
+  body.release();
+  return bytes;
 }
 
 /** Starts to read the body. Returns null if the request has none. */
-export function startReadingBody(
-  request: Request,
-  maxBytes: number,
-  deadlines: CoarseDeadlines,
-): IncomingBody | null {
+export function startReadingBody(request: Request, limits: BodyLimits): IncomingBody | null {
   const declared = request.headers.get("content-length");
   const length = declared === null ? null : Number(declared);
-  if (length !== null && length > maxBytes) throw tooLarge(maxBytes);
+  if (length !== null && length > limits.maxBodyBytes) throw tooLarge(limits.maxBodyBytes);
   // Bun enforces the declared length, and `bytes` costs half as much as a stream.
-  if (length !== null && length <= PACE_BYTES)
-    return length === 0 ? null : new IncomingBody(deadlines, request.bytes());
-  return request.body === null ? null : new IncomingBody(deadlines, request.body, maxBytes);
+  if (length !== null && length <= SMALL_BODY_BYTES)
+    return length === 0 ? null : new IncomingBody(limits, request.bytes());
+  return request.body === null ? null : new IncomingBody(limits, request.body);
 }
 
 interface BodyStreamReader {
@@ -36,56 +44,93 @@ interface BodyStreamReader {
   cancel(): Promise<void>;
 }
 
-/** A body while it arrives. The time limit applies from the call of `received`. */
-export class IncomingBody implements Deadline {
+/** A body while it arrives, and its share of the budget until `release`. The time limit applies from the call of `received`. */
+export class IncomingBody implements Deadline, ArrivingBody {
   dueAt = Infinity;
-  /** Null until the whole body has arrived. */
-  bytes: Uint8Array | null = null;
-  readonly #deadlines: CoarseDeadlines;
+  progressAt: number;
+  readonly #limits: BodyLimits;
+  /** Null for a small body. */
   readonly #reader: BodyStreamReader | null;
+  readonly #chunks: ChunkCollector | null;
+  #bytes: Uint8Array | null = null;
+  /** Bytes that count in the budget. */
+  #counted = 0;
+  #isReleased = false;
   #error: Error | null = null;
-  #waiter: PromiseWithResolvers<Uint8Array> | null = null;
+  #waiter: PromiseWithResolvers<undefined> | null = null;
 
-  constructor(
-    deadlines: CoarseDeadlines,
-    source: Promise<Uint8Array> | ReadableStream<Uint8Array>,
-    maxBytes = 0,
-  ) {
-    this.#deadlines = deadlines;
-    let whole: Promise<Uint8Array>;
+  constructor(limits: BodyLimits, source: Promise<Uint8Array> | ReadableStream<Uint8Array>) {
+    this.#limits = limits;
+    this.progressAt = 0;
     if (source instanceof Promise) {
-      this.#reader = null;
-      whole = source;
+      this.#reader = this.#chunks = null;
+      source.then(
+        (bytes) => this.#completeSmall(bytes),
+        (error: unknown) => this.#fail(toError(error)),
+      );
     } else {
       this.#reader = source.getReader();
-      whole = this.#readStream(this.#reader, maxBytes);
+      this.#chunks = new ChunkCollector();
+      void this.#readStream(this.#reader, this.#chunks);
     }
-    whole.then(
-      (bytes) => {
-        this.bytes = bytes;
-        this.#takeWaiter()?.resolve(bytes);
-      },
-      (error: unknown) => this.#fail(toError(error)),
-    );
   }
 
-  /** Resolves to the whole body. */
-  received(): Promise<Uint8Array> {
-    if (this.bytes !== null) return Promise.resolve(this.bytes);
+  get isComplete(): boolean {
+    return this.#bytes !== null;
+  }
+
+  /** Resolves when the whole body has arrived. */
+  received(): Promise<undefined> {
+    if (this.#bytes !== null) return Promise.resolve(undefined);
     if (this.#error !== null) return Promise.reject(this.#error);
-    this.#waiter = Promise.withResolvers<Uint8Array>();
+    this.#waiter = Promise.withResolvers<undefined>();
     this.#extendDeadline();
-    this.#deadlines.watch(this);
+    this.#limits.deadlines.watch(this);
     return this.#waiter.promise;
   }
 
-  expire(): void {
-    this.#fail(tooSlow());
-    this.#reader?.cancel().catch(() => undefined);
+  /** Returns the bytes of a complete body and forgets them. They count in the budget until `release`. */
+  take(): Uint8Array {
+    const bytes = this.#bytes;
+    if (bytes === null) throw new Error("the body is not complete, or was taken before");
+    this.#bytes = null;
+    return bytes;
   }
 
-  #extendDeadline(): void {
-    this.dueAt = this.#deadlines.clock.now() + PACE_MS;
+  /** Removes the body from the budget. Stops reading if it is still arriving. */
+  release(): void {
+    if (this.#chunks !== null && !this.#isReleased) this.#stopReading(this.#chunks);
+    this.#isReleased = true;
+    this.#takeWaiter();
+    this.#bytes = null;
+    this.#limits.bodyBudget.release(this.#counted);
+    this.#counted = 0;
+  }
+
+  expire(): void {
+    this.refuse(tooSlow());
+  }
+
+  refuse(error: Error): void {
+    this.#fail(error);
+    this.release();
+  }
+
+  #completeSmall(bytes: Uint8Array): void {
+    if (this.#isReleased) return;
+    try {
+      this.#limits.bodyBudget.takeSmall(bytes.byteLength);
+    } catch (error) {
+      this.#fail(toError(error));
+      return;
+    }
+    this.#counted = bytes.byteLength;
+    this.#complete(bytes);
+  }
+
+  #complete(bytes: Uint8Array): void {
+    this.#bytes = bytes;
+    this.#takeWaiter()?.resolve(undefined);
   }
 
   #fail(error: Error): void {
@@ -93,32 +138,48 @@ export class IncomingBody implements Deadline {
     this.#takeWaiter()?.reject(this.#error);
   }
 
-  #takeWaiter(): PromiseWithResolvers<Uint8Array> | null {
+  #takeWaiter(): PromiseWithResolvers<undefined> | null {
     const waiter = this.#waiter;
-    if (waiter !== null) this.#deadlines.unwatch(this);
+    if (waiter !== null) this.#limits.deadlines.unwatch(this);
     this.#waiter = null;
     return waiter;
   }
 
-  async #readStream(reader: BodyStreamReader, maxBytes: number): Promise<Uint8Array> {
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    let pacedSize = 0;
+  #extendDeadline(): void {
+    this.progressAt = this.#limits.deadlines.clock.now();
+    this.dueAt = this.progressAt + PACE_MS;
+  }
+
+  #stopReading(chunks: ChunkCollector): void {
+    this.#limits.bodyBudget.ended(this);
+    chunks.clear();
+    this.#reader?.cancel().catch(() => undefined);
+  }
+
+  async #readStream(reader: BodyStreamReader, chunks: ChunkCollector): Promise<void> {
+    const { bodyBudget, maxBodyBytes } = this.#limits;
+    let nextProgress = PACE_BYTES;
     try {
+      this.#extendDeadline();
+      bodyBudget.progressed(this);
       for (;;) {
         const { done, value } = await reader.read();
+        if (this.#isReleased) return;
         if (done || value === undefined) break;
-        size += value.byteLength;
-        if (size > maxBytes) throw tooLarge(maxBytes);
-        chunks.push(value);
-        if (size - pacedSize < PACE_BYTES) continue;
-        pacedSize = size;
+        if (chunks.size + value.byteLength > maxBodyBytes) throw tooLarge(maxBodyBytes);
+        bodyBudget.takeLarge(this, value.byteLength);
+        this.#counted += value.byteLength;
+        chunks.add(value);
+        if (chunks.size < nextProgress) continue;
+        nextProgress = chunks.size + PACE_BYTES;
         this.#extendDeadline();
+        bodyBudget.progressed(this);
       }
-    } finally {
-      reader.cancel().catch(() => undefined);
+      bodyBudget.ended(this);
+      this.#complete(chunks.take());
+    } catch (error) {
+      this.refuse(toError(error));
     }
-    return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size);
   }
 }
 

@@ -47,7 +47,7 @@ export class Exchange {
   gateway: CompiledGateway | null = null;
   rule: CompiledRule | null = null;
 
-  /** The body while it is being read; null before and afterwards. */
+  /** The body while it is being read, and its share of the memory budget afterwards; null if there is none. */
   incomingBody: IncomingBody | null = null;
   /** Null if there is none, and after `releaseBody`. */
   body: RequestBody | null = null;
@@ -122,6 +122,8 @@ export class Exchange {
   /** Call when no further attempt needs the body: a response may stream for minutes, and prompts are large. */
   releaseBody(): void {
     this.body = null;
+    this.incomingBody?.release();
+    this.incomingBody = null;
   }
 
   /** Sets a header of the response to the client, whether a provider, a plugin, or the gateway produces it. */
@@ -179,6 +181,7 @@ export class Exchange {
   }
 
   release(): void {
+    this.releaseBody();
     this.#totalTimer?.close();
     this.server.timeout(this.request, KEEP_ALIVE_SECONDS);
   }

@@ -7,7 +7,7 @@ import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
 import type { AttemptFacts, RequestFacts } from "../telemetry/requests/request-facts.ts";
 import type { RequestSeries } from "../telemetry/metrics/request-series.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
-import type { ConcurrencyLimit } from "./concurrency-limit.ts";
+import type { InFlightLimits } from "./in-flight-limits.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { PluginParts } from "./plugin-call.ts";
 import { runPostResponse } from "./run-plugins.ts";
@@ -17,7 +17,7 @@ export interface FinishParts extends PluginParts {
   readonly deadlines: CoarseDeadlines;
   readonly observation: Observation;
   readonly recordKeyUse: (apiKeyId: string, unixNow: number) => void;
-  readonly inFlight: ConcurrencyLimit;
+  readonly inFlight: InFlightLimits;
   readonly usageTotals: UsageTotals;
 }
 
@@ -32,7 +32,7 @@ export function finish(
   if (exchange.finished) return;
   exchange.finished = true;
   exchange.release();
-  parts.inFlight.leave();
+  parts.inFlight.leave(exchange);
   const { apiKey, gateway, rule } = exchange;
   const unixNow = exchange.clock.unixNow();
   if (apiKey !== null) parts.recordKeyUse(apiKey.id, unixNow);

@@ -1,11 +1,11 @@
 // Handles one request of the data plane: runs STEPS, makes the upstream attempt, relays its response. Owns the only
 // try/catch around them.
 import type { Server } from "bun";
-import type { BlockList } from "node:net";
 import type { Clock } from "../base/clock.ts";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
 import { isPromise } from "../base/value-or-promise.ts";
+import type { BodyBudget } from "../http/body-budget.ts";
 import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { RequestTarget } from "../http/request-target.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
@@ -17,15 +17,14 @@ import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
 import { attempt, type AttemptParts } from "./attempt.ts";
 import { beginCapture, captureUpstreamResponse, captureResponse } from "./capture-bodies.ts";
-import { createClientAddress } from "./client-address.ts";
-import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { Exchange } from "./exchange.ts";
 import { CLIENT_DISCONNECTED_STATUS, fail } from "./fail.ts";
 import { finish, type FinishParts } from "./finish.ts";
 import { observeRule } from "./observe-rule.ts";
+import type { InFlightLimits } from "./in-flight-limits.ts";
 import { OwnCredentials } from "./own-credentials.ts";
 import { relay } from "./relay.ts";
-import { runPreRequest } from "./run-plugins.ts";
+import { runBeforeBody, runPreRequest } from "./run-plugins.ts";
 import { STEPS, type StepParts } from "./steps.ts";
 
 export interface DataPlaneParts {
@@ -37,9 +36,10 @@ export interface DataPlaneParts {
   readonly baseDomain: string | null;
   readonly requireApiKey: boolean;
   readonly maxBodyBytes: number;
-  readonly trustedProxies: BlockList;
+  readonly bodyBudget: BodyBudget;
+  readonly clientAddress: (exchange: Exchange) => string;
   readonly recordKeyUse: (apiKeyId: string, unixNow: number) => void;
-  readonly inFlight: ConcurrencyLimit;
+  readonly inFlight: InFlightLimits;
   readonly isDraining: () => boolean;
   readonly observation: Observation;
   readonly usageTotals: UsageTotals;
@@ -60,7 +60,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
   // Created once: a rejection must cost almost nothing when thousands of requests are rejected.
   const overloaded = new GatehouseError(
     "overloaded",
-    `This process has ${inFlight.limit} requests in flight (MAX_IN_FLIGHT). Retry later.`,
+    `This process has ${inFlight.total} requests in flight (MAX_IN_FLIGHT). Retry later.`,
     { headers: { "Retry-After": "1" } },
   );
   return (request, server, target) => {
@@ -87,15 +87,23 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     baseDomain: parts.baseDomain,
     requireApiKey: parts.requireApiKey,
     maxBodyBytes: parts.maxBodyBytes,
+    bodyBudget: parts.bodyBudget,
     deadlines: parts.deadlines,
     ownCredentials: new OwnCredentials(parts.secret),
-    clientAddress: createClientAddress(parts.trustedProxies),
+    clientAddress: parts.clientAddress,
     gatewayWithoutHost: null,
     onRuleMatched: (exchange, gateway, rule) => {
       exchange.observed = observeRule(observation, gateway, rule);
       if (gateway.gateway.log_bodies && observation.requests.isOn) beginCapture(exchange);
     },
-    onAuthenticated: watchClientAndTotalTime,
+    onAuthenticated: (exchange, rule) => {
+      parts.inFlight.admit(exchange);
+      watchClientAndTotalTime(exchange, rule);
+    },
+    runBeforeBody: (exchange) => {
+      const links = exchange.gateway?.chain?.beforeBody ?? null;
+      return links === null ? null : runBeforeBody(exchange, links, servingParts);
+    },
     runPreRequest: (exchange, chain) => runPreRequest(exchange, chain, servingParts),
   };
   return servingParts;

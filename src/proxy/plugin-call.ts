@@ -35,7 +35,7 @@ export class PluginCall {
   }
 }
 
-/** A pre_response hook is called for each chunk, but all calls of one plugin are one run. */
+/** A pre_response hook is called for each chunk, and before_body before pre_request, but all calls of one plugin are one run. */
 function runOf(
   exchange: Exchange,
   link: ChainLink,
@@ -45,7 +45,7 @@ function runOf(
   const gateway = exchange.gateway?.gateway.name ?? "";
   const plugin = observation.routes.plugin(link, gateway, link.name, stage);
   const runs = (exchange.pluginRuns ??= []);
-  const existing = stage === "pre_response" ? runs.find((run) => run.isRunOf(plugin)) : undefined;
+  const existing = runs.find((run) => run.isRunOf(plugin));
   if (existing !== undefined) return existing;
   const run = new PluginRun(plugin);
   runs.push(run);

@@ -1,7 +1,6 @@
 // Reads the request body completely within MAX_BODY_BYTES and puts it on the exchange.
 import { GatehouseError } from "../base/errors.ts";
-import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
-import { startReadingBody, type IncomingBody } from "../http/read-body.ts";
+import { startReadingBody, type BodyLimits, type IncomingBody } from "../http/read-body.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Exchange } from "./exchange.ts";
 import { RequestBody } from "./request-body.ts";
@@ -9,16 +8,12 @@ import { RequestBody } from "./request-body.ts";
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
 /** Starts to read the body; returns null if the request has none. */
-export function startRequestBody(
-  { request, method }: Exchange,
-  maxBytes: number,
-  deadlines: CoarseDeadlines,
-): IncomingBody | null {
+export function startRequestBody({ request, method }: Exchange, limits: BodyLimits): IncomingBody | null {
   // Bun hides the body of these methods, so only the header fields show that there is one.
   if ((method === "GET" || method === "HEAD") && announcesBody(request.headers)) {
     throw new GatehouseError("bad_request", `A ${method} request must not have a body.`);
   }
-  return startReadingBody(request, maxBytes, deadlines);
+  return startReadingBody(request, limits);
 }
 
 /** Puts the body on the exchange. */

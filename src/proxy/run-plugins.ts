@@ -56,6 +56,22 @@ async function continueAfter(
   return (await pending) ?? runPreRequestFrom(next, exchange, links, parts);
 }
 
+/** Returns the response of the first plugin that rejects the request before its body has arrived, or null. */
+export function runBeforeBody(
+  exchange: Exchange,
+  links: readonly ChainLink[],
+  parts: PluginParts,
+): Response | null {
+  for (const link of links) {
+    const call = new PluginCall(exchange, link, "pre_request", parts);
+    const response = callHook(call, callBeforeBody, new PreRequestContext(call));
+    // The hook cannot wait: a promise is a mistake of the plugin, and pre_request decides.
+    if (isPromise(response)) response.catch(() => undefined);
+    else if (response !== null) return response;
+  }
+  return null;
+}
+
 export function runOnePreRequest(
   exchange: Exchange,
   link: ChainLink,
@@ -134,6 +150,7 @@ export function runPostResponse(
   }
 }
 
+const callBeforeBody = (hooks: PluginHooks, context: RequestContext): unknown => hooks.before_body?.(context);
 const callPreRequest = (hooks: PluginHooks, context: RequestContext) => hooks.pre_request?.(context);
 const callPostRequest = (hooks: PluginHooks, context: ResponseContext) => hooks.post_request?.(context);
 const callPreResponse = (hooks: PluginHooks, context: ResponseBodyContext) => hooks.pre_response?.(context);

@@ -2,8 +2,7 @@
 // differs between them is in StepParts.
 import { GatehouseError } from "../base/errors.ts";
 import type { ValueOrPromise } from "../base/value-or-promise.ts";
-import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
-import type { IncomingBody } from "../http/read-body.ts";
+import type { BodyLimits, IncomingBody } from "../http/read-body.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
@@ -16,17 +15,17 @@ import { nextTurn } from "./next-turn.ts";
 import { startRequestBody, takeRequestBody } from "./read-body.ts";
 import { rejectInvalidHost, resolveGateway } from "./resolve-gateway.ts";
 
-export interface StepParts {
+export interface StepParts extends BodyLimits {
   readonly baseDomain: string | null;
   readonly requireApiKey: boolean;
-  readonly maxBodyBytes: number;
-  readonly deadlines: CoarseDeadlines;
   /** The gateway of a request that has no Host header. Explain sets the gateway in question; when serving it is null. */
   readonly gatewayWithoutHost: CompiledGateway | null;
   /** Called when the rule is known. Serving starts telemetry and body capture here. */
   readonly onRuleMatched: (exchange: Exchange, gateway: CompiledGateway, rule: CompiledRule) => void;
-  /** Called when the client may use the rule. Serving starts to watch for a disconnect and for the total timeout. */
+  /** Called when the client may use the rule. Serving limits concurrency, and watches for a disconnect and the total timeout. */
   readonly onAuthenticated: (exchange: Exchange, rule: CompiledRule) => void;
+  /** Runs the before_body hooks of plugins if the body is still arriving. Returns the response of a plugin, or null. */
+  readonly runBeforeBody: (exchange: Exchange) => Response | null;
   /** Runs the pre_request plugins. Returns the response of a plugin, or null. Explain runs them without side effects. */
   readonly runPreRequest: (exchange: Exchange, chain: PluginChain) => ValueOrPromise<Response | null>;
 }
@@ -93,16 +92,16 @@ function checkApiKey(exchange: Exchange, parts: StepParts): null {
 }
 
 /** Waits one turn even without a body; `nextTurn` says why. */
-function startBody(exchange: Exchange, { maxBodyBytes, deadlines }: StepParts): Promise<null> {
-  exchange.incomingBody = startRequestBody(exchange, maxBodyBytes, deadlines);
+function startBody(exchange: Exchange, parts: StepParts): Promise<null> {
+  exchange.incomingBody = startRequestBody(exchange, parts);
   return nextTurn();
 }
 
-function finishBody(exchange: Exchange): ValueOrPromise<null> {
+function finishBody(exchange: Exchange, parts: StepParts): ValueOrPromise<Response | null> {
   const { incomingBody } = exchange;
   // Most bodies arrive together with the request headers.
-  if (incomingBody === null || incomingBody.bytes !== null) return useBody(exchange);
-  return waitForBody(exchange, incomingBody);
+  if (incomingBody === null || incomingBody.isComplete) return useBody(exchange);
+  return parts.runBeforeBody(exchange) ?? waitForBody(exchange, incomingBody);
 }
 
 async function waitForBody(exchange: Exchange, incomingBody: IncomingBody): Promise<null> {
@@ -115,9 +114,7 @@ async function waitForBody(exchange: Exchange, incomingBody: IncomingBody): Prom
 
 function useBody(exchange: Exchange): null {
   if (exchange.isClientDisconnected) throw new UpstreamError("client_left");
-  const body = exchange.incomingBody?.bytes ?? null;
-  // A second reference would keep a large prompt in memory after `releaseBody`.
-  exchange.incomingBody = null;
+  const body = exchange.incomingBody?.take() ?? null;
   // Captured before it is validated: an operator wants to see the body that was rejected.
   exchange.bodies?.takeRequest(body);
   if (body !== null) takeRequestBody(exchange, body, matchedRule(exchange));

@@ -163,6 +163,7 @@ function peekingCounters(counters: Counters, listener: DecisionListener): Counte
   return {
     admit: peek,
     peek,
+    knownRejection: () => null,
     clear: () => undefined,
     state: counters.state,
     close: () => Promise.resolve(),

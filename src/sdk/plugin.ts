@@ -13,6 +13,12 @@ export interface PluginHooks {
    * starting gateway waits for it before it accepts requests.
    */
   readonly ready?: Promise<unknown>;
+  /**
+   * Called before `pre_request` if the body is still arriving. Call `respond` to reject a request that would be rejected
+   * anyway, so that its body takes no memory. The body is null here. The hook cannot wait and must change nothing, because
+   * `pre_request` is called later unless it responds.
+   */
+  before_body?(context: RequestContext): void;
   pre_request?(context: RequestContext): HookResult;
   post_request?(context: ResponseContext): HookResult;
   pre_response?(context: ResponseBodyContext): HookResult;

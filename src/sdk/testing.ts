@@ -275,6 +275,7 @@ function testHost(): PluginHost {
     counters: {
       admit: () => admitted,
       peek: () => admitted,
+      knownRejection: () => null,
       clear: () => undefined,
       state: { state: "none" },
       close: () => Promise.resolve(),

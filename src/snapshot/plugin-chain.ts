@@ -22,6 +22,8 @@ export interface ChainLink {
 }
 
 export type PluginChain = { readonly [Stage in PluginStage]: readonly ChainLink[] | null } & {
+  /** The pre_request plugins that have a before_body hook; null if there are none. */
+  readonly beforeBody: readonly ChainLink[] | null;
   /** Whether a plugin reads the request body. */
   readonly needsRequestBody: boolean;
   /** Whether a plugin needs the complete response body, even if the response is a stream. */
@@ -62,6 +64,7 @@ export function compileChain(
     post_request: linksAt(entries, "post_request"),
     pre_response: linksAt(entries, "pre_response"),
     post_response: linksAt(entries, "post_response"),
+    beforeBody: withBeforeBody(linksAt(entries, "pre_request")),
     needsRequestBody: needsBodyAt(entries, "pre_request"),
     needsWholeResponse: needsBodyAt(entries, "pre_response"),
   };
@@ -70,6 +73,11 @@ export function compileChain(
 function linksAt(entries: readonly CompiledEntry[], stage: PluginStage): ChainLink[] | null {
   const links = entries.filter(({ config }) => config.stage === stage).map(({ link }) => link);
   return links.length === 0 ? null : links;
+}
+
+function withBeforeBody(links: readonly ChainLink[] | null): ChainLink[] | null {
+  const found = (links ?? []).filter(({ hooks }) => hooks.before_body !== undefined);
+  return found.length === 0 ? null : found;
 }
 
 function needsBodyAt(entries: readonly CompiledEntry[], stage: PluginStage): boolean {

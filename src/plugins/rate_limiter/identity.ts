@@ -22,6 +22,11 @@ export function subjectOf(type: LimitType, context: RequestContext, ipv6Prefix: 
   }
 }
 
+/** Whether `subjectOf` needs no body. Only a user without X-User-ID and API key may be named in the body. */
+export function isKnownWithoutBody(type: LimitType, { headers, apiKey }: RequestContext): boolean {
+  return type === "global" || type === "per_ip" || apiKey !== null || (headers.get("x-user-id") ?? "") !== "";
+}
+
 /** X-User-ID, else the API key, else the `user` of the body, else one shared subject for anonymous requests. */
 function userOf(context: RequestContext): string {
   const { headers, apiKey } = context;

@@ -7,7 +7,7 @@ import {
   type RequestContext,
 } from "../../sdk/index.ts";
 import { compileLimits, type CompiledLimit } from "./compiled-limit.ts";
-import { subjectOf, type LimitType } from "./identity.ts";
+import { isKnownWithoutBody, subjectOf, type LimitType } from "./identity.ts";
 import { rateLimiterSettings, type RateLimiterSettings } from "./settings.ts";
 
 export const rateLimiter = definePlugin({
@@ -18,7 +18,10 @@ export const rateLimiter = definePlugin({
   explainable: true,
   create(settings, host) {
     const check = new LimitCheck(settings, host);
-    return { pre_request: (context) => check.run(context) };
+    return {
+      before_body: (context) => check.rejectKnown(context),
+      pre_request: (context) => check.run(context),
+    };
   },
 });
 
@@ -36,21 +39,42 @@ class LimitCheck {
 
   /** Synchronous unless the counters are in Redis. */
   run(context: RequestContext): Promise<void> | undefined {
-    const { blocks, counters, instanceId } = this.#host;
-    const wanted: Limit[] = [];
-    let blocked: LimitType | null = null;
-    for (const limit of this.#limits) {
-      const { type } = limit;
-      const subject = subjectOf(type, context, this.#settings.ipv6_prefix);
-      wanted.push(limit.limitOf(subject));
-      if (blocked === null && blocks.has(type, subject)) blocked = type;
-    }
+    const { counters, instanceId } = this.#host;
+    const { wanted, blocked } = this.#limitsFor(context, this.#limits);
     // A limit of zero rejects the request, so nothing is counted, and still returns the state of the other limits.
     if (blocked !== null) wanted.push({ key: `${instanceId}:blocked`, limit: 0, windowMs: 1000 });
     const decision = counters.admit(wanted, this.#settings.on_store_failure);
     if (decision instanceof Promise) return this.#applyLater(context, wanted, blocked, decision);
-    this.#apply(context, wanted, blocked, decision);
+    this.#apply(context, this.#limits, wanted, blocked, decision);
     return undefined;
+  }
+
+  /** Rejects a request whose body is still arriving if this process knows that `run` would reject it. Counts nothing. */
+  rejectKnown(context: RequestContext): void {
+    const limits = this.#limits.filter(({ type }) => isKnownWithoutBody(type, context));
+    const { wanted, blocked } = this.#limitsFor(context, limits);
+    if (blocked !== null) {
+      respondBlocked(context, blocked);
+      return;
+    }
+    const decision = this.#host.counters.knownRejection(wanted);
+    if (decision !== null) this.#apply(context, limits, wanted, null, decision);
+  }
+
+  /** Returns the limits to pass to the counters, in the order of `limits`, and the first type whose subject is blocked. */
+  #limitsFor(
+    context: RequestContext,
+    limits: readonly CompiledLimit[],
+  ): { wanted: Limit[]; blocked: LimitType | null } {
+    const wanted: Limit[] = [];
+    let blocked: LimitType | null = null;
+    for (const limit of limits) {
+      const { type } = limit;
+      const subject = subjectOf(type, context, this.#settings.ipv6_prefix);
+      wanted.push(limit.limitOf(subject));
+      if (blocked === null && this.#host.blocks.has(type, subject)) blocked = type;
+    }
+    return { wanted, blocked };
   }
 
   async #applyLater(
@@ -59,23 +83,24 @@ class LimitCheck {
     blocked: LimitType | null,
     decision: Promise<Decision>,
   ): Promise<void> {
-    this.#apply(context, wanted, blocked, await decision);
+    this.#apply(context, this.#limits, wanted, blocked, await decision);
   }
 
   /** Sets the rate limit headers, and responds with an error unless the request is admitted. */
   #apply(
     context: RequestContext,
+    limits: readonly CompiledLimit[],
     wanted: readonly Limit[],
     blocked: LimitType | null,
     decision: Decision,
   ): void {
-    setLimitHeaders(context, this.#limits, decision);
+    setLimitHeaders(context, limits, decision);
     context.count("decided", decision.source);
     if (blocked !== null) respondBlocked(context, blocked);
     else if (decision.source === "closed") respondUnavailable(context);
     else if (decision.admitted) context.count("admitted");
     else {
-      const reached = this.#limits[decision.refusedBy];
+      const reached = limits[decision.refusedBy];
       const counted = wanted[decision.refusedBy];
       if (reached === undefined || counted === undefined)
         throw new Error(`counters rejected a request by limit ${decision.refusedBy}, which does not exist`);

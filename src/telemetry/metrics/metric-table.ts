@@ -60,6 +60,11 @@ export const METRICS = {
     labels: ["gateway", "code"],
   },
   gatehouse_requests_in_flight: { type: "gauge", help: "Requests in progress.", labels: [] },
+  gatehouse_buffered_body_bytes: {
+    type: "gauge",
+    help: "Bytes of request bodies in memory; MAX_BUFFERED_BYTES limits them per process.",
+    labels: [],
+  },
 
   gatehouse_off_loop_tasks_total: {
     type: "counter",

@@ -1,0 +1,127 @@
+// Parses the text of a setting. The message of an error completes a sentence that starts with the name of the setting.
+import { BlockList, isIP } from "node:net";
+
+/** Loopback, private, and link-local ranges, where the operator's own load balancers are located. */
+const PRIVATE_RANGES =
+  "127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,fc00::/7,fe80::/10";
+
+export function optionalText(text: string | undefined): string | null {
+  return text ?? null;
+}
+
+export function integer(fallback: number, min: number, max: number) {
+  return (text: string | undefined): number => {
+    if (text === undefined) return fallback;
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < min || value > max) {
+      throw new Error(`is "${text}"; give a whole number from ${min} to ${max}`);
+    }
+    return value;
+  };
+}
+
+export function optionalInteger(min: number, max: number) {
+  return (text: string | undefined): number | null =>
+    text === undefined ? null : integer(min, min, max)(text);
+}
+
+export function boolean(fallback: boolean) {
+  return (text: string | undefined): boolean => {
+    if (text === undefined) return fallback;
+    if (text !== "true" && text !== "false") throw new Error(`is "${text}"; give true or false`);
+    return text === "true";
+  };
+}
+
+function oneOf<const T extends string>(choices: readonly T[], text: string): T {
+  const choice = choices.find((each) => each === text);
+  if (choice === undefined) throw new Error(`is "${text}"; give one of ${choices.join(", ")}`);
+  return choice;
+}
+
+export function logLevel(text: string | undefined) {
+  return oneOf(["fatal", "error", "warn", "info", "debug", "trace", "silent"], text ?? "info");
+}
+
+export function logFormat(text: string | undefined) {
+  return text === undefined ? null : oneOf(["pretty", "json"], text);
+}
+
+export function workers(text: string | undefined): number {
+  return integer(1, 1, 256)(text);
+}
+
+/** Messages do not contain the value: a database URL may contain a password. */
+export function databaseUrl(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  if (/^sqlite:\/\/./.test(text)) return text;
+  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return text;
+  throw new Error(
+    "is not valid; give sqlite://path/to/file.db or postgres://user:password@host:5432/database",
+  );
+}
+
+export function redisUrl(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  if (/^(redis|rediss|valkey|valkeys|redis\+unix|redis\+tls):\/\//.test(text) && URL.canParse(text))
+    return text;
+  throw new Error("is not valid; give redis://host:6379 (or rediss:// for TLS)");
+}
+
+export function httpUrl(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
+  throw new Error(`is "${text}"; give a URL such as http://localhost:4318`);
+}
+
+export function fraction(fallback: number) {
+  return (text: string | undefined): number => {
+    if (text === undefined) return fallback;
+    const value = Number(text);
+    if (!/^\d*\.?\d+$/.test(text) || value > 1)
+      throw new Error(`is "${text}"; give a number from 0 to 1, such as 0.25`);
+    return value;
+  };
+}
+
+/** Messages do not contain the value: it may contain an API key. */
+export function otlpHeaders(text: string | undefined): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {};
+  for (const entry of (text ?? "").split(",")) {
+    if (entry.trim() === "") continue;
+    const equals = entry.indexOf("=");
+    try {
+      const name = entry.slice(0, Math.max(0, equals)).trim();
+      headers[name.toLowerCase()] = decodeURIComponent(entry.slice(equals + 1).trim());
+      new Headers(headers);
+    } catch {
+      throw new Error("is not valid; give pairs such as api-key=secret,x-tenant=acme");
+    }
+  }
+  return headers;
+}
+
+export function baseDomain(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  const domain = text.toLowerCase().replace(/^\.|\.$/g, "");
+  if (!/^[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(domain)) {
+    throw new Error(`is "${text}"; give a domain such as gateway.example.com`);
+  }
+  return domain;
+}
+
+export function trustedProxies(text: string | undefined): BlockList {
+  const list = new BlockList();
+  if (text === "none") return list;
+  for (const entry of (text ?? PRIVATE_RANGES).split(",")) {
+    const [address = "", prefix] = entry.trim().split("/");
+    const family = isIP(address);
+    const bits = prefix === undefined ? (family === 4 ? 32 : 128) : Number(prefix);
+    const valid = family !== 0 && /^\d+$/.test(prefix ?? "0") && bits <= (family === 4 ? 32 : 128);
+    if (!valid) {
+      throw new Error(`has the entry "${entry.trim()}"; give CIDRs such as 10.0.0.0/8,fc00::/7, or none`);
+    }
+    list.addSubnet(address, bits, family === 4 ? "ipv4" : "ipv6");
+  }
+  return list;
+}
