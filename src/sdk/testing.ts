@@ -20,6 +20,7 @@ export interface TestRequest {
   readonly path?: string;
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly forwardedCredentials?: Readonly<Record<string, string>>;
   /** A string is sent unchanged; any other value is sent as JSON. */
   readonly body?: unknown;
   readonly clientAddress?: string;
@@ -163,6 +164,7 @@ function requestContext(
     },
     headers,
     forwardedHeaders: forwarded,
+    forwardedCredentials: new Headers({ ...request.forwardedCredentials }),
     get body() {
       return body === null ? null : Buffer.from(body);
     },
