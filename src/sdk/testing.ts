@@ -284,7 +284,10 @@ function testHost(): PluginHost {
     },
     blocks: {
       has: (type, subject) => blocks.has(`${type}:${subject}`),
-      add: ({ type, subject }) => void blocks.add(`${type}:${subject}`),
+      add: ({ type, subject }) => {
+        blocks.add(`${type}:${subject}`);
+        return true;
+      },
     },
     keep: <T>(name: string, make: () => T): T => {
       if (!kept.has(name)) kept.set(name, make());

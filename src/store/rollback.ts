@@ -10,7 +10,7 @@ const PAGE_SIZE = 200;
 
 /** A record that changed after the requested revision. */
 interface PastRecord {
-  readonly kind: RevisionKind;
+  readonly kind: Exclude<RevisionKind, "blocks">;
   readonly id: string;
   /** The row at that revision; null if the record did not exist. */
   readonly row: Row | null;
@@ -18,7 +18,7 @@ interface PastRecord {
   readonly latest: Row | null;
 }
 
-/** Returns all records that changed after `revision`, except blocks: they are not part of the configuration. */
+/** Returns all records that changed after `revision`, except blocks in old revisions: they are not part of the configuration. */
 export async function readRecordsAt(query: Query, revision: number, kept: number): Promise<PastRecord[]> {
   await requireKept(query, revision, kept);
   const records = new Map<string, PastRecord>();

@@ -11,7 +11,6 @@ const COLUMNS: Record<Kind, readonly string[]> = {
   services: ["name", "upstream_id"],
   rules: ["name", "service_id"],
   api_keys: ["name", "hash", "prefix", "active", "last_used_at"],
-  blocks: ["name"],
 };
 
 /** Fields that are stored in a column only and not repeated in the body. */
@@ -63,7 +62,6 @@ const CREDENTIALS: CredentialMappers = {
   services: (record) => record,
   rules: (record) => record,
   api_keys: (record) => record,
-  blocks: (record) => record,
 };
 
 function mapCredentials<K extends Kind>(kind: K, record: RecordOf[K], map: CredentialMapper): RecordOf[K] {
