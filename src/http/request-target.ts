@@ -48,17 +48,23 @@ function dotsIn(segment: string): 0 | 1 | 2 {
   return plain === "." ? 1 : plain === ".." ? 2 : 0;
 }
 
+/** What may end a segment for a server that decodes it: parameters, a fragment, a query, or a NUL. */
+const SEGMENT_END = /;|%3b|%23|%3f|%00/i;
+/** Parsers of URLs remove or trim these, before or after decoding. */
+const IGNORED_CHARACTERS = /%(?:[01][0-9a-f]|20|7f)/gi;
+
 /**
- * Servers behind the gateway may decode `%2f` and `%5c`, treat a backslash like a slash, or drop what follows a semicolon. A path
- * that would then contain a dot segment could leave the prefix that the rule matched. An encoded slash alone is an ordinary
- * character of its segment: names of models contain slashes.
+ * Servers behind the gateway may decode `%2f` and `%5c`, treat a backslash like a slash, drop what follows a semicolon, or remove
+ * control characters. A path that would then contain a dot segment could leave the prefix that the rule matched. An encoded slash
+ * alone is an ordinary character of its segment: names of models contain slashes.
  */
 function findPathProblem(path: string): string | null {
   if (path.includes("\\") || /%5c/i.test(path)) return "The path must not contain a backslash (%5C).";
   for (const segment of path.split("/")) {
     for (const part of segment.split(/%2f/i)) {
-      const [name = ""] = part.split(/;|%3b/i);
-      if (dotsIn(name) > 0) return `The path must not contain the segment "${segment.slice(0, 100)}".`;
+      const [name = ""] = part.split(SEGMENT_END);
+      if (dotsIn(name.replace(IGNORED_CHARACTERS, "")) > 0)
+        return `The path must not contain the segment "${segment.slice(0, 100)}".`;
     }
   }
   return null;
