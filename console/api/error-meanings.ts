@@ -6,13 +6,15 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   invalid_json: "The body is not valid JSON in UTF-8, or servers could read different fields in it.",
   invalid_yaml: "The document is not valid YAML, or not valid UTF-8.",
   validation_failed: "A field, parameter, or reference is invalid; `details` lists each problem.",
+  credential_required:
+    "The change would send a stored secret to another place. Send the secret itself; `details` names the field.",
   ambiguous_gateway: "Several gateways match. Send the Host of one gateway, or one of its API keys.",
   untranslatable: "The body cannot be translated to the wire format of the selected provider.",
   unauthorized: "The admin token is missing or invalid.",
   api_key_required: "The rule requires an API key, and the request has none.",
   invalid_api_key: "The API key is unknown, expired, or revoked.",
   rate_limit_blocked:
-    "A rate limit was exceeded, and its subject is blocked until the block expires (if it does) or an operator removes it.",
+    "A rate limit was exceeded, and its subject is blocked permanently. An operator can remove the block.",
   code_injection_detected:
     "code_sanitation found code in the request. The settings of the plugin determine the status.",
   cross_site_request:

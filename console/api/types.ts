@@ -102,7 +102,7 @@ export interface Target {
   default_model: string | null;
   /** Models that the target serves. Empty: all. */
   models: string[];
-  /** Additional request headers for the provider. */
+  /** Additional request headers for the provider. Values of headers that carry a credential by their name (`Authorization`, `X-Api-Key`, `…-Token`) are encrypted and shown masked, like `credentials`. */
   headers: Record<string, string>;
   credentials: Credentials | null;
   /** Base URL that replaces the one of the provider. */
@@ -114,7 +114,7 @@ export interface Target {
 export interface Credentials {
   /** Header that carries the credential. */
   header_name: string;
-  /** The credential. Responses show it masked. Send the masked value back to keep the stored one. */
+  /** The credential. Responses show it masked. Send the masked value back to keep the stored one, unless provider, base_url, header_name, or the header Host changes. */
   header_value: string;
 }
 
@@ -175,7 +175,7 @@ export interface TargetInput {
   default_model?: string | null;
   /** Models that the target serves. Empty: all. */
   models?: string[];
-  /** Additional request headers for the provider. */
+  /** Additional request headers for the provider. Values of headers that carry a credential by their name (`Authorization`, `X-Api-Key`, `…-Token`) are encrypted and shown masked, like `credentials`. */
   headers?: Record<string, string>;
   credentials?: CredentialsInput | null;
   /** Base URL that replaces the one of the provider. */
@@ -187,7 +187,7 @@ export interface TargetInput {
 export interface CredentialsInput {
   /** Header that carries the credential. */
   header_name: string;
-  /** The credential. Responses show it masked. Send the masked value back to keep the stored one. */
+  /** The credential. Responses show it masked. Send the masked value back to keep the stored one, unless provider, base_url, header_name, or the header Host changes. */
   header_value: string;
 }
 
@@ -347,8 +347,6 @@ export interface Block {
   type: string;
   subject: string;
   created_at: string;
-  /** Null for a block that does not expire. */
-  expires_at: string | null;
 }
 
 export interface BlockList {
@@ -467,7 +465,7 @@ export interface DocumentInput {
         default_model?: string | null;
         /** Models that the target serves. Empty: all. */
         models?: string[];
-        /** Additional request headers for the provider. */
+        /** Additional request headers for the provider. Values of headers that carry a credential by their name (`Authorization`, `X-Api-Key`, `…-Token`) are encrypted and shown masked, like `credentials`. */
         headers?: Record<string, string>;
         credentials?: CredentialsInput | null;
         /** Base URL that replaces the one of the provider. */
@@ -732,6 +730,7 @@ export interface Error {
     | "invalid_json"
     | "invalid_yaml"
     | "validation_failed"
+    | "credential_required"
     | "ambiguous_gateway"
     | "untranslatable"
     | "unauthorized"

@@ -7,7 +7,7 @@ import { ruleLabel, rulesMatching } from "../model/document-links.ts";
 import type { ConfigurationDocument, DocumentApiKey, DocumentGateway } from "../model/document.ts";
 import type { Gateway } from "../model/gateway.ts";
 import { withPluginIds } from "../model/plugin-config.ts";
-import { hideCredentials } from "../model/record-diff.ts";
+import { hideSecrets } from "../model/record-diff.ts";
 import { omit } from "../model/record.ts";
 import type { Rule } from "../model/rule.ts";
 import type { Service } from "../model/service.ts";
@@ -109,7 +109,7 @@ export class DocumentApplication {
           name: upstream.name,
           place: at,
           before: known,
-          toForm: (record) => hideCredentials(upstreamForm(record)),
+          toForm: (record) => hideSecrets(upstreamForm(record)),
           build: (base) => newChild(base, gateway.id, { ...upstream, targets: toStoredTargets(sent, known) }),
         }),
       );

@@ -1,7 +1,8 @@
 // withTargetIds: which stored target a target of a document gets its id from.
 import { expect, test } from "bun:test";
 import { targetRecord } from "../../test/contract/store-records.ts";
-import { maskSecret, type Target } from "../model/target.ts";
+import { maskSecret } from "../model/secret-mask.ts";
+import type { Target } from "../model/target.ts";
 import { withTargetIds } from "./document-targets.ts";
 
 const withKey = (id: string, header_value: string, fields: Partial<Target> = {}) =>

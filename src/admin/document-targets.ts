@@ -1,6 +1,8 @@
 // Assigns the ids of stored targets to the targets of a document. Documents have no ids, but health state is kept by id.
 import type { DocumentUpstream } from "../model/document.ts";
-import { HIDDEN, maskSecret, type Target } from "../model/target.ts";
+import { isSecretHeader, mapSecrets, secretAt } from "../model/target-secrets.ts";
+import { HIDDEN, maskSecret } from "../model/secret-mask.ts";
+import type { Target } from "../model/target.ts";
 
 type DocumentTarget = DocumentUpstream["targets"][number];
 
@@ -31,29 +33,46 @@ export function withTargetIds(
   return wanted.map((target) => {
     const found = matched.get(target);
     if (found === undefined) return target;
-    const { id, credentials } = found;
-    // The export writes HIDDEN if the mask contains a brace. It refers to the stored credential, too.
-    if (credentials === null || target.credentials?.header_value !== HIDDEN) return { ...target, id };
-    return {
-      ...target,
-      id,
-      credentials: { ...target.credentials, header_value: maskSecret(credentials.header_value) },
-    };
+    // The export writes HIDDEN if the mask contains a brace. It refers to the stored secret, too.
+    const secrets = mapSecrets(target, (value, place) => {
+      const secret = value === HIDDEN ? secretAt(found, place) : undefined;
+      return secret === undefined ? value : maskSecret(secret);
+    });
+    return { ...target, ...secrets, id: found.id };
   });
 }
 
 function sameFields(wanted: DocumentTarget, stored: Target): boolean {
-  const { id, credentials, ...fields } = stored;
-  return Bun.deepEquals({ ...wanted, id, credentials }, { ...fields, id, credentials });
+  const { id, credentials, headers, ...fields } = stored;
+  const isSame = Bun.deepEquals(
+    { ...wanted, id, credentials, headers },
+    { ...fields, id, credentials, headers },
+  );
+  return isSame && sameHeaders(wanted.headers, headers);
+}
+
+function sameHeaders(wanted: Target["headers"], stored: Target["headers"]): boolean {
+  const names = Object.keys(wanted);
+  if (names.length !== Object.keys(stored).length) return false;
+  return names.every((name) => {
+    const [given, value] = [wanted[name], stored[name]];
+    if (given === undefined || value === undefined) return false;
+    return isSecretHeader(name) ? isSecretOrMask(given, value) : given === value;
+  });
 }
 
 function sameCredential(wanted: DocumentTarget, stored: Target): boolean {
   if (wanted.credentials === null || stored.credentials === null)
     return wanted.credentials === stored.credentials;
   const { header_name, header_value } = stored.credentials;
-  const given = wanted.credentials.header_value;
-  const isSame = [header_value, maskSecret(header_value), HIDDEN].includes(given);
-  return isSame && wanted.credentials.header_name === header_name;
+  return (
+    isSecretOrMask(wanted.credentials.header_value, header_value) &&
+    wanted.credentials.header_name === header_name
+  );
+}
+
+function isSecretOrMask(given: string, secret: string): boolean {
+  return [secret, maskSecret(secret), HIDDEN].includes(given);
 }
 
 function sameEndpoint(wanted: DocumentTarget, stored: Target): boolean {

@@ -1,5 +1,5 @@
 // Writes the records of a document in a transaction, and records each change with the place of its record in the document.
-import { GatehouseError, validationError } from "../base/errors.ts";
+import { credentialRequiredError, GatehouseError, validationError } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import { diffRecords, type FieldChange } from "../model/record-diff.ts";
 import type { RecordFields } from "../model/record.ts";
@@ -105,10 +105,12 @@ async function atPlace<T>(place: string, work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     const isAboutField =
-      error instanceof GatehouseError && ["validation_failed", "duplicate"].includes(error.code);
+      error instanceof GatehouseError &&
+      ["validation_failed", "credential_required", "duplicate"].includes(error.code);
     if (!isAboutField || error.details === undefined) throw error;
     const details = error.details.map(({ path, message }) => ({ path: `${place}.${path}`, message }));
     if (error.code === "validation_failed") throw validationError(details);
+    if (error.code === "credential_required") throw credentialRequiredError(details);
     throw new GatehouseError(error.code, `${place}.${error.message}`, { details });
   }
 }

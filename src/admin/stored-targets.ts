@@ -1,18 +1,22 @@
-// Turns the targets of a request into stored targets: they keep their ids, and a masked credential keeps its value.
-import { validationError, type ErrorDetail } from "../base/errors.ts";
+// Turns the targets of a request into stored targets: they keep their ids, and a masked secret keeps its value as long as it is
+// sent to the same place.
+import { credentialRequiredError, validationError, type ErrorDetail } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import {
-  looksMasked,
-  maskSecret,
-  type Credentials,
-  type Target,
-  type TargetFields,
-} from "../model/target.ts";
+  changedDestination,
+  mapSecrets,
+  secretAt,
+  secretsOf,
+  type SecretPlace,
+} from "../model/target-secrets.ts";
+import { looksMasked, maskSecret } from "../model/secret-mask.ts";
+import type { Target, TargetFields } from "../model/target.ts";
 import type { Upstream } from "../model/upstream.ts";
 
 /** `before` is the stored upstream; null for a new one. */
 export function toStoredTargets(sent: readonly TargetFields[], before: Upstream | null): Target[] {
   const problems: ErrorDetail[] = [];
+  const required: ErrorDetail[] = [];
   const ids = new Set<string>();
   const targets = sent.map(({ id: sentId, ...target }, index): Target => {
     const path = `targets[${index}]`;
@@ -21,32 +25,52 @@ export function toStoredTargets(sent: readonly TargetFields[], before: Upstream 
       problems.push({ path: `${path}.id`, message: "is given twice" });
     const id = known?.id ?? newId();
     ids.add(id);
-    const { credentials } = target;
-    if (credentials === null) return { id, ...target };
-    const kept = keptCredential(credentials, target.provider, known, before?.targets[index]);
-    if (kept === null && looksMasked(credentials.header_value)) {
-      const message = "is a masked value, and no stored credential matches it; send the credential itself";
-      problems.push({ path: `${path}.credentials.header_value`, message });
-    }
-    return { id, ...target, credentials: { ...credentials, header_value: kept ?? credentials.header_value } };
+    // Without an id, a mask refers to the target at the same index.
+    const stored = known ?? before?.targets[index];
+    const secrets = mapSecrets(target, (value, place) => {
+      const kept = findKept(value, place, target, stored, before);
+      const at = `${path}.${place.path}`;
+      const subject = `target ${index + 1} (${target.provider})`;
+      if ("reason" in kept) required.push({ path: at, message: requiredMessage(subject, kept.reason) });
+      else if (kept.value === null && looksMasked(value))
+        problems.push({ path: at, message: UNKNOWN_MASK_MESSAGE });
+      return ("value" in kept ? kept.value : null) ?? value;
+    });
+    return { id, ...target, ...secrets };
   });
   if (problems.length > 0) throw validationError(problems);
+  if (required.length > 0) throw credentialRequiredError(required);
   return targets;
 }
 
+const UNKNOWN_MASK_MESSAGE = "is a masked value, and no stored secret matches it; send the secret itself";
+
+function requiredMessage(subject: string, reason: string): string {
+  return `${subject} ${reason}; send the secret itself instead of its mask`;
+}
+
 /**
- * Returns the stored credential that a masked value refers to: the one of the target with the same id, or, if the client
- * left out the ids, of the target at the same index for the same provider and header. All short secrets have the same
- * mask, so without these conditions a credential could move to another target.
+ * Returns the stored secret that a mask refers to, or why it is not used. Its value is null if `sent` is not a mask of a stored
+ * secret. All short secrets have the same mask, and an administrator may know the mask only: a secret must not move to another
+ * target, header, or place.
  */
-function keptCredential(
-  sent: Credentials,
-  provider: string,
-  known: Target | undefined,
-  atSameIndex: Target | undefined,
-): string | null {
-  const isAlike =
-    atSameIndex?.provider === provider && atSameIndex.credentials?.header_name === sent.header_name;
-  const stored = (known ?? (isAlike ? atSameIndex : undefined))?.credentials?.header_value;
-  return stored !== undefined && sent.header_value === maskSecret(stored) ? stored : null;
+function findKept(
+  sent: string,
+  place: SecretPlace,
+  target: Omit<TargetFields, "id">,
+  stored: Target | undefined,
+  before: Upstream | null,
+): { readonly value: string | null } | { readonly reason: string } {
+  const value = stored === undefined ? undefined : secretAt(stored, place);
+  if (stored !== undefined && value !== undefined && sent === maskSecret(value)) {
+    const field = changedDestination(stored, target);
+    return field === null ? { value } : { reason: `would send its stored secret to another ${field}` };
+  }
+  const isMaskOfOther = before?.targets.some((each) =>
+    secretsOf(each).some((secret) => maskSecret(secret.value) === sent),
+  );
+  if (isMaskOfOther !== true) return { value: null };
+  const field = stored === undefined ? null : changedDestination(stored, target);
+  const elsewhere = field ?? (place.header === null ? "target or header" : "target or field of headers");
+  return { reason: `would send a stored secret to another ${elsewhere}` };
 }

@@ -70,4 +70,5 @@ const SINGULAR: Readonly<Record<Kind, string>> = {
   services: "service",
   rules: "rule",
   api_keys: "API key",
+  blocks: "block",
 };

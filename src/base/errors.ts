@@ -19,6 +19,11 @@ export const ERRORS = {
     status: 400,
     meaning: "A field, parameter, or reference is invalid; `details` lists each problem.",
   },
+  credential_required: {
+    status: 400,
+    meaning:
+      "The change would send a stored secret to another place. Send the secret itself; `details` names the field.",
+  },
   ambiguous_gateway: {
     status: 400,
     meaning: "Several gateways match. Send the Host of one gateway, or one of its API keys.",
@@ -33,7 +38,7 @@ export const ERRORS = {
   rate_limit_blocked: {
     status: 403,
     meaning:
-      "A rate limit was exceeded, and its subject is blocked until the block expires (if it does) or an operator removes it.",
+      "A rate limit was exceeded, and its subject is blocked permanently. An operator can remove the block.",
   },
   code_injection_detected: {
     status: 400,
@@ -139,11 +144,20 @@ export class GatehouseError extends Error {
 
 /** A validation error. Its message contains the first problem, so that logs and terminals show it without `details`. */
 export function validationError(details: readonly ErrorDetail[]): GatehouseError {
+  return errorWithDetails("validation_failed", details);
+}
+
+/** The error for changes that would send a stored secret to another place. */
+export function credentialRequiredError(details: readonly ErrorDetail[]): GatehouseError {
+  return errorWithDetails("credential_required", details);
+}
+
+function errorWithDetails(code: ErrorCode, details: readonly ErrorDetail[]): GatehouseError {
   const [first] = details;
-  if (first === undefined) throw new Error("a validation error needs at least one detail");
+  if (first === undefined) throw new Error("an error with details needs at least one");
   const place = first.path === "" ? "" : `${first.path}: `;
   const others = details.length === 1 ? "" : ` (and ${details.length - 1} more, see details)`;
-  return new GatehouseError("validation_failed", `${place}${first.message}${others}`, { details });
+  return new GatehouseError(code, `${place}${first.message}${others}`, { details });
 }
 
 export function errorResponse(error: GatehouseError, requestId: string): Response {

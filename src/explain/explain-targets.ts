@@ -3,7 +3,8 @@
 import type { BalancePlan } from "../balance/balance-plan.ts";
 import { GatehouseError } from "../base/errors.ts";
 import type { ExplainedTarget, Explanation } from "../model/explanation.ts";
-import { maskSecret } from "../model/target.ts";
+import { isSecretHeader } from "../model/target-secrets.ts";
+import { maskSecret } from "../model/secret-mask.ts";
 import type { Candidates, CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { redact } from "../telemetry/log/redact.ts";
@@ -192,7 +193,7 @@ function likeliest(plan: BalancePlan, eligible: readonly number[]): number {
   return best;
 }
 
-/** Credentials are masked. */
+/** Secrets are masked. */
 function describeRequest(
   { method, gateway }: Exchange,
   { upstream }: CompiledRule,
@@ -205,7 +206,7 @@ function describeRequest(
   const url = baseUrl + path;
   const headers: Record<string, string> = { host: new URL(url).host };
   for (const [name, value] of Object.entries(sent))
-    headers[name] = secrets.has(name) ? maskSecret(value) : redact(value);
+    headers[name] = secrets.has(name) || isSecretHeader(name) ? maskSecret(value) : redact(value);
   const text = body === null ? null : new TextDecoder().decode(body);
   return { target_id: id, method, url, headers, body: text };
 }

@@ -58,7 +58,7 @@ const IGNORED_CHARACTERS = /%(?:[01][0-9a-f]|20|7f)/gi;
  * control characters. A path that would then contain a dot segment could leave the prefix that the rule matched. An encoded slash
  * alone is an ordinary character of its segment: names of models contain slashes.
  */
-function findPathProblem(path: string): string | null {
+export function findPathProblem(path: string): string | null {
   if (path.includes("\\") || /%5c/i.test(path)) return "The path must not contain a backslash (%5C).";
   for (const segment of path.split("/")) {
     for (const part of segment.split(/%2f/i)) {

@@ -10,8 +10,10 @@ import { showGateway, type Gateway } from "./gateway.ts";
 import { omit, type ChildFields } from "./record.ts";
 import type { Rule } from "./rule.ts";
 import type { Service } from "./service.ts";
-import { HIDDEN, maskSecret } from "./target.ts";
+import { secretsOf } from "./target-secrets.ts";
+import { HIDDEN, maskSecret } from "./secret-mask.ts";
 import type { Upstream } from "./upstream.ts";
+import { formatPath } from "./validate.ts";
 
 type ApiKeyWithHash = ApiKey & { readonly hash: string };
 
@@ -35,7 +37,7 @@ export function gatewayForm(gateway: Gateway) {
   return omit(showGateway(gateway), "id", "created_at", "updated_at");
 }
 
-/** Contains the credentials in plain text: the caller has to hide them. */
+/** Contains the secrets in plain text: the caller has to hide them. */
 export function upstreamForm(upstream: Upstream) {
   return { ...ownFields(upstream), targets: upstream.targets.map((target) => omit(target, "id")) };
 }
@@ -120,7 +122,7 @@ export function exportDocument(gateways: readonly GatewayRecords[]): {
   return { document: { version: 1, ...compactObject(documentSchema, escaped) }, variables };
 }
 
-/** Returns a reference for each credential, by its path in the document, and the variables that the references use. */
+/** Returns a reference for each secret, by its path in the document, and the variables that the references use. */
 function secretReferences(
   gateways: readonly {
     readonly name: string;
@@ -132,13 +134,16 @@ function secretReferences(
   const taken = new Set<string>();
   for (const [gatewayIndex, gateway] of gateways.entries()) {
     for (const [upstreamIndex, upstream] of gateway.upstreams.entries()) {
-      for (const [index, { provider, credentials }] of upstream.targets.entries()) {
-        if (credentials === null) continue;
-        const name = variableFor([gateway.name, upstream.name, provider], taken);
-        const place = `gateway ${gateway.name}, upstream ${upstream.name}, target ${index + 1} (${provider})`;
-        variables.push({ name, place });
-        const path = `gateways[${gatewayIndex}].upstreams[${upstreamIndex}].targets[${index}].credentials.header_value`;
-        references.set(path, referenceTo(name, credentials.header_value));
+      for (const [index, target] of upstream.targets.entries()) {
+        const owner = `gateway ${gateway.name}, upstream ${upstream.name}, target ${index + 1} (${target.provider})`;
+        const targetPath = ["gateways", gatewayIndex, "upstreams", upstreamIndex, "targets", index];
+        for (const { value, place } of secretsOf(target)) {
+          const header = place.header === null ? [] : [place.header];
+          const name = variableFor([gateway.name, upstream.name, target.provider, ...header], taken);
+          variables.push({ name, place: [owner, ...header.map((each) => `header ${each}`)].join(", ") });
+          const field = place.header === null ? ["credentials", "header_value"] : ["headers", place.header];
+          references.set(formatPath([...targetPath, ...field]), referenceTo(name, value));
+        }
       }
     }
   }
@@ -154,6 +159,7 @@ function variableFor(parts: readonly string[], taken: Set<string>): string {
       .replaceAll(/^_+|_+$/g, ""),
   );
   const stem = `${words.filter((word) => word !== "").join("_")}_KEY`
+    .replace(/_KEY_KEY$/, "_KEY")
     .replace(/^(?=[0-9])/, "_")
     .replace(/^_KEY$/, "KEY");
   let name = stem;

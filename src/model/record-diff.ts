@@ -1,6 +1,8 @@
-// The differences between two versions of a record, field by field. Credentials are compared but never shown.
+// The differences between two versions of a record, field by field. Secrets are compared but never shown.
 import { READ_ONLY_FIELDS } from "./record.ts";
-import { maskSecret, type Target } from "./target.ts";
+import { mapSecrets } from "./target-secrets.ts";
+import { maskSecret } from "./secret-mask.ts";
+import type { Target } from "./target.ts";
 import { formatPath } from "./validate.ts";
 
 /** `before` or `after` is null if the field, or the whole record, does not exist. */
@@ -13,8 +15,8 @@ export interface FieldChange {
 /** Fields that the server updates by itself are not part of a change. */
 const IGNORED_FIELDS: readonly string[] = [...READ_ONLY_FIELDS, "last_used_at"];
 
-/** A credential that can be compared but not read: JSON shows its mask. */
-class HiddenCredential {
+/** A secret that can be compared but not read: JSON shows its mask. */
+class HiddenSecret {
   readonly #secret: string;
 
   constructor(secret: string) {
@@ -22,7 +24,7 @@ class HiddenCredential {
   }
 
   isSame(other: unknown): boolean {
-    return other instanceof HiddenCredential && other.#secret === this.#secret;
+    return other instanceof HiddenSecret && other.#secret === this.#secret;
   }
 
   toJSON(): string {
@@ -30,18 +32,17 @@ class HiddenCredential {
   }
 }
 
-/** Returns an upstream whose credentials can be compared, but show only their masks. */
-export function hideCredentials({
+/** Returns an upstream whose secrets can be compared, but show only their masks. */
+export function hideSecrets({
   targets,
   ...upstream
 }: {
-  readonly targets: readonly Pick<Target, "credentials">[];
+  readonly targets: readonly Pick<Target, "credentials" | "headers">[];
 }): object {
-  const hidden = targets.map((target) => {
-    if (target.credentials === null) return target;
-    const { header_name, header_value } = target.credentials;
-    return { ...target, credentials: { header_name, header_value: new HiddenCredential(header_value) } };
-  });
+  const hidden = targets.map((target) => ({
+    ...target,
+    ...mapSecrets(target, (value) => new HiddenSecret(value)),
+  }));
   return { ...upstream, targets: hidden };
 }
 
@@ -54,7 +55,7 @@ function withoutIgnored(record: object | null): object {
 }
 
 function diff(path: readonly PropertyKey[], before: unknown, after: unknown): FieldChange[] {
-  if (before instanceof HiddenCredential && before.isSame(after)) return [];
+  if (before instanceof HiddenSecret && before.isSame(after)) return [];
   const [itemsBefore, itemsAfter] = [itemsOf(before), itemsOf(after)];
   if (itemsBefore !== null && itemsAfter !== null && Array.isArray(before) === Array.isArray(after)) {
     const keys = new Set([...itemsAfter.keys(), ...itemsBefore.keys()]);
@@ -67,6 +68,6 @@ function diff(path: readonly PropertyKey[], before: unknown, after: unknown): Fi
 /** Returns the items of an array or object by index or name; null for any other value. */
 function itemsOf(value: unknown): ReadonlyMap<PropertyKey, unknown> | null {
   if (Array.isArray(value)) return new Map<PropertyKey, unknown>(value.entries());
-  if (typeof value !== "object" || value === null || value instanceof HiddenCredential) return null;
+  if (typeof value !== "object" || value === null || value instanceof HiddenSecret) return null;
   return new Map<PropertyKey, unknown>(Object.entries(value));
 }

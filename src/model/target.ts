@@ -1,7 +1,8 @@
-// Target: a provider endpoint of an upstream. Also masks credentials.
+// Target: a provider endpoint of an upstream.
 import { z } from "zod";
 import { isForbiddenHost } from "../base/forbidden-address.ts";
 import { FORMAT_NAMES } from "../formats/format-names.ts";
+import { findPathProblem } from "../http/request-target.ts";
 import {
   headerNameField,
   headerValueField,
@@ -36,7 +37,8 @@ const credentialsSchema = z
     header_name: headerNameField.meta({ description: "Header that carries the credential." }),
     header_value: headerValueField.min(1, "must not be empty").meta({
       description:
-        "The credential. Responses show it masked. Send the masked value back to keep the stored one.",
+        "The credential. Responses show it masked. Send the masked value back to keep the stored one, unless provider, " +
+        "base_url, header_name, or the header Host changes.",
     }),
   })
   .meta({ id: "Credentials" });
@@ -53,6 +55,10 @@ export const targetSchema = z
       .string()
       .max(2048, "must not be longer than 2048 characters")
       .regex(/^(\/[^\s?#]*)?$/, 'must be "" or start with "/", without whitespace, query, or fragment')
+      .refine(
+        (path) => findPathProblem(path) === null,
+        "must not contain dot segments or backslashes, also not encoded",
+      )
       .nullable()
       .default(null)
       .meta({
@@ -77,7 +83,11 @@ export const targetSchema = z
       .max(1000, "must not contain more than 1000 models")
       .default([])
       .meta({ description: "Models that the target serves. Empty: all." }),
-    headers: headersField.default({}).meta({ description: "Additional request headers for the provider." }),
+    headers: headersField.default({}).meta({
+      description:
+        "Additional request headers for the provider. Values of headers that carry a credential by their name " +
+        "(`Authorization`, `X-Api-Key`, `…-Token`) are encrypted and shown masked, like `credentials`.",
+    }),
     credentials: credentialsSchema.nullable().default(null),
     base_url: baseUrlField
       .nullable()
@@ -91,25 +101,5 @@ export const targetSchema = z
   })
   .meta({ id: "Target" });
 
-export type Credentials = z.output<typeof credentialsSchema>;
 export type TargetFields = z.output<typeof targetSchema>;
 export type Target = Omit<TargetFields, "id"> & { readonly id: string };
-
-/** The mask of a short secret. */
-export const HIDDEN = "***";
-
-/** Shows the first three and last four characters of a long secret, and nothing of a short one. */
-export function maskSecret(secret: string): string {
-  return secret.length < 12 ? HIDDEN : `${secret.slice(0, 3)}***${secret.slice(-4)}`;
-}
-
-/** Whether a value looks like a result of `maskSecret`. It must not be stored, because the secret would be lost. */
-export function looksMasked(value: string): boolean {
-  return value === HIDDEN || (value.length === 10 && value.slice(3, 6) === "***");
-}
-
-export function maskTarget(target: Target): Target {
-  if (target.credentials === null) return target;
-  const header_value = maskSecret(target.credentials.header_value);
-  return { ...target, credentials: { ...target.credentials, header_value } };
-}

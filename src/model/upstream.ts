@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { nameField } from "./fields.ts";
 import type { ChildFields } from "./record.ts";
-import { maskTarget, targetSchema, type Target } from "./target.ts";
+import { maskTarget } from "./target-secrets.ts";
+import { targetSchema, type Target } from "./target.ts";
 
 const ALGORITHMS = [
   "round-robin",
@@ -74,7 +75,7 @@ export type Upstream = Omit<UpstreamFields, "targets"> & {
   readonly targets: readonly Target[];
 } & ChildFields;
 
-/** Returns an upstream as responses show it: with masked credentials. */
+/** Returns an upstream as responses show it: with masked secrets. */
 export function maskUpstream(upstream: Upstream): Upstream {
   return { ...upstream, targets: upstream.targets.map(maskTarget) };
 }

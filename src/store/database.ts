@@ -14,15 +14,18 @@ export type Query = (text: string, parameters?: readonly Parameter[]) => Promise
 export interface Database {
   /** The SQL type of ids: text that is ordered by its bytes. */
   readonly idType: string;
-  /** Returns an SQL expression for a text field of a JSON object in a column of type TEXT. */
-  readonly jsonField: (column: string, field: string) => string;
   /** How many connections have broken (the driver replaces them); null for a database without connections. */
   readonly brokenConnections: number | null;
   query: Query;
   /** One writer at a time over all nodes: a lock is held until the end of the transaction. */
   writeTransaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
   readTransaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
-  /** Notifies the other nodes of a new revision or a change of blocks when this transaction commits. */
+  /**
+   * Removes values that were replaced or deleted from the files of the database. Does nothing for PostgreSQL, where this needs
+   * exclusive locks (VACUUM FULL) and the write-ahead log keeps the values anyway.
+   */
+  eraseDeleted(): Promise<void>;
+  /** Notifies the other nodes of a new revision when this transaction commits. */
   announce(query: Query): Promise<void>;
   /** Calls `listener` on announcements of other nodes. Best effort: nodes poll as well. */
   listen(listener: () => void): Promise<void>;
@@ -30,6 +33,8 @@ export interface Database {
 }
 
 const BUSY_DEADLINE_MS = 2000;
+/** How long SQLite itself waits for another writer, and blocks the event loop. */
+const WRITER_BUSY_MS = 20;
 const CONNECT_SECONDS = 2;
 /** An arbitrary constant. All nodes that share a database must use the same lock. */
 const WRITE_LOCK = 4_283_715_911;
@@ -55,7 +60,6 @@ function queryOn(sql: Pick<SQL, "unsafe">): Query {
  */
 class SqliteDatabase implements Database {
   readonly idType = "TEXT";
-  readonly jsonField: Database["jsonField"] = (column, field) => `json_extract(${column}, '$.${field}')`;
   readonly brokenConnections = null;
   readonly query: Query;
   readonly #writer: SQL;
@@ -87,7 +91,7 @@ class SqliteDatabase implements Database {
     await write("PRAGMA foreign_keys = ON");
     // The write-ahead log inherits this mode. A file of another owner keeps its mode.
     await chmod(file, 0o600).catch(() => undefined);
-    await write("PRAGMA busy_timeout = 20");
+    await write(`PRAGMA busy_timeout = ${WRITER_BUSY_MS}`);
     await queryOn(this.#reader)("PRAGMA busy_timeout = 2000");
     await queryOn(this.#viewer)("PRAGMA busy_timeout = 2000");
     // The snapshot holds all records, so few pages are read again, and those are in the page cache of the system.
@@ -117,6 +121,20 @@ class SqliteDatabase implements Database {
     return this.#viewer.begin("DEFERRED", (transaction) => work(queryOn(transaction)));
   }
 
+  async eraseDeleted(): Promise<void> {
+    await this.#opened;
+    const write = queryOn(this.#writer);
+    await write("PRAGMA busy_timeout = 2000");
+    try {
+      await write("VACUUM");
+      // Otherwise the old pages stay in the file until the write-ahead log is full.
+      const [checkpoint] = await write("PRAGMA wal_checkpoint(TRUNCATE)");
+      if (checkpoint?.["busy"] !== 0) throw unavailable("Another process was reading the database.");
+    } finally {
+      await write(`PRAGMA busy_timeout = ${WRITER_BUSY_MS}`);
+    }
+  }
+
   /** SQLite has no notifications between processes. */
   async announce(): Promise<void> {}
   async listen(): Promise<void> {}
@@ -130,7 +148,6 @@ class SqliteDatabase implements Database {
 
 class PostgresDatabase implements Database {
   readonly idType = 'TEXT COLLATE "C"';
-  readonly jsonField: Database["jsonField"] = (column, field) => `(${column}::json ->> '${field}')`;
   brokenConnections = 0;
   readonly query: Query;
   readonly #sql: SQL;
@@ -165,6 +182,8 @@ class PostgresDatabase implements Database {
       work(queryOn(transaction)),
     );
   }
+
+  async eraseDeleted(): Promise<void> {}
 
   async announce(query: Query): Promise<void> {
     await query(`NOTIFY ${CHANNEL}`);

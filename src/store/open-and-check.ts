@@ -1,4 +1,5 @@
-// Opens a database for the store: migrates its schema and checks that the encryption key is the one it was written with.
+// Opens a database for the store: migrates its schema, checks that an encryption key is the one it was written with, and encrypts
+// secrets that an older version stored in plain text.
 import type { CredentialCipher } from "./credential-cipher.ts";
 import { openDatabase, withinDeadline, type Database, type Query } from "./database.ts";
 import { migrate } from "./migrate.ts";
@@ -8,17 +9,32 @@ export const DEADLINE_MS = 2000;
 /** A view or a migration may read every record of a large configuration. */
 export const VIEW_DEADLINE_MS = 30_000;
 const KEY_CHECK = "gatehouse";
+const KEY_CHECK_BINDING = "configuration";
 
 export async function openAndCheck(url: string, cipher: CredentialCipher): Promise<Database> {
   const database = openDatabase(url);
   try {
     await withinDeadline(VIEW_DEADLINE_MS, migrate(database));
     await withinDeadline(DEADLINE_MS, checkEncryptionKey(database, cipher));
+    await withinDeadline(VIEW_DEADLINE_MS, sealPlainHeaders(database, cipher));
     return database;
   } catch (error) {
     await database.close().catch(() => undefined);
     throw error;
   }
+}
+
+/** Whether a node that has only the newest key can open the database. */
+export async function isKeyCheckNewest(database: Database, cipher: CredentialCipher): Promise<boolean> {
+  const [row] = await database.query("SELECT key_check FROM configuration");
+  return cipher.open(String(row?.["key_check"]), KEY_CHECK_BINDING).isNewest;
+}
+
+/** From now on, only nodes that have the newest key can open the database. */
+export async function renewKeyCheck(database: Database, cipher: CredentialCipher): Promise<void> {
+  if (await isKeyCheckNewest(database, cipher)) return;
+  const created = cipher.encrypt(KEY_CHECK, KEY_CHECK_BINDING);
+  await database.writeTransaction((query) => query("UPDATE configuration SET key_check = $1", [created]));
 }
 
 /** The first node stores an encrypted constant. A node that cannot decrypt it has another key and could read no credential. */
@@ -29,16 +45,31 @@ async function checkEncryptionKey(database: Database, cipher: CredentialCipher):
   keyCheck ??= await database.writeTransaction(async (query) => {
     const existing = await read(query);
     if (existing !== null) return existing;
-    const created = cipher.encrypt(KEY_CHECK, "configuration");
+    const created = cipher.encrypt(KEY_CHECK, KEY_CHECK_BINDING);
     await query("UPDATE configuration SET key_check = $1", [created]);
     return created;
   });
   try {
-    cipher.decrypt(String(keyCheck), "configuration");
+    cipher.decrypt(String(keyCheck), KEY_CHECK_BINDING);
   } catch {
     throw new StoreRejected(
       "The credentials in this database were encrypted with another key. Set ENCRYPTION_KEY to that key or, " +
-        "if it was never set, to the SERVER_SECRET_KEY that was used then.",
+        "if it was never set, to the SERVER_SECRET_KEY that was used then. To replace it by a new key, give both: " +
+        "ENCRYPTION_KEY=new,old.",
     );
   }
+}
+
+/** Runs on the first start of this version only. What is deleted stays in a SQLite file until it is erased. */
+async function sealPlainHeaders(database: Database, cipher: CredentialCipher): Promise<void> {
+  const [row] = await database.query("SELECT sealed_headers FROM configuration");
+  if (row === undefined || row["sealed_headers"] === 1) return;
+  const { resealAll } = await import("./reseal.ts");
+  const { plain } = await resealAll(database, cipher, "plain");
+  try {
+    if (plain > 0) await database.eraseDeleted();
+  } catch {
+    return; // for example because the disk is full; the next start tries again
+  }
+  await database.writeTransaction((query) => query("UPDATE configuration SET sealed_headers = 1"));
 }

@@ -3,6 +3,7 @@
 import { GatehouseError } from "../base/errors.ts";
 import type { Query, Row } from "./database.ts";
 import { rowChangesIn } from "./revision-columns.ts";
+import type { RollbackDestinations } from "./rollback-destinations.ts";
 import type { Kind, RevisionKind, UnrestoredKey } from "./store.ts";
 import { columnsOf } from "./tables.ts";
 
@@ -10,7 +11,7 @@ const PAGE_SIZE = 200;
 
 /** A record that changed after the requested revision. */
 interface PastRecord {
-  readonly kind: Exclude<RevisionKind, "blocks">;
+  readonly kind: RevisionKind;
   readonly id: string;
   /** The row at that revision; null if the record did not exist. */
   readonly row: Row | null;
@@ -18,8 +19,16 @@ interface PastRecord {
   readonly latest: Row | null;
 }
 
-/** Returns all records that changed after `revision`, except blocks in old revisions: they are not part of the configuration. */
-export async function readRecordsAt(query: Query, revision: number, kept: number): Promise<PastRecord[]> {
+/**
+ * Returns all records that changed after `revision`, except blocks: they are not part of the configuration. Every earlier row of
+ * an upstream is passed to `destinations`.
+ */
+export async function readRecordsAt(
+  query: Query,
+  revision: number,
+  kept: number,
+  destinations: RollbackDestinations,
+): Promise<PastRecord[]> {
   await requireKept(query, revision, kept);
   const records = new Map<string, PastRecord>();
   for (let last = revision; ;) {
@@ -32,6 +41,7 @@ export async function readRecordsAt(query: Query, revision: number, kept: number
       if (typeof text !== "string") throw unknownRevision(revision, "is older than the stored history");
       for (const { kind, id, before } of rowChangesIn(text)) {
         if (kind === "blocks") continue;
+        if (kind === "upstreams" && before !== null) destinations.addLater(before);
         const key = `${kind}/${id}`;
         const known = records.get(key);
         records.set(key, { kind, id, row: known === undefined ? before : known.row, latest: before });

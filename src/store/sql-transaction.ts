@@ -1,10 +1,10 @@
 // Writes with SQL. References are checked in the same transaction, and every step is recorded for the log of revisions.
 import { createYielder } from "../base/yield-turns.ts";
-import { removeBlocks } from "./blocks.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Query, Row } from "./database.ts";
 import { checkReferences, rejectIfUsed } from "./references.ts";
 import { preserveRevocation, readRecordsAt, isSameRow } from "./rollback.ts";
+import { RollbackDestinations } from "./rollback-destinations.ts";
 import { SqlReader } from "./sql-reader.ts";
 import { NO_GATEWAY } from "./store.ts";
 import type { Change, Kind, UnrestoredKey, RecordOf, StoredPrices, Transaction } from "./store.ts";
@@ -52,8 +52,7 @@ export class SqlTransaction extends SqlReader implements Transaction {
     const gateway = await this.row("gateways", id);
     if (gateway === null) return;
     if (!cascade) await rejectIfUsed(this.query, "gateways", id);
-    await removeBlocks(this.query, id, null);
-    for (const kind of ["api_keys", "rules", "services", "upstreams"] as const) {
+    for (const kind of ["blocks", "api_keys", "rules", "services", "upstreams"] as const) {
       // No change per record: other nodes drop these records together with their gateway.
       for (const row of await this.rows(kind, "WHERE gateway_id = $1 ORDER BY id", [id]))
         this.#recordRow(kind, row, null);
@@ -72,7 +71,9 @@ export class SqlTransaction extends SqlReader implements Transaction {
   async rollBackTo(revision: number): Promise<readonly UnrestoredKey[]> {
     const unrestored: UnrestoredKey[] = [];
     const steps: { kind: Kind; now: Row | null; then: Row | null }[] = [];
-    for (const { kind, id, row, latest } of await readRecordsAt(this.query, revision, this.#keptRevisions)) {
+    const destinations = new RollbackDestinations();
+    const records = await readRecordsAt(this.query, revision, this.#keptRevisions, destinations);
+    for (const { kind, id, row, latest } of records) {
       if (kind === "prices") {
         await this.#setPricesRow(row);
         continue;
@@ -80,8 +81,11 @@ export class SqlTransaction extends SqlReader implements Transaction {
       const now = await this.row(kind, id);
       const then =
         kind === "api_keys" && row !== null ? preserveRevocation(row, now ?? latest, unrestored) : row;
-      if (!isSameRow(kind, now, then)) steps.push({ kind, now, then });
+      if (isSameRow(kind, now, then)) continue;
+      steps.push({ kind, now, then });
+      if (kind === "upstreams" && then !== null) destinations.check(then, now, revision, this.cipher);
     }
+    destinations.rejectProblems();
     const stepsOf = (kind: Kind) => steps.filter((step) => step.kind === kind);
     const removed = (kind: Kind) =>
       stepsOf(kind).flatMap(({ now, then }) => (then === null && now !== null ? [now] : []));

@@ -1,7 +1,8 @@
-// Converts records to table rows and back. Credentials are encrypted in rows and decrypted in records.
+// Converts records to table rows and back. Secrets are encrypted in rows and decrypted in records.
 import type { Target } from "../model/target.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Row } from "./database.ts";
+import { openTarget, sealTarget } from "./sealed-targets.ts";
 import type { Kind, RecordOf, StoredPrices } from "./store.ts";
 
 /** Columns in addition to id, gateway_id, body, created_at, and updated_at. All other fields are stored in the body. */
@@ -11,6 +12,7 @@ const COLUMNS: Record<Kind, readonly string[]> = {
   services: ["name", "upstream_id"],
   rules: ["name", "service_id"],
   api_keys: ["name", "hash", "prefix", "active", "last_used_at"],
+  blocks: ["name"],
 };
 
 /** Fields that are stored in a column only and not repeated in the body. */
@@ -23,7 +25,7 @@ export function columnsOf(kind: Kind): string[] {
 }
 
 export function toRow<K extends Kind>(kind: K, record: RecordOf[K], cipher: CredentialCipher): Row {
-  const encrypted = mapCredentials(kind, record, (value, boundTo) => cipher.encrypt(value, boundTo));
+  const encrypted = mapSecretsOf(kind, record, (target, id) => sealTarget(target, id, cipher));
   const fields = new Map<string, unknown>(Object.entries(encrypted));
   const columnsOnly = kind === "api_keys" ? KEY_COLUMNS : RECORD_COLUMNS;
   const body = [...fields].filter(([name]) => !columnsOnly.includes(name));
@@ -38,7 +40,7 @@ export function fromRow<K extends Kind>(kind: K, row: Row, cipher: CredentialCip
   const parent = kind === "gateways" ? {} : { gateway_id };
   const keyFields = kind === "api_keys" ? { hash, prefix, active: active === 1, last_used_at } : {};
   const record = Object.assign({ id, ...parent }, fields, { ...keyFields, created_at, updated_at });
-  return mapCredentials(kind, record, (value, boundTo) => cipher.decrypt(value, boundTo));
+  return mapSecretsOf(kind, record, (target, upstreamId) => openTarget(target, upstreamId, cipher));
 }
 
 function toParameter(value: unknown): Parameter {
@@ -46,34 +48,28 @@ function toParameter(value: unknown): Parameter {
   return typeof value === "string" || typeof value === "number" ? value : null;
 }
 
-/** Encrypts or decrypts a credential that is bound to `boundTo`. */
-type CredentialMapper = (value: string, boundTo: string) => string;
+/** Encrypts or decrypts the secrets of a target of an upstream. */
+type TargetMapper = (target: Target, upstreamId: string) => Target;
 
-type CredentialMappers = {
-  readonly [K in Kind]: (record: RecordOf[K], map: CredentialMapper) => RecordOf[K];
+type SecretMappers = {
+  readonly [K in Kind]: (record: RecordOf[K], map: TargetMapper) => RecordOf[K];
 };
 
-const CREDENTIALS: CredentialMappers = {
+const SECRETS: SecretMappers = {
   gateways: (record) => record,
   upstreams: (record, map) => ({
     ...record,
-    targets: record.targets.map((target) => mapCredential(target, record.id, map)),
+    targets: record.targets.map((target) => map(target, record.id)),
   }),
   services: (record) => record,
   rules: (record) => record,
   api_keys: (record) => record,
+  blocks: (record) => record,
 };
 
-function mapCredentials<K extends Kind>(kind: K, record: RecordOf[K], map: CredentialMapper): RecordOf[K] {
-  const mapper: CredentialMappers[K] = CREDENTIALS[kind];
+function mapSecretsOf<K extends Kind>(kind: K, record: RecordOf[K], map: TargetMapper): RecordOf[K] {
+  const mapper: SecretMappers[K] = SECRETS[kind];
   return mapper(record, map);
-}
-
-/** A credential is bound to its upstream and target: copied to another row, it cannot be decrypted. */
-function mapCredential(target: Target, upstreamId: string, map: CredentialMapper): Target {
-  if (target.credentials === null) return target;
-  const header_value = map(target.credentials.header_value, `${upstreamId}/${target.id}`);
-  return { ...target, credentials: { ...target.credentials, header_value } };
 }
 
 /** Reads the only row of the table `prices`. */

@@ -83,15 +83,19 @@ describe("provider credentials", () => {
     expect(response.body.targets[0].id).toBe(before.id);
   });
 
-  test("the header name can change while the masked value is kept", async () => {
+  test("the header name can change case while the masked value is kept; another name needs the value", async () => {
     const created = await withSecrets("Bearer sk-first-aaaa");
     const [before] = created.targets;
-    const renamed = { ...before, credentials: { ...before.credentials, header_name: "api-key" } };
-    const response = await admin.api("PUT", pathOf(created), { name: "n", targets: [renamed] });
-    expect(response.body.targets[0].credentials).toEqual({
-      header_name: "api-key",
+    const rename = (header_name: string, header_value = "Bea***aaaa") => {
+      const targets = [{ ...before, credentials: { header_name, header_value } }];
+      return admin.api("PUT", pathOf(created), { name: "n", targets });
+    };
+    expect((await rename("AUTHORIZATION")).body.targets[0].credentials).toEqual({
+      header_name: "AUTHORIZATION",
       header_value: "Bea***aaaa",
     });
+    expectError(await rename("api-key"), 400, "credential_required");
+    expect((await rename("api-key", "sk-first-aaaa")).status).toBe(200);
   });
 
   test("a target that is sent without credentials loses its stored ones", async () => {

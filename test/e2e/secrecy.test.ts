@@ -232,7 +232,7 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
   test("are in no file of the database, no log and no response to a GET", async () => {
     const place = await makePlace();
     const gatehouse = await startGatehouseProcess({ env: { ...place.env, LOG_LEVEL: "trace" } });
-    const credentials = [newCredential(), newCredential(), newCredential()] as const;
+    const credentials = [newCredential(), newCredential(), newCredential(), newCredential()] as const;
     const responses: string[] = [];
     const api = async (method: string, path: string, body?: unknown) => {
       const response = await gatehouse.api(method, path, body);
@@ -247,7 +247,10 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
     const upstreams = `/gateways/${gateway}/upstreams`;
     const made = await api("POST", upstreams, {
       name: "u",
-      targets: [target(credentials[0]), target(`Bearer ${credentials[1]}`)],
+      targets: [
+        target(credentials[0], { headers: { "X-Api-Key": credentials[3] } }),
+        target(`Bearer ${credentials[1]}`),
+      ],
     });
     const upstream = made.body.id as string;
     const service = (await api("POST", `/gateways/${gateway}/services`, { name: "s", upstream_id: upstream }))

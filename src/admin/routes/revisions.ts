@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { GatehouseError } from "../../base/errors.ts";
 import { showGateway } from "../../model/gateway.ts";
-import { diffRecords, hideCredentials, type FieldChange } from "../../model/record-diff.ts";
+import { diffRecords, hideSecrets, type FieldChange } from "../../model/record-diff.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { RecordChange, Revision } from "../../store/store.ts";
 import { taggedResponse } from "../etag.ts";
@@ -117,6 +117,6 @@ function diffOf({ kind, id, before, after }: RecordChange, about: Revision): Fie
 function toComparable(record: RecordChange["before"]): object | null {
   if (record === null) return null;
   if ("required_plugins" in record) return showGateway(record);
-  if ("targets" in record) return hideCredentials(record);
+  if ("targets" in record) return hideSecrets(record);
   return withoutFields({ ...record }, ["hash", "counter_key"]);
 }

@@ -1,7 +1,7 @@
 // Masking of credentials.
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { looksMasked, maskSecret } from "./target.ts";
+import { looksMasked, maskSecret } from "./secret-mask.ts";
 
 describe("maskSecret", () => {
   test("shows the first 3 and last 4 characters of 12 or more, and nothing of a shorter secret", () => {

@@ -1,0 +1,87 @@
+// The secrets of a target: its credential, and the headers that carry one by their name. Masks them, and says where they are sent.
+import { providerNamed } from "../formats/providers.ts";
+import { maskSecret } from "./secret-mask.ts";
+import type { Target } from "./target.ts";
+
+/** A header is secret if its name contains one of these, without `-` and `_`, … */
+const SECRET_TEXTS =
+  /authorization|cookie|token|secret|password|passwd|passphrase|credential|apikey|accesskey|privatekey/;
+/** … or has one of these between `-` and `_`, as in `X-Auth` and `Ocp-Apim-Subscription-Key`. */
+const SECRET_WORDS: ReadonlySet<string> = new Set(["auth", "key", "jwt", "session"]);
+
+export function isSecretHeader(name: string): boolean {
+  const words = name.toLowerCase().split(/[-_]/);
+  return SECRET_TEXTS.test(words.join("")) || words.some((word) => SECRET_WORDS.has(word));
+}
+
+type SecretFields = Pick<Target, "credentials" | "headers">;
+
+/** Where a secret is located in its target. */
+export interface SecretPlace {
+  /** Relative to the target: `credentials.header_value` or `headers.X-Api-Key`. */
+  readonly path: string;
+  /** The name of the secret header; null for the credential. */
+  readonly header: string | null;
+}
+
+interface MappedSecrets<Value> {
+  readonly headers: Record<string, string | Value>;
+  readonly credentials: { readonly header_name: string; readonly header_value: Value } | null;
+}
+
+/** Returns headers and credential with `map` applied to each secret. */
+export function mapSecrets<Value>(
+  { headers, credentials }: SecretFields,
+  map: (value: string, place: SecretPlace) => Value,
+): MappedSecrets<Value> {
+  const mapped: Record<string, string | Value> = {};
+  for (const [name, value] of Object.entries(headers))
+    mapped[name] = isSecretHeader(name) ? map(value, { path: `headers.${name}`, header: name }) : value;
+  if (credentials === null) return { headers: mapped, credentials };
+  const { header_name, header_value } = credentials;
+  const place = { path: "credentials.header_value", header: null };
+  return { headers: mapped, credentials: { header_name, header_value: map(header_value, place) } };
+}
+
+/** Returns all secrets with their places. */
+export function secretsOf(target: SecretFields): { readonly value: string; readonly place: SecretPlace }[] {
+  const secrets: { value: string; place: SecretPlace }[] = [];
+  mapSecrets(target, (value, place) => secrets.push({ value, place }));
+  return secrets;
+}
+
+/** Returns the secret at the same place of another version of the target. Header names are case-insensitive. */
+export function secretAt(target: SecretFields, { header }: SecretPlace): string | undefined {
+  if (header === null) return target.credentials?.header_value;
+  return isSecretHeader(header) ? headerOf(target, header) : undefined;
+}
+
+function headerOf({ headers }: Pick<Target, "headers">, name: string): string | undefined {
+  return Object.entries(headers).find(([each]) => each.toLowerCase() === name.toLowerCase())?.[1];
+}
+
+export function maskTarget(target: Target): Target {
+  return { ...target, ...mapSecrets(target, maskSecret) };
+}
+
+type Destination = Pick<Target, "provider" | "base_url" | "headers" | "credentials">;
+
+/**
+ * Returns the first field with which `after` sends its secrets elsewhere than `before`; null if there is none. Paths are always
+ * below the base URL, so `path` is not such a field. A front end that serves many sites selects one of them by `Host`. Some
+ * providers return certain headers to the client, so the header of a credential counts as well.
+ */
+export function changedDestination(before: Destination, after: Destination): string | null {
+  if (before.provider !== after.provider) return "provider";
+  if (baseUrlOf(before) !== baseUrlOf(after)) return "base_url";
+  if (headerOf(before, "host") !== headerOf(after, "host")) return "headers.host";
+  const [headerBefore, headerAfter] = [before, after].map(({ credentials }) =>
+    credentials?.header_name.toLowerCase(),
+  );
+  const isRenamed = headerBefore !== undefined && headerAfter !== undefined && headerBefore !== headerAfter;
+  return isRenamed ? "credentials.header_name" : null;
+}
+
+function baseUrlOf({ base_url, provider }: Destination): string | null {
+  return base_url ?? providerNamed(provider).base_url;
+}

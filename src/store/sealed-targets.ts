@@ -1,0 +1,65 @@
+// The secrets of a target in its row: encrypted, and each bound to its upstream, its target, and the name of its header.
+import { isSecretHeader } from "../model/target-secrets.ts";
+import type { Target } from "../model/target.ts";
+import type { CredentialCipher } from "./credential-cipher.ts";
+
+/** Precedes an encrypted header value. No header value contains this character, so plain values can be told from encrypted ones. */
+const SEALED = "\u0001";
+
+/** Converts one secret. Headers may be stored in plain text by older versions; a credential is always encrypted. */
+type StoredSecretMapper = (value: string, boundTo: string, isSealed: boolean) => string;
+
+export function sealTarget(target: Target, upstreamId: string, cipher: CredentialCipher): Target {
+  const bound = bindingOf(upstreamId, target.id);
+  return mapTarget(
+    target,
+    (value) => cipher.encrypt(value, bound),
+    (value, name) =>
+      isSecretHeader(name) ? SEALED + cipher.encrypt(value, bindingOf(upstreamId, target.id, name)) : value,
+  );
+}
+
+/** Decrypts every header value that is encrypted, also if an earlier version considered other names secret. */
+export function openTarget(target: Target, upstreamId: string, cipher: CredentialCipher): Target {
+  return mapTarget(
+    target,
+    (value) => cipher.decrypt(value, bindingOf(upstreamId, target.id)),
+    (value, name) =>
+      value.startsWith(SEALED)
+        ? cipher.decrypt(value.slice(SEALED.length), bindingOf(upstreamId, target.id, name))
+        : value,
+  );
+}
+
+/** Returns a stored target with `reseal` applied to each secret. The result of `reseal` is encrypted. */
+export function resealTarget(target: Target, upstreamId: string, reseal: StoredSecretMapper): Target {
+  return mapTarget(
+    target,
+    (value) => reseal(value, bindingOf(upstreamId, target.id), true),
+    (value, name) => {
+      const isSealed = value.startsWith(SEALED);
+      if (!isSealed && !isSecretHeader(name)) return value;
+      const text = isSealed ? value.slice(SEALED.length) : value;
+      return SEALED + reseal(text, bindingOf(upstreamId, target.id, name), isSealed);
+    },
+  );
+}
+
+/** A secret is bound to its place: copied to another row, target, or header, it cannot be decrypted. */
+function bindingOf(upstreamId: string, targetId: string, header?: string): string {
+  const target = `${upstreamId}/${targetId}`;
+  return header === undefined ? target : `${target}/${header.toLowerCase()}`;
+}
+
+function mapTarget(
+  target: Target,
+  mapCredential: (value: string) => string,
+  mapHeader: (value: string, name: string) => string,
+): Target {
+  const { credentials } = target;
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(target.headers)) headers[name] = mapHeader(value, name);
+  if (credentials === null) return { ...target, headers };
+  const header_value = mapCredential(credentials.header_value);
+  return { ...target, headers, credentials: { ...credentials, header_value } };
+}
