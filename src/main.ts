@@ -14,7 +14,7 @@ import { createDataPlane, type DataPlaneParts } from "./proxy/handle.ts";
 import { createClientAddress } from "./proxy/client-address.ts";
 import { InFlightLimits } from "./proxy/in-flight-limits.ts";
 import { listenProxy } from "./proxy/server.ts";
-import { collectBlocks } from "./runtime/blocks.ts";
+import type { CurrentConfiguration } from "./runtime/current-configuration.ts";
 import { loadConfiguration, type Configuration } from "./runtime/load-configuration.ts";
 import { openStorage, type Storage } from "./runtime/open-storage.ts";
 import { collectTargets, shareTargetHealth } from "./runtime/target-health.ts";
@@ -51,7 +51,7 @@ export interface Gatehouse {
 
 /**
  * `siblings` are other processes that listen on the same ports; the kernel distributes connections over them. Tests pass
- * a `clock` that they advance themselves. `watchdogRestarts` is how often a watchdog has replaced this process so far.
+ * a `clock` that they advance themselves.
  */
 export async function startGatehouse(
   settings: Settings,
@@ -59,16 +59,14 @@ export async function startGatehouse(
   log: Log,
   siblings: Siblings | null = null,
   clock: Clock = systemClock,
-  watchdogRestarts = 0,
 ): Promise<Gatehouse> {
   const secret = readServerSecret(settings, log);
   const health = new Health();
   const storage = await openStorage(settings, secret, health, log, clock);
   const configuration = await loadConfiguration(settings, storage, health, log, clock);
-  const telemetry = await startTelemetry(settings, configuration, health, log, clock);
+  const telemetry = await startTelemetry(settings, configuration.current, health, log, clock);
   const offLoop = new OffLoop({ clock });
   collectOffLoop(telemetry.metrics, offLoop);
-  telemetry.metrics.set("gatehouse_watchdog_restarts_total", {}, watchdogRestarts);
   const deadlines = new CoarseDeadlines(clock);
   const upstreamPool = new UpstreamPool(deadlines);
   const parts: Parts = {
@@ -136,7 +134,7 @@ interface Telemetry {
 
 async function startTelemetry(
   settings: Settings,
-  { current, blocks }: Configuration,
+  current: CurrentConfiguration,
   health: Health,
   log: Log,
   clock: Clock,
@@ -148,7 +146,6 @@ async function startTelemetry(
   });
   collectHealth(metrics, health);
   collectTargets(metrics, current, clock);
-  collectBlocks(metrics, blocks, current);
   const stopProcessMetrics = collectProcessMetrics(metrics);
   const stop = async () => {
     observation.flush();
@@ -253,7 +250,7 @@ function loadAdminApiOnDemand(
       ...shared,
       current,
       registry,
-      blocks: configuration.blocks,
+      counters: storage.counters,
       usageTotals: storage.usageTotals,
       explain: createExplain({ ...dataPlaneParts, health }),
       secret,

@@ -13,6 +13,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   explain: async () => (await import("./explain.ts")).explain,
   keys: async () => (await import("./keys.ts")).keys,
   doctor: async () => (await import("./doctor/doctor.ts")).doctor,
+  rewrap: async () => (await import("./rewrap.ts")).rewrap,
   bench: async () => (await import("./bench.ts")).bench,
   "fake-provider": async () => (await import("./fake-provider.ts")).fakeProvider,
   export: async () => (await import("./export.ts")).exportCommand,

@@ -28,7 +28,6 @@ describe("readSettings", () => {
       MAX_IN_FLIGHT_PER_GATEWAY: 15_000,
       ENCRYPTION_KEY: null,
       REVISIONS_KEPT: 10_000,
-      MAX_BLOCKS: 10_000,
       LOG_LEVEL: "info",
       LOG_FORMAT: null,
       REQUEST_LOG_SIZE: 1000,
@@ -37,7 +36,6 @@ describe("readSettings", () => {
       OTEL_SERVICE_NAME: "gatehouse",
       OTEL_TRACES_SAMPLER_ARG: 1,
       OTEL_BSP_SCHEDULE_DELAY: 1000,
-      WATCHDOG_SECONDS: 5,
       DRAIN_DELAY_MS: 1000,
       DRAIN_SECONDS: 30,
     });
@@ -51,6 +49,16 @@ describe("readSettings", () => {
   test("an empty or blank value is unset", () => {
     const blank = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, "  "]));
     expect(JSON.stringify(readSettings(blank))).toBe(JSON.stringify(readSettings({})));
+  });
+
+  test("ENCRYPTION_KEY is one key, exactly as given, or several, the newest first", () => {
+    const keys = (text: string) => readSettings({ ENCRYPTION_KEY: text }).ENCRYPTION_KEY;
+    expect(keys("one key ")).toEqual(["one key "]);
+    expect(keys("new,old")).toEqual(["new", "old", "new,old"]);
+    // Older versions used a key with a comma or with whitespace around it as it is.
+    expect(keys("new, old\n")).toEqual(["new", "old", " old\n", "new, old\n"]);
+    expect(keys(",old")).toEqual(["old", ",old"]);
+    expect(() => keys(" , ")).toThrow("ENCRYPTION_KEY has no key");
   });
 
   test("WORKERS is the number of cores with REDIS_URL, unless it is set", () => {

@@ -2,6 +2,7 @@
 // The error for an invalid value names the setting, the value, and the fix.
 import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
+import { parseEncryptionKeys } from "./encryption-keys.ts";
 import {
   baseDomain,
   boolean,
@@ -124,18 +125,14 @@ export const SETTINGS = {
   ),
   ENCRYPTION_KEY: setting(
     "derived from SERVER_SECRET_KEY",
-    "key that encrypts provider credentials in the database",
-    optionalText,
+    "key that encrypts provider credentials in the database; to replace it, several keys separated by commas: the first " +
+      "encrypts, all decrypt",
+    parseEncryptionKeys,
   ),
   REVISIONS_KEPT: setting(
     "10000",
     "number of configuration revisions to keep for inspection and rollback",
     integer(10_000, 1, 1_000_000),
-  ),
-  MAX_BLOCKS: setting(
-    "10000",
-    "maximum number of blocks per gateway and type of limit; further clients that exceed the limit get 429",
-    integer(10_000, 1, 100_000),
   ),
   LOG_LEVEL: setting("info", "fatal, error, warn, info, debug, trace, or silent", logLevel),
   LOG_FORMAT: setting("pretty on a terminal, json otherwise", "pretty or json", logFormat),
@@ -164,11 +161,6 @@ export const SETTINGS = {
     "1000",
     "milliseconds that spans are collected before they are exported",
     integer(1000, 10, 60_000),
-  ),
-  WATCHDOG_SECONDS: setting(
-    "5",
-    "seconds after which a process that hangs is replaced, six times as many if it does not use the processor; 0: never",
-    integer(5, 0, 3600),
   ),
   DRAIN_DELAY_MS: setting(
     "1000",

@@ -12,7 +12,7 @@ const POLL_MS = 400;
  * will never accept this process.
  */
 export async function followStore(
-  current: Pick<CurrentConfiguration, "refresh" | "store">,
+  current: CurrentConfiguration,
   health: Health,
   log: Log,
   signal: AbortSignal,

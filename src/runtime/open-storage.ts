@@ -21,7 +21,7 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-/** `secret` encrypts provider credentials unless ENCRYPTION_KEY is set. */
+/** `secret` encrypts the secrets of targets unless ENCRYPTION_KEY is set. */
 export async function openStorage(
   settings: Settings,
   secret: string,
@@ -30,7 +30,7 @@ export async function openStorage(
   clock: Clock,
 ): Promise<Storage> {
   const databaseUrl = settings.DATABASE_URL ?? `sqlite://${join(settings.DATA_DIR, "gatehouse.db")}`;
-  const cipher = new CredentialCipher(settings.ENCRYPTION_KEY ?? secret);
+  const cipher = new CredentialCipher(...(settings.ENCRYPTION_KEY ?? ([secret] as const)));
   const store = openStore(databaseUrl, cipher, settings.REVISIONS_KEPT);
   const counters = await openCounters(settings, health, log, clock);
   const keyUsage = new KeyUsage(store, log, clock);

@@ -39,11 +39,6 @@ export interface RequestContext extends PluginContext {
   readonly headers: ReadonlyHeaders;
   /** The headers that will be sent to the provider: without credentials and hop-by-hop headers. */
   readonly forwardedHeaders: ReadonlyHeaders;
-  /**
-   * The credentials of the client that are sent to targets without a credential of their own; empty if every target of the
-   * rule has one. API keys and admin tokens of the gateway are never among them.
-   */
-  readonly forwardedCredentials: ReadonlyHeaders;
   readonly body: Uint8Array | null;
   /** The body as text; null if it is not valid UTF-8. */
   readonly bodyText: string | null;

@@ -20,7 +20,6 @@ export interface TestRequest {
   readonly path?: string;
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly forwardedCredentials?: Readonly<Record<string, string>>;
   /** A string is sent unchanged; any other value is sent as JSON. */
   readonly body?: unknown;
   readonly clientAddress?: string;
@@ -164,7 +163,6 @@ function requestContext(
     },
     headers,
     forwardedHeaders: forwarded,
-    forwardedCredentials: new Headers({ ...request.forwardedCredentials }),
     get body() {
       return body === null ? null : Buffer.from(body);
     },
@@ -284,10 +282,7 @@ function testHost(): PluginHost {
     },
     blocks: {
       has: (type, subject) => blocks.has(`${type}:${subject}`),
-      add: ({ type, subject }) => {
-        blocks.add(`${type}:${subject}`);
-        return true;
-      },
+      add: ({ type, subject }) => void blocks.add(`${type}:${subject}`),
     },
     keep: <T>(name: string, make: () => T): T => {
       if (!kept.has(name)) kept.set(name, make());

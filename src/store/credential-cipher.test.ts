@@ -28,6 +28,26 @@ describe("CredentialCipher", () => {
     );
   });
 
+  test("with several secrets: encrypts with the first, decrypts with any, and says whether it was the first", () => {
+    const secrets = fc.uniqueArray(text, { minLength: 1, maxLength: 5 });
+    fc.assert(
+      fc.property(text, secrets, text, fc.nat(), (value, keys, other, at) => {
+        fc.pre(!keys.includes(other));
+        const [newest = "", ...older] = keys;
+        const several = new CredentialCipher(newest, ...older);
+        const used = keys[at % keys.length] ?? "";
+        const encrypted = new CredentialCipher(used).encrypt(value, "record");
+        expect(several.open(encrypted, "record")).toEqual({ text: value, isNewest: used === newest });
+        expect(several.decrypt(encrypted, "record")).toBe(value);
+        expect(() => several.decrypt(encrypted, "another record")).toThrow();
+        expect(new CredentialCipher(newest).decrypt(several.encrypt(value, "record"), "record")).toBe(value);
+        expect(() =>
+          several.decrypt(new CredentialCipher(other).encrypt(value, "record"), "record"),
+        ).toThrow();
+      }),
+    );
+  });
+
   test("does not decrypt for another record", () => {
     fc.assert(
       fc.property(text, text, text, (value, record, other) => {

@@ -27,8 +27,7 @@ export function rowChangesIn(records: string): RowChange[] {
 
 /** Returns what other nodes must load because of a revision. */
 export function changesIn(changes: string): Change[] {
-  const list = listIn(changes, isChange, "changes");
-  return list.map(({ gatewayId, apiKeyId }) => ({ gatewayId, apiKeyId }));
+  return listIn(changes, isChange, "changes");
 }
 
 export function actionIn(value: Parameter | undefined): RevisionAction {
@@ -60,7 +59,12 @@ function isRowChange(value: unknown): value is RowChange {
 }
 
 function isChange(value: unknown): value is Change {
-  return isObject(value) && typeof value["gatewayId"] === "string" && isTextOrNull(value["apiKeyId"]);
+  return (
+    isObject(value) &&
+    typeof value["gatewayId"] === "string" &&
+    isTextOrNull(value["apiKeyId"]) &&
+    isTextOrNull(value["blockId"])
+  );
 }
 
 function isRow(value: unknown): value is Row {

@@ -12,6 +12,7 @@ import type {
   Reader,
   RecordOf,
   StoredApiKey,
+  StoredBlock,
   StoredPrices,
 } from "./store.ts";
 import { columnsOf, fromRow, pricesIn } from "./tables.ts";
@@ -115,6 +116,10 @@ export class SqlView extends SqlReader implements ConsistentView {
       services: services.get(gateway.id) ?? [],
       rules: rules.get(gateway.id) ?? [],
     }));
+  }
+
+  async allBlocks(): Promise<StoredBlock[]> {
+    return this.select("blocks", "ORDER BY id");
   }
 
   async allApiKeys(): Promise<StoredApiKey[]> {

@@ -24,9 +24,13 @@ const opened: Store[] = [];
 /** Opens a store that is closed when the test ends. */
 export function openForTest(
   url: string,
-  { secret = ENCRYPTION_SECRET, keptRevisions = 10_000 }: { secret?: string; keptRevisions?: number } = {},
+  {
+    secret = ENCRYPTION_SECRET,
+    olderSecrets = [],
+    keptRevisions = 10_000,
+  }: { secret?: string; olderSecrets?: readonly string[]; keptRevisions?: number } = {},
 ): Store {
-  const store = openStore(url, new CredentialCipher(secret), keptRevisions);
+  const store = openStore(url, new CredentialCipher(secret, ...olderSecrets), keptRevisions);
   opened.push(store);
   return store;
 }

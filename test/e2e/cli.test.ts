@@ -16,7 +16,7 @@ import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 /** Commands are slow on a busy machine. */
 setDefaultTimeout(60_000);
 const COMMANDS = [
-  ...["serve", "demo", "status", "token", "explain", "keys", "doctor", "bench", "fake-provider"],
+  ...["serve", "demo", "status", "token", "explain", "keys", "doctor", "rewrap", "bench", "fake-provider"],
   ...["export", "apply", "check"],
 ];
 

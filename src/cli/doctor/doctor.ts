@@ -6,6 +6,7 @@ import { pad, paint, Progress } from "../terminal.ts";
 import { fail, ok, type CheckResult } from "./check-result.ts";
 import { checkDataDirectory, checkPlugins, checkPorts, checkProcess, checkSecret } from "./host-checks.ts";
 import { checkProviders } from "./provider-checks.ts";
+import { checkSecrets } from "./secret-checks.ts";
 import { checkCounters, checkStore } from "./store-checks.ts";
 
 /** Run one after another. Each check limits its own duration. */
@@ -17,12 +18,13 @@ const CHECKS: readonly (readonly [string, (settings: Settings) => CheckResult[] 
     ["plugins", checkPlugins],
     ["ports", checkPorts],
     ["store", checkStore],
+    ["secrets", checkSecrets],
     ["counters", checkCounters],
     ["providers", checkProviders],
   ];
 
 export const doctor: Command = {
-  summary: "check settings, store, Redis, providers, clock, and ports",
+  summary: "check settings, store, secrets, Redis, providers, clock, and ports",
   help: `Usage: gatehouse doctor [--json]
 
 Checks whether a gateway with these settings can run on this machine, and prints a fix for each problem. Connects to

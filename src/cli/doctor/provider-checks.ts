@@ -2,16 +2,16 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { errorCode } from "../../base/error-code.ts";
-import { findServerSecret } from "../../config/server-secret.ts";
 import type { Settings } from "../../config/settings.ts";
 import { providerNamed } from "../../formats/providers.ts";
-import { CredentialCipher } from "../../store/credential-cipher.ts";
+import type { CredentialCipher } from "../../store/credential-cipher.ts";
 import { SCHEMA_VERSION } from "../../store/migrate.ts";
 import { openStore } from "../../store/sql-store.ts";
 import { resolveHost } from "../../upstream/host-resolver.ts";
 import { UpstreamError } from "../../upstream/upstream-error.ts";
 import { fail, ok, warn, type CheckResult } from "./check-result.ts";
-import { databaseUrl, schemaVersion } from "./store-checks.ts";
+import { databaseUrl, findCipher } from "../store-access.ts";
+import { schemaVersion } from "./store-checks.ts";
 
 const CONNECT_MS = 5000;
 const MAX_CONCURRENT = 8;
@@ -19,14 +19,14 @@ const MAX_ORIGINS = 50;
 const PROXY_VARIABLES = ["HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"];
 
 export async function checkProviders(settings: Settings): Promise<CheckResult[]> {
-  const secret = settings.ENCRYPTION_KEY ?? findServerSecret(settings);
+  const cipher = findCipher(settings);
   // checkStore has already reported a database that cannot be used.
   const version = (await schemaVersion(settings).catch(() => null))?.version;
-  if (version !== SCHEMA_VERSION || secret === null)
+  if (version !== SCHEMA_VERSION || cipher === null)
     return [ok("providers", "no configuration is stored yet")];
   let origins: string[];
   try {
-    origins = await storedOrigins(databaseUrl(settings), secret);
+    origins = await storedOrigins(databaseUrl(settings), cipher);
   } catch (error) {
     // The message of the store says how to fix it, for example which key is wrong.
     const fix = error instanceof Error ? error.message : String(error);
@@ -51,8 +51,8 @@ export async function checkProviders(settings: Settings): Promise<CheckResult[]>
 }
 
 /** Returns the distinct origins of the targets of all upstreams. */
-async function storedOrigins(url: string, secret: string): Promise<string[]> {
-  const store = openStore(url, new CredentialCipher(secret));
+async function storedOrigins(url: string, cipher: CredentialCipher): Promise<string[]> {
+  const store = openStore(url, cipher);
   try {
     return await store.view(async (view) => {
       const all = await view.allGatewayParts();

@@ -1,22 +1,18 @@
 // Checks the database and Redis: reachable, of a supported version, and with a clock that agrees with this machine's.
 import { RedisClient, SQL } from "bun";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { withTimeout } from "../../base/with-timeout.ts";
 import type { Settings } from "../../config/settings.ts";
 import { RedisCounters } from "../../counters/redis-counters.ts";
 import { SCHEMA_VERSION } from "../../store/migrate.ts";
 import { redact } from "../../telemetry/log/redact.ts";
+import { databaseUrl } from "../store-access.ts";
 import { fail, ok, warn, type CheckResult } from "./check-result.ts";
 
 const CONNECT_SECONDS = 5;
 const DEADLINE_MS = 8000;
 /** With a larger difference, logs of both machines cannot be compared, and tokens and rate limit windows become wrong. */
 const MAX_SKEW_MS = 5000;
-
-export function databaseUrl({ DATABASE_URL, DATA_DIR }: Settings): string {
-  return DATABASE_URL ?? `sqlite://${join(DATA_DIR, "gatehouse.db")}`;
-}
 
 /** Returns null if there is no database yet. Only reads: nothing is created or migrated. */
 export async function schemaVersion(

@@ -2,7 +2,6 @@
 import type { RequestContext } from "../../sdk/index.ts";
 import { bodyTextOf, isUndeclaredCompression } from "./body-text.ts";
 import { compileDetector, type Detector, type Finding, type Language } from "./detector.ts";
-import { firstInCredentials, firstInHeaders, maskHeaders } from "./header-text.ts";
 import { firstInJson, maskJson } from "./json-text.ts";
 import { maskText } from "./mask.ts";
 import { firstInPathAndQuery, maskPathAndQuery } from "./path-and-query.ts";
@@ -23,10 +22,8 @@ export function compileInspection(settings: CodeSanitationSettings): (context: R
       return;
     }
     const recorder = new RecordingDetector(detector);
-    if (settings.action === "block") {
-      if (findFirst(context, recorder, parts) !== null) block(context, settings);
-    } else if (parts.headers && firstInCredentials(context, recorder) !== null) block(context, settings);
-    else sanitize(context, recorder, parts, settings.sanitize_char);
+    if (settings.action === "sanitize") sanitize(context, recorder, parts, settings.sanitize_char);
+    else if (findFirst(context, recorder, parts) !== null) block(context, settings);
     recorder.report(context);
   };
 }
@@ -85,8 +82,10 @@ function findFirst(context: RequestContext, detector: Detector, parts: Parts): F
     if (finding !== null) return finding;
   }
   if (parts.headers) {
-    const finding = firstInHeaders(context, detector);
-    if (finding !== null) return finding;
+    for (const [, value] of context.forwardedHeaders.entries()) {
+      const finding = detector.first(value);
+      if (finding !== null) return finding;
+    }
   }
   const body = parts.body ? bodyTextOf(context) : null;
   for (const { text, isFile } of body?.pieces ?? []) {
@@ -108,7 +107,12 @@ function block(context: RequestContext, { status_code, error_message }: CodeSani
 
 function sanitize(context: RequestContext, detector: Detector, parts: Parts, char: string): void {
   if (parts.path) sanitizePath(context, detector, char);
-  if (parts.headers) maskHeaders(context, detector, char);
+  if (parts.headers) {
+    for (const [name, value] of [...context.forwardedHeaders.entries()]) {
+      const masked = maskText(value, detector, char);
+      if (masked !== value) context.setHeader(name, masked);
+    }
+  }
   const body = parts.body ? bodyTextOf(context) : null;
   if (body === null) return;
   const mask = context.isJson ? maskJson : maskText;

@@ -129,12 +129,6 @@ export const METRICS = {
     labels: ["gateway", "plugin", "event", "kind"],
   },
 
-  gatehouse_blocks_refused_total: {
-    type: "counter",
-    help: "Requests over a limit that got 429 instead of a block, because the gateway has MAX_BLOCKS blocks of this type.",
-    labels: ["gateway", "type"],
-  },
-
   gatehouse_ready: { type: "gauge", help: "1 if /readyz reports ready.", labels: [], merge: "min" },
   gatehouse_config_revision: {
     type: "gauge",
@@ -172,11 +166,6 @@ export const METRICS = {
     help: "Delay of a timer in this process, measured four times per second.",
     labels: [],
     buckets: LAG_SECONDS,
-  },
-  gatehouse_watchdog_restarts_total: {
-    type: "counter",
-    help: "How often the watchdog replaced a process that hung (WATCHDOG_SECONDS), since the service was started.",
-    labels: [],
   },
   process_cpu_seconds_total: { type: "counter", help: "Processor time, user and system.", labels: [] },
   process_resident_memory_bytes: { type: "gauge", help: "Resident memory.", labels: [] },

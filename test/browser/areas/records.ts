@@ -83,6 +83,13 @@ export function testRecords(context: GetContext): void {
     await ui.waitForToast("Saved upstream “pair”");
     await ui.link("pair").click();
     expect(await ui.field("Credential", page).first().inputValue()).toBe("Bea***cdef");
+    await ui.field("Base URL", first).fill(healthy.url);
+    await ui.button("Save").click();
+    await first
+      .getByText("would send its stored secret to another base_url; send the secret itself")
+      .waitFor();
+    expect(await ui.field("Credential", first).getAttribute("aria-invalid")).toBe("true");
+    await ui.field("Base URL", first).fill(failing.url);
     await ui.field("Algorithm").selectOption({ label: "random: by weight" });
     await ui.button("Save").click();
     await ui.waitForToast("Saved upstream “pair”");

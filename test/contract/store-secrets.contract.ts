@@ -1,0 +1,140 @@
+// Secrets at rest: encrypted headers, several encryption keys, and the replacement of a key while nodes write.
+import { describe, expect, test } from "bun:test";
+import { CredentialCipher } from "../../src/store/credential-cipher.ts";
+import { countSecrets, rewrapSecrets } from "../../src/store/rewrap.ts";
+import { StoreRejected, type Store } from "../../src/store/store.ts";
+import { openForTest, type StoreMaker } from "./store-fixture.ts";
+import { gatewayRecord, targetRecord, upstreamRecord, withSql } from "./store-records.ts";
+
+const [OLD, NEW] = ["the old key", "the new key"];
+const KEY = "planted-header-0123456789";
+const credentials = { header_name: "Authorization", header_value: "planted-credential-0123456789" };
+
+async function writeUpstream(store: Store) {
+  const gateway = gatewayRecord();
+  const headers = { "X-Api-Key": KEY, "X-Team": "blue", Cookie: "" };
+  const upstream = upstreamRecord(gateway.id, { targets: [targetRecord({ headers, credentials })] });
+  await store.write(async (transaction) => {
+    await transaction.insert("gateways", gateway);
+    await transaction.insert("upstreams", upstream);
+  });
+  return upstream;
+}
+
+/** Returns everything that the tables contain about upstreams. */
+async function storedText(url: string): Promise<string> {
+  return withSql(url, async (sql) => {
+    const bodies: unknown = await sql.unsafe("SELECT body FROM upstreams");
+    const records: unknown = await sql.unsafe("SELECT records FROM revisions");
+    return JSON.stringify([bodies, records]);
+  });
+}
+
+const rejectionMessage = async (work: Promise<unknown>) => {
+  const error: unknown = await work.catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(StoreRejected);
+  return (error as StoreRejected).message;
+};
+
+export function describeStoreSecrets({ database, createEmpty }: StoreMaker): void {
+  describe(`${database}: secrets at rest`, () => {
+    test("headers that carry a credential are encrypted, in the record and in its history", async () => {
+      const url = await createEmpty();
+      const store = openForTest(url);
+      const upstream = await writeUpstream(store);
+      expect(await store.get("upstreams", upstream.id)).toStrictEqual(upstream);
+      const changed = { ...upstream, name: "renamed" };
+      await store.write((transaction) => transaction.update("upstreams", changed));
+      const { records = [] } = (await store.getRevision(2)) ?? {};
+      expect(records).toMatchObject([{ before: upstream, after: changed }]);
+      const text = await storedText(url);
+      expect(text).not.toContain(KEY);
+      expect(text).toContain("blue");
+    });
+
+    test("a node with several keys reads what each of them encrypted, and writes with the first", async () => {
+      const url = await createEmpty();
+      const first = await writeUpstream(openForTest(url, { secret: OLD }));
+      const both = openForTest(url, { secret: NEW, olderSecrets: [OLD] });
+      expect(await both.get("upstreams", first.id)).toStrictEqual(first);
+      const second = await writeUpstream(both);
+      const reversed = openForTest(url, { secret: OLD, olderSecrets: [NEW] });
+      expect(await reversed.get("upstreams", second.id)).toStrictEqual(second);
+      const onlyOld = openForTest(url, { secret: OLD });
+      expect(await onlyOld.get("upstreams", first.id)).toStrictEqual(first);
+      expect(onlyOld.get("upstreams", second.id)).rejects.toThrow("any key of ENCRYPTION_KEY");
+    });
+
+    test("rewrap encrypts everything with the newest key; then the old one is not needed, and is rejected", async () => {
+      const url = await createEmpty();
+      const old = openForTest(url, { secret: OLD });
+      const upstream = await writeUpstream(old);
+      await old.write((transaction) => transaction.update("upstreams", { ...upstream, name: "renamed" }));
+      const onlyNew = () => openForTest(url, { secret: NEW });
+      expect(await rejectionMessage(onlyNew().revision())).toContain("ENCRYPTION_KEY");
+      const cipher = new CredentialCipher(NEW, OLD);
+      // Three secrets: in the record, and three times in its history.
+      expect(await countSecrets(url, cipher)).toMatchObject({ newest: 0, older: 12, isCheckNewest: false });
+      const { before, after } = await rewrapSecrets(url, cipher);
+      expect(before).toEqual({ newest: 0, older: 12, plain: 0, unreadable: 0 });
+      expect(after).toEqual({ newest: 12, older: 0, plain: 0, unreadable: 0, isCheckNewest: true });
+      const text = await storedText(url);
+      expect((await rewrapSecrets(url, cipher)).before).toMatchObject({ newest: 12, older: 0 });
+      expect(await storedText(url)).toBe(text);
+      const node = onlyNew();
+      expect(await node.revision()).toBe(2);
+      expect(await node.get("upstreams", upstream.id)).toMatchObject({ targets: upstream.targets });
+      await node.write((transaction) => transaction.rollBackTo(1));
+      expect(await node.get("upstreams", upstream.id)).toStrictEqual(upstream);
+      expect(await rejectionMessage(openForTest(url, { secret: OLD }).revision())).toContain(
+        "ENCRYPTION_KEY",
+      );
+    });
+
+    test("rewrap loses no write of nodes that run meanwhile", async () => {
+      const url = await createEmpty();
+      const node = openForTest(url, { secret: NEW, olderSecrets: [OLD] });
+      const upstream = await writeUpstream(openForTest(url, { secret: OLD }));
+      const writes = Promise.all(
+        Array.from({ length: 30 }, (_, at) =>
+          node.write((transaction) => transaction.update("upstreams", { ...upstream, name: `name ${at}` })),
+        ),
+      );
+      const [{ after }] = await Promise.all([rewrapSecrets(url, new CredentialCipher(NEW, OLD)), writes]);
+      expect(after).toMatchObject({ older: 0, plain: 0, unreadable: 0, isCheckNewest: true });
+      const restarted = openForTest(url, { secret: NEW });
+      expect(await restarted.revision()).toBe(31);
+      expect(await restarted.get("upstreams", upstream.id)).toMatchObject({ name: "name 29" });
+      for (let revision = 1; revision <= 31; revision++)
+        expect(await restarted.getRevision(revision)).not.toBeNull();
+    });
+
+    test("a key that is not given is reported, and the database stays locked for nodes without it", async () => {
+      const url = await createEmpty();
+      await writeUpstream(openForTest(url, { secret: OLD }));
+      await writeUpstream(openForTest(url, { secret: "a third key", olderSecrets: [OLD] }));
+      const { after } = await rewrapSecrets(url, new CredentialCipher(NEW, OLD));
+      expect(after).toMatchObject({ newest: 6, older: 0, unreadable: 6, isCheckNewest: false });
+    });
+
+    test("what an older version stored in plain text is encrypted on the first start", async () => {
+      const url = await createEmpty();
+      const upstream = await writeUpstream(openForTest(url));
+      const [target] = upstream.targets;
+      await withSql(url, async (sql) => {
+        const [row] = (await sql.unsafe("SELECT body FROM upstreams")) as { body: string }[];
+        const stored = JSON.parse(row?.body ?? "") as { targets: { headers: object }[] };
+        const body = JSON.stringify({
+          ...stored,
+          targets: [{ ...stored.targets[0], headers: target?.headers }],
+        });
+        await sql.unsafe("UPDATE upstreams SET body = $1", [body]);
+        await sql.unsafe("UPDATE configuration SET sealed_headers = 0");
+      });
+      expect(await storedText(url)).toContain(KEY);
+      const store = openForTest(url);
+      expect(await store.get("upstreams", upstream.id)).toStrictEqual(upstream);
+      expect(await storedText(url)).not.toContain(KEY);
+    });
+  });
+}
