@@ -61,7 +61,7 @@ export function MapField(props: MapFieldProps): JSX.Element {
   };
   const change = (index: number, pair: Pair) => write(rows.map((row, each) => (each === index ? pair : row)));
   return (
-    <FieldGroup {...props}>
+    <FieldGroup {...props} showsAllErrors>
       {rows.map(([name, value], index) => (
         <div class="map-row" key={index}>
           <input

@@ -68,10 +68,16 @@ export function FieldLabel(props: { readonly label: string; readonly isRequired?
   );
 }
 
+interface FieldGroupProps extends FieldProps {
+  /** The controls show no errors themselves, so the frame shows those of the paths below as well. */
+  readonly showsAllErrors?: boolean;
+  readonly children: ComponentChildren;
+}
+
 /** The same frame for a group of controls with a common label. */
-export function FieldGroup(props: FieldProps & { readonly children: ComponentChildren }): JSX.Element {
-  const { form, path, label, hint, isRequired = false, children } = props;
-  const isInvalid = form.errorsAt(path, false).length > 0;
+export function FieldGroup(props: FieldGroupProps): JSX.Element {
+  const { form, path, label, hint, isRequired = false, showsAllErrors = false, children } = props;
+  const isInvalid = form.errorsAt(path, showsAllErrors).length > 0;
   return (
     <fieldset class={isInvalid ? "field invalid" : "field"} id={fieldId(path)}>
       <legend>
@@ -79,7 +85,7 @@ export function FieldGroup(props: FieldProps & { readonly children: ComponentChi
       </legend>
       {hint !== undefined && <p class="hint">{hint}</p>}
       {children}
-      <FieldErrors form={form} path={path} isShallow />
+      <FieldErrors form={form} path={path} isShallow={!showsAllErrors} />
     </fieldset>
   );
 }

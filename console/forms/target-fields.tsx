@@ -144,6 +144,7 @@ function RequestFields({ form, path, defaultPath }: RequestFieldsProps): JSX.Ele
         path={`${path}.headers`}
         label="Extra headers sent to the provider"
         nameLabel="Header"
+        hint="Values that are credentials by the name of their header are stored encrypted and shown masked."
       />
     </Disclosure>
   );
@@ -179,7 +180,8 @@ function CredentialFields({ form, path, format }: CredentialFieldsProps): JSX.El
         isRequired
         hint={
           <>
-            A stored credential is shown masked. It is kept unless you change it.{" "}
+            A stored credential is shown masked. It is kept unless you change it. Enter it again if you change
+            the provider, the base URL, or the header.{" "}
             <button type="button" class="link-button" onClick={() => form.set(path, null)}>
               Remove credential
             </button>
