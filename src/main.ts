@@ -79,6 +79,7 @@ export async function startGatehouse(
     telemetry,
     deadlines,
     upstreamPool,
+    offLoop,
   };
   const servers: Server<undefined>[] = [];
   const stop = async (seconds: number) => {
@@ -118,6 +119,7 @@ interface Parts {
   readonly telemetry: Telemetry;
   readonly deadlines: CoarseDeadlines;
   readonly upstreamPool: UpstreamPool;
+  readonly offLoop: OffLoop;
 }
 
 function readServerSecret(settings: Settings, log: Log): string {
@@ -208,6 +210,7 @@ function createDataPlaneParts(parts: Parts): DataPlaneParts {
     baseDomain: settings.BASE_DOMAIN,
     requireApiKey: settings.REQUIRE_API_KEY,
     maxBodyBytes: settings.MAX_BODY_BYTES,
+    offLoop: parts.offLoop,
     bodyBudget: createBodyBudget(settings, telemetry.metrics, deadlines.clock),
     clientAddress,
     recordKeyUse: storage.keyUsage.record,

@@ -34,6 +34,7 @@ export class JsonScanner {
   /** A key differs from a watched name only in the case of ASCII letters. Some servers take it for the field. */
   hasVariants = false;
   readonly #names: readonly Uint8Array[];
+  readonly #strictCount: number;
   readonly #starts: Int32Array;
   readonly #ends: Int32Array;
   /** The closing byte that each open object or array needs. */
@@ -41,7 +42,9 @@ export class JsonScanner {
   /** The watched field whose value is being read, or -1. */
   #field = -1;
 
-  constructor(names: readonly string[]) {
+  /** Only the first `strictCount` names, by default all, set `hasDuplicates` and `hasVariants`. */
+  constructor(names: readonly string[], strictCount = names.length) {
+    this.#strictCount = strictCount;
     this.#names = names.map((name) => Buffer.from(name));
     this.#starts = new Int32Array(names.length);
     this.#ends = new Int32Array(names.length);
@@ -122,7 +125,7 @@ export class JsonScanner {
   #beginField(bytes: Uint8Array, keyStart: number, keyEnd: number, valueStart: number): void {
     this.#field = this.#fieldNamed(bytes, keyStart, keyEnd);
     if (this.#field < 0) return;
-    if ((this.#starts[this.#field] ?? -1) >= 0) this.hasDuplicates = true;
+    if ((this.#starts[this.#field] ?? -1) >= 0 && this.#field < this.#strictCount) this.hasDuplicates = true;
     this.#starts[this.#field] = valueStart;
   }
 
@@ -139,13 +142,18 @@ export class JsonScanner {
       const name = names[index];
       if (name === undefined || name.length !== end - start - 2) continue;
       if (hasBytesAt(bytes, start + 1, name)) return index;
-      if (hasLettersAt(bytes, start + 1, name)) this.hasVariants = true;
+      if (index < this.#strictCount && hasLettersAt(bytes, start + 1, name)) this.hasVariants = true;
     }
     // A key may spell a name with escapes, such as `"m\u006fdel"`.
     if (!hasBackslash(bytes, start, end)) return -1;
     const decoded = Buffer.from(String(JSON.parse(utf8Between(bytes, start, end))));
     const found = names.findIndex((name) => decoded.equals(name));
-    if (found < 0 && names.some((name) => decoded.length === name.length && hasLettersAt(decoded, 0, name)))
+    if (
+      found < 0 &&
+      names
+        .slice(0, this.#strictCount)
+        .some((name) => decoded.length === name.length && hasLettersAt(decoded, 0, name))
+    )
       this.hasVariants = true;
     return found;
   }

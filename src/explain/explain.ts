@@ -96,13 +96,14 @@ class RequestExplainer {
   }
 
   #stepParts(): StepParts {
-    const { baseDomain, requireApiKey, maxBodyBytes, deadlines, bodyBudget } = this.#parts;
+    const { baseDomain, requireApiKey, maxBodyBytes, deadlines, bodyBudget, offLoop } = this.#parts;
     return {
       baseDomain,
       requireApiKey,
       maxBodyBytes,
       deadlines,
       bodyBudget,
+      offLoop,
       // Every real request has a Host header. An explanation without one is about the gateway in question.
       gatewayWithoutHost: this.#gateway,
       onRuleMatched: doNothing,

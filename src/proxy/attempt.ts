@@ -7,8 +7,12 @@ import type { Candidates, CompiledTarget, CompiledUpstream } from "../snapshot/c
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
+import { modelFor } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
+import type { RequestBody } from "./request-body.ts";
+import type { OffLoopPart } from "./scan-body.ts";
 import type { TargetResponse } from "./target-response.ts";
+import { needsTranslation, Translations } from "./translations.ts";
 import { FAILOVER_STATUSES, UpstreamAttempt, type UpstreamAttemptParts } from "./upstream-attempt.ts";
 
 interface ClientAddressPart {
@@ -84,6 +88,21 @@ export function candidatesFor({ fields }: Exchange, upstream: CompiledUpstream):
   if (candidates === null)
     throw new GatehouseError("model_not_found", `No target serves the model "${model ?? ""}".`);
   return candidates;
+}
+
+/** Translates a large body for all targets that may need it, off the event loop. */
+export async function prepareTranslations(
+  exchange: Exchange,
+  body: RequestBody,
+  upstream: CompiledUpstream,
+  { offLoop }: OffLoopPart,
+): Promise<void> {
+  const { fields } = exchange;
+  const { preferred, fallback } = candidatesFor(exchange, upstream);
+  const targets = [...preferred, ...fallback].flatMap((index) => upstream.targets[index] ?? []);
+  const translated = targets.filter((target) => needsTranslation(fields, target));
+  const modelOf = (target: CompiledTarget) => modelFor(fields, target);
+  exchange.translations = await Translations.prepare(body, translated, modelOf, offLoop);
 }
 
 export function clientHashFor(

@@ -1,10 +1,7 @@
 // Builds the request to a target from the client's request: URL, headers, model, and wire format.
-import { GatehouseError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
 import { spliceTopLevelString } from "../base/json-splice.ts";
 import type { StreamUsageOption, Translator } from "../formats/format.ts";
 import { formatOfChatPath } from "../formats/registry.ts";
-import { TranslationError } from "../formats/translation-error.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -14,7 +11,9 @@ import { clientCredentials, credentialHash } from "./client-credential.ts";
 import type { Exchange } from "./exchange.ts";
 import { forwardedHeaders } from "./header-filter.ts";
 import type { OwnCredentials } from "./own-credentials.ts";
-import type { BodyFields } from "./request-body.ts";
+import type { BodyFields, RequestBody } from "./request-body.ts";
+import { translateRequest } from "./translate-request.ts";
+import { needsTranslation } from "./translations.ts";
 
 export interface EncodedRequest extends OutgoingRequest {
   readonly headers: Record<string, string>;
@@ -128,20 +127,27 @@ function headersFor(
   return headers;
 }
 
-function encodeBody(
-  { body, fields }: Exchange,
-  target: CompiledTarget,
-): Pick<EncodedRequest, "body" | "model"> {
+function encodeBody(exchange: Exchange, target: CompiledTarget): Pick<EncodedRequest, "body" | "model"> {
+  const { body, fields } = exchange;
   if (body === null || !fields.isObject) return { body: body?.bytes ?? null, model: null };
   const model = modelFor(fields, target);
-  const { translator } = target.format;
-  // Only a translation needs the parsed body.
-  const json = translator !== null && fields.hasMessages ? body.json : null;
-  if (translator !== null && json !== null && !translator.isRequest(json)) {
-    return { body: Buffer.from(translate(translator, model === null ? json : { ...json, model })), model };
-  }
+  const translated = needsTranslation(fields, target) ? translatedBody(exchange, body, target, model) : null;
+  if (translated !== null) return { body: translated, model };
   if (model === null || model === fields.model) return { body: body.bytes, model };
   return { body: Buffer.from(spliceTopLevelString(body.text ?? "", "model", model)), model };
+}
+
+/** Returns null if the body already has the target's format. */
+function translatedBody(
+  { translations }: Exchange,
+  body: RequestBody,
+  { format }: CompiledTarget,
+  model: string | null,
+): Uint8Array | null {
+  const prepared = translations?.get(format.name, model);
+  if (prepared !== undefined) return prepared;
+  const { json } = body;
+  return json === null ? null : translateRequest(format.name, json, model);
 }
 
 /** Returns the requested model if the target serves it, else the target's default model; null without a JSON object. */
@@ -152,14 +158,4 @@ export function modelFor(
   if (!isObject) return null;
   if (requested !== null && (models === null || models.has(requested))) return requested;
   return defaultModel ?? requested;
-}
-
-function translate(translator: Translator, body: JsonObject): string {
-  try {
-    return JSON.stringify(translator.encodeRequest(body));
-  } catch (error) {
-    if (!(error instanceof TranslationError)) throw error;
-    const details = [{ path: error.path, message: error.message }];
-    throw new GatehouseError("untranslatable", error.message, { details });
-  }
 }

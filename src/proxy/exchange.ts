@@ -16,6 +16,7 @@ import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import type { RequestTrace } from "../telemetry/traces/request-trace.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import { NO_FIELDS, type BodyFields, type RequestBody } from "./request-body.ts";
+import type { Translations } from "./translations.ts";
 import type { TargetResponse } from "./target-response.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
 
@@ -61,6 +62,9 @@ export class Exchange {
   /** Names and values in alternation. There are only a few, and a linear search costs less than a Map. */
   #responseHeaders: string[] | null = null;
   #notes: Map<string, Map<string, unknown>> | null = null;
+
+  /** Translations of a large body; null if there are none. */
+  translations: Translations | null = null;
 
   attempts = 0;
   /** The upstream response that is relayed to the client. */
@@ -122,6 +126,7 @@ export class Exchange {
   /** Call when no further attempt needs the body: a response may stream for minutes, and prompts are large. */
   releaseBody(): void {
     this.body = null;
+    this.translations = null;
     this.incomingBody?.release();
     this.incomingBody = null;
   }

@@ -8,6 +8,7 @@ import { isPromise } from "../base/value-or-promise.ts";
 import type { BodyBudget } from "../http/body-budget.ts";
 import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { RequestTarget } from "../http/request-target.ts";
+import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Log } from "../telemetry/log/log.ts";
@@ -15,7 +16,7 @@ import type { Observation } from "../telemetry/observation.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
-import { attempt, type AttemptParts } from "./attempt.ts";
+import { attempt, prepareTranslations, type AttemptParts } from "./attempt.ts";
 import { beginCapture, captureUpstreamResponse, captureResponse } from "./capture-bodies.ts";
 import { Exchange } from "./exchange.ts";
 import { CLIENT_DISCONNECTED_STATUS, fail } from "./fail.ts";
@@ -25,6 +26,7 @@ import type { InFlightLimits } from "./in-flight-limits.ts";
 import { OwnCredentials } from "./own-credentials.ts";
 import { relay } from "./relay.ts";
 import { runBeforeBody, runPreRequest } from "./run-plugins.ts";
+import { isLarge } from "./translations.ts";
 import { STEPS, type StepParts } from "./steps.ts";
 
 export interface DataPlaneParts {
@@ -37,6 +39,7 @@ export interface DataPlaneParts {
   readonly requireApiKey: boolean;
   readonly maxBodyBytes: number;
   readonly bodyBudget: BodyBudget;
+  readonly offLoop: OffLoop;
   readonly clientAddress: (exchange: Exchange) => string;
   readonly recordKeyUse: (apiKeyId: string, unixNow: number) => void;
   readonly inFlight: InFlightLimits;
@@ -88,6 +91,7 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     requireApiKey: parts.requireApiKey,
     maxBodyBytes: parts.maxBodyBytes,
     bodyBudget: parts.bodyBudget,
+    offLoop: parts.offLoop,
     deadlines: parts.deadlines,
     ownCredentials: new OwnCredentials(parts.secret),
     clientAddress: parts.clientAddress,
@@ -135,6 +139,7 @@ async function handle(exchange: Exchange, parts: ServingParts): Promise<Response
     }
     const { rule, observed } = exchange;
     if (rule === null || observed === null) throw new Error("the steps ended without a rule");
+    if (isLarge(exchange.body)) await prepareTranslations(exchange, exchange.body, rule.upstream, parts);
     // The client may have disconnected, or the total timeout expired, while plugins ran.
     if (exchange.isOver)
       throw new UpstreamError(exchange.isClientDisconnected ? "client_left" : "total_timeout");

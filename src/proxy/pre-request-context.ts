@@ -38,6 +38,9 @@ export class PreRequestContext extends CallContext implements RequestContext {
   get isJson(): boolean {
     return this.#call.exchange.body?.isJson ?? false;
   }
+  get bodyUser(): string | null {
+    return this.#call.exchange.fields.user;
+  }
   get json(): Readonly<Record<string, unknown>> | null {
     return this.#call.exchange.body?.json ?? null;
   }
@@ -67,7 +70,9 @@ export class PreRequestContext extends CallContext implements RequestContext {
   replaceBody(body: string | Uint8Array): void {
     const { exchange, parts, run } = this.#call;
     const bytes = checkBytes("a body", body, parts.maxBodyBytes);
-    exchange.setBody(exchange.body?.withBytes(bytes) ?? new RequestBody(bytes, false));
+    exchange.setBody(
+      exchange.body?.replacedBy(bytes) ?? RequestBody.scan({ bytes, isJson: false, contentType: null }),
+    );
     run.verdict = "changed";
   }
   setResponseHeader(name: string, value: string): void {

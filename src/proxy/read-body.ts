@@ -1,9 +1,12 @@
 // Reads the request body completely within MAX_BODY_BYTES and puts it on the exchange.
 import { GatehouseError } from "../base/errors.ts";
+import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import { startReadingBody, type BodyLimits, type IncomingBody } from "../http/read-body.ts";
+import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Exchange } from "./exchange.ts";
 import { RequestBody } from "./request-body.ts";
+import { scanBody } from "./scan-body.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
@@ -17,8 +20,13 @@ export function startRequestBody({ request, method }: Exchange, limits: BodyLimi
 }
 
 /** Puts the body on the exchange. */
-export function takeRequestBody(exchange: Exchange, bytes: Uint8Array, rule: CompiledRule): void {
-  if (bytes.byteLength === 0) return;
+export function takeRequestBody(
+  exchange: Exchange,
+  bytes: Uint8Array,
+  rule: CompiledRule,
+  offLoop: OffLoop,
+): ValueOrPromise<void> {
+  if (bytes.byteLength === 0) return undefined;
   const { headers } = exchange.request;
   const type = headers.get("content-type");
   const isJson = isJsonType(type);
@@ -30,8 +38,14 @@ export function takeRequestBody(exchange: Exchange, bytes: Uint8Array, rule: Com
         `This gateway reads the request body and cannot decode Content-Encoding "${encoding}". Send the body without it.`,
       );
     }
-    exchange.setBody(new RequestBody(bytes, false));
-  } else exchange.setBody(new RequestBody(bytes, isJson, rule.upstream.readsBody ? (type ?? "") : null));
+    exchange.setBody(RequestBody.scan({ bytes, isJson: false, contentType: null }));
+    return undefined;
+  }
+  const contentType = rule.upstream.readsBody ? (type ?? "") : null;
+  const body = scanBody({ bytes, isJson, contentType }, offLoop);
+  if (isPromise(body)) return body.then((scanned) => exchange.setBody(scanned));
+  exchange.setBody(body);
+  return undefined;
 }
 
 /** Plugins may read any body. Model routing reads any body where it is required, else it and format translation only JSON. */

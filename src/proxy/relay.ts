@@ -12,7 +12,7 @@ import { settleUsage } from "./record-usage.ts";
 import { StreamRelay } from "./relay-stream.ts";
 import { PreResponsePlugins, runPostRequest } from "./run-plugins.ts";
 import type { TargetResponse } from "./target-response.ts";
-import { translateBody, translateStream, translateWholeStream } from "./translate-response.ts";
+import { translateStream, translateWholeBody } from "./translate-response.ts";
 
 /** Limit of a body that a plugin or a translation needs as a whole. */
 const MAX_WHOLE_BYTES = 32 * 1024 * 1024;
@@ -87,7 +87,7 @@ async function relayProcessed(
       const streamRelay = new StreamRelay(reader, stages, end, parts.deadlines);
       return new Response(new ReadableStream(streamRelay), { status, headers });
     }
-    const body = await wholeBody(exchange, response, plugins, tap);
+    const body = await wholeBody(exchange, response, plugins, tap, parts);
     exchange.bodies?.takeResponse(body);
     end("complete");
     return createResponse(body, status, headers.has("content-type"), headers);
@@ -127,16 +127,17 @@ async function wholeBody(
   response: TargetResponse,
   plugins: PreResponsePlugins | null,
   tap: UsageTap | null,
+  { offLoop }: FinishParts,
 ): Promise<Uint8Array | string | null> {
   if (!hasBody(response)) return null;
-  const { reader, translator, isStream, upstreamResponse } = response;
+  const { reader, translator, isStream, upstreamResponse, target } = response;
   const bytes = reader === null ? response.body : await readWholeBody(reader, MAX_WHOLE_BYTES);
   let body: Uint8Array | string = bytes ?? new Uint8Array(0);
   if (tap !== null) body = tap.pushWhole(body);
-  if (translator !== null)
-    body = isStream
-      ? translateWholeStream(translator, exchange, body)
-      : translateBody(translator, exchange, upstreamResponse.status, body);
+  if (translator !== null) {
+    const { status } = upstreamResponse;
+    body = await translateWholeBody(target.format, exchange, { body, isStream, status }, offLoop);
+  }
   return plugins === null ? body : plugins.run(typeof body === "string" ? Buffer.from(body) : body, true);
 }
 

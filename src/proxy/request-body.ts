@@ -4,16 +4,20 @@ import { utf8Between } from "../base/byte-search.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { JsonScanner, MAX_DEPTH } from "../base/json-scanner.ts";
+import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 import { isMultipart, modelInForm } from "./form-model.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-const scanner = new JsonScanner(["model", "stream", "messages", "prompt", "stream_options"]);
+/** Servers may disagree on the value of these fields if they occur twice; `user` is only a hint. */
+const AMBIGUITY_MATTERS = ["model", "stream", "messages", "prompt", "stream_options"];
+const scanner = new JsonScanner([...AMBIGUITY_MATTERS, "user"], AMBIGUITY_MATTERS.length);
 const MODEL = 0;
 const STREAM = 1;
 const MESSAGES = 2;
 const PROMPT = 3;
 const STREAM_OPTIONS = 4;
+const USER = 5;
 
 const OPEN_BRACKET = 0x5b;
 const LETTER_T = 0x74;
@@ -60,6 +64,8 @@ export interface BodyFields {
   readonly hasPrompt: boolean;
   /** The value of `stream_options`; undefined if the field is absent. */
   readonly streamOptions: unknown;
+  /** Null if it is absent, empty or not a string. */
+  readonly user: string | null;
 }
 
 export const NO_FIELDS: BodyFields = {
@@ -70,30 +76,54 @@ export const NO_FIELDS: BodyFields = {
   hasMessages: false,
   hasPrompt: false,
   streamOptions: undefined,
+  user: null,
 };
 
-export class RequestBody {
+export interface BodySource {
   readonly bytes: Uint8Array;
   /** Whether the content type is JSON and the bytes are not compressed. */
   readonly isJson: boolean;
-  readonly fields: BodyFields;
   /** Null: the model is not searched for in a body that is no JSON. */
-  readonly #contentType: string | null;
+  readonly contentType: string | null;
+}
+
+export class RequestBody implements BodySource {
+  readonly bytes: Uint8Array;
+  readonly isJson: boolean;
+  readonly contentType: string | null;
+  readonly fields: BodyFields;
+  /** The fields are those of the body that this one replaced. */
+  readonly isUnscanned: boolean;
   #text: string | null = null;
   #json: JsonObject | null = null;
 
-  /** Throws a GatehouseError if the body should be JSON and is not, or if other servers could read other fields in it. */
-  constructor(bytes: Uint8Array, isJson: boolean, contentType: string | null = null) {
-    this.bytes = bytes;
-    this.isJson = isJson;
-    this.#contentType = contentType;
-    if (isJson) this.fields = jsonFields(bytes);
-    else this.fields = contentType === null ? NO_FIELDS : otherFields(bytes, contentType);
+  private constructor(source: BodySource, fields: BodyFields, isUnscanned: boolean) {
+    this.bytes = source.bytes;
+    this.isJson = source.isJson;
+    this.contentType = source.contentType;
+    this.fields = fields;
+    this.isUnscanned = isUnscanned;
   }
 
-  /** Returns a body of the same content type. Throws as the constructor does. */
-  withBytes(bytes: Uint8Array): RequestBody {
-    return new RequestBody(bytes, this.isJson, this.#contentType);
+  /** Throws a GatehouseError if the body should be JSON and is not, or if other servers could read other fields in it. */
+  static scan(source: BodySource): RequestBody {
+    return new RequestBody(source, readFields(source), false);
+  }
+
+  /** For a body whose fields were read before. */
+  static withFields(source: BodySource, fields: BodyFields): RequestBody {
+    return new RequestBody(source, fields, false);
+  }
+
+  /**
+   * Returns a body of the same content type. Throws as `scan` does, unless the body is large: its fields stay those of this
+   * body until it is scanned off the event loop.
+   */
+  replacedBy(bytes: Uint8Array): RequestBody {
+    const source = { bytes, isJson: this.isJson, contentType: this.contentType };
+    return bytes.byteLength > LARGE_BODY_BYTES
+      ? new RequestBody(source, this.fields, true)
+      : RequestBody.scan(source);
   }
 
   /** The body as text; null if it is not valid UTF-8. */
@@ -116,6 +146,12 @@ export class RequestBody {
     }
     return this.#json;
   }
+}
+
+/** Throws as `RequestBody.scan` does. */
+export function readFields({ bytes, isJson, contentType }: BodySource): BodyFields {
+  if (isJson) return jsonFields(bytes);
+  return contentType === null ? NO_FIELDS : otherFields(bytes, contentType);
 }
 
 function jsonFields(bytes: Uint8Array): BodyFields {
@@ -148,12 +184,13 @@ function scannedFields(bytes: Uint8Array): BodyFields {
   const model = scannedValue(bytes, MODEL);
   return {
     isObject: true,
-    model: modelNameIn(model),
+    model: textIn(model),
     modelProblem: scanner.hasVariants ? SPELLED_DIFFERENTLY : isTextOrAbsent(model) ? null : MODEL_NOT_TEXT,
     wantsStream: bytes[scanner.startOf(STREAM)] === LETTER_T,
     hasMessages: bytes[scanner.startOf(MESSAGES)] === OPEN_BRACKET,
     hasPrompt: scanner.startOf(PROMPT) >= 0,
     streamOptions: scannedValue(bytes, STREAM_OPTIONS),
+    user: textIn(scannedValue(bytes, USER)),
   };
 }
 
@@ -162,7 +199,7 @@ function scannedValue(bytes: Uint8Array, field: number): unknown {
   return start < 0 ? undefined : JSON.parse(utf8Between(bytes, start, scanner.endOf(field)));
 }
 
-function modelNameIn(value: unknown): string | null {
+function textIn(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }
 

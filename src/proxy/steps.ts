@@ -1,7 +1,7 @@
 // The steps of a request before the upstream attempt, in order. The request handler and explain run the same list; what
 // differs between them is in StepParts.
 import { GatehouseError } from "../base/errors.ts";
-import type { ValueOrPromise } from "../base/value-or-promise.ts";
+import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import type { BodyLimits, IncomingBody } from "../http/read-body.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -13,9 +13,10 @@ import { isModelListRequest, listModels } from "./list-models.ts";
 import { matchRule } from "./match-rule.ts";
 import { nextTurn } from "./next-turn.ts";
 import { startRequestBody, takeRequestBody } from "./read-body.ts";
+import { scanReplacedBody, type OffLoopPart } from "./scan-body.ts";
 import { rejectInvalidHost, resolveGateway } from "./resolve-gateway.ts";
 
-export interface StepParts extends BodyLimits {
+export interface StepParts extends BodyLimits, OffLoopPart {
   readonly baseDomain: string | null;
   readonly requireApiKey: boolean;
   /** The gateway of a request that has no Host header. Explain sets the gateway in question; when serving it is null. */
@@ -47,6 +48,7 @@ export const STEPS: readonly Step[] = [
   startBody,
   finishBody,
   runPlugins,
+  scanBodyOfPlugin,
 ];
 
 function checkHost({ request }: Exchange): null {
@@ -100,31 +102,36 @@ function startBody(exchange: Exchange, parts: StepParts): Promise<null> {
 function finishBody(exchange: Exchange, parts: StepParts): ValueOrPromise<Response | null> {
   const { incomingBody } = exchange;
   // Most bodies arrive together with the request headers.
-  if (incomingBody === null || incomingBody.isComplete) return useBody(exchange);
-  return parts.runBeforeBody(exchange) ?? waitForBody(exchange, incomingBody);
+  if (incomingBody === null || incomingBody.isComplete) return useBody(exchange, parts);
+  return parts.runBeforeBody(exchange) ?? waitForBody(exchange, incomingBody, parts);
 }
 
-async function waitForBody(exchange: Exchange, incomingBody: IncomingBody): Promise<null> {
+async function waitForBody(exchange: Exchange, incomingBody: IncomingBody, parts: StepParts): Promise<null> {
   const body = incomingBody.received();
   const { totalTimeout } = exchange;
   await (totalTimeout === null ? body : Promise.race([body, totalTimeout]));
   await nextTurn();
-  return useBody(exchange);
+  return useBody(exchange, parts);
 }
 
-function useBody(exchange: Exchange): null {
+function useBody(exchange: Exchange, { offLoop }: StepParts): ValueOrPromise<null> {
   if (exchange.isClientDisconnected) throw new UpstreamError("client_left");
   const body = exchange.incomingBody?.take() ?? null;
   // Captured before it is validated: an operator wants to see the body that was rejected.
   exchange.bodies?.takeRequest(body);
-  if (body !== null) takeRequestBody(exchange, body, matchedRule(exchange));
+  const taken = body === null ? undefined : takeRequestBody(exchange, body, matchedRule(exchange), offLoop);
   exchange.bodyMs = exchange.clock.now() - exchange.startedAt;
-  return null;
+  return isPromise(taken) ? taken.then(() => null) : null;
 }
 
 function runPlugins(exchange: Exchange, parts: StepParts): ValueOrPromise<Response | null> {
   const chain = exchange.gateway?.chain ?? null;
   return chain === null || chain.pre_request === null ? null : parts.runPreRequest(exchange, chain);
+}
+
+function scanBodyOfPlugin(exchange: Exchange, { offLoop }: StepParts): ValueOrPromise<null> {
+  const { body } = exchange;
+  return body === null || !body.isUnscanned ? null : scanReplacedBody(exchange, body, offLoop);
 }
 
 function matchedRule({ rule }: Exchange): CompiledRule {

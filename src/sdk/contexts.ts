@@ -44,6 +44,8 @@ export interface RequestContext extends PluginContext {
   readonly bodyText: string | null;
   /** True if the body is valid JSON of any type. */
   readonly isJson: boolean;
+  /** The `user` of a JSON body, or null. Unlike `json`, it does not parse the body. */
+  readonly bodyUser: string | null;
   /** The body if it is a JSON object. Do not modify it; use `replaceBody`. */
   readonly json: Readonly<Record<string, unknown>> | null;
 

@@ -172,9 +172,11 @@ function requestContext(
     get isJson() {
       return parseJson(body) !== undefined;
     },
+    get bodyUser() {
+      return userIn(objectIn(body));
+    },
     get json() {
-      const value = parseJson(body);
-      return isJsonObject(value) ? value : null;
+      return objectIn(body);
     },
     setHeader: (name, value) => forwarded.set(name, value),
     removeHeader: (name) => forwarded.delete(name),
@@ -188,15 +190,8 @@ function requestContext(
   };
   const result = () => {
     const deprecated = { answer: response, answerHeaders: responseHeaders };
-    return {
-      path,
-      query,
-      headers: Object.fromEntries(forwarded),
-      body,
-      response,
-      responseHeaders,
-      ...deprecated,
-    };
+    const sent = { path, query, headers: Object.fromEntries(forwarded), body };
+    return { ...sent, response, responseHeaders, ...deprecated };
   };
   return { context, result };
 }
@@ -248,6 +243,17 @@ function responseBodyContext(
 function bodyText(body: unknown): string | null {
   if (body === undefined) return null;
   return typeof body === "string" ? body : JSON.stringify(body);
+}
+
+/** Returns null for text that is no JSON object. */
+function objectIn(text: string | null): Readonly<Record<string, unknown>> | null {
+  const value = parseJson(text);
+  return isJsonObject(value) ? value : null;
+}
+
+function userIn(json: Readonly<Record<string, unknown>> | null): string | null {
+  const user = json?.["user"];
+  return typeof user === "string" && user !== "" ? user : null;
 }
 
 /** Returns undefined for text that is not valid JSON. */

@@ -33,9 +33,8 @@ function userOf(context: RequestContext): string {
   const named = headers.get("x-user-id");
   if (named !== null && named !== "") return bounded(`id:${named}`);
   if (apiKey !== null) return `key:${apiKey.id}`;
-  // Read last, because it parses the body.
-  const user = context.json?.["user"];
-  return typeof user === "string" && user !== "" ? bounded(`user:${user}`) : "anonymous";
+  const { bodyUser } = context;
+  return bodyUser === null ? "anonymous" : bounded(`user:${bodyUser}`);
 }
 
 /** A hash over user, credential, address and User-Agent, so that a counter key never reveals a credential. */

@@ -1,0 +1,47 @@
+// Creates a RequestBody. The fields of a large one are read in a worker thread, because the content decides how long it takes.
+import { GatehouseError } from "../base/errors.ts";
+import type { ValueOrPromise } from "../base/value-or-promise.ts";
+import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
+import type { OffLoop } from "../off-loop/off-loop.ts";
+import type * as bodyFieldsTask from "./body-fields-task.ts";
+import type { Exchange } from "./exchange.ts";
+import { RequestBody, type BodySource } from "./request-body.ts";
+
+const TASK = new URL("./body-fields-task.ts", import.meta.url);
+const TIMEOUT_MS = 30_000;
+
+export interface OffLoopPart {
+  readonly offLoop: OffLoop;
+}
+
+/** Throws or rejects as `RequestBody.scan` does. Returns a promise only for a large body. */
+export function scanBody(source: BodySource, offLoop: OffLoop): ValueOrPromise<RequestBody> {
+  const { bytes, isJson, contentType } = source;
+  if (bytes.byteLength <= LARGE_BODY_BYTES || (!isJson && contentType === null))
+    return RequestBody.scan(source);
+  return scanOffLoop(source, offLoop);
+}
+
+async function scanOffLoop(source: BodySource, offLoop: OffLoop): Promise<RequestBody> {
+  const { bytes, isJson, contentType } = source;
+  const limits = { bytes: bytes.byteLength, timeoutMs: TIMEOUT_MS };
+  const fields = await offLoop.run<typeof bodyFieldsTask>(TASK, { bytes, isJson, contentType }, limits);
+  return RequestBody.withFields(source, fields);
+}
+
+/** Scans the large body that a plugin set. Invalid JSON is an error of that plugin, not of the client. */
+export async function scanReplacedBody(
+  exchange: Exchange,
+  body: RequestBody,
+  offLoop: OffLoop,
+): Promise<null> {
+  try {
+    exchange.setBody(await scanOffLoop(body, offLoop));
+  } catch (error) {
+    if (!(error instanceof GatehouseError) || error.code !== "invalid_json") throw error;
+    throw new GatehouseError("plugin_failed", "A plugin replaced the body by one that is not valid JSON.", {
+      cause: error,
+    });
+  }
+  return null;
+}

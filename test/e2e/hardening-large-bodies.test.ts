@@ -1,0 +1,132 @@
+// Bodies over 256 kB are parsed and translated in worker threads, with the same results as small ones.
+import { rmSync } from "node:fs";
+import { afterAll, describe, expect, test } from "bun:test";
+import { RATE_LIMITER } from "../support/admin-fixtures.ts";
+import { anthropicTargetOf } from "../support/balancing-fixtures.ts";
+import { pluginsDirectory, SCRIPTED_PLUGINS } from "../support/plugin-fixtures.ts";
+import { CHAT, onlyRequest, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+
+/** Replaces the body of a request with a large one; `x-replace` chooses which. */
+const REPLACING_CODE = `
+  const padding = "x".repeat(400000);
+  const kind = context.headers.get("x-replace");
+  if (kind === "invalid") context.replaceBody("{" + padding);
+  if (kind === "valid") context.replaceBody(JSON.stringify({ ...context.json, model: "replaced", padding }));`;
+
+const pluginsFolder = pluginsDirectory(SCRIPTED_PLUGINS);
+afterAll(() => rmSync(pluginsFolder, { recursive: true, force: true }));
+
+const provider = await useFakeProvider();
+const gatehouse = await useGatehouse({ env: { PLUGINS_DIR: pluginsFolder } });
+
+const LARGE = "A sentence of a long prompt. ".repeat(20_000);
+
+async function tasksCompleted(): Promise<number> {
+  const metrics = await (await fetch(`${gatehouse.adminUrl}/metrics`)).text();
+  return Number(/^gatehouse_off_loop_tasks_total\{result="completed"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
+}
+
+const chatOf = (content: string) => ({ ...CHAT, messages: [{ role: "user", content }] });
+
+describe("requests", () => {
+  const route = seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
+
+  test("a large body is parsed off the event loop and forwarded unchanged", async () => {
+    const before = await tasksCompleted();
+    const { path } = await route;
+    expect((await rawJson(gatehouse.proxyUrl, path, chatOf(LARGE))).status).toBe(200);
+    expect(Buffer.from(onlyRequest(provider).body).toString()).toBe(JSON.stringify(chatOf(LARGE)));
+    expect(await tasksCompleted()).toBe(before + 1);
+  });
+
+  test("a small body is parsed without a thread", async () => {
+    const before = await tasksCompleted();
+    const { path } = await route;
+    expect((await rawJson(gatehouse.proxyUrl, path, chatOf("short"))).status).toBe(200);
+    expect(await tasksCompleted()).toBe(before);
+  });
+
+  test.each([
+    ["invalid JSON", `{"model":"m","messages":"${LARGE}`],
+    ["a field that occurs twice", `{"model":"a","messages":["${LARGE}"],"model":"b"}`],
+    ["more than 512 levels", `{"a":"${LARGE}","b":${"[".repeat(600)}${"]".repeat(600)}}`],
+  ])("a large body with %s is 400 invalid_json", async (_, body) => {
+    const { path } = await route;
+    const response = await rawJson(gatehouse.proxyUrl, path, body);
+    expect(response.status).toBe(400);
+    expect(response.json()).toMatchObject({ code: "invalid_json" });
+    expect(provider.requestCount).toBe(0);
+  });
+});
+
+describe("translations", () => {
+  test("a large request and a large response are translated like small ones", async () => {
+    const { path } = await seedRoute(gatehouse, {
+      upstream: { targets: [anthropicTargetOf(provider)] },
+      rule: { response_format: "openai" },
+    });
+    const send = async (content: string) => {
+      provider.reset();
+      provider.behave({ text: content });
+      const response = await rawJson(gatehouse.proxyUrl, path, { ...chatOf(content), max_tokens: 7 });
+      expect(response.status).toBe(200);
+      const sent: unknown = JSON.parse(Buffer.from(onlyRequest(provider).body).toString());
+      return { sent, received: response.json() };
+    };
+    const small = await send("short");
+    const before = await tasksCompleted();
+    const large = await send(LARGE);
+    // The body is scanned and translated, and the response is translated.
+    expect(await tasksCompleted()).toBe(before + 3);
+    const enlarged: unknown = JSON.parse(
+      JSON.stringify(small.sent).replaceAll('"short"', JSON.stringify(LARGE)),
+    );
+    expect(large.sent).toEqual(enlarged);
+    expect(large.received).toMatchObject({ choices: [{ message: { role: "assistant", content: LARGE } }] });
+  });
+
+  test("a large request that the format cannot express is refused with the field", async () => {
+    const { path } = await seedRoute(gatehouse, {
+      upstream: { targets: [anthropicTargetOf(provider)] },
+      rule: { response_format: "openai" },
+    });
+    const body = { ...CHAT, messages: [{ role: "nobody", content: LARGE }] };
+    const response = await rawJson(gatehouse.proxyUrl, path, body);
+    const small = await rawJson(gatehouse.proxyUrl, path, {
+      ...CHAT,
+      messages: [{ role: "nobody", content: "" }],
+    });
+    expect(response.status).toBe(small.status);
+    expect(response.json()).toMatchObject({ code: "untranslatable", details: small.json()["details"] });
+  });
+});
+
+describe("plugins", () => {
+  test("the large body that a plugin sets is scanned again", async () => {
+    const { path } = await seedRoute(gatehouse, {
+      gateway: {
+        required_plugins: [{ name: "scripted", stage: "pre_request", settings: { code: REPLACING_CODE } }],
+      },
+      upstream: { targets: [targetAt(provider)] },
+    });
+    const send = (kind: string) => rawJson(gatehouse.proxyUrl, path, CHAT, [["X-Replace", kind]]);
+    const valid = await send("valid");
+    expect([valid.status, valid.header("X-GW-Model")]).toEqual([200, "replaced"]);
+    const invalid = await send("invalid");
+    expect(invalid.status).toBe(500);
+    expect(invalid.json()).toMatchObject({ code: "plugin_failed" });
+    expect(provider.requestCount).toBe(1);
+  });
+
+  test("rate_limiter counts the user of a large body", async () => {
+    const limits = { per_user: { limit: 1, window: "1m" } };
+    const { path } = await seedRoute(gatehouse, {
+      gateway: { required_plugins: [{ ...RATE_LIMITER, settings: { limits } }] },
+      upstream: { targets: [targetAt(provider)] },
+    });
+    const send = async (user: string) =>
+      (await rawJson(gatehouse.proxyUrl, path, { ...chatOf(LARGE), user })).status;
+    expect([await send("ada"), await send("bob"), await send("ada")]).toEqual([200, 200, 429]);
+  });
+});
