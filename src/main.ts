@@ -14,7 +14,7 @@ import { createDataPlane, type DataPlaneParts } from "./proxy/handle.ts";
 import { createClientAddress } from "./proxy/client-address.ts";
 import { InFlightLimits } from "./proxy/in-flight-limits.ts";
 import { listenProxy } from "./proxy/server.ts";
-import type { CurrentConfiguration } from "./runtime/current-configuration.ts";
+import { collectBlocks } from "./runtime/blocks.ts";
 import { loadConfiguration, type Configuration } from "./runtime/load-configuration.ts";
 import { openStorage, type Storage } from "./runtime/open-storage.ts";
 import { collectTargets, shareTargetHealth } from "./runtime/target-health.ts";
@@ -64,7 +64,7 @@ export async function startGatehouse(
   const health = new Health();
   const storage = await openStorage(settings, secret, health, log, clock);
   const configuration = await loadConfiguration(settings, storage, health, log, clock);
-  const telemetry = await startTelemetry(settings, configuration.current, health, log, clock);
+  const telemetry = await startTelemetry(settings, configuration, health, log, clock);
   const offLoop = new OffLoop({ clock });
   collectOffLoop(telemetry.metrics, offLoop);
   const deadlines = new CoarseDeadlines(clock);
@@ -136,7 +136,7 @@ interface Telemetry {
 
 async function startTelemetry(
   settings: Settings,
-  current: CurrentConfiguration,
+  { current, blocks }: Configuration,
   health: Health,
   log: Log,
   clock: Clock,
@@ -148,6 +148,7 @@ async function startTelemetry(
   });
   collectHealth(metrics, health);
   collectTargets(metrics, current, clock);
+  collectBlocks(metrics, blocks, current);
   const stopProcessMetrics = collectProcessMetrics(metrics);
   const stop = async () => {
     observation.flush();
@@ -253,7 +254,7 @@ function loadAdminApiOnDemand(
       ...shared,
       current,
       registry,
-      counters: storage.counters,
+      blocks: configuration.blocks,
       usageTotals: storage.usageTotals,
       explain: createExplain({ ...dataPlaneParts, health }),
       secret,

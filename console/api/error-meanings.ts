@@ -14,7 +14,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   api_key_required: "The rule requires an API key, and the request has none.",
   invalid_api_key: "The API key is unknown, expired, or revoked.",
   rate_limit_blocked:
-    "A rate limit was exceeded, and its subject is blocked permanently. An operator can remove the block.",
+    "A rate limit was exceeded, and its subject is blocked until the block expires (if it does) or an operator removes it.",
   code_injection_detected:
     "code_sanitation found code in the request. The settings of the plugin determine the status.",
   cross_site_request:

@@ -347,6 +347,8 @@ export interface Block {
   type: string;
   subject: string;
   created_at: string;
+  /** Null for a block that does not expire. */
+  expires_at: string | null;
 }
 
 export interface BlockList {

@@ -1,4 +1,4 @@
-// List of clients that a rate limit blocked permanently, with unblock actions.
+// List of clients that a rate limit blocked, with unblock actions.
 import type { JSX } from "preact";
 import { call, get } from "../api/client.ts";
 import type { Block, BlockList } from "../api/types.ts";
@@ -45,7 +45,7 @@ export function BlocksPage({ parameters }: RoutedPageProps): JSX.Element {
   return (
     <Page
       title="Blocks"
-      description="Clients that exceeded a rate limit with the action “block”. They stay blocked until you unblock them."
+      description="Clients that exceeded a rate limit with the action “block”. They stay blocked until you unblock them or the block expires."
       actions={count > 1 && <Button onClick={() => void unblockAll(count)}>Unblock all</Button>}
     >
       <WhenLoaded loaded={loaded} what="blocks">
@@ -81,6 +81,11 @@ function BlockTable({ blocks, onUnblock }: BlockTableProps): JSX.Element {
         { title: "Client", kind: "main", cell: ({ subject }) => <span class="mono">{subject}</span> },
         { title: "Blocked by", cell: ({ type }) => limitTypeLabel(type) },
         { title: "Since", cell: ({ created_at }) => <Time at={created_at} /> },
+        {
+          title: "Expires",
+          cell: ({ expires_at }) =>
+            expires_at === null ? <span class="muted">Never</span> : <Time at={expires_at} />,
+        },
         {
           title: "Actions",
           kind: "actions",

@@ -5,9 +5,9 @@ import { requestIdFrom } from "../base/ids.ts";
 import type { BodyBudget } from "../http/body-budget.ts";
 import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { requestTargetOf } from "../http/request-target.ts";
-import type { Counters } from "../counters/counters.ts";
 import type { Explain } from "../model/explanation.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
+import type { Blocks } from "../runtime/blocks.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { TargetHealthSource } from "../runtime/target-health.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
@@ -40,7 +40,7 @@ import { addUsageRoutes } from "./routes/usage.ts";
 interface AdminApiParts {
   readonly current: CurrentConfiguration;
   readonly registry: PluginRegistry;
-  readonly counters: Counters;
+  readonly blocks: Blocks;
   readonly usageTotals: UsageTotals;
   readonly explain: Explain;
   readonly secret: string;
@@ -113,7 +113,7 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   addResource(table, current, services);
   addResource(table, current, rules);
   addApiKeyRoutes(table, current);
-  addBlockRoutes(table, current, parts.counters);
+  addBlockRoutes(table, current, parts.blocks, parts.log);
   addUsageRoutes(table, current, parts.usageTotals);
   addPriceRoutes(table, current);
   addExplainRoutes(table, current, parts.explain);

@@ -3,6 +3,7 @@
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { systemClock } from "../base/clock.ts";
+import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { BodyBudget } from "../http/body-budget.ts";
 import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { SignJWT } from "jose";
@@ -12,6 +13,7 @@ import { MemoryCounters } from "../counters/memory-counters.ts";
 import { escapeReferences, mapTexts, resolveVariables } from "../model/document-variables.ts";
 import { parseYamlObject } from "../base/yaml.ts";
 import { PluginRegistry } from "../plugins/registry.ts";
+import { Blocks } from "../runtime/blocks.ts";
 import { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import { CredentialCipher } from "../store/credential-cipher.ts";
 import { openStore } from "../store/sql-store.ts";
@@ -45,7 +47,7 @@ async function startNode(): Promise<Node> {
   const parts = {
     current,
     registry: new PluginRegistry(),
-    counters: new MemoryCounters(),
+    blocks: new Blocks(store, new MemoryCounters(), 1, log, new ManualClock()),
     usageTotals: new UsageTotals(store, log, systemClock),
     explain: () => Promise.resolve(null),
     requests,

@@ -91,7 +91,13 @@ const errorSchema = z.object({
 export const READ_ONLY_RECORDS: readonly (readonly [name: string, schema: z.ZodType, plural: string])[] = [
   [
     "Block",
-    z.object({ id: z.uuid(), type: z.string(), subject: z.string(), created_at: timeSchema }),
+    z.object({
+      id: z.uuid(),
+      type: z.string(),
+      subject: z.string(),
+      created_at: timeSchema,
+      expires_at: timeSchema.nullable().meta({ description: "Null for a block that does not expire." }),
+    }),
     "blocks",
   ],
   [

@@ -70,5 +70,4 @@ const SINGULAR: Readonly<Record<Kind, string>> = {
   services: "service",
   rules: "rule",
   api_keys: "API key",
-  blocks: "block",
 };

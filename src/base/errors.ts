@@ -38,7 +38,7 @@ export const ERRORS = {
   rate_limit_blocked: {
     status: 403,
     meaning:
-      "A rate limit was exceeded, and its subject is blocked permanently. An operator can remove the block.",
+      "A rate limit was exceeded, and its subject is blocked until the block expires (if it does) or an operator removes it.",
   },
   code_injection_detected: {
     status: 400,

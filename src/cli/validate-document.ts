@@ -64,7 +64,8 @@ type GatewayValidation = Pick<DocumentValidation, "problems" | "warnings">;
 function validateGateway(gateway: DocumentGateway, gatewayPath: string): GatewayValidation {
   const registry = new PluginRegistry();
   const log = createLog({ level: "silent", format: "json" }, { write: () => undefined });
-  const hosts = new PluginHosts(new MemoryCounters(), { has: () => false, add: () => undefined }, log);
+  const blocks = { has: () => false, add: () => true, canAdd: () => true };
+  const hosts = new PluginHosts(new MemoryCounters(), blocks, log);
   const problems: ErrorDetail[] = [];
   const warnings: ErrorDetail[] = [];
   const compile = (work: () => void, pathOf: (path: string) => string) => {

@@ -28,6 +28,7 @@ describe("readSettings", () => {
       MAX_IN_FLIGHT_PER_GATEWAY: 15_000,
       ENCRYPTION_KEY: null,
       REVISIONS_KEPT: 10_000,
+      MAX_BLOCKS: 10_000,
       LOG_LEVEL: "info",
       LOG_FORMAT: null,
       REQUEST_LOG_SIZE: 1000,

@@ -134,6 +134,11 @@ export const SETTINGS = {
     "number of configuration revisions to keep for inspection and rollback",
     integer(10_000, 1, 1_000_000),
   ),
+  MAX_BLOCKS: setting(
+    "10000",
+    "maximum number of blocks per gateway and type of limit; further clients that exceed the limit get 429",
+    integer(10_000, 1, 100_000),
+  ),
   LOG_LEVEL: setting("info", "fatal, error, warn, info, debug, trace, or silent", logLevel),
   LOG_FORMAT: setting("pretty on a terminal, json otherwise", "pretty or json", logFormat),
   REQUEST_LOG_SIZE: setting(

@@ -10,7 +10,6 @@ import type {
   Reader,
   Store,
   Transaction,
-  StoredBlock,
   WriteOptions,
   Written,
 } from "../store/store.ts";
@@ -145,8 +144,7 @@ export class CurrentConfiguration {
       if (compiled !== null) gateways.set(parts.gateway.id, compiled);
     }
     const apiKeys = new Map((await view.allApiKeys()).map((key) => [key.id, compileApiKey(key)]));
-    const blocks = new Map((await view.allBlocks()).map((block) => [block.id, block]));
-    return { gateways, apiKeys, blocks, prices: await loadPrices(view) };
+    return { gateways, apiKeys, prices: await loadPrices(view) };
   }
 
   async #loadChanged(
@@ -156,17 +154,15 @@ export class CurrentConfiguration {
   ): Promise<SnapshotChanges> {
     const gateways = new Map<string, CompiledGateway | null>();
     const apiKeys = new Map<string, CompiledApiKey | null>();
-    const blocks = new Map<string, StoredBlock | null>();
     let prices: PriceTable | null = null;
     const yieldTurn = createYielder();
-    for (const { gatewayId, apiKeyId, blockId } of changed) {
+    for (const { gatewayId, apiKeyId } of changed) {
       await yieldTurn();
       if (apiKeyId !== null) apiKeys.set(apiKeyId, await loadApiKey(reader, apiKeyId));
-      else if (blockId !== null) blocks.set(blockId, await reader.get("blocks", blockId));
       else if (gatewayId === NO_GATEWAY) prices = await loadPrices(reader);
       else gateways.set(gatewayId, compile(gatewayId, await reader.gatewayParts(gatewayId)));
     }
-    return { gateways, apiKeys, blocks, ...(prices !== null && { prices }) };
+    return { gateways, apiKeys, ...(prices !== null && { prices }) };
   }
 
   #compileOrDelete(gatewayId: string, parts: GatewayParts | null): CompiledGateway | null {
@@ -208,13 +204,9 @@ export class CurrentConfiguration {
       this.#activate(changeSnapshot(this.snapshot, this.snapshot.revision, changes), changes);
   }
 
-  #activate(snapshot: Snapshot, { gateways, blocks }: SnapshotChanges): void {
+  #activate(snapshot: Snapshot, { gateways }: SnapshotChanges): void {
     const before = this.snapshot;
     this.snapshot = snapshot;
-    for (const [id, block] of blocks) {
-      const removed = block === null ? before.blocks.get(id) : undefined;
-      if (removed !== undefined) this.#context.instances.clearCounter(removed.counter_key);
-    }
     for (const [id, gateway] of gateways) {
       this.#activateBalancing(before.gateways.get(id), gateway);
       if (gateway === null) this.#context.instances.releaseGateway(id);

@@ -12,7 +12,7 @@ const POLL_MS = 400;
  * will never accept this process.
  */
 export async function followStore(
-  current: CurrentConfiguration,
+  current: Pick<CurrentConfiguration, "refresh" | "store">,
   health: Health,
   log: Log,
   signal: AbortSignal,

@@ -16,6 +16,7 @@ import { PluginHosts } from "./plugin-hosts.ts";
 export interface Configuration {
   readonly current: CurrentConfiguration;
   readonly registry: PluginRegistry;
+  readonly blocks: Blocks;
   /** Rejects when the store rejects this process permanently; never resolves. */
   readonly failed: Promise<never>;
   stop(): Promise<void>;
@@ -29,29 +30,40 @@ export async function loadConfiguration(
   clock: Clock,
 ): Promise<Configuration> {
   const registry = new PluginRegistry();
-  const blocks: Blocks = new Blocks(() => current, log, clock);
+  const blocks = new Blocks(store, counters, settings.MAX_BLOCKS, log, clock);
   const hosts = new PluginHosts(counters, blocks, log, clock);
   const compile = { plugins: registry, balance: new BalanceRegistry(), instances: hosts };
-  const current: CurrentConfiguration = new CurrentConfiguration(store, compile, health, log);
+  const current = new CurrentConfiguration(store, compile, health, log);
   const customPlugins = new CustomPlugins(settings.PLUGINS_DIR, registry, log, (name) =>
     current.recompilePlugin(name),
   );
   await customPlugins.start();
   // A client that connects right after the start should find the configuration loaded and the plugins ready. An embedded
   // database that cannot be opened ends the start; a database server may become available later.
-  await current.refresh().catch((error: unknown) => {
+  // Blocks are loaded first, so that no request is served without them.
+  const refresh = async () => {
+    await blocks.refresh();
+    await current.refresh();
+  };
+  await refresh().catch((error: unknown) => {
     if (databaseUrl.startsWith("sqlite:")) rejectEmbeddedDatabase(error, settings);
   });
   await hosts.ready();
   const stopFollowing = new AbortController();
-  const following = followStore(current, health, log, stopFollowing.signal, clock);
+  const following = followStore({ store, refresh }, health, log, stopFollowing.signal, clock);
   const stop = async () => {
     stopFollowing.abort();
     await following.catch(() => undefined);
     customPlugins.stop();
     blocks.stop();
   };
-  return { current, registry, failed: following.then(() => new Promise<never>(() => undefined)), stop };
+  return {
+    current,
+    registry,
+    blocks,
+    failed: following.then(() => new Promise<never>(() => undefined)),
+    stop,
+  };
 }
 
 function rejectEmbeddedDatabase(error: unknown, { DATABASE_URL, DATA_DIR }: Settings): never {

@@ -11,7 +11,7 @@ function setup(hooks: () => PluginHooks) {
   let text = "";
   const clock = new ManualClock();
   const log = createLog({ level: "info", format: "json" }, { write: (line) => void (text += line) });
-  const blocks = { has: () => false, add: () => undefined };
+  const blocks = { has: () => false, add: () => true, canAdd: () => true };
   const hosts = new PluginHosts(new MemoryCounters(), blocks, log, clock);
   const plugin = definePlugin<unknown>({
     name: "p",

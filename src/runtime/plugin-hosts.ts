@@ -3,6 +3,7 @@
 import { systemClock, type Clock } from "../base/clock.ts";
 import { withTimeout } from "../base/with-timeout.ts";
 import type { Counters } from "../counters/counters.ts";
+import type { Block } from "../sdk/host.ts";
 import type { PluginDefinition, PluginHooks, PluginHost } from "../sdk/index.ts";
 import { whenReady } from "../sdk/when-ready.ts";
 import type { DecisionListener, PluginInstances } from "../snapshot/plugin-instances.ts";
@@ -14,7 +15,10 @@ const READY_DEADLINE_MS = 5000;
 /** Blocks as plugins use them; see blocks.ts. */
 export interface BlockAccess {
   has(instanceId: string, type: string, subject: string): boolean;
-  add(instanceId: string, type: string, subject: string, counterKey: string): void;
+  /** Returns whether the subject is blocked. */
+  add(instanceId: string, block: Block, counterKey: string): boolean;
+  /** Returns what `add` would return, without blocking the subject. */
+  canAdd(instanceId: string, block: Block): boolean;
 }
 
 interface Instance {
@@ -99,16 +103,14 @@ export class PluginHosts implements PluginInstances {
       ...host,
       isExplaining: true,
       counters: peekingCounters(this.#counters, listener),
-      blocks: { has: (type, subject) => host.blocks.has(type, subject), add: () => undefined },
+      blocks: {
+        has: (type, subject) => host.blocks.has(type, subject),
+        add: (block) => this.#blocks.canAdd(instanceId, block),
+      },
       keep: (name, make) => this.#pluginsOf(instanceId).keptValues(instanceId).peek(name, make),
       log: () => undefined,
     });
     return whenReady(hooks);
-  }
-
-  /** Clears the counter of a removed block. Counters that are not shared have to be cleared by every process. */
-  clearCounter(counterKey: string): void {
-    if (this.#counters.state.state === "none") void this.#counters.clear(counterKey);
   }
 
   /** Releases the instances of a deleted gateway and what they kept. */
@@ -140,7 +142,7 @@ export class PluginHosts implements PluginInstances {
       counters: this.#counters,
       blocks: {
         has: (type, subject) => this.#blocks.has(instanceId, type, subject),
-        add: ({ type, subject }, counterKey) => this.#blocks.add(instanceId, type, subject, counterKey),
+        add: (block, counterKey) => this.#blocks.add(instanceId, block, counterKey),
       },
       keep: (name, make) => this.#pluginsOf(instanceId).keptValues(instanceId).keep(name, make),
       log: (level, message, fields = {}) => this.#log[level]({ plugin, ...fields }, message),

@@ -2,11 +2,13 @@
 // configuration change.
 import type { Counters } from "../counters/counters.ts";
 
-/** A subject whose requests are rejected until an operator removes the block. */
-interface Block {
+/** A subject whose requests are rejected until the block expires or an operator removes it. */
+export interface Block {
   /** The kind of subject, in the plugin's own terms: `per_ip`. */
   readonly type: string;
   readonly subject: string;
+  /** Without it, the block does not expire. */
+  readonly durationMs?: number | undefined;
 }
 
 export interface PluginHost {
@@ -19,8 +21,11 @@ export interface PluginHost {
   /** Blocks of this entry. They are durable, and all nodes share them. */
   readonly blocks: {
     has(type: string, subject: string): boolean;
-    /** `counterKey` is the counter that is cleared when the block is removed. */
-    add(block: Block, counterKey: string): void;
+    /**
+     * Returns whether the subject is blocked: false if the gateway has as many blocks of this type as it may have
+     * (MAX_BLOCKS). `counterKey` is the counter that is cleared when an operator removes the block.
+     */
+    add(block: Block, counterKey: string): boolean;
   };
   /** Returns the value with this name. `make` runs only the first time; configuration changes do not drop the value. */
   keep<T>(name: string, make: () => T): T;

@@ -288,7 +288,7 @@ function testHost(): PluginHost {
     },
     blocks: {
       has: (type, subject) => blocks.has(`${type}:${subject}`),
-      add: ({ type, subject }) => void blocks.add(`${type}:${subject}`),
+      add: ({ type, subject }) => blocks.add(`${type}:${subject}`).size > 0,
     },
     keep: <T>(name: string, make: () => T): T => {
       if (!kept.has(name)) kept.set(name, make());

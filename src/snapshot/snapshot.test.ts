@@ -2,7 +2,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
-  blockRecord,
   gatewayRecord,
   ruleRecord,
   serviceRecord,
@@ -10,7 +9,6 @@ import {
 } from "../../test/contract/store-records.ts";
 import { compileContext } from "../../test/support/compile-context.ts";
 import { compileGateway, type CompiledApiKey, type CompiledGateway } from "./compile.ts";
-import type { StoredBlock } from "../store/store.ts";
 import type { PersistentGroups } from "./persistent-groups.ts";
 import type { PersistentMap } from "./persistent-map.ts";
 import { routeKeysFor } from "./route-table.ts";
@@ -38,7 +36,6 @@ function change(
   const changes: SnapshotChanges = {
     gateways: new Map(gateways),
     apiKeys: new Map(apiKeys),
-    blocks: new Map(),
   };
   return changeSnapshot(old, old.revision + 1, changes);
 }
@@ -175,7 +172,6 @@ describe("changeSnapshot", () => {
 interface Records {
   readonly gateways: ReadonlyMap<string, CompiledGateway>;
   readonly apiKeys: ReadonlyMap<string, CompiledApiKey>;
-  readonly blocks: ReadonlyMap<string, StoredBlock>;
 }
 
 /** One record of a write: its kind, its name within its gateway, the gateway, and a number that makes its fields differ; null: removed. */
@@ -184,17 +180,16 @@ type Step = readonly [kind: keyof Records, name: string, gatewayId: string, seed
 const GATEWAYS = ["one", "two", "three"];
 const PATHS = ["/v1/chat", "/v1/*", "/teams/{team}/chat", "/v1/models"];
 const step: fc.Arbitrary<Step> = fc.tuple(
-  fc.constantFrom("gateways", "apiKeys", "blocks"),
+  fc.constantFrom("gateways", "apiKeys"),
   fc.constantFrom("a", "b", "c", "d"),
   fc.constantFrom(...GATEWAYS),
   fc.option(fc.nat({ max: 15 }), { nil: null, freq: 3 }),
 );
 
-/** Subdomains, hashes and block names are unique at all times, as the store guarantees. */
+/** Subdomains and hashes are unique at all times, as the store guarantees. */
 function changesOf(steps: readonly Step[], { gateways: known }: Records): SnapshotChanges {
   const gateways = new Map<string, CompiledGateway | null>();
   const apiKeys = new Map<string, CompiledApiKey | null>();
-  const blocks = new Map<string, StoredBlock | null>();
   for (const [kind, , id, seed] of steps) {
     const paths = PATHS.filter((_, index) => ((seed ?? 0) >> index) % 2 === 1);
     const subdomain = paths.length % 2 === 1 ? `${id}-${paths.length}` : null;
@@ -206,10 +201,8 @@ function changesOf(steps: readonly Step[], { gateways: known }: Records): Snapsh
     const exists = (gateways.get(gateway_id) ?? known.get(gateway_id)) !== undefined;
     if (!exists || gateways.get(gateway_id) === null) continue;
     if (kind === "apiKeys") apiKeys.set(id, seed === null ? null : apiKey(id, `${id}-${seed}`, gateway_id));
-    if (kind === "blocks")
-      blocks.set(id, seed === null ? null : blockRecord(gateway_id, { id, name: `${id}-${seed}` }));
   }
-  return { gateways, apiKeys, blocks };
+  return { gateways, apiKeys };
 }
 
 function applied<T>(records: ReadonlyMap<string, T>, changes: ReadonlyMap<string, T | null>): Map<string, T> {
@@ -228,7 +221,6 @@ function apply(records: Records, changes: SnapshotChanges): Records {
   return {
     gateways,
     apiKeys: ofGateways(applied(records.apiKeys, changes.apiKeys), (key) => key.gatewayId),
-    blocks: ofGateways(applied(records.blocks, changes.blocks), (block) => block.gateway_id),
   };
 }
 
@@ -263,7 +255,6 @@ function expectMap<T>(
 function expectIndexes(snapshot: Snapshot, records: Records): void {
   const gateways = [...records.gateways.values()];
   const apiKeys = [...records.apiKeys.values()];
-  const blocks = [...records.blocks.values()];
   expectMap(snapshot.gateways, gateways, ({ id }) => id);
   expectMap(snapshot.gatewaysBySubdomain, gateways, (each) => each.gateway.subdomain);
   expectGroups(snapshot.gatewaysByRoute, gateways, ({ routes }) => routes.keys);
@@ -277,15 +268,12 @@ function expectIndexes(snapshot: Snapshot, records: Records): void {
   expectMap(snapshot.apiKeysById, apiKeys, ({ id }) => id);
   expectMap(snapshot.apiKeysByHash, apiKeys, ({ hash }) => hash);
   expectGroups(snapshot.apiKeysByGateway, apiKeys, ({ gatewayId }) => [gatewayId]);
-  expectMap(snapshot.blocks, blocks, ({ id }) => id);
-  expectMap(snapshot.blocksByName, blocks, ({ name }) => name);
-  expectGroups(snapshot.blocksByGateway, blocks, ({ gateway_id }) => [gateway_id]);
 }
 
 test("every index agrees with the records after any writes, and so do those of earlier snapshots", () => {
   fc.assert(
     fc.property(fc.array(fc.array(step, { maxLength: 8 }), { maxLength: 12 }), (writes) => {
-      const none: Records = { gateways: new Map(), apiKeys: new Map(), blocks: new Map() };
+      const none: Records = { gateways: new Map(), apiKeys: new Map() };
       const history: [Snapshot, Records][] = [[EMPTY_SNAPSHOT, none]];
       for (const steps of writes) {
         const [snapshot, records] = history.at(-1)!;

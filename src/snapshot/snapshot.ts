@@ -1,8 +1,7 @@
 // The Snapshot: everything that requests look up, immutable, one per revision. All its maps are persistent, so the cost
-// of a write depends on the gateway it changes and not on the number of other gateways, API keys, or blocks.
+// of a write depends on the gateway it changes and not on the number of other gateways or API keys.
 import { PriceTable } from "../usage/price-table.ts";
 import { BUILTIN_PRICES } from "../usage/builtin-prices.ts";
-import type { StoredBlock } from "../store/store.ts";
 import type { CompiledApiKey, CompiledGateway } from "./compile.ts";
 import { GroupChanges, PersistentGroups } from "./persistent-groups.ts";
 import { PersistentMap } from "./persistent-map.ts";
@@ -21,10 +20,6 @@ export interface Snapshot {
   readonly apiKeysById: PersistentMap<CompiledApiKey>;
   /** By gateway id; needed to drop the API keys of a deleted gateway. */
   readonly apiKeysByGateway: PersistentGroups<CompiledApiKey>;
-  readonly blocks: PersistentMap<StoredBlock>;
-  readonly blocksByName: PersistentMap<StoredBlock>;
-  /** By gateway id; needed to drop the blocks of a deleted gateway. */
-  readonly blocksByGateway: PersistentGroups<StoredBlock>;
   readonly prices: PriceTable;
 }
 
@@ -40,9 +35,6 @@ export const EMPTY_SNAPSHOT: Snapshot = Object.freeze({
   apiKeysByHash: PersistentMap.empty<CompiledApiKey>(),
   apiKeysById: PersistentMap.empty<CompiledApiKey>(),
   apiKeysByGateway: PersistentGroups.empty<CompiledApiKey>(),
-  blocks: PersistentMap.empty<StoredBlock>(),
-  blocksByName: PersistentMap.empty<StoredBlock>(),
-  blocksByGateway: PersistentGroups.empty<StoredBlock>(),
   prices: BUILTIN_PRICE_TABLE,
 });
 
@@ -52,17 +44,15 @@ type Changed<T> = ReadonlyMap<string, T | null>;
 export interface SnapshotChanges {
   readonly gateways: Changed<CompiledGateway>;
   readonly apiKeys: Changed<CompiledApiKey>;
-  readonly blocks: Changed<StoredBlock>;
   /** Absent if the prices did not change. */
   readonly prices?: PriceTable;
 }
 
-export const NO_CHANGES: SnapshotChanges = { gateways: new Map(), apiKeys: new Map(), blocks: new Map() };
+export const NO_CHANGES: SnapshotChanges = { gateways: new Map(), apiKeys: new Map() };
 
-/** Returns the snapshot with these changes. The API keys and blocks of a deleted gateway are removed with it. */
+/** Returns the snapshot with these changes. The API keys of a deleted gateway are removed with it. */
 export function changeSnapshot(old: Snapshot, revision: number, changes: SnapshotChanges): Snapshot {
   const apiKeys = new Map(changes.apiKeys);
-  const blocks = new Map(changes.blocks);
   let { patternDepth } = old;
   for (const [id, gateway] of changes.gateways) {
     if (gateway !== null) {
@@ -70,7 +60,6 @@ export function changeSnapshot(old: Snapshot, revision: number, changes: Snapsho
       continue;
     }
     for (const key of old.apiKeysByGateway.get(id)?.values() ?? []) apiKeys.set(key.id, null);
-    for (const block of old.blocksByGateway.get(id)?.values() ?? []) blocks.set(block.id, null);
   }
   const gateways = old.gateways.with(changes.gateways);
   const [first = null] = gateways.size === 1 ? gateways.values() : [];
@@ -89,11 +78,6 @@ export function changeSnapshot(old: Snapshot, revision: number, changes: Snapsho
     apiKeysById: old.apiKeysById.with(apiKeys),
     apiKeysByGateway: old.apiKeysByGateway.with(
       changedGroups(old.apiKeysById, apiKeys, ({ gatewayId }) => [gatewayId]),
-    ),
-    blocks: old.blocks.with(blocks),
-    blocksByName: old.blocksByName.with(changedNames(old.blocks, blocks, ({ name }) => name)),
-    blocksByGateway: old.blocksByGateway.with(
-      changedGroups(old.blocks, blocks, ({ gateway_id }) => [gateway_id]),
     ),
     prices: changes.prices ?? old.prices,
   });

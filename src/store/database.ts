@@ -14,6 +14,8 @@ export type Query = (text: string, parameters?: readonly Parameter[]) => Promise
 export interface Database {
   /** The SQL type of ids: text that is ordered by its bytes. */
   readonly idType: string;
+  /** Returns an SQL expression for a text field of a JSON object in a column of type TEXT. */
+  readonly jsonField: (column: string, field: string) => string;
   /** How many connections have broken (the driver replaces them); null for a database without connections. */
   readonly brokenConnections: number | null;
   query: Query;
@@ -25,7 +27,7 @@ export interface Database {
    * exclusive locks (VACUUM FULL) and the write-ahead log keeps the values anyway.
    */
   eraseDeleted(): Promise<void>;
-  /** Notifies the other nodes of a new revision when this transaction commits. */
+  /** Notifies the other nodes of a new revision or a change of blocks when this transaction commits. */
   announce(query: Query): Promise<void>;
   /** Calls `listener` on announcements of other nodes. Best effort: nodes poll as well. */
   listen(listener: () => void): Promise<void>;
@@ -60,6 +62,7 @@ function queryOn(sql: Pick<SQL, "unsafe">): Query {
  */
 class SqliteDatabase implements Database {
   readonly idType = "TEXT";
+  readonly jsonField: Database["jsonField"] = (column, field) => `json_extract(${column}, '$.${field}')`;
   readonly brokenConnections = null;
   readonly query: Query;
   readonly #writer: SQL;
@@ -148,6 +151,7 @@ class SqliteDatabase implements Database {
 
 class PostgresDatabase implements Database {
   readonly idType = 'TEXT COLLATE "C"';
+  readonly jsonField: Database["jsonField"] = (column, field) => `(${column}::json ->> '${field}')`;
   brokenConnections = 0;
   readonly query: Query;
   readonly #sql: SQL;

@@ -5,15 +5,17 @@ import { addBlocks } from "./migrations/0002-blocks.ts";
 import { addUsage } from "./migrations/0003-usage.ts";
 import { addRevisionHistory } from "./migrations/0004-revisions.ts";
 import { addSealedHeaders } from "./migrations/0005-sealed-headers.ts";
+import { separateBlocks } from "./migrations/0006-block-changes.ts";
 import { StoreRejected } from "./store.ts";
 
 /** In order. A released step is never changed; later changes are new steps. */
-const MIGRATIONS: readonly ((idType: string) => string[])[] = [
+const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) => string[])[] = [
   initialSchema,
   addBlocks,
   addUsage,
   addRevisionHistory,
   addSealedHeaders,
+  separateBlocks,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
@@ -34,7 +36,7 @@ export async function migrate(database: Database): Promise<void> {
     }
     for (const [index, statements] of MIGRATIONS.entries()) {
       if (index < found) continue;
-      for (const statement of statements(database.idType)) await query(statement);
+      for (const statement of statements(database.idType, database.jsonField)) await query(statement);
       const appliedAt = new Date().toISOString();
       await query("INSERT INTO schema_versions (version, applied_at) VALUES ($1, $2)", [
         index + 1,

@@ -19,7 +19,6 @@ const CHECKS: ReferenceChecks = {
     const references = policies.map((id, index) => ({ path: `policies[${index}]`, id }));
     return requireAll(query, "rules", gateway_id, references);
   },
-  blocks: () => Promise.resolve(),
 };
 
 /** Rejects a record that refers to something that does not exist or belongs to another gateway (400). */

@@ -27,7 +27,8 @@ export function rowChangesIn(records: string): RowChange[] {
 
 /** Returns what other nodes must load because of a revision. */
 export function changesIn(changes: string): Change[] {
-  return listIn(changes, isChange, "changes");
+  const list = listIn(changes, isChange, "changes");
+  return list.map(({ gatewayId, apiKeyId }) => ({ gatewayId, apiKeyId }));
 }
 
 export function actionIn(value: Parameter | undefined): RevisionAction {
@@ -59,12 +60,7 @@ function isRowChange(value: unknown): value is RowChange {
 }
 
 function isChange(value: unknown): value is Change {
-  return (
-    isObject(value) &&
-    typeof value["gatewayId"] === "string" &&
-    isTextOrNull(value["apiKeyId"]) &&
-    isTextOrNull(value["blockId"])
-  );
+  return isObject(value) && typeof value["gatewayId"] === "string" && isTextOrNull(value["apiKeyId"]);
 }
 
 function isRow(value: unknown): value is Row {

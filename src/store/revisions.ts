@@ -9,7 +9,6 @@ import type {
   RecordChange,
   Revision,
   RevisionAction,
-  RevisionKind,
   RevisionQuery,
   WriteOptions,
 } from "./store.ts";
@@ -64,8 +63,8 @@ function describe(
     // The column is NOT NULL: a revision of several gateways has "" here and names all of them in `changes`.
     gateway_id: gateways.size === 1 ? (change?.gatewayId ?? "") : "",
     api_key_id: single?.apiKeyId ?? null,
-    block_id: single?.blockId ?? null,
-    changes: single === null ? JSON.stringify(changes) : null,
+    // `blockId` is for nodes of older versions, which read the changes of newer ones until they are restarted.
+    changes: single === null ? JSON.stringify(changes.map((each) => ({ ...each, blockId: null }))) : null,
     subject: subject ?? null,
     action: action ?? actionOf(latest),
     resource: about?.kind ?? null,
@@ -85,7 +84,7 @@ export async function readChanges(query: Query, after: number, latest: number): 
   if (after > latest) return null;
   if (after === latest) return [];
   const rows = await query(
-    `SELECT DISTINCT gateway_id, api_key_id, block_id, changes, (SELECT MIN(number) FROM revisions) AS oldest
+    `SELECT DISTINCT gateway_id, api_key_id, changes, (SELECT MIN(number) FROM revisions) AS oldest
        FROM revisions WHERE number > $1`,
     [after],
   );
@@ -94,14 +93,13 @@ export async function readChanges(query: Query, after: number, latest: number): 
   if (oldest > after + 1) return null;
   const changes = new Map<string, Change>();
   for (const change of rows.flatMap(changesOf))
-    changes.set([change.gatewayId, change.apiKeyId, change.blockId].join("/"), change);
+    changes.set([change.gatewayId, change.apiKeyId].join("/"), change);
   return [...changes.values()];
 }
 
 function changesOf(row: Row): Change[] {
   if (typeof row["changes"] === "string") return changesIn(row["changes"]);
-  const gatewayId = String(row["gateway_id"]);
-  return [{ gatewayId, apiKeyId: textOf(row["api_key_id"]), blockId: textOf(row["block_id"]) }];
+  return [{ gatewayId: String(row["gateway_id"]), apiKeyId: textOf(row["api_key_id"]) }];
 }
 
 export async function listRevisions(
@@ -139,14 +137,11 @@ export async function getRevision(
     [revision, kept],
   );
   if (row === undefined) return null;
-  const toRecord = (kind: RevisionKind, stored: Row | null) =>
+  const toRecord = (kind: RecordChange["kind"], stored: Row | null) =>
     stored === null ? null : kind === "prices" ? pricesIn(stored) : fromRow(kind, stored, cipher);
-  const records = rowChangesIn(String(row["records"])).map(({ kind, id, before, after }) => ({
-    kind,
-    id,
-    before: toRecord(kind, before),
-    after: toRecord(kind, after),
-  }));
+  const records = rowChangesIn(String(row["records"])).flatMap(({ kind, id, before, after }) =>
+    kind === "blocks" ? [] : [{ kind, id, before: toRecord(kind, before), after: toRecord(kind, after) }],
+  );
   return { ...toRevision(row), records };
 }
 

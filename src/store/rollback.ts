@@ -11,7 +11,7 @@ const PAGE_SIZE = 200;
 
 /** A record that changed after the requested revision. */
 interface PastRecord {
-  readonly kind: RevisionKind;
+  readonly kind: Exclude<RevisionKind, "blocks">;
   readonly id: string;
   /** The row at that revision; null if the record did not exist. */
   readonly row: Row | null;
@@ -20,7 +20,7 @@ interface PastRecord {
 }
 
 /**
- * Returns all records that changed after `revision`, except blocks: they are not part of the configuration. Every earlier row of
+ * Returns all records that changed after `revision`, except blocks in old revisions: they are not part of the configuration. Every earlier row of
  * an upstream is passed to `destinations`.
  */
 export async function readRecordsAt(

@@ -12,7 +12,6 @@ import type {
   Reader,
   RecordOf,
   StoredApiKey,
-  StoredBlock,
   StoredPrices,
 } from "./store.ts";
 import { columnsOf, fromRow, pricesIn } from "./tables.ts";
@@ -116,10 +115,6 @@ export class SqlView extends SqlReader implements ConsistentView {
       services: services.get(gateway.id) ?? [],
       rules: rules.get(gateway.id) ?? [],
     }));
-  }
-
-  async allBlocks(): Promise<StoredBlock[]> {
-    return this.select("blocks", "ORDER BY id");
   }
 
   async allApiKeys(): Promise<StoredApiKey[]> {

@@ -1,5 +1,8 @@
 // The Store with SQL: one implementation for SQLite and PostgreSQL. Every operation has a deadline.
 import { GatehouseError } from "../base/errors.ts";
+import { addBlocks, listBlocks, readBlockChanges, readBlockSequence } from "./blocks.ts";
+import { removeBlocks, removeExpiredBlocks, type Block, type BlockChanges } from "./blocks.ts";
+import type { BlockPage, RemovedBlocks } from "./blocks.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import { withinDeadline, type Database, type Query } from "./database.ts";
 import { DEADLINE_MS, openAndCheck, VIEW_DEADLINE_MS } from "./open-and-check.ts";
@@ -49,21 +52,30 @@ class SqlStore implements Store {
   }
 
   revision(): Promise<number> {
+    return this.#poll(readRevision);
+  }
+
+  blockSequence(): Promise<number> {
+    return this.#poll(readBlockSequence);
+  }
+
+  /** Reads a number that is read all the time and never waits for a lock. */
+  #poll(read: (query: Query) => Promise<number>): Promise<number> {
     const opening = this.#opening;
     let database: Database | null = null;
     let brokenBefore: number | null = null;
-    // The revision is read all the time and never waits for a lock. If the query expires although no connection has
-    // broken, a firewall or a failover has silently cut the connections off.
+    // If the query expires although no connection has broken, a firewall or a failover has silently cut the connections
+    // off.
     const onExpired = () => {
       const isSilent = brokenBefore !== null && database?.brokenConnections === brokenBefore;
       if (isSilent && opening === this.#opening) this.#reopen();
     };
-    const read = async () => {
+    const readNow = async () => {
       database = await this.#open();
       brokenBefore = database.brokenConnections;
-      return readRevision(database.query);
+      return read(database.query);
     };
-    return guarded(DEADLINE_MS, read, onExpired);
+    return guarded(DEADLINE_MS, readNow, onExpired);
   }
 
   listRevisions(query: RevisionQuery) {
@@ -146,6 +158,39 @@ class SqlStore implements Store {
           const isLater = "(last_used_at IS NULL OR last_used_at < $1)";
           await query(`UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND ${isLater}`, [usedAt, id]);
         }
+      });
+    });
+  }
+
+  addBlocks(blocks: readonly Block[], maxPerType: number, now: string): Promise<readonly Block[]> {
+    return this.#writeBlocks((query) => addBlocks(query, blocks, maxPerType, now));
+  }
+
+  removeBlocks(gatewayId: string, id: string | null): Promise<RemovedBlocks> {
+    return this.#writeBlocks((query) => removeBlocks(query, gatewayId, id));
+  }
+
+  removeExpiredBlocks(now: string): Promise<void> {
+    return this.#writeBlocks((query) => removeExpiredBlocks(query, now));
+  }
+
+  listBlocks(gatewayId: string, page: { limit: number; offset: number }): Promise<BlockPage> {
+    return guarded(DEADLINE_MS, async () => listBlocks((await this.#open()).query, gatewayId, page));
+  }
+
+  blockChangesAfter(sequence: number): Promise<BlockChanges> {
+    return guarded(VIEW_DEADLINE_MS, async () =>
+      (await this.#open()).readTransaction((query) => readBlockChanges(query, sequence)),
+    );
+  }
+
+  #writeBlocks<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    return guarded(DEADLINE_MS, async () => {
+      const database = await this.#open();
+      return database.writeTransaction(async (query) => {
+        const result = await work(query);
+        await database.announce(query);
+        return result;
       });
     });
   }

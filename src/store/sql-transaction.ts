@@ -1,5 +1,6 @@
 // Writes with SQL. References are checked in the same transaction, and every step is recorded for the log of revisions.
 import { createYielder } from "../base/yield-turns.ts";
+import { removeBlocks } from "./blocks.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Query, Row } from "./database.ts";
 import { checkReferences, rejectIfUsed } from "./references.ts";
@@ -52,7 +53,8 @@ export class SqlTransaction extends SqlReader implements Transaction {
     const gateway = await this.row("gateways", id);
     if (gateway === null) return;
     if (!cascade) await rejectIfUsed(this.query, "gateways", id);
-    for (const kind of ["blocks", "api_keys", "rules", "services", "upstreams"] as const) {
+    await removeBlocks(this.query, id, null);
+    for (const kind of ["api_keys", "rules", "services", "upstreams"] as const) {
       // No change per record: other nodes drop these records together with their gateway.
       for (const row of await this.rows(kind, "WHERE gateway_id = $1 ORDER BY id", [id]))
         this.#recordRow(kind, row, null);

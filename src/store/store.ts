@@ -2,24 +2,14 @@
 import type { ApiKey } from "../model/api-key.ts";
 import type { Gateway } from "../model/gateway.ts";
 import type { Price } from "../model/price.ts";
-import type { ChildFields } from "../model/record.ts";
 import type { Rule } from "../model/rule.ts";
 import type { Service } from "../model/service.ts";
 import type { Upstream } from "../model/upstream.ts";
+import type { BlockStore } from "./blocks.ts";
 import type { UsageBatch, UsageQuery, UsageSum } from "./usage.ts";
 
 /** An API key as it is stored: the hash instead of the key itself. */
 export type StoredApiKey = ApiKey & { readonly hash: string };
-
-/** A subject whose requests a plugin rejects until an operator removes the block. */
-export interface StoredBlock extends ChildFields {
-  /** Plugin entry, type, and subject. Unique, so that a subject is blocked only once. */
-  readonly name: string;
-  readonly type: string;
-  readonly subject: string;
-  /** The counter that is cleared when the block is removed. */
-  readonly counter_key: string;
-}
 
 export interface RecordOf {
   gateways: Gateway;
@@ -27,7 +17,6 @@ export interface RecordOf {
   services: Service;
   rules: Rule;
   api_keys: StoredApiKey;
-  blocks: StoredBlock;
 }
 
 export type Kind = keyof RecordOf;
@@ -38,8 +27,11 @@ export interface StoredPrices {
   readonly updated_at: string;
 }
 
-/** What a revision can be about: a record, or the prices, which are not a record. */
-export type RevisionKind = Kind | "prices";
+/**
+ * What a revision can be about: a record, or the prices, which are not a record. Blocks occur only in revisions that were
+ * written before they were kept apart.
+ */
+export type RevisionKind = Kind | "prices" | "blocks";
 
 export interface ListQuery {
   /** Only records of this gateway. For API keys, this is their subject. */
@@ -97,11 +89,10 @@ export interface UnrestoredKey {
 /** In place of a gateway id, for a change of the prices, which belong to no gateway. */
 export const NO_GATEWAY = "";
 
-/** What changed in a revision: an API key, a block, or, if both ids are null, other records of the gateway. */
+/** What changed in a revision: an API key or, if its id is null, other records of the gateway. */
 export interface Change {
   readonly gatewayId: string;
   readonly apiKeyId: string | null;
-  readonly blockId: string | null;
 }
 
 /** Reads all records at one revision. */
@@ -111,7 +102,6 @@ export interface ConsistentView extends Reader {
   changesAfter(revision: number): Promise<Change[] | null>;
   allGatewayParts(): Promise<GatewayParts[]>;
   allApiKeys(): Promise<StoredApiKey[]>;
-  allBlocks(): Promise<StoredBlock[]>;
 }
 
 export interface WriteOptions {
@@ -150,7 +140,7 @@ export interface Revision {
 
 /** A record before and after a revision; null if it did not exist. */
 export interface RecordChange {
-  readonly kind: RevisionKind;
+  readonly kind: Exclude<RevisionKind, "blocks">;
   readonly id: string;
   readonly before: RecordOf[Kind] | StoredPrices | null;
   readonly after: RecordOf[Kind] | StoredPrices | null;
@@ -163,7 +153,7 @@ export interface RevisionQuery {
   readonly offset: number;
 }
 
-export interface Store extends Reader {
+export interface Store extends Reader, BlockStore {
   /** Runs one write. Resolves when it is durable. A write that changes nothing creates no revision. */
   write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<Written<T>>;
   /** Runs reads that all see the same revision, whatever is written meanwhile. */

@@ -12,7 +12,6 @@ const COLUMNS: Record<Kind, readonly string[]> = {
   services: ["name", "upstream_id"],
   rules: ["name", "service_id"],
   api_keys: ["name", "hash", "prefix", "active", "last_used_at"],
-  blocks: ["name"],
 };
 
 /** Fields that are stored in a column only and not repeated in the body. */
@@ -64,7 +63,6 @@ const SECRETS: SecretMappers = {
   services: (record) => record,
   rules: (record) => record,
   api_keys: (record) => record,
-  blocks: (record) => record,
 };
 
 function mapSecretsOf<K extends Kind>(kind: K, record: RecordOf[K], map: TargetMapper): RecordOf[K] {

@@ -40,11 +40,7 @@ export class TransactionRecorder {
   }
 
   recordChange(kind: Kind, id: string, gatewayId: string): void {
-    const change: Change = {
-      gatewayId,
-      apiKeyId: kind === "api_keys" ? id : null,
-      blockId: kind === "blocks" ? id : null,
-    };
-    this.#changes.set(`${change.gatewayId}/${change.apiKeyId ?? ""}/${change.blockId ?? ""}`, change);
+    const change: Change = { gatewayId, apiKeyId: kind === "api_keys" ? id : null };
+    this.#changes.set(`${change.gatewayId}/${change.apiKeyId ?? ""}`, change);
   }
 }

@@ -3,18 +3,11 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { GatehouseError } from "../../src/base/errors.ts";
 import type { Change, Kind, RecordOf, Store, StoredApiKey, Transaction } from "../../src/store/store.ts";
-import {
-  apiKeyRecord,
-  blockRecord,
-  gatewayRecord,
-  ruleRecord,
-  serviceRecord,
-  upstreamRecord,
-} from "./store-records.ts";
+import { apiKeyRecord, gatewayRecord, ruleRecord, serviceRecord, upstreamRecord } from "./store-records.ts";
 import { openForTest, type StoreMaker } from "./store-fixture.ts";
 
 type Child = Exclude<Kind, "gateways">;
-const KINDS: readonly Kind[] = ["gateways", "upstreams", "services", "rules", "api_keys", "blocks"];
+const KINDS: readonly Kind[] = ["gateways", "upstreams", "services", "rules", "api_keys"];
 const THROWN = new Error("thrown on purpose");
 
 interface AnyRecord {
@@ -30,7 +23,6 @@ class Oracle {
     services: new Map(),
     rules: new Map(),
     api_keys: new Map(),
-    blocks: new Map(),
   };
 
   /** The records at every revision so far, and the last state of each API key. */
@@ -48,18 +40,17 @@ class Oracle {
     for (const key of this.all("api_keys")) this.lastKeys.set(key.id, key);
   }
 
-  /** The records at a revision, but with the current blocks, and with API keys that stay revoked or rotated. */
+  /** The records at a revision, but with API keys that stay revoked or rotated. */
   restored(revision: number): Oracle["records"] {
     const then = this.past.get(revision)!;
     const keys = [...then.api_keys.values()].map((key) => {
       const { hash, prefix, active } = this.lastKeys.get(key.id)!;
       return { ...key, hash, prefix, active };
     });
-    const blocks = this.all("blocks").filter(({ gateway_id }) => then.gateways.has(gateway_id));
     const byId = (records: AnyRecord[]) => new Map(records.map((record) => [record.id, record]));
     const same = KINDS.map((kind) => [kind, new Map(then[kind])] as const);
     const copies = Object.fromEntries(same) as Oracle["records"];
-    return { ...copies, api_keys: byId(keys), blocks: byId(blocks) };
+    return { ...copies, api_keys: byId(keys) };
   }
 
   all<K extends Kind>(kind: K): RecordOf[K][] {
@@ -111,8 +102,7 @@ class Oracle {
     const parts = KINDS.slice(1).flatMap((kind) =>
       this.all(kind).filter((each) => "gateway_id" in each && each.gateway_id === id),
     );
-    const holds = (part: object) =>
-      !("counter_key" in part) && (!("active" in part && "hash" in part) || part.active);
+    const holds = (part: object) => !("active" in part && "hash" in part) || part.active;
     if (!cascade && parts.some(holds)) return 409;
     for (const kind of KINDS) for (const part of parts) this.records[kind].delete(part.id);
     this.records.gateways.delete(id);
@@ -234,7 +224,6 @@ async function compare(oracle: Oracle, store: Store): Promise<void> {
       expect(count).toBe(records.length);
     }
     expect(await view.allApiKeys()).toEqual(oracle.all("api_keys"));
-    expect(await view.allBlocks()).toEqual(oracle.all("blocks"));
     expect((await view.allGatewayParts()).flatMap(({ rules }) => [...rules])).toHaveLength(
       oracle.all("rules").length,
     );
@@ -242,7 +231,7 @@ async function compare(oracle: Oracle, store: Store): Promise<void> {
 }
 
 function changeOf(gatewayId: string, kind: Kind, id: string): Change {
-  return { gatewayId, apiKeyId: kind === "api_keys" ? id : null, blockId: kind === "blocks" ? id : null };
+  return { gatewayId, apiKeyId: kind === "api_keys" ? id : null };
 }
 
 function put<K extends Kind>(oracle: Oracle, verb: "insert" | "update", kind: K, record: RecordOf[K]): Step {
@@ -262,7 +251,6 @@ function newChild(oracle: Oracle, kind: Child, gateway: number, parent: number):
   const gatewayId = oracle.pick("gateways", gateway)?.id;
   if (gatewayId === undefined) return null;
   if (kind === "upstreams") return put(oracle, "insert", kind, upstreamRecord(gatewayId));
-  if (kind === "blocks") return put(oracle, "insert", kind, blockRecord(gatewayId));
   if (kind === "services") {
     const upstream = oracle.pick("upstreams", parent)?.id ?? "none";
     return put(oracle, "insert", kind, serviceRecord(gatewayId, upstream));
@@ -275,7 +263,7 @@ function newChild(oracle: Oracle, kind: Child, gateway: number, parent: number):
   return put(oracle, "insert", kind, apiKeyRecord(gatewayId, { policies: policies.map(({ id }) => id) }));
 }
 
-const childKind = fc.constantFrom<Child>("upstreams", "services", "rules", "api_keys", "blocks");
+const childKind = fc.constantFrom<Child>("upstreams", "services", "rules", "api_keys");
 const addChild = fc
   .tuple(childKind, number, number)
   .map(
@@ -337,7 +325,7 @@ const commands: fc.Arbitrary<fc.AsyncCommand<Oracle, Store>>[] = [
         return {
           run: (transaction) => transaction.removeGateway(gateway.id, cascade),
           expectedStatus: () => oracle.removeGateway(gateway.id, cascade),
-          change: { gatewayId: gateway.id, apiKeyId: null, blockId: null },
+          change: { gatewayId: gateway.id, apiKeyId: null },
         };
       }),
   ),

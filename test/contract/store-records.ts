@@ -9,7 +9,8 @@ import type { Rule } from "../../src/model/rule.ts";
 import type { Service } from "../../src/model/service.ts";
 import type { Target } from "../../src/model/target.ts";
 import type { Upstream } from "../../src/model/upstream.ts";
-import type { StoredApiKey, StoredBlock } from "../../src/store/store.ts";
+import type { Block } from "../../src/store/blocks.ts";
+import type { StoredApiKey } from "../../src/store/store.ts";
 
 export const ENCRYPTION_SECRET = "the encryption secret of the store's tests";
 export const AWKWARD_TEXT = "gåte 🜁 \u2028 'one' \"two\" \\x41 \\ %_ $1 ; -- 日本語 \u00a0 \ufeff";
@@ -121,7 +122,7 @@ export function apiKeyRecord(gateway_id: string, fields: Partial<StoredApiKey> =
   };
 }
 
-export function blockRecord(gateway_id: string, fields: Partial<StoredBlock> = {}): StoredBlock {
+export function blockRecord(gateway_id: string, fields: Partial<Block> = {}): Block {
   const id = newId();
   return {
     id,
@@ -130,7 +131,8 @@ export function blockRecord(gateway_id: string, fields: Partial<StoredBlock> = {
     type: "per_user",
     subject: `id:${id}`,
     counter_key: `${gateway_id}/rate_limiter/0:per_user:id:${id}`,
-    ...times(),
+    created_at: times().created_at,
+    expires_at: null,
     ...fields,
   };
 }

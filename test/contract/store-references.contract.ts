@@ -3,47 +3,12 @@ import { describe, expect, test } from "bun:test";
 import type { GatehouseError } from "../../src/base/errors.ts";
 import type { Transaction } from "../../src/store/store.ts";
 import { ALL, insert, insertWhole, openForTest, rejectionOf, type StoreMaker } from "./store-fixture.ts";
-import {
-  apiKeyRecord,
-  blockRecord,
-  gatewayRecord,
-  ruleRecord,
-  serviceRecord,
-  upstreamRecord,
-} from "./store-records.ts";
+import { apiKeyRecord, gatewayRecord, ruleRecord, serviceRecord, upstreamRecord } from "./store-records.ts";
 
 export function describeStoreReferences({ database, createEmpty }: StoreMaker): void {
   const openEmpty = async () => openForTest(await createEmpty());
 
   describe(`${database}: references`, () => {
-    test("the name of a block is unique over all gateways until the block is removed", async () => {
-      const store = await openEmpty();
-      const [one, two] = [await insertWhole(store), await insertWhole(store)];
-      const block = await insert(store, "blocks", blockRecord(one.gateway.id));
-      const before = await store.revision();
-      for (const { gateway } of [one, two]) {
-        const again = blockRecord(gateway.id, { name: block.name });
-        const error: unknown = await insert(store, "blocks", again).catch((reason: unknown) => reason);
-        expect(error).toBeInstanceOf(Error);
-      }
-      expect(await store.revision()).toBe(before);
-      expect((await store.list("blocks", ALL)).records).toStrictEqual([block]);
-      await store.write((transaction) => transaction.remove("blocks", block.id));
-      await insert(store, "blocks", blockRecord(two.gateway.id, { name: block.name }));
-    });
-
-    test("blocks are deleted with their gateway and do not prevent its deletion", async () => {
-      const store = await openEmpty();
-      const { gateway } = await insertWhole(store);
-      const bare = await insert(store, "gateways", gatewayRecord());
-      const kept = await insert(store, "gateways", gatewayRecord());
-      const stays = await insert(store, "blocks", blockRecord(kept.id));
-      for (const { id } of [gateway, bare]) await insert(store, "blocks", blockRecord(id));
-      await store.write((transaction) => transaction.removeGateway(gateway.id, true));
-      await store.write((transaction) => transaction.removeGateway(bare.id, false));
-      expect((await store.list("blocks", ALL)).records).toStrictEqual([stays]);
-    });
-
     test("a service, a rule and an API key can refer only to records of their gateway", async () => {
       const store = await openEmpty();
       const own = await insertWhole(store);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { eventLoopTurns } from "../support/waiting.ts";
 import type { Transaction } from "../../src/store/store.ts";
 import { ALL, insert, insertWhole, openForTest, type StoreMaker } from "./store-fixture.ts";
-import { apiKeyRecord, blockRecord, gatewayRecord, upstreamRecord, withSql } from "./store-records.ts";
+import { apiKeyRecord, gatewayRecord, upstreamRecord, withSql } from "./store-records.ts";
 
 export function describeStoreRevisions({ database, createEmpty }: StoreMaker): void {
   const openEmpty = async () => openForTest(await createEmpty());
@@ -26,23 +26,19 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       expect(await store.revision()).toBe(3);
     });
 
-    test("a write reports what it changed: a gateway, an API key, or a block", async () => {
+    test("a write reports what it changed: a gateway or an API key", async () => {
       const store = await openEmpty();
       const { gateway, upstream, service, rule, apiKey } = await insertWhole(store);
       const changeOf = async (work: (transaction: Transaction) => Promise<void>) =>
         (await store.write(work)).changes;
-      const ofGateway = [{ gatewayId: gateway.id, apiKeyId: null, blockId: null }];
-      const ofKey = [{ gatewayId: gateway.id, apiKeyId: apiKey.id, blockId: null }];
+      const ofGateway = [{ gatewayId: gateway.id, apiKeyId: null }];
+      const ofKey = [{ gatewayId: gateway.id, apiKeyId: apiKey.id }];
       expect(await changeOf((tx) => tx.update("gateways", gateway))).toEqual(ofGateway);
       expect(await changeOf((tx) => tx.update("upstreams", upstream))).toEqual(ofGateway);
       expect(await changeOf((tx) => tx.update("services", service))).toEqual(ofGateway);
       expect(await changeOf((tx) => tx.update("rules", rule))).toEqual(ofGateway);
       expect(await changeOf((tx) => tx.update("api_keys", apiKey))).toEqual(ofKey);
       expect(await changeOf((tx) => tx.remove("api_keys", apiKey.id))).toEqual(ofKey);
-      const block = blockRecord(gateway.id);
-      const ofBlock = [{ gatewayId: gateway.id, apiKeyId: null, blockId: block.id }];
-      expect(await changeOf((tx) => tx.insert("blocks", block))).toEqual(ofBlock);
-      expect(await changeOf((tx) => tx.remove("blocks", block.id))).toEqual(ofBlock);
       expect(await changeOf((tx) => tx.remove("rules", rule.id))).toEqual(ofGateway);
       expect(await changeOf((tx) => tx.removeGateway(gateway.id, true))).toEqual(ofGateway);
     });
@@ -210,27 +206,15 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
       await store.write((transaction) => transaction.update("api_keys", one.apiKey));
       await store.write((transaction) => transaction.update("api_keys", one.apiKey));
       const after = (revision: number) => store.view((view) => view.changesAfter(revision));
-      const key = { gatewayId: one.gateway.id, apiKeyId: one.apiKey.id, blockId: null };
+      const key = { gatewayId: one.gateway.id, apiKeyId: one.apiKey.id };
       expect(await after(6)).toEqual([]);
       expect(await after(4)).toEqual([key]);
       const both = await after(2);
       expect(both).toHaveLength(2);
       expect(both).toContainEqual(key);
-      expect(both).toContainEqual({ gatewayId: two.gateway.id, apiKeyId: null, blockId: null });
+      expect(both).toContainEqual({ gatewayId: two.gateway.id, apiKeyId: null });
       // A later revision than the current one: the database was restored from a backup.
       expect(await after(7)).toBeNull();
-    });
-
-    test("changesAfter returns a block that was added or removed separately from its gateway", async () => {
-      const store = await openEmpty();
-      const { gateway } = await insertWhole(store);
-      const block = await insert(store, "blocks", blockRecord(gateway.id));
-      const change = { gatewayId: gateway.id, apiKeyId: null, blockId: block.id };
-      const after = (revision: number) => store.view((view) => view.changesAfter(revision));
-      expect(await after(1)).toEqual([change]);
-      await store.write((transaction) => transaction.remove("blocks", block.id));
-      expect(await after(2)).toEqual([change]);
-      expect(await store.view((view) => view.allBlocks())).toEqual([]);
     });
 
     test("a write of several records reports each change once, also to other nodes", async () => {
@@ -243,9 +227,9 @@ export function describeStoreRevisions({ database, createEmpty }: StoreMaker): v
         await transaction.update("gateways", two.gateway);
       });
       expect(changes).toEqual([
-        { gatewayId: one.gateway.id, apiKeyId: null, blockId: null },
-        { gatewayId: two.gateway.id, apiKeyId: two.apiKey.id, blockId: null },
-        { gatewayId: two.gateway.id, apiKeyId: null, blockId: null },
+        { gatewayId: one.gateway.id, apiKeyId: null },
+        { gatewayId: two.gateway.id, apiKeyId: two.apiKey.id },
+        { gatewayId: two.gateway.id, apiKeyId: null },
       ]);
       expect(await store.view((view) => view.changesAfter(2))).toEqual([...changes]);
       expect(await store.view((view) => view.changesAfter(0))).toHaveLength(4);

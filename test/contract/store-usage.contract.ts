@@ -195,7 +195,7 @@ export function describeStoreUsage({ database, createEmpty }: StoreMaker): void 
       const store = await openEmpty();
       await insertWhole(store);
       const { revision, changes } = await store.write((transaction) => transaction.setPrices(stored));
-      expect(changes).toEqual([{ gatewayId: "", apiKeyId: null, blockId: null }]);
+      expect(changes).toEqual([{ gatewayId: "", apiKeyId: null }]);
       const seen = await store.view(async (view) => ({
         changes: await view.changesAfter(revision - 1),
         prices: await view.prices(),

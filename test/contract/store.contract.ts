@@ -4,7 +4,6 @@ import { ALL, insert, insertWhole, openForTest, type StoreMaker } from "./store-
 import {
   apiKeyRecord,
   AWKWARD_TEXT,
-  blockRecord,
   gatewayRecord,
   ruleRecord,
   serviceRecord,
@@ -107,40 +106,6 @@ export function describeStoreRecords({ database, createEmpty }: StoreMaker): voi
       expect((await store.list("services", ALL)).records).toStrictEqual([service, fullService]);
       expect((await store.list("rules", ALL)).records).toStrictEqual([rule, full.rule]);
       expect((await store.list("api_keys", ALL)).records).toStrictEqual([apiKey, full.apiKey]);
-    });
-
-    test("a block is read back exactly: by id, by gateway, by name, and in the list of all blocks", async () => {
-      const store = await openEmpty();
-      const { gateway } = await insertWhole(store);
-      const other = await insertWhole(store);
-      const awkward = {
-        name: AWKWARD_TEXT,
-        type: AWKWARD_TEXT,
-        subject: AWKWARD_TEXT,
-        counter_key: AWKWARD_TEXT,
-      };
-      const blocks = [
-        blockRecord(gateway.id),
-        blockRecord(gateway.id, awkward),
-        blockRecord(gateway.id, { subject: "" }),
-      ];
-      const foreign = blockRecord(other.gateway.id);
-      for (const block of [foreign, ...blocks].reverse()) await insert(store, "blocks", block);
-      expect(await store.get("blocks", blocks[1]!.id)).toStrictEqual(blocks[1]!);
-      const list = (query: object) => store.list("blocks", { ...ALL, ...query });
-      expect(await list({ gatewayId: gateway.id })).toStrictEqual({ records: blocks, count: 3 });
-      expect(await list({ gatewayId: gateway.id, limit: 1, offset: 1 })).toStrictEqual({
-        records: blocks.slice(1, 2),
-        count: 3,
-      });
-      expect(await list({ name: AWKWARD_TEXT })).toStrictEqual({ records: blocks.slice(1, 2), count: 1 });
-      const all = [...blocks, foreign];
-      const seen = await store.view((view) => view.allBlocks());
-      expect(seen.map(({ id }) => id)).toEqual(all.map(({ id }) => id).sort());
-      expect(seen).toContainEqual(foreign);
-      await store.write((transaction) => transaction.remove("blocks", blocks[0]!.id));
-      expect(await store.get("blocks", blocks[0]!.id)).toBeNull();
-      expect((await list({})).count).toBe(3);
     });
 
     test("an update replaces the whole record and nothing else", async () => {

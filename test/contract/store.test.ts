@@ -2,6 +2,7 @@
 import { afterEach, describe, setDefaultTimeout } from "bun:test";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { closeOpened, type StoreMaker } from "./store-fixture.ts";
+import { describeStoreBlocks } from "./store-blocks.contract.ts";
 import { describeStoreHistory } from "./store-history.contract.ts";
 import { describeStoreModel } from "./store-model.contract.ts";
 import { describeStoreNodes } from "./store-nodes.contract.ts";
@@ -32,5 +33,6 @@ for (const maker of [sqlite, postgres]) {
     describeStoreSecrets(maker);
     describeStoreModel(maker);
     describeStoreUsage(maker);
+    describeStoreBlocks(maker);
   });
 }

@@ -23,6 +23,7 @@ import {
 } from "../support/plugin-fixtures.ts";
 import { CHAT, rawJson, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
+import { isBlocked } from "../support/rate-limiter-fixtures.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const START_MS = 30_000;
@@ -155,6 +156,7 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
   test("a block, and its removal together with its count, takes effect in every process within a second", async () => {
     const route = await seedEverywhere({ per_user: [1, "1h"] }, { actions: { type: "block" } });
     const blocks = `/gateways/${route.gateway}/blocks`;
+    const ann = { "X-User-ID": "ann" };
     const [first, second, third] = nodes as [GatehouseProcess, GatehouseProcess, GatehouseProcess];
     expect(await statusOf(first, route)).toBe(200);
     expect(await statusOf(first, route)).toBe(403);
@@ -163,12 +165,12 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
       return body.count === 1 ? (body.blocks as { id: string; type: string }[]) : null;
     }, RETURN_MS);
     expect(listed).toMatchObject([{ type: "per_user" }]);
-    await untilAllFollow(first);
     // The count alone would reject the requests as well. Without it, only the block can.
     await redis.command("FLUSHALL");
+    for (const node of nodes) await waitUntil(() => isBlocked(node, route, ann), RETURN_MS);
     for (const node of nodes) expect(await statusOf(node, route)).toBe(403);
     expect((await second.api("DELETE", `${blocks}/${listed[0]!.id}`)).status).toBe(204);
-    await untilAllFollow(second);
+    for (const node of nodes) await waitUntil(async () => !(await isBlocked(node, route, ann)), RETURN_MS);
     expect(await statusOf(third, route)).toBe(200);
     expect(await statusOf(first, route)).toBe(403);
   });

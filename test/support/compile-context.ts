@@ -8,7 +8,7 @@ import { createLog } from "../../src/telemetry/log/log.ts";
 
 export function compileContext(): ConfigurationContext {
   const log = createLog({ level: "silent", format: "json" }, { write: () => undefined });
-  const blocks = { has: () => false, add: () => undefined };
+  const blocks = { has: () => false, add: () => true, canAdd: () => true };
   const hosts = new PluginHosts(new MemoryCounters(), blocks, log);
   return { plugins: new PluginRegistry(), balance: new BalanceRegistry(), instances: hosts };
 }

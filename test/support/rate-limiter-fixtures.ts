@@ -4,6 +4,7 @@ import type { ManualClock } from "../../src/base/manual-clock.fixture.ts";
 import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseInProcess, type GatehouseInProcess } from "./gatehouse-in-process.ts";
+import type { RunningGatehouse } from "./gatehouse-process.ts";
 import { limiter, postChat, seedPlugins, type Fields } from "./plugin-fixtures.ts";
 import { CHAT, type SeededRoute } from "./proxy-fixtures.ts";
 
@@ -26,8 +27,8 @@ interface RateLimiterHarness {
 }
 
 /** Starts a gateway and a provider for all tests of a file; the provider is reset before each test. */
-export async function startRateLimiterHarness(): Promise<RateLimiterHarness> {
-  const gatehouse = await startGatehouseInProcess();
+export async function startRateLimiterHarness(env: Record<string, string> = {}): Promise<RateLimiterHarness> {
+  const gatehouse = await startGatehouseInProcess({ env });
   const provider = await startFakeProvider();
   beforeEach(() => provider.reset());
   afterAll(async () => {
@@ -50,4 +51,15 @@ export async function startRateLimiterHarness(): Promise<RateLimiterHarness> {
 /** Returns the rate limit headers as spelled on the wire. */
 export function limitHeaders(headers: Iterable<HeaderPair>): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => name.startsWith("X-RateLimit-")));
+}
+
+/** Whether a node would reject a request because of a block or because the request would create one. Counts nothing. */
+export async function isBlocked(
+  node: Pick<RunningGatehouse, "api">,
+  { gateway, path }: SeededRoute,
+  headers: Record<string, string> = {},
+): Promise<boolean> {
+  const request = { method: "POST", path, headers, body: CHAT };
+  const { body } = await node.api("POST", `/gateways/${gateway}/explain`, request);
+  return body.answer?.code === "rate_limit_blocked";
 }

@@ -1,26 +1,25 @@
-// Blocks: subjects that rate_limiter rejects until an operator removes the block here.
+// Blocks: subjects that rate_limiter rejects until they expire or an operator removes the block here.
 import { GatehouseError } from "../../base/errors.ts";
-import type { Counters } from "../../counters/counters.ts";
+import type { Blocks } from "../../runtime/blocks.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
-import type { StoredBlock } from "../../store/store.ts";
+import type { Block } from "../../store/blocks.ts";
+import type { Log } from "../../telemetry/log/log.ts";
 import { listResponse, pageQuery } from "../list-query.ts";
 import { addOperation, type Caller, type PathParameters, type RouteTable } from "../operation.ts";
-import { requireGateway, requireRecord, writeRecord } from "../write.ts";
+import { requireGateway } from "../write.ts";
 
-const PAGE = 1000;
-
-export function addBlockRoutes(table: RouteTable, current: CurrentConfiguration, counters: Counters): void {
+export function addBlockRoutes(
+  table: RouteTable,
+  current: CurrentConfiguration,
+  blocks: Blocks,
+  log: Log,
+): void {
   const tag = "blocks";
   const collection = "/gateways/{gateway_id}/blocks";
   const gatewayIdIn = (params: PathParameters) => params["gateway_id"] ?? "";
-  const remove = async (caller: Caller, gatewayId: string, blockId: string) => {
-    const block = await writeRecord(current, caller, async (transaction) => {
-      const found = await requireRecord(transaction, "blocks", blockId, gatewayId);
-      await transaction.remove("blocks", found.id);
-      return found;
-    });
-    await counters.clear(block.counter_key);
-  };
+  // Blocks have no revisions, so the log says who removed them.
+  const logRemoval = ({ subject }: Pick<Caller, "subject">, gateway_id: string, removed: readonly Block[]) =>
+    log.info({ gateway_id, admin: subject, removed: removed.length }, "blocks removed");
 
   addOperation(table, {
     method: "get",
@@ -31,7 +30,7 @@ export function addBlockRoutes(table: RouteTable, current: CurrentConfiguration,
     response: { status: 200, schema: "BlockList", description: "Oldest first." },
     handle: async ({ params, query }) => {
       await requireGateway(current.store, gatewayIdIn(params));
-      const page = await current.store.list("blocks", { gatewayId: gatewayIdIn(params), ...query });
+      const page = await current.store.listBlocks(gatewayIdIn(params), query);
       return listResponse("blocks", page.records.map(show), page.count, query);
     },
   });
@@ -43,7 +42,13 @@ export function addBlockRoutes(table: RouteTable, current: CurrentConfiguration,
     summary: "Remove a block and reset its counter",
     response: { status: 204, description: "Removed." },
     handle: async ({ params, caller }) => {
-      await remove(caller, gatewayIdIn(params), params["block_id"] ?? "");
+      const gatewayId = gatewayIdIn(params);
+      const id = params["block_id"] ?? "";
+      await requireGateway(current.store, gatewayId);
+      const removed = await blocks.remove(gatewayId, id);
+      if (removed.length === 0)
+        throw new GatehouseError("not_found", `There is no block "${id.slice(0, 64)}".`);
+      logRemoval(caller, gatewayId, removed);
       return new Response(null, { status: 204 });
     },
   });
@@ -57,20 +62,12 @@ export function addBlockRoutes(table: RouteTable, current: CurrentConfiguration,
     handle: async ({ params, caller }) => {
       const gatewayId = gatewayIdIn(params);
       await requireGateway(current.store, gatewayId);
-      for (;;) {
-        const { records } = await current.store.list("blocks", { gatewayId, limit: PAGE, offset: 0 });
-        for (const { id } of records) await remove(caller, gatewayId, id).catch(ignoreNotFound);
-        if (records.length < PAGE) return new Response(null, { status: 204 });
-      }
+      logRemoval(caller, gatewayId, await blocks.remove(gatewayId, null));
+      return new Response(null, { status: 204 });
     },
   });
 }
 
-/** Another request may have removed the block in the meantime. */
-function ignoreNotFound(error: unknown): void {
-  if (!(error instanceof GatehouseError) || error.code !== "not_found") throw error;
-}
-
-function show({ id, type, subject, created_at }: StoredBlock) {
-  return { id, type, subject, created_at };
+function show({ id, type, subject, created_at, expires_at }: Block) {
+  return { id, type, subject, created_at, expires_at };
 }

@@ -8,7 +8,7 @@ import {
 } from "../../sdk/index.ts";
 import { compileLimits, type CompiledLimit } from "./compiled-limit.ts";
 import { isKnownWithoutBody, subjectOf, type LimitType } from "./identity.ts";
-import { rateLimiterSettings, type RateLimiterSettings } from "./settings.ts";
+import { rateLimiterSettings, windowSeconds, type RateLimiterSettings } from "./settings.ts";
 
 export const rateLimiter = definePlugin({
   name: "rate_limiter",
@@ -30,11 +30,15 @@ class LimitCheck {
   readonly #settings: RateLimiterSettings;
   readonly #host: PluginHost;
   readonly #limits: readonly CompiledLimit[];
+  /** Undefined for blocks that do not expire. */
+  readonly #blockMs: number | undefined;
 
   constructor(settings: RateLimiterSettings, host: PluginHost) {
     this.#settings = settings;
     this.#host = host;
     this.#limits = compileLimits(settings, host.instanceId);
+    const { block_duration } = settings.actions;
+    this.#blockMs = block_duration === undefined ? undefined : (windowSeconds(block_duration) ?? 0) * 1000;
   }
 
   /** Synchronous unless the counters are in Redis. */
@@ -104,10 +108,17 @@ class LimitCheck {
       const counted = wanted[decision.refusedBy];
       if (reached === undefined || counted === undefined)
         throw new Error(`counters rejected a request by limit ${decision.refusedBy}, which does not exist`);
-      if (this.#settings.actions.type === "reject")
-        respondExceeded(context, reached.type, this.#settings, decision);
-      else block(context, reached, counted, this.#host);
+      if (this.#settings.actions.type === "block" && this.#block(reached, counted))
+        respondBlocked(context, reached.type);
+      else respondExceeded(context, reached.type, this.#settings, decision);
     }
+  }
+
+  /** Returns false if the gateway has as many blocks as it may have. */
+  #block(limit: CompiledLimit, counted: Limit): boolean {
+    const { blocks } = this.#host;
+    const durationMs = this.#blockMs;
+    return blocks.add({ type: limit.type, subject: limit.subjectOf(counted), durationMs }, counted.key);
   }
 }
 
@@ -144,14 +155,9 @@ function respondExceeded(
   });
 }
 
-function block(context: RequestContext, limit: CompiledLimit, counted: Limit, { blocks }: PluginHost): void {
-  blocks.add({ type: limit.type, subject: limit.subjectOf(counted) }, counted.key);
-  respondBlocked(context, limit.type);
-}
-
 function respondBlocked(context: RequestContext, type: LimitType): void {
   context.count("blocked", type);
-  context.setDetail(`${type} blocked permanently`);
+  context.setDetail(`${type} blocked`);
   context.respond({
     status: 403,
     body: { error: `${type} rate limit exceeded`, code: "rate_limit_blocked" },

@@ -42,7 +42,7 @@ export const rateLimiterSettings = z.strictObject({
     .strictObject({
       type: z.enum(["reject", "block"]).default("reject").meta({
         description:
-          "reject: 429 until the limit allows requests again; block: 403 permanently, until the block is removed.",
+          "reject: 429 until the limit allows requests again; block: 403 until the block is removed or expires.",
       }),
       retry_after: z
         .string()
@@ -51,6 +51,9 @@ export const rateLimiterSettings = z.strictObject({
         .meta({
           description: "Value of Retry-After in seconds. Default: the time until the limit allows a request.",
         }),
+      block_duration: windowField.optional().meta({
+        description: "How long a block lasts: 30s, 5m, 1h, 1d. Default: until an operator removes it.",
+      }),
     })
     .prefault({}),
   ipv6_prefix: z.int().min(1).max(128).default(64).meta({

@@ -129,6 +129,12 @@ export const METRICS = {
     labels: ["gateway", "plugin", "event", "kind"],
   },
 
+  gatehouse_blocks_refused_total: {
+    type: "counter",
+    help: "Requests over a limit that got 429 instead of a block, because the gateway has MAX_BLOCKS blocks of this type.",
+    labels: ["gateway", "type"],
+  },
+
   gatehouse_ready: { type: "gauge", help: "1 if /readyz reports ready.", labels: [], merge: "min" },
   gatehouse_config_revision: {
     type: "gauge",
