@@ -149,6 +149,9 @@ async function startTelemetry(
   collectHealth(metrics, health);
   collectTargets(metrics, current, clock);
   collectBlocks(metrics, blocks, current);
+  metrics.onCollect(() => {
+    metrics.dropDeletedGateways([...current.snapshot.gateways.values()].map(({ gateway }) => gateway.name));
+  });
   const stopProcessMetrics = collectProcessMetrics(metrics);
   const stop = async () => {
     observation.flush();

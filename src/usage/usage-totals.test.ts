@@ -160,6 +160,29 @@ describe("UsageTotals", () => {
     expect(rows.reduce((sum, row) => sum + row.requests, 0)).toBe(21_000);
   });
 
+  test("neither limit of one gateway affects another gateway, and all gateways have rows in a batch", async () => {
+    let isUnavailable = true;
+    const { totals, batches } = totalsOver(() =>
+      isUnavailable ? Promise.reject(unavailable("no connection")) : Promise.resolve(),
+    );
+    totals.add(request({ gatewayId: "neighbor", model: "early" }));
+    // More rows than a gateway may have in memory: 10,000 models of three days.
+    for (let day = 0; day < 3; day++) {
+      for (let serial = 0; serial < 10_500; serial++) totals.add(request({ model: `m${serial}` }));
+      clock.advance(24 * 3_600_000);
+    }
+    totals.add(request({ gatewayId: "neighbor", model: "late" }));
+    await totals.flush();
+    expect(printed.join()).toContain("usage lost: store unavailable for too long");
+    expect(printed.join()).not.toContain("neighbor");
+    isUnavailable = false;
+    batches.length = 0;
+    await totals.flush();
+    const written = batches.map((batch) => batch.totals.filter(({ gatewayId }) => gatewayId === "neighbor"));
+    expect(written.flat().map(({ model }) => model)).toEqual(["early", "late"]);
+    expect(written.slice(2).flat()).toEqual([]);
+  });
+
   test("a model name that the database cannot store is replaced", async () => {
     const { totals, batches } = totalsOver();
     totals.add(request({ model: "a\0b\uD800" }));

@@ -10,12 +10,15 @@ import { redact } from "../telemetry/log/redact.ts";
 const FLUSH_INTERVAL_MS = 1000;
 /** Limits the duration of a transaction, because it blocks other writes. */
 const MAX_BATCH_ROWS = 500;
-/** Clients may send any model name. Above this number of rows per day, further models share the row OTHER_MODELS. */
+/**
+ * Clients may send any model name. Above this number of rows per day and gateway, further models of the gateway share the
+ * row OTHER_MODELS.
+ */
 const MAX_ROWS_PER_DAY = 10_000;
 const OTHER_MODELS = "(other models)";
 const MAX_MODEL_LENGTH = 255;
-/** Limit for rows in memory while the store is unavailable. The oldest rows are dropped first. */
-const MAX_PENDING_ROWS = 50_000;
+/** Limit for rows of a gateway in memory while the store is unavailable. Its oldest rows are dropped first. */
+const MAX_PENDING_ROWS = 20_000;
 /** A batch that an available store keeps rejecting is dropped after this many attempts, so that later ones are written. */
 const MAX_REJECTIONS = 10;
 /** Characters that PostgreSQL cannot store: U+0000 and unpaired surrogates. */
@@ -33,13 +36,19 @@ export interface CountedRequest {
   readonly cost: number;
 }
 
+/** The rows of one gateway, by day, API key, and model. Their bounds do not depend on other gateways. */
+class GatewayRows {
+  readonly pending = new Map<string, UsageTotal>();
+  readonly today = new Set<string>();
+}
+
 export class UsageTotals {
   readonly #store: Store;
   readonly #log: Log;
   readonly #writer = newId();
   readonly #clock: Clock;
   readonly #timer: ClockTimer;
-  #pending = new Map<string, UsageTotal>();
+  readonly #gateways = new Map<string, GatewayRows>();
   /**
    * The batch that is being written. After a failure it is retried unchanged, because the store may have committed it; the
    * store recognizes its number.
@@ -51,7 +60,6 @@ export class UsageTotals {
   #day = "";
   /** The most recently used total, which avoids a lookup for consecutive requests with the same key and model. */
   #lastTotal: UsageTotal | null = null;
-  readonly #rowsToday = new Set<string>();
 
   constructor(store: Store, log: Log, clock: Clock) {
     this.#store = store;
@@ -84,7 +92,8 @@ export class UsageTotals {
     this.#timer.close();
     await this.#flushing;
     await this.flush();
-    const lostRows = this.#pending.size + (this.#batch?.totals.length ?? 0);
+    let lostRows = this.#batch?.totals.length ?? 0;
+    for (const { pending } of this.#gateways.values()) lostRows += pending.size;
     if (lostRows > 0) this.#log.error({ rows: lostRows }, "usage lost: not written before shutdown");
   }
 
@@ -97,19 +106,19 @@ export class UsageTotals {
   }
 
   #lookUp({ gatewayId, apiKeyId, apiKeyName, model }: CountedRequest): UsageTotal {
-    const keyPrefix = `${this.#day} ${gatewayId} ${apiKeyId ?? ""} `;
+    const rows = this.#rowsOf(gatewayId);
+    const keyPrefix = `${this.#day} ${apiKeyId ?? ""} `;
     let name = model ?? "";
     let key = keyPrefix + name;
-    const known = this.#pending.get(key);
+    const known = rows.pending.get(key);
     if (known !== undefined) return known;
     // A client may send a secret in place of a model by mistake.
     name = redact(name).slice(0, MAX_MODEL_LENGTH).replaceAll(UNSTORABLE, "\uFFFD");
-    if (!this.#rowsToday.has(keyPrefix + name) && this.#rowsToday.size >= MAX_ROWS_PER_DAY)
-      name = OTHER_MODELS;
-    this.#rowsToday.add((key = keyPrefix + name));
-    let total = this.#pending.get(key);
+    if (!rows.today.has(keyPrefix + name) && rows.today.size >= MAX_ROWS_PER_DAY) name = OTHER_MODELS;
+    rows.today.add((key = keyPrefix + name));
+    let total = rows.pending.get(key);
     if (total === undefined) {
-      if (this.#pending.size >= MAX_PENDING_ROWS) this.#dropOldest();
+      if (rows.pending.size >= MAX_PENDING_ROWS) this.#dropOldest(rows);
       total = {
         gatewayId,
         day: this.#day,
@@ -122,15 +131,21 @@ export class UsageTotals {
         outputTokens: 0,
         cost: 0,
       };
-      this.#pending.set(key, total);
+      rows.pending.set(key, total);
     }
     return total;
   }
 
-  #dropOldest(): void {
-    const [oldest] = this.#pending;
+  #rowsOf(gatewayId: string): GatewayRows {
+    const known = this.#gateways.get(gatewayId) ?? new GatewayRows();
+    this.#gateways.set(gatewayId, known);
+    return known;
+  }
+
+  #dropOldest({ pending }: GatewayRows): void {
+    const [oldest] = pending;
     if (oldest === undefined) return;
-    this.#pending.delete(oldest[0]);
+    pending.delete(oldest[0]);
     this.#lastTotal = null;
     this.#log.error({ total: oldest[1] }, "usage lost: store unavailable for too long");
   }
@@ -141,7 +156,10 @@ export class UsageTotals {
     if (today === this.#day) return;
     this.#day = today;
     this.#lastTotal = null;
-    this.#rowsToday.clear();
+    for (const [id, { pending, today: rows }] of this.#gateways) {
+      rows.clear();
+      if (pending.size === 0) this.#gateways.delete(id);
+    }
   }
 
   async #flushNow(): Promise<void> {
@@ -157,11 +175,29 @@ export class UsageTotals {
   }
 
   #nextBatch(): UsageBatch | null {
-    if (this.#pending.size === 0) return null;
-    const taken = [...this.#pending].slice(0, MAX_BATCH_ROWS);
+    const totals = this.#takeRows();
+    if (totals.length === 0) return null;
     this.#lastTotal = null;
-    for (const [key] of taken) this.#pending.delete(key);
-    return { writer: this.#writer, number: ++this.#lastBatchNumber, totals: taken.map(([, total]) => total) };
+    return { writer: this.#writer, number: ++this.#lastBatchNumber, totals };
+  }
+
+  /** Takes rows of all gateways in turn, so that one gateway with many rows does not delay those of others. */
+  #takeRows(): UsageTotal[] {
+    const taken: UsageTotal[] = [];
+    let waiting = [...this.#gateways.values()];
+    while (taken.length < MAX_BATCH_ROWS) {
+      waiting = waiting.filter(({ pending }) => pending.size > 0);
+      if (waiting.length === 0) break;
+      const share = Math.ceil((MAX_BATCH_ROWS - taken.length) / waiting.length);
+      for (const { pending } of waiting) {
+        const room = Math.min(share, MAX_BATCH_ROWS - taken.length);
+        for (const [key, total] of [...pending.entries().take(room)]) {
+          pending.delete(key);
+          taken.push(total);
+        }
+      }
+    }
+    return taken;
   }
 
   /** Returns whether the batch is dropped. While the store is unavailable, no batch is. */

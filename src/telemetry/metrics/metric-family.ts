@@ -1,14 +1,17 @@
-// One metric: its series (one per set of label values, bounded) and their Prometheus text. Callers on the request path keep
-// the series they add to, so that counting is one addition.
+// One metric: its series (one per set of label values, bounded per gateway) and their Prometheus text. Callers on the request
+// path keep the series they add to, so that counting is one addition.
 import type { MetricDeclaration } from "./metric-table.ts";
 
+/** Per gateway, so that the clients of one gateway cannot use up the series of another. */
 export const MAX_SERIES = 1000;
 /** Lower than MAX_SERIES, because a histogram series has about twenty lines of text. */
 export const MAX_HISTOGRAM_SERIES = 300;
 const MAX_LABEL_LENGTH = 128;
+/** Operators create gateways. The bound is for those that rename or delete and create gateways all the time. */
+const MAX_GATEWAYS = 10_000;
 /** Label value of the series that collects everything beyond the bound. */
 export const OTHER = "other";
-/** When a family is full, series to which nothing was added for this long are removed. */
+/** When a gateway has all series that it may have, those to which nothing was added for this long are removed. */
 const IDLE_MS = 3_600_000;
 
 export class NumberSeries {
@@ -55,14 +58,24 @@ interface Member<S> {
   activityBefore: number;
 }
 
+/** The series of one gateway, or all series of a metric without the label `gateway`. */
+interface Group<S> {
+  readonly members: Map<string, Member<S>>;
+  checkedAt: number;
+  /** The activity of all series when the gateway was first found to be deleted; null before. */
+  activityAtDeletion: number | null;
+}
+
 export class MetricFamily<S extends Series = Series> {
   readonly name: string;
   readonly declaration: MetricDeclaration;
   readonly #make: () => S;
   readonly #onDrop: () => void;
-  readonly #members = new Map<string, Member<S>>();
+  readonly #groups = new Map<string, Group<S>>();
   readonly #maxSeries: number;
-  #checkedAt: number;
+  /** The position of the label `gateway`; -1 if the metric does not have it. */
+  readonly #gatewayAt: number;
+  #gatewaysCheckedAt: number;
 
   /** `onDrop` is called when series are removed. Callers that keep series must look them up again. */
   constructor(name: string, declaration: MetricDeclaration, make: () => S, onDrop: () => void, now: number) {
@@ -70,55 +83,102 @@ export class MetricFamily<S extends Series = Series> {
     this.declaration = declaration;
     this.#make = make;
     this.#onDrop = onDrop;
-    this.#checkedAt = now;
+    this.#gatewaysCheckedAt = now;
+    this.#gatewayAt = declaration.labels.indexOf("gateway");
     this.#maxSeries = declaration.type === "histogram" ? MAX_HISTOGRAM_SERIES : MAX_SERIES;
   }
 
   /** Returns the series with these label values, given in the order of the declaration. */
   series(values: readonly string[], now: number): S {
     const labels = values.map(shorten);
-    const known = this.#members.get(keyOf(labels));
+    const group = this.#groupOf(labels, now);
+    const known = group.members.get(keyOf(labels));
     if (known !== undefined) return known.series;
-    if (this.#members.size < this.#maxSeries || this.#dropIdle(now)) return this.#add(labels);
-    const others = labels.map(() => OTHER);
-    return this.#members.get(keyOf(others))?.series ?? this.#add(others);
+    if (group.members.size < this.#maxSeries || this.#dropIdle(group, now)) return this.#add(group, labels);
+    const others = labels.map((label, index) => (index === this.#gatewayAt ? label : OTHER));
+    return group.members.get(keyOf(others))?.series ?? this.#add(group, others);
   }
 
   clear(): void {
-    this.#members.clear();
+    this.#groups.clear();
+  }
+
+  /** Replaces the gateway in `labels` if there are too many gateways. */
+  #groupOf(labels: string[], now: number): Group<S> {
+    const known = this.#groups.get(labels[this.#gatewayAt] ?? "");
+    if (known !== undefined) return known;
+    if (this.#groups.size >= MAX_GATEWAYS) this.#dropIdleGateways(now);
+    if (this.#groups.size >= MAX_GATEWAYS) labels[this.#gatewayAt] = OTHER;
+    const name = labels[this.#gatewayAt] ?? "";
+    const group = this.#groups.get(name) ?? {
+      members: new Map<string, Member<S>>(),
+      checkedAt: now,
+      activityAtDeletion: null,
+    };
+    this.#groups.set(name, group);
+    return group;
+  }
+
+  /**
+   * Removes the series of gateways that do not exist anymore. They stay for one more page, so that what was counted before
+   * the deletion is reported.
+   */
+  dropDeletedGateways(existing: ReadonlySet<string>): void {
+    if (this.#gatewayAt === -1) return;
+    for (const [name, group] of this.#groups) {
+      if (name === "" || name === OTHER || existing.has(name)) group.activityAtDeletion = null;
+      else {
+        let activity = 0;
+        for (const { series } of group.members.values()) activity += series.activity;
+        if (activity === group.activityAtDeletion) {
+          this.#groups.delete(name);
+          this.#onDrop();
+        }
+        group.activityAtDeletion = activity;
+      }
+    }
+  }
+
+  #dropIdleGateways(now: number): void {
+    if (now - this.#gatewaysCheckedAt < IDLE_MS) return;
+    this.#gatewaysCheckedAt = now;
+    for (const [name, group] of this.#groups) {
+      this.#dropIdle(group, now);
+      if (group.members.size === 0) this.#groups.delete(name);
+    }
   }
 
   /** Removes series that were not used since the last check, at least IDLE_MS ago. Configuration changes leave such series. */
-  #dropIdle(now: number): boolean {
-    if (now - this.#checkedAt < IDLE_MS) return false;
-    this.#checkedAt = now;
-    for (const [key, member] of this.#members) {
-      if (member.series.activity === member.activityBefore) this.#members.delete(key);
+  #dropIdle(group: Group<S>, now: number): boolean {
+    if (now - group.checkedAt < IDLE_MS) return false;
+    group.checkedAt = now;
+    for (const [key, member] of group.members) {
+      if (member.series.activity === member.activityBefore) group.members.delete(key);
       else member.activityBefore = member.series.activity;
     }
     this.#onDrop();
-    return this.#members.size < this.#maxSeries;
+    return group.members.size < this.#maxSeries;
   }
 
-  #add(labels: readonly string[]): S {
+  #add(group: Group<S>, labels: readonly string[]): S {
     const series = this.#make();
     const pairs = this.declaration.labels
       .map((label, index) => `${label}="${escapeLabel(labels[index] ?? "")}"`)
       .join(",");
     // Lower than any activity, so that a new series does not count as idle.
-    this.#members.set(keyOf(labels), { pairs, series, activityBefore: -1 });
+    group.members.set(keyOf(labels), { pairs, series, activityBefore: -1 });
     return series;
   }
 
   render(): string {
     const { name, declaration } = this;
     let text = `# HELP ${name} ${escapeHelp(declaration.help)}\n# TYPE ${name} ${declaration.type}\n`;
-    for (const { pairs, series } of this.#members.values()) {
-      text +=
-        series instanceof NumberSeries
-          ? `${name}${pairs === "" ? "" : `{${pairs}}`} ${series.value}\n`
-          : this.#renderHistogram(pairs, series);
-    }
+    for (const { members } of this.#groups.values())
+      for (const { pairs, series } of members.values())
+        text +=
+          series instanceof NumberSeries
+            ? `${name}${pairs === "" ? "" : `{${pairs}}`} ${series.value}\n`
+            : this.#renderHistogram(pairs, series);
     return text;
   }
 
@@ -140,7 +200,7 @@ function keyOf(labels: readonly string[]): string {
   return labels.join("\0");
 }
 
-function shorten(value: string): string {
+export function shorten(value: string): string {
   return value.slice(0, MAX_LABEL_LENGTH);
 }
 

@@ -91,12 +91,12 @@ describe("bounds", () => {
     for (let index = 0; index < MAX_SERIES + 50; index++) errors.series(["g", `code ${index}`], 0).add();
     const rendered = lines(errors.render());
     expect(rendered).toHaveLength(MAX_SERIES + 1);
-    expect(rendered.at(-1)).toBe('f{gateway="other",code="other"} 50');
+    expect(rendered.at(-1)).toBe('f{gateway="g",code="other"} 50');
     errors.series(["g", "code 3"], 0).add();
     expect(errors.render()).toContain('f{gateway="g",code="code 3"} 2\n');
   });
 
-  test("a full family removes series that were idle for an hour", () => {
+  test("a gateway with all its series loses those that were idle for an hour", () => {
     const { family: errors, drops } = family();
     for (let index = 0; index < MAX_SERIES; index++) errors.series(["g", `old ${index}`], 0).add();
     const add = (code: string, now: number) => errors.series(["g", code], now).add();
@@ -108,9 +108,41 @@ describe("bounds", () => {
     expect(drops()).toBeGreaterThan(0);
     expect(lines(errors.render()).map((line) => line.slice(1))).toEqual([
       '{gateway="g",code="old 7"} 2',
-      '{gateway="other",code="other"} 1',
+      '{gateway="g",code="other"} 1',
       '{gateway="g",code="newer"} 1',
     ]);
+  });
+
+  test("the series of one gateway neither replace nor remove those of another", () => {
+    const { family: errors } = family();
+    errors.series(["idle", "code"], 0).add();
+    for (const hours of [0, 1, 2, 3])
+      for (let index = 0; index < MAX_SERIES + 50; index++)
+        errors.series(["hostile", `${hours} ${index}`], hours * HOUR).add();
+    for (let index = 0; index < MAX_SERIES; index++) errors.series(["new", `${index}`], 3 * HOUR).add();
+    const rendered = lines(errors.render());
+    expect(rendered).toContain('f{gateway="idle",code="code"} 1');
+    expect(rendered.filter((line) => line.includes('"new"'))).toHaveLength(MAX_SERIES);
+    expect(rendered.filter((line) => line.includes('"hostile"')).length).toBeLessThan(MAX_SERIES + 2);
+  });
+
+  test("the series of a deleted gateway are on one more page, and are then removed", () => {
+    const metrics = new Metrics();
+    const names = ["kept", "deleted", "x".repeat(300)];
+    metrics.onCollect(() => metrics.dropDeletedGateways(names));
+    const count = () => {
+      for (const gateway of ["", ...names])
+        metrics.number("gatehouse_request_outcomes_total", { gateway, outcome: "complete" }).add();
+    };
+    const shown = () =>
+      new Set(readMetrics(metrics.render()).series.flatMap(({ labels }) => labels["gateway"] ?? []));
+    count();
+    expect(shown().size).toBe(4);
+    names.splice(1, 1);
+    const { generation } = metrics;
+    expect(shown()).toContain("deleted");
+    expect(shown()).toEqual(new Set(["", "kept", "x".repeat(128)]));
+    expect(metrics.generation).toBeGreaterThan(generation);
   });
 
   test("unknown models share one series; configured models and models with a successful response have their own", () => {

@@ -2,7 +2,7 @@
 // are rendered.
 import type { OffLoop } from "../../off-loop/off-loop.ts";
 import type { Dependency, Health } from "../health.ts";
-import { HistogramSeries, MetricFamily, NumberSeries, type Series } from "./metric-family.ts";
+import { HistogramSeries, MetricFamily, NumberSeries, shorten, type Series } from "./metric-family.ts";
 import {
   METRICS,
   type LabelsOf,
@@ -52,6 +52,13 @@ export class Metrics implements MetricsSource {
   /** Removes all series of metrics that are set again at each collection. */
   clear(...names: readonly MetricName[]): void {
     for (const name of names) this.#families.get(name)?.clear();
+  }
+
+  /** Removes the series of gateways that are not among these names. */
+  dropDeletedGateways(names: Iterable<string>): void {
+    const existing = new Set<string>();
+    for (const name of names) existing.add(shorten(name));
+    for (const family of this.#families.values()) family.dropDeletedGateways(existing);
   }
 
   /** `collect` is called before each rendering, to set metrics that describe a state. */
