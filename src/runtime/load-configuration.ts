@@ -4,6 +4,7 @@ import { BalanceRegistry } from "../balance/balance-registry.ts";
 import { SettingsError, type Settings } from "../config/settings.ts";
 import { CustomPlugins } from "../plugins/custom-plugins.ts";
 import { PluginRegistry } from "../plugins/registry.ts";
+import { DecryptionError } from "../store/credential-cipher.ts";
 import { StoreRejected } from "../store/store.ts";
 import type { Health } from "../telemetry/health.ts";
 import type { Log } from "../telemetry/log/log.ts";
@@ -67,7 +68,7 @@ export async function loadConfiguration(
 }
 
 function rejectEmbeddedDatabase(error: unknown, { DATABASE_URL, DATA_DIR }: Settings): never {
-  if (error instanceof StoreRejected) throw error;
+  if (error instanceof StoreRejected || error instanceof DecryptionError) throw error;
   const reason = error instanceof Error ? error.message : String(error);
   const place = DATABASE_URL === null ? `DATA_DIR ${DATA_DIR}` : `DATABASE_URL ${DATABASE_URL}`;
   throw new SettingsError(

@@ -5,6 +5,15 @@ const VERSION = "v1.";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
+/** A value that none of the keys decrypts: a node with other keys has encrypted it, or it was changed. */
+export class DecryptionError extends Error {
+  constructor(cause: unknown) {
+    const fix = "add the key that encrypted it";
+    super(`A stored secret cannot be decrypted with any key of ENCRYPTION_KEY; ${fix}.`, { cause });
+    this.name = "DecryptionError";
+  }
+}
+
 export class CredentialCipher {
   readonly #newest: Buffer;
   readonly #older: readonly Buffer[];
@@ -42,9 +51,7 @@ export class CredentialCipher {
           // Another key may fit.
         }
       }
-      const message =
-        "A stored secret cannot be decrypted with any key of ENCRYPTION_KEY; add the key that encrypted it.";
-      throw new Error(message, { cause });
+      throw new DecryptionError(cause);
     }
   }
 }

@@ -93,6 +93,24 @@ describe.each(STORES)("ENCRYPTION_KEY with %s", (_, environment) => {
   });
 });
 
+test("a node without the key that another one encrypts with does not start, and says which setting to change", async () => {
+  const dataDir = temporaryDirectory();
+  try {
+    for (const ENCRYPTION_KEY of ["the old key", "the new key,the old key"]) {
+      const node = await startGatehouseProcess({ dataDir, keepData: true, env: { ENCRYPTION_KEY } });
+      await seedRoute(node, { upstream: { targets: [targetAt(provider, { credentials })] } });
+      await node.stop();
+    }
+    const { code, stderr } = await command(["serve"], { DATA_DIR: dataDir, ENCRYPTION_KEY: "the old key" });
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      "gatehouse: A stored secret cannot be decrypted with any key of ENCRYPTION_KEY; add the key that encrypted it.\n",
+    );
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+});
+
 describe("gatehouse rewrap", () => {
   test("reports a missing database, a missing key and a wrong key in one line, and creates nothing", async () => {
     const dataDir = temporaryDirectory();
