@@ -16,7 +16,7 @@ export async function openAndCheck(url: string, cipher: CredentialCipher): Promi
   try {
     await withinDeadline(VIEW_DEADLINE_MS, migrate(database));
     await withinDeadline(DEADLINE_MS, checkEncryptionKey(database, cipher));
-    await withinDeadline(VIEW_DEADLINE_MS, sealPlainHeaders(database, cipher));
+    await sealPlainHeaders(database, cipher);
     return database;
   } catch (error) {
     await database.close().catch(() => undefined);
@@ -60,16 +60,31 @@ async function checkEncryptionKey(database: Database, cipher: CredentialCipher):
   }
 }
 
-/** Runs on the first start of this version only. What is deleted stays in a SQLite file until it is erased. */
+/** Values of `configuration.sealed_headers`. */
+const [ERASE_PENDING, SEALED] = [-1, 1];
+
+/**
+ * Encrypts values of secret headers that an older version stored in plain text, on the first start of this version. A SQLite file
+ * contains replaced values until they are erased, so another process, or the next start, erases them if this one fails to.
+ */
 async function sealPlainHeaders(database: Database, cipher: CredentialCipher): Promise<void> {
-  const [row] = await database.query("SELECT sealed_headers FROM configuration");
-  if (row === undefined || row["sealed_headers"] === 1) return;
+  const readState = async () =>
+    (await database.query("SELECT sealed_headers FROM configuration"))[0]?.["sealed_headers"];
+  const setState = (state: number) =>
+    database.writeTransaction((query) => query("UPDATE configuration SET sealed_headers = $1", [state]));
+  if ((await readState()) === SEALED) return;
   const { resealAll } = await import("./reseal.ts");
-  const { plain } = await resealAll(database, cipher, "plain");
+  const sealAll = async () => {
+    const { plain } = await resealAll(database, cipher, "count");
+    if (plain === 0) return;
+    await setState(ERASE_PENDING);
+    await resealAll(database, cipher, "plain");
+  };
+  await withinDeadline(VIEW_DEADLINE_MS, sealAll());
   try {
-    if (plain > 0) await database.eraseDeleted();
+    if ((await readState()) === ERASE_PENDING) await database.eraseDeleted();
   } catch {
-    return; // for example because the disk is full; the next start tries again
+    return; // for example because the disk is full
   }
-  await database.writeTransaction((query) => query("UPDATE configuration SET sealed_headers = 1"));
+  await setState(SEALED);
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { CredentialCipher } from "../../src/store/credential-cipher.ts";
 import { countSecrets, rewrapSecrets } from "../../src/store/rewrap.ts";
 import { StoreRejected, type Store } from "../../src/store/store.ts";
-import { openForTest, type StoreMaker } from "./store-fixture.ts";
+import { closeOpened, openForTest, type StoreMaker } from "./store-fixture.ts";
 import { gatewayRecord, targetRecord, upstreamRecord, withSql } from "./store-records.ts";
 
 const [OLD, NEW] = ["the old key", "the new key"];
@@ -136,5 +136,28 @@ export function describeStoreSecrets({ database, createEmpty }: StoreMaker): voi
       expect(await store.get("upstreams", upstream.id)).toStrictEqual(upstream);
       expect(await storedText(url)).not.toContain(KEY);
     });
+
+    if (database === "SQLite")
+      test("replaced values that are still in the file are erased on the next start", async () => {
+        const url = await createEmpty();
+        await writeUpstream(openForTest(url));
+        await closeOpened();
+        // A start that failed to erase them has left this state, and the values in free pages.
+        await withSql(url, async (sql) => {
+          await sql.unsafe("CREATE TABLE replaced (body TEXT)");
+          await sql.unsafe("INSERT INTO replaced VALUES ($1)", [KEY.repeat(1000)]);
+          await sql.unsafe("DROP TABLE replaced");
+          await sql.unsafe("UPDATE configuration SET sealed_headers = -1");
+          await sql.unsafe("PRAGMA wal_checkpoint(TRUNCATE)");
+        });
+        const file = Bun.file(url.slice("sqlite://".length));
+        expect(await file.text()).toContain(KEY);
+        expect(await openForTest(url).revision()).toBe(1);
+        expect(await file.text()).not.toContain(KEY);
+        const [state] = (await withSql(url, (sql) =>
+          sql.unsafe("SELECT sealed_headers FROM configuration"),
+        )) as object[];
+        expect(state).toEqual({ sealed_headers: 1 });
+      });
   });
 }
