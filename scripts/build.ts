@@ -14,6 +14,7 @@ const { values } = parseArgs({
 /** Worker threads load these by their URL. They are located next to the main file, so their names must be unique. */
 const threadModules = [
   join(ROOT, "src/off-loop/off-loop-worker.ts"),
+  join(ROOT, "src/cli/watchdog-thread.ts"),
   ...[...new Glob("src/**/*-task.ts").scanSync({ cwd: ROOT, absolute: true })].sort(),
 ];
 if (new Set(threadModules.map((path) => basename(path))).size < threadModules.length)

@@ -51,7 +51,7 @@ export interface Gatehouse {
 
 /**
  * `siblings` are other processes that listen on the same ports; the kernel distributes connections over them. Tests pass
- * a `clock` that they advance themselves.
+ * a `clock` that they advance themselves. `watchdogRestarts` is how often a watchdog has replaced this process so far.
  */
 export async function startGatehouse(
   settings: Settings,
@@ -59,6 +59,7 @@ export async function startGatehouse(
   log: Log,
   siblings: Siblings | null = null,
   clock: Clock = systemClock,
+  watchdogRestarts = 0,
 ): Promise<Gatehouse> {
   const secret = readServerSecret(settings, log);
   const health = new Health();
@@ -67,6 +68,7 @@ export async function startGatehouse(
   const telemetry = await startTelemetry(settings, configuration, health, log, clock);
   const offLoop = new OffLoop({ clock });
   collectOffLoop(telemetry.metrics, offLoop);
+  telemetry.metrics.set("gatehouse_watchdog_restarts_total", {}, watchdogRestarts);
   const deadlines = new CoarseDeadlines(clock);
   const upstreamPool = new UpstreamPool(deadlines);
   const parts: Parts = {

@@ -1,6 +1,7 @@
 // gatehouse serve: runs the gateway until a signal stops it.
+import { systemClock } from "../base/clock.ts";
 import { readSettings, type Settings } from "../config/settings.ts";
-import type { Role } from "../main.ts";
+import type { Listening, Role } from "../main.ts";
 import { BatchedSink } from "../telemetry/log/batched-sink.ts";
 import { createLog, type Log } from "../telemetry/log/log.ts";
 import { parseArguments } from "./arguments.ts";
@@ -10,6 +11,7 @@ import { awaitSignal, runUntil } from "./run-until-signal.ts";
 import { beginStartup, collectAfterLoading, endStartup } from "./startup-memory.ts";
 import { supervise, workerNumber } from "./supervise.ts";
 import { usesColor } from "./terminal.ts";
+import { hangFields, readRestart, startHeartbeat, startWatchdog } from "./watchdog.ts";
 import { WorkerChannel } from "./worker-channel.ts";
 
 const ROLES: readonly Role[] = ["admin", "proxy", "all"];
@@ -46,13 +48,35 @@ a .env file; docs/settings.md lists them.
     const { startGatehouse } = await import("../main.ts");
     collectAfterLoading();
     const channel = worker === null ? null : new WorkerChannel(settings.WORKERS);
-    const gatehouse = await startGatehouse(settings, role, log, channel);
+    const restart = readRestart();
+    if (restart.silentMs !== undefined)
+      log.error(
+        { restarts: restart.restarts, ...hangFields(restart, settings.WATCHDOG_SECONDS) },
+        "process hung; restarted by the watchdog",
+      );
+    const gatehouse = await startGatehouse(settings, role, log, channel, systemClock, restart.restarts);
     endStartup();
     channel?.reportListening(gatehouse.listening);
+    const stopWatching = watch(settings.WATCHDOG_SECONDS, args, gatehouse.listening, channel, log);
+    void signal.then(stopWatching);
     await runUntil(signal, gatehouse, settings, log);
     return 0;
   },
 };
+
+/** Startup may take long, so a process is watched only from here on. */
+function watch(
+  limitSeconds: number,
+  args: readonly string[],
+  listening: Listening,
+  channel: WorkerChannel | null,
+  log: Log,
+): () => void {
+  if (limitSeconds === 0) return () => undefined;
+  if (channel === null) return startWatchdog(limitSeconds, args, listening, log);
+  startHeartbeat(limitSeconds, () => channel.reportHeartbeat());
+  return () => undefined;
+}
 
 export function logFor({ LOG_FORMAT, LOG_LEVEL }: Settings, worker: number | null = null): Log {
   const format = LOG_FORMAT ?? (process.stdout.isTTY ? "pretty" : "json");

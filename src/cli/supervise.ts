@@ -1,12 +1,15 @@
-// Runs WORKERS processes that share the listening ports: starts them, replaces those that crash, and forwards signals and
-// messages.
+// Runs WORKERS processes that share the listening ports: starts them, replaces those that crash or hang, and forwards signals
+// and messages.
 import type { Subprocess } from "bun";
 import { BoundedCache } from "../base/bounded-cache.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Listening } from "../main.ts";
 import type { Log } from "../telemetry/log/log.ts";
+import { CHECKS_PER_LIMIT, HeartbeatMonitor, type Hang } from "./heartbeat-monitor.ts";
+import { readMainThread } from "./main-thread.ts";
 import { awaitSignal, type ReceivedSignal } from "./run-until-signal.ts";
 import { gatehouseCommand } from "./runtime-environment.ts";
+import { hangFields, replacementEnvironment, restartEnvironment } from "./watchdog.ts";
 import type { WorkerMessage } from "./worker-channel.ts";
 
 /** Stop restarting workers after MAX_CRASHES within CRASH_WINDOW_MS: another restart would not help. */
@@ -31,11 +34,22 @@ export async function supervise(settings: Settings, args: readonly string[], log
   return supervisor.run();
 }
 
+interface RunningWorker {
+  readonly process: Subprocess;
+  readonly monitor: HeartbeatMonitor;
+  /** Heartbeats so far; null before the worker listens, because startup may take long. */
+  beats: number | null;
+  /** Set when the worker is killed because it hangs. */
+  hang: Hang | null;
+}
+
 class Supervisor {
   readonly #settings: Settings;
   readonly #args: readonly string[];
   readonly #log: Log;
-  readonly #running = new Map<number, Subprocess>();
+  readonly #running = new Map<number, RunningWorker>();
+  /** How often each worker was replaced because it hung. */
+  readonly #hangs = new Map<number, number>();
   /** Set once the first worker listens. That worker picks the port if the setting is 0; the others reuse it. */
   #listening: Listening | null = null;
   #crashTimes: readonly number[] = [];
@@ -52,6 +66,9 @@ class Supervisor {
 
   run(): Promise<number> {
     this.#start(1);
+    const { WATCHDOG_SECONDS } = this.#settings;
+    if (WATCHDOG_SECONDS > 0)
+      setInterval(() => this.#killHungWorkers(), (WATCHDOG_SECONDS * 1000) / CHECKS_PER_LIMIT).unref();
     return this.#ended.promise;
   }
 
@@ -61,23 +78,37 @@ class Supervisor {
   }
 
   #start(number: number): void {
-    const { adminPort = null, proxyPort = null } = this.#listening ?? {};
-    const worker = Bun.spawn(gatehouseCommand("serve", ...this.#args), {
+    const child = Bun.spawn(gatehouseCommand("serve", ...this.#args), {
       env: {
-        ...process.env,
+        ...replacementEnvironment(this.#listening),
+        ...restartEnvironment({ restarts: this.#hangs.get(number) ?? 0 }),
         GATEHOUSE_WORKER: String(number),
-        ...(adminPort !== null && { ADMIN_PORT: String(adminPort) }),
-        ...(proxyPort !== null && { PROXY_PORT: String(proxyPort) }),
       },
       stdio: ["ignore", "inherit", "inherit"],
       ipc: (message: WorkerMessage) => this.#onMessage(number, message),
       onExit: (_, code, signal) => this.#onExit(number, code, signal),
     });
-    this.#running.set(number, worker);
+    const monitor = new HeartbeatMonitor(this.#settings.WATCHDOG_SECONDS * 1000);
+    this.#running.set(number, { process: child, monitor, beats: null, hang: null });
+  }
+
+  #killHungWorkers(): void {
+    for (const [number, worker] of this.#running) {
+      if (worker.beats === null || worker.hang !== null) continue;
+      worker.hang = worker.monitor.check(worker.beats, () => readMainThread(worker.process.pid));
+      if (worker.hang === null) continue;
+      worker.process.kill("SIGKILL");
+      const fields = { worker: number, ...hangFields(worker.hang, this.#settings.WATCHDOG_SECONDS) };
+      if (this.#exitCode === null) this.#log.error(fields, "worker hung; starting a replacement");
+      else this.#log.error(fields, "worker hung while stopping; killed");
+    }
   }
 
   #onMessage(number: number, message: WorkerMessage): void {
-    if (message.kind === "listening") this.#onListening(number, message.listening);
+    const worker = this.#running.get(number);
+    if (worker === undefined) return;
+    if (message.kind === "heartbeat") worker.beats = (worker.beats ?? 0) + 1;
+    else if (message.kind === "listening") this.#onListening(number, message.listening);
     else if (message.kind === "reply") {
       const sender = this.#querySenders.get(message.id);
       if (sender !== undefined) this.#send(message, sender);
@@ -90,7 +121,7 @@ class Supervisor {
   #send(message: WorkerMessage, to: number): void {
     const worker = this.#running.get(to);
     // An exiting worker can no longer receive messages.
-    if (worker?.exitCode === null && !worker.killed) worker.send(message);
+    if (worker?.process.exitCode === null && !worker.process.killed) worker.process.send(message);
   }
 
   /** Starts the other workers: the first one has created the secret, the database, and the ports that they share. */
@@ -103,9 +134,19 @@ class Supervisor {
   }
 
   #onExit(number: number, code: number | null, signal: NodeJS.Signals | number | null): void {
+    const hung = (this.#running.get(number)?.hang ?? null) !== null;
     this.#running.delete(number);
-    if (this.#exitCode === null) this.#replace(number, code, signal);
+    if (this.#exitCode === null) {
+      if (hung) this.#replaceHung(number);
+      else this.#replace(number, code, signal);
+    }
     if (this.#exitCode !== null && this.#running.size === 0) this.#ended.resolve(this.#exitCode);
+  }
+
+  /** Not counted as a crash: hangs cannot be frequent, and one request could cause one in each of many workers. */
+  #replaceHung(number: number): void {
+    this.#hangs.set(number, (this.#hangs.get(number) ?? 0) + 1);
+    this.#start(number);
   }
 
   #replace(number: number, code: number | null, signal: NodeJS.Signals | number | null): void {
@@ -134,6 +175,6 @@ class Supervisor {
   }
 
   #signalAll(signal: NodeJS.Signals): void {
-    for (const worker of this.#running.values()) worker.kill(signal);
+    for (const worker of this.#running.values()) worker.process.kill(signal);
   }
 }

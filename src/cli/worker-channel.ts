@@ -6,9 +6,13 @@ import type { Siblings } from "../telemetry/siblings.ts";
 /** The replies of workers that take longer are left out. */
 const REPLY_TIMEOUT_MS = 1000;
 
-/** The supervisor handles "listening" and forwards the rest: a reply to the sender of its query, others to all but the sender. */
+/**
+ * The supervisor handles "listening" and "heartbeat" and forwards the rest: a reply to the sender of its query, others to all
+ * but the sender.
+ */
 export type WorkerMessage =
   | { readonly kind: "listening"; readonly listening: Listening }
+  | { readonly kind: "heartbeat" }
   | { readonly kind: "query"; readonly id: string; readonly topic: string; readonly query: unknown }
   | { readonly kind: "reply"; readonly id: string; readonly reply: unknown }
   | { readonly kind: "publish"; readonly topic: string; readonly message: unknown };
@@ -36,6 +40,10 @@ export class WorkerChannel implements Siblings {
 
   reportListening(listening: Listening): void {
     send({ kind: "listening", listening });
+  }
+
+  reportHeartbeat(): void {
+    send({ kind: "heartbeat" });
   }
 
   async query(topic: string, query: unknown): Promise<unknown[]> {

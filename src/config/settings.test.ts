@@ -37,6 +37,7 @@ describe("readSettings", () => {
       OTEL_SERVICE_NAME: "gatehouse",
       OTEL_TRACES_SAMPLER_ARG: 1,
       OTEL_BSP_SCHEDULE_DELAY: 1000,
+      WATCHDOG_SECONDS: 5,
       DRAIN_DELAY_MS: 1000,
       DRAIN_SECONDS: 30,
     });

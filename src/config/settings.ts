@@ -167,6 +167,11 @@ export const SETTINGS = {
     "milliseconds that spans are collected before they are exported",
     integer(1000, 10, 60_000),
   ),
+  WATCHDOG_SECONDS: setting(
+    "5",
+    "seconds after which a process that hangs is replaced, six times as many if it does not use the processor; 0: never",
+    integer(5, 0, 3600),
+  ),
   DRAIN_DELAY_MS: setting(
     "1000",
     "milliseconds after SIGTERM during which new requests are still accepted",

@@ -13,7 +13,14 @@ import {
   untilPrinted,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
-import { logged, pluginsDirectory, postChat, writePlugin } from "../support/plugin-fixtures.ts";
+import {
+  logged,
+  pluginsDirectory,
+  postChat,
+  scripted,
+  SCRIPTED_PLUGINS,
+  writePlugin,
+} from "../support/plugin-fixtures.ts";
 import { CHAT, onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { waitUntil } from "../support/waiting.ts";
 
@@ -130,6 +137,27 @@ describe("the executable", () => {
     for (const client of clients) client.disconnect();
     const environment = readFileSync(`/proc/${gatehouse.pid}/environ`, "utf8");
     for (const name of Object.keys(RUNTIME_ENVIRONMENT)) expect(environment).toContain(`${name}=`);
+  }, 60_000);
+
+  test("restarts itself if a plugin hangs", async () => {
+    const directory = pluginsDirectory(SCRIPTED_PLUGINS);
+    const env = { PLUGINS_DIR: directory, WATCHDOG_SECONDS: "2" };
+    const watched = await startGatehouseProcess({ program, env });
+    try {
+      const loop = `if (context.headers.get("x-loop") !== null) for (;;) {}`;
+      const route = await seedRoute(watched, {
+        gateway: { required_plugins: [scripted("pre_request", loop)] },
+        upstream: { targets: [targetAt(provider)] },
+      });
+      const hanging = postChat(watched, route, { headers: { "x-loop": "1" } }).catch(() => null);
+      expect(await hanging).toBeNull();
+      await untilPrinted(watched, "process hung; restarted by the watchdog");
+      provider.reset();
+      await waitUntil(async () => (await postChat(watched, route).catch(() => null))?.status === 200);
+    } finally {
+      await watched.stop();
+      rmSync(directory, { recursive: true, force: true });
+    }
   }, 60_000);
 
   test("runs commands, including those that start it again as a child process", () => {

@@ -173,6 +173,11 @@ export const METRICS = {
     labels: [],
     buckets: LAG_SECONDS,
   },
+  gatehouse_watchdog_restarts_total: {
+    type: "counter",
+    help: "How often the watchdog replaced a process that hung (WATCHDOG_SECONDS), since the service was started.",
+    labels: [],
+  },
   process_cpu_seconds_total: { type: "counter", help: "Processor time, user and system.", labels: [] },
   process_resident_memory_bytes: { type: "gauge", help: "Resident memory.", labels: [] },
   process_open_fds: { type: "gauge", help: "Open files and sockets.", labels: [] },
