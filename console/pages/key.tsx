@@ -160,7 +160,7 @@ function KeyActions({ record, listPath, onCreated }: KeyActionsProps): JSX.Eleme
     let rotated: ApiKeyWithKey | null = null;
     const isDone = await confirmAction({
       title: `Rotate API key “${record.name}”?`,
-      text: "This creates a new key. The old key stops working immediately: clients that use it get 401.",
+      text: "This creates a new key. The old key stops working within a second: clients that use it get 401.",
       confirm: "Rotate",
       isDangerous: true,
       action: async () => {
@@ -172,7 +172,7 @@ function KeyActions({ record, listPath, onCreated }: KeyActionsProps): JSX.Eleme
   const revoke = async () => {
     const isDone = await confirmAction({
       title: `Revoke API key “${record.name}”?`,
-      text: "Clients that use it get 401 immediately. This cannot be undone. Its usage data is kept.",
+      text: "Clients that use it get 401 within a second. This cannot be undone. Its usage data is kept.",
       confirm: "Revoke",
       isDangerous: true,
       action: () => call("DELETE", `${KEYS_PATH}/${record.id}`),
