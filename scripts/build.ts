@@ -1,9 +1,13 @@
-// `npm run build`: builds dist/gatehouse, a single executable. `-- --target bun-linux-arm64` builds for another platform.
+// `npm run build`: builds dist/gatehouse, a single executable, with its SBOM (gatehouse.cdx.json) and SHA256SUMS.
+// `-- --target bun-linux-arm64 --outfile dist/gatehouse-linux-arm64` builds for another platform.
 import { Glob } from "bun";
-import { statSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
+import lock from "../package-lock.json" with { type: "json" };
 import { embeddedConsole } from "./build-console.ts";
+import { addChecksums } from "./checksums.ts";
+import { createSbom } from "./sbom.ts";
 
 const ROOT = join(import.meta.dir, "..");
 
@@ -44,6 +48,9 @@ if (!built.success) {
   for (const entry of built.logs) console.error(entry.message);
   process.exit(1);
 }
+const sbomFile = `${values.outfile}.cdx.json`;
+writeFileSync(sbomFile, `${JSON.stringify(createSbom(lock), null, 2)}\n`);
+addChecksums(values.outfile, sbomFile);
 const megabytes = Math.round(statSync(values.outfile).size / 1_000_000);
 const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
 console.log(`${values.outfile}: ${megabytes} MB in ${seconds} s`);

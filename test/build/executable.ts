@@ -2,7 +2,7 @@
 // part of `npm test`, because the build takes longer than most tests.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { RUNTIME_ENVIRONMENT } from "../../src/cli/runtime-environment.ts";
 import { connectRaw, type RawClient } from "../support/raw-client.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
@@ -138,6 +138,15 @@ describe("the executable", () => {
     const environment = readFileSync(`/proc/${gatehouse.pid}/environ`, "utf8");
     for (const name of Object.keys(RUNTIME_ENVIRONMENT)) expect(environment).toContain(`${name}=`);
   }, 60_000);
+
+  test("has an SBOM and checksums next to it", () => {
+    const check = ["sha256sum", "--strict", "--check", "SHA256SUMS"];
+    const { exitCode, stdout } = Bun.spawnSync(check, { cwd: dirname(BUILT) });
+    expect(exitCode).toBe(0);
+    for (const name of ["gatehouse", "gatehouse.cdx.json"])
+      expect(stdout.toString()).toContain(`${name}: OK\n`);
+    expect(JSON.parse(readFileSync(`${BUILT}.cdx.json`, "utf8"))).toMatchObject({ bomFormat: "CycloneDX" });
+  });
 
   test("restarts itself if a plugin hangs", async () => {
     const directory = pluginsDirectory(SCRIPTED_PLUGINS);
