@@ -64,9 +64,9 @@ export async function startGatehouse(
   const secret = readServerSecret(settings, log);
   const health = new Health();
   const storage = await openStorage(settings, secret, health, log, clock);
-  const configuration = await loadConfiguration(settings, storage, health, log, clock);
-  const telemetry = await startTelemetry(settings, configuration, health, log, clock);
   const offLoop = new OffLoop({ clock });
+  const configuration = await loadConfiguration(settings, storage, health, log, offLoop, clock);
+  const telemetry = await startTelemetry(settings, configuration, health, log, clock);
   collectOffLoop(telemetry.metrics, offLoop);
   telemetry.metrics.set("gatehouse_watchdog_restarts_total", {}, watchdogRestarts);
   const deadlines = new CoarseDeadlines(clock);

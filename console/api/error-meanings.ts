@@ -17,6 +17,8 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
     "A rate limit was exceeded, and its subject is blocked until the block expires (if it does) or an operator removes it.",
   code_injection_detected:
     "code_sanitation found code in the request. The settings of the plugin determine the status.",
+  inspection_incomplete:
+    "The request takes too much work to inspect. The settings of code_sanitation determine the status, or let such requests continue.",
   cross_site_request:
     "A browser sent the request for another site, or to show or run a provider's response in the console's origin.",
   rule_not_allowed: "The API key is valid, but not for this rule.",

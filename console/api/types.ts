@@ -740,6 +740,7 @@ export interface Error {
     | "invalid_api_key"
     | "rate_limit_blocked"
     | "code_injection_detected"
+    | "inspection_incomplete"
     | "cross_site_request"
     | "rule_not_allowed"
     | "not_found"

@@ -44,6 +44,11 @@ export const ERRORS = {
     status: 400,
     meaning: "code_sanitation found code in the request. The settings of the plugin determine the status.",
   },
+  inspection_incomplete: {
+    status: 400,
+    meaning:
+      "The request takes too much work to inspect. The settings of code_sanitation determine the status, or let such requests continue.",
+  },
   cross_site_request: {
     status: 403,
     meaning:

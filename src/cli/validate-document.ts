@@ -10,6 +10,7 @@ import { PluginRegistry } from "../plugins/registry.ts";
 import { CompileError } from "../snapshot/compile-error.ts";
 import { compileUpstream } from "../snapshot/compile-upstream.ts";
 import { compileChain } from "../snapshot/plugin-chain.ts";
+import { OffLoop } from "../off-loop/off-loop.ts";
 import { PluginHosts } from "../runtime/plugin-hosts.ts";
 import { createLog } from "../telemetry/log/log.ts";
 
@@ -65,7 +66,7 @@ function validateGateway(gateway: DocumentGateway, gatewayPath: string): Gateway
   const registry = new PluginRegistry();
   const log = createLog({ level: "silent", format: "json" }, { write: () => undefined });
   const blocks = { has: () => false, add: () => true, canAdd: () => true };
-  const hosts = new PluginHosts(new MemoryCounters(), blocks, log);
+  const hosts = new PluginHosts(new MemoryCounters(), blocks, log, new OffLoop());
   const problems: ErrorDetail[] = [];
   const warnings: ErrorDetail[] = [];
   const compile = (work: () => void, pathOf: (path: string) => string) => {

@@ -28,6 +28,9 @@ export class PreRequestContext extends CallContext implements RequestContext {
   get forwardedHeaders(): ReadonlyHeaders {
     return new RecordHeaders(this.#sentHeaders());
   }
+  get bodySize(): number {
+    return this.#call.exchange.body?.bytes.length ?? 0;
+  }
   /** Returns a copy: only replaceBody changes the body that is sent. */
   get body(): Uint8Array | null {
     return this.#call.exchange.body?.bytes.slice() ?? null;

@@ -2,6 +2,7 @@
 import type { Clock } from "../base/clock.ts";
 import { BalanceRegistry } from "../balance/balance-registry.ts";
 import { SettingsError, type Settings } from "../config/settings.ts";
+import type { OffLoop } from "../off-loop/off-loop.ts";
 import { CustomPlugins } from "../plugins/custom-plugins.ts";
 import { PluginRegistry } from "../plugins/registry.ts";
 import { DecryptionError } from "../store/credential-cipher.ts";
@@ -28,11 +29,12 @@ export async function loadConfiguration(
   { store, counters, databaseUrl }: Storage,
   health: Health,
   log: Log,
+  offLoop: OffLoop,
   clock: Clock,
 ): Promise<Configuration> {
   const registry = new PluginRegistry();
   const blocks = new Blocks(store, counters, settings.MAX_BLOCKS, log, clock);
-  const hosts = new PluginHosts(counters, blocks, log, clock);
+  const hosts = new PluginHosts(counters, blocks, log, offLoop, clock);
   const compile = { plugins: registry, balance: new BalanceRegistry(), instances: hosts };
   const current = new CurrentConfiguration(store, compile, health, log);
   const customPlugins = new CustomPlugins(settings.PLUGINS_DIR, registry, log, (name) =>

@@ -5,6 +5,7 @@ import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { MemoryCounters } from "../counters/memory-counters.ts";
 import { definePlugin, z, type PluginHooks } from "../sdk/index.ts";
 import { createLog } from "../telemetry/log/log.ts";
+import { OffLoop } from "../off-loop/off-loop.ts";
 import { PluginHosts } from "./plugin-hosts.ts";
 
 function setup(hooks: () => PluginHooks) {
@@ -12,7 +13,7 @@ function setup(hooks: () => PluginHooks) {
   const clock = new ManualClock();
   const log = createLog({ level: "info", format: "json" }, { write: (line) => void (text += line) });
   const blocks = { has: () => false, add: () => true, canAdd: () => true };
-  const hosts = new PluginHosts(new MemoryCounters(), blocks, log, clock);
+  const hosts = new PluginHosts(new MemoryCounters(), blocks, log, new OffLoop(), clock);
   const plugin = definePlugin<unknown>({
     name: "p",
     description: "",

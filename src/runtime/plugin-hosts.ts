@@ -3,6 +3,7 @@
 import { systemClock, type Clock } from "../base/clock.ts";
 import { withTimeout } from "../base/with-timeout.ts";
 import type { Counters } from "../counters/counters.ts";
+import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { Block } from "../sdk/host.ts";
 import type { PluginDefinition, PluginHooks, PluginHost } from "../sdk/index.ts";
 import { whenReady } from "../sdk/when-ready.ts";
@@ -61,11 +62,19 @@ export class PluginHosts implements PluginInstances {
   readonly #counters: Counters;
   readonly #blocks: BlockAccess;
   readonly #log: Log;
+  readonly #offLoop: OffLoop;
   readonly #clock: Clock;
   /** By gateway id, so that deleting a gateway does not search the instances of all others. */
   readonly #gateways = new Map<string, GatewayPlugins>();
 
-  constructor(counters: Counters, blocks: BlockAccess, log: Log, clock: Clock = systemClock) {
+  constructor(
+    counters: Counters,
+    blocks: BlockAccess,
+    log: Log,
+    offLoop: OffLoop,
+    clock: Clock = systemClock,
+  ) {
+    this.#offLoop = offLoop;
     this.#counters = counters;
     this.#blocks = blocks;
     this.#log = log;
@@ -144,6 +153,7 @@ export class PluginHosts implements PluginInstances {
         has: (type, subject) => this.#blocks.has(instanceId, type, subject),
         add: (block, counterKey) => this.#blocks.add(instanceId, block, counterKey),
       },
+      runOffLoop: this.#offLoop.run.bind(this.#offLoop),
       keep: (name, make) => this.#pluginsOf(instanceId).keptValues(instanceId).keep(name, make),
       log: (level, message, fields = {}) => this.#log[level]({ plugin, ...fields }, message),
     };

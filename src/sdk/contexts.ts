@@ -39,6 +39,9 @@ export interface RequestContext extends PluginContext {
   readonly headers: ReadonlyHeaders;
   /** The headers that will be sent to the provider: without credentials and hop-by-hop headers. */
   readonly forwardedHeaders: ReadonlyHeaders;
+  /** The size of the body in bytes; 0 if there is none. */
+  readonly bodySize: number;
+  /** A copy of the body. */
   readonly body: Uint8Array | null;
   /** The body as text; null if it is not valid UTF-8. */
   readonly bodyText: string | null;

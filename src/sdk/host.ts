@@ -1,6 +1,7 @@
 // The services that the gateway passes to a plugin's create(): shared counters, blocks, and values that outlive a
 // configuration change.
 import type { Counters } from "../counters/counters.ts";
+import type { OffLoop } from "../off-loop/off-loop.ts";
 
 /** A subject whose requests are rejected until the block expires or an operator removes it. */
 export interface Block {
@@ -27,6 +28,12 @@ export interface PluginHost {
      */
     add(block: Block, counterKey: string): boolean;
   };
+  /**
+   * Runs a task in a worker thread: work of more than a few milliseconds would delay all other requests. `module` is the URL of a
+   * module that exports `run(input)`. Rejects with the error of `run`, or with an OffLoopError if the task could not be completed.
+   * `timeoutMs` should be below 5000: then a hook fails.
+   */
+  readonly runOffLoop: OffLoop["run"];
   /** Returns the value with this name. `make` runs only the first time; configuration changes do not drop the value. */
   keep<T>(name: string, make: () => T): T;
   log(level: "info" | "warn" | "error", message: string, fields?: Readonly<Record<string, unknown>>): void;

@@ -1,7 +1,6 @@
 // Test harness for plugin authors: runs a plugin's hooks without a server.
 // `import { testPlugin } from "gatehouse/sdk/testing"`.
 /* eslint-disable @typescript-eslint/no-deprecated -- the contexts here implement the deprecated names as well */
-import type { Decision } from "../counters/counters.ts";
 import type {
   EndContext,
   PluginContext,
@@ -10,8 +9,8 @@ import type {
   ResponseBodyContext,
   ResponseContext,
 } from "./contexts.ts";
-import type { PluginHost } from "./host.ts";
 import type { PluginDefinition } from "./plugin.ts";
+import { testHost } from "./test-host.ts";
 import { whenReady } from "./when-ready.ts";
 
 /** A client request. Every field has a default. */
@@ -163,6 +162,9 @@ function requestContext(
     },
     headers,
     forwardedHeaders: forwarded,
+    get bodySize() {
+      return Buffer.byteLength(body ?? "");
+    },
     get body() {
       return body === null ? null : Buffer.from(body);
     },
@@ -268,32 +270,4 @@ function parseJson(text: string | null): unknown {
 
 function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** A host whose counters admit every request. Blocks and kept values exist only within one test. */
-function testHost(): PluginHost {
-  const kept = new Map<string, unknown>();
-  const blocks = new Set<string>();
-  const admitted: Decision = { admitted: true, refusedBy: -1, states: [], source: "open" };
-  return {
-    instanceId: "test-gateway/test/0",
-    isExplaining: false,
-    counters: {
-      admit: () => admitted,
-      peek: () => admitted,
-      knownRejection: () => null,
-      clear: () => undefined,
-      state: { state: "none" },
-      close: () => Promise.resolve(),
-    },
-    blocks: {
-      has: (type, subject) => blocks.has(`${type}:${subject}`),
-      add: ({ type, subject }) => blocks.add(`${type}:${subject}`).size > 0,
-    },
-    keep: <T>(name: string, make: () => T): T => {
-      if (!kept.has(name)) kept.set(name, make());
-      return kept.get(name) as T;
-    },
-    log: () => undefined,
-  };
 }

@@ -3,12 +3,13 @@ import { BalanceRegistry } from "../../src/balance/balance-registry.ts";
 import { MemoryCounters } from "../../src/counters/memory-counters.ts";
 import { PluginRegistry } from "../../src/plugins/registry.ts";
 import type { ConfigurationContext } from "../../src/runtime/current-configuration.ts";
+import { OffLoop } from "../../src/off-loop/off-loop.ts";
 import { PluginHosts } from "../../src/runtime/plugin-hosts.ts";
 import { createLog } from "../../src/telemetry/log/log.ts";
 
 export function compileContext(): ConfigurationContext {
   const log = createLog({ level: "silent", format: "json" }, { write: () => undefined });
   const blocks = { has: () => false, add: () => true, canAdd: () => true };
-  const hosts = new PluginHosts(new MemoryCounters(), blocks, log);
+  const hosts = new PluginHosts(new MemoryCounters(), blocks, log, new OffLoop());
   return { plugins: new PluginRegistry(), balance: new BalanceRegistry(), instances: hosts };
 }

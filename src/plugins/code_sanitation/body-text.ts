@@ -10,8 +10,11 @@ interface BodyText {
   readonly encode: (text: string) => string | Uint8Array;
 }
 
+/** What an inspection reads of a request body. */
+export type InspectedBody = Pick<RequestContext, "body" | "bodyText" | "isJson" | "headers">;
+
 /** Returns null if there is no body. */
-export function bodyTextOf(context: RequestContext): BodyText | null {
+export function bodyTextOf(context: InspectedBody): BodyText | null {
   const { bodyText } = context;
   if (bodyText !== null) return { pieces: [{ text: bodyText, isFile: false }], encode: (text) => text };
   const { body } = context;
@@ -31,7 +34,7 @@ const MAGIC_NUMBERS = [
 ];
 
 /** Whether the body is compressed without a Content-Encoding that says so, and therefore cannot be inspected. */
-export function isUndeclaredCompression(context: RequestContext): boolean {
+export function isUndeclaredCompression(context: InspectedBody): boolean {
   if (context.bodyText !== null) return false;
   // Read last, because it copies the body.
   const { body } = context;

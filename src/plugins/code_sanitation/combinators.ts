@@ -66,6 +66,7 @@ export function seq(...matchers: readonly Matcher[]): Matcher {
     if (!canMatchAt(required, input, at)) return NO_MATCH;
     let end = at;
     for (const matcher of matchers) {
+      input.work.steps++;
       end = matcher(input, end);
       if (end < 0) return NO_MATCH;
     }
@@ -82,7 +83,9 @@ export function choice(...matchers: readonly Matcher[]): Matcher {
     const code = Math.min(unitAt(input, at), CHAR_SET_SIZE - 1);
     byUnit ??= new Array<Matcher[] | undefined>(CHAR_SET_SIZE).fill(undefined);
     const candidates = (byUnit[code] ??= alternativesFor(matchers, code));
+    input.work.steps++;
     for (const candidate of candidates) {
+      input.work.steps++;
       const end = candidate(input, at);
       if (end >= 0) return end;
     }
@@ -116,6 +119,7 @@ export function times(min: number, max: number, matcher: Matcher): Matcher {
   return withFirstSetOf(matcher, min === 0, (input, at) => {
     let end = at;
     for (let count = 0; count < max; count++) {
+      input.work.steps++;
       const next = canMatchAt(required, input, end) ? matcher(input, end) : NO_MATCH;
       if (next < 0 || next === end) return count < min ? NO_MATCH : end;
       end = next;

@@ -3,13 +3,14 @@ import { toLower } from "./char-classes.ts";
 import { charSetHas, unionOfCharSets, type CharSet } from "./char-set.ts";
 import { patternsOf } from "./languages/by-language.ts";
 import { canMatchAt, NO_MATCH } from "./matcher.ts";
-import { originalSpan, unitAt, type NormalizedText, type WorkCounter } from "./normalized-text.ts";
+import { originalSpan, unitAt, type NormalizedText } from "./normalized-text.ts";
 import type { Pattern } from "./pattern.ts";
 import { Prefilter, type Trigger } from "./prefilter.ts";
 import { CodeUnitBuffer } from "./scratch-buffer.ts";
 import { LANGUAGES } from "./settings.ts";
 import { BLOCK_UNITS, TriggerScanner } from "./trigger-scanner.ts";
 import { visitVariants, type VariantVisitor } from "./variants.ts";
+import { checkWork, type WorkCounter } from "./work-budget.ts";
 
 export type Language = (typeof LANGUAGES)[number];
 
@@ -22,7 +23,12 @@ export interface Finding {
   readonly pattern: string;
 }
 
+/** The work of recording a finding, of sorting it and of masking it. */
+const STEPS_PER_FINDING = 40;
+
 export interface Detector {
+  /** Calls `scan` and limits the steps of its scans together. They throw WorkExhausted when they exceed the limit. */
+  limitWork<T>(steps: number, scan: () => T): T;
   /** Returns any one finding, the first that is found; null for clean text. */
   first(text: string): Finding | null;
   /** The same for the text in `units` from `start` up to `end`. Positions of the finding are relative to `start`. */
@@ -60,7 +66,7 @@ export function compileDetector(languages: readonly Language[], work?: WorkCount
   const key = wanted.join();
   let detector = compiled.get(key);
   if (detector === undefined) {
-    detector = new PatternDetector(wanted, { steps: 0 });
+    detector = new PatternDetector(wanted, { steps: 0, limit: Infinity });
     compiled.set(key, detector);
   }
   return detector;
@@ -82,6 +88,17 @@ class PatternDetector implements Detector {
     this.#prefilter = new Prefilter(withoutDuplicates(entries).flatMap(triggersOf));
     this.#states = this.#prefilter.triggersByState.map(stateTriggersOf);
     this.#work = work;
+  }
+
+  limitWork<T>(steps: number, scan: () => T): T {
+    const work = this.#work;
+    work.steps = 0;
+    work.limit = steps;
+    try {
+      return scan();
+    } finally {
+      work.limit = Infinity;
+    }
   }
 
   first(text: string): Finding | null {
@@ -121,6 +138,7 @@ class PatternDetector implements Detector {
   /** Block by block: the automaton records the triggers of a block, then their patterns are tried. */
   #scanRange(input: NormalizedText, from: number, to: number, found: Finding[], onlyFirst: boolean): boolean {
     input.work.steps += to - from;
+    checkWork(input.work);
     scanner.state = 0;
     let covered = 0;
     // A trigger is recorded when the unit after it is read, so read one unit past the range.
@@ -143,6 +161,7 @@ class PatternDetector implements Detector {
       const { precededBy, triggerLength } = state;
       if (precededBy !== null && !charSetHas(precededBy, unitAt(input, end - triggerLength - 1))) continue;
       rightmost = this.#matchTriggers(input, state.triggers, end, found, rightmost);
+      checkWork(input.work);
     }
     return rightmost;
   }
@@ -175,6 +194,7 @@ class PatternDetector implements Detector {
       if (matchEnd === NO_MATCH) continue;
       const matchStart = before === null ? triggerStart : before(input, triggerStart);
       if (matchStart === NO_MATCH) continue;
+      input.work.steps += STEPS_PER_FINDING;
       const span = originalSpan(input, matchStart, matchEnd);
       found.push({ ...span, language: owner.language, pattern: owner.pattern.id });
       rightmost = Math.max(rightmost, matchEnd);

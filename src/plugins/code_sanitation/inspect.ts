@@ -1,127 +1,175 @@
-// Scans the configured parts of a request for code of the configured languages, and blocks the request or masks the code.
-import type { RequestContext } from "../../sdk/index.ts";
-import { bodyTextOf, isUndeclaredCompression } from "./body-text.ts";
-import { compileDetector, type Detector, type Finding, type Language } from "./detector.ts";
-import { firstInJson, maskJson } from "./json-text.ts";
+// Scans the configured parts of a request for code of the configured languages, and blocks the request or masks the code. Large bodies
+// are scanned in a worker thread.
+import { OffLoopError, type PluginHost, type RequestContext } from "../../sdk/index.ts";
+import { compileDetector, type Detector, type Language } from "./detector.ts";
+import type * as inspectBodyTask from "./inspect-body-task.ts";
+import { inspectBody, type BodyVerdict } from "./inspect-body.ts";
 import { maskText } from "./mask.ts";
 import { firstInPathAndQuery, maskPathAndQuery } from "./path-and-query.ts";
+import { RecordingDetector } from "./recording-detector.ts";
 import type { CodeSanitationSettings } from "./settings.ts";
+import { MAX_BYTES_ON_LOOP, STEPS_ON_LOOP, WorkExhausted } from "./work-budget.ts";
+
+const BODY_TASK = new URL("./inspect-body-task.ts", import.meta.url);
+/** Below the time limit of a hook, so that `on_incomplete` decides about a slow inspection. */
+const TASK_TIMEOUT_MS = 4000;
 
 type Part = CodeSanitationSettings["content_to_check"][number];
+/** Why an inspection is incomplete. */
+type Incomplete = "budget" | "timeout" | "crash";
+type Verdict =
+  BodyVerdict | { readonly kind: "incomplete"; readonly why: Incomplete } | { readonly kind: "overloaded" };
 
 /** Compiles the settings of a gateway into a function that inspects one request. */
-export function compileInspection(settings: CodeSanitationSettings): (context: RequestContext) => void {
-  const languages = settings.languages.filter((entry) => entry.enabled).map((entry) => entry.language);
-  const detector = compileDetector(languages);
-  const isChecked = (part: Part) =>
-    settings.content_to_check.includes(part) || settings.content_to_check.includes("all");
-  const parts = { headers: isChecked("headers"), path: isChecked("path_and_query"), body: isChecked("body") };
-  return (context) => {
-    if (parts.body && isUndeclaredCompression(context)) {
-      rejectCompression(context);
-      return;
-    }
-    const recorder = new RecordingDetector(detector);
-    if (settings.action === "sanitize") sanitize(context, recorder, parts, settings.sanitize_char);
-    else if (findFirst(context, recorder, parts) !== null) block(context, settings);
-    recorder.report(context);
-  };
+export function compileInspection(
+  settings: CodeSanitationSettings,
+  host: PluginHost,
+): (context: RequestContext) => void | Promise<void> {
+  const inspection = new Inspection(settings, host);
+  return (context) => inspection.run(context);
 }
 
-/** A detector for one request that records the languages it finds. */
-class RecordingDetector implements Detector {
+class Inspection {
+  readonly #settings: CodeSanitationSettings;
+  readonly #host: PluginHost;
+  readonly #languages: readonly Language[];
   readonly #detector: Detector;
-  /** The first pattern found of each language. */
-  #patterns: Map<Language, string> | null = null;
+  readonly #parts: { readonly headers: boolean; readonly path: boolean; readonly body: boolean };
+  /** The character that replaces code; null if code blocks the request. */
+  readonly #mask: string | null;
 
-  constructor(detector: Detector) {
-    this.#detector = detector;
+  constructor(settings: CodeSanitationSettings, host: PluginHost) {
+    this.#settings = settings;
+    this.#host = host;
+    this.#languages = settings.languages.filter((entry) => entry.enabled).map((entry) => entry.language);
+    this.#detector = compileDetector(this.#languages);
+    this.#mask = settings.action === "sanitize" ? settings.sanitize_char : null;
+    const isChecked = (part: Part) =>
+      settings.content_to_check.includes(part) || settings.content_to_check.includes("all");
+    this.#parts = {
+      headers: isChecked("headers"),
+      path: isChecked("path_and_query"),
+      body: isChecked("body"),
+    };
   }
 
-  first(text: string): Finding | null {
-    const finding = this.#detector.first(text);
-    if (finding !== null) this.#record(finding);
-    return finding;
+  run(context: RequestContext): void | Promise<void> {
+    const recorder = new RecordingDetector(this.#detector);
+    const verdict = recorder.limitWork(STEPS_ON_LOOP, () => this.#inspectOnLoop(context, recorder));
+    if (verdict === null) return this.#inspectOffLoop(context, recorder);
+    this.#finish(context, recorder, verdict);
   }
 
-  firstIn(units: Uint16Array, start: number, end: number): Finding | null {
-    const finding = this.#detector.firstIn(units, start, end);
-    if (finding !== null) this.#record(finding);
-    return finding;
+  /** Returns null if the body is too large for the event loop, or needs too much work. */
+  #inspectOnLoop(context: RequestContext, recorder: RecordingDetector): Verdict | null {
+    const head = this.#inspectHead(context, recorder);
+    if (head.kind !== "clean" || !this.#parts.body) return head;
+    if (context.bodySize > MAX_BYTES_ON_LOOP) return null;
+    try {
+      return inspectBody(context, recorder, this.#mask);
+    } catch (error) {
+      if (error instanceof WorkExhausted) return null;
+      throw error;
+    }
   }
 
-  findAll(text: string): Finding[] {
-    const findings = this.#detector.findAll(text);
-    for (const finding of findings) this.#record(finding);
-    return findings;
+  /** Inspects path, query and headers, whose size the HTTP server limits. Masks them in place. */
+  #inspectHead(context: RequestContext, detector: Detector): Verdict {
+    try {
+      return this.#mask === null
+        ? findInHead(context, detector, this.#parts)
+        : maskHead(context, detector, this.#parts, this.#mask);
+    } catch (error) {
+      if (!(error instanceof WorkExhausted)) throw error;
+      return { kind: "incomplete", why: "budget" };
+    }
   }
 
-  /** Counts the languages found and shows the patterns in the request log. */
-  report(context: RequestContext): void {
-    if (this.#patterns === null) return;
-    for (const language of this.#patterns.keys()) context.count("found", language);
-    context.setDetail(`found ${[...this.#patterns.values()].join(", ")}`);
+  async #inspectOffLoop(context: RequestContext, recorder: RecordingDetector): Promise<void> {
+    this.#finish(context, recorder, await this.#verdictOfTask(context, recorder));
   }
 
-  #record({ language, pattern }: Finding): void {
-    const patterns = (this.#patterns ??= new Map<Language, string>());
-    if (!patterns.has(language)) patterns.set(language, pattern);
+  /** Never rejects because of a thread: then the plugin would fail, and `on_error` could skip the inspection. */
+  async #verdictOfTask(context: RequestContext, recorder: RecordingDetector): Promise<Verdict> {
+    const { body, isJson } = context;
+    if (body === null) return { kind: "clean" };
+    const contentType = context.headers.get("content-type");
+    const input = { languages: this.#languages, mask: this.#mask, body, isJson, contentType };
+    const limits = { bytes: body.length, timeoutMs: TASK_TIMEOUT_MS };
+    try {
+      const output = await this.#host.runOffLoop<typeof inspectBodyTask>(BODY_TASK, input, limits);
+      recorder.add(output.patterns);
+      const { verdict } = output;
+      return verdict.kind === "incomplete" ? { ...verdict, why: "budget" } : verdict;
+    } catch (error) {
+      if (!(error instanceof OffLoopError)) throw error;
+      if (error.code === "overloaded" && error.reason !== "timed_out") return { kind: "overloaded" };
+      return { kind: "incomplete", why: error.reason === "timed_out" ? "timeout" : "crash" };
+    }
+  }
+
+  #finish(context: RequestContext, recorder: RecordingDetector, verdict: Verdict): void {
+    const { status_code, error_message, on_incomplete } = this.#settings;
+    let remark: string | null = null;
+    switch (verdict.kind) {
+      case "masked":
+        context.replaceBody(verdict.body);
+        break;
+      case "found":
+        respondWith(context, status_code, error_message, "code_injection_detected");
+        break;
+      case "compressed":
+        respondWith(context, 415, COMPRESSED, "unsupported_media_type");
+        break;
+      case "overloaded":
+        context.setResponseHeader("Retry-After", "1");
+        respondWith(context, 503, OVERLOADED, "overloaded");
+        break;
+      case "incomplete":
+        context.count("incomplete", verdict.why);
+        remark = `inspection incomplete (${verdict.why}), ${on_incomplete === "block" ? "blocked" : "continued"}`;
+        if (on_incomplete === "block") respondWith(context, status_code, INCOMPLETE, "inspection_incomplete");
+        break;
+      case "clean":
+    }
+    recorder.report(context, remark);
   }
 }
 
-/** The parts of a request to scan. */
-interface Parts {
+const COMPRESSED = "The body is compressed, but Content-Encoding is missing. Send it without compression.";
+const OVERLOADED = "Too many large bodies are being processed. Retry later.";
+const INCOMPLETE = "The request takes too much work to inspect. Send a smaller body.";
+
+function respondWith(context: RequestContext, status: number, error: string, code: string): void {
+  context.respond({ status, body: { error, code } });
+}
+
+interface HeadParts {
   readonly headers: boolean;
   readonly path: boolean;
-  readonly body: boolean;
 }
 
-function findFirst(context: RequestContext, detector: Detector, parts: Parts): Finding | null {
-  if (parts.path) {
-    const finding = firstInPathAndQuery(context.path + context.query, detector);
-    if (finding !== null) return finding;
-  }
-  if (parts.headers) {
-    for (const [, value] of context.forwardedHeaders.entries()) {
-      const finding = detector.first(value);
-      if (finding !== null) return finding;
-    }
-  }
-  const body = parts.body ? bodyTextOf(context) : null;
-  for (const { text, isFile } of body?.pieces ?? []) {
-    if (isFile) continue;
-    const finding = context.isJson ? firstInJson(text, detector) : detector.first(text);
-    if (finding !== null) return finding;
-  }
-  return null;
+function findInHead(context: RequestContext, detector: Detector, parts: HeadParts): BodyVerdict {
+  if (parts.path && firstInPathAndQuery(context.path + context.query, detector) !== null)
+    return { kind: "found" };
+  if (parts.headers)
+    for (const [, value] of context.forwardedHeaders.entries())
+      if (detector.first(value) !== null) return { kind: "found" };
+  return { kind: "clean" };
 }
 
-function rejectCompression(context: RequestContext): void {
-  const error = "The body is compressed, but Content-Encoding is missing. Send it without compression.";
-  context.respond({ status: 415, body: { error, code: "unsupported_media_type" } });
-}
-
-function block(context: RequestContext, { status_code, error_message }: CodeSanitationSettings): void {
-  context.respond({ status: status_code, body: { error: error_message, code: "code_injection_detected" } });
-}
-
-function sanitize(context: RequestContext, detector: Detector, parts: Parts, char: string): void {
-  if (parts.path) sanitizePath(context, detector, char);
+function maskHead(context: RequestContext, detector: Detector, parts: HeadParts, char: string): BodyVerdict {
+  if (parts.path) maskPath(context, detector, char);
   if (parts.headers) {
     for (const [name, value] of [...context.forwardedHeaders.entries()]) {
       const masked = maskText(value, detector, char);
       if (masked !== value) context.setHeader(name, masked);
     }
   }
-  const body = parts.body ? bodyTextOf(context) : null;
-  if (body === null) return;
-  const mask = context.isJson ? maskJson : maskText;
-  const masked = body.pieces.map(({ text, isFile }) => (isFile ? text : mask(text, detector, char)));
-  if (masked.some((text, index) => text !== body.pieces[index]?.text))
-    context.replaceBody(body.encode(masked.join("")));
+  return { kind: "clean" };
 }
 
-function sanitizePath(context: RequestContext, detector: Detector, char: string): void {
+function maskPath(context: RequestContext, detector: Detector, char: string): void {
   const before = context.path + context.query;
   const after = maskPathAndQuery(before, detector, char);
   if (after === before) return;

@@ -5,7 +5,7 @@ import { compileDetector } from "./detector.ts";
 import { maskText } from "./mask.ts";
 import { LANGUAGES } from "./settings.ts";
 
-const work = { steps: 0 };
+const work = { steps: 0, limit: Infinity };
 const detector = compileDetector(LANGUAGES, work);
 const SMALL = 4_000;
 const FACTOR = 10;

@@ -11,8 +11,9 @@ import {
   UNIT_KIND,
   WHITESPACE_UNIT,
 } from "./char-classes.ts";
-import type { NormalizedText, WorkCounter } from "./normalized-text.ts";
+import type { NormalizedText } from "./normalized-text.ts";
 import { scratchBufferFor } from "./scratch-buffer.ts";
+import type { WorkCounter } from "./work-budget.ts";
 
 /** Normalizes the units from `start` up to `end`. Positions of the result map to offsets from `start`. */
 export function normalize(units: Uint16Array, start: number, end: number, work: WorkCounter): NormalizedText {

@@ -1,10 +1,6 @@
 // A normalized text: the code units that matchers read, and the mapping back to the characters of the original text.
 import type { SourceMap } from "./source-map.ts";
-
-/** Counts the work of a scan, so that tests can prove that it grows linearly with the text. */
-export interface WorkCounter {
-  steps: number;
-}
+import type { WorkCounter } from "./work-budget.ts";
 
 export interface NormalizedText {
   readonly codes: Uint16Array;

@@ -10,14 +10,14 @@ export const codeSanitation = definePlugin({
   settings: codeSanitationSettings,
   needs: ["body"],
   explainable: true,
-  create(settings) {
+  create(settings, host) {
     if (!settings.languages.some((entry) => entry.enabled)) return { pre_request: () => undefined };
     // Loading the patterns of nine languages takes about 100 ms, so they are loaded when the first gateway uses them.
-    let inspect: (context: RequestContext) => void = () => {
+    let inspect: (context: RequestContext) => void | Promise<void> = () => {
       throw new Error("the code_sanitation patterns are not loaded yet");
     };
     const ready = import("./inspect.ts").then(
-      ({ compileInspection }) => (inspect = compileInspection(settings)),
+      ({ compileInspection }) => (inspect = compileInspection(settings, host)),
     );
     return { ready, pre_request: (context) => inspect(context) };
   },

@@ -1,6 +1,7 @@
 // Buffers of code units that scans reuse. This is safe because a scan is synchronous and keeps no buffer.
-import { PositionList, type NormalizedText, type WorkCounter } from "./normalized-text.ts";
+import { PositionList, type NormalizedText } from "./normalized-text.ts";
 import { SourceMap } from "./source-map.ts";
+import type { WorkCounter } from "./work-budget.ts";
 
 /** Zeros after the last unit, so that a matcher may look a few units past the end. */
 const PADDING = 8;
@@ -35,7 +36,7 @@ export class ScratchBuffer implements NormalizedText {
   readonly specials = new PositionList();
   length = 0;
   parent: NormalizedText | null = null;
-  work: WorkCounter = { steps: 0 };
+  work: WorkCounter = { steps: 0, limit: Infinity };
 
   constructor(units: number) {
     this.codes = new Uint16Array(units + PADDING);

@@ -27,6 +27,10 @@ export const codeSanitationSettings = z.strictObject({
     .min(1, "must contain at least one part")
     .meta({ description: "The parts of a request that are scanned." }),
   action: z.enum(["block", "sanitize"]),
+  on_incomplete: z.enum(["block", "continue"]).default("block").meta({
+    description:
+      "What happens to a request that takes too much work to inspect: it is blocked, or forwarded without complete inspection.",
+  }),
   status_code: z.int().min(400).max(599).default(400).meta({ description: "Status returned when blocking." }),
   error_message: z
     .string()

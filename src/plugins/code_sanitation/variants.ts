@@ -2,11 +2,15 @@
 import { decodeEscapes } from "./decode.ts";
 import { removeNoOpSyntax, replaceComments } from "./deobfuscate.ts";
 import { normalize } from "./normalize.ts";
-import type { NormalizedText, WorkCounter } from "./normalized-text.ts";
+import type { NormalizedText } from "./normalized-text.ts";
 import { releaseParents } from "./scratch-buffer.ts";
+import type { WorkCounter } from "./work-budget.ts";
 
 /** Double percent-encoding is common, and entities in percent-encoding in JSON occur; receivers decode no deeper. */
 const DECODING_ROUNDS = 3;
+
+/** A JSON body can consist of many empty strings, and each costs a scan. */
+const STEPS_PER_TEXT = 4;
 
 /** Scans a variant, or only the given ranges of it. Returns true to stop. */
 export type VariantVisitor = (text: NormalizedText, ranges: readonly number[] | null) => boolean;
@@ -20,7 +24,7 @@ export function visitVariants(
   visit: VariantVisitor,
 ): void {
   const text = normalize(units, start, end, work);
-  work.steps += end - start;
+  work.steps += end - start + STEPS_PER_TEXT;
   // Without special characters, decoding and deobfuscation would change nothing.
   if (visit(text, null) || text.specials.count === 0) return;
   visitDecoded(text, visit);

@@ -1,0 +1,114 @@
+// Tests of the work budget of an inspection, and of what happens if a worker thread fails.
+import { describe, expect, test } from "bun:test";
+import { definePlugin, OffLoopError, type PluginHost } from "../../sdk/index.ts";
+import { testPlugin, type PluginTest } from "../../sdk/testing.ts";
+import { compileDetector } from "./detector.ts";
+import { codeSanitation } from "./plugin.ts";
+import { LANGUAGES } from "./settings.ts";
+import { MAX_BYTES_ON_LOOP, stepsOffLoop, WorkExhausted } from "./work-budget.ts";
+
+const HOSTILE = "' or ";
+const PROSE = `Please read the report below (about 200 words) & summarize it; "costs = price * days" isn't enough. `;
+const repeatTo = (piece: string, length: number) =>
+  piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
+
+function open(settings: Record<string, unknown>, runOffLoop?: PluginHost["runOffLoop"]): PluginTest {
+  const plugin = definePlugin({
+    ...codeSanitation,
+    create: (parsed: Parameters<typeof codeSanitation.create>[0], host) =>
+      codeSanitation.create(parsed, runOffLoop === undefined ? host : { ...host, runOffLoop }),
+  });
+  return testPlugin(plugin, {
+    languages: LANGUAGES.map((language) => ({ language })),
+    content_to_check: ["all"],
+    action: "block",
+    ...settings,
+  });
+}
+
+/** Fails the test if a task is started. */
+const noTask: PluginHost["runOffLoop"] = () => Promise.reject(new Error("a task was started"));
+
+test("prose of 256 kB is inspected on the event loop", async () => {
+  const plugin = open({}, noTask);
+  const { response } = await plugin.preRequest({ body: repeatTo(PROSE, MAX_BYTES_ON_LOOP) });
+  expect(response).toBeNull();
+});
+
+test("a larger body, and one that takes too much work, is inspected in a thread", async () => {
+  for (const body of [repeatTo(PROSE, MAX_BYTES_ON_LOOP + 1), repeatTo(HOSTILE, 100_000)]) {
+    const inspected: unknown[] = [];
+    const plugin = open({}, ((_: URL, input: unknown) => {
+      inspected.push(input);
+      return Promise.resolve({ verdict: { kind: "clean" }, patterns: [] });
+    }) as PluginHost["runOffLoop"]);
+    expect((await plugin.preRequest({ body })).response).toBeNull();
+    expect(inspected).toMatchObject([{ languages: LANGUAGES, mask: null, isJson: false }]);
+  }
+});
+
+test("the budget of the event loop also applies to the path and the query", async () => {
+  const plugin = open({ action: "sanitize" });
+  const { response } = await plugin.preRequest({ query: `?q=${repeatTo("'||'", 12_000)}` });
+  expect(response).toMatchObject({ status: 400, body: { code: "inspection_incomplete" } });
+  expect(plugin.counted).toMatchObject({ "incomplete budget": 1 });
+});
+
+test("the status of an incomplete inspection is that of a block; what was found before is reported", async () => {
+  const plugin = open({ action: "sanitize", status_code: 451 });
+  const body = repeatTo("eval(x) ", 1000) + repeatTo("' ||", 400_000);
+  const { response } = await plugin.preRequest({ body });
+  expect(response).toMatchObject({ status: 451, body: { code: "inspection_incomplete" } });
+  expect(plugin.details[0]).toMatch(/inspection incomplete \(budget\), blocked$/);
+});
+
+describe("a thread that", () => {
+  const body = repeatTo(PROSE, MAX_BYTES_ON_LOOP + 1);
+  const failing = (reason: ConstructorParameters<typeof OffLoopError>[0]) => () =>
+    Promise.reject(new OffLoopError(reason, reason));
+
+  test.each([
+    ["timed_out", "timeout"],
+    ["crashed", "crash"],
+  ] as const)("%s makes the inspection incomplete", async (reason, kind) => {
+    const blocking = open({}, failing(reason));
+    expect((await blocking.preRequest({ body })).response).toMatchObject({
+      status: 400,
+      body: { code: "inspection_incomplete" },
+    });
+    expect(blocking.counted).toEqual({ [`incomplete ${kind}`]: 1 });
+    const continuing = open({ on_incomplete: "continue" }, failing(reason));
+    const continued = await continuing.preRequest({ body });
+    expect(continued.response).toBeNull();
+    expect(continued.body).toBe(body);
+    expect(continuing.details).toEqual([`inspection incomplete (${kind}), continued`]);
+  });
+
+  test.each(["overloaded", "closed"] as const)(
+    "is not available (%s) is 503, also with continue",
+    async (reason) => {
+      const plugin = open({ on_incomplete: "continue" }, failing(reason));
+      const { response, responseHeaders } = await plugin.preRequest({ body });
+      expect(response).toMatchObject({ status: 503, body: { code: "overloaded" } });
+      expect(responseHeaders).toEqual({ "Retry-After": "1" });
+    },
+  );
+});
+
+test("a scan stops soon after its limit, whatever the text", () => {
+  const work = { steps: 0, limit: Infinity };
+  const detector = compileDetector(LANGUAGES, work);
+  for (const piece of [HOSTILE, "' ||", "`", "${", "%25", "eval(x)id;"]) {
+    const scan = () => detector.findAll(repeatTo(piece, 200_000));
+    expect(() => detector.limitWork(100_000, scan)).toThrow(WorkExhausted);
+    // Reading the whole text counts before it is scanned.
+    expect(work.steps).toBeLessThan(100_000 + 2 * 200_000 + 5000);
+  }
+  expect(detector.first("eval(x)")).not.toBeNull();
+});
+
+test("the budget of a thread is enough for several times the work of prose", () => {
+  const work = { steps: 0, limit: Infinity };
+  compileDetector(LANGUAGES, work).findAll(repeatTo(PROSE, 1_000_000));
+  expect(stepsOffLoop(1_000_000)).toBeGreaterThan(work.steps * 3);
+});
