@@ -1,6 +1,7 @@
 // The context of pre_request hooks: reads and changes the request before it is sent to a provider.
 import { requestTargetOf } from "../http/request-target.ts";
 import type { PluginResponse, ReadonlyHeaders, RequestContext } from "../sdk/index.ts";
+import { clientCredentials } from "./client-credential.ts";
 import { forwardedHeaders } from "./header-filter.ts";
 import { HeadersView, RecordHeaders } from "./header-views.ts";
 import type { PluginCall } from "./plugin-call.ts";
@@ -30,6 +31,13 @@ export class PreRequestContext extends CallContext implements RequestContext {
   }
   get bodySize(): number {
     return this.#call.exchange.body?.bytes.length ?? 0;
+  }
+  get forwardedCredentials(): ReadonlyHeaders {
+    const { exchange, parts } = this.#call;
+    const targets = exchange.rule?.upstream.targets ?? [];
+    const isForwarded = targets.some(({ hasCredential }) => !hasCredential);
+    const credentials = isForwarded ? clientCredentials(exchange.request.headers, parts.ownCredentials) : [];
+    return new RecordHeaders(Object.fromEntries(credentials));
   }
   /** Returns a copy: only replaceBody changes the body that is sent. */
   get body(): Uint8Array | null {

@@ -39,6 +39,11 @@ export interface RequestContext extends PluginContext {
   readonly headers: ReadonlyHeaders;
   /** The headers that will be sent to the provider: without credentials and hop-by-hop headers. */
   readonly forwardedHeaders: ReadonlyHeaders;
+  /**
+   * The credentials of the client that are sent to targets without a credential of their own; empty if every target of the
+   * rule has one. API keys and admin tokens of the gateway are never among them.
+   */
+  readonly forwardedCredentials: ReadonlyHeaders;
   /** The size of the body in bytes; 0 if there is none. */
   readonly bodySize: number;
   /** A copy of the body. */

@@ -19,6 +19,7 @@ export interface TestRequest {
   readonly path?: string;
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly forwardedCredentials?: Readonly<Record<string, string>>;
   /** A string is sent unchanged; any other value is sent as JSON. */
   readonly body?: unknown;
   readonly clientAddress?: string;
@@ -165,6 +166,7 @@ function requestContext(
     get bodySize() {
       return Buffer.byteLength(body ?? "");
     },
+    forwardedCredentials: new Headers({ ...request.forwardedCredentials }),
     get body() {
       return body === null ? null : Buffer.from(body);
     },

@@ -76,7 +76,7 @@ describe.each(["block", "sanitize"])("the worst text, action %s", (action) => {
       expect(new Set(statuses)).toEqual(new Set([200]));
       expect(await errorCodeOf(await response)).toBe("400 inspection_incomplete");
       expect(provider.requests).toHaveLength(0);
-      expect(tasksIn(await metrics())).toBe(before + 1);
+      expect(tasksIn(await metrics())).toBeGreaterThan(before);
     },
   );
 
@@ -102,7 +102,7 @@ test("a body below 256 kB that takes too much work on the event loop is inspecte
   const before = tasksIn(await metrics());
   const response = await send(url, chatOf(repeatTo(WORST.block!, 100_000)));
   expect(response.status).toBe(200);
-  expect(tasksIn(await metrics())).toBe(before + 1);
+  expect(tasksIn(await metrics())).toBeGreaterThan(before);
 });
 
 test("a header that takes too much work is blocked", async () => {

@@ -54,6 +54,15 @@ test("the budget of the event loop also applies to the path and the query", asyn
   expect(plugin.counted).toMatchObject({ "incomplete budget": 1 });
 });
 
+test("with continue, a header that exhausts the budget does not switch the inspection of the body off", async () => {
+  const plugin = open({ action: "sanitize", on_incomplete: "continue" });
+  const headers = { "x-note": repeatTo("'||'", 12_000) };
+  const { body, response } = await plugin.preRequest({ headers, body: "eval(x)" });
+  expect(response).toBeNull();
+  expect(body).not.toContain("eval");
+  expect(plugin.details[0]).toMatch(/^found .*; inspection incomplete \(budget\), continued$/);
+});
+
 test("the status of an incomplete inspection is that of a block; what was found before is reported", async () => {
   const plugin = open({ action: "sanitize", status_code: 451 });
   const body = repeatTo("eval(x) ", 1000) + repeatTo("' ||", 400_000);

@@ -2,9 +2,9 @@
 // are scanned in a worker thread.
 import { OffLoopError, type PluginHost, type RequestContext } from "../../sdk/index.ts";
 import { compileDetector, type Detector, type Language } from "./detector.ts";
+import { firstInCredentials, firstInHeaders, maskHeaders } from "./header-text.ts";
 import type * as inspectBodyTask from "./inspect-body-task.ts";
 import { inspectBody, type BodyVerdict } from "./inspect-body.ts";
-import { maskText } from "./mask.ts";
 import { firstInPathAndQuery, maskPathAndQuery } from "./path-and-query.ts";
 import { RecordingDetector } from "./recording-detector.ts";
 import type { CodeSanitationSettings } from "./settings.ts";
@@ -17,6 +17,7 @@ const TASK_TIMEOUT_MS = 4000;
 type Part = CodeSanitationSettings["content_to_check"][number];
 /** Why an inspection is incomplete. */
 type Incomplete = "budget" | "timeout" | "crash";
+const CLEAN: BodyVerdict = { kind: "clean" };
 type Verdict =
   BodyVerdict | { readonly kind: "incomplete"; readonly why: Incomplete } | { readonly kind: "overloaded" };
 
@@ -63,6 +64,11 @@ class Inspection {
   /** Returns null if the body is too large for the event loop, or needs too much work. */
   #inspectOnLoop(context: RequestContext, recorder: RecordingDetector): Verdict | null {
     const head = this.#inspectHead(context, recorder);
+    if (head.kind === "incomplete" && this.#settings.on_incomplete === "continue") {
+      // A hostile header must not switch the inspection of the body off.
+      this.#reportIncomplete(context, recorder, head.why);
+      return this.#parts.body ? null : CLEAN;
+    }
     if (head.kind !== "clean" || !this.#parts.body) return head;
     if (context.bodySize > MAX_BYTES_ON_LOOP) return null;
     try {
@@ -92,7 +98,7 @@ class Inspection {
   /** Never rejects because of a thread: then the plugin would fail, and `on_error` could skip the inspection. */
   async #verdictOfTask(context: RequestContext, recorder: RecordingDetector): Promise<Verdict> {
     const { body, isJson } = context;
-    if (body === null) return { kind: "clean" };
+    if (body === null) return CLEAN;
     const contentType = context.headers.get("content-type");
     const input = { languages: this.#languages, mask: this.#mask, body, isJson, contentType };
     const limits = { bytes: body.length, timeoutMs: TASK_TIMEOUT_MS };
@@ -110,7 +116,6 @@ class Inspection {
 
   #finish(context: RequestContext, recorder: RecordingDetector, verdict: Verdict): void {
     const { status_code, error_message, on_incomplete } = this.#settings;
-    let remark: string | null = null;
     switch (verdict.kind) {
       case "masked":
         context.replaceBody(verdict.body);
@@ -126,13 +131,20 @@ class Inspection {
         respondWith(context, 503, OVERLOADED, "overloaded");
         break;
       case "incomplete":
-        context.count("incomplete", verdict.why);
-        remark = `inspection incomplete (${verdict.why}), ${on_incomplete === "block" ? "blocked" : "continued"}`;
+        this.#reportIncomplete(context, recorder, verdict.why);
         if (on_incomplete === "block") respondWith(context, status_code, INCOMPLETE, "inspection_incomplete");
         break;
       case "clean":
     }
-    recorder.report(context, remark);
+    recorder.report(context);
+  }
+
+  #reportIncomplete(context: RequestContext, recorder: RecordingDetector, why: Incomplete): void {
+    const { on_incomplete } = this.#settings;
+    context.count("incomplete", why);
+    recorder.addRemark(
+      `inspection incomplete (${why}), ${on_incomplete === "block" ? "blocked" : "continued"}`,
+    );
   }
 }
 
@@ -152,21 +164,14 @@ interface HeadParts {
 function findInHead(context: RequestContext, detector: Detector, parts: HeadParts): BodyVerdict {
   if (parts.path && firstInPathAndQuery(context.path + context.query, detector) !== null)
     return { kind: "found" };
-  if (parts.headers)
-    for (const [, value] of context.forwardedHeaders.entries())
-      if (detector.first(value) !== null) return { kind: "found" };
-  return { kind: "clean" };
+  return parts.headers && firstInHeaders(context, detector) !== null ? { kind: "found" } : CLEAN;
 }
 
 function maskHead(context: RequestContext, detector: Detector, parts: HeadParts, char: string): BodyVerdict {
+  if (parts.headers && firstInCredentials(context, detector) !== null) return { kind: "found" };
   if (parts.path) maskPath(context, detector, char);
-  if (parts.headers) {
-    for (const [name, value] of [...context.forwardedHeaders.entries()]) {
-      const masked = maskText(value, detector, char);
-      if (masked !== value) context.setHeader(name, masked);
-    }
-  }
-  return { kind: "clean" };
+  if (parts.headers) maskHeaders(context, detector, char);
+  return CLEAN;
 }
 
 function maskPath(context: RequestContext, detector: Detector, char: string): void {

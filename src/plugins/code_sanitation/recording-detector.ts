@@ -8,6 +8,8 @@ export type FoundPatterns = readonly (readonly [Language, string])[];
 export class RecordingDetector implements Detector {
   readonly #detector: Detector;
   #patterns: Map<Language, string> | null = null;
+  /** Each with a semicolon and a space before it. */
+  #remarks = "";
 
   constructor(detector: Detector) {
     this.#detector = detector;
@@ -44,14 +46,19 @@ export class RecordingDetector implements Detector {
     for (const [language, pattern] of patterns) this.#record(language, pattern);
   }
 
-  /** Counts the languages found, and shows the patterns in the request log, followed by `remark`. */
-  report(context: RequestContext, remark: string | null): void {
-    const details = remark === null ? [] : [remark];
+  /** Adds a text that the request log shows after the patterns. */
+  addRemark(remark: string): void {
+    this.#remarks = `${this.#remarks}; ${remark}`;
+  }
+
+  /** Counts the languages found, and shows the patterns and remarks in the request log. */
+  report(context: RequestContext): void {
+    let detail = this.#remarks;
     if (this.#patterns !== null) {
       for (const language of this.#patterns.keys()) context.count("found", language);
-      details.unshift(`found ${[...this.#patterns.values()].join(", ")}`);
+      detail = `; found ${[...this.#patterns.values()].join(", ")}${detail}`;
     }
-    if (details.length > 0) context.setDetail(details.join("; "));
+    if (detail !== "") context.setDetail(detail.slice(2));
   }
 
   #record(language: Language, pattern: string): void {
