@@ -3,6 +3,7 @@ import { benchAdmin } from "./admin.bench.ts";
 import { benchCodeSanitation } from "./code-sanitation.bench.ts";
 import { benchCounters } from "./counters.bench.ts";
 import { benchJsonScanner } from "./json-scanner.bench.ts";
+import { benchHalfSentBodies } from "./half-sent-bodies.bench.ts";
 import { benchGrowth } from "./growth-writes.bench.ts";
 import { benchObserve } from "./observe.bench.ts";
 import { benchOverload } from "./overload.bench.ts";
@@ -14,7 +15,10 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   growth: benchGrowth,
   "json-scanner": benchJsonScanner,
   observe: benchObserve,
-  overload: benchOverload,
+  overload: async () => {
+    await benchOverload();
+    await benchHalfSentBodies();
+  },
   sanitation: benchCodeSanitation,
   usage: benchUsage,
 };

@@ -6,7 +6,7 @@ import { BodyBudget, type ArrivingBody } from "./body-budget.ts";
 
 const LIMIT = 800_000;
 /** What large bodies may use. */
-const LARGE = 700_000;
+const LARGE = 600_000;
 
 let clock: ManualClock;
 let budget: BodyBudget;
@@ -51,7 +51,7 @@ test("a body that does not fit is refused with 503, and nothing is counted for i
   }
 });
 
-test("an eighth of the budget is reserved for small bodies", () => {
+test("a quarter of the budget is reserved for small bodies", () => {
   new Upload().receive(LARGE);
   budget.takeSmall(LIMIT - LARGE);
   expect(budget.used).toBe(LIMIT);

@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import { GatehouseError } from "../base/errors.ts";
 
 /** Part of the budget that only bodies up to SMALL_BODY_BYTES may use, so that large ones cannot stop the ordinary traffic. */
-const RESERVED_FOR_SMALL = 1 / 8;
+const RESERVED_FOR_SMALL = 1 / 4;
 export const SMALL_BODY_BYTES = 64 * 1024;
 
 /** A body that made no progress for this time may lose its memory to another request. */

@@ -34,13 +34,20 @@ export class ChunkCollector {
   take(): Uint8Array {
     this.#closeBlock();
     const [first] = this.#chunks;
-    const whole =
-      this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks, this.#size);
+    if (this.#chunks.length === 1 && first !== undefined) {
+      this.#chunks.length = 0;
+      this.clear();
+      return first;
+    }
+    const whole = Buffer.concat(this.#chunks, this.#size);
     this.clear();
     return whole;
   }
 
+  /** Forgets all bytes and frees their memory now: the garbage collector may leave hundreds of megabytes for a while. */
   clear(): void {
+    this.#closeBlock();
+    for (const { buffer } of this.#chunks) if (buffer instanceof ArrayBuffer) buffer.transfer(0);
     this.#chunks.length = 0;
     this.#block = null;
     this.#blockUsed = 0;

@@ -9,6 +9,9 @@ import type { CoarseDeadlines, Deadline } from "./coarse-deadlines.ts";
 const PACE_MS = 60_000;
 const PACE_BYTES = 64 * 1024;
 
+/** What Bun may have received of a body before it is read here. It counts in the budget while the body arrives. */
+const WINDOW_BYTES = 512 * 1024;
+
 export interface BodyLimits {
   readonly maxBodyBytes: number;
   readonly deadlines: CoarseDeadlines;
@@ -35,8 +38,9 @@ export function startReadingBody(request: Request, limits: BodyLimits): Incoming
   if (length !== null && length > limits.maxBodyBytes) throw tooLarge(limits.maxBodyBytes);
   // Bun enforces the declared length, and `bytes` costs half as much as a stream.
   if (length !== null && length <= SMALL_BODY_BYTES)
-    return length === 0 ? null : new IncomingBody(limits, request.bytes());
-  return request.body === null ? null : new IncomingBody(limits, request.body);
+    return length === 0 ? null : new IncomingBody(limits, request.bytes(), 0);
+  const window = Math.min(length ?? WINDOW_BYTES, WINDOW_BYTES);
+  return request.body === null ? null : new IncomingBody(limits, request.body, window);
 }
 
 interface BodyStreamReader {
@@ -59,7 +63,12 @@ export class IncomingBody implements Deadline, ArrivingBody {
   #error: Error | null = null;
   #waiter: PromiseWithResolvers<undefined> | null = null;
 
-  constructor(limits: BodyLimits, source: Promise<Uint8Array> | ReadableStream<Uint8Array>) {
+  /** `windowBytes` count in the budget in addition to what was read, as long as the body arrives. */
+  constructor(
+    limits: BodyLimits,
+    source: Promise<Uint8Array> | ReadableStream<Uint8Array>,
+    windowBytes: number,
+  ) {
     this.#limits = limits;
     this.progressAt = 0;
     if (source instanceof Promise) {
@@ -71,7 +80,7 @@ export class IncomingBody implements Deadline, ArrivingBody {
     } else {
       this.#reader = source.getReader();
       this.#chunks = new ChunkCollector();
-      void this.#readStream(this.#reader, this.#chunks);
+      void this.#readStream(this.#reader, this.#chunks, windowBytes);
     }
   }
 
@@ -150,25 +159,31 @@ export class IncomingBody implements Deadline, ArrivingBody {
     this.dueAt = this.progressAt + PACE_MS;
   }
 
+  /** Throws a GatehouseError if the budget has no room. */
+  #count(bytes: number): void {
+    this.#limits.bodyBudget.takeLarge(this, bytes);
+    this.#counted += bytes;
+  }
+
   #stopReading(chunks: ChunkCollector): void {
     this.#limits.bodyBudget.ended(this);
     chunks.clear();
     this.#reader?.cancel().catch(() => undefined);
   }
 
-  async #readStream(reader: BodyStreamReader, chunks: ChunkCollector): Promise<void> {
+  async #readStream(reader: BodyStreamReader, chunks: ChunkCollector, windowBytes: number): Promise<void> {
     const { bodyBudget, maxBodyBytes } = this.#limits;
     let nextProgress = PACE_BYTES;
     try {
       this.#extendDeadline();
       bodyBudget.progressed(this);
+      this.#count(windowBytes);
       for (;;) {
         const { done, value } = await reader.read();
         if (this.#isReleased) return;
         if (done || value === undefined) break;
         if (chunks.size + value.byteLength > maxBodyBytes) throw tooLarge(maxBodyBytes);
-        bodyBudget.takeLarge(this, value.byteLength);
-        this.#counted += value.byteLength;
+        this.#count(value.byteLength);
         chunks.add(value);
         if (chunks.size < nextProgress) continue;
         nextProgress = chunks.size + PACE_BYTES;
@@ -176,6 +191,8 @@ export class IncomingBody implements Deadline, ArrivingBody {
         bodyBudget.progressed(this);
       }
       bodyBudget.ended(this);
+      bodyBudget.release(windowBytes);
+      this.#counted -= windowBytes;
       this.#complete(chunks.take());
     } catch (error) {
       this.refuse(toError(error));
