@@ -1,13 +1,24 @@
 // The cost of code_sanitation with all nine languages: a clean prompt of each size, and hostile text of each size, where the
 // time per byte must not grow. Reports CPU time besides wall-clock time, because only CPU time is comparable on a busy machine.
+import type { InspectedBody } from "../src/plugins/code_sanitation/body-text.ts";
 import { compileDetector } from "../src/plugins/code_sanitation/detector.ts";
+import { inspectBody } from "../src/plugins/code_sanitation/inspect-body.ts";
 import { firstInJson } from "../src/plugins/code_sanitation/json-text.ts";
 import { LANGUAGES } from "../src/plugins/code_sanitation/settings.ts";
+import {
+  MAX_BYTES_ON_LOOP,
+  STEPS_ON_LOOP,
+  WorkExhausted,
+} from "../src/plugins/code_sanitation/work-budget.ts";
+import { HOSTILE, repeatTo } from "./hostile-texts.ts";
 import { median, printTable, type Measurement } from "./report.ts";
 
 const SIZES = [10_000, 100_000, 1_000_000, 5_000_000];
 /** Total bytes scanned per size, so that each measurement takes a similar time. */
 const BYTES_MEASURED = 10_000_000;
+/** Hostile text takes up to a hundred times as long. */
+const HOSTILE_SIZES = [10_000, 100_000, 1_000_000];
+const HOSTILE_BYTES_MEASURED = 1_000_000;
 const LIMITS: Readonly<Record<number, string>> = { 100_000: "at most 2 ms", 1_000_000: "at most 20 ms" };
 
 /** A typical prompt: prose, a list, some code, some punctuation. */
@@ -27,17 +38,6 @@ meant for people who don't know the project (new colleagues, mostly). Keep the t
 The team met on Monday & Thursday. Costs = price * days; the rest is in the table at https://example.com/report?id=7.
 
 `;
-const HOSTILE: Readonly<Record<string, string>> = {
-  spaces: " ",
-  quotes: "'",
-  "<": "<",
-  "SELECT ": "SELECT ",
-  "or 1 ": "or 1 ",
-  "%25": "%25",
-  "/*": "/*",
-  "; ": "; ",
-};
-
 /** Medians over many scans, in milliseconds. */
 interface Cost {
   readonly wallClock: number;
@@ -60,15 +60,47 @@ export function benchCodeSanitation(): Promise<void> {
   printTable("code_sanitation, nine languages, clean prompt, median", clean);
 
   const hostile = Object.entries(HOSTILE).map(([name, piece]): Measurement => {
-    const perByte = SIZES.map((size) => {
-      const cost = costOf(repeatTo(piece, size), (text) => detector.findAll(text));
+    const perByte = HOSTILE_SIZES.map((size) => {
+      const scan = (text: string) => detector.findAll(text);
+      const cost = costOf(repeatTo(piece, size), scan, HOSTILE_BYTES_MEASURED);
       return (cost.cpu / size) * 1e6;
     });
     const bySize = perByte.map((value) => value.toFixed(1)).join(", ");
     return { what: name, value: perByte.at(-1) ?? 0, unit: "ns/byte", note: `by size ${bySize}` };
   });
-  printTable("code_sanitation, hostile text, 10 kB to 5 MB, CPU time: must not grow with the size", hostile);
+  printTable("code_sanitation, hostile text, 10 kB to 1 MB, CPU time: must not grow with the size", hostile);
+  printTable("code_sanitation, 256 kB of hostile text on the event loop, at most 50 ms", onLoopCosts());
   return Promise.resolve();
+}
+
+/** The cost of a body that is inspected on the event loop: at most until the budget of the loop is exhausted. */
+function onLoopCosts(): Measurement[] {
+  const work = { steps: 0, limit: Infinity };
+  const detector = compileDetector(LANGUAGES, work);
+  const costs = Object.entries(HOSTILE).flatMap(([name, piece]) =>
+    [null, "X"].map((mask): Measurement => {
+      const headers = new Headers();
+      const scan = (bodyText: string) =>
+        inspectWithBudget({ bodyText, body: null, isJson: false, headers }, mask);
+      const { cpu } = costOf(repeatTo(piece, MAX_BYTES_ON_LOOP), scan);
+      const steps = `${work.steps.toLocaleString("en")} steps${work.steps > STEPS_ON_LOOP ? ", then a thread" : ""}`;
+      return {
+        what: `${name}, ${mask === null ? "block" : "sanitize"}`,
+        value: cpu,
+        unit: "ms",
+        note: steps,
+      };
+    }),
+  );
+  return costs;
+
+  function inspectWithBudget(body: InspectedBody, mask: string | null): void {
+    try {
+      detector.limitWork(STEPS_ON_LOOP, () => inspectBody(body, detector, mask));
+    } catch (error) {
+      if (!(error instanceof WorkExhausted)) throw error;
+    }
+  }
 }
 
 function measured(what: string, { wallClock, cpu }: Cost, bytes: number, limit = ""): Measurement {
@@ -77,8 +109,8 @@ function measured(what: string, { wallClock, cpu }: Cost, bytes: number, limit =
   return { what, value: wallClock, unit: "ms", note: note.trimEnd() };
 }
 
-function costOf(text: string, scan: (text: string) => unknown): Cost {
-  const rounds = Math.max(5, Math.min(200, Math.round(BYTES_MEASURED / text.length)));
+function costOf(text: string, scan: (text: string) => unknown, bytesMeasured = BYTES_MEASURED): Cost {
+  const rounds = Math.max(3, Math.min(200, Math.round(bytesMeasured / text.length)));
   const wallClock: number[] = [];
   const cpu: number[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -90,8 +122,4 @@ function costOf(text: string, scan: (text: string) => unknown): Cost {
     cpu.push((user + system) / 1000);
   }
   return { wallClock: median(wallClock), cpu: median(cpu) };
-}
-
-function repeatTo(piece: string, length: number): string {
-  return piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
 }

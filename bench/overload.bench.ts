@@ -1,10 +1,12 @@
 // Overload: MAX_IN_FLIGHT concurrent requests, then three times as many, then few. Requests above the limit are rejected
-// immediately, so the served throughput should stay the same, and latency should be normal again soon after.
+// immediately, so the served throughput should stay the same, and latency should be normal again soon after. Then one client sends
+// texts that are slow to inspect, which must not delay the others.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHAT_RESPONSE, CHAT_PATH, chatBody } from "./chat-payload.ts";
 import { reserveGatewayCore } from "./cores.ts";
 import { createRoute, startGatehouse, targetAt, temporaryFolder } from "./gatehouse.ts";
+import { benchHostileLoad } from "./hostile-load.ts";
 import { printTable } from "./report.ts";
 import { INSTALL_WRK, runWrk, wrk, type LoadResult } from "./wrk.ts";
 
@@ -51,7 +53,6 @@ export async function benchOverload(): Promise<void> {
   await Bun.sleep(RECOVERY_MS);
   const after = await run(MAX_IN_FLIGHT / 4, SECONDS);
   await gatehouse.stop();
-  await provider.stop(true);
   const [served, servedOver] = [servedPerSecond(atLimit), servedPerSecond(over)];
   const offered = over.requestsPerSecond / served;
   printTable(`Overload: at most ${MAX_IN_FLIGHT} in flight, a provider that takes ${THINK_MS} ms`, [
@@ -70,6 +71,8 @@ export async function benchOverload(): Promise<void> {
     { what: "p99 before", value: calm.p99Ms, unit: "ms" },
     { what: `p99 ${RECOVERY_MS / 1000} s after`, value: after.p99Ms, unit: "ms" },
   ]);
+  await benchHostileLoad(provider.url.origin, bodyFile);
+  await provider.stop(true);
 }
 
 function servedPerSecond({ requests, errorResponses, requestsPerSecond }: LoadResult): number {

@@ -1,0 +1,34 @@
+// Texts that take code_sanitation the most work per byte. `npm run fuzz:sanitation` finds more.
+
+export const HOSTILE: Readonly<Record<string, string>> = {
+  spaces: " ",
+  quotes: "'",
+  "<": "<",
+  "SELECT ": "SELECT ",
+  "or 1 ": "or 1 ",
+  "%25": "%25",
+  "/*": "/*",
+  "; ": "; ",
+  "' or ": "' or ",
+  "' ||": "' ||",
+  backticks: "`",
+  "<!--": "<!--",
+  "eval(x)id;": "eval(x)id;",
+  // Found by the fuzzer: the most work when blocking, and when masking.
+  "dashes and double encoding": "&&\n---\\%2527",
+  "quotes, entities and comments": "'or''/*&amp;';--",
+  "quotes and double encoding": "'&&''#%2527*/",
+  "quotes, escapes and comments": `"or"\\u0027;") --`,
+};
+
+const WORST = ["' or ", "' ||", HOSTILE["quotes and double encoding"] ?? ""];
+/** Just below the size from which a body is inspected in a worker thread, and two sizes above it. */
+const SIZES = [250_000, 2_000_000, 10_000_000];
+
+export const HOSTILE_BODIES: readonly string[] = SIZES.flatMap((size) =>
+  WORST.map((piece) => JSON.stringify({ messages: [{ role: "user", content: repeatTo(piece, size) }] })),
+);
+
+export function repeatTo(piece: string, length: number): string {
+  return piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
+}
