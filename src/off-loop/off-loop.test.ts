@@ -107,9 +107,21 @@ test("the time limit includes the time that a task waits for a thread", async ()
   const busy = await occupy(offLoop);
   const waiting = run(offLoop, { do: "upper", text: "late" }, { timeoutMs: 500 }).catch(reasonOf);
   clock.advance(500);
-  expect(await waiting).toBe("timed_out");
+  expect(await waiting).toBe("overloaded");
   busy.release();
   expect(await busy.result).toBe("waited");
+});
+
+test("a task that waited for most of its time is not called slow: other tasks took the time", async () => {
+  const clock = new ManualClock();
+  const offLoop = open({ clock });
+  const busy = await occupy(offLoop);
+  const late = run(offLoop, { do: "spin" }, { timeoutMs: 1000 }).catch(reasonOf);
+  clock.advance(501);
+  busy.release();
+  expect(await busy.result).toBe("waited");
+  clock.advance(499);
+  expect(await late).toBe("overloaded");
 });
 
 test("tasks beyond the bounds of waiting tasks are rejected", async () => {

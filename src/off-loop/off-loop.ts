@@ -12,8 +12,9 @@
 //   of the output are moved, not copied. The input must not change until the promise settles.
 // - A task that throws rejects with the same error; a GatehouseError keeps its code and details.
 // - Threads start with the first task and end after a minute without one: an installation that never needs them pays nothing.
-// - Every task has a time limit, waiting included. A task that exceeds it ends with its thread. A waiting task can be aborted at
-//   once; an aborted task that has started runs on, but at most until its time limit.
+// - Every task has a time limit, waiting included. A task that exceeds it ends with its thread: `timed_out`, or `overloaded` if it was
+//   waiting for most of the time. A waiting task can be aborted at once; an aborted task that has started runs on, but at most until
+//   its time limit.
 // - Waiting tasks are bounded by count and bytes. Beyond the bound, and in all other cases without an output: OffLoopError.
 import { availableParallelism } from "node:os";
 import { systemClock, type Clock, type ClockTimer } from "../base/clock.ts";
@@ -67,6 +68,8 @@ interface Task {
   readonly input: unknown;
   readonly bytes: number;
   readonly timer: ClockTimer;
+  /** When a thread started it; null while it waits. */
+  startedAt: number | null;
   readonly resolve: (output: unknown) => void;
   readonly reject: (error: Error) => void;
 }
@@ -113,7 +116,7 @@ export class OffLoop {
     }
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const timer = this.#options.clock.setTimeout(() => this.#expire(task, timeoutMs), timeoutMs);
-    const task: Task = { module: moduleUrl(module), input, bytes, timer, resolve, reject };
+    const task: Task = { module: moduleUrl(module), input, bytes, timer, startedAt: null, resolve, reject };
     const abort = () => this.#abort(task);
     signal?.addEventListener("abort", abort, { once: true });
     try {
@@ -157,6 +160,7 @@ export class OffLoop {
 
   async #start(task: Task, thread: OffLoopThread): Promise<void> {
     this.#running.set(task, thread);
+    task.startedAt = this.#options.clock.now();
     try {
       const output = await thread.run({ module: task.module, input: task.input });
       this.#finish(task, "completed", () => task.resolve(output));
@@ -204,8 +208,11 @@ export class OffLoop {
   #expire(task: Task, timeoutMs: number): void {
     const thread = this.#running.get(task);
     this.#counts.timed_out++;
+    const ranMs = task.startedAt === null ? 0 : this.#options.clock.now() - task.startedAt;
+    // The caller may treat a slow task as a property of its input, so do not blame it for the time of others.
+    const reason = ranMs < timeoutMs / 2 ? "overloaded" : "timed_out";
     this.#settle(task).reject(
-      new OffLoopError("timed_out", `The body could not be processed within ${timeoutMs} ms.`),
+      new OffLoopError(reason, `The body could not be processed within ${timeoutMs} ms.`),
     );
     // The only way to stop JavaScript that is running. Its `#start` continues with the next task.
     if (thread !== undefined) this.#end(thread);
