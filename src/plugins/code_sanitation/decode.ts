@@ -4,6 +4,7 @@ import { AMPERSAND, BACKSLASH, CLOSE_BRACE, HASH, OPEN_BRACE, PERCENT, SEMICOLON
 import { endOfWord, lowerCaseText } from "./keyword-set.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { Rewriter, type RewrittenText } from "./rewriter.ts";
+import { checkWork } from "./work-budget.ts";
 
 /** The HTML entities for ASCII and invisible characters: all that code consists of. */
 const ENTITIES: ReadonlyMap<string, string> = new Map(
@@ -67,6 +68,9 @@ const CONTROL_ESCAPES: ReadonlyMap<number, number> = new Map(
   ]),
 );
 
+/** The work of looking up the name of an entity. */
+const STEPS_PER_NAME = 8;
+
 /** The decoded code point of an escape, and the position after the escape. */
 interface Escape {
   readonly code: number;
@@ -125,6 +129,10 @@ function readEntity(input: NormalizedText, at: number): Escape | null {
     return number === null ? null : withSemicolon(input, number);
   }
   const end = endOfWord(input, at + 1);
+  if (end === at + 1) return null;
+  // A text can consist of ampersands and words only, and no pattern is tried meanwhile.
+  input.work.steps += STEPS_PER_NAME;
+  checkWork(input.work);
   const name = lowerCaseText(input, at + 1, Math.min(end, at + 12));
   const character = ENTITIES.get(name);
   if (character === undefined) return null;

@@ -18,6 +18,7 @@ import {
 } from "./char-codes.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { Rewriter, type RewrittenText } from "./rewriter.ts";
+import { checkWork } from "./work-budget.ts";
 
 /**
  * Replaces comments by spaces, as a database does between two words. Of MySQL's conditional comments only the delimiters are
@@ -119,6 +120,9 @@ function endOfHtmlComment(input: NormalizedText, at: number): number {
     if (unitAt(input, end) === DASH && unitAt(input, end + 1) === DASH && unitAt(input, end + 2) === GREATER)
       return end + 3;
   }
+  // No pattern is tried meanwhile, so check the limit here. Reading a unit takes half as long as a step.
+  input.work.steps += 32;
+  checkWork(input.work);
   return at;
 }
 

@@ -106,6 +106,10 @@ test("is bounded for any mixture of hostile pieces", () => {
   );
 });
 
+test("the search for the end of an HTML comment counts as work", () => {
+  expect(stepsFor(repeatTo("<!--", SMALL))).toBeGreaterThan(6 * SMALL);
+});
+
 test("masking takes a bounded number of passes", () => {
   for (const char of [";", "<", "'", "|", "X"]) {
     const text = repeatTo("eval(x)id;ls -la eval(y)whoami;", SMALL);

@@ -6,6 +6,8 @@ import { scratchBufferFor, type ScratchBuffer } from "./scratch-buffer.ts";
 
 /** No pattern reads farther than this from its trigger, so a change has no effect beyond it. */
 const MAX_PATTERN_REACH = 256;
+/** Recording a change takes longer than reading a unit. */
+const STEPS_PER_CHANGE = 4;
 /** Below this length a loop copies faster than a native call. */
 const SHORT_COPY = 32;
 
@@ -59,6 +61,7 @@ export class Rewriter {
   }
 
   #startChange(from: number, to: number): void {
+    this.#parent.work.steps += STEPS_PER_CHANGE;
     this.#copyUpTo(from);
     this.#done = to;
     const ranges = this.#changedRanges;
