@@ -29,6 +29,8 @@ const STEPS_PER_FINDING = 40;
 export interface Detector {
   /** Calls `scan` and limits the steps of its scans together. They throw WorkExhausted when they exceed the limit. */
   limitWork<T>(steps: number, scan: () => T): T;
+  /** The steps of the last `limitWork`. */
+  readonly workDone: number;
   /** Returns any one finding, the first that is found; null for clean text. */
   first(text: string): Finding | null;
   /** The same for the text in `units` from `start` up to `end`. Positions of the finding are relative to `start`. */
@@ -88,6 +90,10 @@ class PatternDetector implements Detector {
     this.#prefilter = new Prefilter(withoutDuplicates(entries).flatMap(triggersOf));
     this.#states = this.#prefilter.triggersByState.map(stateTriggersOf);
     this.#work = work;
+  }
+
+  get workDone(): number {
+    return this.#work.steps;
   }
 
   limitWork<T>(steps: number, scan: () => T): T {

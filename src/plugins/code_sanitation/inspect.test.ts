@@ -47,6 +47,23 @@ test("a larger body, and one that takes too much work, is inspected in a thread"
   }
 });
 
+test("bodies that arrive in the same turn share the work of the event loop", async () => {
+  let tasks = 0;
+  const plugin = open({ action: "sanitize" }, (() => {
+    tasks++;
+    return Promise.resolve({ verdict: { kind: "clean" }, patterns: [] });
+  }) as PluginHost["runOffLoop"]);
+  await plugin.preRequest({ body: "warm" });
+  const prose = repeatTo(PROSE, 200_000);
+  // Each takes less than the limit of one inspection, but ten of them take more than that of a turn.
+  await Promise.all(Array.from({ length: 10 }, () => plugin.preRequest({ body: prose })));
+  expect(tasks).toBeGreaterThan(0);
+  tasks = 0;
+  await new Promise((resolve) => setImmediate(resolve));
+  await plugin.preRequest({ body: prose });
+  expect(tasks).toBe(0);
+});
+
 test("the budget of the event loop also applies to the path and the query", async () => {
   const plugin = open({ action: "sanitize" });
   const { response } = await plugin.preRequest({ query: `?q=${repeatTo("'||'", 12_000)}` });

@@ -8,11 +8,15 @@ import { inspectBody, type BodyVerdict } from "./inspect-body.ts";
 import { firstInPathAndQuery, maskPathAndQuery } from "./path-and-query.ts";
 import { RecordingDetector } from "./recording-detector.ts";
 import type { CodeSanitationSettings } from "./settings.ts";
+import { TurnWork } from "./turn-work.ts";
 import { MAX_BYTES_ON_LOOP, STEPS_ON_LOOP, WorkExhausted } from "./work-budget.ts";
 
 const BODY_TASK = new URL("./inspect-body-task.ts", import.meta.url);
 /** Below the time limit of a hook, so that `on_incomplete` decides about a slow inspection. */
 const TASK_TIMEOUT_MS = 4000;
+
+/** Shared by all gateways: they use the same event loop. */
+const turnWork = new TurnWork();
 
 type Part = CodeSanitationSettings["content_to_check"][number];
 /** Why an inspection is incomplete. */
@@ -57,6 +61,7 @@ class Inspection {
   run(context: RequestContext): void | Promise<void> {
     const recorder = new RecordingDetector(this.#detector);
     const verdict = recorder.limitWork(STEPS_ON_LOOP, () => this.#inspectOnLoop(context, recorder));
+    turnWork.add(recorder.workDone);
     if (verdict === null) return this.#inspectOffLoop(context, recorder);
     this.#finish(context, recorder, verdict);
   }
@@ -70,7 +75,8 @@ class Inspection {
       return this.#parts.body ? null : CLEAN;
     }
     if (head.kind !== "clean" || !this.#parts.body) return head;
-    if (context.bodySize > MAX_BYTES_ON_LOOP) return null;
+    const { bodySize } = context;
+    if (bodySize > MAX_BYTES_ON_LOOP || turnWork.isExhaustedFor(bodySize)) return null;
     try {
       return inspectBody(context, recorder, this.#mask);
     } catch (error) {

@@ -19,6 +19,10 @@ export class RecordingDetector implements Detector {
     return this.#patterns === null ? [] : [...this.#patterns];
   }
 
+  get workDone(): number {
+    return this.#detector.workDone;
+  }
+
   limitWork<T>(steps: number, scan: () => T): T {
     return this.#detector.limitWork(steps, scan);
   }
