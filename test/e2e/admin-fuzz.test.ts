@@ -224,7 +224,7 @@ function mutated(valid: Json, { at, value, name, how }: Mutation): Json {
   return changedAt(valid, place, change) ?? null;
 }
 
-describe.each(STORES)("fuzzed writes over %s", (_, environment) => {
+describe.each(STORES)("fuzzed writes over %s", (store, environment) => {
   let gatehouse: GatehouseProcess;
   let endpoints: WriteEndpoint[];
 
@@ -387,36 +387,38 @@ describe.each(STORES)("fuzzed writes over %s", (_, environment) => {
     );
   });
 
-  test("every field of every record with a value of every wrong type", async () => {
-    const wrong: Json[] = [
-      null,
-      true,
-      -1.5,
-      1e300,
-      "",
-      "\u0001",
-      [],
-      [[]],
-      {},
-      { a: {} },
-      [null],
-      "x".repeat(9000),
-    ];
-    for (const endpoint of endpoints) {
-      const places = placesOf(endpoint.valid).filter((place) => place.length > 0);
-      const bodies = places.flatMap((place) =>
-        wrong.map((value) => changedAt(endpoint.valid, place, () => value)),
-      );
-      const responses: ApiResponse[] = [];
-      // A few at a time: on a busy machine, requests that wait too long for the store would get 503.
-      for (let at = 0; at < bodies.length; at += 8) {
-        const some = bodies.slice(at, at + 8);
-        responses.push(...(await Promise.all(some.map((body) => send(endpoint, JSON.stringify(body))))));
+  // Fields are validated before the store is used, so one store is enough for this long test.
+  if (store === "SQLite")
+    test("every field of every record with a value of every wrong type", async () => {
+      const wrong: Json[] = [
+        null,
+        true,
+        -1.5,
+        1e300,
+        "",
+        "\u0001",
+        [],
+        [[]],
+        {},
+        { a: {} },
+        [null],
+        "x".repeat(9000),
+      ];
+      for (const endpoint of endpoints) {
+        const places = placesOf(endpoint.valid).filter((place) => place.length > 0);
+        const bodies = places.flatMap((place) =>
+          wrong.map((value) => changedAt(endpoint.valid, place, () => value)),
+        );
+        const responses: ApiResponse[] = [];
+        // A few at a time: on a busy machine, requests that wait too long for the store would get 503.
+        for (let at = 0; at < bodies.length; at += 8) {
+          const some = bodies.slice(at, at + 8);
+          responses.push(...(await Promise.all(some.map((body) => send(endpoint, JSON.stringify(body))))));
+        }
+        responses.forEach(expectAcceptedOrRejected);
+        expect(responses.filter(({ status }) => status === 400).length).toBeGreaterThan(places.length);
       }
-      responses.forEach(expectAcceptedOrRejected);
-      expect(responses.filter(({ status }) => status === 400).length).toBeGreaterThan(places.length);
-    }
-  }, 30_000);
+    }, 30_000);
 
   test("random ids and query parameters", async () => {
     const part = fc
