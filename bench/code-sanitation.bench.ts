@@ -1,15 +1,12 @@
 // The cost of code_sanitation with all nine languages: a clean prompt of each size, and hostile text of each size, where the
 // time per byte must not grow. Reports CPU time besides wall-clock time, because only CPU time is comparable on a busy machine.
+import { LARGE_BODY_BYTES } from "../src/off-loop/large-body.ts";
 import type { InspectedBody } from "../src/plugins/code_sanitation/body-text.ts";
 import { compileDetector } from "../src/plugins/code_sanitation/detector.ts";
 import { inspectBody } from "../src/plugins/code_sanitation/inspect-body.ts";
 import { firstInJson } from "../src/plugins/code_sanitation/json-text.ts";
 import { LANGUAGES } from "../src/plugins/code_sanitation/settings.ts";
-import {
-  MAX_BYTES_ON_LOOP,
-  STEPS_ON_LOOP,
-  WorkExhausted,
-} from "../src/plugins/code_sanitation/work-budget.ts";
+import { STEPS_ON_LOOP, WorkExhausted } from "../src/plugins/code_sanitation/work-budget.ts";
 import { HOSTILE, repeatTo } from "./hostile-texts.ts";
 import { median, printTable, type Measurement } from "./report.ts";
 
@@ -82,7 +79,7 @@ function onLoopCosts(): Measurement[] {
       const headers = new Headers();
       const scan = (bodyText: string) =>
         inspectWithBudget({ bodyText, body: null, isJson: false, headers }, mask);
-      const { cpu } = costOf(repeatTo(piece, MAX_BYTES_ON_LOOP), scan);
+      const { cpu } = costOf(repeatTo(piece, LARGE_BODY_BYTES), scan);
       const steps = `${work.steps.toLocaleString("en")} steps${work.steps > STEPS_ON_LOOP ? ", then a thread" : ""}`;
       return {
         what: `${name}, ${mask === null ? "block" : "sanitize"}`,

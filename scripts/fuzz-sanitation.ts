@@ -1,16 +1,12 @@
 // `npm run fuzz:sanitation -- --minutes 10`: searches for texts that take code_sanitation more work per byte than the known ones, by
 // mutating short sequences of the plugin's own keywords and of punctuation. Fails if an inspection on the event loop takes too long.
+import { LARGE_BODY_BYTES } from "../src/off-loop/large-body.ts";
 import { parseArgs } from "node:util";
 import { compileDetector } from "../src/plugins/code_sanitation/detector.ts";
 import { inspectBody } from "../src/plugins/code_sanitation/inspect-body.ts";
 import { patternsOf } from "../src/plugins/code_sanitation/languages/by-language.ts";
 import { LANGUAGES } from "../src/plugins/code_sanitation/settings.ts";
-import {
-  MAX_BYTES_ON_LOOP,
-  STEPS_ON_LOOP,
-  stepsOffLoop,
-  WorkExhausted,
-} from "../src/plugins/code_sanitation/work-budget.ts";
+import { STEPS_ON_LOOP, stepsOffLoop, WorkExhausted } from "../src/plugins/code_sanitation/work-budget.ts";
 
 const { values } = parseArgs({
   options: { minutes: { type: "string", default: "10" }, seed: { type: "string", default: "1" } },
@@ -103,7 +99,7 @@ function cheapest(text: string, mode: Mode, limit: number, rounds: number): Cost
 
 function scoreOf(pieces: readonly string[], mode: Mode, goal: Goal): number {
   if (goal === "steps") return inspect(repeatTo(pieces, SEARCH_UNITS), mode, Infinity).steps / SEARCH_UNITS;
-  return cheapest(repeatTo(pieces, MAX_BYTES_ON_LOOP), mode, STEPS_ON_LOOP, 3).ms;
+  return cheapest(repeatTo(pieces, LARGE_BODY_BYTES), mode, STEPS_ON_LOOP, 3).ms;
 }
 
 function anyPiece(): string {
@@ -153,12 +149,12 @@ function report(mode: Mode, found: readonly Found[]): number {
   );
   console.log(`\n${mode}: ns per byte and steps per byte without a budget; 256 kB on the event loop`);
   for (const { pieces, goal } of rows) {
-    const text = repeatTo(pieces, MAX_BYTES_ON_LOOP);
-    const whole = inspect(text.slice(0, MAX_BYTES_ON_LOOP / 8), mode, Infinity);
+    const text = repeatTo(pieces, LARGE_BODY_BYTES);
+    const whole = inspect(text.slice(0, LARGE_BODY_BYTES / 8), mode, Infinity);
     const onLoop = cheapest(text, mode, STEPS_ON_LOOP, 5);
     longest = Math.max(longest, onLoop.ms);
-    const units = MAX_BYTES_ON_LOOP / 8;
-    const isWithinBudget = (whole.steps / units) * MAX_BYTES_ON_LOOP <= stepsOffLoop(MAX_BYTES_ON_LOOP);
+    const units = LARGE_BODY_BYTES / 8;
+    const isWithinBudget = (whole.steps / units) * LARGE_BODY_BYTES <= stepsOffLoop(LARGE_BODY_BYTES);
     const end = isWithinBudget ? "completed in a thread" : "stopped by the budget of a thread";
     console.log(
       `${((whole.ms / units) * 1e6).toFixed(0).padStart(6)} ns ${(whole.steps / units).toFixed(1).padStart(6)} steps` +

@@ -74,6 +74,11 @@ interface Task {
   readonly reject: (error: Error) => void;
 }
 
+/** What code needs to start tasks. */
+export interface OffLoopPart {
+  readonly offLoop: OffLoop;
+}
+
 export class OffLoop {
   readonly #options: OffLoopOptions;
   readonly #threads = new Set<OffLoopThread>();

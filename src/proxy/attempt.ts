@@ -10,7 +10,7 @@ import { UpstreamError } from "../upstream/upstream-error.ts";
 import { modelFor } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RequestBody } from "./request-body.ts";
-import type { OffLoopPart } from "./scan-body.ts";
+import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { TargetResponse } from "./target-response.ts";
 import { needsTranslation, Translations } from "./translations.ts";
 import { FAILOVER_STATUSES, UpstreamAttempt, type UpstreamAttemptParts } from "./upstream-attempt.ts";

@@ -9,7 +9,7 @@ import type { RequestSeries } from "../telemetry/metrics/request-series.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 import type { InFlightLimits } from "./in-flight-limits.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
-import type { OffLoopPart } from "./scan-body.ts";
+import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { PluginParts } from "./plugin-call.ts";
 import { runPostResponse } from "./run-plugins.ts";
 import { recordUsage } from "./record-usage.ts";

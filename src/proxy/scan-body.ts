@@ -1,18 +1,13 @@
 // Creates a RequestBody. The fields of a large one are read in a worker thread, because the content decides how long it takes.
 import { GatehouseError } from "../base/errors.ts";
 import type { ValueOrPromise } from "../base/value-or-promise.ts";
-import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
+import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import type * as bodyFieldsTask from "./body-fields-task.ts";
 import type { Exchange } from "./exchange.ts";
 import { RequestBody, type BodySource } from "./request-body.ts";
 
 const TASK = new URL("./body-fields-task.ts", import.meta.url);
-const TIMEOUT_MS = 30_000;
-
-export interface OffLoopPart {
-  readonly offLoop: OffLoop;
-}
 
 /** Throws or rejects as `RequestBody.scan` does. Returns a promise only for a large body. */
 export function scanBody(source: BodySource, offLoop: OffLoop): ValueOrPromise<RequestBody> {
@@ -24,7 +19,7 @@ export function scanBody(source: BodySource, offLoop: OffLoop): ValueOrPromise<R
 
 async function scanOffLoop(source: BodySource, offLoop: OffLoop): Promise<RequestBody> {
   const { bytes, isJson, contentType } = source;
-  const limits = { bytes: bytes.byteLength, timeoutMs: TIMEOUT_MS };
+  const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
   const fields = await offLoop.run<typeof bodyFieldsTask>(TASK, { bytes, isJson, contentType }, limits);
   return RequestBody.withFields(source, fields);
 }

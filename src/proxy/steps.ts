@@ -3,6 +3,7 @@
 import { GatehouseError } from "../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import type { BodyLimits, IncomingBody } from "../http/read-body.ts";
+import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
@@ -13,7 +14,7 @@ import { isModelListRequest, listModels } from "./list-models.ts";
 import { matchRule } from "./match-rule.ts";
 import { nextTurn } from "./next-turn.ts";
 import { startRequestBody, takeRequestBody } from "./read-body.ts";
-import { scanReplacedBody, type OffLoopPart } from "./scan-body.ts";
+import { scanReplacedBody } from "./scan-body.ts";
 import { rejectInvalidHost, resolveGateway } from "./resolve-gateway.ts";
 
 export interface StepParts extends BodyLimits, OffLoopPart {

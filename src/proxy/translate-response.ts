@@ -2,7 +2,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Format, StreamDecoder, Translator } from "../formats/format.ts";
 import { requestsStreamUsage } from "../formats/openai/stream-usage-option.ts";
-import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
+import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { Exchange } from "./exchange.ts";
@@ -10,7 +10,6 @@ import type * as translateResponseTask from "./translate-response-task.ts";
 import { translateWhole, type WholeResponse } from "./translate-whole.ts";
 
 const TASK = new URL("./translate-response-task.ts", import.meta.url);
-const TIMEOUT_MS = 30_000;
 
 export function translateStream(translator: Translator, { fields, clock }: Exchange): StreamDecoder {
   const includeUsage = requestsStreamUsage(fields.streamOptions);
@@ -34,7 +33,10 @@ export async function translateWholeBody(
   const translated =
     bytes <= LARGE_BODY_BYTES
       ? translateWhole(whole)
-      : await offLoop.run<typeof translateResponseTask>(TASK, whole, { bytes, timeoutMs: TIMEOUT_MS });
+      : await offLoop.run<typeof translateResponseTask>(TASK, whole, {
+          bytes,
+          timeoutMs: LARGE_BODY_TIMEOUT_MS,
+        });
   if (translated === null) throw new UpstreamError("cut");
   return translated;
 }

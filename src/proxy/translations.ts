@@ -2,14 +2,13 @@
 // without waiting, in the same turn of the event loop in which its target was picked.
 import { GatehouseError } from "../base/errors.ts";
 import type { FormatName } from "../formats/format-names.ts";
-import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
+import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { BodyFields, RequestBody } from "./request-body.ts";
 import type * as translateRequestTask from "./translate-request-task.ts";
 
 const TASK = new URL("./translate-request-task.ts", import.meta.url);
-const TIMEOUT_MS = 30_000;
 
 /** Whether the body may have to be translated for the target. */
 export function needsTranslation({ isObject, hasMessages }: BodyFields, { format }: CompiledTarget): boolean {
@@ -50,7 +49,7 @@ export class Translations {
     const key = keyOf(format, model);
     if (this.#results.has(key)) return;
     this.#results.set(key, null);
-    const limits = { bytes: bytes.byteLength, timeoutMs: TIMEOUT_MS };
+    const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
     try {
       this.#results.set(
         key,

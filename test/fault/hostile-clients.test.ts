@@ -11,7 +11,7 @@ import { unexpectedOutput, openFiles } from "./process-watch.ts";
 
 const START = "POST /r HTTP/1.1\r\nHost: x\r\n";
 const isLong = process.env["GATEHOUSE_LONG"] === "1";
-const CROWD = Number(process.env["GATEHOUSE_CROWD"] ?? 500);
+const IDLE_CONNECTIONS = Number(process.env["GATEHOUSE_IDLE_CONNECTIONS"] ?? 500);
 const slow: SlowClient[] = [];
 
 const gatehouse = await useGatehouse();
@@ -176,17 +176,17 @@ function slowClients(): Promise<SlowClient>[] {
 
 describe("very many connections", () => {
   test(
-    `${CROWD} idle connections do not block other clients, and are released when closed`,
+    `${IDLE_CONNECTIONS} idle connections do not block other clients, and are released when closed`,
     async () => {
       await expectServed();
       const before = openFiles(gatehouse);
-      const crowd = await Promise.all(Array.from({ length: CROWD }, () => connectRaw(proxyPort)));
-      await waitUntil(() => openFiles(gatehouse) >= before + CROWD);
+      const idle = await Promise.all(Array.from({ length: IDLE_CONNECTIONS }, () => connectRaw(proxyPort)));
+      await waitUntil(() => openFiles(gatehouse) >= before + IDLE_CONNECTIONS);
       for (let times = 0; times < 20; times++) await expectServed();
-      for (const client of crowd) client.disconnect(true);
+      for (const client of idle) client.disconnect(true);
       await waitUntil(() => openFiles(gatehouse) <= before + 2);
     },
-    30_000 + CROWD * 10,
+    30_000 + IDLE_CONNECTIONS * 10,
   );
 
   test("more connections than file descriptors: some wait, nothing crashes, and all are served afterwards", async () => {
@@ -202,9 +202,9 @@ describe("very many connections", () => {
     const limited = Bun.spawnSync(["prlimit", "--pid", String(small.pid), `--nofile=${files}:${files}`]);
     expect(limited.exitCode).toBe(0);
     const port = Number(new URL(small.proxyUrl).port);
-    const crowd = await Promise.all(Array.from({ length: 100 }, () => connectRaw(port)));
+    const idle = await Promise.all(Array.from({ length: 100 }, () => connectRaw(port)));
     await waitUntil(() => openFiles(small) >= files);
-    for (const client of crowd) client.disconnect(true);
+    for (const client of idle) client.disconnect(true);
     await waitUntil(async () => (await post()) === 200);
     expect(unexpectedOutput(small)).toEqual([]);
     await small.stop();

@@ -1,11 +1,11 @@
 // Tests of the work budget of an inspection, and of what happens if a worker thread fails.
 import { describe, expect, test } from "bun:test";
-import { definePlugin, OffLoopError, type PluginHost } from "../../sdk/index.ts";
+import { definePlugin, LARGE_BODY_BYTES, OffLoopError, type PluginHost } from "../../sdk/index.ts";
 import { testPlugin, type PluginTest } from "../../sdk/testing.ts";
 import { compileDetector } from "./detector.ts";
 import { codeSanitation } from "./plugin.ts";
 import { LANGUAGES } from "./settings.ts";
-import { MAX_BYTES_ON_LOOP, stepsOffLoop, WorkExhausted } from "./work-budget.ts";
+import { stepsOffLoop, WorkExhausted } from "./work-budget.ts";
 
 const HOSTILE = "' or ";
 const PROSE = `Please read the report below (about 200 words) & summarize it; "costs = price * days" isn't enough. `;
@@ -31,12 +31,12 @@ const noTask: PluginHost["runOffLoop"] = () => Promise.reject(new Error("a task 
 
 test("prose of 256 kB is inspected on the event loop", async () => {
   const plugin = open({}, noTask);
-  const { response } = await plugin.preRequest({ body: repeatTo(PROSE, MAX_BYTES_ON_LOOP) });
+  const { response } = await plugin.preRequest({ body: repeatTo(PROSE, LARGE_BODY_BYTES) });
   expect(response).toBeNull();
 });
 
 test("a larger body, and one that takes too much work, is inspected in a thread", async () => {
-  for (const body of [repeatTo(PROSE, MAX_BYTES_ON_LOOP + 1), repeatTo(HOSTILE, 100_000)]) {
+  for (const body of [repeatTo(PROSE, LARGE_BODY_BYTES + 1), repeatTo(HOSTILE, 100_000)]) {
     const inspected: unknown[] = [];
     const plugin = open({}, ((_: URL, input: unknown) => {
       inspected.push(input);
@@ -89,7 +89,7 @@ test("the status of an incomplete inspection is that of a block; what was found 
 });
 
 describe("a thread that", () => {
-  const body = repeatTo(PROSE, MAX_BYTES_ON_LOOP + 1);
+  const body = repeatTo(PROSE, LARGE_BODY_BYTES + 1);
   const failing = (reason: ConstructorParameters<typeof OffLoopError>[0]) => () =>
     Promise.reject(new OffLoopError(reason, reason));
 

@@ -1,6 +1,6 @@
 // Scans the configured parts of a request for code of the configured languages, and blocks the request or masks the code. Large bodies
 // are scanned in a worker thread.
-import { OffLoopError, type PluginHost, type RequestContext } from "../../sdk/index.ts";
+import { LARGE_BODY_BYTES, OffLoopError, type PluginHost, type RequestContext } from "../../sdk/index.ts";
 import { compileDetector, type Detector, type Language } from "./detector.ts";
 import { firstInCredentials, firstInHeaders, maskHeaders } from "./header-text.ts";
 import type * as inspectBodyTask from "./inspect-body-task.ts";
@@ -9,7 +9,7 @@ import { firstInPathAndQuery, maskPathAndQuery } from "./path-and-query.ts";
 import { RecordingDetector } from "./recording-detector.ts";
 import type { CodeSanitationSettings } from "./settings.ts";
 import { TurnWork } from "./turn-work.ts";
-import { MAX_BYTES_ON_LOOP, STEPS_ON_LOOP, WorkExhausted } from "./work-budget.ts";
+import { STEPS_ON_LOOP, WorkExhausted } from "./work-budget.ts";
 
 const BODY_TASK = new URL("./inspect-body-task.ts", import.meta.url);
 /** Below the time limit of a hook, so that `on_incomplete` decides about a slow inspection. */
@@ -76,7 +76,7 @@ class Inspection {
     }
     if (head.kind !== "clean" || !this.#parts.body) return head;
     const { bodySize } = context;
-    if (bodySize > MAX_BYTES_ON_LOOP || turnWork.isExhaustedFor(bodySize)) return null;
+    if (bodySize > LARGE_BODY_BYTES || turnWork.isExhaustedFor(bodySize)) return null;
     try {
       return inspectBody(context, recorder, this.#mask);
     } catch (error) {

@@ -1,9 +1,6 @@
 // Limits of the work of one inspection. Work is counted in steps, not in time, so the same text always has the same result. A step is
 // one code unit that is read or one matcher that is tried, and takes about 10 ns.
 
-/** Bodies above this size are inspected in a worker thread. */
-export const MAX_BYTES_ON_LOOP = 256 * 1024;
-
 /** About 10 ms. Enough for 256 kB of prose; a body that needs more is inspected again in a worker thread. */
 export const STEPS_ON_LOOP = 1_000_000;
 
