@@ -1,5 +1,6 @@
 // Deadlines expire after their time, not before it, and can be moved and disabled.
 import { expect, test } from "bun:test";
+import { NOT_A_MEMBER } from "../base/dense-set.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { CoarseDeadlines, type Deadline } from "./coarse-deadlines.ts";
 
@@ -11,6 +12,7 @@ function setUp() {
   const watch = (dueIn: number) => {
     const deadline: Deadline & { expirations: number } = {
       dueAt: clock.now() + dueIn,
+      setPosition: NOT_A_MEMBER,
       expirations: 0,
       expire: () => deadline.expirations++,
     };

@@ -1,10 +1,11 @@
 // Deadlines of requests and connections, checked together every 50 ms. A timer per deadline would cost more than the
 // rest of the wait.
 import type { Clock, ClockTimer } from "../base/clock.ts";
+import { DenseSet, type DenseSetMember } from "../base/dense-set.ts";
 
 const TICK_MS = 50;
 
-export interface Deadline {
+export interface Deadline extends DenseSetMember {
   /** A time of the clock. May change at any time; Infinity disables the deadline. */
   dueAt: number;
   expire(): void;
@@ -13,7 +14,7 @@ export interface Deadline {
 export class CoarseDeadlines {
   /** The clock that the deadlines are set by. */
   readonly clock: Clock;
-  readonly #watched = new Set<Deadline>();
+  readonly #watched = new DenseSet<Deadline>();
   #timer: ClockTimer | null = null;
 
   constructor(clock: Clock) {
@@ -38,6 +39,8 @@ export class CoarseDeadlines {
       return;
     }
     const now = this.clock.now();
-    for (const deadline of this.#watched) if (deadline.dueAt <= now) deadline.expire();
+    this.#watched.forEach((deadline) => {
+      if (deadline.dueAt <= now) deadline.expire();
+    });
   }
 }

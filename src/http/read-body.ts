@@ -1,4 +1,5 @@
 // Reads a request body into memory with limits on its size, on the time between pieces, and on the memory of all bodies.
+import { NOT_A_MEMBER } from "../base/dense-set.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { toError } from "../base/to-error.ts";
 import { SMALL_BODY_BYTES, type ArrivingBody, type BodyBudget } from "./body-budget.ts";
@@ -51,6 +52,7 @@ interface BodyStreamReader {
 /** A body while it arrives, and its share of the budget until `release`. The time limit applies from the call of `received`. */
 export class IncomingBody implements Deadline, ArrivingBody {
   dueAt = Infinity;
+  setPosition = NOT_A_MEMBER;
   progressAt: number;
   readonly #limits: BodyLimits;
   /** Null for a small body. */

@@ -1,5 +1,6 @@
 // The Exchange: the state of one request and its response. Every field is set in the constructor, so that all exchanges
 // have the same object shape; each step fills in its results.
+import { NOT_A_MEMBER, type DenseSetMember } from "../base/dense-set.ts";
 import type { Server } from "bun";
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import { KEEP_ALIVE_SECONDS } from "../http/keep-alive.ts";
@@ -26,7 +27,7 @@ export type Outcome = "complete" | "incomplete" | "client_left" | "failed";
 /** The part of Bun's server that a request needs: the client's address and the idle timeout of its connection. */
 type Listener = Pick<Server<undefined>, "requestIP" | "timeout">;
 
-export class Exchange {
+export class Exchange implements DenseSetMember {
   readonly request: Request;
   readonly server: Listener;
   /** Taken once: a request uses one configuration from its start to its end. */
@@ -95,6 +96,8 @@ export class Exchange {
   isOver = false;
   isClientDisconnected = false;
   finished = false;
+  /** In the set of requests in flight. */
+  setPosition = NOT_A_MEMBER;
 
   constructor(
     request: Request,

@@ -1,6 +1,7 @@
 // The limits of concurrent requests: in total, per client and per gateway, compared with a naive count.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { NOT_A_MEMBER } from "../base/dense-set.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { NO_LOG } from "../telemetry/log/log.ts";
@@ -9,7 +10,10 @@ import { InFlightLimits } from "./in-flight-limits.ts";
 interface Request {
   readonly gateway: null;
   readonly address: string;
+  setPosition: number;
 }
+
+const request = (address: string): Request => ({ gateway: null, address, setPosition: NOT_A_MEMBER });
 
 function create(total: number, perClient: number, perGateway: number): InFlightLimits<Request> {
   return new InFlightLimits<Request>(
@@ -42,16 +46,16 @@ test("a client is rejected exactly when it has reached its limit, whatever other
       const inFlight: Request[] = [];
       for (const { address, leaves, which } of steps) {
         if (leaves && inFlight.length > 0) {
-          const [request] = inFlight.splice(which % inFlight.length, 1);
-          if (request !== undefined) limits.leave(request);
+          const [leaving] = inFlight.splice(which % inFlight.length, 1);
+          if (leaving !== undefined) limits.leave(leaving);
           continue;
         }
-        const request: Request = { gateway: null, address };
+        const arriving = request(address);
         const expected = inFlight.filter((each) => each.address === address).length < perClient;
         expect(limits.enter()).toBe(true);
-        expect(isAdmitted(limits, request)).toBe(expected);
-        if (expected) inFlight.push(request);
-        else limits.leave(request);
+        expect(isAdmitted(limits, arriving)).toBe(expected);
+        if (expected) inFlight.push(arriving);
+        else limits.leave(arriving);
       }
     }),
     { numRuns: 500 },
@@ -60,16 +64,16 @@ test("a client is rejected exactly when it has reached its limit, whatever other
 
 test("all addresses of an IPv6 /64 network are one client", () => {
   const limits = create(10, 2, 10);
-  expect(isAdmitted(limits, { gateway: null, address: "2001:db8:1:2::1" })).toBe(true);
-  expect(isAdmitted(limits, { gateway: null, address: "2001:db8:1:2:ffff::2" })).toBe(true);
-  expect(isAdmitted(limits, { gateway: null, address: "2001:db8:1:2::3" })).toBe(false);
-  expect(isAdmitted(limits, { gateway: null, address: "2001:db8:1:3::1" })).toBe(true);
+  expect(isAdmitted(limits, request("2001:db8:1:2::1"))).toBe(true);
+  expect(isAdmitted(limits, request("2001:db8:1:2:ffff::2"))).toBe(true);
+  expect(isAdmitted(limits, request("2001:db8:1:2::3"))).toBe(false);
+  expect(isAdmitted(limits, request("2001:db8:1:3::1"))).toBe(true);
 });
 
 test("the total is limited, and a request that left makes room", () => {
   const limits = create(2, 2, 2);
-  const request: Request = { gateway: null, address: "10.0.0.1" };
+  const first = request("10.0.0.1");
   expect([limits.enter(), limits.enter(), limits.enter()]).toEqual([true, true, false]);
-  limits.leave(request);
+  limits.leave(first);
   expect(limits.enter()).toBe(true);
 });

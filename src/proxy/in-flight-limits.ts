@@ -1,6 +1,7 @@
 // Limits the requests that this process handles at the same time: in total, per client and per gateway, so that neither
 // one client nor one gateway can take all of them.
 import type { Clock } from "../base/clock.ts";
+import { DenseSet, type DenseSetMember } from "../base/dense-set.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { ipv6Groups } from "../base/ip-address.ts";
 import type { Log } from "../telemetry/log/log.ts";
@@ -21,7 +22,7 @@ interface Shares {
   readonly gateways: Map<string, number>;
 }
 
-type InFlightExchange = Pick<Exchange, "gateway">;
+type InFlightExchange = Pick<Exchange, "gateway"> & DenseSetMember;
 
 export class InFlightLimits<E extends InFlightExchange = Exchange> {
   readonly total: number;
@@ -34,7 +35,7 @@ export class InFlightLimits<E extends InFlightExchange = Exchange> {
   /** Rejections by the setting that caused them. */
   readonly #unreported = new Map<string, number>();
   /** The requests that `admit` has admitted. */
-  readonly #admitted = new Set<E>();
+  readonly #admitted = new DenseSet<E>();
   /** Null while so few requests are in flight that no client and no gateway can have reached its limit. */
   #shares: Shares | null = null;
 
@@ -76,7 +77,7 @@ export class InFlightLimits<E extends InFlightExchange = Exchange> {
 
   #countShares(): Shares {
     const shares: Shares = { clients: new Map(), gateways: new Map() };
-    for (const exchange of this.#admitted) {
+    for (const exchange of this.#admitted.members) {
       add(shares.clients, this.#clientOf(exchange), 1);
       add(shares.gateways, gatewayOf(exchange), 1);
     }

@@ -1,5 +1,6 @@
 // Relays a response body to the client as it arrives and at the client's pace: unchanged, translated to another format, or
 // passed through plugins.
+import { NOT_A_MEMBER } from "../base/dense-set.ts";
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import type { CoarseDeadlines, Deadline } from "../http/coarse-deadlines.ts";
 import type { StreamDecoder } from "../formats/format.ts";
@@ -34,6 +35,7 @@ interface PluginStage {
 export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Deadline {
   readonly type = "direct";
   dueAt = Infinity;
+  setPosition = NOT_A_MEMBER;
   readonly #reader: BodyReader;
   readonly #stages: StreamStages;
   readonly #onEnd: (outcome: Outcome) => void;

@@ -1,4 +1,5 @@
 // One connection to a provider, which carries one request at a time.
+import { NOT_A_MEMBER } from "../base/dense-set.ts";
 import type { Socket, SocketHandler } from "bun";
 import { isIP } from "node:net";
 import { toError } from "../base/to-error.ts";
@@ -31,6 +32,7 @@ const OPEN_TIMEOUT_MS = 30_000;
 
 export class Connection implements ResponseEvents, ResponseSource, Deadline {
   dueAt = Infinity;
+  setPosition = NOT_A_MEMBER;
   readonly #owner: ConnectionOwner;
   readonly #parser: ResponseParser;
   #socket: Socket<Connection> | null = null;

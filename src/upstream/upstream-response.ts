@@ -1,4 +1,5 @@
 // A provider's response while it arrives: first its headers, then its body at the reader's pace, both under timeouts.
+import { NOT_A_MEMBER } from "../base/dense-set.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import type { CoarseDeadlines, Deadline } from "../http/coarse-deadlines.ts";
 import type { ParsedResponseHeaders, ResponseHeaders } from "./response-headers.ts";
@@ -17,6 +18,7 @@ export interface ResponseSource {
 
 export class UpstreamResponse implements Deadline, BodyReader {
   dueAt: number;
+  setPosition = NOT_A_MEMBER;
   /** 0 until the headers have arrived. */
   status = 0;
   /** Only valid after the headers have arrived. */
