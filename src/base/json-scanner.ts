@@ -51,16 +51,18 @@ export class JsonScanner {
   }
 
   /** Returns "invalid" exactly where decoding the bytes as UTF-8 and parsing them with JSON.parse would throw. */
-  scan(bytes: Uint8Array): ScanResult {
+  scan(text: Uint8Array): ScanResult {
     this.#starts.fill(-1);
     this.hasDuplicates = false;
     this.hasVariants = false;
     this.#field = -1;
-    if (!isUtf8(bytes)) return "invalid";
+    if (!isUtf8(text)) return "invalid";
+    const view = wordViewOf(text);
+    const { bytes } = view;
     const start = skipWhitespace(bytes, hasByteOrderMark(bytes) ? 3 : 0);
-    const end = this.#scanValue(bytes, wordViewOf(bytes), start);
+    const end = this.#scanValue(view, start);
     if (end === TOO_DEEP) return "too_deep";
-    if (end === INVALID || skipWhitespace(bytes, end) < bytes.length) return "invalid";
+    if (end === INVALID || skipWhitespace(bytes, end) < text.length) return "invalid";
     return bytes[start] === OPEN_BRACE ? "object" : "other";
   }
 
@@ -75,7 +77,8 @@ export class JsonScanner {
   }
 
   /** Returns the index after the value at `start`. A loop instead of recursion: the client decides about the depth. */
-  #scanValue(bytes: Uint8Array, view: WordView, start: number): number {
+  #scanValue(view: WordView, start: number): number {
+    const { bytes } = view;
     const closers = this.#closers;
     let depth = 0;
     let at = start;
@@ -87,11 +90,11 @@ export class JsonScanner {
         closers[++depth] = closer;
         at = skipWhitespace(bytes, at + 1);
         if (bytes[at] !== closer) {
-          if (closer === CLOSE_BRACE && (at = this.#scanKey(bytes, view, at, depth)) < 0) return INVALID;
+          if (closer === CLOSE_BRACE && (at = this.#scanKey(view, at, depth)) < 0) return INVALID;
           continue;
         }
       } else {
-        at = byte === QUOTE ? endOfString(bytes, view, at + 1) : endOfScalar(bytes, at);
+        at = byte === QUOTE ? endOfString(view, at + 1) : endOfScalar(bytes, at);
         if (at < 0) return INVALID;
         if (depth === 0) return at;
         if (depth === 1) this.#endField(at);
@@ -106,14 +109,15 @@ export class JsonScanner {
       }
       if (bytes[at] !== COMMA) return INVALID;
       at = skipWhitespace(bytes, at + 1);
-      if (closers[depth] === CLOSE_BRACE && (at = this.#scanKey(bytes, view, at, depth)) < 0) return INVALID;
+      if (closers[depth] === CLOSE_BRACE && (at = this.#scanKey(view, at, depth)) < 0) return INVALID;
     }
   }
 
   /** Returns the index where the value of the key at `start` begins. */
-  #scanKey(bytes: Uint8Array, view: WordView, start: number, depth: number): number {
+  #scanKey(view: WordView, start: number, depth: number): number {
+    const { bytes } = view;
     if (bytes[start] !== QUOTE) return INVALID;
-    const end = endOfString(bytes, view, start + 1);
+    const end = endOfString(view, start + 1);
     if (end < 0) return INVALID;
     const colon = skipWhitespace(bytes, end);
     if (bytes[colon] !== COLON) return INVALID;
