@@ -39,7 +39,7 @@ export class DenseSet<M extends DenseSetMember> {
   }
 
   /**
-   * Calls `visit` for every member, which may add and delete members. Added ones are not visited; one that is still a
+   * Calls `visit` for every member. It may add and delete members: added ones may be visited too, and one that is still a
    * member may be visited twice if others are deleted.
    */
   forEach(visit: (member: M) => void): void {
