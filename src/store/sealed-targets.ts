@@ -3,7 +3,7 @@ import { isSecretHeader } from "../model/target-secrets.ts";
 import type { Target } from "../model/target.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 
-/** Precedes an encrypted header value. No header value contains this character, so plain values can be told from encrypted ones. */
+/** Precedes an encrypted header value. No header value contains this character, which distinguishes it from a plain value. */
 const SEALED = "\u0001";
 
 /** Converts one secret. Headers may be stored in plain text by older versions; a credential is always encrypted. */

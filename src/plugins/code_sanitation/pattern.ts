@@ -4,7 +4,25 @@ import { atWordStart, type LookBehind } from "./look-behind.ts";
 import { requiredFirstSet, type FirstSet, type Matcher } from "./matcher.ts";
 import { firstUnitsOf } from "./prefix-set.ts";
 
-export interface Pattern {
+/** How readily text counts as code. Each sensitivity uses the patterns of those before it too. */
+type Sensitivity = "relaxed" | "balanced" | "strict";
+
+/** Describes a pattern to its readers, and to the test that checks every pattern with its texts. */
+interface PatternTexts {
+  /** What the pattern finds, as a phrase: `a second statement after a quote that ends a string`. */
+  readonly catches: string;
+  /** Texts that the pattern finds. Each trigger and each alternative of the pattern needs one. */
+  readonly finds: readonly string[];
+  /** Harmless texts that are similar to what the pattern finds; each condition of the pattern needs one. */
+  readonly ignores: readonly string[];
+  /**
+   * The first sensitivity that uses the pattern. `relaxed`: never part of ordinary code (break-outs and obfuscation).
+   * `balanced`: code that could act, in a context that looks injected. `strict`: the constructs of the specification anywhere.
+   */
+  readonly from: Sensitivity;
+}
+
+export interface Pattern extends PatternTexts {
   /** Stable and short, such as `sql.union-select`. */
   readonly id: string;
   /** ASCII texts, case ignored. Every match contains one of them. */
@@ -23,9 +41,13 @@ export interface Pattern {
   readonly before: LookBehind | null;
 }
 
-export type PatternConditions = Partial<{
-  [Condition in "precededBy" | "followedBy" | "guard" | "after" | "before"]: NonNullable<Pattern[Condition]>;
-}>;
+export type PatternConditions = Partial<
+  {
+    [Condition in "precededBy" | "followedBy" | "guard" | "after" | "before"]: NonNullable<
+      Pattern[Condition]
+    >;
+  } & PatternTexts
+>;
 
 export function pattern(
   id: string,
@@ -38,8 +60,13 @@ export function pattern(
     conditions.followedBy ?? (requiredAfter === null ? null : firstUnitsOf(requiredAfter.prefixes));
   // The most frequent look-behind is a test of one unit, so it becomes a table lookup.
   const isAtWordStart = before === atWordStart;
+  const { catches = "", finds = [], ignores = [], from = "balanced" } = conditions;
   return {
     id,
+    catches,
+    finds,
+    ignores,
+    from,
     triggers,
     precededBy: isAtWordStart ? NOT_WORD : precededBy,
     followedBy,
