@@ -22,10 +22,10 @@ export interface AdminClient {
 
 export const CLIENT_OPTIONS = { url: { type: "string" }, token: { type: "string" } } as const;
 
-export const CLIENT_HELP = `  --url URL      address of the Admin API; default GATEHOUSE_URL, else http://127.0.0.1:8080
+export const CLIENT_HELP = `  --url URL      address of the Admin API; default GATEHOUSE_URL, else port ADMIN_PORT (8080) of 127.0.0.1
   --token TOKEN  admin token; default GATEHOUSE_TOKEN, else one signed with SERVER_SECRET_KEY or the secret in DATA_DIR`;
 
-const DEFAULT_URL = "http://127.0.0.1:8080";
+const EXAMPLE_URL = "http://127.0.0.1:8080";
 const DEADLINE_MS = 30_000;
 /** Long enough for one command, and short enough that a leaked token is worthless soon. */
 const TOKEN_SECONDS = 300;
@@ -104,10 +104,17 @@ export function parseJson(text: string): unknown {
 }
 
 export function adminUrl({ url }: AdminClientFlags): string {
-  const given = url ?? nonEmpty(process.env["GATEHOUSE_URL"]) ?? DEFAULT_URL;
+  const given = url ?? nonEmpty(process.env["GATEHOUSE_URL"]) ?? localUrl();
   if (!/^https?:\/\//.test(given) || !URL.canParse(given))
-    throw new UsageError(`--url is "${given}"; give an address such as ${DEFAULT_URL}`);
+    throw new UsageError(`--url is "${given}"; give an address such as ${EXAMPLE_URL}`);
   return given.replace(/\/+$/, "");
+}
+
+/** The gateway of this machine, on the port that its settings name. */
+function localUrl(): string {
+  const port = nonEmpty(process.env["ADMIN_PORT"]) ?? "8080";
+  if (!/^\d{1,5}$/.test(port)) throw new UsageError(`ADMIN_PORT is "${port}"; give a port, or --url`);
+  return `http://127.0.0.1:${port}`;
 }
 
 /** Sends one request to the gateway; the error for a failed connection says how to start or find one. */

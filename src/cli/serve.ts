@@ -8,6 +8,7 @@ import { parseArguments } from "./arguments.ts";
 import { UsageError, type Command } from "./command.ts";
 import { rejectTakenPorts } from "./reject-taken-ports.ts";
 import { awaitSignal, runUntil } from "./run-until-signal.ts";
+import { printStartupSummary } from "./startup-summary.ts";
 import { beginStartup, collectAfterLoading, endStartup } from "./startup-memory.ts";
 import { supervise, workerNumber } from "./supervise.ts";
 import { usesColor } from "./terminal.ts";
@@ -30,9 +31,11 @@ a .env file; docs/settings.md lists them.
       options: { role: { type: "string", default: "all" }, json: { type: "boolean" } },
     });
     const role = roleFrom(values.role);
-    const settings = readSettings(process.env);
+    const fromEnvironment = readSettings(process.env);
+    const settings: Settings =
+      values.json === true ? { ...fromEnvironment, LOG_FORMAT: "json" } : fromEnvironment;
     const worker = workerNumber();
-    const log = logFor(values.json === true ? { ...settings, LOG_FORMAT: "json" } : settings, worker);
+    const log = logFor(settings, worker);
     if (settings.WORKERS > 1 && worker === null) {
       rejectTakenPorts(settings, role);
       if (settings.REDIS_URL === null)
@@ -57,6 +60,7 @@ a .env file; docs/settings.md lists them.
     const gatehouse = await startGatehouse(settings, role, log, channel, systemClock, restart.restarts);
     endStartup();
     channel?.reportListening(gatehouse.listening);
+    if (channel === null) printStartupSummary(gatehouse.listening, settings);
     const stopWatching = watch(settings.WATCHDOG_SECONDS, args, gatehouse.listening, channel, log);
     void signal.then(stopWatching);
     await runUntil(signal, gatehouse, settings, log);

@@ -8,6 +8,7 @@ import type { Log } from "../telemetry/log/log.ts";
 import { CHECKS_PER_LIMIT, HeartbeatMonitor, type Hang } from "./heartbeat-monitor.ts";
 import { readMainThread } from "./main-thread.ts";
 import { awaitSignal, type ReceivedSignal } from "./run-until-signal.ts";
+import { printStartupSummary } from "./startup-summary.ts";
 import { gatehouseCommand } from "./runtime-environment.ts";
 import { hangFields, replacementEnvironment, restartEnvironment } from "./watchdog.ts";
 import type { WorkerMessage } from "./worker-channel.ts";
@@ -129,6 +130,7 @@ class Supervisor {
     this.#log.debug({ worker: number }, "worker listening");
     if (this.#listening !== null || this.#exitCode !== null) return;
     this.#listening = listening;
+    printStartupSummary(listening, this.#settings);
     for (let other = 1; other <= this.#settings.WORKERS; other++)
       if (!this.#running.has(other)) this.#start(other);
   }

@@ -158,7 +158,41 @@ describe("token", () => {
   });
 });
 
+describe("serve", () => {
+  test("prints addresses, console, token command and data directory on a terminal", async () => {
+    const ports = { ADMIN_PORT: String(await freePort()), PROXY_PORT: String(await freePort()) };
+    const dataDir = join(scratch, "terminal");
+    // `script` gives the command a terminal.
+    const child = Bun.spawn(["script", "-qec", `${LAUNCHER} serve`, "/dev/null"], {
+      cwd: scratch,
+      env: { PATH: process.env["PATH"], DATA_DIR: dataDir, NO_COLOR: "1", ...ports },
+      stdin: "ignore",
+      stdout: "pipe",
+    });
+    let output = "";
+    for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+      output += chunk;
+      if (/^data +\S/m.test(output)) break;
+    }
+    child.kill();
+    await child.exited;
+    expect(output).toContain(`console      http://127.0.0.1:${ports.ADMIN_PORT}/console`);
+    expect(output).toContain(`requests     http://127.0.0.1:${ports.PROXY_PORT}`);
+    expect(output).toContain('admin token  run "bin/gatehouse token"');
+    expect(output).toContain(`data         ${dataDir}`);
+  });
+});
+
 describe("status", () => {
+  test("asks the gateway on ADMIN_PORT if no address is given", async () => {
+    const { code, stdout } = await run(["status"], { ...settings(), GATEHOUSE_URL: "" });
+    expect({ code, stdout }).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`at ${gatehouse.adminUrl} is ready`),
+    });
+    expectOneLine(await run(["status"], { ADMIN_PORT: "nine" }), 2, 'ADMIN_PORT is "nine"');
+  });
+
   test("prints that a gateway is ready, its configuration, and its store", async () => {
     const { code, stdout, stderr } = await start(["status"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
