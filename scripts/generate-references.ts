@@ -62,15 +62,16 @@ function metricsReference(): string {
   return `# Metrics
 
 \`GET /metrics\` on the admin listener returns the metrics in the Prometheus text format, without a token.
-\`deploy/grafana/gatehouse.json\` is a Grafana dashboard for them.
+\`deploy/grafana/gatehouse.json\` is a Grafana dashboard for them, and \`deploy/prometheus/alerts.yaml\` has alert rules.
 
 - \`gateway\` and \`upstream\` are names. \`rule\` is the name of a rule, or its path if it has no name. Objects with the same name
   are counted together. \`target\` is an id. A label is empty if it does not apply: no rule matched, no provider was called.
 - \`model\` is the model that was sent to the provider. A model that no target lists gets its own series once a provider has
   responded to it with success, up to 50 models per target; otherwise it is counted as \`other\`.
-- A metric has at most ${MAX_SERIES.toLocaleString("en")} series, a histogram ${MAX_HISTOGRAM_SERIES}. If it is full, series that were unused for an hour are evicted; if there
-  are none, new series are counted with \`other\` in every label.
-- Values are those of one process since its start.
+- A metric has at most ${MAX_SERIES.toLocaleString("en")} series per gateway, a histogram ${MAX_HISTOGRAM_SERIES}. When a gateway has that many, series that were unused for an hour
+  are removed; if there are none, new series are counted with \`other\` in every label except \`gateway\`. Series of deleted gateways are removed.
+- Values count from the start of the process. With several workers, \`/metrics\` of each of them returns the values of all workers on
+  the machine together.
 
 | metric | type | labels | meaning |
 | --- | --- | --- | --- |

@@ -69,6 +69,8 @@ export async function startGatehouse(
   const telemetry = await startTelemetry(settings, configuration, health, log, clock);
   collectOffLoop(telemetry.metrics, offLoop);
   telemetry.metrics.set("gatehouse_watchdog_restarts_total", {}, watchdogRestarts);
+  const build = { version: packageJson.version, runtime: Bun.version };
+  telemetry.metrics.set("gatehouse_build_info", build, 1);
   const deadlines = new CoarseDeadlines(clock);
   const upstreamPool = new UpstreamPool(deadlines);
   const parts: Parts = {

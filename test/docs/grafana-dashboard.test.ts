@@ -2,7 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { METRICS, type MetricDeclaration } from "../../src/telemetry/metrics/metric-table.ts";
+import { METRICS } from "../../src/telemetry/metrics/metric-table.ts";
+import { labelsOf, problemsOf, seriesIn } from "../support/promql-series.ts";
 import { checkExpressions, hasPromtool } from "../support/promtool.ts";
 
 interface Panel {
@@ -21,65 +22,6 @@ const dashboard = JSON.parse(
   readonly templating: { readonly list: readonly { readonly name: string; readonly definition?: string }[] };
   readonly annotations: { readonly list: readonly { readonly expr: string }[] };
 };
-
-/** Labels that Prometheus adds to every series when it scrapes. */
-const SCRAPE_LABELS = ["instance", "job"];
-const declarations: Readonly<Record<string, MetricDeclaration | undefined>> = METRICS;
-
-/** Returns the labels of a stored series; throws if the metric table does not have it. */
-function labelsOf(series: string): string[] {
-  const family = series.replace(/_(bucket|sum|count)$/, "");
-  const histogram = declarations[family];
-  if (family !== series && histogram?.type === "histogram")
-    return [...histogram.labels, ...SCRAPE_LABELS, ...(series.endsWith("_bucket") ? ["le"] : [])];
-  const declared = declarations[series];
-  if (declared === undefined || declared.type === "histogram")
-    throw new Error(`the metric table has no series ${series}`);
-  return [...declared.labels, ...SCRAPE_LABELS];
-}
-
-const GROUPING = /\bby \(([^)]*)\)/;
-/** A series with its label matchers (a name that is neither a function nor an aggregation), or a grouping. */
-const SERIES_OR_GROUPING =
-  /\bby \((?<grouping>[^)]*)\)|\b(?<name>[a-z_]\w*)\b(?! ?\(| by \()(?:\{(?<matchers>[^}]*)\})?/g;
-const OPERATORS = new Set(["and", "or", "unless"]);
-
-interface UsedSeries {
-  readonly name: string;
-  /** Labels in matchers and in the grouping directly before the series. */
-  readonly labels: readonly string[];
-}
-
-/** Extracts the series of an expression with the labels it uses. promtool checks the syntax. */
-function seriesIn(expression: string): UsedSeries[] {
-  const found: UsedSeries[] = [];
-  let grouping: string[] = [];
-  for (const { groups = {} } of expression.replaceAll(/\[[^\]]*\]/g, "").matchAll(SERIES_OR_GROUPING)) {
-    const { grouping: labels, name = "", matchers = "" } = groups;
-    if (labels !== undefined) grouping = splitLabels(labels);
-    else if (!OPERATORS.has(name)) {
-      const matched = [...matchers.matchAll(/(\w+)\s*[=!]/g)].map(([, label = ""]) => label);
-      found.push({ name, labels: [...matched, ...grouping] });
-      grouping = [];
-    }
-  }
-  return found;
-}
-
-const splitLabels = (text: string) => text.split(",").map((label) => label.trim());
-
-/** Returns the labels that an expression uses and its series do not have. */
-function problemsOf(expression: string, legend = ""): string[] {
-  const problems = seriesIn(expression).flatMap(({ name, labels }) => {
-    const known = labelsOf(name);
-    return labels.filter((label) => !known.includes(label)).map((label) => `${name} has no label ${label}`);
-  });
-  const resultLabels = splitLabels(GROUPING.exec(expression)?.[1] ?? "");
-  for (const [, label = ""] of legend.matchAll(/\{\{(\w+)\}\}/g))
-    if (!resultLabels.includes(label) || label === "le")
-      problems.push(`the result has no label ${label}, which the legend uses`);
-  return problems;
-}
 
 const queries = dashboard.panels.flatMap((panel) =>
   (panel.targets ?? []).map((target) => ({ panel: panel.title, ...target })),
@@ -105,7 +47,8 @@ describe("the dashboard", () => {
     const definitions = dashboard.templating.list.flatMap(({ definition }) => definition ?? []);
     expect(definitions.length).toBeGreaterThan(0);
     for (const definition of definitions) {
-      const [, metric = "", label = ""] = /^label_values\((\w+), (\w+)\)$/.exec(definition) ?? [];
+      const [, metric = "", label = ""] =
+        /^label_values\((\w+)(?:\{[^}]*\})?, (\w+)\)$/.exec(definition) ?? [];
       expect(labelsOf(metric)).toContain(label);
     }
   });
@@ -114,6 +57,11 @@ describe("the dashboard", () => {
     const declared = dashboard.templating.list.map(({ name }) => name);
     const used = [...JSON.stringify(dashboard).matchAll(/\$\{?(\w+)/g)].map(([, name = ""]) => name);
     for (const name of used) if (!name.startsWith("__")) expect(declared).toContain(name);
+  });
+
+  test("filters every series by job and instance", () => {
+    for (const { name, labels } of [...queries.map(({ expr }) => expr), ...annotations].flatMap(seriesIn))
+      expect([name, labels.slice(0, 2)]).toEqual([name, ["job", "instance"]]);
   });
 
   test("shows every metric", () => {

@@ -20,10 +20,20 @@ export function checkExpressions(expressions: readonly string[]): string {
     const rules = expressions.map((expr, index) => ({ record: `expression:${index}`, expr }));
     const file = join(directory, "rules.yaml");
     writeFileSync(file, JSON.stringify({ groups: [{ name: "expressions", rules }] }));
-    return run(["check", "rules", file]);
+    return checkRules(file);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/** Returns what `promtool check rules` reports about a file; empty if it is valid. */
+export function checkRules(file: string): string {
+  return run(["check", "rules", file]);
+}
+
+/** Returns what `promtool test rules` reports about a file of tests; empty if they pass. */
+export function testRules(file: string): string {
+  return run(["test", "rules", file]);
 }
 
 /** Returns what `promtool check metrics` reports about a page in the text format; empty if it is valid. */

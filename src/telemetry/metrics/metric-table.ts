@@ -135,6 +135,12 @@ export const METRICS = {
     labels: ["gateway", "type"],
   },
 
+  gatehouse_build_info: {
+    type: "gauge",
+    help: "Always 1. The labels name the version of Gatehouse and of its runtime, Bun.",
+    labels: ["version", "runtime"],
+    merge: "max",
+  },
   gatehouse_ready: { type: "gauge", help: "1 if /readyz reports ready.", labels: [], merge: "min" },
   gatehouse_config_revision: {
     type: "gauge",
