@@ -10,6 +10,8 @@ import {
   NO_MATCH,
   requiredFirstSet,
   withFirstSetOf,
+  withPart,
+  withParts,
   withPrefixes,
   zeroWidth,
   type Matcher,
@@ -37,7 +39,7 @@ export function lit(text: string): Matcher {
 function createLiteral(text: string): Matcher {
   const codes = Array.from(text.toLowerCase(), (character) => character.charCodeAt(0));
   const first = codes[0];
-  return withPrefixes(prefixesOf([text]), (input, at) => {
+  const matcher = withPrefixes(prefixesOf([text]), (input, at) => {
     input.work.steps++;
     if (toLower(unitAt(input, at)) !== first) return NO_MATCH;
     for (let index = 1; index < codes.length; index++) {
@@ -45,17 +47,19 @@ function createLiteral(text: string): Matcher {
     }
     return at + codes.length;
   });
+  return withParts(matcher, { kind: "text", text });
 }
 
 /** Matches a literal text, including its case. */
 export function exact(text: string): Matcher {
-  return withPrefixes(prefixesOf([text]), (input, at) => {
+  const matcher = withPrefixes(prefixesOf([text]), (input, at) => {
     input.work.steps++;
     for (let index = 0; index < text.length; index++) {
       if (unitAt(input, at + index) !== text.charCodeAt(index)) return NO_MATCH;
     }
     return at + text.length;
   });
+  return withParts(matcher, { kind: "text", text });
 }
 
 /** Matches all matchers one after the other. */
@@ -72,7 +76,8 @@ export function seq(...matchers: readonly Matcher[]): Matcher {
     }
     return end;
   };
-  return firstSet === undefined ? match : Object.assign(match, { firstSet });
+  const matcher: Matcher = firstSet === undefined ? match : Object.assign(match, { firstSet });
+  return withParts(matcher, { kind: "sequence", matchers, rebuild: (others) => seq(...others) });
 }
 
 /** Matches the first alternative that matches. */
@@ -92,7 +97,8 @@ export function choice(...matchers: readonly Matcher[]): Matcher {
     return NO_MATCH;
   };
   const firstSet = firstSetOfChoice(matchers);
-  return firstSet === undefined ? match : Object.assign(match, { firstSet });
+  const matcher: Matcher = firstSet === undefined ? match : Object.assign(match, { firstSet });
+  return withParts(matcher, { kind: "choice", matchers, rebuild: (others) => choice(...others) });
 }
 
 /** Returns the alternatives that can match a text that starts with this unit. */
@@ -106,17 +112,18 @@ function alternativesFor(matchers: readonly Matcher[], code: number): Matcher[] 
 /** Matches the matcher or nothing. */
 export function opt(matcher: Matcher): Matcher {
   const required = requiredFirstSet(matcher);
-  return withFirstSetOf(matcher, true, (input, at) => {
+  const match = withFirstSetOf(matcher, true, (input, at) => {
     if (!canMatchAt(required, input, at)) return at;
     const end = matcher(input, at);
     return end < 0 ? at : end;
   });
+  return withPart(match, "optional", matcher, opt);
 }
 
 /** Matches the matcher `min` to `max` times. */
 export function times(min: number, max: number, matcher: Matcher): Matcher {
   const required = requiredFirstSet(matcher);
-  return withFirstSetOf(matcher, min === 0, (input, at) => {
+  const match = withFirstSetOf(matcher, min === 0, (input, at) => {
     let end = at;
     for (let count = 0; count < max; count++) {
       input.work.steps++;
@@ -126,19 +133,22 @@ export function times(min: number, max: number, matcher: Matcher): Matcher {
     }
     return end;
   });
+  return withPart(match, min === 0 ? "optional" : "repetition", matcher, (part) => times(min, max, part));
 }
 
 /** Negative lookahead: reads nothing, and matches if the matcher does not. */
 export function not(matcher: Matcher): Matcher {
   const required = requiredFirstSet(matcher);
-  return zeroWidth((input, at) =>
+  const match = zeroWidth((input, at) =>
     canMatchAt(required, input, at) && matcher(input, at) >= 0 ? NO_MATCH : at,
   );
+  return withPart(match, "lookahead", matcher, not);
 }
 
 /** Positive lookahead: reads nothing, and matches if the matcher does. */
 export function peek(matcher: Matcher): Matcher {
-  return withFirstSetOf(matcher, false, (input, at) => (matcher(input, at) < 0 ? NO_MATCH : at));
+  const match = withFirstSetOf(matcher, false, (input, at) => (matcher(input, at) < 0 ? NO_MATCH : at));
+  return withPart(match, "lookahead", matcher, peek);
 }
 
 const characterChoices = new Map<string, Matcher>();
@@ -152,10 +162,11 @@ export function oneOf(characters: string): Matcher {
 
 function createOneOf(characters: string): Matcher {
   const allowed = charTable(characters);
-  return withPrefixes(prefixesStartingWith(charSetIgnoringCase(characters)), (input, at) => {
+  const matcher = withPrefixes(prefixesStartingWith(charSetIgnoringCase(characters)), (input, at) => {
     input.work.steps++;
     return at < input.length && allowed[unitAt(input, at)] === 1 ? at + 1 : NO_MATCH;
   });
+  return withParts(matcher, { kind: "text", text: `[${characters}]` });
 }
 
 /** Matches `min` to `max` units of the classes. */
@@ -187,7 +198,7 @@ export function except(characters: string, min: number, max: number): Matcher {
 export function skipTo(matcher: Matcher, max: number, stops = ""): Matcher {
   const isStop = charTable(stops);
   const required = requiredFirstSet(matcher);
-  return (input, at) => {
+  const match: Matcher = (input, at) => {
     for (let from = at; from <= at + max && from <= input.length; from++) {
       input.work.steps++;
       const end = canMatchAt(required, input, from) ? matcher(input, from) : NO_MATCH;
@@ -196,15 +207,17 @@ export function skipTo(matcher: Matcher, max: number, stops = ""): Matcher {
     }
     return NO_MATCH;
   };
+  return withPart(match, "repetition", matcher, (part) => skipTo(part, max, stops));
 }
 
 /** Matches a whole word that is in the list, ignoring ASCII case. */
 export function keyword(keywords: readonly string[] | ReadonlySet<string>): Matcher {
   const known = new KeywordSet(keywords);
   const prefixes = prefixesOf(keywords);
-  return withPrefixes(prefixes, (input, at) => {
+  const matcher = withPrefixes(prefixes, (input, at) => {
     if (!hasPrefix(prefixes, unitAt(input, at), unitAt(input, at + 1))) return NO_MATCH;
     const end = endOfWord(input, at);
     return end > at && end - at < MAX_WORD_LENGTH && known.has(input, at, end) ? end : NO_MATCH;
   });
+  return withParts(matcher, { kind: "words", words: [...keywords], rebuild: keyword });
 }

@@ -64,14 +64,24 @@ const compiled = new Map<string, Detector>();
 /** Returns the detector of these languages; the same instance for the same set. `work` counts the work of its scans. */
 export function compileDetector(languages: readonly Language[], work?: WorkCounter): Detector {
   const wanted = LANGUAGES.filter((language) => languages.includes(language));
-  if (work !== undefined) return new PatternDetector(wanted, work);
+  if (work !== undefined) return new PatternDetector(entriesOf(wanted), work);
   const key = wanted.join();
   let detector = compiled.get(key);
   if (detector === undefined) {
-    detector = new PatternDetector(wanted, { steps: 0, limit: Infinity });
+    detector = new PatternDetector(entriesOf(wanted), { steps: 0, limit: Infinity });
     compiled.set(key, detector);
   }
   return detector;
+}
+
+/** Returns a detector of patterns that need not be in a table, such as a single one. */
+export function detectorOf(language: Language, patterns: readonly Pattern[], work?: WorkCounter): Detector {
+  const entries = patterns.map((pattern): PatternEntry => ({ language, pattern }));
+  return new PatternDetector(entries, work ?? { steps: 0, limit: Infinity });
+}
+
+function entriesOf(languages: readonly Language[]): PatternEntry[] {
+  return languages.flatMap((language) => patternsOf(language).map((pattern) => ({ language, pattern })));
 }
 
 class PatternDetector implements Detector {
@@ -83,10 +93,7 @@ class PatternDetector implements Detector {
   readonly #found: Finding[] = [];
   readonly #visitForFirst: VariantVisitor = (text, ranges) => this.#scan(text, ranges, this.#found, true);
 
-  constructor(languages: readonly Language[], work: WorkCounter) {
-    const entries = languages.flatMap((language) =>
-      patternsOf(language).map((pattern): PatternEntry => ({ language, pattern })),
-    );
+  constructor(entries: readonly PatternEntry[], work: WorkCounter) {
     this.#prefilter = new Prefilter(withoutDuplicates(entries).flatMap(triggersOf));
     this.#states = this.#prefilter.triggersByState.map(stateTriggersOf);
     this.#work = work;

@@ -21,6 +21,41 @@ export interface Matcher extends MatchFunction {
   readonly firstSet?: FirstSet;
   /** Set on matchers that skip whitespace where there is any; after the first whitespace they skip only these units. */
   readonly skippedUnits?: CharSet;
+  /** Undefined: the matcher is a function of its own, not built from others. */
+  readonly parts?: MatcherParts;
+}
+
+/**
+ * What a combinator built a matcher from. Matching never reads it: a test builds the matcher again without one of its parts and
+ * checks that a text of the pattern notices.
+ */
+type MatcherParts =
+  /** A part that is never changed, as it is named in a report. */
+  | { readonly kind: "text"; readonly text: string }
+  | {
+      readonly kind: "words";
+      readonly words: readonly string[];
+      readonly rebuild: (words: readonly string[]) => Matcher;
+    }
+  | {
+      readonly kind: "sequence" | "choice" | "optional" | "lookahead" | "repetition";
+      readonly matchers: readonly Matcher[];
+      readonly rebuild: (matchers: readonly Matcher[]) => Matcher;
+    };
+
+/** Returns the matcher with a description of its parts. */
+export function withParts(matcher: Matcher, parts: MatcherParts): Matcher {
+  return Object.assign(matcher, { parts });
+}
+
+/** Returns the matcher with a description of the one matcher that it is built from. */
+export function withPart(
+  matcher: Matcher,
+  kind: "optional" | "lookahead" | "repetition",
+  part: Matcher,
+  build: (part: Matcher) => Matcher,
+): Matcher {
+  return withParts(matcher, { kind, matchers: [part], rebuild: ([other = part]) => build(other) });
 }
 
 export interface FirstSet {

@@ -53,11 +53,13 @@ function partsOf(pathAndQuery: string): Part[] {
   if (mark < 0) return parts;
   if (pathAndQuery.includes("&&", mark))
     parts.push({ start: mark + 1, end: pathAndQuery.length, isQuery: true });
+  let equals = pathAndQuery.indexOf("=", mark + 1);
   for (let start = mark + 1; start <= pathAndQuery.length;) {
     const next = pathAndQuery.indexOf("&", start);
     const end = next < 0 ? pathAndQuery.length : next;
     parts.push({ start, end, isQuery: true });
-    const equals = pathAndQuery.indexOf("=", start);
+    // Searched again only when it was passed: a query may have many `&` and no `=`.
+    if (equals >= 0 && equals < start) equals = pathAndQuery.indexOf("=", start);
     if (equals >= start && equals < end) parts.push({ start: equals + 1, end, isQuery: true });
     start = end + 1;
   }
@@ -87,15 +89,20 @@ function keepFirstSlash(path: string, masked: string): string {
   return `/${masked.slice(masked.startsWith("%") ? 3 : 1)}`;
 }
 
+/** Returns the mask character as it may be written into a path, a query or a form. */
+export function encodedMask(char: string): string {
+  return PLAIN_MASK.test(char) ? char : encodeURIComponent(char);
+}
+
 function maskRaw(raw: string, isQuery: boolean, mask: (text: string) => string, char: string): string {
   const { text, starts } = decode(raw, isQuery);
   const masked = mask(text);
   if (masked === text) return raw;
-  const encodedMask = PLAIN_MASK.test(char) ? char : encodeURIComponent(char);
+  const encoded = encodedMask(char);
   let result = "";
   for (let unit = 0; unit < text.length; unit++) {
     const isKept = text.charCodeAt(unit) === masked.charCodeAt(unit);
-    result += isKept ? raw.slice(starts[unit], starts[unit + 1]) : encodedMask;
+    result += isKept ? raw.slice(starts[unit], starts[unit + 1]) : encoded;
   }
   return result;
 }

@@ -27,6 +27,8 @@ export interface Pattern extends PatternTexts {
   readonly id: string;
   /** ASCII texts, case ignored. Every match contains one of them. */
   readonly triggers: readonly string[];
+  /** What the table of the language says, before anything is derived from it. */
+  readonly conditions: PatternConditions;
   /** Units that may precede the trigger directly; null for any. */
   readonly precededBy: CharSet | null;
   /** Units that may follow the trigger directly; null for any. */
@@ -68,6 +70,7 @@ export function pattern(
     ignores,
     from,
     triggers,
+    conditions,
     precededBy: isAtWordStart ? NOT_WORD : precededBy,
     followedBy,
     requiredAfter,

@@ -4,7 +4,15 @@ import { DIGIT, isInClass, QUOTE, WHITESPACE, WORD } from "./char-classes.ts";
 import { charSet, charSetWhere } from "./char-set.ts";
 import { charTable, choice, except, lit, not, run, seq, skipTo, times } from "./combinators.ts";
 import { MAX_WORD_LENGTH } from "./keyword-set.ts";
-import { NO_MATCH, withFirstSetOf, withPrefixes, zeroWidth, type Matcher } from "./matcher.ts";
+import {
+  NO_MATCH,
+  withFirstSetOf,
+  withPart,
+  withParts,
+  withPrefixes,
+  zeroWidth,
+  type Matcher,
+} from "./matcher.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { prefixesStartingWith } from "./prefix-set.ts";
 
@@ -16,17 +24,20 @@ export const digits: Matcher = run(DIGIT, 1, 24);
 export const identifier: Matcher = seq(not(run(DIGIT, 1, 1)), run(WORD, 1, MAX_WORD_LENGTH));
 export const quote: Matcher = run(QUOTE, 1, 1);
 /** Matches if no word character follows. */
-export const wordBoundary: Matcher = zeroWidth((input, at) =>
-  isInClass(unitAt(input, at), WORD) ? NO_MATCH : at,
+export const wordBoundary: Matcher = withParts(
+  zeroWidth((input, at) => (isInClass(unitAt(input, at), WORD) ? NO_MATCH : at)),
+  { kind: "lookahead", matchers: [], rebuild: () => wordBoundary },
 );
 
 const WHITESPACE_OR_END = prefixesStartingWith(
   charSetWhere((code) => code === 0 || isInClass(code, WHITESPACE)),
 );
 /** Matches if nothing but whitespace follows. */
-export const end: Matcher = Object.assign(
-  (input: NormalizedText, at: number) => (ows(input, at) >= input.length ? at : NO_MATCH),
-  { firstSet: { prefixes: WHITESPACE_OR_END, mayBeEmpty: false, afterWhitespace: WHITESPACE_OR_END } },
+export const end: Matcher = withParts(
+  Object.assign((input: NormalizedText, at: number) => (ows(input, at) >= input.length ? at : NO_MATCH), {
+    firstSet: { prefixes: WHITESPACE_OR_END, mayBeEmpty: false, afterWhitespace: WHITESPACE_OR_END },
+  }),
+  { kind: "lookahead", matchers: [], rebuild: () => end },
 );
 
 /** Matches a quoted string of at most `max` units whose closing quote is the same as the opening one. */
@@ -52,7 +63,10 @@ export function whitespaceMatcher(matcher: Matcher, separators: string): Matcher
     const isSingle = isInClass(unitAt(input, at), WHITESPACE) && continues[unitAt(input, at + 1)] !== 1;
     return isSingle ? at + 1 : matcher(input, at);
   });
-  return Object.assign(match, { skippedUnits: charSet(WHITESPACE, separators) });
+  const skippedUnits = charSet(WHITESPACE, separators);
+  return withPart(Object.assign(match, { skippedUnits }), "repetition", matcher, (part) =>
+    whitespaceMatcher(part, separators),
+  );
 }
 
 const lineComment = seq(choice(lit("//"), lit("#")), except("\n", 0, 80), lit("\n"));

@@ -1,0 +1,102 @@
+// Checks every pattern alone against its own texts: detection in every kind of body, through every encoding, masking, and that each part
+// of the pattern is needed.
+import { describe, expect, test } from "bun:test";
+import { ENCODINGS } from "../../../test/support/encodings.ts";
+import { patternGroups, survivingMutations } from "../../../test/support/pattern-mutations.ts";
+import { detectorOf, type Detector, type Language } from "./detector.ts";
+import { inspectBody } from "./inspect-body.ts";
+import { patternsOf } from "./languages/by-language.ts";
+import { maskText } from "./mask.ts";
+import { firstInPathAndQuery } from "./path-and-query.ts";
+import { LANGUAGES } from "./settings.ts";
+
+/** Patterns that have no texts yet. May only go down. */
+const MAX_PATTERNS_WITHOUT_TEXTS = 294;
+/** Mutations that no text notices; `npm run mutate:patterns` lists them. May only go down. */
+const MAX_SURVIVING_MUTATIONS = 2444;
+
+const groups = patternGroups();
+const withTexts = groups.filter(({ finds }) => finds.length > 0);
+
+/** The patterns that a gateway uses unless it sets a sensitivity. */
+const balanced = new Map<Language, Detector>(
+  LANGUAGES.map((language) => [
+    language,
+    detectorOf(
+      language,
+      patternsOf(language).filter(({ from }) => from !== "strict"),
+    ),
+  ]),
+);
+
+function isFoundInBody(text: string, contentType: string, detector: Detector): boolean {
+  const isJson = contentType === "application/json";
+  const body = { bodyText: text, body: null, isJson, headers: new Headers({ "content-type": contentType }) };
+  return inspectBody(body, detector, null).kind === "found";
+}
+
+/** Where a client can send a text, and whether it is found there. */
+const PLACES: Readonly<Record<string, (text: string, detector: Detector) => boolean>> = {
+  "text/plain": (text, detector) => isFoundInBody(text, "text/plain", detector),
+  "a JSON string": (text, detector) =>
+    isFoundInBody(JSON.stringify({ model: "m", input: [{ text }] }), "application/json", detector),
+  "a form": (text, detector) =>
+    isFoundInBody(`a=1&text=${encodeURIComponent(text)}&b=2`, "application/x-www-form-urlencoded", detector),
+  "a query": (text, detector) =>
+    firstInPathAndQuery(`/v1/x?a=1&text=${encodeURIComponent(text)}&b=2`, detector) !== null,
+};
+
+test("every pattern has texts that it finds and texts that it ignores", () => {
+  const missing = groups.filter(({ finds, ignores }) => finds.length === 0 || ignores.length === 0);
+  const count = missing.flatMap(({ patterns }) => patterns).length;
+  expect(count, missing.map(({ id }) => id).join(" ")).toBeLessThanOrEqual(MAX_PATTERNS_WITHOUT_TEXTS);
+});
+
+describe.each(
+  withTexts.map((group) => [`${group.id} ${group.patterns[0]?.triggers[0] ?? ""}`, group] as const),
+)("%s", (_, { language, patterns, finds, ignores }) => {
+  const detector = detectorOf(language, patterns);
+
+  test("finds its texts, and each pattern finds one", () => {
+    expect(finds.filter((text) => detector.first(text) === null)).toEqual([]);
+    const alone = patterns.map((pattern) => ({ pattern, detector: detectorOf(language, [pattern]) }));
+    const unused = alone.filter((each) => !finds.some((text) => each.detector.first(text) !== null));
+    expect(unused.map(({ pattern }) => pattern.triggers[0])).toEqual([]);
+  });
+
+  test("ignores similar harmless texts, as all patterns of the language do", () => {
+    expect(ignores.filter((text) => detector.first(text) !== null)).toEqual([]);
+    const found = ignores.map((text) => ({ text, pattern: balanced.get(language)?.first(text)?.pattern }));
+    expect(found.filter(({ pattern }) => pattern !== undefined)).toEqual([]);
+  });
+
+  test("finds its texts wherever a client can send them, and in every encoding", () => {
+    const missed = Object.entries(PLACES).flatMap(([place, isFound]) =>
+      [["plain", (text: string) => text] as const, ...Object.entries(ENCODINGS)].flatMap(
+        ([encoding, encode]) =>
+          finds
+            .filter((text) => !isFound(encode(text), detector))
+            .map((text) => `${place}, ${encoding}: ${text}`),
+      ),
+    );
+    expect(missed).toEqual([]);
+  });
+
+  test("masks only what it found, and finds nothing afterwards", () => {
+    for (const text of finds) {
+      const masked = maskText(text, detector, "X");
+      expect(detector.first(masked)).toBeNull();
+      expect(masked).not.toBe(text);
+      const spans = detector.findAll(text);
+      const outside = Array.from({ length: text.length }, (_unused, index) => index).filter(
+        (index) => !spans.some(({ start, end }) => index >= start && index < end),
+      );
+      expect(outside.filter((index) => masked[index] !== text[index])).toEqual([]);
+    }
+  });
+});
+
+test("a text notices if a pattern loses a trigger, a condition, an alternative or an optional part", () => {
+  const survivors = survivingMutations();
+  expect(survivors.length, survivors.slice(0, 50).join("\n")).toBeLessThanOrEqual(MAX_SURVIVING_MUTATIONS);
+}, 60_000);
