@@ -108,7 +108,7 @@ describe("spans", () => {
     expect(sent).toBe(`00-${own.traceId}-${attempt?.spanId}-01`);
   });
 
-  test("of a stream: its model and its tokens", async () => {
+  test("of a stream: its operation, its model and its tokens", async () => {
     const route = await seedRoute(gatehouse, {
       gateway: { required_plugins: [scripted("post_response", "")] },
       upstream: { targets: [targetAt(provider)] },
@@ -118,7 +118,9 @@ describe("spans", () => {
     await (await postChat(gatehouse, route, { body, headers: { "X-Request-Id": "streamed" } })).text();
     provider.reset();
     const [, attempt] = await spansOf("streamed");
+    expect(attempt?.name).toBe("chat gpt-fake");
     expect(attempt?.attributes).toMatchObject({
+      "gen_ai.operation.name": "chat",
       "gen_ai.response.model": "streamed-model",
       "gen_ai.usage.input_tokens": 3,
       "gen_ai.usage.output_tokens": 4,
