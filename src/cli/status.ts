@@ -58,7 +58,8 @@ async function readStatus(url: string, flags: AdminClientFlags): Promise<Status>
   const readiness = parseJson(await read("/readyz"));
   if (!matches(readinessSchema, readiness))
     throw new Error(`the server at ${url} is not a Gatehouse; give the address of one with --url`);
-  const metrics = await read("/metrics");
+  const response = await sendRequest(url, "/metrics");
+  const metrics = await response.text();
   const openApi = parseJson(await read("/api/openapi.json"));
   // Without a token, readiness is still known.
   const counts = await countRecords(flags).catch(() => ({ gateways: null, api_keys: null }));
@@ -66,7 +67,7 @@ async function readStatus(url: string, flags: AdminClientFlags): Promise<Status>
     url,
     version: matches(openApiSchema, openApi) ? openApi.info.version : null,
     ...readiness,
-    uptime_seconds: metric(metrics, "process_uptime_seconds"),
+    uptime_seconds: uptime(metrics, response.headers.get("date")),
     memory_bytes: metric(metrics, "process_resident_memory_bytes"),
     ...counts,
   };
@@ -79,6 +80,14 @@ async function countRecords(flags: AdminClientFlags): Promise<Pick<Status, "gate
     client.get("/iam/api-keys?limit=1", countSchema),
   ]);
   return { gateways: gateways.count, api_keys: keys.count };
+}
+
+/** By the clock of the server, which sends `date` and the time of its start: the clock here may differ. */
+function uptime(metrics: string, date: string | null): number | null {
+  const startedAt = metric(metrics, "process_start_time_seconds");
+  if (startedAt === null) return null;
+  const now = date === null ? Date.now() : Date.parse(date);
+  return Math.max(0, Math.round(now / 1000 - startedAt));
 }
 
 function metric(text: string, name: string): number | null {

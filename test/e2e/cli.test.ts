@@ -12,6 +12,7 @@ import { freePort, hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis } from "../support/redis.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 /** Commands are slow on a busy machine. */
 setDefaultTimeout(60_000);
@@ -201,6 +202,11 @@ describe("status", () => {
     expect(stdout).not.toContain("\x1b");
     const { value } = await jsonOf(["status"]);
     expect(value).toMatchObject({ status: "ready", gateways: 1, store: { state: "ok" } });
+  });
+
+  test("prints how long the gateway has been running", async () => {
+    await waitUntil(async () => (await jsonOf(["status"])).value.uptime_seconds > 0);
+    expect((await start(["status"])).stdout).toMatch(/running +[1-9]\d* (s|min), \d+ MB/);
   });
 
   test("works without a token", async () => {
