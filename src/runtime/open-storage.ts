@@ -7,7 +7,7 @@ import { MemoryCounters } from "../counters/memory-counters.ts";
 import { CredentialCipher } from "../store/credential-cipher.ts";
 import { openStore } from "../store/sql-store.ts";
 import type { Store } from "../store/store.ts";
-import type { Health } from "../telemetry/health.ts";
+import type { Dependency, Health } from "../telemetry/health.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { KeyUsage } from "../usage/key-usage.ts";
 import { UsageTotals } from "../usage/usage-totals.ts";
@@ -48,11 +48,15 @@ export async function openStorage(
 async function openCounters(settings: Settings, health: Health, log: Log, clock: Clock): Promise<Counters> {
   if (settings.REDIS_URL === null) return new MemoryCounters({ clock });
   const { RedisCounters } = await import("../counters/redis-counters.ts");
+  let reported: Dependency["state"] | null = null;
   const redis = new RedisCounters(settings.REDIS_URL, {
     clock,
     silenceTimeoutMs: settings.REDIS_SILENT_MS,
     onStateChange: (state) => {
       health.counters = state;
+      // The detail changes during an outage: first Redis does not respond, then it cannot be reached.
+      if (state.state === reported) return;
+      reported = state.state;
       if (state.state === "away") {
         health.countersLost++;
         log.warn({ detail: state.detail }, "shared counters unavailable");

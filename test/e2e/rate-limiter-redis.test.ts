@@ -21,6 +21,7 @@ import {
   seedPlugins,
   type Fields,
 } from "../support/plugin-fixtures.ts";
+import { readMetrics } from "../support/prometheus-text.ts";
 import { CHAT, rawJson, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 import { isBlocked } from "../support/rate-limiter-fixtures.ts";
@@ -121,6 +122,31 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
     redis.resume();
     await untilCounters(node, "ok");
     expect(await metric("gatehouse_counters_up")).toBe(1);
+  });
+
+  test("an outage of Redis is counted and logged once, also if its symptom changes", async () => {
+    const own = await startRedis();
+    const env = { REDIS_URL: own.url, WORKERS: "1" };
+    const node = await startGatehouseProcess({ env });
+    try {
+      const route = await seedPlugins(node, provider, [limiter({ global: [9, "1m"] })]);
+      own.pause();
+      await statusOf(node, route);
+      const details = new Set<string>();
+      const collectDetails = async () => {
+        const { state, detail } = (await readiness(node)).counters;
+        if (state === "away") details.add(detail);
+        return details.size;
+      };
+      await waitUntil(async () => (await collectDetails()) > 0);
+      await own.kill();
+      await waitUntil(async () => (await collectDetails()) > 1);
+      const page = readMetrics(await (await fetch(`${node.adminUrl}/metrics`)).text());
+      expect(page.value("gatehouse_counters_lost_total")).toBe(1);
+      expect(node.output().split("shared counters unavailable")).toHaveLength(2);
+    } finally {
+      await Promise.all([node.stop(), own.stop()]);
+    }
   });
 
   test("1,000 concurrent requests across three processes against a limit of 100: exactly 100 pass", async () => {
