@@ -70,8 +70,7 @@ function metricsReference(): string {
   responded to it with success, up to 50 models per target; otherwise it is counted as \`other\`.
 - A metric has at most ${MAX_SERIES.toLocaleString("en")} series per gateway, a histogram ${MAX_HISTOGRAM_SERIES}. When a gateway has that many, series that were unused for an hour
   are removed; if there are none, new series are counted with \`other\` in every label except \`gateway\`. Series of deleted gateways are removed.
-- Values count from the start of the process. With several workers, \`/metrics\` of each of them returns the values of all workers on
-  the machine together.
+- Values are those of one service since its start: of all its worker processes (\`WORKERS\`), also of those that were replaced.
 
 | metric | type | labels | meaning |
 | --- | --- | --- | --- |

@@ -6,6 +6,7 @@ import type { Settings } from "../config/settings.ts";
 import type { Listening } from "../main.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { CHECKS_PER_LIMIT, HeartbeatMonitor, type Hang } from "./heartbeat-monitor.ts";
+import { ReplyKeeper } from "./kept-replies.ts";
 import { readMainThread } from "./main-thread.ts";
 import { awaitSignal, type ReceivedSignal } from "./run-until-signal.ts";
 import { printStartupSummary } from "./startup-summary.ts";
@@ -44,18 +45,25 @@ interface RunningWorker {
   hang: Hang | null;
 }
 
+interface PendingQuery {
+  readonly sender: number;
+  /** Null if the replies are only forwarded. */
+  readonly keptTopic: string | null;
+}
+
 class Supervisor {
   readonly #settings: Settings;
   readonly #args: readonly string[];
   readonly #log: Log;
   readonly #running = new Map<number, RunningWorker>();
-  /** How often each worker was replaced because it hung. */
-  readonly #hangs = new Map<number, number>();
+  /** How often each worker was replaced because it hung, since it last reported its metrics. */
+  readonly #unreportedHangs = new Map<number, number>();
   /** Set once the first worker listens. That worker picks the port if the setting is 0; the others reuse it. */
   #listening: Listening | null = null;
   #crashTimes: readonly number[] = [];
-  /** The worker that sent each pending query, by query id. */
-  readonly #querySenders = new BoundedCache<string, number>(MAX_PENDING_QUERIES);
+  /** By query id. */
+  readonly #pendingQueries = new BoundedCache<string, PendingQuery>(MAX_PENDING_QUERIES);
+  readonly #kept = new ReplyKeeper();
   readonly #ended = Promise.withResolvers<number>();
   #exitCode: number | null = null;
 
@@ -82,11 +90,14 @@ class Supervisor {
     const child = Bun.spawn(gatehouseCommand("serve", ...this.#args), {
       env: {
         ...replacementEnvironment(this.#listening),
-        ...restartEnvironment({ restarts: this.#hangs.get(number) ?? 0 }),
+        ...restartEnvironment({ restarts: this.#unreportedHangs.get(number) ?? 0 }),
         GATEHOUSE_WORKER: String(number),
       },
       stdio: ["ignore", "inherit", "inherit"],
-      ipc: (message: WorkerMessage) => this.#onMessage(number, message),
+      // A message of a worker that has ended must not be taken for one of its replacement.
+      ipc: (message: WorkerMessage, sender) => {
+        if (this.#running.get(number)?.process === sender) this.#onMessage(number, message);
+      },
       onExit: (_, code, signal) => this.#onExit(number, code, signal),
     });
     const monitor = new HeartbeatMonitor(this.#settings.WATCHDOG_SECONDS * 1000);
@@ -110,13 +121,33 @@ class Supervisor {
     if (worker === undefined) return;
     if (message.kind === "heartbeat") worker.beats = (worker.beats ?? 0) + 1;
     else if (message.kind === "listening") this.#onListening(number, message.listening);
-    else if (message.kind === "reply") {
-      const sender = this.#querySenders.get(message.id);
-      if (sender !== undefined) this.#send(message, sender);
-    } else {
-      if (message.kind === "query") this.#querySenders.set(message.id, number);
+    else if (message.kind === "reply") this.#onReply(number, message.id, message.reply);
+    else if (message.kind === "collect") {
+      this.#keep(message.topic, number, message.own);
+      const reply = this.#kept.collect(message.topic, number);
+      this.#send({ kind: "reply", id: message.id, reply }, number);
+    } else if (message.kind === "merged")
+      this.#kept.replaceEnded(message.topic, message.version, message.reply);
+    else {
+      if (message.kind === "query") {
+        const keptTopic = message.isKept === true ? message.topic : null;
+        this.#pendingQueries.set(message.id, { sender: number, keptTopic });
+      }
       for (const other of this.#running.keys()) if (other !== number) this.#send(message, other);
     }
+  }
+
+  #onReply(number: number, id: string, reply: unknown): void {
+    const query = this.#pendingQueries.get(id);
+    if (query === undefined) return;
+    if (query.keptTopic !== null) this.#keep(query.keptTopic, number, reply);
+    this.#send({ kind: "reply", id, reply: query.keptTopic === null ? reply : null }, query.sender);
+  }
+
+  #keep(topic: string, number: number, reply: unknown): void {
+    this.#kept.keep(topic, number, reply);
+    // The page of metrics that is kept contains the number of hangs that this worker was started with.
+    this.#unreportedHangs.delete(number);
   }
 
   #send(message: WorkerMessage, to: number): void {
@@ -138,6 +169,7 @@ class Supervisor {
   #onExit(number: number, code: number | null, signal: NodeJS.Signals | number | null): void {
     const hung = (this.#running.get(number)?.hang ?? null) !== null;
     this.#running.delete(number);
+    this.#kept.endWorker(number);
     if (this.#exitCode === null) {
       if (hung) this.#replaceHung(number);
       else this.#replace(number, code, signal);
@@ -147,7 +179,7 @@ class Supervisor {
 
   /** Not counted as a crash: hangs cannot be frequent, and one request could cause one in each of many workers. */
   #replaceHung(number: number): void {
-    this.#hangs.set(number, (this.#hangs.get(number) ?? 0) + 1);
+    this.#unreportedHangs.set(number, (this.#unreportedHangs.get(number) ?? 0) + 1);
     this.#start(number);
   }
 

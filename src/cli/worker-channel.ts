@@ -1,20 +1,29 @@
 // Messages between the workers of one supervisor, which forwards them from process to process.
 import { newId } from "../base/ids.ts";
 import type { Listening } from "../main.ts";
-import type { Siblings } from "../telemetry/siblings.ts";
+import type { Kept, Siblings } from "../telemetry/siblings.ts";
 
 /** The replies of workers that take longer are left out. */
 const REPLY_TIMEOUT_MS = 1000;
 
 /**
- * The supervisor handles "listening" and "heartbeat" and forwards the rest: a reply to the sender of its query, others to all
- * but the sender.
+ * The supervisor handles "listening" and "heartbeat". It forwards a reply to the sender of its query, queries and published
+ * messages to all but the sender. The replies to a query that `isKept` stay with the supervisor, which forwards only that they
+ * have arrived and returns them all to "collect"; "merged" replaces those of ended workers.
  */
 export type WorkerMessage =
   | { readonly kind: "listening"; readonly listening: Listening }
   | { readonly kind: "heartbeat" }
-  | { readonly kind: "query"; readonly id: string; readonly topic: string; readonly query: unknown }
+  | {
+      readonly kind: "query";
+      readonly id: string;
+      readonly topic: string;
+      readonly query: unknown;
+      readonly isKept?: true;
+    }
   | { readonly kind: "reply"; readonly id: string; readonly reply: unknown }
+  | { readonly kind: "collect"; readonly id: string; readonly topic: string; readonly own: unknown }
+  | { readonly kind: "merged"; readonly topic: string; readonly version: number; readonly reply: unknown }
   | { readonly kind: "publish"; readonly topic: string; readonly message: unknown };
 
 interface PendingQuery {
@@ -46,20 +55,38 @@ export class WorkerChannel implements Siblings {
     send({ kind: "heartbeat" });
   }
 
-  async query(topic: string, query: unknown): Promise<unknown[]> {
+  query(topic: string, query: unknown): Promise<unknown[]> {
+    return this.#request({ kind: "query", id: newId(), topic, query }, this.#others);
+  }
+
+  async queryKept<T>(
+    topic: string,
+    own: () => Promise<T>,
+    mergeEnded: (replies: T[]) => T,
+  ): Promise<Kept<T>> {
+    await this.#request({ kind: "query", id: newId(), topic, query: null, isKept: true }, this.#others);
+    const reply = await own();
+    const collected = await this.#request({ kind: "collect", id: newId(), topic, own: reply }, 1);
+    // The supervisor replies with what workers of the same program have sent.
+    const kept = collected[0] as { running: T[]; ended: T[]; version: number } | undefined;
+    if (kept === undefined) return { own: reply, running: [], ended: null };
+    const { running, ended, version } = kept;
+    if (ended.length === 0) return { own: reply, running, ended: null };
+    const merged = mergeEnded(ended);
+    if (ended.length > 1 || merged !== ended[0]) send({ kind: "merged", topic, version, reply: merged });
+    return { own: reply, running, ended: merged };
+  }
+
+  /** Resolves with `count` replies, or with those that have arrived in time. */
+  async #request(message: WorkerMessage & { readonly id: string }, count: number): Promise<unknown[]> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
-    const id = newId();
-    const pending: PendingQuery = {
-      replies: [],
-      missing: this.#others,
-      done: () => resolve(undefined),
-    };
-    this.#pending.set(id, pending);
+    const pending: PendingQuery = { replies: [], missing: count, done: () => resolve(undefined) };
+    this.#pending.set(message.id, pending);
     const timeout = setTimeout(pending.done, REPLY_TIMEOUT_MS);
-    send({ kind: "query", id, topic, query });
+    send(message);
     await promise;
     clearTimeout(timeout);
-    this.#pending.delete(id);
+    this.#pending.delete(message.id);
     return pending.replies;
   }
 

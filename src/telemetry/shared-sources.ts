@@ -1,7 +1,7 @@
 // Metrics, traffic and the request log over all worker processes that share the listeners.
 import { newId } from "../base/ids.ts";
-import { mergeMetrics } from "./metrics/merge-metrics.ts";
-import type { MetricsSource } from "./metrics/metrics.ts";
+import { mergeEndedMetrics, mergeMetrics } from "./metrics/merge-metrics.ts";
+import type { Metrics, MetricsSource } from "./metrics/metrics.ts";
 import { mergeRequests } from "./requests/request-log.ts";
 import type { RequestFilter, RequestListener, RequestPage, RequestSource } from "./requests/request-log.ts";
 import type { RequestRecord } from "./requests/request-record.ts";
@@ -9,13 +9,19 @@ import type { TrafficSecond } from "./requests/second-ring.ts";
 import type { Siblings } from "./siblings.ts";
 import { mergePoints, type TrafficSource } from "./requests/traffic.ts";
 
-export function shareMetrics(own: MetricsSource, siblings: Siblings): MetricsSource {
+/** Counters never fall: what workers that are silent or have ended had counted is part of the sums. */
+export function shareMetrics(own: Metrics, siblings: Siblings): MetricsSource {
   siblings.onQuery("metrics", () => own.metricsText());
   return {
     metricsText: async () => {
-      const others = (await siblings.query("metrics", null)) as string[];
-      const text = await own.metricsText();
-      return others.length === 0 ? text : mergeMetrics([text, ...others]);
+      const kept = await siblings.queryKept<string>(
+        "metrics",
+        () => own.metricsText(),
+        (pages) => mergeEndedMetrics(pages, (gateway) => own.isExistingGateway(gateway)),
+      );
+      const pages = [kept.own, ...kept.running];
+      if (kept.ended !== null) pages.push(kept.ended);
+      return pages.length === 1 ? kept.own : mergeMetrics(pages);
     },
   };
 }

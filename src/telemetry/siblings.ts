@@ -1,8 +1,21 @@
 // Messages between the worker processes that share the listeners. A client may reach any worker and expects the data of all.
 
+export interface Kept<T> {
+  readonly own: T;
+  readonly running: readonly T[];
+  /** Null if no worker has ended. */
+  readonly ended: T | null;
+}
+
 export interface Siblings {
   /** Resolves with the replies of the other workers. Workers that do not reply in time are left out. */
   query(topic: string, query: unknown): Promise<unknown[]>;
+  /**
+   * Resolves with the last known replies of the other workers, also of those that are silent or have ended. `own` is what this
+   * worker would reply; it is kept for the others. `mergeEnded` merges the replies of ended workers into one, which replaces
+   * them.
+   */
+  queryKept<T>(topic: string, own: () => Promise<T>, mergeEnded: (replies: T[]) => T): Promise<Kept<T>>;
   /** Registers how this worker replies to queries on a topic. */
   onQuery(topic: string, reply: (query: unknown) => unknown): void;
   /** Sends a message to the other workers without waiting for a reply. */
@@ -13,6 +26,7 @@ export interface Siblings {
 /** For a process that is the only worker. */
 export const ALONE: Siblings = {
   query: () => Promise.resolve([]),
+  queryKept: async (_, own) => ({ own: await own(), running: [], ended: null }),
   onQuery: () => undefined,
   publish: () => undefined,
   subscribe: () => undefined,

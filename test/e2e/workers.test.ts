@@ -11,8 +11,9 @@ import {
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
 import { logRecords } from "../support/plugin-fixtures.ts";
+import { readMetrics } from "../support/prometheus-text.ts";
 import { CHAT, rawJson, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
-import { waitUntil } from "../support/waiting.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const START_MS = 30_000;
 const started: GatehouseProcess[] = [];
@@ -203,6 +204,50 @@ describe("three workers", () => {
       expect(await gatehouse.exited).toBe(0);
       expect(workers.filter(isAlive)).toEqual([]);
       await slow.stop();
+    },
+    START_MS,
+  );
+});
+
+describe("counters of /metrics", () => {
+  /** Reads from any worker that responds; the kernel may assign a connection to one that is stopped. */
+  const metricsPage = (gatehouse: GatehouseProcess) =>
+    waitFor(() =>
+      fetch(`${gatehouse.adminUrl}/metrics`, {
+        headers: { Connection: "close" },
+        signal: AbortSignal.timeout(2000),
+      })
+        .then((response) => response.text())
+        .then(readMetrics)
+        .catch(() => null),
+    );
+
+  test(
+    "never fall when a worker dies or is silent",
+    async () => {
+      const gatehouse = await startWorkers(2, { WATCHDOG_SECONDS: "0" });
+      const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
+      await waitUntil(async () => !(await chats(gatehouse, route, 20)).has(404));
+      await chats(gatehouse, route, 30);
+      const count = succeededOn.get(route.path)!;
+      const requests = async () =>
+        (await metricsPage(gatehouse)).sum("gatehouse_requests_total", { rule: route.path, status: "200" });
+      await waitUntil(async () => (await requests()) === count);
+      const [first, second] = childrenOf(gatehouse.pid);
+      process.kill(first!, "SIGSTOP");
+      expect([await requests(), await requests()]).toEqual([count, count]);
+      process.kill(first!, "SIGKILL");
+      await untilPrinted(gatehouse, "worker exited; starting a replacement");
+      while (listening(gatehouse).length < 3) expect(await requests()).toBe(count);
+      expect(await requests()).toBe(count);
+      // The replacement has never seen the first worker, and is asked alone.
+      process.kill(second!, "SIGKILL");
+      expect(await requests()).toBe(count);
+      await untilServing(gatehouse, 4);
+      expect(await requests()).toBe(count);
+      await chats(gatehouse, route, 10);
+      const after = succeededOn.get(route.path)!;
+      await waitUntil(async () => (await requests()) === after);
     },
     START_MS,
   );

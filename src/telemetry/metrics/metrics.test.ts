@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { readMetrics } from "../../../test/support/prometheus-text.ts";
 import { checkMetrics, hasPromtool } from "../../../test/support/promtool.ts";
-import { mergeMetrics } from "./merge-metrics.ts";
+import { mergeEndedMetrics, mergeMetrics } from "./merge-metrics.ts";
 import { MAX_SERIES, MetricFamily, NumberSeries } from "./metric-family.ts";
 import { METRICS } from "./metric-table.ts";
 import { Metrics } from "./metrics.ts";
@@ -225,5 +225,32 @@ describe("mergeMetrics", () => {
     metrics.number("gatehouse_errors_total", { gateway: 'a b "c"', code: "a" }).add();
     const page = metrics.render();
     expect(mergeMetrics([page])).toBe(page);
+  });
+});
+
+describe("mergeEndedMetrics", () => {
+  test("keeps counters and histograms of existing gateways, and no gauges", () => {
+    const name = 'a "b" \\ c';
+    const pages = [1, 2].map((count) => {
+      const metrics = new Metrics();
+      for (const gateway of [name, "deleted", ""])
+        metrics.number("gatehouse_errors_total", { gateway, code: "a" }).add(count);
+      metrics.histogram("gatehouse_event_loop_lag_seconds", {}).observe(0.1);
+      metrics.set("gatehouse_requests_in_flight", {}, count);
+      metrics.set("gatehouse_ready", {}, 1);
+      return metrics.render();
+    });
+    const living = new Metrics();
+    living.dropDeletedGateways([name]);
+    const merged = mergeEndedMetrics(pages, (gateway) => living.isExistingGateway(gateway));
+    expect(checkMetrics(merged)).toBe("");
+    const page = readMetrics(merged);
+    expect(page.value("gatehouse_errors_total", { gateway: name, code: "a" })).toBe(3);
+    expect(page.value("gatehouse_errors_total", { gateway: "", code: "a" })).toBe(3);
+    expect(page.value("gatehouse_errors_total", { gateway: "deleted", code: "a" })).toBeNull();
+    expect(page.value("gatehouse_event_loop_lag_seconds_count")).toBe(2);
+    expect(page.value("gatehouse_requests_in_flight")).toBeNull();
+    expect(page.value("gatehouse_ready")).toBeNull();
+    expect(mergeEndedMetrics([merged], (gateway) => living.isExistingGateway(gateway))).toBe(merged);
   });
 });

@@ -2,7 +2,7 @@
 // are rendered.
 import type { OffLoop } from "../../off-loop/off-loop.ts";
 import type { Dependency, Health } from "../health.ts";
-import { HistogramSeries, MetricFamily, NumberSeries, shorten, type Series } from "./metric-family.ts";
+import { HistogramSeries, MetricFamily, NumberSeries, OTHER, shorten, type Series } from "./metric-family.ts";
 import {
   METRICS,
   type LabelsOf,
@@ -23,6 +23,8 @@ type NumberName = NameOf<"counter" | "gauge">;
 export class Metrics implements MetricsSource {
   readonly #families = new Map<MetricName, MetricFamily>();
   readonly #collectors: (() => void)[] = [];
+  /** Null before the first collection. */
+  #existingGateways: ReadonlySet<string> | null = null;
   /** Changes when unused series were removed. Callers that keep series must then look them up again. */
   generation = 0;
 
@@ -59,6 +61,14 @@ export class Metrics implements MetricsSource {
     const existing = new Set<string>();
     for (const name of names) existing.add(shorten(name));
     for (const family of this.#families.values()) family.dropDeletedGateways(existing);
+    this.#existingGateways = existing;
+  }
+
+  /** `label` is the value of a label `gateway`. */
+  isExistingGateway(label: string): boolean {
+    return (
+      label === "" || label === OTHER || this.#existingGateways === null || this.#existingGateways.has(label)
+    );
   }
 
   /** `collect` is called before each rendering, to set metrics that describe a state. */
