@@ -13,7 +13,7 @@ import type { Rule } from "../model/rule.ts";
 import type { Service } from "../model/service.ts";
 import type { Upstream } from "../model/upstream.ts";
 import type { GatewayParts, StoredApiKey, Transaction } from "../store/store.ts";
-import { ambiguousNameError, findByName, matchRules } from "./document-matching.ts";
+import { ambiguousNameError, findByName, matchKeys, matchRules } from "./document-matching.ts";
 import { withTargetIds } from "./document-targets.ts";
 import { DocumentWriter } from "./document-writer.ts";
 import { newChild } from "./record-fields.ts";
@@ -77,8 +77,11 @@ export class DocumentApplication {
     const upstreams = await this.#putUpstreams(scope);
     const services = await this.#putServices(scope, upstreams);
     const rules = await this.#putRules(scope, services, knownRules);
-    await this.#putKeys(scope, rules, knownKeys);
-    if (this.#prune && parts !== null) await this.#pruneGateway(wanted, parts, knownRules, knownKeys);
+    const matchedKeys = matchKeys(wanted.api_keys ?? [], knownKeys, place);
+    await this.#putKeys(scope, rules, matchedKeys);
+    if (!this.#prune || parts === null) return;
+    for (const key of knownKeys) if (!matchedKeys.includes(key)) await this.writer.revoke(wanted.name, key);
+    await this.#pruneGateway(wanted, parts, knownRules);
   }
 
   #putGateway(wanted: DocumentGateway, before: Gateway | null, place: string): Promise<Gateway> {
@@ -165,11 +168,14 @@ export class DocumentApplication {
     return stored;
   }
 
-  async #putKeys(scope: Scope, rules: readonly Rule[], knownKeys: readonly StoredApiKey[]): Promise<void> {
+  async #putKeys(
+    scope: Scope,
+    rules: readonly Rule[],
+    matchedKeys: readonly (StoredApiKey | null)[],
+  ): Promise<void> {
     for (const [index, key] of (scope.wanted.api_keys ?? []).entries()) {
       const at = `${scope.place}.api_keys[${index}]`;
-      const known = findByName(knownKeys, key.name, "active API keys", `${at}.name`);
-      await this.#putKey(scope, key, at, known, rules);
+      await this.#putKey(scope, key, at, matchedKeys[index] ?? null, rules);
     }
   }
 
@@ -216,17 +222,12 @@ export class DocumentApplication {
     });
   }
 
-  /**
-   * Deletes the records of a gateway that the document does not contain. API keys are revoked, and only if the document
-   * has a list of them.
-   */
+  /** Deletes the records of a gateway that the document does not contain. */
   async #pruneGateway(
-    { name: gateway, upstreams, services, api_keys }: DocumentGateway,
+    { name: gateway, upstreams, services }: DocumentGateway,
     before: GatewayParts,
     knownRules: readonly (Rule | null)[],
-    knownKeys: readonly StoredApiKey[],
   ): Promise<void> {
-    for (const key of absentFrom(api_keys ?? [], knownKeys)) await this.writer.revoke(gateway, key);
     const keptRules = new Set(knownRules.map((rule) => rule?.id));
     // Rules refer to services and services to upstreams, so they are deleted in this order.
     for (const rule of before.rules)

@@ -1,8 +1,9 @@
 // Finds the stored records that the entries of a document refer to. A document identifies records by name.
 import { validationError, type GatehouseError } from "../base/errors.ts";
 import { ruleIdentity, ruleLabel } from "../model/document-links.ts";
-import type { DocumentGateway } from "../model/document.ts";
+import type { DocumentApiKey, DocumentGateway } from "../model/document.ts";
 import type { Rule } from "../model/rule.ts";
+import type { StoredApiKey } from "../store/store.ts";
 
 /** Returns the record with this name, or null; throws if there are several. `path` is the place in the document. */
 export function findByName<T extends { readonly name: string }>(
@@ -50,5 +51,28 @@ export function matchRules(
     if (unnamed === undefined || taken.has(unnamed)) return null;
     taken.add(unnamed);
     return unnamed;
+  });
+}
+
+/**
+ * Returns the stored key for each key of the document: the one with the same name, or of several keys with that name, stored or
+ * in the document, the one with the same hash.
+ */
+export function matchKeys(
+  wanted: readonly DocumentApiKey[],
+  stored: readonly StoredApiKey[],
+  place: string,
+): (StoredApiKey | null)[] {
+  const byName = Map.groupBy(stored, ({ name }) => name);
+  const wantedByName = Map.groupBy(wanted, ({ name }) => name);
+  return wanted.map(({ name, key_sha256 }, index) => {
+    const found = byName.get(name) ?? [];
+    const isOnlyWanted = wantedByName.get(name)?.length === 1;
+    if (isOnlyWanted && found.length <= 1) return found[0] ?? null;
+    const byHash = new Map(found.map((key) => [key.hash, key]));
+    const same = byHash.get(key_sha256 ?? "") ?? null;
+    if (same === null && isOnlyWanted)
+      throw ambiguousNameError(`${place}.api_keys[${index}].name`, "active API keys", name, found.length);
+    return same;
   });
 }

@@ -71,17 +71,16 @@ function nameOf(records: readonly { readonly id: string; readonly name: string }
   return records.find((each) => each.id === id)?.name ?? id;
 }
 
-/** Returns the records that a document cannot distinguish because they have the same name. */
+/** Returns the records that a document cannot distinguish because they have the same name. API keys differ in their hashes. */
 export function exportProblems(gateways: readonly GatewayRecords[]): ErrorDetail[] {
   const named = (records: readonly { readonly name: string; readonly id: string }[]) =>
     Map.groupBy(records, ({ name }) => name);
   const problems = duplicates("gateways", "gateways", named(gateways.map(({ gateway }) => gateway)));
-  for (const { gateway, upstreams, services, rules, apiKeys } of gateways) {
+  for (const { gateway, upstreams, services, rules } of gateways) {
     const place = `of gateway "${gateway.name}"`;
     problems.push(
       ...duplicates("upstreams", `upstreams ${place}`, named(upstreams)),
       ...duplicates("services", `services ${place}`, named(services)),
-      ...duplicates("api_keys", `API keys ${place}`, named(apiKeys)),
       ...duplicates("rules", `rules ${place}`, Map.groupBy(rules, ruleIdentity), ruleLabel),
     );
   }

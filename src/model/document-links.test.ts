@@ -41,7 +41,7 @@ describe("linkProblems", () => {
           ...twice(rule({ methods: ["GET", "POST"] })),
           rule({ methods: ["POST", "GET"] }),
         ],
-        api_keys: twice({ name: "k", key_sha256: "a".repeat(64) }),
+        api_keys: [...twice({ name: "k", key_sha256: "a".repeat(64) }), { name: "k" }],
       },
     );
     expect(Object.keys(problems)).toEqual([
@@ -54,6 +54,7 @@ describe("linkProblems", () => {
       "gateways[1].rules[3].path",
       "gateways[1].rules[4].path",
       "gateways[1].api_keys[1].name",
+      "gateways[1].api_keys[2].name",
     ]);
     expect(problems["gateways[1].name"]).toContain("gateways[0].name");
     expect(problems["gateways[1].rules[3].path"]).toContain("must have names");

@@ -1,7 +1,7 @@
 // Resolves names inside a document, and finds duplicate names and references to missing records.
 import type { ErrorDetail } from "../base/errors.ts";
 import { nearestName } from "../base/nearest-name.ts";
-import type { ConfigurationDocument, DocumentGateway } from "./document.ts";
+import type { ConfigurationDocument, DocumentApiKey, DocumentGateway } from "./document.ts";
 import type { RuleFields } from "./rule.ts";
 
 type RuleIdentity = Pick<RuleFields, "name" | "path" | "methods" | "headers">;
@@ -66,7 +66,7 @@ function gatewayProblems(gateway: DocumentGateway, place: string): ErrorDetail[]
       matched.filter(([path]) => unnamed(path)),
       "rules that match the same requests must have names",
     ),
-    ...named("api_keys", api_keys),
+    ...keyNameProblems(api_keys, place),
   ];
   const checkReference = (path: string, what: string, name: string, known: readonly { name: string }[]) => {
     const names = known.map((each) => each.name);
@@ -96,6 +96,15 @@ function gatewayProblems(gateway: DocumentGateway, place: string): ErrorDetail[]
     }
   }
   return problems;
+}
+
+/** API keys may have the same name if their hashes distinguish them. */
+function keyNameProblems(keys: readonly DocumentApiKey[], place: string): ErrorDetail[] {
+  const withoutHash = new Set(keys.filter(({ key_sha256 }) => key_sha256 === null).map(({ name }) => name));
+  return duplicates(
+    keys.map(({ name }, index) => [`${place}.api_keys[${index}].name`, withoutHash.has(name) ? name : null]),
+    "give them different names, or each of them its key_sha256",
+  );
 }
 
 function missingMessage(what: string, name: string, known: readonly string[]): string {

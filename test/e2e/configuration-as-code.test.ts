@@ -78,6 +78,36 @@ describe.each(STORES)("documents over %s", (_, environment) => {
     expect((await fetch(`${gatehouse.adminUrl}/api/v1/export`)).status).toBe(401);
   });
 
+  test("API keys of the same name are exported and applied, distinguished by their hashes", async () => {
+    const name = `same key names ${++names}`;
+    await apply({ gateways: [{ name, ...WHOLE }] });
+    const { id: subject } = await gatewayOf(name);
+    const keys: string[] = [];
+    for (let count = 0; count < 2; count++)
+      keys.push((await gatehouse.api("POST", "/iam/api-keys", { name: "ci", subject })).body.id);
+    const read = async (id: string) => (await gatehouse.api("GET", `/iam/api-keys/${id}`)).body;
+    const document = await exported(gatehouse);
+    const gateway = document.gateways.find((each: { name: string }) => each.name === name);
+    expect(gateway.api_keys).toMatchObject([{ name: "ci" }, { name: "ci" }]);
+    expect(changesIn(await apply({ gateways: [gateway] }, "?prune=true"))).toEqual([]);
+
+    const [first, second] = gateway.api_keys;
+    const expires_at = "2999-01-01T00:00:00.000Z";
+    const changed = { ...gateway, api_keys: [{ ...second, expires_at }, first] };
+    expect(changesIn(await apply({ gateways: [changed] }))).toEqual(["update api_key ci"]);
+    expect([(await read(keys[0]!)).expires_at, (await read(keys[1]!)).expires_at]).toEqual([
+      null,
+      expires_at,
+    ]);
+    await apply({ gateways: [{ ...gateway, api_keys: [second] }] }, "?prune=true");
+    expect([(await read(keys[0]!)).active, (await read(keys[1]!)).active]).toEqual([false, true]);
+
+    const both = [{ name: "ci", key_sha256: second.key_sha256 }, { name: "ci" }];
+    const rejected = await apply({ gateways: [{ ...gateway, api_keys: both }] });
+    expectProblemsAt(rejected, "gateways[0].api_keys[1].name");
+    expect(onlyMessage(rejected)).toContain("key_sha256");
+  });
+
   test("a document is applied in one revision and active at once; applying it again changes nothing", async () => {
     const name = `new ${++names}`;
     const document = {
