@@ -1,12 +1,9 @@
 // Finds and masks code in a form body (application/x-www-form-urlencoded). The body is scanned as a whole, and each value by itself:
 // many patterns match only where a text starts.
 import type { Detector, Finding } from "./detector.ts";
-import { maskText } from "./mask.ts";
+import { maskFindings, maskUntilClean } from "./mask.ts";
 import { encodedMask } from "./path-and-query.ts";
 import { CodeUnitBuffer } from "./scratch-buffer.ts";
-
-/** Masking a value may complete a pattern in the whole body, so masking is repeated. After this many rounds all is masked. */
-const MAX_ROUNDS = 4;
 
 /** Separate from the detector's buffer, which it overwrites. */
 const formUnits = new CodeUnitBuffer();
@@ -33,37 +30,38 @@ export function firstInForm(text: string, detector: Detector): Finding | null {
 
 /** Returns the body with the code masked; everything outside a match stays as it was. */
 export function maskForm(text: string, detector: Detector, char: string): string {
-  let masked = text;
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const before = masked;
-    masked = maskValues(withMask(masked, maskText(masked, detector, char), char), detector, char);
-    if (masked === before) return masked;
-  }
-  return firstInForm(masked, detector) === null ? masked : encodedMask(char).repeat(text.length);
+  const encoded = encodedMask(char);
+  return maskUntilClean(
+    text,
+    char,
+    (current) => writeMask(current, findAllInForm(current, detector), encoded),
+    (current) => encoded.repeat(current.length),
+  );
 }
 
-function maskValues(text: string, detector: Detector, char: string): string {
+/** Returns what is found in the whole body and in its values. */
+function findAllInForm(text: string, detector: Detector): Finding[] {
+  const found = detector.findAll(text);
+  const spaced = withSpaces(text);
+  for (const { start, end } of valuesOf(text)) {
+    for (const finding of detector.findAll(spaced.slice(start, end)))
+      found.push({ ...finding, start: start + finding.start, end: start + finding.end });
+  }
+  return found.sort((one, other) => one.start - other.start);
+}
+
+/** Writes the encoded mask over each unit of the findings. */
+function writeMask(text: string, findings: readonly Finding[], encoded: string): string {
+  if (encoded.length === 1) return maskFindings(text, findings, encoded);
   let masked = "";
   let done = 0;
-  for (const { start, end } of valuesOf(text)) {
-    const value = text.slice(start, end);
-    const spaced = withSpaces(value);
-    const maskedValue = maskText(spaced, detector, char);
-    if (maskedValue === spaced) continue;
-    masked += text.slice(done, start) + withMask(value, maskedValue, char, spaced);
+  for (const { start, end } of findings) {
+    if (end <= done) continue;
+    const from = Math.max(done, start);
+    masked += text.slice(done, from) + encoded.repeat(end - from);
     done = end;
   }
-  return done === 0 ? text : masked + text.slice(done);
-}
-
-/** Writes the masked units of `masked` into `text`; `compared` is the text that was masked. */
-function withMask(text: string, masked: string, char: string, compared = text): string {
-  if (masked === compared) return text;
-  const encoded = encodedMask(char);
-  let result = "";
-  for (let unit = 0; unit < text.length; unit++)
-    result += masked.charCodeAt(unit) === compared.charCodeAt(unit) ? (text[unit] ?? "") : encoded;
-  return result;
+  return masked + text.slice(done);
 }
 
 /** The values of all pairs. A pair without `=` is a value. */

