@@ -5,7 +5,8 @@ import type { AdminApi } from "./admin/api.ts";
 import { listenAdmin } from "./admin/server.ts";
 import { systemClock, type Clock } from "./base/clock.ts";
 import { resolveServerSecret } from "./config/server-secret.ts";
-import { listen } from "./config/listen.ts";
+import { listen, type PortSetting } from "./config/listen.ts";
+import { portsFor, type Role } from "./config/ports.ts";
 import type { Settings } from "./config/settings.ts";
 import { BodyBudget } from "./http/body-budget.ts";
 import { CoarseDeadlines } from "./http/coarse-deadlines.ts";
@@ -14,26 +15,24 @@ import { createDataPlane, type DataPlaneParts } from "./proxy/handle.ts";
 import { createClientAddress } from "./proxy/client-address.ts";
 import { InFlightLimits } from "./proxy/in-flight-limits.ts";
 import { listenProxy } from "./proxy/server.ts";
-import { collectBlocks } from "./runtime/blocks.ts";
 import { loadConfiguration, type Configuration } from "./runtime/load-configuration.ts";
 import { openStorage, type Storage } from "./runtime/open-storage.ts";
-import { collectTargets, shareTargetHealth } from "./runtime/target-health.ts";
+import { startTelemetry, type Telemetry } from "./runtime/start-telemetry.ts";
+import { shareTargetHealth } from "./runtime/target-health.ts";
 import { UpstreamPool } from "./upstream/upstream-pool.ts";
 import { Health } from "./telemetry/health.ts";
 import type { Log } from "./telemetry/log/log.ts";
-import { collectHealth, collectOffLoop, Metrics } from "./telemetry/metrics/metrics.ts";
+import { collectOffLoop, type Metrics } from "./telemetry/metrics/metrics.ts";
 import { shareMetrics, shareRequests, shareTraffic } from "./telemetry/shared-sources.ts";
+import type { Observation } from "./telemetry/observation.ts";
 import { ALONE, type Siblings } from "./telemetry/siblings.ts";
-import { Observation } from "./telemetry/observation.ts";
-import { collectProcessMetrics } from "./telemetry/metrics/process-metrics.ts";
-import { openTracer } from "./telemetry/traces/open-tracer.ts";
-
-export type Role = "admin" | "proxy" | "all";
+import { listenOperations } from "./telemetry/operations-server.ts";
 
 /** The ports in use; null if the role has no such listener. */
 export interface Listening {
   readonly adminPort: number | null;
   readonly proxyPort: number | null;
+  readonly operationsPort: number | null;
 }
 
 export interface Gatehouse {
@@ -66,11 +65,9 @@ export async function startGatehouse(
   const storage = await openStorage(settings, secret, health, log, clock);
   const offLoop = new OffLoop({ clock });
   const configuration = await loadConfiguration(settings, storage, health, log, offLoop, clock);
-  const telemetry = await startTelemetry(settings, configuration, health, log, clock);
+  const telemetry = await startTelemetry(settings, configuration, health, log, clock, packageJson.version);
   collectOffLoop(telemetry.metrics, offLoop);
   telemetry.metrics.set("gatehouse_watchdog_restarts_total", {}, watchdogRestarts);
-  const build = { version: packageJson.version, runtime: Bun.version };
-  telemetry.metrics.set("gatehouse_build_info", build, 1);
   const deadlines = new CoarseDeadlines(clock);
   const upstreamPool = new UpstreamPool(deadlines);
   const parts: Parts = {
@@ -96,12 +93,12 @@ export async function startGatehouse(
     await storage.close();
   };
   try {
-    const { admin, proxy } = openListeners(parts, role, siblings, servers);
+    const listeners = openListeners(parts, role, siblings, servers);
     health.phase = "serving";
     return {
-      adminUrl: admin?.url.origin ?? null,
-      proxyUrl: proxy?.url.origin ?? null,
-      listening: { adminPort: admin?.port ?? null, proxyPort: proxy?.port ?? null },
+      adminUrl: listeners.admin?.url.origin ?? null,
+      proxyUrl: listeners.proxy?.url.origin ?? null,
+      listening: portsOf(listeners),
       health,
       failed: configuration.failed,
       beginDrain: () => void (health.phase = "draining"),
@@ -132,37 +129,18 @@ function readServerSecret(settings: Settings, log: Log): string {
   return value;
 }
 
-interface Telemetry {
-  readonly metrics: Metrics;
-  readonly observation: Observation;
-  stop(): Promise<void>;
+interface Listeners {
+  readonly admin: Server<undefined> | null;
+  readonly proxy: Server<undefined> | null;
+  readonly operations: Server<undefined> | null;
 }
 
-async function startTelemetry(
-  settings: Settings,
-  { current, blocks }: Configuration,
-  health: Health,
-  log: Log,
-  clock: Clock,
-): Promise<Telemetry> {
-  const metrics = new Metrics();
-  const observation = new Observation(metrics, log, {
-    requestLogSize: settings.REQUEST_LOG_SIZE,
-    tracer: await openTracer(settings, packageJson.version, metrics, log),
-  });
-  collectHealth(metrics, health);
-  collectTargets(metrics, current, clock);
-  collectBlocks(metrics, blocks, current);
-  metrics.onCollect(() => {
-    metrics.dropDeletedGateways([...current.snapshot.gateways.values()].map(({ gateway }) => gateway.name));
-  });
-  const stopProcessMetrics = collectProcessMetrics(metrics);
-  const stop = async () => {
-    observation.flush();
-    await observation.tracer?.close();
-    stopProcessMetrics();
+function portsOf({ admin, proxy, operations }: Listeners): Listening {
+  return {
+    adminPort: admin?.port ?? null,
+    proxyPort: proxy?.port ?? null,
+    operationsPort: operations?.port ?? null,
   };
-  return { metrics, observation, stop };
 }
 
 /** Adds each listener to `servers` as soon as it is open, so that a failure of the next one can close it. */
@@ -171,34 +149,35 @@ function openListeners(
   role: Role,
   siblings: Siblings | null,
   servers: Server<undefined>[],
-): { admin: Server<undefined> | null; proxy: Server<undefined> | null } {
+): Listeners {
   const { settings, health, telemetry, log } = parts;
   const dataPlaneParts = createDataPlaneParts(parts);
   const dataPlane = createDataPlane(dataPlaneParts);
   const address = { hostname: settings.HOST, health, reusePort: siblings !== null };
-  let admin: Server<undefined> | null = null;
-  let proxy: Server<undefined> | null = null;
-  if (role !== "proxy") {
-    const api = loadAdminApiOnDemand(parts, dataPlaneParts, siblings ?? ALONE);
-    const metrics = shareMetrics(telemetry.metrics, siblings ?? ALONE);
-    admin = listen("ADMIN_PORT", settings, (port) =>
-      listenAdmin({
-        ...address,
-        port,
-        api,
-        metrics,
-        fallThrough: settings.ADMIN_FALLTHROUGH ? dataPlane : null,
-      }),
-    );
-    servers.push(admin);
-    log.info({ url: admin.url.origin }, "admin API listening");
-  }
-  if (role !== "admin") {
-    proxy = listen("PROXY_PORT", settings, (port) => listenProxy({ ...address, port, dataPlane }));
-    servers.push(proxy);
-    log.info({ url: proxy.url.origin }, "proxy listening");
-  }
-  return { admin, proxy };
+  const metrics = shareMetrics(telemetry.metrics, siblings ?? ALONE);
+  const ports = portsFor(settings, role);
+  const open = (setting: PortSetting, message: string, start: (port: number) => Server<undefined>) => {
+    const port = ports.get(setting);
+    if (port === undefined) return null;
+    const server = listen(setting, port, settings, start);
+    servers.push(server);
+    log.info({ url: server.url.origin }, message);
+    return server;
+  };
+  const admin = open("ADMIN_PORT", "admin API listening", (port) =>
+    listenAdmin({
+      ...address,
+      port,
+      api: loadAdminApiOnDemand(parts, dataPlaneParts, siblings ?? ALONE),
+      metrics,
+      fallThrough: settings.ADMIN_FALLTHROUGH ? dataPlane : null,
+    }),
+  );
+  const proxy = open("PROXY_PORT", "proxy listening", (port) => listenProxy({ ...address, port, dataPlane }));
+  const operations = open("OPERATIONS_PORT", "operations listening", (port) =>
+    listenOperations({ ...address, port, metrics }),
+  );
+  return { admin, proxy, operations };
 }
 
 function createDataPlaneParts(parts: Parts): DataPlaneParts {

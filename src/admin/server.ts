@@ -6,7 +6,8 @@ import { KEEP_ALIVE_SECONDS } from "../http/keep-alive.ts";
 import { requestTargetOf, type RequestTarget } from "../http/request-target.ts";
 import { reservedPrefixOf } from "../model/rule-path.ts";
 import type { Health } from "../telemetry/health.ts";
-import { METRICS_CONTENT_TYPE, type MetricsSource } from "../telemetry/metrics/metrics.ts";
+import type { MetricsSource } from "../telemetry/metrics/metrics.ts";
+import { respondWithMetrics } from "../telemetry/operations-server.ts";
 import type { AdminApi } from "./api.ts";
 import { createConsole } from "./console.ts";
 import { rejectBrowserDestination, rejectCrossSite, sandboxed } from "./fall-through.ts";
@@ -62,9 +63,7 @@ export function listenAdmin({
       }
       if (reserved === "/console") return serveConsole(request, path);
       if (path === "/metrics" && request.method === "GET") {
-        return new Response(await metrics.metricsText(), {
-          headers: { "Content-Type": METRICS_CONTENT_TYPE },
-        });
+        return respondWithMetrics(metrics);
       }
       return errorResponse(unknownPathError(path), requestIdFrom(request.headers.get("x-request-id")));
     },

@@ -144,6 +144,8 @@ curl -sS ${new URL("/v1/models", url).href} -H "X-GW-API-Key: ${api_key}"
 # the configuration, through the Admin API
 curl -sS ${admin_url}/api/v1/gateways -H "Authorization: Bearer ${token}"
 
-Console: ${admin_url}/console    sign in with the token of the last command
-API reference: ${admin_url}/api/docs    Ctrl-C stops the demo and deletes its data.`;
+API reference: ${admin_url}/api/docs
+Console: ${admin_url}/console (sign in with the token of the last command)
+
+Ctrl-C stops the demo and deletes its data.`;
 }

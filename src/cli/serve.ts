@@ -1,7 +1,8 @@
 // gatehouse serve: runs the gateway until a signal stops it.
 import { systemClock } from "../base/clock.ts";
 import { readSettings, type Settings } from "../config/settings.ts";
-import type { Listening, Role } from "../main.ts";
+import type { Role } from "../config/ports.ts";
+import type { Listening } from "../main.ts";
 import { BatchedSink } from "../telemetry/log/batched-sink.ts";
 import { createLog, type Log } from "../telemetry/log/log.ts";
 import { parseArguments } from "./arguments.ts";
@@ -21,7 +22,8 @@ export const serve: Command = {
   summary: "start the gateway (npm start runs this)",
   help: `Usage: gatehouse serve [--role admin|proxy|all] [--json]
 
-Starts the Admin API and the data plane, or one of them, in WORKERS processes. Reads settings from the environment or
+Starts the Admin API and the data plane, or one of them, in WORKERS processes. With --role proxy, OPERATIONS_PORT serves health
+checks and metrics. Reads settings from the environment or
 a .env file; docs/settings.md lists them.
 
   --role ROLE  default all

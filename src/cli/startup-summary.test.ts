@@ -9,7 +9,7 @@ const SETTINGS = {
   LOG_FORMAT: null,
   WORKERS: 1,
 } as const;
-const BOTH = { adminPort: 9000, proxyPort: 9001 };
+const BOTH = { adminPort: 9000, proxyPort: 9001, operationsPort: null };
 
 test("it names the addresses, the console, the token command, and the data directory", () => {
   const lines = startupSummary(BOTH, SETTINGS).trim().split("\n");
@@ -23,8 +23,10 @@ test("it names the addresses, the console, the token command, and the data direc
   ]);
 });
 
-test("a role without the Admin API has no console", () => {
-  expect(startupSummary({ adminPort: null, proxyPort: 9001 }, SETTINGS)).not.toContain("console");
+test("a role without the Admin API has no console, but a port for metrics", () => {
+  const summary = startupSummary({ adminPort: null, proxyPort: 9001, operationsPort: 9002 }, SETTINGS);
+  expect(summary).not.toContain("console");
+  expect(summary).toContain("metrics   http://127.0.0.1:9002/metrics");
 });
 
 test("addresses can be opened in a browser, also if all addresses are listened on", () => {

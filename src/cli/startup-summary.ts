@@ -16,7 +16,10 @@ export function printStartupSummary(listening: Listening, settings: SummarySetti
   setTimeout(() => process.stdout.write(`${startupSummary(listening, settings)}\n`), DELAY_MS).unref();
 }
 
-export function startupSummary({ adminPort, proxyPort }: Listening, settings: SummarySettings): string {
+export function startupSummary(
+  { adminPort, proxyPort, operationsPort }: Listening,
+  settings: SummarySettings,
+): string {
   const pairs: [string, string][] = [];
   if (proxyPort !== null) pairs.push(["requests", addressOf(settings.HOST, proxyPort)]);
   if (adminPort !== null) {
@@ -27,6 +30,7 @@ export function startupSummary({ adminPort, proxyPort }: Listening, settings: Su
       ["admin token", tokenCommand()],
     );
   }
+  if (operationsPort !== null) pairs.push(["metrics", `${addressOf(settings.HOST, operationsPort)}/metrics`]);
   pairs.push(["data", storeOf(settings)]);
   const workers = settings.WORKERS === 1 ? "" : ` with ${settings.WORKERS} workers`;
   const title = paint("bold", `Gatehouse is running${workers}. Press Ctrl+C to stop.`);

@@ -73,10 +73,11 @@ export function startWatchdog(
 
 /** Returns the environment of a process that replaces this one on the same ports, also if the settings are 0. */
 export function replacementEnvironment(listening: Listening | null): Record<string, string> {
-  const { adminPort = null, proxyPort = null } = listening ?? {};
+  const { adminPort = null, proxyPort = null, operationsPort = null } = listening ?? {};
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(process.env)) if (value !== undefined) environment[name] = value;
   if (adminPort !== null) environment["ADMIN_PORT"] = String(adminPort);
   if (proxyPort !== null) environment["PROXY_PORT"] = String(proxyPort);
+  if (operationsPort !== null) environment["OPERATIONS_PORT"] = String(operationsPort);
   return environment;
 }

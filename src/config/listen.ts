@@ -2,10 +2,14 @@
 import { errorCode } from "../base/error-code.ts";
 import { SettingsError, type Settings } from "./settings.ts";
 
-type PortSetting = "ADMIN_PORT" | "PROXY_PORT";
+export type PortSetting = "ADMIN_PORT" | "PROXY_PORT" | "OPERATIONS_PORT";
 
-export function listen<T>(setting: PortSetting, settings: Settings, start: (port: number) => T): T {
-  const port = settings[setting];
+export function listen<T>(
+  setting: PortSetting,
+  port: number,
+  settings: Settings,
+  start: (port: number) => T,
+): T {
   try {
     return start(port);
   } catch (error) {

@@ -13,6 +13,7 @@ describe("readSettings", () => {
       ADMIN_PORT: 8080,
       ADMIN_FALLTHROUGH: true,
       PROXY_PORT: 8081,
+      OPERATIONS_PORT: null,
       DATA_DIR: "data",
       DATABASE_URL: null,
       REDIS_URL: null,

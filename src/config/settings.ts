@@ -49,7 +49,7 @@ export const SETTINGS = {
     "secret that signs and verifies admin tokens",
     optionalText,
   ),
-  HOST: setting("127.0.0.1", "address that both listeners bind to", (text) => text ?? "127.0.0.1"),
+  HOST: setting("127.0.0.1", "address that all listeners bind to", (text) => text ?? "127.0.0.1"),
   ADMIN_PORT: setting("8080", "port of the Admin API; 0: a free port", integer(8080, 0, 65535)),
   ADMIN_FALLTHROUGH: setting(
     "true",
@@ -57,6 +57,11 @@ export const SETTINGS = {
     boolean(true),
   ),
   PROXY_PORT: setting("8081", "port of the data plane; 0: a free port", integer(8081, 0, 65535)),
+  OPERATIONS_PORT: setting(
+    "8082 with `--role proxy`, else none",
+    "port that serves only health checks and metrics, as ADMIN_PORT does; 0: a free port",
+    optionalInteger(0, 65535),
+  ),
   DATA_DIR: setting(
     "data",
     "directory of the embedded database and the generated secret",

@@ -295,6 +295,51 @@ describe("--role admin|proxy|all", () => {
     expect(response.status).toBe(404);
   });
 
+  test("a proxy process serves health checks and metrics on the operations listener, and nothing else", async () => {
+    const { operationsUrl } = await start({ args: ["--role=proxy"] });
+    expect((await fetch(`${operationsUrl}/healthz`)).status).toBe(200);
+    expect(await readiness(operationsUrl)).toMatchObject({ status: 200, body: { revision: 0 } });
+    const metrics = await fetch(`${operationsUrl}/metrics`);
+    expect(metrics.headers.get("content-type")).toStartWith("text/plain; version=0.0.4");
+    expect(await metrics.text()).toContain("gatehouse_ready 1");
+    for (const path of ["/", "/api/v1/gateways", "/console", "/v1/chat/completions"]) {
+      const response = await fetch(operationsUrl + path);
+      expect({ path, status: response.status, body: await response.json() }).toMatchObject({
+        path,
+        status: 404,
+        body: { code: "not_found" },
+      });
+    }
+    expect((await fetch(`${operationsUrl}/metrics`, { method: "POST" })).status).toBe(404);
+  });
+
+  test("with OPERATIONS_PORT every role has the operations listener; by default only a proxy", async () => {
+    const [all, admin] = await Promise.all([
+      start({ env: { OPERATIONS_PORT: "0", WORKERS: "2" } }),
+      start({ args: ["--role", "admin"] }),
+    ]);
+    await waitUntil(async () => {
+      const metrics = await fetch(`${all.operationsUrl}/metrics`);
+      return (await metrics.text()).includes("gatehouse_ready 1");
+    });
+    expect(admin.operationsUrl).toBe("");
+  });
+
+  test("a taken operations port is reported with its setting and number", () => {
+    const holder = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
+    const child = Bun.spawnSync([LAUNCHER, "serve", "--role=proxy"], {
+      env: {
+        PATH: process.env["PATH"],
+        PROXY_PORT: "0",
+        OPERATIONS_PORT: String(holder.port),
+        DATA_DIR: temporaryDirectory(),
+      },
+    });
+    holder.stop(true);
+    expect(child.exitCode).toBe(2);
+    expect(child.stderr.toString()).toContain(`OPERATIONS_PORT ${holder.port} is in use on 127.0.0.1`);
+  });
+
   test("records survive a restart", async () => {
     const dataDir = temporaryDirectory();
     const before = await startGatehouseProcess({ dataDir, keepData: true });

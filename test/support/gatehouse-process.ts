@@ -33,6 +33,8 @@ export interface RunningGatehouse {
 
 export interface GatehouseProcess extends RunningGatehouse {
   readonly pid: number;
+  /** Empty without an operations listener. */
+  readonly operationsUrl: string;
   signal(name: NodeJS.Signals): void;
   /** Resolves to the exit code. */
   readonly exited: Promise<number>;
@@ -56,12 +58,14 @@ export function temporaryDirectory(): string {
 
 export async function startGatehouseProcess(options: StartOptions = {}): Promise<GatehouseProcess> {
   const dataDir = options.dataDir ?? temporaryDirectory();
+  const role = options.args?.join(" ") ?? "";
   const child = Bun.spawn([options.program ?? LAUNCHER, "serve", ...(options.args ?? [])], {
     cwd: dataDir,
     env: {
       PATH: process.env["PATH"],
       ADMIN_PORT: "0",
       PROXY_PORT: "0",
+      ...(role.includes("proxy") && { OPERATIONS_PORT: "0" }),
       DATA_DIR: dataDir,
       SERVER_SECRET_KEY: TEST_SECRET,
       LOG_FORMAT: "json",
@@ -74,8 +78,7 @@ export async function startGatehouseProcess(options: StartOptions = {}): Promise
   const printed = collect(child.stdout, child.stderr);
   const urls = await waitFor(() => {
     const found = listenUrls(printed.text);
-    const role = options.args?.join(" ") ?? "";
-    const wanted = role.includes("admin") || role.includes("proxy") ? 1 : 2;
+    const wanted = role.includes("admin") ? 1 : 2;
     if (child.exitCode !== null) throw new Error(`gatehouse exited with ${child.exitCode}:\n${printed.text}`);
     return found.size >= wanted ? found : null;
   });
@@ -93,6 +96,7 @@ export async function startGatehouseProcess(options: StartOptions = {}): Promise
     dataDir,
     token,
     pid: child.pid,
+    operationsUrl: urls.get("operations listening") ?? "",
     output: () => printed.text,
     exited: child.exited,
     signal: (name) => child.kill(name),

@@ -2,6 +2,8 @@
 import { accessSync, constants, existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { errorCode } from "../../base/error-code.ts";
+import type { PortSetting } from "../../config/listen.ts";
+import { portsFor } from "../../config/ports.ts";
 import { findServerSecret } from "../../config/server-secret.ts";
 import { isLoopback, type Settings } from "../../config/settings.ts";
 import { gatehouseEnvironment, MAX_REQUESTS_VARIABLE } from "../runtime-environment.ts";
@@ -80,11 +82,12 @@ export function checkPlugins({ PLUGINS_DIR }: Settings): CheckResult[] {
 }
 
 export async function checkPorts(settings: Settings): Promise<CheckResult[]> {
-  return Promise.all([checkPort("ADMIN_PORT", settings), checkPort("PROXY_PORT", settings)]);
+  return Promise.all(
+    [...portsFor(settings, "all")].map(([setting, port]) => checkPort(setting, port, settings)),
+  );
 }
 
-async function checkPort(name: "ADMIN_PORT" | "PROXY_PORT", settings: Settings): Promise<CheckResult> {
-  const { HOST, [name]: port } = settings;
+async function checkPort(name: PortSetting, port: number, { HOST }: Settings): Promise<CheckResult> {
   if (port === 0) return ok("ports", `${name} 0 picks a free port`);
   try {
     Bun.listen({ hostname: HOST, port, socket: { data: () => undefined } }).stop(true);
