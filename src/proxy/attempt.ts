@@ -101,8 +101,11 @@ export async function prepareTranslations(
   const { preferred, fallback } = candidatesFor(exchange, upstream);
   const targets = [...preferred, ...fallback].flatMap((index) => upstream.targets[index] ?? []);
   const translated = targets.filter((target) => needsTranslation(fields, target));
+  if (translated.length === 0) return;
   const modelOf = (target: CompiledTarget) => modelFor(fields, target);
+  const startedAt = exchange.clock.now();
   exchange.translations = await Translations.prepare(body, translated, modelOf, offLoop);
+  exchange.translateMs += exchange.clock.now() - startedAt;
 }
 
 export function clientHashFor(

@@ -139,15 +139,18 @@ function encodeBody(exchange: Exchange, target: CompiledTarget): Pick<EncodedReq
 
 /** Returns null if the body already has the target's format. */
 function translatedBody(
-  { translations }: Exchange,
+  exchange: Exchange,
   body: RequestBody,
   { format }: CompiledTarget,
   model: string | null,
 ): Uint8Array | null {
-  const prepared = translations?.get(format.name, model);
+  const prepared = exchange.translations?.get(format.name, model);
   if (prepared !== undefined) return prepared;
+  const startedAt = exchange.clock.now();
   const { json } = body;
-  return json === null ? null : translateRequest(format.name, json, model);
+  const translated = json === null ? null : translateRequest(format.name, json, model);
+  if (translated !== null) exchange.translateMs += exchange.clock.now() - startedAt;
+  return translated;
 }
 
 /** Returns the requested model if the target serves it, else the target's default model; null without a JSON object. */

@@ -79,6 +79,9 @@ export class Exchange implements DenseSetMember {
   observed: ObservedRule | null = null;
   readonly attemptFacts: AttemptFacts[] = [];
   bodyMs = 0;
+  /** For Server-Timing: the time until the API key was checked (null before), and the time spent on translating bodies. */
+  authMs: number | null = null;
+  translateMs = 0;
   pluginRuns: PluginRun[] | null = null;
   /** Code of the error response that the gateway or a plugin returned. */
   errorCode: string | null = null;

@@ -26,6 +26,7 @@ import type { InFlightLimits } from "./in-flight-limits.ts";
 import { OwnCredentials } from "./own-credentials.ts";
 import { relay } from "./relay.ts";
 import { runBeforeBody, runPreRequest } from "./run-plugins.ts";
+import { serverTiming } from "./server-timing.ts";
 import { isLarge } from "./translations.ts";
 import { STEPS, type StepParts } from "./steps.ts";
 
@@ -64,7 +65,7 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
   const overloaded = new GatehouseError(
     "overloaded",
     `This process has ${inFlight.total} requests in flight (MAX_IN_FLIGHT). Retry later.`,
-    { headers: { "Retry-After": "1" } },
+    { headers: { "Retry-After": "1", "Server-Timing": "total;dur=0.0" } },
   );
   return (request, server, target) => {
     // Turns off Bun's idle timeout: a model may be silent for longer. From here on the gateway's own timeouts apply.
@@ -101,6 +102,7 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
       if (gateway.gateway.log_bodies && observation.requests.isOn) beginCapture(exchange);
     },
     onAuthenticated: (exchange, rule) => {
+      exchange.authMs = exchange.clock.now() - exchange.startedAt;
       parts.inFlight.admit(exchange);
       watchClientAndTotalTime(exchange, rule);
     },
@@ -159,7 +161,9 @@ async function respondWithoutUpstream(
   parts: ServingParts,
 ): Promise<Response> {
   if (exchange.bodies !== null) await captureResponse(exchange.bodies, exchange, response);
-  finish(exchange, "complete", response.status, exchange.clock.now(), parts);
+  const now = exchange.clock.now();
+  response.headers.append("Server-Timing", serverTiming(exchange, null, now));
+  finish(exchange, "complete", response.status, now, parts);
   return response;
 }
 
@@ -170,6 +174,8 @@ async function respondWithError(exchange: Exchange, error: unknown, parts: Servi
     : fail(error, exchange, parts.log);
   if (exchange.bodies !== null) await captureResponse(exchange.bodies, exchange, response);
   const outcome = isDisconnected ? "client_left" : "failed";
-  finish(exchange, outcome, response.status, exchange.clock.now(), parts);
+  const now = exchange.clock.now();
+  response.headers.append("Server-Timing", serverTiming(exchange, null, now));
+  finish(exchange, outcome, response.status, now, parts);
   return response;
 }

@@ -11,6 +11,7 @@ import { relayHeaders } from "./header-filter.ts";
 import { settleUsage } from "./record-usage.ts";
 import { StreamRelay } from "./relay-stream.ts";
 import { PreResponsePlugins, runPostRequest } from "./run-plugins.ts";
+import { serverTiming, updateServerTiming } from "./server-timing.ts";
 import type { TargetResponse } from "./target-response.ts";
 import { translateStream, translateWholeBody } from "./translate-response.ts";
 
@@ -61,7 +62,7 @@ async function relayProcessed(
   parts: FinishParts,
 ): Promise<Response> {
   const headers = new Headers();
-  addHeaders(headers, exchange, response, exchange.clock.now());
+  const timing = addHeaders(headers, exchange, response, exchange.clock.now());
   const tap = tapResponse(response);
   try {
     const status =
@@ -83,11 +84,13 @@ async function relayProcessed(
       const { reader, translator } = response;
       const translation = translator === null ? null : translateStream(translator, exchange);
       const stages = { tap, translation, plugins, bodies: exchange.bodies };
+      if (chain !== null) updateServerTiming(headers, timing, exchange, response);
       exchange.releaseBody();
       const streamRelay = new StreamRelay(reader, stages, end, parts.deadlines);
       return new Response(new ReadableStream(streamRelay), { status, headers });
     }
     const body = await wholeBody(exchange, response, plugins, tap, parts);
+    updateServerTiming(headers, timing, exchange, response);
     exchange.bodies?.takeResponse(body);
     end("complete");
     return createResponse(body, status, headers.has("content-type"), headers);
@@ -136,7 +139,9 @@ async function wholeBody(
   if (tap !== null) body = tap.pushWhole(body);
   if (translator !== null) {
     const { status } = upstreamResponse;
+    const startedAt = exchange.clock.now();
     body = await translateWholeBody(target.format, exchange, { body, isStream, status }, offLoop);
+    exchange.translateMs += exchange.clock.now() - startedAt;
   }
   return plugins === null ? body : plugins.run(typeof body === "string" ? Buffer.from(body) : body, true);
 }
@@ -152,8 +157,9 @@ function withoutDefaultType(body: Uint8Array | string | null): Uint8Array | stri
   });
 }
 
-function addHeaders(headers: Headers, exchange: Exchange, response: TargetResponse, now: number): void {
-  const { upstreamResponse, isStream, target, model, firstByteMs, translator, isDecoded } = response;
+/** Returns the value of Server-Timing. */
+function addHeaders(headers: Headers, exchange: Exchange, response: TargetResponse, now: number): string {
+  const { upstreamResponse, isStream, target, model, translator, isDecoded } = response;
   // Bun sets the Content-Length of a body that it sends. The provider's value is right only where no body is sent.
   const kept = { keepsLength: exchange.method === "HEAD", keepsEncoding: !isDecoded };
   relayHeaders(upstreamResponse.headers, kept, headers);
@@ -161,17 +167,12 @@ function addHeaders(headers: Headers, exchange: Exchange, response: TargetRespon
   headers.append("X-GW-Provider", toHeaderValue(target.provider));
   if (model !== null) headers.append("X-GW-Model", toHeaderValue(model));
   headers.append("X-GW-Attempts", exchange.attempts === 1 ? "1" : String(exchange.attempts));
-  const total = formatTenths(now - exchange.startedAt);
-  headers.append("Server-Timing", `total;dur=${total}, upstream;dur=${formatTenths(firstByteMs)}`);
+  const timing = serverTiming(exchange, response, now);
+  headers.append("Server-Timing", timing);
   if (isStream) headers.set("X-Accel-Buffering", "no");
   else if (translator !== null && hasBody(response)) headers.set("Content-Type", "application/json");
   exchange.addResponseHeaders(headers);
-}
-
-/** Formats with one decimal, at a tenth of the cost of `toFixed`. */
-function formatTenths(milliseconds: number): string {
-  const count = Math.round(milliseconds * 10);
-  return `${Math.floor(count / 10)}.${count % 10}`;
+  return timing;
 }
 
 function hasBody({ body, reader }: TargetResponse): boolean {

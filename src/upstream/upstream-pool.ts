@@ -49,7 +49,7 @@ export class UpstreamPool {
     if (usesForwardProxy(request.baseUrl)) void sendThroughForwardProxy(request, response, this.#resolver);
     else {
       const idle = origin.takeIdle(now);
-      if (idle === null) origin.wait(new WaitingRequest(origin, request, headers, response));
+      if (idle === null) origin.wait(new WaitingRequest(origin, request, headers, response, now));
       else idle.send(headers, request.body, request.method, response);
     }
     return response;
@@ -129,16 +129,25 @@ class WaitingRequest implements ConnectionWaiter, ResponseSource {
   readonly #request: OutgoingRequest;
   readonly #headers: string;
   readonly #response: UpstreamResponse;
+  readonly #waitsSince: number;
 
-  constructor(origin: Origin, request: OutgoingRequest, headers: string, response: UpstreamResponse) {
+  constructor(
+    origin: Origin,
+    request: OutgoingRequest,
+    headers: string,
+    response: UpstreamResponse,
+    now: number,
+  ) {
     this.#origin = origin;
     this.#request = request;
     this.#headers = headers;
     this.#response = response;
+    this.#waitsSince = now;
     response.onWaiting(this);
   }
 
   onConnection(connection: Connection): void {
+    this.#response.queueMs = this.#origin.deadlines.clock.now() - this.#waitsSince;
     connection.send(this.#headers, this.#request.body, this.#request.method, this.#response);
   }
 

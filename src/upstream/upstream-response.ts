@@ -24,6 +24,8 @@ export class UpstreamResponse implements Deadline, BodyReader {
   /** Only valid after the headers have arrived. */
   headers!: ResponseHeaders;
   hasBody = false;
+  /** How long the request waited for a connection; 0 if one was idle. */
+  queueMs = 0;
   /** Null if no caller waits for the headers. */
   #headersWaiter: PromiseWithResolvers<this> | null = null;
   readonly #deadlines: CoarseDeadlines;

@@ -395,7 +395,7 @@ describe("added headers", () => {
       expect(response.header("x-gw-provider")).toBe("openai");
       expect(response.header("x-gw-model")).toBe("gpt-fake");
       expect(response.header("x-gw-attempts")).toBe("1");
-      expect(response.header("server-timing")).toMatch(/^total;dur=\d+\.\d, upstream;dur=\d+\.\d$/);
+      expect(response.header("server-timing")).toMatch(/^total;dur=\d+\.\d, .*upstream;dur=\d+\.\d$/);
     }
   });
 
