@@ -22,8 +22,21 @@ export function toTaskError(thrown: unknown): TaskError {
   if (!(thrown instanceof Error))
     return { name: "Error", message: String(thrown), stack: null, code: null, details: null };
   const { name, message, stack = null } = thrown;
-  const known = thrown instanceof GatehouseError ? thrown : null;
+  const known = isGatehouseError(thrown) ? thrown : null;
   return { name, message, stack, code: known?.code ?? null, details: known?.details ?? null };
+}
+
+/**
+ * `instanceof` would be false in the single executable: there, the module of a task and this one are separate bundles, and each
+ * has its own copy of the class.
+ */
+function isGatehouseError(thrown: Error): thrown is GatehouseError {
+  return (
+    "code" in thrown &&
+    "details" in thrown &&
+    typeof thrown.code === "string" &&
+    Object.hasOwn(ERRORS, thrown.code)
+  );
 }
 
 /** Returns a GatehouseError if the task threw one, otherwise a plain Error with the name and stack of the original. */
