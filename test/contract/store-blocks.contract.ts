@@ -9,14 +9,15 @@ import { addBlocks } from "../../src/store/migrations/0002-blocks.ts";
 import { addUsage } from "../../src/store/migrations/0003-usage.ts";
 import { addRevisionHistory } from "../../src/store/migrations/0004-revisions.ts";
 import type { Store } from "../../src/store/store.ts";
+import { runs } from "../support/long-form.ts";
 import { ALL, insert, openForTest, type StoreMaker } from "./store-fixture.ts";
 import { AWKWARD_TEXT, blockRecord, gatewayRecord, withSql } from "./store-records.ts";
 
 const NOW = "2026-01-01T00:00:00.000Z";
 const LATER = "2026-01-02T00:00:00.000Z";
 
-export function describeStoreBlocks({ database, createEmpty }: StoreMaker): void {
-  const openEmpty = async () => openForTest(await createEmpty());
+export function describeStoreBlocks({ database, createEmpty, createMigrated }: StoreMaker): void {
+  const openEmpty = async () => openForTest(await createMigrated());
   const add = (store: Store, ...blocks: Block[]) => store.addBlocks(blocks, 1000, NOW);
   const listed = async (store: Store, { id }: { id: string }) => {
     const { records, count } = await store.listBlocks(id, ALL);
@@ -108,9 +109,7 @@ export function describeStoreBlocks({ database, createEmpty }: StoreMaker): void
       const store = await openEmpty();
       await fc.assert(
         fc.asyncProperty(fc.array(blockStep, { maxLength: 30 }), (steps) => follow(store, steps)),
-        {
-          numRuns: 20,
-        },
+        { numRuns: database === "SQLite" ? 20 : runs({ short: 8, long: 20 }) },
       );
     });
 

@@ -16,6 +16,8 @@ export interface StoreMaker {
   readonly database: string;
   /** Returns the URL of a new, empty database. */
   readonly createEmpty: () => Promise<string>;
+  /** Returns the URL of a new database without records that a store with `ENCRYPTION_SECRET` has opened before. */
+  readonly createMigrated: () => Promise<string>;
 }
 
 export const ALL = { limit: 1000, offset: 0 };

@@ -16,8 +16,8 @@ const SECRET = "sk-a-credential-that-must-stay-secret";
 const withSecret = (header_value: string) =>
   targetRecord({ id: "the-target", credentials: { header_name: "Authorization", header_value } });
 
-export function describeStoreHistory({ database, createEmpty }: StoreMaker): void {
-  const openEmpty = async () => openForTest(await createEmpty());
+export function describeStoreHistory({ database, createEmpty, createMigrated }: StoreMaker): void {
+  const openEmpty = async () => openForTest(await createMigrated());
 
   describe(`${database}: history`, () => {
     test("every write is listed with its time, subject, action and record, newest first", async () => {

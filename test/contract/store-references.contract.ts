@@ -5,8 +5,8 @@ import type { Transaction } from "../../src/store/store.ts";
 import { ALL, insert, insertWhole, openForTest, rejectionOf, type StoreMaker } from "./store-fixture.ts";
 import { apiKeyRecord, gatewayRecord, ruleRecord, serviceRecord, upstreamRecord } from "./store-records.ts";
 
-export function describeStoreReferences({ database, createEmpty }: StoreMaker): void {
-  const openEmpty = async () => openForTest(await createEmpty());
+export function describeStoreReferences({ database, createEmpty, createMigrated }: StoreMaker): void {
+  const openEmpty = async () => openForTest(await createMigrated());
 
   describe(`${database}: references`, () => {
     test("a service, a rule and an API key can refer only to records of their gateway", async () => {

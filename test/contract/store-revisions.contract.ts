@@ -5,8 +5,8 @@ import type { Transaction } from "../../src/store/store.ts";
 import { ALL, insert, insertWhole, openForTest, type StoreMaker } from "./store-fixture.ts";
 import { apiKeyRecord, gatewayRecord, upstreamRecord, withSql } from "./store-records.ts";
 
-export function describeStoreRevisions({ database, createEmpty }: StoreMaker): void {
-  const openEmpty = async () => openForTest(await createEmpty());
+export function describeStoreRevisions({ database, createEmpty, createMigrated }: StoreMaker): void {
+  const openEmpty = async () => openForTest(await createMigrated());
 
   describe(`${database}: transactions and revisions`, () => {
     test("an empty database has revision 0, and every write increases it by one", async () => {

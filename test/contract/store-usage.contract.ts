@@ -4,8 +4,8 @@ import type { UsageGroup, UsageTotal } from "../../src/store/usage.ts";
 import { insert, insertWhole, openForTest, type StoreMaker } from "./store-fixture.ts";
 import { apiKeyRecord, AWKWARD_TEXT, gatewayRecord } from "./store-records.ts";
 
-export function describeStoreUsage({ database, createEmpty }: StoreMaker): void {
-  const openEmpty = async () => openForTest(await createEmpty());
+export function describeStoreUsage({ database, createEmpty, createMigrated }: StoreMaker): void {
+  const openEmpty = async () => openForTest(await createMigrated());
 
   const total = (gatewayId: string, fields: Partial<UsageTotal> = {}): UsageTotal => ({
     gatewayId,

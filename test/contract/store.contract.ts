@@ -11,8 +11,8 @@ import {
   upstreamRecord,
 } from "./store-records.ts";
 
-export function describeStoreRecords({ database, createEmpty }: StoreMaker): void {
-  const openEmpty = async () => openForTest(await createEmpty());
+export function describeStoreRecords({ database, createMigrated }: StoreMaker): void {
+  const openEmpty = async () => openForTest(await createMigrated());
 
   describe(`${database}: records`, () => {
     test("a gateway is read back exactly as it was written", async () => {

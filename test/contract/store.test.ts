@@ -1,23 +1,41 @@
 // Runs the contract tests of the Store with SQLite and PostgreSQL.
 import { afterEach, describe, setDefaultTimeout } from "bun:test";
+import { CredentialCipher } from "../../src/store/credential-cipher.ts";
+import { openStore } from "../../src/store/sql-store.ts";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { closeOpened, type StoreMaker } from "./store-fixture.ts";
 import { describeStoreBlocks } from "./store-blocks.contract.ts";
 import { describeStoreHistory } from "./store-history.contract.ts";
 import { describeStoreModel } from "./store-model.contract.ts";
 import { describeStoreNodes } from "./store-nodes.contract.ts";
-import { temporarySqliteUrl } from "./store-records.ts";
+import { ENCRYPTION_SECRET, temporarySqliteUrl } from "./store-records.ts";
 import { describeStoreReferences } from "./store-references.contract.ts";
 import { describeStoreRevisions } from "./store-revisions.contract.ts";
 import { describeStoreSecrets } from "./store-secrets.contract.ts";
 import { describeStoreUsage } from "./store-usage.contract.ts";
 import { describeStoreRecords } from "./store.contract.ts";
 
-const sqlite: StoreMaker = { database: "SQLite", createEmpty: () => Promise.resolve(temporarySqliteUrl()) };
+const createSqlite = () => Promise.resolve(temporarySqliteUrl());
+const sqlite: StoreMaker = {
+  database: "SQLite",
+  createEmpty: createSqlite,
+  // A new file is migrated in a few milliseconds.
+  createMigrated: createSqlite,
+};
 const postgres: StoreMaker = {
   database: "PostgreSQL",
   createEmpty: async () => (await sharedPostgres()).createDatabase(),
+  createMigrated: async () => (await sharedPostgres()).createDatabase(await (template ??= createTemplate())),
 };
+
+let template: Promise<string> | null = null;
+async function createTemplate(): Promise<string> {
+  const url = await postgres.createEmpty();
+  const store = openStore(url, new CredentialCipher(ENCRYPTION_SECRET));
+  await store.revision();
+  await store.close();
+  return url;
+}
 
 // The first test with PostgreSQL waits for its server to start.
 setDefaultTimeout(60_000);

@@ -10,7 +10,7 @@ import {
   type Chain,
 } from "../support/admin-fixtures.ts";
 import {
-  LAUNCHER,
+  PROGRAM,
   startGatehouseProcess,
   temporaryDirectory,
   TEST_SECRET,
@@ -115,7 +115,7 @@ describe("the secret", () => {
 
 describe("the command line", () => {
   const runToEnd = (env: Record<string, string>, args: string[] = ["serve"]) => {
-    const run = Bun.spawnSync([LAUNCHER, ...args], {
+    const run = Bun.spawnSync([PROGRAM, ...args], {
       cwd: "/tmp",
       timeout: 20_000,
       env: {

@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { create, createChain } from "../support/admin-fixtures.ts";
 import {
-  LAUNCHER,
+  PROGRAM,
   startGatehouseProcess,
   temporaryDirectory,
   TEST_SECRET,
@@ -24,7 +24,7 @@ async function run(
   env: Record<string, string> = {},
   input = "",
 ): Promise<CommandResult> {
-  const child = Bun.spawn([LAUNCHER, ...args], {
+  const child = Bun.spawn([PROGRAM, ...args], {
     cwd: directory,
     env: { PATH: process.env["PATH"], ...env },
     stdin: new Blob([input]),

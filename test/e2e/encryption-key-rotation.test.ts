@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { rmSync } from "node:fs";
 import { create, STORES } from "../support/admin-fixtures.ts";
 import {
-  LAUNCHER,
+  PROGRAM,
   startGatehouseProcess,
   temporaryDirectory,
   TEST_SECRET,
@@ -18,7 +18,7 @@ const credentials = { header_name: "Authorization", header_value: "Bearer sk-rot
 const headers = { "X-Api-Key": "header-rotated-0123456789" };
 
 async function command(args: readonly string[], env: Record<string, string>) {
-  const child = Bun.spawn([LAUNCHER, ...args], {
+  const child = Bun.spawn([PROGRAM, ...args], {
     env: {
       PATH: process.env["PATH"],
       SERVER_SECRET_KEY: TEST_SECRET,

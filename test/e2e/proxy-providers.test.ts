@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expectProblemsAt } from "../support/admin-fixtures.ts";
-import { LAUNCHER, temporaryDirectory, TEST_SECRET } from "../support/gatehouse-process.ts";
+import { PROGRAM, temporaryDirectory, TEST_SECRET } from "../support/gatehouse-process.ts";
 import { CHAT, onlyRequest, rawCall, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
@@ -179,7 +179,7 @@ describe.skipIf(!canUnshare)("a name that resolves to a link-local or metadata a
 
   /** Starts a second proxy on the same store, for which these names resolve. */
   function startProxy() {
-    return Bun.spawn(withHostsFile(hostsFile, [LAUNCHER, "serve", "--role", "proxy"]), {
+    return Bun.spawn(withHostsFile(hostsFile, [PROGRAM, "serve", "--role", "proxy"]), {
       env: {
         PATH: process.env["PATH"],
         PROXY_PORT: "0",

@@ -12,7 +12,7 @@ import {
   type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
-import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
+import { hasPostgres, startPostgres } from "../support/postgres.ts";
 
 /** Returns a credential that no pattern matches, with characters that URLs and JSON encode differently. */
 const newCredential = () => `cr/${randomBytes(16).toString("hex")}+&="ä`;
@@ -75,7 +75,7 @@ async function sqlitePlace(): Promise<Place> {
 }
 
 async function postgresPlace(): Promise<Place> {
-  const cluster = await sharedPostgres();
+  const cluster = await startPostgres();
   const password = `pw${randomBytes(12).toString("hex")}`;
   const url = (await cluster.createDatabase()).replace("postgres@", `postgres:${password}@`);
   return {

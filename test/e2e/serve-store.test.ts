@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { create, createChain, expectError } from "../support/admin-fixtures.ts";
 import {
-  LAUNCHER,
+  PROGRAM,
   startGatehouseProcess,
   temporaryDirectory,
   TEST_SECRET,
@@ -39,7 +39,7 @@ function storeState(gatehouse: GatehouseProcess, state: string): Promise<void> {
 
 /** Runs the process until it exits. After a timeout it is killed, and the code is null. */
 async function runToEnd(env: Record<string, string>): Promise<{ code: number | null; stderr: string }> {
-  const child = Bun.spawn([LAUNCHER, "serve"], {
+  const child = Bun.spawn([PROGRAM, "serve"], {
     cwd: scratch,
     env: {
       PATH: process.env["PATH"],

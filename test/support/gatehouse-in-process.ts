@@ -10,9 +10,9 @@ import { startGatehouse } from "../../src/main.ts";
 import { createLog } from "../../src/telemetry/log/log.ts";
 import {
   callApi,
-  mintToken,
   temporaryDirectory,
   TEST_SECRET,
+  tokenFor,
   type RunningGatehouse,
 } from "./gatehouse-process.ts";
 
@@ -40,7 +40,7 @@ export async function startGatehouseInProcess(
   const clock = new ManualClock();
   const gatehouse = await startGatehouse(settings, "all", log, null, clock);
   const adminUrl = gatehouse.adminUrl ?? "";
-  const token = mintToken({ SERVER_SECRET_KEY: TEST_SECRET });
+  const token = await tokenFor(TEST_SECRET, dataDir);
   return {
     adminUrl,
     proxyUrl: gatehouse.proxyUrl ?? "",

@@ -1,5 +1,6 @@
-// A real PostgreSQL for tests: one temporary cluster per test run, and new databases on demand.
+// A real PostgreSQL for tests: one temporary cluster per run of `npm test`, and new databases on demand.
 import { SQL } from "bun";
+import { randomBytes } from "node:crypto";
 import { chownSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,8 +10,8 @@ import { isInstalled } from "./required-program.ts";
 export interface PostgresCluster {
   readonly port: number;
   readonly directory: string;
-  /** Resolves to the URL of a new, empty database. */
-  createDatabase(): Promise<string>;
+  /** Resolves to the URL of a new database: empty, or a copy of the one with this URL, which must have no connections. */
+  createDatabase(template?: string): Promise<string>;
   /** Runs `pg_ctl` with these arguments, e.g. `control("stop", "-m", "immediate")`. */
   control(...args: string[]): void;
   /** The postmaster's process id. */
@@ -71,38 +72,59 @@ function stopWithThisProcess(directory: string, data: string): void {
   });
 }
 
+/** The directory and the port of the cluster that `npm test` has started; test files do not share variables. */
+const RUN_CLUSTER = "GATEHOUSE_TEST_POSTGRES";
+
+/** Starts the cluster that all test files share, and returns the environment that tells them. */
+export async function startPostgresForRun(): Promise<Record<string, string>> {
+  if (!hasPostgres) return {};
+  const { directory, port } = await startPostgres();
+  return { [RUN_CLUSTER]: `${port} ${directory}` };
+}
+
 let shared: Promise<PostgresCluster> | null = null;
 
-/** Returns the cluster that all tests of a run share. Tests that stop it must use `startPostgres` instead. */
+/** Returns the cluster that all tests share. Tests that stop it or read its files must use `startPostgres` instead. */
 export function sharedPostgres(): Promise<PostgresCluster> {
+  const [port, directory] = process.env[RUN_CLUSTER]?.split(" ") ?? [];
+  if (port !== undefined && directory !== undefined)
+    shared ??= Promise.resolve(clusterAt(directory, Number(port)));
   shared ??= startPostgres();
   return shared;
 }
+
+/** Without fsync a killed server loses nothing either; only a machine that crashes does. */
+const SETTINGS = { listen_addresses: "127.0.0.1", max_connections: "300", fsync: "off", autovacuum: "off" };
 
 export async function startPostgres(): Promise<PostgresCluster> {
   const directory = mkdtempSync(join(tmpdir(), "gatehouse-postgres-"));
   if (runAs !== null) chownSync(directory, runAs.uid, runAs.gid);
   const data = join(directory, "data");
   run("initdb", ["-D", data, "-U", "postgres", "-A", "trust", "--no-sync"]);
-  const port = await freePort();
-  const options = `-p ${port} -c listen_addresses=127.0.0.1 -k ${directory} -c max_connections=100`;
-  const control = (...args: string[]) =>
-    void run("pg_ctl", ["-D", data, "-w", "-l", join(directory, "log"), "-o", options, ...args]);
-  control("start");
+  const cluster = clusterAt(directory, await freePort());
+  cluster.control("start");
   stopWithThisProcess(directory, data);
-  const admin = `postgres://postgres@127.0.0.1:${port}/postgres`;
-  let databases = 0;
+  return cluster;
+}
+
+function clusterAt(directory: string, port: number): PostgresCluster {
+  const data = join(directory, "data");
+  const settings = Object.entries(SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
+  const options = `-p ${port} -k ${directory} ${settings.join(" ")}`;
+  const urlOf = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`;
   return {
     port,
     directory,
-    control,
+    control: (...args) =>
+      void run("pg_ctl", ["-D", data, "-w", "-l", join(directory, "log"), "-o", options, ...args]),
     pid: () => Number(run("pg_ctl", ["-D", data, "status"]).match(/PID: (\d+)/)?.[1]),
-    async createDatabase() {
-      const name = `gatehouse_${++databases}`;
-      const sql = new SQL(admin, { max: 1 });
-      await sql.unsafe(`CREATE DATABASE ${name}`);
+    async createDatabase(template) {
+      const name = `gatehouse_${randomBytes(8).toString("hex")}`;
+      const sql = new SQL(urlOf("postgres"), { max: 1 });
+      const source = template === undefined ? "" : ` TEMPLATE ${new URL(template).pathname.slice(1)}`;
+      await sql.unsafe(`CREATE DATABASE ${name}${source}`);
       await sql.close();
-      return `postgres://postgres@127.0.0.1:${port}/${name}`;
+      return urlOf(name);
     },
   };
 }
