@@ -410,6 +410,48 @@ describe("doctor", () => {
     ]);
   });
 
+  test("a DATA_DIR that is a file fails its checks, and the other checks run", async () => {
+    const file = join(scratch, "data-file");
+    writeFileSync(file, "");
+    const { code, failed, named } = await checksOf({ DATA_DIR: file, ADMIN_PORT: "0", PROXY_PORT: "0" });
+    expect(code).toBe(1);
+    expect(failed.map(({ name }) => name)).toEqual(["secret", "data", "store"]);
+    expect(named("data")[0]?.detail).toBe(`DATA_DIR ${file} is not a directory`);
+    expect(named("ports")).toHaveLength(2);
+    expect(named("providers")).toHaveLength(1);
+  });
+
+  test("does not say that nothing is stored if the database is unreachable", async () => {
+    const { named } = await checksOf({
+      ADMIN_PORT: "0",
+      PROXY_PORT: "0",
+      SERVER_SECRET_KEY: TEST_SECRET,
+      DATABASE_URL: `postgres://gatehouse@127.0.0.1:${await freePort()}/x`,
+    });
+    for (const name of ["secrets", "providers"])
+      expect(named(name)).toMatchObject([
+        { state: "warn", detail: "not checked because the database cannot be used" },
+      ]);
+  });
+
+  test("reports whether the OTLP collector accepts connections", async () => {
+    const free = { ADMIN_PORT: "0", PROXY_PORT: "0", DATA_DIR: join(scratch, "traced") };
+    const without = await checksOf(free);
+    expect(without.named("traces")).toMatchObject([{ state: "ok" }]);
+    const reachable = await checksOf({ ...free, OTEL_EXPORTER_OTLP_ENDPOINT: provider.url });
+    expect(reachable.named("traces")[0]?.detail).toContain(`${provider.url} is reachable`);
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const { code, failed } = await checksOf({ ...free, OTEL_EXPORTER_OTLP_ENDPOINT: `${url}/otlp` });
+    expect(code).toBe(1);
+    expect(failed).toMatchObject([
+      {
+        name: "traces",
+        detail: `${url} is not reachable (ECONNREFUSED)`,
+        mend: expect.stringContaining("OTEL_EXPORTER_OTLP_ENDPOINT"),
+      },
+    ]);
+  });
+
   test.skipIf(!hasPostgres || !hasRedis)(
     "an available PostgreSQL and Redis, with their clocks",
     async () => {

@@ -1,5 +1,6 @@
 // gatehouse doctor: checks everything that a gateway needs on this machine and prints a fix for each problem. Changes nothing.
 import { readSettings, SettingsError, type Settings } from "../../config/settings.ts";
+import { redact } from "../../telemetry/log/redact.ts";
 import { parseArguments } from "../arguments.ts";
 import type { Command } from "../command.ts";
 import { pad, paint, Progress } from "../terminal.ts";
@@ -8,27 +9,30 @@ import { checkDataDirectory, checkPlugins, checkPorts, checkProcess, checkSecret
 import { checkProviders } from "./provider-checks.ts";
 import { checkSecrets } from "./secret-checks.ts";
 import { checkCounters, checkStore } from "./store-checks.ts";
+import { checkTraces } from "./trace-checks.ts";
+
+type Check = (settings: Settings) => CheckResult[] | Promise<CheckResult[]>;
 
 /** Run one after another. Each check limits its own duration. */
-const CHECKS: readonly (readonly [string, (settings: Settings) => CheckResult[] | Promise<CheckResult[]>])[] =
-  [
-    ["secret", checkSecret],
-    ["process", checkProcess],
-    ["data", checkDataDirectory],
-    ["plugins", checkPlugins],
-    ["ports", checkPorts],
-    ["store", checkStore],
-    ["secrets", checkSecrets],
-    ["counters", checkCounters],
-    ["providers", checkProviders],
-  ];
+const CHECKS: readonly (readonly [string, Check])[] = [
+  ["secret", checkSecret],
+  ["process", checkProcess],
+  ["data", checkDataDirectory],
+  ["plugins", checkPlugins],
+  ["ports", checkPorts],
+  ["store", checkStore],
+  ["secrets", checkSecrets],
+  ["counters", checkCounters],
+  ["traces", checkTraces],
+  ["providers", checkProviders],
+];
 
 export const doctor: Command = {
-  summary: "check settings, store, secrets, Redis, providers, clock, and ports",
+  summary: "check settings, store, secrets, Redis, providers, collector, clock, and ports",
   help: `Usage: gatehouse doctor [--json]
 
 Checks whether a gateway with these settings can run on this machine, and prints a fix for each problem. Connects to
-providers (TCP and TLS) without sending a request. Changes nothing. Exits with 1 if a check fails.
+providers and the OTLP collector (TCP and TLS) without sending a request. Changes nothing. Exits with 1 if a check fails.
 
   --json  print {"checks": [{"name", "state", "detail", "mend"}]}; "mend" is the fix`,
   run: async (args) => {
@@ -65,9 +69,19 @@ async function* runChecks(): AsyncGenerator<CheckResult> {
   const progress = new Progress();
   for (const [index, [name, run]] of CHECKS.entries()) {
     progress.show(`checking ${name}`, index / CHECKS.length);
-    const results = await run(settings);
+    const results = await resultsOf(name, run, settings);
     progress.end();
     yield* results;
+  }
+}
+
+/** A check that fails to run must not hide the results of the others. */
+async function resultsOf(name: string, run: Check, settings: Settings): Promise<CheckResult[]> {
+  try {
+    return await run(settings);
+  } catch (error) {
+    const reason = redact(error instanceof Error ? error.message : String(error));
+    return [fail(name, `the check failed: ${reason}`, "see the other checks")];
   }
 }
 

@@ -1,11 +1,11 @@
 // Checks of this machine: the server secret, the limits of the process, the directories, the ports.
-import { accessSync, constants, existsSync, readFileSync, readdirSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { errorCode } from "../../base/error-code.ts";
 import type { PortSetting } from "../../config/listen.ts";
 import { portsFor } from "../../config/ports.ts";
 import { findServerSecret } from "../../config/server-secret.ts";
-import { isLoopback, type Settings } from "../../config/settings.ts";
+import { isLoopback, SettingsError, type Settings } from "../../config/settings.ts";
 import { gatehouseEnvironment, MAX_REQUESTS_VARIABLE } from "../runtime-environment.ts";
 import { fail, ok, warn, type CheckResult } from "./check-result.ts";
 
@@ -15,7 +15,14 @@ const MIN_REQUESTS = 1024;
 const PROBE_MS = 2000;
 
 export function checkSecret(settings: Settings): CheckResult[] {
-  const secret = findServerSecret(settings);
+  let secret: string | null;
+  try {
+    secret = findServerSecret(settings);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const detail = "SERVER_SECRET_KEY is not set, and the generated secret in DATA_DIR cannot be read";
+    return [fail("secret", detail, "make server_secret_key in DATA_DIR readable, or set SERVER_SECRET_KEY")];
+  }
   if (secret !== null && Buffer.byteLength(secret) < MIN_SECRET_BYTES) {
     const detail = `SERVER_SECRET_KEY is shorter than ${MIN_SECRET_BYTES} bytes`;
     return [warn("secret", detail, "set a longer one: openssl rand -hex 32")];
@@ -57,10 +64,14 @@ export function checkDataDirectory({ DATA_DIR }: Settings): CheckResult[] {
   // The first start creates missing directories, so check the nearest one that exists.
   let directory = resolve(DATA_DIR);
   while (!existsSync(directory) && dirname(directory) !== directory) directory = dirname(directory);
+  const isItself = directory === resolve(DATA_DIR);
   try {
+    if (!statSync(directory).isDirectory()) {
+      const detail = isItself ? "is not a directory" : `cannot be created because ${directory} is a file`;
+      return [fail("data", `DATA_DIR ${DATA_DIR} ${detail}`, "remove the file, or set another DATA_DIR")];
+    }
     accessSync(directory, constants.W_OK | constants.X_OK);
-    const state = directory === resolve(DATA_DIR) ? "is writable" : "can be created";
-    return [ok("data", `DATA_DIR ${DATA_DIR} ${state}`)];
+    return [ok("data", `DATA_DIR ${DATA_DIR} ${isItself ? "is writable" : "can be created"}`)];
   } catch {
     return [
       fail("data", `DATA_DIR ${DATA_DIR} is not writable`, "make it writable, or set another DATA_DIR"),

@@ -1,29 +1,22 @@
 // Checks the providers of the stored configuration: names resolve, TCP and TLS connect. No request is sent.
-import { connect as connectTcp, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
-import { errorCode } from "../../base/error-code.ts";
 import type { Settings } from "../../config/settings.ts";
 import { providerNamed } from "../../formats/providers.ts";
-import type { CredentialCipher } from "../../store/credential-cipher.ts";
-import { SCHEMA_VERSION } from "../../store/migrate.ts";
+import { CredentialCipher } from "../../store/credential-cipher.ts";
 import { openStore } from "../../store/sql-store.ts";
 import { resolveHost } from "../../upstream/host-resolver.ts";
 import { UpstreamError } from "../../upstream/upstream-error.ts";
 import { fail, ok, warn, type CheckResult } from "./check-result.ts";
-import { databaseUrl, findCipher } from "../store-access.ts";
-import { schemaVersion } from "./store-checks.ts";
+import { databaseUrl } from "../store-access.ts";
+import { checkConnection, hostOf } from "./connection-check.ts";
+import { cipherForStored } from "./store-checks.ts";
 
-const CONNECT_MS = 5000;
 const MAX_CONCURRENT = 8;
 const MAX_ORIGINS = 50;
 const PROXY_VARIABLES = ["HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"];
 
 export async function checkProviders(settings: Settings): Promise<CheckResult[]> {
-  const cipher = findCipher(settings);
-  // checkStore has already reported a database that cannot be used.
-  const version = (await schemaVersion(settings).catch(() => null))?.version;
-  if (version !== SCHEMA_VERSION || cipher === null)
-    return [ok("providers", "no configuration is stored yet")];
+  const cipher = await cipherForStored("providers", "no configuration is stored yet", settings);
+  if (!(cipher instanceof CredentialCipher)) return [cipher];
   let origins: string[];
   try {
     origins = await storedOrigins(databaseUrl(settings), cipher);
@@ -66,27 +59,11 @@ async function storedOrigins(url: string, cipher: CredentialCipher): Promise<str
 }
 
 async function checkOrigin(url: URL): Promise<CheckResult> {
-  const name = "providers";
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  if (await isForbidden(host)) {
+  if (await isForbidden(hostOf(url))) {
     const detail = `${url.origin} resolves to a link-local or metadata address`;
-    return fail(name, detail, "set another base_url");
+    return fail("providers", detail, "set another base_url");
   }
-  const isTls = url.protocol === "https:";
-  const port = url.port === "" ? (isTls ? 443 : 80) : Number(url.port);
-  const startedAt = performance.now();
-  try {
-    await connected(
-      isTls ? connectTls({ host, port, servername: host }) : connectTcp({ host, port }),
-      isTls ? "secureConnect" : "connect",
-    );
-    const ms = Math.round(performance.now() - startedAt);
-    return ok(name, `${url.origin} is reachable${isTls ? " over TLS" : ""} (${ms} ms)`);
-  } catch (error) {
-    const code = errorCode(error);
-    const reason = code ?? (error instanceof Error ? error.message : String(error));
-    return fail(name, `${url.origin} is not reachable (${reason})`, fixFor(code ?? ""));
-  }
+  return checkConnection("providers", url, { setting: "base_url", server: "the provider" });
 }
 
 async function isForbidden(host: string): Promise<boolean> {
@@ -94,27 +71,4 @@ async function isForbidden(host: string): Promise<boolean> {
     () => false,
     (error: unknown) => error instanceof UpstreamError && error.kind === "forbidden",
   );
-}
-
-function fixFor(code: string): string {
-  if (/CERT|SIGNATURE|ALTNAME|SELF_SIGNED/.test(code))
-    return "the certificate is not accepted; check the clock, and whether a proxy intercepts TLS";
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN")
-    return "check base_url, and that this machine can resolve names";
-  return "check that the provider is running and that no firewall blocks the connection";
-}
-
-async function connected(socket: Socket, event: string): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(
-    () => reject(Object.assign(new Error(`no connection within ${CONNECT_MS} ms`), { code: "ETIMEDOUT" })),
-    CONNECT_MS,
-  );
-  socket.once(event, () => resolve(undefined)).once("error", reject);
-  try {
-    await promise;
-  } finally {
-    clearTimeout(timer);
-    socket.on("error", () => undefined).destroy();
-  }
 }

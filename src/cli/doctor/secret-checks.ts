@@ -1,16 +1,14 @@
 // Checks how the secrets in the database are encrypted: whether an older key of ENCRYPTION_KEY is still needed.
 import type { Settings } from "../../config/settings.ts";
-import { SCHEMA_VERSION } from "../../store/migrate.ts";
+import { CredentialCipher } from "../../store/credential-cipher.ts";
 import { countSecrets } from "../../store/rewrap.ts";
-import { databaseUrl, findCipher } from "../store-access.ts";
+import { databaseUrl } from "../store-access.ts";
 import { fail, ok, warn, type CheckResult } from "./check-result.ts";
-import { schemaVersion } from "./store-checks.ts";
+import { cipherForStored } from "./store-checks.ts";
 
 export async function checkSecrets(settings: Settings): Promise<CheckResult[]> {
-  const cipher = findCipher(settings);
-  // checkStore has already reported a database that cannot be used.
-  const version = (await schemaVersion(settings).catch(() => null))?.version;
-  if (version !== SCHEMA_VERSION || cipher === null) return [ok("secrets", "none are stored yet")];
+  const cipher = await cipherForStored("secrets", "none are stored yet", settings);
+  if (!(cipher instanceof CredentialCipher)) return [cipher];
   const counts = await countSecrets(databaseUrl(settings), cipher).catch(() => null);
   // checkProviders reports a wrong key with its fix.
   if (counts === null) return [];

@@ -2,12 +2,14 @@
 import { RedisClient, SQL } from "bun";
 import { existsSync } from "node:fs";
 import { withTimeout } from "../../base/with-timeout.ts";
-import type { Settings } from "../../config/settings.ts";
+import { SettingsError, type Settings } from "../../config/settings.ts";
 import { RedisCounters } from "../../counters/redis-counters.ts";
+import type { CredentialCipher } from "../../store/credential-cipher.ts";
 import { SCHEMA_VERSION } from "../../store/migrate.ts";
 import { redact } from "../../telemetry/log/redact.ts";
-import { databaseUrl } from "../store-access.ts";
+import { databaseUrl, findCipher } from "../store-access.ts";
 import { fail, ok, warn, type CheckResult } from "./check-result.ts";
+import { checkDataDirectory } from "./host-checks.ts";
 
 const CONNECT_SECONDS = 5;
 const DEADLINE_MS = 8000;
@@ -15,7 +17,7 @@ const DEADLINE_MS = 8000;
 const MAX_SKEW_MS = 5000;
 
 /** Returns null if there is no database yet. Only reads: nothing is created or migrated. */
-export async function schemaVersion(
+async function schemaVersion(
   settings: Settings,
 ): Promise<{ version: number; clockMs: number | null } | null> {
   const url = databaseUrl(settings);
@@ -40,11 +42,46 @@ export async function schemaVersion(
   }
 }
 
+/**
+ * Returns the cipher for a database of the current schema, or the result of a check that needs one and has none. `none` is the
+ * detail if nothing is stored yet.
+ */
+export async function cipherForStored(
+  name: string,
+  none: string,
+  settings: Settings,
+): Promise<CredentialCipher | CheckResult> {
+  const notChecked = (why: string, fix: string) => warn(name, `not checked because ${why}`, fix);
+  let version: number;
+  try {
+    version = (await withinDeadline(schemaVersion(settings)))?.version ?? 0;
+  } catch {
+    return notChecked("the database cannot be used", "see the check of the store");
+  }
+  if (version === 0) return ok(name, none);
+  if (version < SCHEMA_VERSION)
+    return notChecked("the database is not migrated yet", "start the gateway, then run doctor again");
+  if (version > SCHEMA_VERSION)
+    return notChecked("the database is of a newer version", "see the check of the store");
+  try {
+    return findCipher(settings) ?? notChecked("there is no secret to decrypt with", "set SERVER_SECRET_KEY");
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    return notChecked("the secret cannot be read", "see the check of the secret");
+  }
+}
+
 export async function checkStore(settings: Settings): Promise<CheckResult[]> {
   const setting = settings.DATABASE_URL === null ? "DATA_DIR" : "DATABASE_URL";
   try {
     const found = await withinDeadline(schemaVersion(settings));
-    if (found === null) return [ok("store", "the first start will create the embedded database")];
+    if (found === null) {
+      const canCreate =
+        setting !== "DATA_DIR" || checkDataDirectory(settings).every(({ fix }) => fix === null);
+      if (canCreate) return [ok("store", "the first start will create the embedded database")];
+      const detail = "the embedded database cannot be created in DATA_DIR";
+      return [fail("store", detail, "fix DATA_DIR, or set DATABASE_URL")];
+    }
     const { version, clockMs } = found;
     const clock = clockMs === null ? [] : [checkClock("the database", clockMs)];
     if (version > SCHEMA_VERSION) {
