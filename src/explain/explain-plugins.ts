@@ -63,11 +63,15 @@ async function explainOne(
     // A failure must reach the catch below, which reports it, even if the request would continue.
     const explaining = { ...link, hooks, continuesOnError: false };
     const response = await runOnePreRequest(exchange, explaining, parts);
-    if (response !== null)
-      return { plugin: explainedAs(link, "answered", `with status ${response.status}`), end: response };
+    const reported = exchange.pluginRuns?.at(-1)?.detail ?? null;
+    if (response !== null) {
+      const detail = joinDetails(`with status ${response.status}`, reported);
+      return { plugin: explainedAs(link, "answered", detail), end: response };
+    }
     const changes = changesSince(before, stateOf(exchange, parts));
-    if (changes.length === 0) return { plugin: explainedAs(link, "passed", null), end: null };
-    return { plugin: explainedAs(link, "changed", changes.join(", ")), end: null };
+    const [verdict, detail] =
+      changes.length === 0 ? (["passed", null] as const) : (["changed", changes.join(", ")] as const);
+    return { plugin: explainedAs(link, verdict, joinDetails(detail, reported)), end: null };
   } catch (error) {
     const failed =
       error instanceof GatehouseError
@@ -80,6 +84,12 @@ async function explainOne(
       end: link.continuesOnError ? null : failed,
     };
   }
+}
+
+/** Joins what the explanation observed and what the plugin itself reported. */
+function joinDetails(observed: string | null, reported: string | null): string | null {
+  const redacted = reported === null ? null : redact(reported);
+  return observed === null || redacted === null ? (observed ?? redacted) : `${observed}: ${redacted}`;
 }
 
 function explainedAs(

@@ -94,7 +94,10 @@ describe("an explanation has no side effects", () => {
     for (const remaining of ["1", "0"])
       expect((await postChat(gatehouse, route)).headers.get("x-ratelimit-global-remaining")).toBe(remaining);
     const full = await explain(route);
-    expect(full.plugins[0]).toMatchObject({ verdict: "answered", detail: "with status 429" });
+    expect(full.plugins[0]).toMatchObject({
+      verdict: "answered",
+      detail: "with status 429: global limit reached",
+    });
     expect(full.answer).toEqual({
       status: 429,
       code: "rate_limit_exceeded",

@@ -1,10 +1,10 @@
 // Mutations of the patterns of code_sanitation: each pattern without one of its triggers, conditions, alternatives or optional
 // parts. A mutation that changes the verdict of no text of the pattern survives: either a text is missing or the part is superfluous.
-import { detectorOf, type Language } from "../../src/plugins/code_sanitation/detector.ts";
+import { detectorOf } from "../../src/plugins/code_sanitation/detector.ts";
 import { patternsOf } from "../../src/plugins/code_sanitation/languages/by-language.ts";
 import { zeroWidth, type Matcher } from "../../src/plugins/code_sanitation/matcher.ts";
 import { pattern, type Pattern, type PatternConditions } from "../../src/plugins/code_sanitation/pattern.ts";
-import { LANGUAGES } from "../../src/plugins/code_sanitation/settings.ts";
+import { LANGUAGES, type Language } from "../../src/plugins/code_sanitation/settings.ts";
 import {
   digits,
   end,

@@ -1,6 +1,7 @@
 // Names for the ASCII code units that decoding, deobfuscation and look-behind compare with.
 
 export const EXCLAMATION = 0x21;
+export const DOUBLE_QUOTE = 0x22;
 export const HASH = 0x23;
 export const DOLLAR = 0x24;
 export const PERCENT = 0x25;
@@ -20,7 +21,9 @@ export const LESS = 0x3c;
 export const EQUALS = 0x3d;
 export const GREATER = 0x3e;
 export const QUESTION = 0x3f;
+export const OPEN_BRACKET = 0x5b;
 export const BACKSLASH = 0x5c;
+export const CLOSE_BRACKET = 0x5d;
 export const CARET = 0x5e;
 export const BACKTICK = 0x60;
 export const OPEN_BRACE = 0x7b;

@@ -1,18 +1,25 @@
-// The detector: finds code of the given languages in a text. Compiled once per set of languages.
+// The detector: finds code of the selected languages in a text.
 import { toLower } from "./char-classes.ts";
-import { charSetHas, unionOfCharSets, type CharSet } from "./char-set.ts";
-import { patternsOf } from "./languages/by-language.ts";
+import { charSetHas } from "./char-set.ts";
+import {
+  compileEntries,
+  compilePatterns,
+  entriesOf,
+  excludedPatternsOf,
+  firstUsedName,
+  type CompiledPatterns,
+  type ExcludedPatterns,
+  type PatternSelection,
+  type PatternTrigger,
+} from "./compiled-patterns.ts";
 import { canMatchAt, NO_MATCH } from "./matcher.ts";
-import { originalSpan, unitAt, type NormalizedText } from "./normalized-text.ts";
 import type { Pattern } from "./pattern.ts";
-import { Prefilter, type Trigger } from "./prefilter.ts";
+import { originalSpan, unitAt, type NormalizedText } from "./normalized-text.ts";
 import { CodeUnitBuffer } from "./scratch-buffer.ts";
-import { LANGUAGES } from "./settings.ts";
+import type { Language } from "./settings.ts";
 import { BLOCK_UNITS, TriggerScanner } from "./trigger-scanner.ts";
 import { visitVariants, type VariantVisitor } from "./variants.ts";
 import { checkWork, type WorkCounter } from "./work-budget.ts";
-
-export type Language = (typeof LANGUAGES)[number];
 
 /** A match. Positions are UTF-16 code units of the original text. */
 export interface Finding {
@@ -39,63 +46,39 @@ export interface Detector {
   findAll(text: string): Finding[];
 }
 
-/** A pattern and its language. */
-interface PatternEntry {
-  readonly language: Language;
-  readonly pattern: Pattern;
-}
-type PatternTrigger = Trigger<PatternEntry>;
-
-/** The triggers that end in a state of the prefilter, and a condition that rejects all of them with one lookup. */
-interface StateTriggers {
-  readonly triggers: readonly PatternTrigger[];
-  /** Units that may precede at least one of the triggers; null for any. */
-  readonly precededBy: CharSet | null;
-  /** Length of the triggers, if they all have the same. */
-  readonly triggerLength: number;
-}
-
 // Shared by all detectors: a scan is synchronous.
 const scanner = new TriggerScanner();
 const unitBuffer = new CodeUnitBuffer();
 
-const compiled = new Map<string, Detector>();
-
-/** Returns the detector of these languages; the same instance for the same set. `work` counts the work of its scans. */
-export function compileDetector(languages: readonly Language[], work?: WorkCounter): Detector {
-  const wanted = LANGUAGES.filter((language) => languages.includes(language));
-  if (work !== undefined) return new PatternDetector(entriesOf(wanted), work);
-  const key = wanted.join();
-  let detector = compiled.get(key);
-  if (detector === undefined) {
-    detector = new PatternDetector(entriesOf(wanted), { steps: 0, limit: Infinity });
-    compiled.set(key, detector);
-  }
-  return detector;
+/** Returns a detector that uses the selected patterns. `work` counts the work of its scans. */
+export function compileDetector(selections: readonly PatternSelection[], work = unlimitedWork()): Detector {
+  return new PatternDetector(compilePatterns(selections), excludedPatternsOf(selections), work);
 }
 
 /** Returns a detector of patterns that need not be in a table, such as a single one. */
-export function detectorOf(language: Language, patterns: readonly Pattern[], work?: WorkCounter): Detector {
-  const entries = patterns.map((pattern): PatternEntry => ({ language, pattern }));
-  return new PatternDetector(entries, work ?? { steps: 0, limit: Infinity });
+export function detectorOf(
+  language: Language,
+  patterns: readonly Pattern[],
+  work = unlimitedWork(),
+): Detector {
+  return new PatternDetector(compileEntries(entriesOf(language, patterns)), null, work);
 }
 
-function entriesOf(languages: readonly Language[]): PatternEntry[] {
-  return languages.flatMap((language) => patternsOf(language).map((pattern) => ({ language, pattern })));
+function unlimitedWork(): WorkCounter {
+  return { steps: 0, limit: Infinity };
 }
 
 class PatternDetector implements Detector {
-  readonly #prefilter: Prefilter<PatternEntry>;
-  /** By state of the prefilter. */
-  readonly #states: readonly StateTriggers[];
+  readonly #patterns: CompiledPatterns;
+  readonly #excluded: ExcludedPatterns | null;
   readonly #work: WorkCounter;
   /** Reused by every call of `first`: a body has many strings, most of them short, and each is scanned separately. */
   readonly #found: Finding[] = [];
   readonly #visitForFirst: VariantVisitor = (text, ranges) => this.#scan(text, ranges, this.#found, true);
 
-  constructor(entries: readonly PatternEntry[], work: WorkCounter) {
-    this.#prefilter = new Prefilter(withoutDuplicates(entries).flatMap(triggersOf));
-    this.#states = this.#prefilter.triggersByState.map(stateTriggersOf);
+  constructor(patterns: CompiledPatterns, excluded: ExcludedPatterns | null, work: WorkCounter) {
+    this.#patterns = patterns;
+    this.#excluded = excluded;
     this.#work = work;
   }
 
@@ -156,7 +139,7 @@ class PatternDetector implements Detector {
     let covered = 0;
     // A trigger is recorded when the unit after it is read, so read one unit past the range.
     for (let start = from; start <= to; start += BLOCK_UNITS) {
-      scanner.scan(this.#prefilter, input.codes, start, Math.min(start + BLOCK_UNITS, to + 1));
+      scanner.scan(this.#patterns.prefilter, input.codes, start, Math.min(start + BLOCK_UNITS, to + 1));
       covered = this.#matchRecorded(input, found, covered);
       if (onlyFirst && found.length > 0) return true;
     }
@@ -166,10 +149,11 @@ class PatternDetector implements Detector {
   /** Tries the patterns of all recorded triggers. `covered` and the result are the end of the rightmost match so far. */
   #matchRecorded(input: NormalizedText, found: Finding[], covered: number): number {
     const { ends, states, count } = scanner;
+    const stateTriggers = this.#patterns.states;
     let rightmost = covered;
     for (let index = 0; index < count; index++) {
       const end = ends[index] ?? 0;
-      const state = this.#states[states[index] ?? 0];
+      const state = stateTriggers[states[index] ?? 0];
       if (state === undefined || end <= rightmost) continue;
       const { precededBy, triggerLength } = state;
       if (precededBy !== null && !charSetHas(precededBy, unitAt(input, end - triggerLength - 1))) continue;
@@ -207,18 +191,14 @@ class PatternDetector implements Detector {
       if (matchEnd === NO_MATCH) continue;
       const matchStart = before === null ? triggerStart : before(input, triggerStart);
       if (matchStart === NO_MATCH) continue;
+      const name = firstUsedName(owner, this.#excluded);
+      if (name === null) continue;
       input.work.steps += STEPS_PER_FINDING;
-      const span = originalSpan(input, matchStart, matchEnd);
-      found.push({ ...span, language: owner.language, pattern: owner.pattern.id });
+      found.push({ ...originalSpan(input, matchStart, matchEnd), ...name });
       rightmost = Math.max(rightmost, matchEnd);
     }
     return rightmost;
   }
-}
-
-function triggersOf(owner: PatternEntry): PatternTrigger[] {
-  const { triggers, followedBy } = owner.pattern;
-  return triggers.map((text) => ({ text, hasDigits: /\d/.test(text), owner, followedBy }));
 }
 
 /** Returns whether the text is at this position, ignoring ASCII case. */
@@ -226,39 +206,4 @@ function isTextAt(input: NormalizedText, at: number, text: string): boolean {
   for (let index = 0; index < text.length; index++)
     if (toLower(unitAt(input, at + index)) !== toLower(text.charCodeAt(index))) return false;
   return true;
-}
-
-function stateTriggersOf(triggers: readonly PatternTrigger[]): StateTriggers {
-  const triggerLength = triggers[0]?.text.length ?? 0;
-  // Triggers of different lengths start at different positions, so one lookup cannot reject all of them.
-  const areEquallyLong = triggers.every(({ text }) => text.length === triggerLength);
-  const precededBy = areEquallyLong
-    ? unionOfCharSets(triggers.map(({ owner }) => owner.pattern.precededBy))
-    : null;
-  return { triggers, precededBy, triggerLength };
-}
-
-/** JavaScript and HTML share patterns. If both are enabled, keeps one of each equivalent pair. */
-function withoutDuplicates(entries: readonly PatternEntry[]): PatternEntry[] {
-  const kept: PatternEntry[] = [];
-  const patternsByTriggers = new Map<string, Pattern[]>();
-  for (const entry of entries) {
-    const { pattern } = entry;
-    const triggers = pattern.triggers.join("\0");
-    const known = patternsByTriggers.get(triggers) ?? [];
-    if (known.some((other) => haveSameConditions(pattern, other))) continue;
-    patternsByTriggers.set(triggers, [...known, pattern]);
-    kept.push(entry);
-  }
-  return kept;
-}
-
-function haveSameConditions(one: Pattern, other: Pattern): boolean {
-  return (
-    one.after === other.after &&
-    one.before === other.before &&
-    one.guard === other.guard &&
-    one.precededBy === other.precededBy &&
-    String(one.followedBy) === String(other.followedBy)
-  );
 }

@@ -6,26 +6,48 @@ import { maskText } from "./mask.ts";
 
 const NOT_ASCII = /[^\0-\x7f]/;
 
-export function firstInHeaders(context: RequestContext, detector: Detector): Finding | null {
-  return firstIn(context.forwardedHeaders, detector) ?? firstInCredentials(context, detector);
+/** Called with the name of a header with code. */
+export type OnHeaderFound = (name: string) => void;
+
+export function firstInHeaders(
+  context: RequestContext,
+  detector: Detector,
+  onFound: OnHeaderFound,
+): Finding | null {
+  return (
+    firstIn(context.forwardedHeaders, detector, onFound) ?? firstInCredentials(context, detector, onFound)
+  );
 }
 
 /** Masking a credential would only make it invalid, so code in one blocks the request whatever the action is. */
-export function firstInCredentials(context: RequestContext, detector: Detector): Finding | null {
-  return firstIn(context.forwardedCredentials, detector);
+export function firstInCredentials(
+  context: RequestContext,
+  detector: Detector,
+  onFound: OnHeaderFound,
+): Finding | null {
+  return firstIn(context.forwardedCredentials, detector, onFound);
 }
 
-export function maskHeaders(context: RequestContext, detector: Detector, char: string): void {
+export function maskHeaders(
+  context: RequestContext,
+  detector: Detector,
+  char: string,
+  onFound: OnHeaderFound,
+): void {
   for (const [name, value] of [...context.forwardedHeaders.entries()]) {
     const masked = maskHeader(value, detector, char);
-    if (masked !== value) context.setHeader(name, masked);
+    if (masked === value) continue;
+    onFound(name);
+    context.setHeader(name, masked);
   }
 }
 
-function firstIn(headers: ReadonlyHeaders, detector: Detector): Finding | null {
-  for (const [, value] of headers.entries()) {
+function firstIn(headers: ReadonlyHeaders, detector: Detector, onFound: OnHeaderFound): Finding | null {
+  for (const [name, value] of headers.entries()) {
     const finding = detector.first(value) ?? (NOT_ASCII.test(value) ? detector.first(utf8Of(value)) : null);
-    if (finding !== null) return finding;
+    if (finding === null) continue;
+    onFound(name);
+    return finding;
   }
   return null;
 }

@@ -1,13 +1,17 @@
 // The task that inspects a body in a worker thread: decodes it there too, so that the event loop only copies bytes.
-import { compileDetector, type Language } from "./detector.ts";
-import { inspectBody, type BodyVerdict } from "./inspect-body.ts";
-import { RecordingDetector, type FoundPatterns } from "./recording-detector.ts";
+import type { PatternSelection } from "./compiled-patterns.ts";
+import { compileDetector } from "./detector.ts";
+import type { BodyVerdict } from "./inspect-body.ts";
+import type { RoleSet } from "./json-roles.ts";
+import { inspectAndRecordBody } from "./record-body.ts";
+import { RecordingDetector, type FoundCode } from "./recording-detector.ts";
 import { stepsOffLoop, WorkExhausted } from "./work-budget.ts";
 
 interface InspectBodyInput {
-  readonly languages: readonly Language[];
+  readonly patterns: readonly PatternSelection[];
   /** See inspectBody. */
   readonly mask: string | null;
+  readonly roles: RoleSet | null;
   readonly body: Uint8Array;
   readonly isJson: boolean;
   readonly contentType: string | null;
@@ -15,22 +19,29 @@ interface InspectBodyInput {
 
 interface InspectBodyOutput {
   readonly verdict: BodyVerdict | { readonly kind: "incomplete" };
-  readonly patterns: FoundPatterns;
+  readonly found: readonly FoundCode[];
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-export function run({ languages, mask, body, isJson, contentType }: InspectBodyInput): InspectBodyOutput {
-  const detector = new RecordingDetector(compileDetector(languages));
+export function run({
+  patterns,
+  mask,
+  roles,
+  body,
+  isJson,
+  contentType,
+}: InspectBodyInput): InspectBodyOutput {
+  const detector = new RecordingDetector(compileDetector(patterns));
   const headers = new Headers(contentType === null ? {} : { "content-type": contentType });
   try {
     const verdict = detector.limitWork(stepsOffLoop(body.length), () =>
-      inspectBody({ body, bodyText: textOf(body), isJson, headers }, detector, mask),
+      inspectAndRecordBody({ body, bodyText: textOf(body), isJson, headers }, detector, mask, roles),
     );
-    return { verdict: asBytes(verdict), patterns: detector.patterns };
+    return { verdict: asBytes(verdict), found: detector.found };
   } catch (error) {
     if (!(error instanceof WorkExhausted)) throw error;
-    return { verdict: { kind: "incomplete" }, patterns: detector.patterns };
+    return { verdict: { kind: "incomplete" }, found: detector.found };
   }
 }
 

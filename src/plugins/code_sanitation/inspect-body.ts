@@ -2,7 +2,8 @@
 import { bodyTextOf, isUndeclaredCompression, type InspectedBody } from "./body-text.ts";
 import type { Detector, Finding } from "./detector.ts";
 import { firstInForm, isForm, maskForm } from "./form-text.ts";
-import { firstInJson, maskJson } from "./json-text.ts";
+import { rangesOfRoles, type RoleSet } from "./json-roles.ts";
+import { firstInJson, maskJson, type OnStringFound } from "./json-text.ts";
 import { maskText } from "./mask.ts";
 
 export type BodyVerdict =
@@ -11,31 +12,61 @@ export type BodyVerdict =
 
 const CLEAN: BodyVerdict = { kind: "clean" };
 
-/** `mask` is the character that replaces code; null to stop at the first finding. Throws WorkExhausted. */
-export function inspectBody(body: InspectedBody, detector: Detector, mask: string | null): BodyVerdict {
+interface JsonOptions {
+  /** The roles of the messages that are inspected; null for every string of the body. */
+  readonly roles: RoleSet | null;
+  /** Called with the JSON text and the position in it where a string with code starts. */
+  readonly onFound: (text: string, start: number) => void;
+}
+
+/**
+ * `mask` is the character that replaces code; null to stop at the first finding. `json`: how a JSON body is inspected; without it,
+ * every string is. Throws WorkExhausted.
+ */
+export function inspectBody(
+  body: InspectedBody,
+  detector: Detector,
+  mask: string | null,
+  json: JsonOptions | null = null,
+): BodyVerdict {
   if (isUndeclaredCompression(body)) return { kind: "compressed" };
-  return mask === null ? findFirst(body, detector) : maskBody(body, detector, mask);
-}
-
-function findFirst(body: InspectedBody, detector: Detector): BodyVerdict {
-  const find = body.isJson ? firstInJson : isForm(body.headers) ? firstInForm : firstInText;
-  for (const { text, isFile } of bodyTextOf(body)?.pieces ?? []) {
-    if (isFile) continue;
-    const finding = find(text, detector);
-    if (finding !== null) return { kind: "found" };
-  }
-  return CLEAN;
-}
-
-function firstInText(text: string, detector: Detector): Finding | null {
-  return detector.first(text);
-}
-
-function maskBody(body: InspectedBody, detector: Detector, char: string): BodyVerdict {
   const content = bodyTextOf(body);
   if (content === null) return CLEAN;
-  const mask = body.isJson ? maskJson : isForm(body.headers) ? maskForm : maskText;
-  const masked = content.pieces.map(({ text, isFile }) => (isFile ? text : mask(text, detector, char)));
+  const inspect = inspectionOf(body, json);
+  if (mask === null) {
+    const isFound = content.pieces.some(
+      ({ text, isFile }) => !isFile && inspect.first(text, detector) !== null,
+    );
+    return isFound ? { kind: "found" } : CLEAN;
+  }
+  const masked = content.pieces.map(({ text, isFile }) =>
+    isFile ? text : inspect.mask(text, detector, mask),
+  );
   if (masked.every((text, index) => text === content.pieces[index]?.text)) return CLEAN;
   return { kind: "masked", body: content.encode(masked.join("")) };
+}
+
+/** How a type of body is inspected. */
+interface TextInspection {
+  readonly first: (text: string, detector: Detector) => Finding | null;
+  readonly mask: (text: string, detector: Detector, char: string) => string;
+}
+
+const JSON_INSPECTION: TextInspection = { first: firstInJson, mask: maskJson };
+const FORM_INSPECTION: TextInspection = { first: firstInForm, mask: maskForm };
+const PLAIN_INSPECTION: TextInspection = { first: (text, detector) => detector.first(text), mask: maskText };
+
+function inspectionOf({ isJson, headers }: InspectedBody, json: JsonOptions | null): TextInspection {
+  if (!isJson) return isForm(headers) ? FORM_INSPECTION : PLAIN_INSPECTION;
+  if (json === null) return JSON_INSPECTION;
+  const { roles, onFound } = json;
+  const rangesOf = (text: string) => (roles === null ? null : rangesOfRoles(text, roles));
+  const onFoundIn =
+    (text: string): OnStringFound =>
+    (start) =>
+      onFound(text, start);
+  return {
+    first: (text, detector) => firstInJson(text, detector, rangesOf(text), onFoundIn(text)),
+    mask: (text, detector, char) => maskJson(text, detector, char, rangesOf(text), onFoundIn(text)),
+  };
 }

@@ -40,10 +40,12 @@ test("a larger body, and one that takes too much work, is inspected in a thread"
     const inspected: unknown[] = [];
     const plugin = open({}, ((_: URL, input: unknown) => {
       inspected.push(input);
-      return Promise.resolve({ verdict: { kind: "clean" }, patterns: [] });
+      return Promise.resolve({ verdict: { kind: "clean" }, found: [] });
     }) as PluginHost["runOffLoop"]);
     expect((await plugin.preRequest({ body })).response).toBeNull();
-    expect(inspected).toMatchObject([{ languages: LANGUAGES, mask: null, isJson: false }]);
+    expect(inspected).toMatchObject([
+      { patterns: LANGUAGES.map((language) => ({ language })), mask: null, roles: null, isJson: false },
+    ]);
   }
 });
 
@@ -51,7 +53,7 @@ test("bodies that arrive in the same turn share the work of the event loop", asy
   let tasks = 0;
   const plugin = open({ action: "sanitize" }, (() => {
     tasks++;
-    return Promise.resolve({ verdict: { kind: "clean" }, patterns: [] });
+    return Promise.resolve({ verdict: { kind: "clean" }, found: [] });
   }) as PluginHost["runOffLoop"]);
   await plugin.preRequest({ body: "warm" });
   const prose = repeatTo(PROSE, 200_000);

@@ -1,13 +1,15 @@
 // Scans the configured parts of a request for code of the configured languages, and blocks the request or masks the code. Large bodies
 // are scanned in a worker thread.
 import { LARGE_BODY_BYTES, OffLoopError, type PluginHost, type RequestContext } from "../../sdk/index.ts";
-import { compileDetector, type Detector, type Language } from "./detector.ts";
-import { firstInCredentials, firstInHeaders, maskHeaders } from "./header-text.ts";
+import type { PatternSelection } from "./compiled-patterns.ts";
+import { compileDetector, type Detector } from "./detector.ts";
 import type * as inspectBodyTask from "./inspect-body-task.ts";
-import { inspectBody, type BodyVerdict } from "./inspect-body.ts";
-import { firstInPathAndQuery, maskPathAndQuery } from "./path-and-query.ts";
-import { RecordingDetector } from "./recording-detector.ts";
-import type { CodeSanitationSettings } from "./settings.ts";
+import type { BodyVerdict } from "./inspect-body.ts";
+import { isCodeInHead, maskHead } from "./inspect-head.ts";
+import { roleSetOf, type RoleSet } from "./json-roles.ts";
+import { inspectAndRecordBody } from "./record-body.ts";
+import { RecordingDetector, type FindingDetail } from "./recording-detector.ts";
+import { ROLES, type CodeSanitationSettings } from "./settings.ts";
 import { TurnWork } from "./turn-work.ts";
 import { STEPS_ON_LOOP, WorkExhausted } from "./work-budget.ts";
 
@@ -37,17 +39,21 @@ export function compileInspection(
 class Inspection {
   readonly #settings: CodeSanitationSettings;
   readonly #host: PluginHost;
-  readonly #languages: readonly Language[];
+  readonly #patterns: readonly PatternSelection[];
   readonly #detector: Detector;
   readonly #parts: { readonly headers: boolean; readonly path: boolean; readonly body: boolean };
   /** The character that replaces code; null if code blocks the request. */
   readonly #mask: string | null;
+  /** The messages that are inspected; null for every string of the body. */
+  readonly #roles: RoleSet | null;
 
   constructor(settings: CodeSanitationSettings, host: PluginHost) {
     this.#settings = settings;
     this.#host = host;
-    this.#languages = settings.languages.filter((entry) => entry.enabled).map((entry) => entry.language);
-    this.#detector = compileDetector(this.#languages);
+    this.#patterns = settings.languages.filter((entry) => entry.enabled);
+    this.#detector = compileDetector(this.#patterns);
+    const { roles = ROLES } = settings;
+    this.#roles = ROLES.every((role) => roles.includes(role)) ? null : roleSetOf(roles);
     this.#mask = settings.action === "sanitize" ? settings.sanitize_char : null;
     const isChecked = (part: Part) =>
       settings.content_to_check.includes(part) || settings.content_to_check.includes("all");
@@ -78,7 +84,7 @@ class Inspection {
     const { bodySize } = context;
     if (bodySize > LARGE_BODY_BYTES || turnWork.isExhaustedFor(bodySize)) return null;
     try {
-      return inspectBody(context, recorder, this.#mask);
+      return inspectAndRecordBody(context, recorder, this.#mask, this.#roles);
     } catch (error) {
       if (error instanceof WorkExhausted) return null;
       throw error;
@@ -86,13 +92,16 @@ class Inspection {
   }
 
   /** Inspects path, query and headers, whose size the HTTP server limits. Masks them in place. */
-  #inspectHead(context: RequestContext, detector: Detector): Verdict {
+  #inspectHead(context: RequestContext, recorder: RecordingDetector): Verdict {
     try {
-      return this.#mask === null
-        ? findInHead(context, detector, this.#parts)
-        : maskHead(context, detector, this.#parts, this.#mask);
+      const isBlocked =
+        this.#mask === null
+          ? isCodeInHead(context, recorder, this.#parts)
+          : maskHead(context, recorder, this.#parts, this.#mask);
+      return isBlocked ? { kind: "found" } : CLEAN;
     } catch (error) {
       if (!(error instanceof WorkExhausted)) throw error;
+      recorder.place(() => ({ path: "headers", role: null }));
       return { kind: "incomplete", why: "budget" };
     }
   }
@@ -106,11 +115,18 @@ class Inspection {
     const { body, isJson } = context;
     if (body === null) return CLEAN;
     const contentType = context.headers.get("content-type");
-    const input = { languages: this.#languages, mask: this.#mask, body, isJson, contentType };
+    const input = {
+      patterns: this.#patterns,
+      mask: this.#mask,
+      roles: this.#roles,
+      body,
+      isJson,
+      contentType,
+    };
     const limits = { bytes: body.length, timeoutMs: TASK_TIMEOUT_MS };
     try {
       const output = await this.#host.runOffLoop<typeof inspectBodyTask>(BODY_TASK, input, limits);
-      recorder.add(output.patterns);
+      recorder.add(output.found);
       const { verdict } = output;
       return verdict.kind === "incomplete" ? { ...verdict, why: "budget" } : verdict;
     } catch (error) {
@@ -127,7 +143,7 @@ class Inspection {
         context.replaceBody(verdict.body);
         break;
       case "found":
-        respondWith(context, status_code, error_message, "code_injection_detected");
+        respondWith(context, status_code, error_message, "code_injection_detected", recorder.details);
         break;
       case "compressed":
         respondWith(context, 415, COMPRESSED, "unsupported_media_type");
@@ -143,6 +159,18 @@ class Inspection {
       case "clean":
     }
     recorder.report(context);
+    this.#log(context, recorder);
+  }
+
+  #log({ requestId, gateway }: RequestContext, recorder: RecordingDetector): void {
+    if (recorder.isEmpty) return;
+    const { action } = this.#settings;
+    this.#host.log("info", "code found in request", {
+      request_id: requestId,
+      gateway_id: gateway.id,
+      action,
+      findings: recorder.details,
+    });
   }
 
   #reportIncomplete(context: RequestContext, recorder: RecordingDetector, why: Incomplete): void {
@@ -158,33 +186,12 @@ const COMPRESSED = "The body is compressed, but Content-Encoding is missing. Sen
 const OVERLOADED = "Too many large bodies are being processed. Retry later.";
 const INCOMPLETE = "The request takes too much work to inspect. Send a smaller body.";
 
-function respondWith(context: RequestContext, status: number, error: string, code: string): void {
-  context.respond({ status, body: { error, code } });
-}
-
-interface HeadParts {
-  readonly headers: boolean;
-  readonly path: boolean;
-}
-
-function findInHead(context: RequestContext, detector: Detector, parts: HeadParts): BodyVerdict {
-  if (parts.path && firstInPathAndQuery(context.path + context.query, detector) !== null)
-    return { kind: "found" };
-  return parts.headers && firstInHeaders(context, detector) !== null ? { kind: "found" } : CLEAN;
-}
-
-function maskHead(context: RequestContext, detector: Detector, parts: HeadParts, char: string): BodyVerdict {
-  if (parts.headers && firstInCredentials(context, detector) !== null) return { kind: "found" };
-  if (parts.path) maskPath(context, detector, char);
-  if (parts.headers) maskHeaders(context, detector, char);
-  return CLEAN;
-}
-
-function maskPath(context: RequestContext, detector: Detector, char: string): void {
-  const before = context.path + context.query;
-  const after = maskPathAndQuery(before, detector, char);
-  if (after === before) return;
-  const question = after.indexOf("?");
-  context.setPath(question < 0 ? after : after.slice(0, question));
-  context.setQuery(question < 0 ? "" : after.slice(question));
+function respondWith(
+  context: RequestContext,
+  status: number,
+  error: string,
+  code: string,
+  details?: readonly FindingDetail[],
+): void {
+  context.respond({ status, body: { error, code, ...(details !== undefined && { details }) } });
 }

@@ -1,56 +1,84 @@
 // Finds and masks code in the decoded strings of a JSON text, object keys included. The text is not parsed and serialized again:
 // everything outside a match stays byte for byte, including large numbers, order, spacing and escapes.
-import { BACKSLASH } from "./char-codes.ts";
 import type { Detector, Finding } from "./detector.ts";
+import { decodeString, stringEnd, unitStarts, type StringToken } from "./json-string.ts";
 import { maskText } from "./mask.ts";
 import { CodeUnitBuffer } from "./scratch-buffer.ts";
-
-/** Length of `\u0041`. */
-const UNICODE_ESCAPE_LENGTH = 6;
-const SIMPLE_ESCAPES: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
 /** The code units of the JSON text. Separate from the detector's buffer, which holds a decoded string of it meanwhile. */
 const jsonUnits = new CodeUnitBuffer();
 
-/** The content of a JSON string, without its quotes. */
-interface StringToken {
+/** Part of a JSON text. Starts and ends outside of strings. */
+export interface TextRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** Returns a finding in any string, with its position in the JSON text; null if all strings are clean. */
-export function firstInJson(text: string, detector: Detector): Finding | null {
+/** Called with the position in the JSON text where a string with code starts. */
+export type OnStringFound = (start: number) => void;
+
+/**
+ * Returns a finding in any string of the ranges, with its position in the decoded string; null if all strings are clean. `ranges` is
+ * null for the whole text.
+ */
+export function firstInJson(
+  text: string,
+  detector: Detector,
+  ranges: readonly TextRange[] | null = null,
+  onFound: OnStringFound | null = null,
+): Finding | null {
   const units = jsonUnits.read(text);
   let escape = nextBackslash(text, 0);
-  let end = 0;
-  for (let quote = text.indexOf('"'); quote >= 0; quote = text.indexOf('"', end + 1)) {
-    const start = quote + 1;
-    end = stringEnd(text, start);
-    if (escape < start) escape = nextBackslash(text, start);
-    // A string without an escape is scanned in place, without a copy.
-    const finding =
-      escape < end ? detector.first(decode(text, { start, end })) : detector.firstIn(units, start, end);
-    if (finding !== null) return toTextPosition(text, { start, end }, finding);
+  // Kept from range to range: searching again for each would take quadratic time if the next quote is far away.
+  let quote = text.indexOf('"');
+  for (const range of ranges ?? [{ start: 0, end: text.length }]) {
+    if (quote >= 0 && quote < range.start) quote = text.indexOf('"', range.start);
+    while (quote >= 0 && quote < range.end) {
+      const start = quote + 1;
+      const end = stringEnd(text, start);
+      if (escape < start) escape = nextBackslash(text, start);
+      // A string without an escape is scanned in place, without a copy.
+      const finding =
+        escape < end
+          ? detector.first(decodeString(text, { start, end }))
+          : detector.firstIn(units, start, end);
+      if (finding !== null) {
+        onFound?.(start);
+        return finding;
+      }
+      quote = text.indexOf('"', end + 1);
+    }
   }
   return null;
 }
 
-/** Converts the position of a finding in a decoded string to a position in the JSON text. */
-function toTextPosition(text: string, token: StringToken, finding: Finding): Finding {
-  const starts = unitStarts(text, token);
-  return { ...finding, start: starts[finding.start] ?? token.start, end: starts[finding.end] ?? token.end };
-}
-
-/** Returns the JSON text with the code in its strings masked; the same text if all are clean. Decoded strings keep their length. */
-export function maskJson(text: string, detector: Detector, char: string): string {
+/**
+ * Returns the JSON text with the code in the strings of the ranges masked; the same text if all are clean. Decoded strings keep their
+ * length. `ranges` is null for the whole text.
+ */
+export function maskJson(
+  text: string,
+  detector: Detector,
+  char: string,
+  ranges: readonly TextRange[] | null = null,
+  onFound: OnStringFound | null = null,
+): string {
   let masked = "";
   let done = 0;
-  for (let token = nextString(text, 0); token !== null; token = nextString(text, token.end + 1)) {
-    const before = decode(text, token);
-    const after = maskText(before, detector, char);
-    if (after === before) continue;
-    masked += text.slice(done, token.start) + encodeChanges(text, token, before, after);
-    done = token.end;
+  let quote = text.indexOf('"');
+  for (const range of ranges ?? [{ start: 0, end: text.length }]) {
+    if (quote >= 0 && quote < range.start) quote = text.indexOf('"', range.start);
+    while (quote >= 0 && quote < range.end) {
+      const token = { start: quote + 1, end: stringEnd(text, quote + 1) };
+      const before = decodeString(text, token);
+      const after = maskText(before, detector, char);
+      if (after !== before) {
+        onFound?.(token.start);
+        masked += text.slice(done, token.start) + encodeChanges(text, token, before, after);
+        done = token.end;
+      }
+      quote = text.indexOf('"', token.end + 1);
+    }
   }
   return done === 0 ? text : masked + text.slice(done);
 }
@@ -59,74 +87,6 @@ export function maskJson(text: string, detector: Detector, char: string): string
 function nextBackslash(text: string, from: number): number {
   const at = text.indexOf("\\", from);
   return at < 0 ? Infinity : at;
-}
-
-function nextString(text: string, from: number): StringToken | null {
-  const quote = text.indexOf('"', from);
-  if (quote < 0) return null;
-  return { start: quote + 1, end: stringEnd(text, quote + 1) };
-}
-
-/** Returns the position of the closing quote of the string whose content starts at `start`, or the end of the text. */
-function stringEnd(text: string, start: number): number {
-  let quote = text.indexOf('"', start);
-  while (quote >= 0 && isEscaped(text, quote)) quote = text.indexOf('"', quote + 1);
-  return quote < 0 ? text.length : quote;
-}
-
-/** Returns whether an odd number of backslashes precedes. Each run of backslashes is counted once, so the work is linear. */
-function isEscaped(text: string, at: number): boolean {
-  let start = at;
-  while (text.charCodeAt(start - 1) === BACKSLASH) start--;
-  return (at - start) % 2 === 1;
-}
-
-function decode(text: string, { start, end }: StringToken): string {
-  const raw = text.slice(start, end);
-  if (!raw.includes("\\")) return raw;
-  try {
-    const value: unknown = JSON.parse(`"${raw}"`);
-    if (typeof value === "string") return value;
-  } catch {
-    // Not valid JSON: decoded below.
-  }
-  return decodeLeniently(raw);
-}
-
-/** Decodes a string that is not valid JSON as a lenient parser would. */
-function decodeLeniently(raw: string): string {
-  let result = "";
-  let done = 0;
-  for (let at = raw.indexOf("\\"); at >= 0; at = raw.indexOf("\\", done)) {
-    const length = escapeLength(raw, at);
-    result += raw.slice(done, at) + escapeValue(raw, at, length);
-    done = at + length;
-  }
-  return result + raw.slice(done);
-}
-
-function escapeLength(raw: string, at: number): number {
-  return Math.min(raw[at + 1] === "u" ? UNICODE_ESCAPE_LENGTH : 2, raw.length - at);
-}
-
-/** Returns exactly one unit per escape, so that `unitStarts` can map units to positions. */
-function escapeValue(raw: string, at: number, length: number): string {
-  const letter = raw[at + 1] ?? "";
-  if (letter === "u") return String.fromCharCode(Number.parseInt(raw.slice(at + 2, at + length), 16) || 0);
-  return SIMPLE_ESCAPES[letter] ?? (letter === "" ? " " : letter);
-}
-
-/** Returns where in the text each decoded unit of a string starts, and as the last element where the string ends. */
-function unitStarts(text: string, token: StringToken): number[] {
-  const raw = text.slice(token.start, token.end);
-  const starts: number[] = [];
-  let at = 0;
-  while (at < raw.length) {
-    starts.push(token.start + at);
-    at += raw.charCodeAt(at) === BACKSLASH ? escapeLength(raw, at) : 1;
-  }
-  starts.push(token.end);
-  return starts;
 }
 
 /** Returns the content of a string with its changed units encoded, and all other units as they were. */

@@ -3,12 +3,12 @@
 import { describe, expect, test } from "bun:test";
 import { ENCODINGS } from "../../../test/support/encodings.ts";
 import { patternGroups, survivingMutations } from "../../../test/support/pattern-mutations.ts";
-import { detectorOf, type Detector, type Language } from "./detector.ts";
+import { detectorOf, type Detector } from "./detector.ts";
 import { inspectBody } from "./inspect-body.ts";
 import { patternsOf } from "./languages/by-language.ts";
 import { maskText } from "./mask.ts";
 import { firstInPathAndQuery } from "./path-and-query.ts";
-import { LANGUAGES } from "./settings.ts";
+import { LANGUAGES, type Language } from "./settings.ts";
 
 /** Patterns that have no texts yet. May only go down. */
 const MAX_PATTERNS_WITHOUT_TEXTS = 294;

@@ -1,5 +1,5 @@
 // Settings of code_sanitation (specification 2.8): languages to detect, parts to scan, and the action.
-import { z } from "../../sdk/index.ts";
+import { nearestName, z } from "../../sdk/index.ts";
 
 export const LANGUAGES = [
   "javascript",
@@ -12,10 +12,56 @@ export const LANGUAGES = [
   "ruby",
   "html",
 ] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+/** How readily text counts as code, in the order in which more of it does. */
+export const SENSITIVITIES = ["relaxed", "balanced", "strict"] as const;
+
+/** Whose strings of a body are inspected. `other`: strings outside of messages, such as tool definitions. */
+export const ROLES = ["system", "developer", "user", "assistant", "tool", "other"] as const;
+export type Role = (typeof ROLES)[number];
+
+const languageEntry = z
+  .strictObject({
+    language: z.enum(LANGUAGES),
+    enabled: z.boolean().default(true),
+    sensitivity: z.enum(SENSITIVITIES).default("balanced").meta({
+      description:
+        "`strict`: also code that is only mentioned. `balanced`: code that could act. `relaxed`: only code that ends a string or hides itself, for gateways that coding agents use.",
+    }),
+    exclude: z
+      .array(z.string())
+      .default([])
+      .meta({ description: "Ids of patterns that are not used, such as `sql.union-select`." }),
+  })
+  .superRefine(({ language, exclude }, context) => {
+    if (exclude.length === 0) return;
+    const known = patternIdsOf(language);
+    for (const [index, id] of exclude.entries()) {
+      if (known.includes(id)) continue;
+      const nearest = nearestName(id, known);
+      const hint = nearest === null ? "" : `; did you mean "${nearest}"?`;
+      const message = `${language} has no pattern ${JSON.stringify(id.slice(0, MAX_SHOWN_ID))}${hint}`;
+      context.addIssue({ code: "custom", path: ["exclude", index], message });
+    }
+  });
+
+const MAX_SHOWN_ID = 64;
+
+interface PatternTables {
+  readonly patternsOf: (language: Language) => readonly { readonly id: string }[];
+}
+
+/** Loads the patterns on demand: most configurations exclude none, and loading takes about 100 ms. */
+function patternIdsOf(language: Language): string[] {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- validation is synchronous
+  const { patternsOf } = require("./languages/by-language.ts") as PatternTables;
+  return patternsOf(language).map(({ id }) => id);
+}
 
 export const codeSanitationSettings = z.strictObject({
   languages: z
-    .array(z.strictObject({ language: z.enum(LANGUAGES), enabled: z.boolean().default(true) }))
+    .array(languageEntry)
     .min(1, "must contain at least one language")
     .refine(
       (entries) => new Set(entries.map((entry) => entry.language)).size === entries.length,
@@ -26,6 +72,10 @@ export const codeSanitationSettings = z.strictObject({
     .array(z.enum(["headers", "path_and_query", "body", "all"]))
     .min(1, "must contain at least one part")
     .meta({ description: "The parts of a request that are scanned." }),
+  roles: z.array(z.enum(ROLES)).min(1, "must contain at least one role").optional().meta({
+    description:
+      "The messages of a JSON body that are inspected, by role. Not set: every string of the body. The client chooses the role of a message.",
+  }),
   action: z.enum(["block", "sanitize"]),
   on_incomplete: z.enum(["block", "continue"]).default("block").meta({
     description:

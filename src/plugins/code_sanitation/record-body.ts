@@ -1,0 +1,23 @@
+// Scans the body of a request, and records what is found with its place.
+import type { InspectedBody } from "./body-text.ts";
+import { inspectBody, type BodyVerdict } from "./inspect-body.ts";
+import { pathAt } from "./json-path.ts";
+import { roleAt, type RoleSet } from "./json-roles.ts";
+import type { RecordingDetector } from "./recording-detector.ts";
+
+/** See inspectBody. `roles`: the messages that are inspected; null for every string of the body. */
+export function inspectAndRecordBody(
+  body: InspectedBody,
+  detector: RecordingDetector,
+  mask: string | null,
+  roles: RoleSet | null,
+): BodyVerdict {
+  const onFound = (text: string, start: number) =>
+    detector.place(() => ({ path: pathAt(text, start), role: roleAt(text, start, roles ?? 0) }));
+  try {
+    return inspectBody(body, detector, mask, { roles, onFound });
+  } finally {
+    // Findings in a body that is not JSON, or in a string that took too much work.
+    detector.place(() => ({ path: "body", role: null }));
+  }
+}
