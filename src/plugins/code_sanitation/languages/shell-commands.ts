@@ -1,28 +1,45 @@
 // The command names of the shell patterns, grouped by how much context distinguishes a command from a word.
 import { splitWords } from "../keyword-set.ts";
 
-/** Names that are not English words: a separator before them is enough. */
-export const PLAIN_COMMANDS: ReadonlySet<string> = new Set(
-  splitWords(`
-    ab adduser aptitude arping awk base32 base64 bash bcdboot bzip2 certutil chgrp chmod chown chroot cmd cpulimit crontab cscli csh dash dd df dmesg dpkg
-    du egrep fgrep gawk gcc gdb getent getfacl gzip halt htop hostname hping3 iconv ifconfig insmod iptables irb iwmi iwr journalctl jq kill killall ksh lastlog lastlogin ldconfig ldd lsof ls lsb_release
-    lua lwp-request lynx md5sum mkdir mkfifo mknod mshta mv nano nc ncat netcat netstat nmap nohup nslookup od openssl passwd pcregrep perl pgrep php ping pkexec pkill reboot poweroff
-    ps pwd pwsh powershell printenv pv python python2 python3 rbash rm rmdir rmt rmt-tar rmt-dump rsync ruby rundll32 regsvr32 scp sed setfacl sftp sh sha256sum sha1sum shutdown socat ss ssh
-    strace su sudo sysctl systemctl tac tar tasklist taskkill tcpdump tcsh telnet tftp tftpd tee traceroute tshark ulimit umount uname uniq unlink unzip useradd userdel usermod uudecode uuencode
-    vi vim vimdiff visudo wc wget wmic whoami whereis xargs xxd xz yum zcat zip zsh zstdcat zgrep ansible ansible-playbook ansible-pull ansible-config ansible-galaxy ansible-console ansible-doc chef-client chef-run curl grep
-    apt apt-get brew cp ln id env dig flock perf busybox bzcat gunzip lsattr mawk nice rlwrap stdbuf timeout watch xdg-open ll bitsadmin cscript wscript reg netsh nltest ipconfig systeminfo schtasks icacls
-  `),
-);
+/** Names that are neither English words nor usual identifiers: a separator before them is enough. */
+const TOOL_NAMES: readonly string[] = splitWords(`
+  adduser ansible ansible-config ansible-console ansible-doc ansible-galaxy ansible-playbook ansible-pull
+  apt-get aptitude arping base32 base64 bcdboot bitsadmin busybox bzcat bzip2 certutil chef-client chef-run
+  chgrp chmod chown chroot cpulimit crontab cscli cscript csh dmesg dpkg egrep fgrep gawk gdb getent getfacl
+  gunzip hping3 htop icacls iconv ifconfig insmod ipconfig iptables iwmi iwr journalctl killall ksh lastlog
+  lastlogin ldconfig ldd ll lsattr lsb_release lsof lwp-request lynx mawk md5sum mkdir mkfifo mknod mshta
+  mv nc ncat netcat netsh netstat nltest nmap nohup nslookup openssl pcregrep pgrep pkexec pkill poweroff
+  powershell printenv pwd pwsh python2 python3 rbash rdesktop reboot regsvr32 rlwrap rm rmdir rmt rmt-dump
+  rmt-tar rsync rundll32 scp schtasks sed setfacl setsid sftp sh sha1sum sha256sum socat ssh stdbuf strace
+  sysctl systemctl systeminfo tac taskkill tasklist tcpdump tcsh telnet tftp tftpd traceroute tshark ulimit
+  umount uname uniq unlink unxz unzip useradd userdel usermod uudecode uuencode vim vimdiff visudo wc wget
+  whereis whoami wmic wscript xargs xdg-open xxd xz xzcat yum zcat zgrep zsh zstdcat
+`);
+
+/** Names that are also identifiers in programs or abbreviations in prose: an argument or the end of the text must follow. */
+const SHORT_NAMES: readonly string[] = splitWords(`
+  ab apt awk bash brew cmd cp curl dash dd df dig du env expr flock gcc grep gzip halt hostname id irb jq kill
+  ln ls lua nano nice od passwd perf perl php ping ps pv python reg ruby shutdown ss su sudo tar tee timeout vi
+  watch zip
+`);
 
 /** Names that are also English words: an option, a path, a variable or a redirection must follow. */
 export const WORD_COMMANDS: ReadonlySet<string> = new Set(
   splitWords(`
-    alias at cat cd comm cut date diff dir del echo eval exec exit export expr file find fold free head history host join kill last less locate login look mail man more mount move
-    net nl paste patch printf read rename reset rev route screen set shred sleep sort source split stat strings sum sync tail test time top touch tr tree type
-    users view w wait wall watch wall which who write yes copy attrib call for while
+    alias at attrib call cat cd comm copy cut date del diff dir echo eval exec exit export file find fold free
+    head history host join last less locate login look mail man more mount move net nl paste patch printf read
+    rename reset rev route screen set shred sleep sort source split stat strings sum sync tail test time top
+    touch tr tree type users view wait wall which who write yes
   `),
 );
 
+/** English words that are seldom the first word in parentheses or backticks, unless a command is substituted. */
+export const SUBSTITUTED_WORDS: readonly string[] = splitWords(`
+  cat cut date dir echo find head nl printf rev sleep stat tail tr who
+`);
+
+export const AMBIGUOUS_COMMANDS: ReadonlySet<string> = new Set(SHORT_NAMES);
+export const PLAIN_COMMANDS: ReadonlySet<string> = new Set([...TOOL_NAMES, ...SHORT_NAMES]);
 export const COMMANDS: ReadonlySet<string> = new Set([...PLAIN_COMMANDS, ...WORD_COMMANDS]);
 
 /** Commands that run another command given as their argument. */
@@ -31,6 +48,8 @@ export const PREFIX_COMMANDS: readonly string[] = splitWords(`
 `);
 /** Commands that take files. Without a path after them they may be words. */
 export const FILE_COMMANDS: readonly string[] = splitWords(`
-  cat tac nl less more head tail strings xxd od hexdump base64 base32 ls ll dir cp mv rm ln dd tee touch mkdir rmdir stat file find grep egrep awk sed cut sort rev chmod chown chgrp cd vi vim nano
-  zcat zstdcat bzcat xzcat unxz gunzip unzip tar source bash sh zsh ksh dash perl python python3 ruby php diff comm paste shred unlink truncate install mount readlink type more copy del
+  awk base32 base64 bash bzcat cat chgrp chmod chown comm copy cp cut dash dd del diff egrep file find grep gunzip
+  head hexdump install ksh less ll ln ls mkdir more mount mv nano nl od paste perl php python python3 readlink rev
+  rm rmdir ruby sed sh shred sort source stat strings tac tail tar tee touch truncate type unlink unxz unzip vi vim
+  xxd xzcat zcat zsh zstdcat
 `);

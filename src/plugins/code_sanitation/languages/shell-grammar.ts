@@ -1,15 +1,25 @@
-// Building blocks of the shell patterns: command names, arguments that do not occur in prose, and where a command may start.
-import { isInClass, LETTER, NEWLINE, QUOTE, SPACE, WHITESPACE, WORD } from "../char-classes.ts";
-import { DASH, DOT, PIPE } from "../char-codes.ts";
-import { charSet, charSetExcept, charSetHas } from "../char-set.ts";
+// The grammar of a command line, read from left to right: command names, arguments that do not occur in prose, and whole
+// commands. What precedes a command is in shell-context.ts.
+import { DIGIT, isInClass, LETTER, NEWLINE, QUOTE, WORD } from "../char-classes.ts";
+import { COLON, DASH, DOT } from "../char-codes.ts";
+import { charSet, charSetHas } from "../char-set.ts";
 import { choice, except, keyword, lit, not, oneOf, opt, peek, run, seq, times } from "../combinators.ts";
 import { KeywordSet, lowerCaseText, splitWords } from "../keyword-set.ts";
-import type { LookBehind } from "../look-behind.ts";
 import { NO_MATCH, withPrefixes, zeroWidth, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { hasPrefix, prefixesOf, prefixesStartingWith, unionOfPrefixes } from "../prefix-set.ts";
-import { digits, end, identifier, ows, quote, rws, wordBoundary } from "../tokens.ts";
-import { COMMANDS, PLAIN_COMMANDS, WORD_COMMANDS } from "./shell-commands.ts";
+import { digits, end, identifier, ows, quote, rws } from "../tokens.ts";
+import {
+  AMBIGUOUS_COMMANDS,
+  COMMANDS,
+  PLAIN_COMMANDS,
+  SUBSTITUTED_WORDS,
+  WORD_COMMANDS,
+} from "./shell-commands.ts";
+
+const UNDERSCORE = 0x5f;
+
+// Command names.
 
 /** Matches one of the command names, optionally in quotes. Not a file name (`cat.txt`) or a possessive (`cat's`). */
 export function commandOf(names: Iterable<string>): Matcher {
@@ -36,51 +46,63 @@ function isTextAt(input: NormalizedText, at: number, text: string): boolean {
 export const plainCommand = commandOf(PLAIN_COMMANDS);
 export const wordCommand = commandOf(WORD_COMMANDS);
 export const anyCommand = commandOf(COMMANDS);
+const ambiguousCommand = commandOf(AMBIGUOUS_COMMANDS);
+/** `/bin/cat`, `/usr/bin/id`; a scanner also sends `usr/bin/id` without the slash. */
 export const binaryPath: Matcher = seq(
-  lit("/"),
-  choice(lit("bin/"), lit("sbin/"), lit("usr/bin/"), lit("usr/sbin/"), lit("usr/local/bin/")),
+  opt(lit("/")),
+  opt(lit("usr/")),
+  opt(lit("local/")),
+  choice(lit("bin/"), lit("sbin/")),
   run(WORD, 2, 24),
 );
-export const rootDirectory = choice(
-  ...splitWords(`
-  etc bin usr var tmp proc dev home root opt sbin mnt srv sys boot lib
-`).map((name) => seq(lit(name), choice(oneOf("/*"), wordBoundary))),
-);
+
+// Arguments. None of these occurs after a word in prose.
+
+/** What separates the words of a command line: whitespace, or `+` in a text that was encoded as a form. */
+export const gap: Matcher = choice(rws, lit("+"));
+const ROOT_DIRECTORIES = splitWords(`etc bin usr var tmp proc dev home root opt sbin mnt srv sys boot lib`);
+export const rootDirectory: Matcher = seq(keyword(ROOT_DIRECTORIES), not(lit(".")));
+/** `C:\` or `C:/`. */
+export const drive: Matcher = seq(driveLetter(), oneOf("\\/"));
+function driveLetter(): Matcher {
+  const letters = Array.from("abcdefghijklmnopqrstuvwxyz", (letter) => `${letter}:`);
+  return withPrefixes(prefixesOf(letters), (input, at) =>
+    isInClass(unitAt(input, at), LETTER) && unitAt(input, at + 1) === COLON ? at + 2 : NO_MATCH,
+  );
+}
+
 export const path: Matcher = choice(
   seq(
     lit("/"),
-    choice(rootDirectory, seq(run(WORD, 1, 40), oneOf("/.")), oneOf("*?["), seq(not(oneOf(" /")), end), end),
+    choice(rootDirectory, seq(run(WORD, 1, 40), oneOf("/.?*[")), oneOf("*?["), end, peek(oneOf(";&|"))),
   ),
-  seq(lit("../"), opt(lit("../"))),
+  lit("../"),
   lit("~/"),
   seq(lit("./"), run(WORD, 1, 40)),
-  seq(run(LETTER, 1, 1), lit(":\\")),
-  lit("\\\\"),
+  drive,
 );
 export const option: Matcher = seq(lit("-"), opt(lit("-")), run(LETTER, 1, 24), not(lit("'")));
-const variable: Matcher = seq(lit("$"), choice(lit("("), lit("{"), identifier, oneOf("@*!?")));
 export const fileName: Matcher = seq(
   run(WORD, 1, 40),
   lit("."),
-  choice(
-    ...splitWords(`
-  sh txt php py pl rb log conf ini gz bak sql pem key exe bat ps1 html xml json js env tar zip csv
-`).map((name) => seq(lit(name), wordBoundary)),
+  keyword(
+    splitWords(
+      `sh txt php py pl rb log conf ini gz bak sql pem key exe bat ps1 html xml json js env tar zip csv`,
+    ),
   ),
 );
 export const address: Matcher = choice(
-  seq(choice(lit("http"), lit("ftp"), lit("tftp")), opt(lit("s")), lit("://")),
+  seq(opt(lit("t")), keyword(["http", "https", "ftp"]), lit("://")),
   seq(digits, lit("."), digits, lit("."), digits, lit("."), digits),
 );
 export const redirection: Matcher = choice(
-  seq(oneOf("<>"), ows, choice(oneOf("/&"), fileName, path, lit("<"))),
+  seq(oneOf("<>"), ows, choice(oneOf("/&<"), fileName, path)),
   seq(lit("|"), ows, choice(plainCommand, binaryPath)),
-  lit("<<"),
 );
-/** A variable as an argument, but not the `$f(x)$` and `$x$` of TeX. */
+/** A variable or a substitution: `$HOME`, `${x}`, `$(id)`, `$@`. Not the `$f(x)$` and `$x$` of TeX. */
 const expansion: Matcher = seq(
   lit("$"),
-  choice(lit("("), lit("{"), oneOf("@*!?"), seq(identifier, peek(choice(end, oneOf(" \n\"'/;|&)`:"))))),
+  choice(oneOf("({@*!?"), seq(identifier, peek(choice(end, oneOf(" \n\"'/;|&)`:"))))),
 );
 export const shellArgument: Matcher = choice(
   path,
@@ -91,131 +113,144 @@ export const shellArgument: Matcher = choice(
   fileName,
   seq(quote, choice(path, option, expansion)),
   lit("%"),
-  lit("`"),
+  seq(lit("`"), anyCommand),
 );
-/** Matches where a command ends: at a separator, a quote or the end of the text. */
+
+/** Returns the work of a loop that only reads units: reading takes about an eighth of a step. */
+export function stepsOfLoop(units: number): number {
+  return 1 + (units >> 3);
+}
+
+const MAX_ATTEMPTS = 4;
+/** Skips at most `max` units of the same line to the first match of the matcher, and tries it only at these characters. */
+export function searchLine(characters: string, matcher: Matcher, max: number): Matcher {
+  const starts = charSet(0, characters);
+  return (input, at) => {
+    let attempts = 0;
+    let index = at;
+    for (; index - at <= max && index < input.length && attempts < MAX_ATTEMPTS; index++) {
+      const code = unitAt(input, index);
+      if (code === NEWLINE) break;
+      if (!charSetHas(starts, code)) continue;
+      attempts++;
+      const end = matcher(input, index);
+      if (end >= 0) return end;
+    }
+    input.work.steps += stepsOfLoop(index - at);
+    return NO_MATCH;
+  };
+}
+
+// Commands.
+
+/** Matches where a command ends: at a separator, a quote, a closing parenthesis or the end of the text. */
 export const commandEnd: Matcher = choice(end, peek(oneOf(";|&`)'\"<>#\n\\")));
+/** What `echo` prints in a probe: one word, alone or with an expansion in it. PHP's `echo` needs quotes or a variable. */
+const probe: Matcher = seq(run(WORD, 1, 24), choice(end, peek(oneOf(";|&`)\\")), lit("$("), lit("`")));
+/** A variable of PHP or Perl: `echo $name;` and `join $separator, @list` are statements of a program. */
+const programVariable: Matcher = seq(lit("$"), zeroWidth(startsLowerCase));
+const echo: Matcher = seq(lit("echo"), gap, not(programVariable), choice(probe, shellArgument));
+/** Command names that are also statements of PHP or functions of Perl. */
+const programStatement: Matcher = seq(
+  keyword(splitWords(`echo eval exec exit join read rename sort split stat write`)),
+  rws,
+  programVariable,
+);
+/** Commands of Windows whose options start with a slash. */
+const windowsCommand: Matcher = choice(
+  seq(lit("dir"), choice(end, peek(oneOf("|&;")), seq(gap, choice(drive, lit("/"))))),
+  seq(lit("set"), gap, lit("/a")),
+  seq(lit("net"), gap, keyword(["user", "localgroup", "view", "share", "use"])),
+  seq(keyword(["type", "del", "copy", "cd"]), gap, drive),
+);
+/** A control structure that runs commands: `if [ … ]`, `for x in $(ls)`, `while true; do`. */
+const controlStructure: Matcher = choice(
+  seq(keyword(["if", "while", "until"]), rws, choice(lit("["), lit("test "), lit("true;"), lit("$("))),
+  seq(lit("for "), identifier, lit(" in "), oneOf("$`/*")),
+);
+/** Variables that are put together to a command: `$a$b /x`. */
+const assembledCommand: Matcher = seq(
+  lit("$"),
+  identifier,
+  times(0, 12, seq(lit("$"), identifier)),
+  choice(
+    seq(rws, choice(seq(anyCommand, choice(rws, commandEnd)), path, address, lit("$"))),
+    seq(lit("{ifs")),
+  ),
+);
 /** Matches a command with an argument that does not occur in prose, or with nothing after it. */
 export const commandLine: Matcher = choice(
-  seq(lit("sleep"), rws, digits),
-  seq(lit("net"), rws, keyword(["user", "localgroup", "view", "share", "use"])),
-  seq(lit("dir"), end),
-  seq(choice(seq(plainCommand, choice(commandEnd, rws, peek(oneOf("$/{+")))), binaryPath)),
+  seq(lit("sleep"), gap, digits),
+  echo,
+  windowsCommand,
+  controlStructure,
+  seq(plainCommand, choice(commandEnd, gap, peek(oneOf("$/{")))),
+  binaryPath,
   seq(
+    not(programStatement),
     wordCommand,
-    choice(
-      seq(rws, shellArgument),
-      seq(peek(oneOf("$<>/+")), opt(lit("+")), choice(variable, redirection, path)),
-    ),
+    choice(seq(gap, shellArgument), seq(peek(oneOf("$<>/")), choice(expansion, redirection, path))),
   ),
-  seq(
-    variable,
-    times(0, 12, choice(variable, identifier)),
-    rws,
-    choice(anyCommand, path, address, identifier),
-  ),
+  assembledCommand,
 );
-/** Plain commands that also occur in prose after `;`: more than the name must follow. */
-const ambiguousCommand = commandOf(
-  splitWords(`
-  gcc id env kill nice watch timeout php python ruby perl reg lua passwd sudo tar zip tee dash bash ping
-  vi ss od ab su df du ls ps id hostname cmd nano apt brew perf halt shutdown grep curl pv irb gzip expr ln
-  cp
-`),
-);
+
+function startsLowerCase(input: NormalizedText, at: number): number {
+  const code = unitAt(input, at);
+  return (code >= 0x61 && code <= 0x7a) || code === UNDERSCORE ? at : NO_MATCH;
+}
+
 /** What follows a command that has arguments or ends here. */
 const argumentsFollow: Matcher = choice(
   commandEnd,
-  peek(oneOf("$<>/+{")),
-  seq(rws, choice(shellArgument, commandEnd, seq(identifier, choice(end, peek(oneOf("|<>")))))),
-  end,
+  peek(oneOf("$/+{")),
+  seq(
+    rws,
+    choice(shellArgument, peek(oneOf(";|&#")), digits, seq(identifier, choice(end, peek(oneOf("|<>"))))),
+  ),
 );
-/** Matches unless the next word is prose rather than a command. */
-export const notProse: Matcher = zeroWidth((input, at) => {
-  if (isInClass(unitAt(input, at), LETTER) && anyCommand(input, at) < 0) return NO_MATCH;
-  const command = ambiguousCommand(input, at);
-  if (command < 0) return at;
-  return argumentsFollow(input, command) < 0 || isProseAfter(input, command) ? NO_MATCH : at;
-});
-const PROSE_WORDS = new Set(
-  splitWords(`
-  is are was and or the a an of to in for with can will has have should must code script scripts commands
-  command would not does do as that this on it
-`),
-);
-const proseWord: Matcher = seq(rws, keyword(PROSE_WORDS));
+const PROSE_WORDS = splitWords(`
+  is are was and or the a an of to in for with can will has have should must code script scripts commands command
+  would not does do as that this on it from i you we they my your if but also so because which
+`);
+const proseWord: Matcher = seq(rws, keyword(PROSE_WORDS), choice(rws, end));
 const punctuation: Matcher = seq(ows, oneOf(",:.!?"));
 /** Returns whether prose continues after a command name on the same line. */
 function isProseAfter(input: NormalizedText, at: number): boolean {
   if (unitAt(input, at) === NEWLINE) return false;
   return proseWord(input, at) >= 0 || (punctuation(input, at) >= 0 && end(input, at) < 0);
 }
+/** Matches unless the next word is prose or an identifier of a program rather than a command. */
+export const notProse: Matcher = zeroWidth((input, at) => {
+  if (!isInClass(unitAt(input, at), LETTER | QUOTE)) return at;
+  const command = anyCommand(input, at);
+  if (command < 0) return at;
+  if (isProseAfter(input, command)) return NO_MATCH;
+  return ambiguousCommand(input, at) < 0 || argumentsFollow(input, command) >= 0 ? at : NO_MATCH;
+});
+/** Matches unless the next word is a name that programs use for a variable, and one of these characters follows: `a || id;`. */
+export function notIdentifierBefore(characters: string): Matcher {
+  const afterName = seq(ows, oneOf(characters));
+  return zeroWidth((input, at) => {
+    const command = ambiguousCommand(input, at);
+    return command >= 0 && afterName(input, command) >= 0 ? NO_MATCH : at;
+  });
+}
+
+const insideSubstitution: Matcher = choice(peek(oneOf(")|;`$<{>&'\"")), gap);
+/** The start of `$(…)` or of backticks: a command whose name is not a word. */
+export const substitutedTool: Matcher = choice(seq(plainCommand, insideSubstitution), binaryPath);
+/** The start of `$(…)` or of backticks: a command whose name is also a word. */
+export const substitutedWord: Matcher = choice(
+  seq(commandOf(SUBSTITUTED_WORDS), insideSubstitution),
+  seq(wordCommand, gap, shellArgument),
+);
+export const substitutedCommand: Matcher = choice(substitutedTool, substitutedWord);
 
 /** Filters that ordinary scripts pipe text through, unless they are given an absolute path to read. */
 export const textFilter: Matcher = seq(
-  keyword(
-    splitWords(`
-  grep egrep awk sed sort uniq wc head tail cut tr jq less more tee xargs column
-`),
-  ),
+  keyword(splitWords(`grep egrep awk sed sort uniq wc head tail cut tr jq less more tee xargs column`)),
   not(seq(rws, opt(seq(option, rws)), lit("/"))),
 );
-
-/** Matches unless `|` separates the cells of a Markdown table: spaces on both sides and another `|` on the same line. */
-export const notInTable: LookBehind = (input, at) => {
-  if (unitAt(input, at - 1) !== SPACE && at > 0 && unitAt(input, at - 1) !== NEWLINE) return at;
-  const start = at + 1;
-  for (let index = start; index < start + 40; index++) {
-    input.work.steps++;
-    const code = unitAt(input, index);
-    if (code === 0 || code === NEWLINE) break;
-    if (
-      code === PIPE &&
-      unitAt(input, index + 1) !== PIPE &&
-      unitAt(input, index - 1) === SPACE &&
-      unitAt(input, at + 1) === SPACE &&
-      isTableRow(input, at)
-    )
-      return NO_MATCH;
-  }
-  return at;
-};
-
-/** Returns whether the line starts with `|`, as a table row does. */
-function isTableRow(input: NormalizedText, at: number): boolean {
-  for (let index = at - 1; index >= Math.max(0, at - 120); index--) {
-    input.work.steps++;
-    const code = unitAt(input, index);
-    if (code === NEWLINE || index === 0)
-      return unitAt(input, index === 0 && code !== NEWLINE ? 0 : index + 1) === PIPE;
-  }
-  return false;
-}
-
-const CODE_BEFORE_BACKTICK = charSet(WORD, "=;&\"'$@-");
-/** Matches if code precedes the backtick directly. In Markdown, a space or an opening bracket precedes it. */
-export const backtickAfterCode: LookBehind = (input, at) =>
-  charSetHas(CODE_BEFORE_BACKTICK, unitAt(input, at - 1)) ? at : NO_MATCH;
-
-/** Names that are also nouns or verbs: "in the file /usr/share/…" is a sentence. */
-const commandNameInProse = commandOf(
-  splitWords(`
-    file find sort more less head tail type install copy touch paste diff mount strings source cut dir
-  `),
-);
-/** Matches unless a word precedes and the command name is also a noun or verb. */
-export const notInSentence: LookBehind = (input, at) =>
-  isInClass(unitAt(input, at - 1), WHITESPACE) &&
-  isInClass(unitAt(input, at - 2), LETTER) &&
-  commandNameInProse(input, at) >= 0
-    ? NO_MATCH
-    : at;
-
-/** Matches unless a word and a space precede, as in "the `ls` command". */
-export const backtickOutsideProse: LookBehind = (input, at) =>
-  isInClass(unitAt(input, at - 1), WHITESPACE | WORD) && isInClass(unitAt(input, at - 2), LETTER)
-    ? NO_MATCH
-    : at;
 
 /** A path in a working directory at the end of a line: `cd /home/me/project` alone on a line is an ordinary session log. */
 export const workingDirectory: Matcher = seq(
@@ -223,14 +258,13 @@ export const workingDirectory: Matcher = seq(
     seq(lit("/"), keyword(["tmp", "home", "opt", "usr", "mnt", "srv", "var"])),
     seq(lit("../"), identifier),
     lit("~/"),
+    drive,
   ),
   except(" \n;&|", 0, 80),
   lit("\n"),
 );
-
-/** Units that may precede a command: not the inside of a word, a path or an option. */
-export const BEFORE_COMMAND = charSetExcept(WORD, "-./$");
-/** Units that a command line may start with. */
-export const COMMAND_LINE_START = charSet(WHITESPACE | LETTER | QUOTE, "/$({!@\\");
-/** Units that may precede an absolute path: not the inside of a URL or of a relative path. */
-export const BEFORE_PATH = charSetExcept(WORD, "./:#!}*");
+/** The mode of `chmod`: `755`, `u+x`. */
+export const mode: Matcher = choice(
+  seq(run(DIGIT, 3, 4), choice(rws, end)),
+  seq(times(0, 4, oneOf("ugoa")), oneOf("+=-"), times(1, 5, oneOf("rwxst")), rws),
+);

@@ -1,23 +1,15 @@
-// Shell patterns for obfuscated commands: split words, wildcards, expansions, and syntax that is not typed by hand.
+// Shell patterns for obfuscated commands: split words, expansions, and syntax that is not typed by hand.
 import { isInClass, LETTER, WHITESPACE, WORD } from "../char-classes.ts";
 import { charSet, NOT_WORD } from "../char-set.ts";
 import { choice, keyword, lit, oneOf, opt, run, seq, times } from "../combinators.ts";
-import { lowerCaseText, splitWords } from "../keyword-set.ts";
+import { lowerCaseText } from "../keyword-set.ts";
 import { NO_MATCH, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, end, identifier, ows, quote, rws, wordBoundary } from "../tokens.ts";
-import { callOfValue, inQuotesOrBrackets } from "./calls.ts";
-import { COMMANDS, PLAIN_COMMANDS } from "./shell-commands.ts";
-import {
-  anyCommand,
-  BEFORE_COMMAND,
-  BEFORE_PATH,
-  option,
-  path,
-  plainCommand,
-  rootDirectory,
-} from "./shell-grammar.ts";
+import { PLAIN_COMMANDS } from "./shell-commands.ts";
+import { afterCommand, BEFORE_COMMAND } from "./shell-context.ts";
+import { anyCommand, option, path, plainCommand, rootDirectory } from "./shell-grammar.ts";
 
 const commandPart: Matcher = run(LETTER, 1, 5);
 const commandRest: Matcher = run(LETTER, 1, 12);
@@ -30,114 +22,153 @@ const splitCommand: Matcher = (input, at) => {
   const command = lowerCaseText(input, at, partEnd) + lowerCaseText(input, partEnd + 1, end);
   return PLAIN_COMMANDS.has(command) ? end : NO_MATCH;
 };
-
-const GLOB_ROOTS = splitWords(`
-    /etc/ /bin/ /usr/ /bi /et /us /va /tm
-  `);
-const wildcardPath: Matcher = seq(
-  run(WORD, 0, 10),
-  choice(
-    seq(
-      lit("["),
-      opt(oneOf("!^")),
-      run(LETTER, 1, 2),
-      choice(lit("]"), lit("///]")),
-      choice(run(LETTER, 1, 12), oneOf("/"), end),
-    ),
-    seq(
-      choice(
-        seq(lit("?"), run(LETTER, 0, 4), oneOf("?/")),
-        lit("?/"),
-        seq(lit("*"), lit("/"), run(LETTER, 1, 12)),
-      ),
-      times(0, 24, choice(run(WORD, 1, 12), oneOf("/?*"))),
-    ),
-    seq(
-      lit("/"),
-      run(WORD, 0, 6),
-      choice(
-        seq(oneOf("?"), oneOf("? abcdefghijklmnopqrstuvwxyz")),
-        seq(lit("["), run(LETTER, 1, 1), lit("]")),
-      ),
-    ),
-  ),
-);
+const functionName = choice(run(WORD, 1, 24), lit(":"));
+const inBackground = seq(opt(lit("()")), ows, oneOf("|&"), ows);
+/** A function that runs itself twice, as in a fork bomb: `f | f &`. */
+const recursion: Matcher = (input, at) => {
+  const nameEnd = functionName(input, at);
+  const second = nameEnd < 0 ? NO_MATCH : inBackground(input, nameEnd);
+  const end = second < 0 ? NO_MATCH : second + nameEnd - at;
+  return end >= 0 && lowerCaseText(input, at, nameEnd) === lowerCaseText(input, second, end) ? end : NO_MATCH;
+};
 
 export const SHELL_OBFUSCATED: readonly Pattern[] = [
   pattern("shell.field-separator", ["${ifs", "$ifs"], {
-    after: choice(lit("}"), oneOf("$:,"), wordBoundary),
+    catches: "the variable that attacks use instead of a space, after a word",
+    from: "relaxed",
+    finds: ["cat${IFS}x", "cat$IFS$9x", "cat$IFS x", "cat${IFS:0:1}x"],
+    ignores: ["x$ifstream", "x${ifsample}", 'IFS="${ifs}"'],
+    precededBy: charSet(WORD),
+    after: choice(oneOf("}$:,%"), wordBoundary),
+  }),
+  pattern("shell.field-separator", ["${ifs", "$ifs"], {
+    catches: "the variable that attacks use instead of a space, before a path, an option or another variable",
+    from: "balanced",
+    finds: ["'cat'${IFS}/x", "{$IFS$9x", "'ls'${IFS}-la"],
+    ignores: ["old=$IFS", "$ifstream", 'old="${IFS}"'],
+    after: seq(opt(lit("}")), oneOf("$/-")),
   }),
   pattern("shell.expansion", ["${path", "${home", "${pwd", "${shell"], {
-    after: choice(seq(oneOf(":#%"), oneOf("0123456789#{%/~-?*"))),
-  }),
-  pattern("shell.wildcard-path", GLOB_ROOTS, { precededBy: BEFORE_PATH, after: wildcardPath }),
-  pattern("shell.wildcard-path", ["/???/", "/??/"], {
-    precededBy: BEFORE_PATH,
-    after: seq(times(0, 2, oneOf("?*")), run(LETTER, 1, 3), oneOf("?*[")),
+    catches: "a part of a variable that spells a character, such as `${HOME:0:1}`",
+    from: "relaxed",
+    finds: ["${PATH:0:1}", "${HOME:0:1}etc", "${PWD:0:1}", "${SHELL:4:1}", "${PATH#{}/}"],
+    ignores: ["${PATH:-/usr/bin}", "${HOME}/x", "${PATH##*/}"],
+    after: choice(seq(lit(":"), digits, lit(":")), lit("#{")),
   }),
   pattern("shell.alias", ["alias "], {
+    catches: "an alias, which replaces a command",
+    from: "balanced",
+    finds: ["alias ls='rm x'", "alias -p x=id", "alias +g+ a=b", "alias ls-al=ls"],
+    ignores: ["the alias x is set", "unalias x=y", "aliases a=b"],
     precededBy: BEFORE_COMMAND,
     after: seq(
-      times(0, 2, seq(oneOf("-+"), times(1, 4, run(LETTER, 1, 1)), opt(lit("+")), rws)),
-      run(WORD, 1, 24),
-      times(0, 3, choice(lit("-"), run(WORD, 1, 24))),
+      times(0, 2, seq(oneOf("-+"), run(LETTER, 1, 4), opt(lit("+")), rws)),
+      times(1, 3, seq(run(WORD, 1, 24), opt(lit("-")))),
       lit("="),
       choice(quote, identifier),
     ),
   }),
   pattern("shell.shellshock", ["() {", "(){"], {
+    catches: "a function definition that only starts commands: Shellshock, fork bombs",
+    from: "relaxed",
+    finds: [
+      "() { :;}; id",
+      ":(){ :|:& };:",
+      "f() { f|f& };f",
+      "f(){ f() | f(); }; f",
+      "() { _; } >_[$($())] { id; }",
+    ],
+    ignores: [
+      "main() { run; }",
+      "go() { go || return; }",
+      "classId() { return &id; }",
+      "f() { :; return; }",
+      "log() { :; }",
+    ],
+    after: seq(ows, choice(seq(lit(":"), ows, lit(";"), ows, lit("};")), recursion, lit("_;"))),
+  }),
+  pattern("shell.here-string", ["<<<"], {
+    catches: "a text that is given to a command as its input",
+    from: "balanced",
+    finds: ["cat<<<'x'", "sh <<< $(x)", "base64 -d <<< id"],
+    ignores: ["<<<<<<< HEAD", "<<< EOF", "x <<< see above"],
+    before: (input, at) => (isInClass(unitAt(input, at - 1), WORD | WHITESPACE) ? at : NO_MATCH),
+    after: seq(ows, choice(quote, lit("$("), anyCommand)),
+  }),
+  pattern("shell.brace-expansion", ["{"], {
+    catches: "a command whose words are written as a list in braces",
+    from: "relaxed",
+    finds: ["{cat,/etc/x}", "{,ifconfig}", "{,$'whoami',}", "{nc,-nlvp,777}", "{ls,-la}", "{,/?s?/x}"],
+    ignores: ["{name, id}", "{ls, la}", "{a,/b}", "{id}"],
+    followedBy: charSet(LETTER, ","),
     after: choice(
       seq(
-        ows,
+        anyCommand,
+        lit(","),
+        choice(seq(lit("-"), run(LETTER, 1, 10)), seq(lit("/"), choice(rootDirectory, oneOf("?*")))),
+        opt(run(WORD, 1, 40)),
+        oneOf(",}/?*"),
+      ),
+      seq(
+        lit(","),
         choice(
-          seq(lit(":"), ows, lit(";"), ows, lit("}")),
-          seq(run(WORD, 1, 24), opt(lit("()")), ows, oneOf("|&")),
-          seq(lit(":"), ows, oneOf("|&")),
-          lit("_;"),
+          seq(times(0, 2, oneOf("$'\"")), anyCommand, times(0, 2, oneOf("'\"")), oneOf(",}")),
+          lit("/?"),
         ),
       ),
     ),
   }),
-  pattern("shell.here-string", ["<<<"], {
-    before: (input, at) => (isInClass(unitAt(input, at - 1), WORD | WHITESPACE) ? at : NO_MATCH),
-    after: seq(ows, choice(quote, lit("$("), anyCommand)),
-  }),
-  pattern("shell.brace-expansion", ["{,", ",-", "{ls,", "{cat,", "{wget,", "{curl,", "{nc,", "{n$"], {
-    after: choice(
-      seq(times(0, 2, oneOf("$'\"")), anyCommand, times(0, 2, oneOf("'\"")), oneOf(",}")),
-      seq(lit("/?")),
-      seq(lit("/"), rootDirectory),
-      seq(lit("nlvp"), lit(",")),
-      seq(lit("-"), run(WORD, 1, 10), lit(",")),
-    ),
-  }),
-  pattern("shell.split-word", ["$@", "$*", "$()", "``", "<()", ">()", "$u"], {
+  pattern("shell.split-word", ["$@", "$*", "$()", "``", "<()", ">()"], {
+    catches: "an expansion without a value inside a word",
+    from: "relaxed",
+    finds: ["c$@at /x", "c$*at /x", "pi$()ng x", "pi``ng x", "pi<()ng x", "pi>()ng x"],
+    ignores: ["a ``quoted'' word", "f$@", "Array<()void>"],
     before: insideWord,
     after: seq(run(LETTER, 1, 12), choice(oneOf("$+/"), rws)),
   }),
   pattern("shell.split-word", ["``", "$()"], {
-    before: (input, at) => (isCommandBefore(input, at) ? at : NO_MATCH),
+    catches: "an expansion without a value after a command",
+    from: "relaxed",
+    finds: ["ping`` 192.0.2.1", "cat$() /tmp", "ls`` -la"],
+    ignores: ["word`` 5", "$() 5", "ping`` me"],
+    before: afterCommand,
     after: seq(rws, choice(digits, path, option)),
   }),
   pattern("shell.split-word", ["'", '"'], {
+    catches: "a command with quotes around part of its name",
+    from: "relaxed",
+    finds: ["'wh'oami", '"if"config'],
+    ignores: ["that's 'the'ory", "x'wh'oami", "the 'wh' sound"],
     precededBy: NOT_WORD,
     followedBy: charSet(LETTER),
     after: splitCommand,
   }),
   pattern("shell.assembled", ["&&$", ";$"], {
-    after: seq(
-      identifier,
-      choice(seq(lit("$"), identifier), seq(rws, choice(identifier, lit("$"), lit("/")))),
-    ),
+    catches: "a command that is put together from variables",
+    from: "balanced",
+    finds: ["a=cat&&b=x&&$a $b", "x=ls;$x$y", "a=cat;$a /x"],
+    ignores: ["$a=1;$b=2;", "a;$b;"],
+    after: seq(identifier, choice(seq(lit("$"), identifier), seq(rws, choice(identifier, oneOf("$/"))))),
   }),
-  pattern("shell.history", ["!-1!-2", "!!:", "!-1"], { after: choice(end, oneOf("!0123456789")) }),
+  pattern("shell.history", ["!-"], {
+    catches: "commands of the history, repeated by number",
+    from: "relaxed",
+    finds: ["!-1!-2"],
+    ignores: ["5!-1", "!-1", "yes!-2!-3"],
+    precededBy: NOT_WORD,
+    after: seq(digits, lit("!-"), digits),
+  }),
   pattern("shell.quoted-command", ["'", '"'], {
+    catches: "a command name in quotes with an argument",
+    from: "balanced",
+    finds: ["'cat' /etc/hosts", '"ls" -la', "'cscli' alerts list", '"time" who'],
+    ignores: ["the 'cat' -- a pet", "#define MODE 'ls'\n/* x */", "x'cat' /etc", "'cat' food"],
     precededBy: NOT_WORD,
     followedBy: charSet(LETTER),
     after: seq(
       anyCommand,
       quote,
-      rws,
+      lit(" "),
       choice(
         path,
         option,
@@ -146,25 +177,10 @@ export const SHELL_OBFUSCATED: readonly Pattern[] = [
       ),
     ),
   }),
-  pattern("shell.mail-protocol", ["rcpt to:", "mail from:"], { after: seq(ows, lit("<")) }),
-  pattern("shell.dot-command", [";\\n.", "; .", ";.", "\n."], {
-    after: seq(times(0, 3, oneOf(" \\'\"")), lit("shell"), rws, identifier),
-  }),
-  pattern("shell.command-value", ["system", "exec", "passthru", "shell_exec"], {
-    before: inQuotesOrBrackets,
-    after: callOfValue,
-  }),
 ];
 
 /** Matches inside a word of at most five letters so far. */
 function insideWord(input: NormalizedText, at: number): number {
   const before = unitAt(input, at - 1);
   return isInClass(before, LETTER) && !isInClass(unitAt(input, at - 6), LETTER) ? at : NO_MATCH;
-}
-
-/** Returns whether a command name ends at this position. */
-function isCommandBefore(input: NormalizedText, at: number): boolean {
-  let from = at;
-  while (at - from < 12 && isInClass(unitAt(input, from - 1), WORD)) from--;
-  return COMMANDS.has(lowerCaseText(input, from, at));
 }

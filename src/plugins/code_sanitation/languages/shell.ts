@@ -1,14 +1,20 @@
 // The patterns of the shell, from the files of each group. The order is significant: it is the order in which patterns with
 // the same trigger are tried.
 import type { Pattern } from "../pattern.ts";
-import { SHELL_COMMAND_PATTERNS } from "./shell-command-lines.ts";
+import { SHELL_EXECUTION } from "./shell-execution.ts";
+import { SHELL_FILES } from "./shell-files.ts";
 import { SHELL_OBFUSCATED } from "./shell-obfuscated.ts";
-import { SHELL_SYNTAX } from "./shell-syntax.ts";
+import { SHELL_SEPARATORS } from "./shell-separators.ts";
+import { SHELL_SUBSTITUTION } from "./shell-substitution.ts";
+import { SHELL_WILDCARDS } from "./shell-wildcards.ts";
 import { SHELL_WINDOWS } from "./shell-windows.ts";
 
 export const SHELL: readonly Pattern[] = [
-  ...SHELL_SYNTAX,
-  ...SHELL_COMMAND_PATTERNS,
+  ...SHELL_SEPARATORS,
+  ...SHELL_SUBSTITUTION,
+  ...SHELL_FILES,
+  ...SHELL_EXECUTION,
   ...SHELL_OBFUSCATED,
+  ...SHELL_WILDCARDS,
   ...SHELL_WINDOWS,
 ];

@@ -1,0 +1,137 @@
+// Shell patterns for commands inside another command or text: `$(…)`, backticks, `<(…)`, and calls that run a command.
+import { LETTER, WHITESPACE, WORD } from "../char-classes.ts";
+import { CLOSE_PAREN } from "../char-codes.ts";
+import { charSet } from "../char-set.ts";
+import { choice, except, lit, not, run, seq } from "../combinators.ts";
+import { NO_MATCH, zeroWidth } from "../matcher.ts";
+import { unitAt } from "../normalized-text.ts";
+import { pattern, type Pattern } from "../pattern.ts";
+import { end, ows, quote, rws } from "../tokens.ts";
+import { callOfValue, callPatterns, inQuotesOrBrackets } from "./calls.ts";
+import {
+  backtickAfterCode,
+  backtickInCall,
+  backtickOutsideProse,
+  notInScript,
+  notMentionedInString,
+} from "./shell-context.ts";
+import {
+  anyCommand,
+  binaryPath,
+  gap,
+  notProse,
+  path,
+  plainCommand,
+  searchLine,
+  substitutedCommand,
+  substitutedTool,
+  substitutedWord,
+} from "./shell-grammar.ts";
+
+/** Matches `RM)` and `PYTHON)`: the variables of a makefile are upper-case. */
+const makeVariable = zeroWidth((input, at) => {
+  let index = at;
+  while (index - at < 24 && unitAt(input, index) >= 0x41 && unitAt(input, index) <= 0x5a) index++;
+  input.work.steps += 2;
+  return index > at && unitAt(input, index) === CLOSE_PAREN ? at : NO_MATCH;
+});
+
+export const SHELL_SUBSTITUTION: readonly Pattern[] = [
+  ...callPatterns("shell.call", ["system", "exec", "popen", "passthru", "shell_exec"], ["os"]),
+  pattern("shell.command-value", ["system", "exec", "passthru", "shell_exec"], {
+    catches: "the name of a function that runs commands, used as a value and called",
+    from: "balanced",
+    finds: ['"system"("id")', "(exec)('id')", '["passthru"][0]("id")', '{"shell_exec"}("id")'],
+    ignores: ["the 'system' (Linux) is old", "our 'exec' meeting", "f('system') (see below)"],
+    before: inQuotesOrBrackets,
+    after: seq(not(seq(quote, rws, lit("("), run(LETTER, 1, 1))), callOfValue),
+  }),
+  pattern("shell.substitution", ["$("], {
+    catches: "substitution of a command whose name is not a word, of a file, or of another substitution",
+    from: "balanced",
+    finds: [
+      "$(whoami)",
+      "q=$( wget x )",
+      "$(/usr/bin/id)",
+      "$(< /tmp/x)",
+      "$(($() 7))",
+      "$(`ls`)",
+      "$(ls|x)",
+    ],
+    ignores: ["$(RM) -f *.o", "$(document).ready(run)", "$($(this).data('id')).show()"],
+    after: seq(
+      not(makeVariable),
+      ows,
+      choice(substitutedTool, seq(lit("<"), ows, path), lit("($()"), seq(lit("`"), anyCommand)),
+    ),
+  }),
+  pattern("shell.substitution", ["$("], {
+    catches: "substitution of a command whose name is also a word",
+    from: "balanced",
+    finds: ["x$(echo b)y", "$( cat notes.txt )", "$(sort -u names)", "$(date)"],
+    ignores: [
+      "$(DATE)",
+      "about 5 $(more or less)",
+      "This script prints the date:\ntoday=$(date)\necho $today",
+      "This script prints the date:\nif x; then echo $(date); fi",
+    ],
+    before: notInScript,
+    after: seq(not(makeVariable), ows, substitutedWord),
+  }),
+  pattern("shell.process-substitution", ["<(", ">("], {
+    catches: "process substitution",
+    from: "balanced",
+    finds: ["diff <(ls) <(ls -a)", "tee >(cat notes.txt)"],
+    ignores: ["if (a <(b + c)) return;", "x>(cat)", 'r"<A>(lua )?"', "List<(int, string)>"],
+    precededBy: charSet(WHITESPACE, "\0;|&("),
+    after: substitutedCommand,
+  }),
+  pattern("shell.backtick", ["`"], {
+    catches: "a command in backticks directly after code",
+    from: "balanced",
+    finds: ["a=`id`", "${`id`}", "$(`date`)", "x`uname -a`", '"`cat notes.txt`"', "--exec=`/usr/bin/id`"],
+    ignores: [
+      "the (`ls`) command",
+      "`cat` and `ls`",
+      "The type is `x` echo; it is new",
+      "use =`x` here",
+      "```bash\nls\n```",
+      '{"error": "`id` is required"}',
+      "Set it:\nx=`date`",
+    ],
+    guard: backtickAfterCode,
+    before: notMentionedInString,
+    after: substitutedCommand,
+  }),
+  pattern("shell.backtick", ["`"], {
+    catches: "a command with an argument in backticks as the argument of a call",
+    from: "balanced",
+    finds: ["print(`echo b`);", "f(`wget x`)", "f(`ls -la`)"],
+    ignores: ["fetch(`ping`)", "on(`paste`, go)", "log(`ping failed`)", "the (`wget x`) command"],
+    guard: backtickInCall,
+    after: choice(seq(lit("echo"), gap, run(WORD, 1, 1)), seq(notProse, plainCommand, gap)),
+  }),
+  pattern("shell.backtick", ["`"], {
+    catches: "a command with an absolute path in backticks",
+    from: "balanced",
+    finds: ["see `cat /etc/hosts`", "see `cat<<<x`", "see `/bin/cat /etc/x`"],
+    ignores: ["see `ls -la`", "see `/bin/sh`"],
+    after: seq(
+      ows,
+      choice(seq(binaryPath, rws, path), seq(anyCommand, choice(seq(rws, path), lit("<<<")))),
+      searchLine("`", lit("`"), 80),
+    ),
+  }),
+  pattern("shell.backtick", ["`"], {
+    catches: "a command in backticks at the end of the text, without a sentence before it",
+    from: "balanced",
+    finds: ["`uname -a`", "`id`", "`/usr/bin/id`"],
+    ignores: ["You can run `uname -a`", "`ls` lists files"],
+    guard: backtickOutsideProse,
+    after: seq(
+      choice(plainCommand, binaryPath),
+      choice(lit("`"), seq(rws, except("`\n", 1, 60), lit("`"))),
+      end,
+    ),
+  }),
+];

@@ -1,0 +1,176 @@
+// Shell patterns for paths with wildcards that stand for letters: `/e?c/p*d`, `/[b]in/sh`.
+import { DIGIT, isInClass, LETTER, toLower } from "../char-classes.ts";
+import { QUESTION, SLASH, STAR } from "../char-codes.ts";
+import { charSet, charSetHas } from "../char-set.ts";
+import { splitWords } from "../keyword-set.ts";
+import { NO_MATCH, type Matcher } from "../matcher.ts";
+import { unitAt, type NormalizedText } from "../normalized-text.ts";
+import { pattern, type Pattern } from "../pattern.ts";
+import { BEFORE_PATH } from "./shell-context.ts";
+
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const DIRECTORIES = splitWords(`etc bin usr var tmp dev home root proc opt sbin`);
+/** What attacks look for in these directories. */
+const FILES = splitWords(`
+  passwd shadow group hosts hostname sudoers issue bin sbin local sh bash dash zsh cat tac ls id nc uname whoami wget curl
+  ping head tail less more nl base64 python perl printf echo env ps rm
+`);
+/** `/?`, `/e?`, `/et?`, and the same with `*` and `[`: where the first wildcard of a directory's name may be. */
+const WILDCARD_IN_DIRECTORY = [
+  ...new Set(
+    DIRECTORIES.flatMap((name) =>
+      Array.from(name, (_, index) =>
+        ["?", "*", "["].map((wildcard) => `/${name.slice(0, index)}${wildcard}`),
+      ).flat(),
+    ),
+  ),
+];
+
+const MAX_COMPONENTS = 4;
+const COMPONENT_UNITS = 16;
+const AFTER_PATH = charSet(0, "/ \n\"'`;|&)}],<>\\\0");
+/** Units of a component with at least one of them: letters, digits and wildcards. */
+const COMPONENT = charSet(LETTER | DIGIT, "?*[");
+
+/** The component of a path that was read last. Reused: most candidates are rejected, and a scan is synchronous. */
+const glob = {
+  /** The lower-case units, with every `[…]` replaced by `?`. */
+  units: new Uint16Array(COMPONENT_UNITS),
+  length: 0,
+  letters: 0,
+  /** Position of the first `*` in `units`; -1 if there is none. */
+  star: -1,
+  /** Whether it contains `?` or `[…]`. */
+  hasAny: false,
+  hasClass: false,
+  /** The position after the component in the text. */
+  end: 0,
+};
+
+/** Reads the component at a position into `glob`. Returns false if it contains units that no known name has. */
+function readComponent(input: NormalizedText, at: number): boolean {
+  glob.length = glob.letters = 0;
+  glob.star = -1;
+  glob.hasAny = glob.hasClass = false;
+  let index = at;
+  while (!charSetHas(AFTER_PATH, unitAt(input, index))) {
+    const code = toLower(unitAt(input, index));
+    if (!charSetHas(COMPONENT, code) || glob.length === COMPONENT_UNITS) return false;
+    const classEnd = code === OPEN_BRACKET ? endOfClass(input, index + 1) : -1;
+    if (code === OPEN_BRACKET && classEnd < 0) return false;
+    if (code === STAR && glob.star < 0) glob.star = glob.length;
+    if (isInClass(code, LETTER)) glob.letters++;
+    if (code === QUESTION || classEnd >= 0) glob.hasAny = true;
+    if (classEnd >= 0) glob.hasClass = true;
+    glob.units[glob.length++] = classEnd < 0 ? code : QUESTION;
+    index = classEnd < 0 ? index + 1 : classEnd;
+  }
+  input.work.steps += 1 + ((index - at) >> 2);
+  glob.end = index;
+  return true;
+}
+
+/** Returns the position after a class of at most six units, such as `[a-f]`; -1 if there is none. */
+function endOfClass(input: NormalizedText, at: number): number {
+  for (let index = at; index < at + 7 && index < input.length; index++)
+    if (unitAt(input, index) === CLOSE_BRACKET) return index + 1;
+  return -1;
+}
+
+/** Returns whether `glob`, with at most one `*`, matches one of the names. */
+function matchesOne(names: readonly string[]): boolean {
+  const { length, star } = glob;
+  for (const name of names) {
+    const isLong = star < 0 ? name.length === length : name.length >= length - 1;
+    if (!isLong || !matchesUnits(0, star < 0 ? length : star, name, 0)) continue;
+    if (star < 0 || matchesUnits(star + 1, length, name, name.length - length)) return true;
+  }
+  return false;
+}
+
+/** Returns whether the units of `glob` match the letters of a name that are `shift` positions farther. */
+function matchesUnits(from: number, to: number, name: string, shift: number): boolean {
+  for (let index = from; index < to; index++) {
+    const code = glob.units[index] ?? 0;
+    if (code !== QUESTION && code !== name.charCodeAt(index + shift)) return false;
+  }
+  return true;
+}
+
+/** Returns whether wildcards stand for letters, and enough letters remain: `/s*\/g` is a regular expression. */
+function isHidden(isDirectory: boolean): boolean {
+  const { letters, star, length, hasAny } = glob;
+  if (star < 0) return hasAny && letters > 0;
+  // `/etc/host*` is an ordinary list of files, but `/et*/` is not.
+  return letters > 1 && (hasAny || isDirectory || star < length - 1);
+}
+
+const STEPS_PER_LOOKUP = 6;
+
+/** Matches after a trigger that starts with `/` the rest of a path in which a component is a wildcard form of a known name. */
+const hiddenPath: Matcher = (input, at) => {
+  let start = startOfPath(input, at);
+  for (let count = 0; count < MAX_COMPONENTS; count++) {
+    if (!readComponent(input, start)) return NO_MATCH;
+    input.work.steps += STEPS_PER_LOOKUP;
+    if (!matchesOne(count === 0 ? DIRECTORIES : FILES)) return NO_MATCH;
+    const isDirectory = unitAt(input, glob.end) === SLASH;
+    // "/us?" may be the end of a question.
+    const isQuestion = count === 0 && !isDirectory && !glob.hasClass;
+    if (isHidden(isDirectory) && !isQuestion) return Math.max(at, glob.end);
+    if (!isDirectory) return NO_MATCH;
+    start = glob.end + 1;
+  }
+  return NO_MATCH;
+};
+
+/** Returns the start of the first component: a trigger is `/` and at most five units. */
+function startOfPath(input: NormalizedText, at: number): number {
+  let start = at - 1;
+  while (at - start < 6 && unitAt(input, start - 1) !== SLASH) start--;
+  return start;
+}
+
+export const SHELL_WILDCARDS: readonly Pattern[] = [
+  pattern("shell.wildcard-path", WILDCARD_IN_DIRECTORY, {
+    catches: "a path with wildcards in the name of a directory of the system",
+    from: "relaxed",
+    finds: [
+      "/???/b??h",
+      "/e?c/passwd",
+      "/[b]in/ls",
+      "/et*/*wd",
+      "/*tc/hosts",
+      "/us[r]",
+      ...DIRECTORIES.flatMap((name) =>
+        Array.from(name, (_, index) => [
+          `${name.slice(0, index)}?${name.slice(index + 1)}`,
+          `${name.slice(0, index)}*${name.slice(index + 1)}`,
+          `${name.slice(0, index)}[${name[index] ?? ""}]${name.slice(index + 1)}`,
+        ])
+          .flat()
+          .map((directory) => `/${directory}/passwd`),
+      ),
+    ],
+    ignores: [
+      "/blog/[id]/page",
+      "split(/b*/g)",
+      "/* eslint */",
+      "example.com/e?c/x",
+      "Who wants to go to /us?",
+      "/???/notes",
+    ],
+    precededBy: BEFORE_PATH,
+    followedBy: charSet(LETTER, "?[/*!^]"),
+    after: hiddenPath,
+  }),
+  pattern("shell.wildcard-path", ["/etc/", "/bin/", "/usr/"], {
+    catches: "a path with wildcards in the name of a well-known file",
+    from: "relaxed",
+    finds: ["/etc/pa[s]swd", "/bin/ca?", "/usr/b?n/id", "/usr/bin/[u]name"],
+    ignores: ["/etc/*.conf", "/usr/*/x", "/etc/host*", "x/etc/p?sswd"],
+    precededBy: BEFORE_PATH,
+    after: hiddenPath,
+  }),
+];
