@@ -95,7 +95,7 @@ export const address: Matcher = choice(
   seq(opt(lit("t")), keyword(["http", "https", "ftp"]), lit("://")),
   seq(digits, lit("."), digits, lit("."), digits, lit("."), digits),
 );
-export const redirection: Matcher = choice(
+const redirection: Matcher = choice(
   seq(oneOf("<>"), ows, choice(oneOf("/&<"), fileName, path)),
   seq(lit("|"), ows, choice(plainCommand, binaryPath)),
 );
