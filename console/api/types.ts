@@ -798,7 +798,7 @@ export interface RequestList {
       name: string;
     } | null;
     status: number;
-    outcome: "complete" | "incomplete" | "client_left" | "failed";
+    outcome: "complete" | "refused" | "failed" | "incomplete" | "client_left";
     /** Code of the error, if the gateway or a plugin responded with one. */
     error_code: string | null;
     provider: string | null;

@@ -27,9 +27,10 @@ export const PLUGIN_VERDICTS: Readonly<Record<Verdict, Label>> = {
 
 export const OUTCOMES: Readonly<Record<RequestRecord["outcome"], string>> = {
   complete: "Complete",
+  refused: "Refused",
+  failed: "Failed",
   incomplete: "Incomplete",
   client_left: "Client disconnected",
-  failed: "Failed",
 };
 
 const ATTEMPT_ERRORS: Readonly<Record<string, string>> = {

@@ -1,5 +1,6 @@
 // Component schemas of the OpenAPI document for running traffic: requests, target health, and traffic points.
 import { z } from "zod";
+import { OUTCOMES } from "../telemetry/requests/request-facts.ts";
 
 const time = z.iso.datetime();
 const milliseconds = z.number();
@@ -27,7 +28,7 @@ const request = z.object({
   rule: z.object({ id: z.string(), name: z.string().nullable(), path: z.string() }).nullable(),
   api_key: z.object({ id: z.string(), name: z.string() }).nullable(),
   status: z.int(),
-  outcome: z.enum(["complete", "incomplete", "client_left", "failed"]),
+  outcome: z.enum(OUTCOMES),
   error_code: z
     .string()
     .nullable()

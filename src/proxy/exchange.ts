@@ -21,9 +21,6 @@ import type { Translations } from "./translations.ts";
 import type { TargetResponse } from "./target-response.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
 
-/** How the response ended, as the access log reports it. */
-export type Outcome = "complete" | "incomplete" | "client_left" | "failed";
-
 /** The part of Bun's server that a request needs: the client's address and the idle timeout of its connection. */
 type Listener = Pick<Server<undefined>, "requestIP" | "timeout">;
 

@@ -13,6 +13,7 @@ import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import type { Observation } from "../telemetry/observation.ts";
+import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
@@ -163,7 +164,7 @@ async function respondWithoutUpstream(
   if (exchange.bodies !== null) await captureResponse(exchange.bodies, exchange, response);
   const now = exchange.clock.now();
   response.headers.append("Server-Timing", serverTiming(exchange, null, now));
-  finish(exchange, "complete", response.status, now, parts);
+  finish(exchange, ownOutcome(response.status), response.status, now, parts);
   return response;
 }
 
@@ -173,9 +174,15 @@ async function respondWithError(exchange: Exchange, error: unknown, parts: Servi
     ? new Response(null, { status: CLIENT_DISCONNECTED_STATUS })
     : fail(error, exchange, parts.log);
   if (exchange.bodies !== null) await captureResponse(exchange.bodies, exchange, response);
-  const outcome = isDisconnected ? "client_left" : "failed";
+  const outcome = isDisconnected ? "client_left" : ownOutcome(response.status);
   const now = exchange.clock.now();
   response.headers.append("Server-Timing", serverTiming(exchange, null, now));
   finish(exchange, outcome, response.status, now, parts);
   return response;
+}
+
+/** The outcome of a request whose response the gateway or a plugin produced. */
+function ownOutcome(status: number): Outcome {
+  if (status < 400) return "complete";
+  return status < 500 ? "refused" : "failed";
 }

@@ -1,6 +1,7 @@
 // The context of post_response hooks: what is known when the request has ended.
 import type { EndContext } from "../sdk/index.ts";
-import type { Exchange, Outcome } from "./exchange.ts";
+import type { Outcome } from "../telemetry/requests/request-facts.ts";
+import type { Exchange } from "./exchange.ts";
 import type { PluginCall } from "./plugin-call.ts";
 import { CallContext } from "./plugin-context.ts";
 

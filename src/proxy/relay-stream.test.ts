@@ -6,7 +6,7 @@ import { untilStable, waitUntil } from "../../test/support/waiting.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
-import type { Outcome } from "./exchange.ts";
+import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import { StreamRelay, type StreamStages } from "./relay-stream.ts";
 import { formatNamed } from "../formats/registry.ts";
 import { UsageTap } from "../usage/usage-tap.ts";

@@ -6,7 +6,7 @@ import type { CoarseDeadlines, Deadline } from "../http/coarse-deadlines.ts";
 import type { StreamDecoder } from "../formats/format.ts";
 import type { BodyCapture } from "../telemetry/requests/body-capture.ts";
 import type { BodyReader } from "../http/body-reader.ts";
-import type { Outcome } from "./exchange.ts";
+import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import type { UsageTap } from "../usage/usage-tap.ts";
 
 /**

@@ -10,7 +10,8 @@ import type {
   ResponseContext,
 } from "../sdk/index.ts";
 import type { ChainLink, PluginChain } from "../snapshot/plugin-chain.ts";
-import type { Exchange, Outcome } from "./exchange.ts";
+import type { Outcome } from "../telemetry/requests/request-facts.ts";
+import type { Exchange } from "./exchange.ts";
 import { PluginCall, type PluginParts } from "./plugin-call.ts";
 import { createPluginResponse } from "./plugin-response.ts";
 import { PostRequestContext } from "./post-request-context.ts";

@@ -105,7 +105,7 @@ export interface ResponseBodyContext extends PluginContext {
 /** post_response: the request has ended; nothing can be changed any more. */
 export interface EndContext extends PluginContext {
   readonly status: number;
-  readonly outcome: "complete" | "incomplete" | "client_left" | "failed";
+  readonly outcome: "complete" | "refused" | "failed" | "incomplete" | "client_left";
   readonly provider: string | null;
   readonly model: string | null;
   readonly attempts: number;

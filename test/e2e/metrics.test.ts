@@ -83,7 +83,7 @@ describe("requests", () => {
     expect(page.value("gatehouse_tokens_total", { ...labels, direction: "input" })).toBeGreaterThan(0);
     expect(page.value("gatehouse_tokens_total", { ...labels, direction: "output" })).toBeGreaterThan(0);
     expect(page.value("gatehouse_request_outcomes_total", { gateway: "plain", outcome: "complete" })).toBe(3);
-    expect(page.value("gatehouse_request_outcomes_total", { gateway: "plain", outcome: "failed" })).toBe(1);
+    expect(page.value("gatehouse_request_outcomes_total", { gateway: "plain", outcome: "refused" })).toBe(1);
     expect(page.value("gatehouse_errors_total", { gateway: "plain", code: "invalid_json" })).toBe(1);
   });
 

@@ -224,7 +224,7 @@ describe("post_response", () => {
     const responded = await ended([scripted("pre_request", "context.respond({ status: 418 })")]);
     expect(responded).toMatchObject({
       status: 418,
-      outcome: "complete",
+      outcome: "refused",
       seen_by: null,
       tries: 0,
       first: null,

@@ -167,7 +167,7 @@ describe("a record", () => {
     await fetch(`${gatehouse.proxyUrl}/nowhere`, { headers: { "X-GW-API-Key": key } });
     expect(await newest(route)).toMatchObject({
       status: 404,
-      outcome: "failed",
+      outcome: "refused",
       error_code: "rule_not_found",
       rule: null,
       attempts: [],
@@ -205,7 +205,7 @@ describe("a record", () => {
     expect(record.timings.plugins_ms).toBeCloseTo(sum, 1);
     for (let call = 0; call < 3; call++) await (await postChat(gatehouse, route)).text();
     const rejected = await newest(route, 4);
-    expect(rejected).toMatchObject({ status: 429, outcome: "complete", error_code: "rate_limit_exceeded" });
+    expect(rejected).toMatchObject({ status: 429, outcome: "refused", error_code: "rate_limit_exceeded" });
     expect(verdicts(rejected)).toEqual([["rate_limiter", "pre_request", "answered", "per_ip limit reached"]]);
   });
 });

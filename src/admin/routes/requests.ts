@@ -3,6 +3,7 @@ import { z } from "zod";
 import { GatehouseError } from "../../base/errors.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import { redact } from "../../telemetry/log/redact.ts";
+import { OUTCOMES } from "../../telemetry/requests/request-facts.ts";
 import {
   MAX_LISTENERS,
   type RequestFilter,
@@ -18,7 +19,7 @@ const filterQuery = z.strictObject({
     .string()
     .regex(/^[1-5](xx|\d\d)$/, "must be a status such as 429, or a class such as 4xx")
     .optional(),
-  outcome: z.enum(["complete", "incomplete", "client_left", "failed"]).optional(),
+  outcome: z.enum(OUTCOMES).optional(),
   rule_id: z.string().optional(),
   api_key_id: z.string().optional(),
   provider: z.string().optional(),

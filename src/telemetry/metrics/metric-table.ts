@@ -51,7 +51,7 @@ export const METRICS = {
   },
   gatehouse_request_outcomes_total: {
     type: "counter",
-    help: "Requests by outcome: `complete`, `incomplete` (the response was cut off), `client_left` (the client disconnected), `failed`.",
+    help: "Requests by outcome: `complete`, `refused` (4xx by the gateway or a plugin), `failed` (5xx by them), `incomplete` (the response was cut off), `client_left` (the client disconnected).",
     labels: ["gateway", "outcome"],
   },
   gatehouse_errors_total: {

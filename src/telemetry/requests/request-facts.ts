@@ -6,6 +6,14 @@ import type { ObservedGateway, ObservedRule, ObservedTarget } from "../metrics/o
 import type { RequestSeries } from "../metrics/request-series.ts";
 import type { RequestTrace } from "../traces/request-trace.ts";
 
+/**
+ * How a request ended. `complete`: a response of a provider with any status, or one of the gateway or a plugin below 400, was sent.
+ * `refused`: the gateway or a plugin responded with 4xx. `failed`: the gateway or a plugin responded with 5xx. `incomplete`: the
+ * response was cut off. `client_left`: the client disconnected.
+ */
+export const OUTCOMES = ["complete", "refused", "failed", "incomplete", "client_left"] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
 /** Times are those of the gateway's clock, like all times in the facts. */
 export class AttemptFacts {
   readonly target: ObservedTarget;
@@ -48,7 +56,7 @@ export interface RequestFacts {
   readonly apiKeyId: string | null;
   readonly apiKeyName: string | null;
   readonly status: number;
-  readonly outcome: "complete" | "incomplete" | "client_left" | "failed";
+  readonly outcome: Outcome;
   readonly errorCode: string | null;
   /** The model that the client requested. */
   readonly requestedModel: string | null;
