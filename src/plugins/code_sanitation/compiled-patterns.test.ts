@@ -116,3 +116,17 @@ describe("settings", () => {
     expect(parse({}, { sensitivity: "paranoid" }).success).toBe(false);
   });
 });
+
+test.each([
+  ["javascript", "What is innerHTML and when should I avoid document.write?"],
+  ["python", "Explain the difference between os.system and subprocess.Popen."],
+  ["php", "Is it safe to use eval()?"],
+  ["sql", "What is the difference between union select and drop table?"],
+  ["shell", "What do chmod and `ls` do?"],
+  ["csharp", "What does Process.Start return?"],
+  ["ruby", "How does `exec()` differ from `eval()`?"],
+  ["html", "Where does the <script> tag belong, and what is onerror= for?"],
+] as const)("strict finds a mention in %s, balanced does not", (language, mention) => {
+  expect(compileDetector([{ language, sensitivity: "strict" }]).first(mention)).toMatchObject({ language });
+  expect(compileDetector([{ language, sensitivity: "balanced" }]).first(mention)).toBeNull();
+});
