@@ -43,6 +43,15 @@ describe("access log line", () => {
     });
   });
 
+  test("contains the tokens, and the cost where the price is known", () => {
+    const tokens = { input: 12, output: 340, isPartial: false };
+    const counted: unknown = JSON.parse(lineOf({ tokens, cost: 0.0012 }));
+    expect(counted).toMatchObject({ input_tokens: 12, output_tokens: 340, cost: 0.0012 });
+    const unpriced = JSON.parse(lineOf({ tokens, cost: null })) as object;
+    expect(unpriced).toMatchObject({ input_tokens: 12, output_tokens: 340 });
+    expect(Object.keys(unpriced)).not.toContain("cost");
+  });
+
   test("omits fields without a value", () => {
     const line = lineOf({ gatewayName: null, rule: null, outcome: "failed", status: 404 });
     expect(Object.keys(JSON.parse(line) as object)).toEqual([
