@@ -9,6 +9,7 @@ import { startPostgresForRun } from "../test/support/postgres.ts";
 const stdio = ["inherit", "inherit", "inherit"] as const;
 const folder = mkdtempSync(join(tmpdir(), "gatehouse-npm-test-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(1));
 
 /** Builds the executable that tests start instead of the launcher: it needs half of the CPU time. */
 async function buildProgram(): Promise<Record<string, string>> {
@@ -22,17 +23,19 @@ async function buildProgram(): Promise<Record<string, string>> {
 
 const preparation = Promise.all([buildProgram(), startPostgresForRun()]);
 
+// With a lower priority, so that the linter does not slow down the tests; it needs one core for half of their time.
+const lint = spawn(["nice", "-n", "15", "eslint", "--max-warnings", "0", "."], {
+  stdio: ["ignore", "pipe", "inherit"],
+});
+process.on("exit", () => lint.kill());
+const lintOutput = new Response(lint.stdout).text();
+
 for (const args of [["fmt", "--check"], ["check"], ["check", "-p", "console"]]) {
   const code = await spawn([process.execPath, ...args], { stdio: [...stdio] }).exited;
   if (code !== 0) process.exit(code);
 }
 const [program, postgres] = await preparation;
 
-// With a lower priority, so that the linter does not slow down the tests; it needs one core for half of their time.
-const lint = spawn(["nice", "-n", "15", "eslint", "--max-warnings", "0", "."], {
-  stdio: ["ignore", "pipe", "inherit"],
-});
-const lintOutput = new Response(lint.stdout).text();
 const ignored = "--path-ignore-patterns=test/fault/**";
 const options = ["--parallel=3", "--timeout=20000", ignored, ...process.argv.slice(2)];
 const tests = spawn([process.execPath, "test", ...options], {

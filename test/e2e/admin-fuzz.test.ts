@@ -416,7 +416,7 @@ describe.each(STORES)("fuzzed writes over %s", (store, environment) => {
           );
         },
       ),
-      { numRuns: runs({ short: 200, long: 500 }) },
+      { numRuns: runs({ short: store === "SQLite" ? 200 : 80, long: 500 }) },
     );
   });
 
