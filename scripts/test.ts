@@ -17,6 +17,7 @@ async function buildProgram(): Promise<Record<string, string>> {
   const build = spawn([process.execPath, join(import.meta.dir, "build.ts"), "--outfile", program], {
     stdio: ["ignore", "ignore", "inherit"],
   });
+  process.on("exit", () => build.kill());
   if ((await build.exited) !== 0) throw new Error("the executable could not be built");
   return { GATEHOUSE_TEST_PROGRAM: program };
 }
