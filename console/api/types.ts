@@ -773,6 +773,9 @@ export interface Error {
   details?: {
     path: string;
     message: string;
+    /** In a YAML document, for a key that is given twice. */
+    line?: number;
+    column?: number;
   }[];
   retry_after?: string;
 }

@@ -83,7 +83,16 @@ const errorSchema = z.object({
   error: z.string().meta({ description: "A sentence for people." }),
   code: z.enum(Object.keys(ERRORS)).meta({ description: "A stable code for programs." }),
   request_id: z.string(),
-  details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  details: z
+    .array(
+      z.object({
+        path: z.string(),
+        message: z.string(),
+        line: z.int().optional().meta({ description: "In a YAML document, for a key that is given twice." }),
+        column: z.int().optional(),
+      }),
+    )
+    .optional(),
   retry_after: z.string().optional(),
 });
 

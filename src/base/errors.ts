@@ -121,6 +121,9 @@ export type ErrorCode = keyof typeof ERRORS;
 export interface ErrorDetail {
   readonly path: string;
   readonly message: string;
+  /** The position in a YAML document, where it is known. Both count from 1. */
+  readonly line?: number;
+  readonly column?: number;
 }
 
 interface ErrorExtras {

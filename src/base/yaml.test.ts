@@ -32,6 +32,18 @@ describe("parseYamlObject", () => {
     expect(errorOf(text).code).toBe("invalid_yaml");
   });
 
+  test("rejects keys that are given twice, with their lines", () => {
+    expect(errorOf("a: 1\nb:\n  c: 1\n  c: 2\n").details).toEqual([
+      {
+        path: "b.c",
+        message: "is given twice, in line 3 and in line 4; remove one of them",
+        line: 4,
+        column: 3,
+      },
+    ]);
+    expect(errorOf('{"a": 1, "a": 2}').code).toBe("validation_failed");
+  });
+
   test("rejects values that no record can store", () => {
     expect(errorOf("a: .inf").details).toEqual([{ path: "a", message: "must be a finite number" }]);
     expect(errorOf("a: [{b: .nan}]").details?.[0]?.path).toBe("a[0].b");

@@ -1,11 +1,23 @@
 // YAML documents: decodes them to plain values, as JSON would, with a limit on what aliases expand to.
-import { GatehouseError, validationError } from "./errors.ts";
+import { GatehouseError, validationError, type ErrorDetail } from "./errors.ts";
 import { isJsonObject, MAX_DEPTH, rejectUnstorable, type JsonObject } from "./json.ts";
+import { YamlPositions, type DuplicateKey } from "./yaml-positions.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
+interface YamlDocument {
+  readonly object: JsonObject;
+  /** Null if the document has unusual syntax. */
+  readonly positions: YamlPositions | null;
+}
+
 /** Decodes a YAML (or JSON) document to a plain object. Throws a GatehouseError, also for values no record can store. */
 export function parseYamlObject(bytes: Uint8Array): JsonObject {
+  return parseYamlDocument(bytes).object;
+}
+
+/** Like `parseYamlObject`, with the positions of the values. */
+export function parseYamlDocument(bytes: Uint8Array): YamlDocument {
   const text = decode(bytes);
   let value: unknown;
   try {
@@ -22,7 +34,16 @@ export function parseYamlObject(bytes: Uint8Array): JsonObject {
   // Without aliases a document has fewer values than bytes; with aliases of aliases it can have any number.
   const object = copyObject(value, "", 1, { remaining: bytes.byteLength });
   rejectUnstorable(object, "", 1);
-  return object;
+  const positions = YamlPositions.read(text, value);
+  const duplicates = positions?.duplicates() ?? [];
+  if (duplicates.length > 0) throw validationError(duplicates.map(duplicateDetail));
+  return { object, positions };
+}
+
+/** YAML forbids keys that occur twice. Bun's parser uses the last one, and a value would be lost without notice. */
+function duplicateDetail({ path, first, again }: DuplicateKey): ErrorDetail {
+  const message = `is given twice, in line ${first.line} and in line ${again.line}; remove one of them`;
+  return { path, message, ...again };
 }
 
 function decode(bytes: Uint8Array): string {

@@ -47,7 +47,9 @@ ${CLIENT_HELP}`,
     if (!read.ok) return reportProblems(file, read.problems);
     const { document, unset, problems } = resolveVariables(read.document, process.env);
     const missing = unset.filter(({ hasDefault }) => !hasDefault).map(describeMissing);
-    if (problems.length + missing.length > 0) return reportProblems(file, [...problems, ...missing]);
+    const { locate } = read;
+    if (problems.length + missing.length > 0)
+      return reportProblems(file, [...problems, ...missing].map(locate));
     const client = await adminClient(values);
     const isDryRun = values["dry-run"];
     const path = `/apply?dry_run=${isDryRun}&prune=${values.prune}`;
@@ -57,7 +59,7 @@ ${CLIENT_HELP}`,
       return 0;
     } catch (error) {
       if (!(error instanceof RejectedRequest)) throw error;
-      return reportProblems(file, problemsOf(error, unset));
+      return reportProblems(file, problemsOf(error, unset).map(locate));
     }
   },
 };

@@ -2,7 +2,7 @@
 import { BalanceRegistry } from "../balance/balance-registry.ts";
 import type { ErrorDetail } from "../base/errors.ts";
 import { MemoryCounters } from "../counters/memory-counters.ts";
-import { linkProblems } from "../model/document-links.ts";
+import { linkProblems, linkProblemsBeside } from "../model/document-links.ts";
 import { mapTexts, resolveVariables, applyDefaults } from "../model/document-variables.ts";
 import { documentSchema, type ConfigurationDocument, type DocumentGateway } from "../model/document.ts";
 import { check, unknownNameMessage } from "../model/validate.ts";
@@ -14,7 +14,7 @@ import { OffLoop } from "../off-loop/off-loop.ts";
 import { PluginHosts } from "../runtime/plugin-hosts.ts";
 import { createLog } from "../telemetry/log/log.ts";
 
-interface DocumentValidation {
+export interface DocumentValidation {
   readonly problems: readonly ErrorDetail[];
   /** What only the server can decide: unset variables and unknown plugins. */
   readonly warnings: readonly ErrorDetail[];
@@ -45,8 +45,11 @@ export function validateDocument(
       documentSchema,
       mapTexts(document, (text, path) => (unsetPaths.has(path) ? undefined : text)),
     );
-  if (!parsed.ok)
-    return { problems: [...resolved.problems, ...withoutUnset(parsed.details)], warnings, document: null };
+  if (!parsed.ok) {
+    const fields = withoutUnset(parsed.details);
+    const links = withoutUnset(linkProblemsBeside(fields, document));
+    return { problems: [...resolved.problems, ...fields, ...links], warnings, document: null };
+  }
   const links = linkProblems(parsed.value);
   const compiled = parsed.value.gateways.map((gateway, index) =>
     validateGateway(gateway, `gateways[${index}]`),

@@ -1,10 +1,17 @@
 // Resolves names inside a document, and finds duplicate names and references to missing records.
 import type { ErrorDetail } from "../base/errors.ts";
 import { nearestName } from "../base/nearest-name.ts";
-import type { ConfigurationDocument, DocumentApiKey, DocumentGateway } from "./document.ts";
+import {
+  isIdentified,
+  linkedDocumentSchema,
+  type LinkedApiKey,
+  type LinkedDocument,
+  type LinkedGateway,
+  type Named,
+} from "./linked-document.ts";
 import type { RuleFields } from "./rule.ts";
 
-type RuleIdentity = Pick<RuleFields, "name" | "path" | "methods" | "headers">;
+type RuleIdentity = Pick<RuleFields, "name" | "path" | "headers"> & { readonly methods: readonly string[] };
 
 /** Returns what identifies a rule for people: its name, or its methods, path, and required headers. */
 export function ruleLabel({ name, path, methods, headers }: RuleIdentity): string {
@@ -34,8 +41,17 @@ export function policyFor<T extends RuleIdentity>(rule: T, rules: readonly T[]):
   return rule.name === null && found.length === 1 && found[0] === rule ? rule.path : ruleLabel(rule);
 }
 
+/**
+ * Returns the link problems of a document that has other problems, too. `fields` are those; a field with such a problem is not
+ * reported again.
+ */
+export function linkProblemsBeside(fields: readonly ErrorDetail[], document: unknown): ErrorDetail[] {
+  const invalid = new Set(fields.map(({ path }) => path));
+  return linkProblems(linkedDocumentSchema.parse(document)).filter(({ path }) => !invalid.has(path));
+}
+
 /** Returns all duplicate names and all references to missing records. */
-export function linkProblems({ gateways }: ConfigurationDocument): ErrorDetail[] {
+export function linkProblems({ gateways }: LinkedDocument): ErrorDetail[] {
   const hashes = gateways.flatMap(({ api_keys = [] }, index) =>
     api_keys.map(
       ({ key_sha256 }, at) => [`gateways[${index}].api_keys[${at}].key_sha256`, key_sha256] as const,
@@ -49,13 +65,13 @@ export function linkProblems({ gateways }: ConfigurationDocument): ErrorDetail[]
   ];
 }
 
-function gatewayProblems(gateway: DocumentGateway, place: string): ErrorDetail[] {
+function gatewayProblems(gateway: LinkedGateway, place: string): ErrorDetail[] {
   const { upstreams, services, rules, api_keys = [] } = gateway;
-  const named = (kind: string, list: readonly { name: string }[]) =>
+  const named = (kind: string, list: readonly Named[]) =>
     duplicates(list.map(({ name }, index) => [`${place}.${kind}[${index}].name`, name]));
   const matched = rules.map((rule, index) => {
     const field = rule.name === null ? "path" : "name";
-    return [`${place}.rules[${index}].${field}`, ruleIdentity(rule)] as const;
+    return [`${place}.rules[${index}].${field}`, isIdentified(rule) ? ruleIdentity(rule) : null] as const;
   });
   const unnamed = (path: string) => path.endsWith(".path");
   const problems = [
@@ -68,14 +84,17 @@ function gatewayProblems(gateway: DocumentGateway, place: string): ErrorDetail[]
     ),
     ...keyNameProblems(api_keys, place),
   ];
-  const checkReference = (path: string, what: string, name: string, known: readonly { name: string }[]) => {
-    const names = known.map((each) => each.name);
-    if (!names.includes(name)) problems.push({ path, message: missingMessage(what, name, names) });
+  const checkReference = (path: string, what: string, name: string | null, known: readonly Named[]) => {
+    const names = known.flatMap((each) => each.name ?? []);
+    // A record whose name is invalid may be the one.
+    if (name === null || names.includes(name) || names.length < known.length) return;
+    problems.push({ path, message: missingMessage(what, name, names) });
   };
   for (const [index, { upstream }] of services.entries())
     checkReference(`${place}.services[${index}].upstream`, "upstream", upstream, upstreams);
   for (const [index, { service }] of rules.entries())
     checkReference(`${place}.rules[${index}].service`, "service", service, services);
+  const identified = rules.filter(isIdentified);
   for (const [index, key] of api_keys.entries()) {
     if (key.prefix !== null && key.key_sha256 === null) {
       const message = "requires key_sha256; leave it out";
@@ -83,9 +102,9 @@ function gatewayProblems(gateway: DocumentGateway, place: string): ErrorDetail[]
     }
     for (const [at, policy] of key.policies.entries()) {
       const path = `${place}.api_keys[${index}].policies[${at}]`;
-      const found = rulesMatching(rules, policy);
-      if (found.length === 0)
-        problems.push({ path, message: missingMessage("rule", policy, rules.map(ruleLabel)) });
+      const found = rulesMatching(identified, policy);
+      if (found.length === 0 && identified.length === rules.length)
+        problems.push({ path, message: missingMessage("rule", policy, identified.map(ruleLabel)) });
       // Rules with the same name are reported as duplicates.
       const labels = new Set(found.map((rule) => `"${ruleLabel(rule)}"`));
       if (labels.size > 1)
@@ -99,7 +118,7 @@ function gatewayProblems(gateway: DocumentGateway, place: string): ErrorDetail[]
 }
 
 /** API keys may have the same name if their hashes distinguish them. */
-function keyNameProblems(keys: readonly DocumentApiKey[], place: string): ErrorDetail[] {
+function keyNameProblems(keys: readonly LinkedApiKey[], place: string): ErrorDetail[] {
   const withoutHash = new Set(keys.filter(({ key_sha256 }) => key_sha256 === null).map(({ name }) => name));
   return duplicates(
     keys.map(({ name }, index) => [`${place}.api_keys[${index}].name`, withoutHash.has(name) ? name : null]),

@@ -115,14 +115,14 @@ describe("export and apply", () => {
     const missing = await run(["apply", file], at(one));
     expect(missing.code).toBe(1);
     expect(missing.err).toBe(
-      `${file}: gateways[0].name: refers to \${NOT_SET}, which is not set\n` +
-        `${file}: gateways[0].subdomain: refers to \${NOR_THIS}, which is not set\n` +
+      `${file}:2:5: gateways[0].name: refers to \${NOT_SET}, which is not set\n` +
+        `${file}:3:5: gateways[0].subdomain: refers to \${NOR_THIS}, which is not set\n` +
         "gatehouse: nothing was changed\n",
     );
     await Bun.write(file, "gateways:\n  - nam: x\n");
     const rejected = await run(["apply", file], at(one));
     expect(rejected.code).toBe(1);
-    expect(rejected.err).toContain(`${file}: gateways[0].nam: unknown field; did you mean "name"?`);
+    expect(rejected.err).toContain(`${file}:2:5: gateways[0].nam: unknown field; did you mean "name"?`);
     const wrongSecret = await run(["export"], { ...at(one), SERVER_SECRET_KEY: "another secret" });
     expect({ code: wrongSecret.code, err: wrongSecret.err }).toEqual({
       code: 1,
@@ -175,8 +175,8 @@ describe("check", () => {
     const { code, out, err } = await run(["check", file]);
     expect({ code, out }).toEqual({ code: 0, out: `${file}: no problems in 1 gateway\n` });
     expect(err.split("\n")).toEqual([
-      `${file}: warning: gateways[0].upstreams[0].targets[0].base_url: refers to \${BASE_URL}, which is not set here`,
-      `${file}: warning: gateways[0].required_plugins[1].name: unknown plugin "of_my_own" unless it is custom`,
+      `${file}:8:38: warning: gateways[0].upstreams[0].targets[0].base_url: refers to \${BASE_URL}, which is not set here`,
+      `${file}:5:10: warning: gateways[0].required_plugins[1].name: unknown plugin "of_my_own" unless it is custom`,
       "",
     ]);
     const set = await run(["check", file], { BASE_URL: "ftp://x" });
@@ -199,22 +199,56 @@ describe("check", () => {
     const { code, out, err } = await run(["check", file]);
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err.trimEnd().split("\n")).toEqual([
-      `${file}: gateways[0].upstreams[1].name: is the same as gateways[0].upstreams[0].name; these must differ`,
-      `${file}: gateways[0].services[0].upstream: there is no upstream "model" in this gateway of the document; did you mean "models"?`,
-      `${file}: gateways[0].required_plugins[0].settings.limits.global.window: must be a number and a unit (s, m, h or d), such as 30s or 5m`,
-      `${file}: gateways[0].upstreams[0].targets[0].base_url: the provider "of-my-own" is not known and needs a base_url`,
+      `${file}:6:10: gateways[0].upstreams[1].name: is the same as gateways[0].upstreams[0].name; these must differ`,
+      `${file}:7:29: gateways[0].services[0].upstream: there is no upstream "model" in this gateway of the document; did you mean "models"?`,
+      `${file}:3:104: gateways[0].required_plugins[0].settings.limits.global.window: must be a number and a unit (s, m, h or d), such as 30s or 5m`,
+      `${file}:5:34: gateways[0].upstreams[0].targets[0].base_url: the provider "of-my-own" is not known and needs a base_url`,
     ]);
     const json = await run(["check", file, "--json"]);
     expect(json.code).toBe(1);
     expect(JSON.parse(json.out)).toMatchObject({
       valid: false,
       warnings: [],
-      faults: [{ path: "gateways[0].upstreams[1].name" }, {}, {}, {}],
+      faults: [{ path: "gateways[0].upstreams[1].name", line: 6, column: 10 }, {}, {}, {}],
     });
     const broken = await run(["check", "-"], {}, "gateways: [\n");
     expect(broken.code).toBe(1);
     expect(broken.err).toStartWith("standard input: The document is not valid YAML");
+    const twice = "gateways:\n  - name: a\n    rules: []\n    name: b\n";
+    const line =
+      "standard input:4:5: gateways[0].name: is given twice, in line 2 and in line 4; remove one of them\n";
+    expect((await run(["check", "-"], {}, twice)).err).toBe(line);
+    expect((await run(["apply", "-"], {}, twice)).err).toBe(`${line}gatehouse: nothing was changed\n`);
     const odd = await run(["check", "-"], {}, 'gateways: [{name: x, "a\\e[2J": 1}]');
     expect(odd.err).not.toContain("\u001B");
+  });
+
+  test("reports field errors together with references to records that do not exist", async () => {
+    await Bun.write(
+      file,
+      `gateways:
+  - name: acme
+    subdomain: "!"
+    upstreams:
+      - {name: models, targets: []}
+    services:
+      - {name: chat, upstream: modles}
+    rules:
+      - {service: chta, path: /v1/*, methods: [POST], priority: x}
+    api_keys:
+      - {name: k, policies: [/v2/*]}
+`,
+    );
+    const { code, err } = await run(["check", file]);
+    expect(code).toBe(1);
+    expect(err.split("\n").map((line) => line.replace(`${file}:`, "").split(": ").slice(0, 2))).toEqual([
+      ["3:5", "gateways[0].subdomain"],
+      ["5:24", "gateways[0].upstreams[0].targets"],
+      ["9:55", "gateways[0].rules[0].priority"],
+      ["7:22", "gateways[0].services[0].upstream"],
+      ["9:10", "gateways[0].rules[0].service"],
+      ["11:30", "gateways[0].api_keys[0].policies[0]"],
+      [""],
+    ]);
   });
 });

@@ -231,6 +231,15 @@ describe.each(STORES)("documents over %s", (_, environment) => {
     expect(taken.body.details[0].path).toBe("gateways[0].subdomain");
   });
 
+  test("a key that is given twice is rejected with its lines", async () => {
+    const rejected = await callRaw(gatehouse, "POST", "/api/v1/apply", {
+      headers: { "Content-Type": "application/yaml" },
+      body: "gateways:\n  - name: a\n    name: b\n",
+    });
+    expectProblemsAt(rejected, "gateways[0].name");
+    expect(rejected.body.details[0]).toMatchObject({ line: 3, column: 5 });
+  });
+
   test("a document is rejected as a whole, with the path of each problem", async () => {
     const before = await exported(gatehouse);
     const valid = { name: `valid ${++names}` };
@@ -245,6 +254,11 @@ describe.each(STORES)("documents over %s", (_, environment) => {
       "upstreams[0].targets",
     );
     await expectRejected({ services: [{ name: "s", upstream: "nowhere" }] }, "services[0].upstream");
+    await expectRejected(
+      { subdomain: "!", services: [{ name: "s", upstream: "nowhere" }] },
+      "subdomain",
+      "services[0].upstream",
+    );
     await expectRejected(
       { upstreams: [{ name: "u", targets: [{ provider: "of-my-own" }] }] },
       "upstreams[0].targets[0].base_url",

@@ -3,11 +3,11 @@ import { z } from "zod";
 import { GatehouseError, validationError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { exportDocument, exportProblems, type SecretVariable } from "../../model/document-export.ts";
-import { linkProblems } from "../../model/document-links.ts";
+import { linkProblems, linkProblemsBeside } from "../../model/document-links.ts";
 import { applyDefaults } from "../../model/document-variables.ts";
 import { documentSchema, type ConfigurationDocument } from "../../model/document.ts";
 import { omit } from "../../model/record.ts";
-import { validate } from "../../model/validate.ts";
+import { check } from "../../model/validate.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { Transaction } from "../../store/store.ts";
 import { DocumentApplication } from "../apply-document.ts";
@@ -94,10 +94,12 @@ async function applyDocument(
 function readDocument(body: JsonObject): ConfigurationDocument {
   const resolved = applyDefaults(body);
   if (resolved.problems.length > 0) throw validationError(resolved.problems);
-  const document = validate(documentSchema, resolved.document);
-  const problems = linkProblems(document);
-  if (problems.length > 0) throw validationError(problems);
-  return document;
+  const checked = check(documentSchema, resolved.document);
+  const problems = checked.ok
+    ? linkProblems(checked.value)
+    : [...checked.details, ...linkProblemsBeside(checked.details, resolved.document)];
+  if (!checked.ok || problems.length > 0) throw validationError(problems);
+  return checked.value;
 }
 
 async function exportText(
