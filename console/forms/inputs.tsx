@@ -152,6 +152,8 @@ export function CheckboxField(props: CheckboxFieldProps): JSX.Element {
 
 interface MultiChoiceFieldProps extends FieldProps {
   readonly choices: readonly { readonly value: string; readonly label: string }[];
+  /** The value if nothing is chosen; an empty list by default. */
+  readonly emptyValue?: readonly string[] | undefined;
 }
 
 /** Checkboxes for a list of values. The list is written in the order of the choices. */
@@ -163,7 +165,7 @@ export function MultiChoiceField(props: MultiChoiceFieldProps): JSX.Element {
     const next = choices
       .map((choice) => choice.value)
       .filter((name) => (name === each ? isOn : chosen.has(name)));
-    form.set(path, next);
+    form.set(path, next.length === 0 && "emptyValue" in props ? props.emptyValue : next);
   };
   return (
     <FieldGroup {...props}>

@@ -86,6 +86,7 @@ function SchemaField(props: SchemaFieldProps): JSX.Element | null {
       return (
         <MultiChoiceField
           {...field}
+          {...(!isRequired && { emptyValue: undefined })}
           choices={items.map((value) => ({ value: String(value), label: labelFor(String(value), {}) }))}
         />
       );
