@@ -7,7 +7,8 @@ import { codeSanitation } from "./plugin.ts";
 import { LANGUAGES } from "./settings.ts";
 import { stepsOffLoop, WorkExhausted } from "./work-budget.ts";
 
-const HOSTILE = "' or ";
+/** Takes many steps per unit and is not found. */
+const HOSTILE = "${";
 const PROSE = `Please read the report below (about 200 words) & summarize it; "costs = price * days" isn't enough. `;
 const repeatTo = (piece: string, length: number) =>
   piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
@@ -75,7 +76,7 @@ test("the budget of the event loop also applies to the path and the query", asyn
 
 test("with continue, a header that exhausts the budget does not switch the inspection of the body off", async () => {
   const plugin = open({ action: "sanitize", on_incomplete: "continue" });
-  const headers = { "x-note": repeatTo("'||'", 60_000) };
+  const headers = { "x-note": repeatTo(HOSTILE, 60_000) };
   const { body, response } = await plugin.preRequest({ headers, body: "eval(x)" });
   expect(response).toBeNull();
   expect(body).not.toContain("eval");
@@ -84,7 +85,7 @@ test("with continue, a header that exhausts the budget does not switch the inspe
 
 test("the status of an incomplete inspection is that of a block; what was found before is reported", async () => {
   const plugin = open({ action: "sanitize", status_code: 451 });
-  const body = repeatTo("eval(x) ", 1000) + repeatTo("' ||", 400_000);
+  const body = repeatTo("eval(x) ", 1000) + repeatTo(HOSTILE, 400_000);
   const { response } = await plugin.preRequest({ body });
   expect(response).toMatchObject({ status: 451, body: { code: "inspection_incomplete" } });
   expect(plugin.details[0]).toMatch(/inspection incomplete \(budget\), blocked$/);

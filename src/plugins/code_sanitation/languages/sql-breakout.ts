@@ -1,201 +1,286 @@
-// Building blocks for SQL injection: conditions that are always true, strings that are closed early, comments that cut off the
-// rest. They differ from conditions in ordinary programs: both sides are constants, or the quote before them closes no string.
-import { isInClass, NEWLINE, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
-import { CLOSE_PAREN, EQUALS, PERCENT } from "../char-codes.ts";
-import { choice, keyword, lit, not, oneOf, opt, peek, run, seq, times } from "../combinators.ts";
-import { splitWords } from "../keyword-set.ts";
-import type { LookBehind } from "../look-behind.ts";
-import { NO_MATCH, type Matcher } from "../matcher.ts";
-import { unitAt, type NormalizedText } from "../normalized-text.ts";
-import { digits, end, identifier, quote, whitespaceMatcher, wordBoundary } from "../tokens.ts";
-import { afterNumber, afterQuote, literal, operand, sqlOws, sqlRws, sqlSeparator } from "./sql-grammar.ts";
-
-/** How far to look back for the opening quote of a string. */
-const MAX_STRING_LENGTH = 64;
-
-/** Functions that reveal data or delay the query, under names that other languages do not use. */
-const REVEALING_FUNCTIONS = new Set(
-  splitWords(`
-  user version database sleep char chr nchar substring substr mid ascii ord hex unhex if iif ifnull nullif
-  db_name exists concat concat_ws group_concat load_file lpad rpad benchmark pg_sleep updatexml
-  extractvalue elt json_extract json_depth json_keys likely unlikely likelihood glob current_user
-  system_user session_user xmltype isnull utl_inaddr connection_id last_insert_id row cast convert
-  sqlite_version to_char strcmp locate instr randomblob unistr schema found_rows row_count coalesce bin
-  conv length starts_with overlay
-`),
-);
-export const revealingCall: Matcher = seq(
-  times(0, 4, choice(oneOf("(-+~!"), run(WHITESPACE, 1, 2), seq(lit("not"), sqlRws))),
-  keyword(REVEALING_FUNCTIONS),
-  sqlOws,
-  lit("("),
-);
-const subquery = seq(times(1, 4, seq(lit("("), sqlOws)), lit("select"), wordBoundary);
-const symbolComparison = choice(
-  seq(oneOf("=<>"), times(0, 2, oneOf("=<>@"))),
-  lit("!="),
-  lit("<@"),
-  lit("@>"),
-  seq(lit("^"), lit("=")),
-);
-/** What cuts off the rest of a statement. */
-const commentStart = choice(lit("--"), lit("#"), lit("/*"), lit(";%00"), lit("\\x00"));
-const stringComparison = seq(
-  opt(seq(lit("not"), sqlRws)),
-  keyword(
-    splitWords(`
-    like rlike regexp glob sounds between in is
-  `),
-  ),
-);
-
-/** `and 2 > 1`, `or 2 = 3?`: a comparison of numbers with spaces, and no SQL after it. Prose, not a condition. */
-const plainArithmetic: Matcher = seq(
-  digits,
-  run(WHITESPACE, 1, 1),
-  oneOf("<>="),
-  run(WHITESPACE, 1, 1),
-  digits,
-  not(
-    seq(
-      sqlOws,
-      choice(
-        commentStart,
-        quote,
-        oneOf(")&|"),
-        keyword(["or", "and", "union", "group", "order", "limit", "having"]),
-      ),
-    ),
-  ),
-);
-/** `1 = 1`: the same number on both sides. */
-const sameNumbers: Matcher = (input, at) => {
-  const left = digits(input, at);
-  if (left < 0) return NO_MATCH;
-  for (let index = 0; index < left - at; index++) {
-    if (unitAt(input, left + 3 + index) !== unitAt(input, at + index)) return NO_MATCH;
-  }
-  return unitAt(input, left + 1) === EQUALS ? wordBoundary(input, left + 3 + left - at) : NO_MATCH;
-};
-
-/** `1=1`, `'a'='a'`, `2 > (select …)`, `1 = version()`: a condition whose left side is a constant. */
-export const tautology: Matcher = seq(
-  peek(choice(oneOf("'\"0123456789.+-~!(@"), keyword(["not", "null", "binary", "true", "false", "exists"]))),
-  choice(
-    seq(
-      not(seq(lit("@"), identifier, lit("="), quote)),
-      choice(peek(sameNumbers), not(plainArithmetic)),
-      operand,
-      sqlOws,
-      symbolComparison,
-      sqlOws,
-      choice(operand, revealingCall, subquery, seq(lit("("), sqlOws, choice(digits, end)), quote),
-    ),
-    seq(
-      operand,
-      sqlOws,
-      opt(seq(lit("not"), sqlRws)),
-      choice(
-        seq(keyword(["like", "rlike", "regexp", "glob", "sounds"]), sqlSeparator, operand),
-        seq(lit("between"), sqlSeparator, operand, sqlOws, lit("and"), sqlSeparator, operand),
-      ),
-    ),
-    seq(times(0, 3, seq(oneOf("(!~-+"), sqlOws)), opt(seq(lit("not"), sqlSeparator)), subquery),
-    seq(lit("exists"), sqlOws, lit("("), sqlOws, lit("select"), wordBoundary),
-  ),
-);
-
-/** A condition after a quote that closes no string: almost any condition matches. */
-const quotedCondition: Matcher = choice(
+// SQL patterns for text that breaks out of a string or a number: a condition that is always true, an operator that continues the
+// expression, a comment that cuts off the rest.
+import { DIGIT, isInClass, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
+import { CLOSE_PAREN, OPEN_PAREN, SINGLE_QUOTE } from "../char-codes.ts";
+import { charSet } from "../char-set.ts";
+import { choice, keyword, lit, oneOf, opt, run, seq } from "../combinators.ts";
+import { skipWhitespaceBack, type LookBehind } from "../look-behind.ts";
+import { NO_MATCH } from "../matcher.ts";
+import { unitAt } from "../normalized-text.ts";
+import { pattern, type Pattern } from "../pattern.ts";
+import { digits, end, identifier } from "../tokens.ts";
+import {
+  conditionAfterNumber,
+  joinedCondition,
+  operatorChain,
+  revealingCall,
   tautology,
-  revealingCall,
-  seq(choice(literal, identifier), sqlOws, choice(symbolComparison, lit("!"), lit("||"))),
-  seq(choice(literal, identifier), sqlRws, stringComparison, wordBoundary),
-  seq(choice(literal, identifier), sqlRws, keyword(["notnull", "isnull"])),
-  seq(
-    times(0, 6, choice(oneOf("(+-~!"), run(WHITESPACE, 1, 2), seq(lit("not"), sqlOws))),
-    choice(literal, identifier, lit("?")),
-    times(0, 6, choice(oneOf(")*/+-|&^%"), literal, run(WHITESPACE, 1, 2))),
-    choice(commentStart, lit(";")),
-  ),
-  seq(oneOf("(+-~!@"), sqlOws, choice(literal, quote, seq(lit("("), sqlOws))),
-);
+} from "./sql-conditions.ts";
+import {
+  afterInjectedValue,
+  afterLeadingValue,
+  afterValue,
+  atFieldStart,
+  followsValue,
+  quoteAfterValue,
+  unpairedQuote,
+} from "./sql-context.ts";
+import { lineEnd, literal, NOT_LETTER, sqlOws, sqlRws, sqlSeparator } from "./sql-grammar.ts";
 
-/** A condition after a number: only forms that ordinary programs do not have. */
-export const numberCondition: Matcher = choice(
-  revealingCall,
-  seq(keyword(["true", "false", "null"]), sqlOws, choice(end, commentStart)),
-  seq(operand, sqlOws, commentStart),
-  seq(lit("@@"), identifier),
-  seq(lit("not"), sqlSeparator, operand, sqlOws, choice(commentStart, end, symbolComparison)),
-);
-
-/** Returns whether a quote closes a string that was opened on the same line. In programs it does, in injected text it does not. */
-function closesString(input: NormalizedText, at: number): boolean {
-  const mark = unitAt(input, at);
-  for (let index = at - 1; index >= Math.max(0, at - MAX_STRING_LENGTH); index--) {
-    input.work.steps++;
-    const code = unitAt(input, index);
-    if (code === NEWLINE) return false;
-    if (code === mark) return !isInClass(unitAt(input, index - 1), WORD);
-  }
-  return false;
-}
-
-const CONDITION_OPERATORS = splitWords(`
-  or and xor having where like rlike regexp glob is in between not
-`);
-/** What follows a quote: closing parentheses, an operator that joins conditions, and a condition. */
-export const joinedCondition: Matcher = seq(
-  whitespaceMatcher(times(0, 8, oneOf(") \n+")), ")+"),
-  choice(keyword(CONDITION_OPERATORS), lit("||"), lit("&&")),
-  sqlOws,
-  quotedCondition,
-);
-
-/** Matches if the trigger starts with a quote that closes no string and follows a word, a number or a closing parenthesis. */
-export const unpairedQuoteAfterValue: LookBehind = (input, at) => {
-  const before = unitAt(input, at - 1);
-  const follows = at === 0 || isInClass(before, WORD | QUOTE) || before === CLOSE_PAREN || before === PERCENT;
-  return follows && !closesString(input, at) ? at : NO_MATCH;
+/** Matches if the field starts with a short string that ends here: `'1'='`. */
+const leadingString: LookBehind = (input, at) => {
+  let index = at - 1;
+  while (at - index < 14 && isInClass(unitAt(input, index), WORD)) index--;
+  return unitAt(input, index) === SINGLE_QUOTE ? atFieldStart(input, index) : NO_MATCH;
 };
 
-export const afterQuoteOrNumber: LookBehind = (input, at) => {
-  const mark = afterQuote(input, at);
-  return mark >= 0 ? mark : afterNumber(input, at);
+/** Matches if another closing parenthesis precedes, or the text starts with an opening one. */
+const closesMore: LookBehind = (input, at) => {
+  const isClosed = unitAt(input, skipWhitespaceBack(input, at) - 1) === CLOSE_PAREN;
+  return isClosed || unitAt(input, 0) === OPEN_PAREN ? at : NO_MATCH;
 };
 
-/** Matches if the trigger is a quote that closes no string. */
-export const unpairedQuote: LookBehind = (input, at) => (closesString(input, at) ? NO_MATCH : at);
+const MARKS = ["'", '"', "`"];
 
-/** Matches the end of the line, after at most three dashes, plus signs or spaces. */
-export const lineEnd: Matcher = seq(times(0, 3, oneOf("-+ ")), choice(end, peek(lit("\n")), seq(quote, end)));
-
-/** After a quote that closes no string: operators with simple operands, up to a comment or quote. `x'-email--`, `aa'='aa`. */
-export const operatorChain: Matcher = seq(
-  sqlOws,
-  times(1, 3, oneOf("=<>!|&^*/%+-")),
-  not(lit("''")),
-  times(
-    0,
-    12,
-    choice(
-      run(WHITESPACE, 1, 2),
-      oneOf("=<>!|&^*/%+-().~@"),
-      digits,
-      seq(
-        keyword(
-          splitWords(`
-    is not null or and like regexp xor sounds binary in
-  `),
-        ),
+export const SQL_BREAKOUT: readonly Pattern[] = [
+  pattern("sql.tautology", ["or", "and", "xor", "||", "&&"], {
+    catches: "a condition whose result is constant, or that compares a constant with a query",
+    from: "balanced",
+    precededBy: NOT_LETTER,
+    followedBy: NOT_LETTER,
+    after: tautology,
+    finds: [
+      "x or 1=1",
+      "id=7 and 2>1",
+      "7 xor 1=1",
+      "a' || 'a'='a",
+      "a && 3=3",
+      "x and 5 > (select count(*) from members)",
+      "x or 1 = version()",
+      "x and exists(select 1)",
+      "9 and (select 1)",
+      "k or 'b' like 'b%'",
+      "k or 1 between 0 and 2",
+      "k and not 1=2",
+      "or x=x",
+      "k and 7 is not null",
+      "7 and 3 in (3)",
+    ],
+    ignores: [
+      "if x = 1 or 2 < limit",
+      "Is 3 > 2 and 2 > 1?",
+      "floor 1=first",
+      "or else x=1",
+      "//book[@lang='en' and @year='2001']",
+      "choose 1 or 2 between now and then",
+      "the band 1=one",
+      "android 4=old",
+    ],
+  }),
+  pattern("sql.quote-breakout", MARKS, {
+    catches: "a quote that closes no string of the text, and a condition after it",
+    from: "relaxed",
+    followedBy: charSet(WHITESPACE, ")+|&oaxhwOAXHW"),
+    guard: followsValue,
+    after: joinedCondition,
+    before: unpairedQuote,
+    finds: [
+      "x' or name = 'b",
+      'x" or 1 --',
+      "x` or 1#",
+      "x') and length(pin)>3",
+      "x'||(select pin from cards)||'",
+      "x' && true",
+      "x'+or+1--",
+      "' having sum(price) > 1",
+      "x' where pin is not null;--",
+      "x' or 'a",
+      "x' xor rand() like '1%",
+    ],
+    ignores: [
+      "the boys' or girls' rooms",
+      "'x' or name = 'b'",
+      "the teachers' and pupils; all of them",
+      "Côte d'Or 1er cru",
+      "print('yes' and 1)",
+      "a ' or b = 2",
+      "the dogs' and cats in the house",
+    ],
+  }),
+  pattern("sql.string-operator", MARKS, {
+    catches:
+      "a quote that closes no string of the text, and an expression up to a comment or the end of the text",
+    from: "relaxed",
+    followedBy: charSet(WHITESPACE, "=<>!|&^*/%+-iIlLrRgGbBnNsS"),
+    guard: followsValue,
+    after: operatorChain,
+    before: unpairedQuote,
+    finds: ["k'-mail--", "k' = 'k", 'k"*1#', "k`=1--", "k' like pin or '1", "k'|!'k"],
+    ignores: ["'k' + 'k'", "the rooms' - see below", "k's = 'k", "a '- b'"],
+  }),
+  pattern(
+    "sql.string-equals",
+    ["'='", "' = '", "'<'", "'>'", "' like '", "' regexp '", "' not regexp '", "' rlike '"],
+    {
+      catches: "a comparison of two strings that a field consists of",
+      from: "balanced",
+      before: leadingString,
+      after: seq(
+        run(WORD, 0, 16),
+        choice(end, seq(lit("'"), sqlOws, choice(end, lit("--"), lit("#"), keyword(["or", "and"])))),
       ),
-      seq(identifier, not(seq(run(WHITESPACE, 1, 1), identifier))),
+      finds: [
+        "'12'='12",
+        "'12' = '12'",
+        "'1'<'2",
+        "'2'>'1'",
+        "'b' like 'b",
+        "'b' regexp 'b",
+        "'b' not regexp 'c'",
+        "'b' rlike 'b'",
+        "'b'='b'--",
+        "'b'='b' #",
+        "'b'='b' or 1",
+        "'b'='b' and 1",
+      ],
+      ignores: ["'apples' like 'pears' is no comparison", "compare 'a' = 'a'", "'a' = 'a b'"],
+    },
+  ),
+  pattern("sql.exclusive-or", ["xor"], {
+    catches: "XOR between constants",
+    from: "balanced",
+    precededBy: NOT_LETTER,
+    followedBy: NOT_LETTER,
+    after: seq(sqlOws, literal, sqlOws, oneOf("<>=-+!")),
+    finds: ["xor 7<", "k xor 'b'="],
+    ignores: ["luxor 7<8", "a xor b = c", "xor 7 bits"],
+  }),
+  pattern("sql.number-breakout", ["or", "and", "xor", "||", "&&", "having", "rlike", "like", "regexp"], {
+    catches: "a value that a field starts with, and a condition that reveals data or cuts off the rest",
+    from: "relaxed",
+    precededBy: NOT_LETTER,
+    followedBy: NOT_LETTER,
+    guard: afterLeadingValue,
+    after: conditionAfterNumber,
+    finds: [
+      "7 or 1--",
+      "7) and ascii(substr(pin,1,1))>50",
+      "7 xor sleep(4)",
+      "7 || pin is not null",
+      "7 && true",
+      "7 having 1#",
+      "7 rlike (select 1)",
+      "7 like sleep(4)",
+      "7 regexp 1#",
+      "7 and current_user=3",
+      "7 or not 0",
+    ],
+    ignores: [
+      "where id = 7 and length(name) > 3",
+      "1 and 2 are taken",
+      "3 or 4 volunteers -- or more",
+      "7 or so and",
+      "2 and a half",
+      "where x7or 1--",
+    ],
+  }),
+  pattern("sql.order-by-number", ["order", "group"], {
+    catches: "ORDER BY or GROUP BY after an injected value, with what counts the columns of the query",
+    from: "relaxed",
+    precededBy: NOT_LETTER,
+    guard: afterInjectedValue,
+    after: seq(
+      sqlRws,
+      lit("by"),
+      sqlSeparator,
+      choice(
+        seq(digits, choice(seq(sqlOws, oneOf(",#-/;)")), end)),
+        seq(oneOf("(@"), sqlOws),
+        seq(identifier, sqlOws, choice(lit("--"), lit("#"), lit("/*"))),
+        revealingCall,
+      ),
     ),
+    finds: [
+      "7 order by 9--",
+      "x' order by 9",
+      "7 group by (pin)",
+      "x') group by pin#",
+      "x' order by pin--",
+      "7 order by pin/*",
+      "7 order by if(1<2,a,b)",
+      "7 order by 1,2",
+    ],
+    ignores: [
+      "SELECT a FROM t WHERE b = 7 ORDER BY 1",
+      "order by phone",
+      "Does `ORDER BY 1, 2` work?",
+      "orders by 3",
+      "7 order by name",
+      "group by colour",
+    ],
+  }),
+  pattern(
+    "sql.comment-cut",
+    MARKS.flatMap((mark) =>
+      ["--", " --", ";--", "; --", ")--", ") --", ");--", "); --", "/*", "#", " #"].map((cut) => mark + cut),
+    ),
+    {
+      catches: "a quote that closes no string of the text, and a comment that cuts off the rest of the line",
+      from: "relaxed",
+      before: quoteAfterValue,
+      after: lineEnd,
+      finds: ["root'--", "root' -- -", 'root")--', "root`#", "root' #", "root'; --", "root'/*"],
+      ignores: ["'root'--", "the boys'-- and girls", "he said 'no' --", "a '#'"],
+    },
   ),
-  choice(
-    lit("--"),
-    seq(lit("#"), choice(end, run(WORD, 1, 8))),
-    seq(lit("'"), run(WORD, 0, 12), choice(end, peek(oneOf("='")))),
-  ),
-);
+  pattern("sql.closed-and-cut", [")--", ") --"], {
+    catches: "a comment at the end of a line that starts with a parenthesis or closes several",
+    from: "relaxed",
+    before: closesMore,
+    after: lineEnd,
+    finds: ["7))--", "x')) --", "(7) --"],
+    ignores: ["f(x) --", "f(g(x)) -- see below"],
+  }),
+  pattern("sql.numeric-if", ["if("], {
+    catches: "IF with a comparison of constants",
+    from: "balanced",
+    precededBy: charSet(WHITESPACE | DIGIT | QUOTE, "\0,(=*/+-|&"),
+    after: seq(
+      sqlOws,
+      digits,
+      sqlOws,
+      choice(seq(lit("="), sqlOws, run(DIGIT, 0, 24)), oneOf("<>")),
+      run(WORD | WHITESPACE, 0, 24),
+      choice(lit(","), end),
+    ),
+    finds: ["7,if(1=1,2,3)", "7*if(2<3,1,0)"],
+    ignores: ["if(1==x)", "elif(1=2,3)", "if(3>x) return"],
+  }),
+  pattern("sql.where-cut", ["where", "having"], {
+    catches: "a condition after an injected value that a comment follows",
+    from: "relaxed",
+    guard: afterValue,
+    precededBy: charSet(WHITESPACE | DIGIT, ")+"),
+    after: seq(
+      sqlRws,
+      run(WORD, 1, 24),
+      opt(seq(lit("."), run(WORD, 1, 24))),
+      sqlOws,
+      lit("="),
+      sqlOws,
+      literal,
+      choice(seq(sqlOws, choice(lit("--"), lit("#"), lit("/*"))), seq(lit(")"), end)),
+    ),
+    finds: ["7 where t.pin=7/*", "7 where pin='a'--", "7) having n=1#", "7 where pin=2)"],
+    ignores: ["select a from t where pin=7 /* the pin */", "7 where x=1", "where pin=7--"],
+  }),
+  pattern("sql.having", ["having"], {
+    catches: "HAVING with a constant condition",
+    from: "balanced",
+    precededBy: NOT_LETTER,
+    followedBy: NOT_LETTER,
+    after: choice(tautology, seq(sqlOws, lit("("), sqlOws, keyword(["true", "1"]))),
+    finds: ["k having 1=1", "id having 'a'<'b'", "k having (true or 1)", "k having (1 or 2)"],
+    ignores: ["SELECT a FROM t GROUP BY a HAVING COUNT(*) > 5", "shaving 1=1", "having 2 or 3 children"],
+  }),
+];

@@ -1,169 +1,203 @@
-// SQL patterns for functions and names: time delays, probing functions, system catalogs, stored procedures, file access.
-import { isInClass, QUOTE, WORD } from "../char-classes.ts";
-import { CLOSE_PAREN } from "../char-codes.ts";
-import { choice, exact, keyword, lit, not, oneOf, opt, peek, seq, times } from "../combinators.ts";
+// SQL patterns for functions: time delays, probing functions, strings that are written as codes.
+import { HEX, isInClass, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
+import { COMMA, EQUALS, OPEN_PAREN } from "../char-codes.ts";
+import { charSet, charSetExcept, charSetHas } from "../char-set.ts";
+import { choice, keyword, lit, not, oneOf, peek, run, seq, times } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
-import { atWordStart, type LookBehind } from "../look-behind.ts";
+import { atWordStart, skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH } from "../matcher.ts";
 import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, end, identifier, ows, quote, wordBoundary } from "../tokens.ts";
 import { calledOn } from "./calls.ts";
-import { revealingCall } from "./sql-breakout.ts";
-import { literal, NOT_LETTER, sqlOws, sqlRws } from "./sql-grammar.ts";
-import { PROBING_FUNCTIONS, PROCEDURES, SYSTEM_CATALOGS } from "./sql-names.ts";
+import { atFieldStart, FIELD_STARTS } from "./sql-context.ts";
+import { NOT_LETTER, sqlOws, sqlRws, textEnd } from "./sql-grammar.ts";
+import { LEADING_FUNCTIONS, PROBING_FUNCTIONS, UNCLOSED_CALLS } from "./sql-names.ts";
 
 const call = seq(sqlOws, lit("("));
+const argument = seq(call, sqlOws, not(lit(")")), not(end));
 
-const castBefore: LookBehind = (input, at) =>
-  isInClass(unitAt(input, at - 1), WORD | QUOTE) || unitAt(input, at - 1) === CLOSE_PAREN ? at : NO_MATCH;
+const EXPRESSION_UNITS = charSet(QUOTE, "|&-+*/<>^~!");
+const EXPRESSION_WORDS = new Set(splitWords("or and xor not select by then else do when where having if"));
+/** Matches if a call here is part of an SQL expression: `or sleep(`, `1-sleep(`, `select(sleep(`. */
+const inExpression: LookBehind = (input, at) => {
+  let position = at;
+  let hasParen = false;
+  for (let count = 0; count < 6; count++) {
+    const before = unitAt(input, position - 1);
+    if (before === OPEN_PAREN) hasParen = true;
+    else if (!isInClass(before, WHITESPACE)) break;
+    position--;
+  }
+  if (position === 0) return at;
+  const before = unitAt(input, position - 1);
+  if (before === EQUALS || before === COMMA) return before === EQUALS && position === at ? at : NO_MATCH;
+  if (charSetHas(EXPRESSION_UNITS, before)) return hasParen && before !== 0x7c ? NO_MATCH : at;
+  if (!isInClass(before, WORD)) return NO_MATCH;
+  return EXPRESSION_WORDS.has(wordBefore(input, position)) || atFieldStart(input, at) >= 0 ? at : NO_MATCH;
+};
 
 export const SQL_FUNCTIONS: readonly Pattern[] = [
   pattern("sql.time-delay", ["sleep"], {
-    before: calledOn([]),
+    catches: "a call of SLEEP in an SQL expression",
+    from: "balanced",
+    precededBy: charSetExcept(WORD, "."),
+    guard: inExpression,
     after: seq(
       call,
       sqlOws,
       times(0, 3, oneOf("(-+")),
-      choice(digits, quote, lit("mod(")),
-      times(0, 24, oneOf(" 0123456789.*/+-%,()'\"to_i")),
-      choice(end, peek(oneOf(")'\"#-}=,|&")), peek(seq(ows, keyword(["and", "or"])))),
+      choice(digits, quote, lit("mod("), lit("__")),
+      times(0, 24, oneOf(" 0123456789.*/+-%,()'\"to_ime")),
+      choice(end, peek(oneOf(")'\"#-}=,|&;")), peek(seq(ows, keyword(["and", "or", "from"])))),
       not(lit(";\n")),
+      not(lit("; ")),
     ),
+    finds: [
+      "or sleep(4)--",
+      "sleep(4)",
+      "(select(sleep(4)))",
+      "7-sleep('4')#",
+      "x'=sleep(4)='",
+      "select sleep(mod(9,5))",
+      "sleep(__T__)#",
+      "7 and sleep(4) and 1",
+    ],
+    ignores: [
+      "Call sleep(10) and continue",
+      "time.sleep(5)",
+      "await sleep(500);",
+      "sleep(1)\nprint(2)",
+      "asleep(5)",
+      "while (1) { sleep(5); }",
+      "do sleep(1); while true",
+    ],
   }),
-  pattern("sql.waitfor", ["waitfor"], {
+  pattern("sql.waitfor", ["waitfor", "waifor"], {
+    catches: "WAITFOR DELAY",
+    from: "balanced",
     precededBy: NOT_LETTER,
     after: seq(sqlRws, keyword(["delay", "time"]), sqlOws, choice(quote, lit("@"), lit("("))),
+    finds: ["waitfor delay '0:0:9'", "x' waitfor time(@k)", "waitfor delay @k", "') waifor delay '0:0:9' --"],
+    ignores: ["we waitfor delay to end", "waitfor the bus", "awaitfor delay '1'"],
   }),
   pattern("sql.probe", PROBING_FUNCTIONS, {
+    catches: "a call of a function that reads files, fails with data in its message or delays the query",
+    from: "balanced",
     before: calledOn(["sys", "dbo"]),
+    after: seq(wordBoundary, argument),
+    finds: ["select pg_sleep(4)", "and extractvalue(1,2)", "load_file('/k')", "sys.fn_varbintohexstr (1)"],
+    ignores: ["How does updatexml() work?", "my_load_file(x)", "pg_sleeps(4)", "x.load_file(k)"],
+  }),
+  pattern("sql.leading-call", [...LEADING_FUNCTIONS, ...PROBING_FUNCTIONS], {
+    catches: "a field that starts with a call of a probing function",
+    from: "balanced",
+    precededBy: FIELD_STARTS,
+    guard: atFieldStart,
     after: seq(wordBoundary, call),
+    finds: ["group_concat(pin)", "unhex(", " elt(1=1,2)", "db_name (1)"],
+    ignores: ["SELECT group_concat(pin) FROM t", "Use unhex(x) here", "elto(1)"],
   }),
-  pattern("sql.benchmark", ["benchmark("], { before: atWordStart, after: seq(sqlOws, digits) }),
-  pattern("sql.catalogue", SYSTEM_CATALOGS, { precededBy: NOT_LETTER }),
-  pattern("sql.procedure", PROCEDURES, { before: atWordStart, after: wordBoundary }),
-  pattern("sql.exec", ["exec", "execute"], {
-    precededBy: NOT_LETTER,
-    after: seq(
-      wordBoundary,
-      sqlOws,
-      choice(
-        seq(
-          lit("("),
-          sqlOws,
-          choice(lit("@"), seq(quote, sqlOws, keyword(["select", "drop", "xp_cmdshell"]))),
-        ),
-        lit("master."),
-        lit("master "),
-        lit("xp_"),
-        lit("sp_"),
-        lit("immediate "),
-        lit("@"),
-      ),
-    ),
+  pattern("sql.open-call", UNCLOSED_CALLS, {
+    catches: "a field that is the start of a function call",
+    from: "balanced",
+    precededBy: FIELD_STARTS,
+    guard: (input, at) => {
+      const position = skipWhitespaceBack(input, at);
+      const isSelected =
+        wordBefore(input, unitAt(input, position - 1) === OPEN_PAREN ? position - 1 : position) === "select";
+      return isSelected ? at : atFieldStart(input, at);
+    },
+    after: seq(ows, lit("("), textEnd),
+    finds: ["substring(", "version (", "select char(", "select(user("],
+    ignores: ["How do I call substring(", "substring(x)", "mysubstring("],
   }),
-  pattern("sql.file-write", ["into"], {
-    precededBy: NOT_LETTER,
-    after: seq(sqlRws, keyword(["outfile", "dumpfile"]), sqlOws, choice(quote, end, lit("0x"))),
+  pattern("sql.hex-concat", ["concat_ws(0x", "concat(0x"], {
+    catches: "CONCAT with a string that is written in hexadecimal",
+    from: "balanced",
+    finds: ["concat_ws(0x3a,pin,pan)", "group_concat(0x7e,pin)"],
+    ignores: ["Use concat_ws(':', pin, pan).", "concat(a, 0x3a)"],
   }),
-  pattern("sql.file-read", ["load"], {
-    precededBy: NOT_LETTER,
-    after: seq(
-      sqlRws,
-      lit("data"),
-      sqlRws,
-      opt(seq(keyword(["local", "low_priority"]), sqlRws)),
-      lit("infile"),
-    ),
+  pattern("sql.hex-argument", [")),0x"], {
+    catches: "a hexadecimal string after nested calls, as tools for error messages write it",
+    from: "balanced",
+    after: seq(run(HEX, 4, 64), oneOf(",)")),
+    finds: ["7,1))),0x7170,floor(1)"],
+    ignores: ["f(g(x)),0x10)", "f(g(x)), 0x7170,1"],
   }),
-  pattern("sql.select-probe", ["select"], {
-    precededBy: NOT_LETTER,
-    after: seq(
-      wordBoundary,
-      opt(seq(sqlOws, keyword(["all", "distinct"]))),
-      sqlOws,
-      choice(
-        revealingCall,
-        seq(lit("@@"), identifier),
-        seq(literal, lit(","), not(oneOf(" \n"))),
-        seq(oneOf("(*"), sqlOws, lit("/*")),
-      ),
-    ),
-  }),
-  pattern("sql.subselect", ["(select"], {
-    after: seq(
-      wordBoundary,
-      sqlOws,
-      choice(
-        oneOf("@'\"0123456789("),
-        seq(lit("*"), sqlOws, lit("from"), sqlOws, lit("(")),
-        seq(lit("*"), lit("from")),
-        seq(lit("top"), sqlRws, digits),
-      ),
-    ),
+  pattern("sql.benchmark", ["benchmark("], {
+    catches: "BENCHMARK with a number of repetitions",
+    from: "balanced",
+    before: atWordStart,
+    after: seq(sqlOws, digits, sqlOws, lit(",")),
+    finds: ["benchmark(9000000,md5(1))"],
+    ignores: ["benchmark(5)", "run_benchmark(5,1)", "benchmark('x', 5)"],
   }),
   pattern("sql.conditional-comment", ["/*!"], {
+    catches: "a comment that MySQL executes",
+    from: "relaxed",
     after: choice(
-      seq(digits, ows, identifier),
       seq(
+        digits,
         ows,
-        keyword(
-          splitWords(`
-  union select or and from where table concat group_concat limit order all
-`),
+        choice(
+          digits,
+          seq(
+            not(keyword(splitWords("set alter create definer view drop trigger use disable enable lock"))),
+            identifier,
+          ),
         ),
       ),
+      seq(
+        ows,
+        keyword(splitWords("union select or and from where table concat group_concat limit order all")),
+      ),
     ),
+    finds: ["7 /*!50000union*/ /*!50000 select*/ 1", "/*!select*/ 1", "select /*!32302 1/0, */ 1"],
+    ignores: ["/*!40101 SET NAMES utf8 */;", "/*! jQuery v3 */", "/*!\n * bootstrap */"],
   }),
   pattern("sql.char-codes", ["char", "chr", "nchar"], {
+    catches: "a string that is written as the codes of its characters",
+    from: "balanced",
     precededBy: NOT_LETTER,
     after: seq(
-      wordBoundary,
       lit("("),
       sqlOws,
       digits,
       choice(
-        seq(sqlOws, lit(","), sqlOws, digits),
-        seq(lit(")"), sqlOws, choice(lit("||"), lit("+"), lit("char("), lit("chr("))),
+        seq(times(2, 2, seq(sqlOws, lit(","), sqlOws, digits))),
+        times(
+          2,
+          2,
+          seq(
+            lit(")"),
+            ows,
+            choice(lit("||"), lit("+"), peek(lit("c"))),
+            ows,
+            choice(lit("char("), lit("chr("), lit("nchar(")),
+            digits,
+          ),
+        ),
       ),
     ),
+    finds: [
+      "char(97,98,99)",
+      "chr(97)||chr(98)||chr(99)",
+      "nchar(97)+nchar(98)+nchar(99)",
+      "char(97)char(98)char(99)",
+    ],
+    ignores: ["CHR(13)||CHR(10)", "char(10, 2)", "varchar(1,2,3)", "toChar(97,98,99)"],
   }),
-  pattern("sql.declare", ["declare"], {
-    precededBy: NOT_LETTER,
+  pattern("sql.whole-cast", ["::"], {
+    catches: "a field that is an expression with a PostgreSQL cast at its end",
+    from: "balanced",
+    precededBy: charSet(WORD | QUOTE, ")"),
+    guard: (input, at) => (at < 64 && wordBefore(input, at) !== "std" ? at : NO_MATCH),
     after: seq(
-      sqlRws,
-      lit("@"),
-      identifier,
-      sqlRws,
-      opt(seq(lit("as"), sqlRws)),
-      keyword(
-        splitWords(`
-    varchar nvarchar char int table cursor sysname nchar varbinary
-  `),
-      ),
+      keyword(splitWords("int bigint bool boolean json jsonb text numeric float double regclass date")),
+      choice(end, seq(ows, choice(lit("precision"), lit("#>"), lit("->")))),
     ),
-  }),
-  pattern("sql.cast", ["::"], {
-    before: castBefore,
-    after: seq(
-      choice(
-        ...splitWords(`
-  int bigint bool boolean json jsonb text numeric float double regclass date
-`).map(exact),
-      ),
-      wordBoundary,
-    ),
-  }),
-  pattern("sql.version-variable", ["@@"], {
-    before: atWordStart,
-    after: seq(
-      opt(seq(keyword(["global", "session"]), lit("."))),
-      keyword(
-        splitWords(`
-  version datadir basedir hostname servername version_compile_os version_comment tmpdir secure_file_priv
-  language spid rowcount identity microsoftversion max_allowed_packet port
-`),
-      ),
-    ),
+    finds: ["pin::int", "f(1)::double precision", "'{}'::json #>> '{a}'", "'{}'::jsonb->'a'"],
+    ignores: ["SELECT a.id::text FROM t", "x::integer", "a ::int", "price::numeric; both do the same"],
   }),
 ];

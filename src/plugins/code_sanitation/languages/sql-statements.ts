@@ -1,26 +1,13 @@
-// SQL patterns for whole statements: UNION SELECT, DROP TABLE, DELETE and statements that are stacked after a semicolon.
-import { WHITESPACE } from "../char-classes.ts";
-import { charSet } from "../char-set.ts";
+// SQL patterns for UNION SELECT, DROP TABLE and keywords that are separated by comments.
 import { choice, keyword, lit, not, oneOf, opt, peek, seq, skipTo, times } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
 import { atWordStart } from "../look-behind.ts";
 import { pattern, type Pattern } from "../pattern.ts";
-import { end, identifier, wordBoundary } from "../tokens.ts";
-import {
-  comparison,
-  literal,
-  NOT_LETTER,
-  operand,
-  plainComparison,
-  selectList,
-  sqlOws,
-  sqlRws,
-  sqlSeparator,
-  terminator,
-} from "./sql-grammar.ts";
+import { identifier, wordBoundary } from "../tokens.ts";
+import { afterUnpairedQuote, afterValue } from "./sql-context.ts";
+import { literal, NOT_LETTER, selectList, sqlOws, sqlRws, sqlSeparator, terminator } from "./sql-grammar.ts";
 
-const call = seq(sqlOws, lit("("));
-const unionModifier = opt(seq(sqlOws, keyword(["all", "distinct", "distinctrow"])));
+const unionModifiers = times(0, 2, seq(sqlOws, keyword(["all", "distinct", "distinctrow"])));
 const select = seq(lit("select"), wordBoundary, selectList);
 
 /** Objects that DROP removes. */
@@ -43,84 +30,65 @@ const objectName = choice(
   ),
 );
 
-const OBJECTS = splitWords(`
-  table database user view index procedure function trigger schema login role
-`);
-const stackedStatement = choice(
-  seq(
-    lit("select"),
-    sqlSeparator,
-    choice(
-      oneOf("*@('\"0123456789`"),
-      seq(identifier, sqlOws, choice(oneOf(",("), seq(lit("from"), wordBoundary), end, lit("."))),
-    ),
-  ),
-  seq(lit("select"), wordBoundary, peek(oneOf("(*@'\"`"))),
-  seq(lit("insert"), sqlRws, lit("into"), wordBoundary),
-  seq(lit("delete"), sqlRws, lit("from"), wordBoundary),
-  seq(lit("update"), sqlRws, identifier, sqlRws, lit("set"), wordBoundary),
-  seq(
-    keyword(["drop", "create", "alter"]),
-    sqlRws,
-    opt(seq(keyword(["or", "temporary", "temp"]), sqlRws)),
-    keyword(OBJECTS),
-  ),
-  seq(lit("truncate"), choice(seq(sqlRws, lit("table"), wordBoundary), oneOf("[`"))),
-  seq(
-    keyword(["exec", "execute"]),
-    sqlSeparator,
-    choice(
-      lit("@"),
-      seq(lit("("), sqlOws, lit("@")),
-      lit("xp_"),
-      lit("sp_"),
-      seq(lit("master"), oneOf(". ")),
-      lit("immediate"),
-      seq(identifier, lit(".")),
-    ),
-  ),
-  seq(
-    lit("declare"),
-    sqlRws,
-    choice(
-      lit("@"),
-      seq(
-        identifier,
-        sqlRws,
-        keyword(
-          splitWords(`
-    int varchar nvarchar number char cursor
-  `),
-        ),
-      ),
-    ),
-  ),
-  seq(lit("set"), sqlRws, lit("@")),
-  seq(lit("waitfor"), sqlRws, keyword(["delay", "time"])),
-  seq(lit("shutdown"), choice(terminator, seq(sqlRws, lit("with")))),
-  seq(keyword(["grant", "revoke"]), sqlRws, keyword(["all", "select", "insert", "execute", "dba"])),
-  seq(lit("call"), sqlRws, identifier, sqlOws, lit("(")),
-  seq(lit("if"), sqlOws, lit("("), sqlOws, choice(seq(literal, sqlOws, comparison), lit("select"))),
-  seq(lit("begin"), sqlRws, keyword(["declare", "dbms_lock"])),
-  seq(
-    keyword(["merge", "load", "copy", "backup", "handler"]),
-    sqlRws,
-    choice(keyword(["into", "data", "database"]), seq(identifier, sqlRws, keyword(["from", "to", "open"]))),
-  ),
-  seq(lit("do"), sqlRws, lit("sleep"), call),
-);
-
 export const SQL_STATEMENTS: readonly Pattern[] = [
   pattern("sql.union-select", ["union"], {
+    catches: "UNION SELECT",
+    from: "balanced",
     precededBy: NOT_LETTER,
     after: seq(
-      choice(seq(unionModifier, sqlSeparator), seq(lit("("), sqlOws)),
+      choice(seq(unionModifiers, sqlSeparator), seq(lit("("), sqlOws)),
       times(0, 4, seq(sqlOws, lit("("))),
       sqlOws,
       select,
     ),
+    finds: [
+      "UNION SELECT",
+      "7 union select pin from cards",
+      "7 union all select 1,2",
+      "7 union distinct select null,pin",
+      "7 union distinctrow select .5",
+      "7 union((select 1))",
+      "7 union--k\nselect top 1 pin",
+      "7 union select pin--",
+      "7 union select t.pin,2",
+      "7 union select pin||pan from cards",
+      "7 union#k\nselect 1",
+      "7 union+select+case when 1",
+    ],
+    ignores: ["The union select committee met", "a reunion select 1", "the union selected 3 members"],
+  }),
+  pattern("sql.union-after-value", ["union"], {
+    catches: "UNION after an injected value, with a comment or a list instead of a query",
+    from: "relaxed",
+    precededBy: NOT_LETTER,
+    guard: afterValue,
+    after: choice(seq(sqlOws, choice(lit("/*"), lit("--"), lit("#"))), seq(sqlRws, literal, lit(","))),
+    finds: ["7 union/*", "x' union--", "7) union#", "7 union 1,2,3"],
+    ignores: [
+      "the credit union",
+      "labor union -- yes",
+      "set union, 2 sets",
+      "1 union and 2 firms",
+      "2reunion--",
+    ],
+  }),
+  pattern("sql.union-after-quote", ["union"], {
+    catches: "UNION SELECT after a quote that closes no string of the text",
+    from: "relaxed",
+    precededBy: NOT_LETTER,
+    guard: afterUnpairedQuote,
+    after: seq(unionModifiers, sqlSeparator, times(0, 2, oneOf("( ")), lit("select"), wordBoundary),
+    finds: ["x' union select", "'union select/", "x') union all select pin", "x' union(select pin)"],
+    ignores: [
+      "7 unions select",
+      "'x' union selected",
+      "the boys' union selected",
+      "The union select committee met",
+    ],
   }),
   pattern("sql.set-select", ["except", "intersect", "minus"], {
+    catches: "EXCEPT, INTERSECT or MINUS with a query of constants",
+    from: "balanced",
     precededBy: NOT_LETTER,
     after: seq(
       sqlRws,
@@ -130,39 +98,43 @@ export const SQL_STATEMENTS: readonly Pattern[] = [
       sqlOws,
       peek(oneOf("0123456789.*'\"(@")),
     ),
+    finds: ["7 except select 1", "7 intersect all select 'a'", "7 minus select *"],
+    ignores: ["all except select members", "7 except selected 1", "unintersect select 1"],
   }),
-  pattern("sql.drop", ["drop"], { before: atWordStart, after: seq(sqlRws, keyword(DROPPED), objectName) }),
-  pattern("sql.drop-commented", ["drop/*", "truncate/*", "delete/*"], {
+  pattern("sql.drop", ["drop"], {
+    catches: "DROP TABLE and DROP of other objects",
+    from: "balanced",
     before: atWordStart,
-    after: seq(skipTo(lit("*/"), 80), identifier),
+    after: seq(sqlRws, keyword(DROPPED), objectName),
+    finds: [
+      "DROP TABLE",
+      "drop table cards",
+      "drop database if exists shop",
+      "drop view `v`",
+      "drop table if exists [cards]",
+    ],
+    ignores: [
+      "How do I drop a table?",
+      "a drop table lamp",
+      "What does DROP TABLE do?",
+      "teardrop table cards",
+      "drop by",
+    ],
   }),
-  pattern("sql.truncate", ["truncate"], {
+  pattern("sql.drop-commented", ["drop/*"], {
+    catches: "DROP with a comment instead of the kind of object",
+    from: "relaxed",
     before: atWordStart,
-    after: seq(sqlRws, lit("table"), objectName),
+    after: seq(skipTo(lit("*/"), 40), identifier),
+    finds: ["drop/*x*/cards"],
+    ignores: ["drop/* see below", "raindrop/*x*/cards", "drop/*.txt"],
   }),
-  pattern("sql.alter-drop", ["alter"], {
-    before: atWordStart,
-    after: seq(sqlRws, lit("table"), sqlRws, identifier, sqlRws, lit("drop"), wordBoundary),
-  }),
-  pattern("sql.delete", ["delete"], {
-    before: atWordStart,
-    after: seq(
-      sqlRws,
-      lit("from"),
-      sqlRws,
-      identifier,
-      choice(
-        seq(sqlRws, lit("where"), sqlRws, choice(operand, identifier), sqlOws, plainComparison),
-        terminator,
-      ),
-    ),
-  }),
-  pattern("sql.stacked", [";"], {
-    followedBy: charSet(WHITESPACE, "/#-+abcdeghilmrstuwABCDEGHILMRSTUW"),
-    after: seq(sqlOws, stackedStatement),
-  }),
-  pattern("sql.select-comment", ["select/*", "from/*", "where/*"], {
+  pattern("sql.spaceless", ["select/*", "from/*", "where/*"], {
+    catches: "a comment instead of the space after a keyword",
+    from: "relaxed",
     precededBy: NOT_LETTER,
-    after: seq(skipTo(lit("*/"), 80), sqlOws, choice(identifier, oneOf("*'\"(0123456789"))),
+    after: seq(skipTo(lit("*/"), 40), sqlOws, choice(identifier, oneOf("*'\"(0123456789"))),
+    finds: ["select/**/pin", "1 from/*k*/cards", "where/**/'a'"],
+    ignores: ["import x from/* see below", "select/*.txt", "reselect/**/pin"],
   }),
 ];
