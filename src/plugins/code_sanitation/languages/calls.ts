@@ -1,15 +1,16 @@
-// Function calls: distinguishes a call such as `eval(x)` from a mention in prose. Shared by the languages whose attacks are
-// calls of certain functions.
-import { isInClass, LETTER, SPACE, WHITESPACE, WORD } from "../char-classes.ts";
+// Function calls: distinguishes a call such as `eval(x)` from a mention in prose and from a declaration. Shared by the languages
+// whose attacks are calls of certain functions.
+import { isInClass, LETTER, QUOTE, SPACE, WHITESPACE, WORD } from "../char-classes.ts";
 import { BACKTICK, CLOSE_PAREN, COLON, DASH, DOT, GREATER, OPEN_PAREN, QUESTION } from "../char-codes.ts";
 import { charSet, charSetExcept, charSetHas, NOT_WORD } from "../char-set.ts";
-import { choice, lit, oneOf, opt, run, seq } from "../combinators.ts";
+import { choice, except, keyword, lit, oneOf, opt, peek, run, seq } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
 import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH, withFirstSetOf, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
-import { pattern, type Pattern } from "../pattern.ts";
-import { digits, identifier, ows, owsAndComments, quote, wordBoundary } from "../tokens.ts";
+import { pattern, type Pattern, type PatternConditions } from "../pattern.ts";
+import { digits, identifier, ows, owsAndComments, quote, rws, wordBoundary } from "../tokens.ts";
+import { endsText, startsText } from "./lone-text.ts";
 
 /** Keywords before a name that declare it instead of calling it. */
 const DECLARATION_KEYWORDS = new Set(
@@ -29,8 +30,11 @@ function receiverOf(input: NormalizedText, at: number): string | null {
   const before = unitAt(input, at - 1);
   if (before === DOT) {
     const end = unitAt(input, at - 2) === QUESTION ? at - 2 : at - 1;
-    return wordBefore(input, end);
+    return wordBefore(input, skipWhitespaceBack(input, end));
   }
+  // `window . eval`, but not the period of a sentence before the call.
+  if (before === SPACE && unitAt(input, at - 2) === DOT && unitAt(input, at - 3) === SPACE)
+    return wordBefore(input, skipWhitespaceBack(input, at - 2));
   if (before === GREATER && unitAt(input, at - 2) === DASH) return "->";
   if (before === COLON && unitAt(input, at - 2) === COLON) return wordBefore(input, at - 2);
   return null;
@@ -52,7 +56,7 @@ export function calledOn(receivers: readonly string[]): LookBehind {
 export const UNQUALIFIED = charSetExcept(WORD, ".");
 
 /** Returns whether a word and one space precede, and the word is not typical of code. */
-function isProseBefore(input: NormalizedText, at: number): boolean {
+export function isProseBefore(input: NormalizedText, at: number): boolean {
   if (unitAt(input, at - 1) !== SPACE || !isInClass(unitAt(input, at - 2), WORD)) return false;
   return !CODE_KEYWORDS.has(wordBefore(input, at - 1));
 }
@@ -64,7 +68,7 @@ function isProseAfter(input: NormalizedText, at: number): boolean {
   const next = unitAt(input, at);
   if (next === SPACE) return isInClass(unitAt(input, at + 1), LETTER);
   if (!charSetHas(SENTENCE_PUNCTUATION, next)) return false;
-  return at + 1 >= input.length || isInClass(unitAt(input, at + 1), WHITESPACE);
+  return at + 1 >= input.length || isInClass(unitAt(input, at + 1), WHITESPACE | QUOTE);
 }
 
 const UPPER_CASE_Z = 0x5a;
@@ -79,6 +83,16 @@ const proseInParentheses: Matcher = choice(seq(lit("s)")), (input, at) => {
   for (let index = at; index < end; index++) if (unitAt(input, index) > UPPER_CASE_Z) return NO_MATCH;
   return end + 1;
 });
+/** Arguments without effect: `eval(...)` in documentation, `system("pause")` in programs of beginners. */
+const harmlessArgument: Matcher = choice(
+  lit("...)"),
+  seq(quote, keyword(["pause", "cls", "clear"]), quote, ows, lit(")")),
+);
+/** The parameters of a declaration: `eval(code: string)`, `exec(command) {`. */
+const parametersOfDeclaration: Matcher = choice(
+  seq(identifier, opt(lit("?")), ows, lit(":"), ows, letters),
+  seq(except("()\n", 0, 60), lit(")"), ows, lit("{")),
+);
 const literalArgument: Matcher = choice(quote, oneOf("$@&*[{"), digits, seq(identifier, oneOf("([+.")));
 
 /** Matches the opening parenthesis after a name of `length` units, if its arguments do not look like prose. */
@@ -90,12 +104,36 @@ function callArguments(length: number): Matcher {
     const callEnd = closeParen(input, argumentsStart);
     const followsProse = isProseBefore(input, nameStart);
     if (callEnd >= 0) return isMention(input, nameStart, callEnd, followsProse) ? NO_MATCH : callEnd;
-    if (proseInParentheses(input, argumentsStart) >= 0) return NO_MATCH;
-    const hasSpace = unitAt(input, at) === SPACE;
+    if (isHarmless(input, argumentsStart)) return NO_MATCH;
+    const hasSpace = unitAt(input, at) === SPACE && !isSpacedMember(input, nameStart);
     if (!followsProse && !hasSpace) return argumentsStart;
     if (followsProse && hasSpace) return NO_MATCH;
-    return literalArgument(input, argumentsStart) < 0 ? NO_MATCH : argumentsStart;
+    if (literalArgument(input, argumentsStart) >= 0) return argumentsStart;
+    return startsText(input, nameStart) < 0 ? NO_MATCH : endOfLoneCall(input, argumentsStart);
   });
+}
+
+/** `window . eval (x)`: whitespace before the parenthesis is a matter of style, not of prose. */
+function isSpacedMember(input: NormalizedText, nameStart: number): boolean {
+  return (
+    unitAt(input, nameStart - 1) === SPACE &&
+    unitAt(input, nameStart - 2) === DOT &&
+    receiverOf(input, nameStart) !== null
+  );
+}
+
+function isHarmless(input: NormalizedText, argumentsStart: number): boolean {
+  return (
+    proseInParentheses(input, argumentsStart) >= 0 ||
+    harmlessArgument(input, argumentsStart) >= 0 ||
+    parametersOfDeclaration(input, argumentsStart) >= 0
+  );
+}
+
+const singleArgument = seq(except("() \n", 1, 40), lit(")"), endsText);
+/** A text that consists of a call with one argument: `exec (x)`. */
+function endOfLoneCall(input: NormalizedText, argumentsStart: number): number {
+  return singleArgument(input, argumentsStart);
 }
 
 /** Returns whether a call without arguments is only mentioned: `what does eval() do`, `` `eval()` ``. */
@@ -105,18 +143,26 @@ function isMention(
   callEnd: number,
   followsProse: boolean,
 ): boolean {
-  if (unitAt(input, nameStart - 1) === BACKTICK && unitAt(input, callEnd) === BACKTICK) return true;
+  const before = unitAt(input, nameStart - 1);
+  if (isInClass(before, QUOTE) && unitAt(input, callEnd) === before)
+    return before === BACKTICK || isProseAfter(input, callEnd + 1);
   return followsProse && isProseAfter(input, callEnd);
 }
 
 /** Units that may follow the name in a call. */
 const AFTER_CALLED_NAME = charSet(WHITESPACE, "(/#");
 
-/** Returns patterns for calls of functions whose names also occur in prose. */
-export function callPatterns(id: string, names: readonly string[], receivers: readonly string[]): Pattern[] {
+/** Returns patterns for calls of functions whose names also occur in prose. The texts describe them together. */
+export function callPatterns(
+  id: string,
+  names: readonly string[],
+  receivers: readonly string[],
+  texts: PatternConditions = {},
+): Pattern[] {
   const before = calledOn(receivers);
   return names.map((name) =>
     pattern(id, [name], {
+      ...texts,
       precededBy: NOT_WORD,
       followedBy: AFTER_CALLED_NAME,
       before,
@@ -129,14 +175,16 @@ export function callPatterns(id: string, names: readonly string[], receivers: re
 export const call: Matcher = seq(owsAndComments, lit("("));
 
 const index = seq(lit("["), ows, digits, ows, lit("]"), ows);
-/** Matches after the name in `"system"(…)`, `(system)(…)` and `["system"](…)`: a name used as a value and called. */
+const calledInBrackets: Matcher = choice(
+  seq(ows, oneOf(")}"), ows, opt(index), lit("(")),
+  seq(ows, lit("]"), ows, index, opt(seq(lit("}"), ows)), lit("(")),
+);
+/** Matches after the name in `"system"(…)`, `(system)(…)` and `["system"][0](…)`: a name used as a value and called. */
 export const callOfValue: Matcher = seq(
   wordBoundary,
-  opt(seq(ows, quote)),
   choice(
-    seq(ows, oneOf(")}"), ows, opt(index), lit("(")),
-    seq(ows, lit("]"), ows, index, lit("(")),
-    seq(ows, lit("(")),
+    seq(ows, quote, choice(lit("("), seq(rws, lit("("), peek(quote)), calledInBrackets)),
+    calledInBrackets,
   ),
 );
 

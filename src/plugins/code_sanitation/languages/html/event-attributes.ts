@@ -1,17 +1,15 @@
-// Patterns for scripts in markup: event attributes and script URLs. JavaScript and HTML share them.
-import { isInClass, LETTER, toLower, WHITESPACE, WORD } from "../char-classes.ts";
-import { EQUALS, GREATER, LESS } from "../char-codes.ts";
-import { charSet, charSetExcept, charSetHas } from "../char-set.ts";
-import { choice, except, lit, not, oneOf, opt, run, seq, skipTo, times } from "../combinators.ts";
-import { lowerCaseText, splitWords } from "../keyword-set.ts";
-import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
-import { NO_MATCH, type Matcher } from "../matcher.ts";
-import { unitAt, type NormalizedText } from "../normalized-text.ts";
-import { pattern, type Pattern, type PatternConditions } from "../pattern.ts";
-import { digits, end, identifier, ows, quote } from "../tokens.ts";
+// Event attributes such as `onerror=`. JavaScript and HTML share the pattern.
+import { isInClass, LETTER, toLower, WHITESPACE, WORD } from "../../char-classes.ts";
+import { charSet, charSetExcept, charSetHas } from "../../char-set.ts";
+import { choice, except, lit, not, oneOf, opt, run, seq, times } from "../../combinators.ts";
+import { lowerCaseText, splitWords } from "../../keyword-set.ts";
+import { skipWhitespaceBack, wordBefore, type LookBehind } from "../../look-behind.ts";
+import { NO_MATCH, type Matcher } from "../../matcher.ts";
+import { unitAt } from "../../normalized-text.ts";
+import { pattern, type Pattern, type PatternConditions } from "../../pattern.ts";
+import { digits, end, identifier, ows, quote } from "../../tokens.ts";
+import { beforeAnyTag, isInTag } from "./tag-grammar.ts";
 
-/** How far to look back for the start of a tag. */
-const MAX_TAG_LENGTH = 200;
 const MAX_EVENT_NAME_LENGTH = 26;
 const LOWER_N = 0x6e;
 const LOWER_O = 0x6f;
@@ -42,21 +40,16 @@ const NOT_EVENTS = new Set(
 );
 
 /** Keywords before a variable that a program declares: `const onError = …`. */
-const DECLARATION_KEYWORDS = new Set(["const", "let", "var", "def"]);
-
-/** Units that may follow the `<` of a tag. */
-const TAG_START = charSet(LETTER, "/!?");
-
-/** Returns whether a `<` with a tag name precedes, without a `>` in between. */
-export function isInTag(input: NormalizedText, at: number): boolean {
-  for (let index = at - 1; index >= Math.max(0, at - MAX_TAG_LENGTH); index--) {
-    input.work.steps++;
-    const code = unitAt(input, index);
-    if (code === LESS && charSetHas(TAG_START, unitAt(input, index + 1))) return true;
-    if (code === GREATER && unitAt(input, index - 1) !== EQUALS) return false;
-  }
-  return false;
-}
+const DECLARATION_KEYWORDS = new Set([
+  "const",
+  "let",
+  "var",
+  "def",
+  "readonly",
+  "private",
+  "public",
+  "static",
+]);
 
 /** Units that may precede an attribute name: not the inside of a longer or qualified name. */
 const BEFORE_ATTRIBUTE = charSetExcept(WORD, ".-$@:");
@@ -73,10 +66,20 @@ const eventName: LookBehind = (input, at) => {
   return charSetHas(BEFORE_ATTRIBUTE, unitAt(input, start - 1)) ? start : NO_MATCH;
 };
 
+/** A function that a program assigns: `onChange = (event) => …`, `onload = function () …`. */
+const assignedFunction: Matcher = seq(
+  ows,
+  choice(
+    seq(opt(lit("async ")), lit("("), except("()\n", 0, 60), lit(")"), ows, oneOf("=-{:")),
+    seq(identifier, ows, lit("=>")),
+    seq(opt(lit("async ")), lit("function"), ows, choice(lit("("), identifier)),
+  ),
+);
 /** An attribute value that is code. Required where no tag shows that this is an attribute. */
 const codeAttributeValue: Matcher = choice(
   end,
   seq(
+    not(assignedFunction),
     ows,
     choice(
       seq(
@@ -108,72 +111,77 @@ const eventAttribute: LookBehind = (input, at) => {
 
 /** One object for all languages, so that the detector recognizes equal patterns. */
 const EVENT_ATTRIBUTE: PatternConditions = {
+  catches: "an event attribute of a tag, or one with code that follows a value",
+  finds: [
+    "<p onpointerenter=go()>",
+    "<svg/onload=go()>",
+    "<img src=x onerror = 'go()'>",
+    "<x onfuture=go>",
+    "onerror=",
+    "x' onerror='go()",
+    "x onclick=go(1)",
+    'onload="javascript:go()',
+    'onload="(go)',
+    "onload=[1].map(go)",
+    "onfocus=('x')",
+    "onload=(7)",
+  ],
+  ignores: [
+    '<Button onClick={save} className="big">',
+    "const onError = handle(error);",
+    "onChange = (event) => save(event)",
+    "onChange = async (event) => save(event)",
+    "onmessage = function (event) { reply(event); }",
+    "onerror = function handle(e) {",
+    "onclick = event => go(event)",
+    "online = check()",
+    "<a online=1>",
+    "onboarding = start(user)",
+    "if (onload == null) wait()",
+    "button.onclick = go(1)",
+    "<Panel on-click=go android:onClick='save'>",
+    "x = 1",
+    "Turn it on = press the button",
+  ],
   precededBy: charSet(LETTER | WHITESPACE),
   guard: eventName,
   before: eventAttribute,
   after: seq(ows, opt(except(" >\n", 0, 60))),
 };
 
-export function eventAttributePatterns(id: string): Pattern[] {
-  return [pattern(id, ["="], EVENT_ATTRIBUTE)];
-}
-
-/** Script schemes as code units in reverse order, for matching backwards. */
-const REVERSED_SCHEMES = ["javascript", "vbscript", "livescript", "jscript"].map((name) =>
-  Array.from(name, (letter) => letter.charCodeAt(0)).reverse(),
-);
-
-/** Matches the name of a script scheme before `:`. Browsers ignore whitespace inside it. */
-const scriptScheme: LookBehind = (input, at) => {
-  for (const letters of REVERSED_SCHEMES) {
-    let index = at - 1;
-    let matched = 0;
-    while (index >= 0 && at - index < 40 && matched < letters.length) {
-      const code = unitAt(input, index);
-      if (toLower(code) === letters[matched]) matched++;
-      else if (!isInClass(code, WHITESPACE) || matched === 0) break;
-      index--;
-    }
-    input.work.steps += at - index;
-    if (matched === letters.length && !isInClass(unitAt(input, index), WORD)) return index + 1;
-  }
-  return NO_MATCH;
-};
-
-const memberChain = seq(identifier, times(0, 5, seq(times(1, 2, oneOf(".?")), identifier)));
-const scriptCode: Matcher = seq(
-  ows,
-  choice(
-    seq(memberChain, ows, choice(oneOf("(`["), seq(lit("="), not(lit("="))), lit(":"))),
-    seq(oneOf("(\"'`[!+-~{"), not(seq(quote, end))),
-    lit("//"),
-    lit("/*"),
-    lit("\\"),
-    seq(lit("%"), digits),
+const BREAKOUT_ATTRIBUTE: PatternConditions = {
+  catches: "an event attribute after a quote that ends the value of another attribute",
+  from: "relaxed",
+  finds: [
+    'x" onmouseover="go()',
+    "' onfocus=go() autofocus='",
+    '"onclick=go(1)//',
+    "'onload=go`1`",
+    '"/onerror=go()',
+    "'/onerror=go()",
+  ],
+  ignores: [
+    '<a href="x" onclick={go}>',
+    '<a title="x" onClick={y()}>',
+    '{"onload": true, "name" : "onload"}',
+    'He said "only x=1"',
+    "state 'on' is 1",
+  ],
+  guard: beforeAnyTag,
+  after: seq(
+    run(LETTER, 3, 24),
+    ows,
+    lit("="),
+    ows,
+    opt(quote),
+    times(1, 4, seq(identifier, times(0, 2, oneOf(".?$")))),
+    oneOf("(`=["),
   ),
-);
-
-const SCRIPT_URL: PatternConditions = {
-  precededBy: charSet(WHITESPACE, "tT"),
-  guard: scriptScheme,
-  before: scriptScheme,
-  after: scriptCode,
 };
-const IN_TAG: PatternConditions = { before: (input, at) => (isInTag(input, at) ? at : NO_MATCH) };
-const DATA_URL: PatternConditions = { after: skipTo(lit(","), 60, " >") };
-const DATA_TYPES = splitWords(`
-  text/html text/xml text/xhtml text/javascript text/vbscript image/svg+xml application/javascript
-  application/x-javascript application/xml application/xhtml
-`);
 
-export function scriptUrlPatterns(id: string): Pattern[] {
+export function eventAttributePatterns(id: string): Pattern[] {
   return [
-    pattern(id, [":"], SCRIPT_URL),
-    pattern(id, ["=javascript:", "='javascript:", '="javascript:', "=vbscript:"], IN_TAG),
-    pattern(id, ["url(javascript", "url('javascript", 'url("javascript', "url(vbscript"]),
-    pattern(id, ["data:image/svg xml", ...DATA_TYPES.map((type) => `data:${type}`)], DATA_URL),
+    pattern(id, ["="], EVENT_ATTRIBUTE),
+    pattern(id, ['" on', "' on", '"on', "'on", '"/on', "'/on"], BREAKOUT_ATTRIBUTE),
   ];
 }
-
-/** Matches what may follow a tag name. */
-export const tagEnd: Matcher = choice(end, oneOf(" \n/>\"'`;:<\\%&("), run(WHITESPACE, 1, 1));

@@ -1,0 +1,61 @@
+// What the HTML patterns share: whether a position is inside of a tag, and what may follow a tag name.
+import { isInClass, LETTER, QUOTE, WHITESPACE } from "../../char-classes.ts";
+import { DASH, EQUALS, GREATER, LESS, SLASH } from "../../char-codes.ts";
+import { charSet, charSetHas } from "../../char-set.ts";
+import { choice, keyword, lit, not, oneOf, run, seq, times } from "../../combinators.ts";
+import { skipWhitespaceBack, type LookBehind } from "../../look-behind.ts";
+import { NO_MATCH, type Matcher } from "../../matcher.ts";
+import { unitAt, type NormalizedText } from "../../normalized-text.ts";
+import { end, ows } from "../../tokens.ts";
+
+/** How far to look back for the start of a tag. */
+const MAX_TAG_LENGTH = 200;
+/** Units that may follow the `<` of a tag. */
+const TAG_START = charSet(LETTER, "/!?");
+
+/** Returns whether a `<` with a tag name precedes, without a `>` in between. */
+export function isInTag(input: NormalizedText, at: number): boolean {
+  for (let index = at - 1; index >= Math.max(0, at - MAX_TAG_LENGTH); index--) {
+    input.work.steps++;
+    const code = unitAt(input, index);
+    if (code === LESS && charSetHas(TAG_START, unitAt(input, index + 1))) return true;
+    if (code === GREATER && unitAt(input, index - 1) !== EQUALS) return false;
+  }
+  return false;
+}
+
+export const inTag: LookBehind = (input, at) => (isInTag(input, at) ? at : NO_MATCH);
+
+/** How far to look back for a tag before a break-out: a page that is pasted as a whole has one. */
+const MAX_UNTAGGED_LENGTH = 120;
+
+/** Matches if no tag starts before: the text begins inside of a value, not with markup of its own. */
+export const beforeAnyTag: LookBehind = (input, at) => {
+  for (let index = at - 1; index >= Math.max(0, at - MAX_UNTAGGED_LENGTH); index--) {
+    input.work.steps++;
+    if (unitAt(input, index) === LESS) return NO_MATCH;
+  }
+  return at;
+};
+
+/** Matches after `">`, `/>` or `-->` that closes a tag or comment which the text itself did not open. */
+export const afterForeignTag: LookBehind = (input, at) => {
+  const close = skipWhitespaceBack(input, at) - 1;
+  if (unitAt(input, close) !== GREATER) return NO_MATCH;
+  const last = skipWhitespaceBack(input, close) - 1;
+  const code = unitAt(input, last);
+  const closes = isInClass(code, QUOTE) || code === SLASH || code === DASH;
+  return closes && beforeAnyTag(input, last) >= 0 ? last : NO_MATCH;
+};
+
+/** Matches what may follow a tag name. */
+export const tagEnd: Matcher = choice(end, oneOf(" \n/>\"'`;:<\\%&("), run(WHITESPACE, 1, 1));
+
+/** The rest of `the <script> tag`: prose about the tag. */
+export const mentionInProse: Matcher = seq(
+  lit(">"),
+  times(0, 2, oneOf("`'\"")),
+  run(WHITESPACE, 1, 1),
+  keyword(["tag", "tags", "element", "elements", "block", "blocks", "section"]),
+  not(seq(ows, oneOf("=(;[{<"))),
+);
