@@ -12,7 +12,7 @@ import { call, calledOn, isProseBefore } from "../calls.ts";
 import { jsDot } from "../member-access.ts";
 import { GLOBALS } from "./text-as-code.ts";
 
-export const DIALOGS = ["alert", "confirm", "prompt"];
+const DIALOGS = ["alert", "confirm", "prompt"];
 
 /** What a proof of concept displays to show where it runs. */
 const pageIdentity: Matcher = seq(
