@@ -5,8 +5,8 @@ import { resolveVariables, type UnsetVariable } from "../model/document-variable
 import { adminClient, CLIENT_HELP, CLIENT_OPTIONS, RejectedRequest } from "./admin-client.ts";
 import { parseArguments, required } from "./arguments.ts";
 import type { Command } from "./command.ts";
-import { printable, problemLine, readDocument } from "./read-document.ts";
-import { paint } from "./terminal.ts";
+import { problemLine, readDocument } from "./read-document.ts";
+import { paint, printable } from "./terminal.ts";
 
 const changeSchema = z.object({
   action: z.enum(["create", "update", "delete", "none"]),

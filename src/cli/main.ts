@@ -19,6 +19,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   export: async () => (await import("./export.ts")).exportCommand,
   apply: async () => (await import("./apply.ts")).apply,
   check: async () => (await import("./check.ts")).checkCommand,
+  revisions: async () => (await import("./revisions.ts")).revisions,
+  diff: async () => (await import("./diff.ts")).diff,
+  rollback: async () => (await import("./rollback.ts")).rollback,
 };
 
 /** Commands that send requests to providers and so need the runtime environment. */

@@ -3,6 +3,7 @@ import { errorCode } from "../base/error-code.ts";
 import { GatehouseError, type ErrorDetail } from "../base/errors.ts";
 import { parseYamlDocument } from "../base/yaml.ts";
 import { UsageError } from "./command.ts";
+import { printable } from "./terminal.ts";
 
 /** Adds the position in the file to a problem, if it is known. */
 type Locate = (problem: ErrorDetail) => ErrorDetail;
@@ -41,9 +42,4 @@ export function problemLine(
 ): string {
   const place = `${file === "-" ? "standard input" : file}${line === undefined ? "" : `:${line}:${column}`}`;
   return printable([place, kind, path, message].filter((part) => part !== "").join(": "));
-}
-
-/** Replaces control characters: text from a document must not control the terminal. */
-export function printable(text: string): string {
-  return text.replaceAll(/[\u0000-\u001F\u007F-\u009F]/g, "\uFFFD");
 }

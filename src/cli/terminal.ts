@@ -38,6 +38,11 @@ export function pad(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - Bun.stringWidth(text)));
 }
 
+/** Replaces control characters: text from documents, records, and clients must not control the terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\u0000-\u001F\u007F-\u009F]/g, "\uFFFD");
+}
+
 const BAR_WIDTH = 24;
 
 /** A progress bar: one line on stderr that is rewritten in place. Prints nothing if stderr is not a terminal. */

@@ -1,16 +1,15 @@
 // The command line as an operator uses it: token, status, explain, keys, doctor, and bench against started processes.
 // Plain text if the output is not a terminal, JSON with --json, one line and an exit code for every mistake.
-import { afterAll, describe, expect, spyOn, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { runCli } from "../../src/cli/main.ts";
-import { RUNTIME_ENVIRONMENT } from "../../src/cli/runtime-environment.ts";
 import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import { LAUNCHER, temporaryDirectory, TEST_SECRET } from "../support/gatehouse-process.ts";
 import { limiter } from "../support/plugin-fixtures.ts";
 import { freePort, hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { hasRedis, startRedis } from "../support/redis.ts";
+import { expectOneLine, runCommand, settingsOf, type CommandResult } from "../support/run-command.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitUntil } from "../support/waiting.ts";
 
@@ -18,7 +17,7 @@ import { waitUntil } from "../support/waiting.ts";
 setDefaultTimeout(60_000);
 const COMMANDS = [
   ...["serve", "demo", "status", "token", "explain", "keys", "doctor", "rewrap", "bench", "fake-provider"],
-  ...["export", "apply", "check"],
+  ...["export", "apply", "check", "revisions", "diff", "rollback"],
 ];
 
 const scratch = temporaryDirectory();
@@ -32,35 +31,8 @@ afterAll(() => {
   rmSync(scratch, { recursive: true, force: true });
 });
 
-interface CommandResult {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/**
- * Runs a command in this process, by default with the settings of the running gateway. Starting a process for each of the
- * many commands here would take longer than the commands themselves.
- */
-async function run(
-  args: readonly string[],
-  env: Record<string, string> = settings(),
-): Promise<CommandResult> {
-  const printed = { stdout: "", stderr: "" };
-  const print = (name: keyof typeof printed) => (text: string) => void (printed[name] += `${text}\n`);
-  const spies = [
-    spyOn(console, "log").mockImplementation(print("stdout")),
-    spyOn(console, "error").mockImplementation(print("stderr")),
-  ];
-  const before = process.env;
-  process.env = { PATH: before["PATH"], ...RUNTIME_ENVIRONMENT, ...env };
-  try {
-    return { code: await runCli(args), ...printed };
-  } finally {
-    process.env = before;
-    for (const spy of spies) spy.mockRestore();
-  }
-}
+/** Runs a command in this process, by default with the settings of the running gateway. */
+const run = (args: readonly string[], env = settings()) => runCommand(args, env);
 
 /** Runs a command in a separate process. */
 async function start(args: readonly string[], env = settings(), stdin = ""): Promise<CommandResult> {
@@ -80,20 +52,7 @@ async function start(args: readonly string[], env = settings(), stdin = ""): Pro
 }
 
 function settings(): Record<string, string> {
-  return {
-    GATEHOUSE_URL: gatehouse.adminUrl,
-    SERVER_SECRET_KEY: TEST_SECRET,
-    DATA_DIR: gatehouse.dataDir,
-    ADMIN_PORT: new URL(gatehouse.adminUrl).port,
-    PROXY_PORT: new URL(gatehouse.proxyUrl).port,
-  };
-}
-
-/** Expects an exit code, one line on stderr that contains all parts, and nothing on stdout. */
-function expectOneLine(result: CommandResult, code: number, ...parts: readonly string[]): void {
-  expect({ code: result.code, stdout: result.stdout }).toEqual({ code, stdout: "" });
-  expect(result.stderr.trimEnd().split("\n")).toHaveLength(1);
-  for (const part of parts) expect(result.stderr).toContain(part);
+  return settingsOf(gatehouse);
 }
 
 const jsonOf = async (args: readonly string[], env?: Record<string, string>) => {
