@@ -6,7 +6,7 @@ import { compileDetector } from "../src/plugins/code_sanitation/detector.ts";
 import { inspectBody } from "../src/plugins/code_sanitation/inspect-body.ts";
 import { firstInJson } from "../src/plugins/code_sanitation/json-text.ts";
 import { LANGUAGES } from "../src/plugins/code_sanitation/settings.ts";
-import { STEPS_ON_LOOP, WorkExhausted } from "../src/plugins/code_sanitation/work-budget.ts";
+import { stepsFor, WorkExhausted } from "../src/plugins/code_sanitation/work-budget.ts";
 import { HOSTILE, repeatTo } from "./hostile-texts.ts";
 import { median, printTable, type Measurement } from "./report.ts";
 
@@ -16,7 +16,7 @@ const BYTES_MEASURED = 10_000_000;
 /** Hostile text takes up to a hundred times as long. */
 const HOSTILE_SIZES = [10_000, 100_000, 1_000_000];
 const HOSTILE_BYTES_MEASURED = 1_000_000;
-const LIMITS: Readonly<Record<number, string>> = { 100_000: "at most 2 ms", 1_000_000: "at most 20 ms" };
+const LIMITS: Readonly<Record<number, string>> = { 100_000: "at most 1 ms", 1_000_000: "at most 10 ms" };
 
 /** A typical prompt: prose, a list, some code, some punctuation. */
 const PROMPT = `You are a helpful assistant. Please read the report below and write a summary of about 200 words; it's
@@ -66,34 +66,37 @@ export function benchCodeSanitation(): Promise<void> {
     return { what: name, value: perByte.at(-1) ?? 0, unit: "ns/byte", note: `by size ${bySize}` };
   });
   printTable("code_sanitation, hostile text, 10 kB to 1 MB, CPU time: must not grow with the size", hostile);
-  printTable("code_sanitation, 256 kB of hostile text on the event loop, at most 50 ms", onLoopCosts());
+  printTable(
+    "code_sanitation, 256 kB of hostile text with its budget, CPU time: at most 30 ns/byte",
+    limitedCosts(),
+  );
   return Promise.resolve();
 }
 
-/** The cost of a body that is inspected on the event loop: at most until the budget of the loop is exhausted. */
-function onLoopCosts(): Measurement[] {
+/** The cost of a body that is inspected completely, or until its budget is exhausted. */
+function limitedCosts(): Measurement[] {
   const work = { steps: 0, limit: Infinity };
   const detector = compileDetector(LANGUAGES, work);
-  const costs = Object.entries(HOSTILE).flatMap(([name, piece]) =>
+  const limit = stepsFor(LARGE_BODY_BYTES);
+  return Object.entries(HOSTILE).flatMap(([name, piece]) =>
     [null, "X"].map((mask): Measurement => {
       const headers = new Headers();
       const scan = (bodyText: string) =>
         inspectWithBudget({ bodyText, body: null, isJson: false, headers }, mask);
       const { cpu } = costOf(repeatTo(piece, LARGE_BODY_BYTES), scan);
-      const steps = `${work.steps.toLocaleString("en")} steps${work.steps > STEPS_ON_LOOP ? ", then a thread" : ""}`;
+      const steps = `${work.steps.toLocaleString("en")} steps${work.steps > limit ? ", incomplete" : ""}`;
       return {
         what: `${name}, ${mask === null ? "block" : "sanitize"}`,
-        value: cpu,
-        unit: "ms",
+        value: (cpu / LARGE_BODY_BYTES) * 1e6,
+        unit: "ns/byte",
         note: steps,
       };
     }),
   );
-  return costs;
 
   function inspectWithBudget(body: InspectedBody, mask: string | null): void {
     try {
-      detector.limitWork(STEPS_ON_LOOP, () => inspectBody(body, detector, mask));
+      detector.limitWork(limit, () => inspectBody(body, detector, mask));
     } catch (error) {
       if (!(error instanceof WorkExhausted)) throw error;
     }

@@ -17,6 +17,7 @@ import {
   type Matcher,
 } from "./matcher.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
+import { stepsToRead } from "./work-budget.ts";
 import { hasPrefix, prefixesOf, prefixesStartingWith } from "./prefix-set.ts";
 
 /** Returns a table that is 1 for these ASCII characters in upper and lower case. */
@@ -174,7 +175,7 @@ export function run(classBits: number, min: number, max: number): Matcher {
   const match = (input: NormalizedText, at: number): number => {
     let end = at;
     while (end - at < max && end < input.length && isInClass(unitAt(input, end), classBits)) end++;
-    input.work.steps += end - at + 1;
+    input.work.steps += stepsToRead(end - at);
     return end - at < min ? NO_MATCH : end;
   };
   const matcher = withPrefixes(prefixesStartingWith(charSet(classBits)), match, min === 0);
@@ -189,7 +190,7 @@ export function except(characters: string, min: number, max: number): Matcher {
   return (input, at) => {
     let end = at;
     while (end - at < max && end < input.length && excluded[unitAt(input, end)] !== 1) end++;
-    input.work.steps += end - at + 1;
+    input.work.steps += stepsToRead(end - at);
     return end - at < min ? NO_MATCH : end;
   };
 }

@@ -5,7 +5,7 @@ import type { BodyVerdict } from "./inspect-body.ts";
 import type { RoleSet } from "./json-roles.ts";
 import { inspectAndRecordBody } from "./record-body.ts";
 import { RecordingDetector, type FoundCode } from "./recording-detector.ts";
-import { stepsOffLoop, WorkExhausted } from "./work-budget.ts";
+import { stepsFor, WorkExhausted } from "./work-budget.ts";
 
 interface InspectBodyInput {
   readonly patterns: readonly PatternSelection[];
@@ -35,7 +35,7 @@ export function run({
   const detector = new RecordingDetector(compileDetector(patterns));
   const headers = new Headers(contentType === null ? {} : { "content-type": contentType });
   try {
-    const verdict = detector.limitWork(stepsOffLoop(body.length), () =>
+    const verdict = detector.limitWork(stepsFor(body.length), () =>
       inspectAndRecordBody({ body, bodyText: textOf(body), isJson, headers }, detector, mask, roles),
     );
     return { verdict: asBytes(verdict), found: detector.found };

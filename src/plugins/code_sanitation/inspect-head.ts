@@ -10,6 +10,14 @@ interface HeadParts {
   readonly path: boolean;
 }
 
+/** Returns the size of the parts that are inspected. */
+export function headSizeOf(context: RequestContext, parts: HeadParts): number {
+  // Pairs of the query and their values are inspected separately.
+  let size = parts.path ? context.path.length + 2 * context.query.length : 0;
+  if (parts.headers) for (const [, value] of context.forwardedHeaders.entries()) size += value.length;
+  return size;
+}
+
 /** Returns whether the head of the request contains code. Stops at the first finding. Throws WorkExhausted. */
 export function isCodeInHead(
   context: RequestContext,

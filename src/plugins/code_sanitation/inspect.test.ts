@@ -1,11 +1,12 @@
 // Tests of the work budget of an inspection, and of what happens if a worker thread fails.
 import { describe, expect, test } from "bun:test";
 import { definePlugin, LARGE_BODY_BYTES, OffLoopError, type PluginHost } from "../../sdk/index.ts";
+import { sourcesOf } from "../../../test/support/sources.ts";
 import { testPlugin, type PluginTest } from "../../sdk/testing.ts";
 import { compileDetector } from "./detector.ts";
 import { codeSanitation } from "./plugin.ts";
 import { LANGUAGES } from "./settings.ts";
-import { stepsOffLoop, WorkExhausted } from "./work-budget.ts";
+import { stepsFor, WorkExhausted } from "./work-budget.ts";
 
 /** Takes many steps per unit and is not found. */
 const HOSTILE = "${";
@@ -36,18 +37,22 @@ test("prose of 256 kB is inspected on the event loop", async () => {
   expect(response).toBeNull();
 });
 
-test("a larger body, and one that takes too much work, is inspected in a thread", async () => {
-  for (const body of [repeatTo(PROSE, LARGE_BODY_BYTES + 1), repeatTo(HOSTILE, 100_000)]) {
-    const inspected: unknown[] = [];
-    const plugin = open({}, ((_: URL, input: unknown) => {
-      inspected.push(input);
-      return Promise.resolve({ verdict: { kind: "clean" }, found: [] });
-    }) as PluginHost["runOffLoop"]);
-    expect((await plugin.preRequest({ body })).response).toBeNull();
-    expect(inspected).toMatchObject([
-      { patterns: LANGUAGES.map((language) => ({ language })), mask: null, roles: null, isJson: false },
-    ]);
-  }
+test("a larger body is inspected in a thread", async () => {
+  const inspected: unknown[] = [];
+  const plugin = open({}, ((_: URL, input: unknown) => {
+    inspected.push(input);
+    return Promise.resolve({ verdict: { kind: "clean" }, found: [] });
+  }) as PluginHost["runOffLoop"]);
+  expect((await plugin.preRequest({ body: repeatTo(PROSE, LARGE_BODY_BYTES + 1) })).response).toBeNull();
+  expect(inspected).toMatchObject([
+    { patterns: LANGUAGES.map((language) => ({ language })), mask: null, roles: null, isJson: false },
+  ]);
+});
+
+test("a body that takes too much work is incomplete at once: a thread has no larger budget", async () => {
+  const plugin = open({ action: "sanitize" }, noTask);
+  const { response } = await plugin.preRequest({ body: repeatTo(HOSTILE, 100_000) });
+  expect(response).toMatchObject({ status: 400, body: { code: "inspection_incomplete" } });
 });
 
 test("bodies that arrive in the same turn share the work of the event loop", async () => {
@@ -136,8 +141,16 @@ test("a scan stops soon after its limit, whatever the text", () => {
   expect(detector.first("eval(x)")).not.toBeNull();
 });
 
-test("the budget of a thread is enough for several times the work of prose", () => {
+test("the budget is enough for more than the work of prose with punctuation, and of this repository's sources", () => {
   const work = { steps: 0, limit: Infinity };
-  compileDetector(LANGUAGES, work).findAll(repeatTo(PROSE, 1_000_000));
-  expect(stepsOffLoop(1_000_000)).toBeGreaterThan(work.steps * 3);
+  const detector = compileDetector(
+    LANGUAGES.map((language) => ({ language })),
+    work,
+  );
+  detector.findAll(repeatTo(PROSE, 1_000_000));
+  expect(stepsFor(1_000_000)).toBeGreaterThan(work.steps * 1.5);
+  work.steps = 0;
+  const sources = sourcesOf("src");
+  detector.findAll(sources);
+  expect(stepsFor(sources.length)).toBeGreaterThan(work.steps * 1.5);
 });

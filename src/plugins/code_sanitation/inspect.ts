@@ -5,13 +5,13 @@ import type { PatternSelection } from "./compiled-patterns.ts";
 import { compileDetector, type Detector } from "./detector.ts";
 import type * as inspectBodyTask from "./inspect-body-task.ts";
 import type { BodyVerdict } from "./inspect-body.ts";
-import { isCodeInHead, maskHead } from "./inspect-head.ts";
+import { headSizeOf, isCodeInHead, maskHead } from "./inspect-head.ts";
 import { roleSetOf, type RoleSet } from "./json-roles.ts";
 import { inspectAndRecordBody } from "./record-body.ts";
 import { RecordingDetector, type FindingDetail } from "./recording-detector.ts";
 import { ROLES, type CodeSanitationSettings } from "./settings.ts";
 import { TurnWork } from "./turn-work.ts";
-import { STEPS_ON_LOOP, WorkExhausted } from "./work-budget.ts";
+import { stepsFor, WorkExhausted } from "./work-budget.ts";
 
 const BODY_TASK = new URL("./inspect-body-task.ts", import.meta.url);
 /** Below the time limit of a hook, so that `on_incomplete` decides about a slow inspection. */
@@ -26,6 +26,18 @@ type Incomplete = "budget" | "timeout" | "crash";
 const CLEAN: BodyVerdict = { kind: "clean" };
 type Verdict =
   BodyVerdict | { readonly kind: "incomplete"; readonly why: Incomplete } | { readonly kind: "overloaded" };
+
+/** Limits the work of inspecting a text of this size on the event loop. */
+function limited(recorder: RecordingDetector, bytes: number, inspect: () => BodyVerdict): Verdict {
+  try {
+    return recorder.limitWork(stepsFor(bytes), inspect);
+  } catch (error) {
+    if (error instanceof WorkExhausted) return { kind: "incomplete", why: "budget" };
+    throw error;
+  } finally {
+    turnWork.add(recorder.workDone);
+  }
+}
 
 /** Compiles the settings of a gateway into a function that inspects one request. */
 export function compileInspection(
@@ -66,44 +78,37 @@ class Inspection {
 
   run(context: RequestContext): void | Promise<void> {
     const recorder = new RecordingDetector(this.#detector);
-    const verdict = recorder.limitWork(STEPS_ON_LOOP, () => this.#inspectOnLoop(context, recorder));
-    turnWork.add(recorder.workDone);
+    const verdict = this.#inspectOnLoop(context, recorder);
     if (verdict === null) return this.#inspectOffLoop(context, recorder);
     this.#finish(context, recorder, verdict);
   }
 
-  /** Returns null if the body is too large for the event loop, or needs too much work. */
+  /** Returns null if the body should be inspected in a worker thread. */
   #inspectOnLoop(context: RequestContext, recorder: RecordingDetector): Verdict | null {
     const head = this.#inspectHead(context, recorder);
-    if (head.kind === "incomplete" && this.#settings.on_incomplete === "continue") {
+    if (head.kind === "incomplete" && this.#settings.on_incomplete === "continue")
       // A hostile header must not switch the inspection of the body off.
       this.#reportIncomplete(context, recorder, head.why);
-      return this.#parts.body ? null : CLEAN;
-    }
-    if (head.kind !== "clean" || !this.#parts.body) return head;
+    else if (head.kind !== "clean") return head;
+    if (!this.#parts.body) return CLEAN;
     const { bodySize } = context;
     if (bodySize > LARGE_BODY_BYTES || turnWork.isExhaustedFor(bodySize)) return null;
-    try {
-      return inspectAndRecordBody(context, recorder, this.#mask, this.#roles);
-    } catch (error) {
-      if (error instanceof WorkExhausted) return null;
-      throw error;
-    }
+    return limited(recorder, bodySize, () =>
+      inspectAndRecordBody(context, recorder, this.#mask, this.#roles),
+    );
   }
 
   /** Inspects path, query and headers, whose size the HTTP server limits. Masks them in place. */
   #inspectHead(context: RequestContext, recorder: RecordingDetector): Verdict {
-    try {
+    const verdict = limited(recorder, headSizeOf(context, this.#parts), () => {
       const isBlocked =
         this.#mask === null
           ? isCodeInHead(context, recorder, this.#parts)
           : maskHead(context, recorder, this.#parts, this.#mask);
       return isBlocked ? { kind: "found" } : CLEAN;
-    } catch (error) {
-      if (!(error instanceof WorkExhausted)) throw error;
-      recorder.place(() => ({ path: "headers", role: null }));
-      return { kind: "incomplete", why: "budget" };
-    }
+    });
+    if (verdict.kind === "incomplete") recorder.place(() => ({ path: "headers", role: null }));
+    return verdict;
   }
 
   async #inspectOffLoop(context: RequestContext, recorder: RecordingDetector): Promise<void> {

@@ -23,6 +23,10 @@ function listener(): Detector & { readonly texts: string[] } {
       texts.push(text);
       return [];
     },
+    findAllIn: (units, start, end) => {
+      texts.push(String.fromCharCode(...units.subarray(start, end)));
+      return [];
+    },
   };
 }
 

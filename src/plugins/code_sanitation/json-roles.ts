@@ -2,7 +2,7 @@
 // and skips everything else, so that a body is not parsed. Covers the formats of OpenAI (chat completions, responses) and Anthropic.
 import { DOUBLE_QUOTE, OPEN_BRACE, OPEN_BRACKET } from "./char-codes.ts";
 import { decodeString, stringEnd } from "./json-string.ts";
-import type { TextRange } from "./json-text.ts";
+import type { TextRange } from "./json-string-cursor.ts";
 import { forEachElement, forEachMember, skipSpace, valueEnd } from "./json-structure.ts";
 import { ROLES, type Role } from "./settings.ts";
 

@@ -2,8 +2,14 @@
 import { BACKSLASH } from "./char-codes.ts";
 
 /** Length of `\u0041`. */
-const UNICODE_ESCAPE_LENGTH = 6;
-const SIMPLE_ESCAPES: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
+export const UNICODE_ESCAPE_LENGTH = 6;
+export const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+};
 
 /** The content of a JSON string, without its quotes. */
 export interface StringToken {

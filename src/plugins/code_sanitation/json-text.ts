@@ -1,18 +1,9 @@
 // Finds and masks code in the decoded strings of a JSON text, object keys included. The text is not parsed and serialized again:
 // everything outside a match stays byte for byte, including large numbers, order, spacing and escapes.
 import type { Detector, Finding } from "./detector.ts";
-import { decodeString, stringEnd, unitStarts, type StringToken } from "./json-string.ts";
+import { StringCursor, type TextRange } from "./json-string-cursor.ts";
+import { decodeString, unitStarts, type StringToken } from "./json-string.ts";
 import { maskText } from "./mask.ts";
-import { CodeUnitBuffer } from "./scratch-buffer.ts";
-
-/** The code units of the JSON text. Separate from the detector's buffer, which holds a decoded string of it meanwhile. */
-const jsonUnits = new CodeUnitBuffer();
-
-/** Part of a JSON text. Starts and ends outside of strings. */
-export interface TextRange {
-  readonly start: number;
-  readonly end: number;
-}
 
 /** Called with the position in the JSON text where a string with code starts. */
 export type OnStringFound = (start: number) => void;
@@ -27,27 +18,12 @@ export function firstInJson(
   ranges: readonly TextRange[] | null = null,
   onFound: OnStringFound | null = null,
 ): Finding | null {
-  const units = jsonUnits.read(text);
-  let escape = nextBackslash(text, 0);
-  // Kept from range to range: searching again for each would take quadratic time if the next quote is far away.
-  let quote = text.indexOf('"');
-  for (const range of ranges ?? [{ start: 0, end: text.length }]) {
-    if (quote >= 0 && quote < range.start) quote = text.indexOf('"', range.start);
-    while (quote >= 0 && quote < range.end) {
-      const start = quote + 1;
-      const end = stringEnd(text, start);
-      if (escape < start) escape = nextBackslash(text, start);
-      // A string without an escape is scanned in place, without a copy.
-      const finding =
-        escape < end
-          ? detector.first(decodeString(text, { start, end }))
-          : detector.firstIn(units, start, end);
-      if (finding !== null) {
-        onFound?.(start);
-        return finding;
-      }
-      quote = text.indexOf('"', end + 1);
-    }
+  const token = new StringCursor(text, ranges);
+  while (token.next()) {
+    const finding = detector.firstIn(token.units, token.from, token.to);
+    if (finding === null) continue;
+    onFound?.(token.start);
+    return finding;
   }
   return null;
 }
@@ -65,28 +41,18 @@ export function maskJson(
 ): string {
   let masked = "";
   let done = 0;
-  let quote = text.indexOf('"');
-  for (const range of ranges ?? [{ start: 0, end: text.length }]) {
-    if (quote >= 0 && quote < range.start) quote = text.indexOf('"', range.start);
-    while (quote >= 0 && quote < range.end) {
-      const token = { start: quote + 1, end: stringEnd(text, quote + 1) };
-      const before = decodeString(text, token);
-      const after = maskText(before, detector, char);
-      if (after !== before) {
-        onFound?.(token.start);
-        masked += text.slice(done, token.start) + encodeChanges(text, token, before, after);
-        done = token.end;
-      }
-      quote = text.indexOf('"', token.end + 1);
-    }
+  const token = new StringCursor(text, ranges);
+  while (token.next()) {
+    // Nearly all strings are clean, and are never created as strings.
+    const findings = detector.findAllIn(token.units, token.from, token.to);
+    if (findings.length === 0) continue;
+    onFound?.(token.start);
+    const before = decodeString(text, token);
+    const after = maskText(before, detector, char, findings);
+    masked += text.slice(done, token.start) + encodeChanges(text, token, before, after);
+    done = token.end;
   }
   return done === 0 ? text : masked + text.slice(done);
-}
-
-/** Returns the position of the next backslash, or Infinity. */
-function nextBackslash(text: string, from: number): number {
-  const at = text.indexOf("\\", from);
-  return at < 0 ? Infinity : at;
 }
 
 /** Returns the content of a string with its changed units encoded, and all other units as they were. */

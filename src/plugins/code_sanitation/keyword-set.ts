@@ -1,6 +1,7 @@
 // Words: finding where a word ends, reading it in lower case, and looking it up in a set of keywords.
 import { isInClass, toLower, WORD } from "./char-classes.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
+import { stepsToRead } from "./work-budget.ts";
 
 /** Longer words are cut off here, so that the work per position is bounded. */
 export const MAX_WORD_LENGTH = 40;
@@ -42,7 +43,7 @@ function hashOf(text: string): number {
 export function endOfWord(input: NormalizedText, at: number): number {
   let end = at;
   while (end - at < MAX_WORD_LENGTH && end < input.length && isInClass(unitAt(input, end), WORD)) end++;
-  input.work.steps += end - at + 1;
+  input.work.steps += stepsToRead(end - at);
   return end;
 }
 

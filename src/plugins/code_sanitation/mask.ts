@@ -45,12 +45,17 @@ export function maskFindings(text: string, findings: readonly Finding[], char: s
   return done === 0 ? text : masked + text.slice(done);
 }
 
-/** Returns the text with all code masked; the same string if there is none. */
-export function maskText(text: string, detector: Detector, char: string): string {
+/** Returns the text with all code masked; the same string if there is none. `found` are the findings of the text if they are known. */
+export function maskText(
+  text: string,
+  detector: Detector,
+  char: string,
+  found: readonly Finding[] = detector.findAll(text),
+): string {
   return maskUntilClean(
     text,
     char,
-    (current) => maskFindings(current, detector.findAll(current), char),
+    (current) => maskFindings(current, current === text ? found : detector.findAll(current), char),
     (current) => char.repeat(current.length),
   );
 }

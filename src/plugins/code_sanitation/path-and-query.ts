@@ -1,5 +1,6 @@
 // Finds and masks code in the decoded path and query of a request. The path, each pair of the query and each value are scanned
 // separately, so that the `&` and `=` between them are not taken for code. Only masked characters are encoded again.
+import { hexValue } from "./char-classes.ts";
 import type { Detector, Finding } from "./detector.ts";
 import { maskUntilClean } from "./mask.ts";
 
@@ -127,6 +128,7 @@ function decode(raw: string, isQuery: boolean): Decoded {
 function decodeEscape(raw: string, at: number): { text: string; end: number } | null {
   const first = byteAt(raw, at);
   if (first < 0) return null;
+  if (first < 0x80) return { text: String.fromCharCode(first), end: at + 3 };
   const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
   try {
     return { text: decodeURIComponent(raw.slice(at, at + length * 3)), end: at + length * 3 };
@@ -136,7 +138,7 @@ function decodeEscape(raw: string, at: number): { text: string; end: number } | 
 }
 
 function byteAt(raw: string, at: number): number {
-  return /^%[0-9A-Fa-f]{2}$/.test(raw.slice(at, at + 3))
-    ? Number.parseInt(raw.slice(at + 1, at + 3), 16)
-    : -1;
+  const high = hexValue(raw.charCodeAt(at + 1) || 0);
+  const low = hexValue(raw.charCodeAt(at + 2) || 0);
+  return raw[at] === "%" && high >= 0 && low >= 0 ? high * 16 + low : -1;
 }

@@ -75,9 +75,11 @@ export class RecordingDetector implements Detector {
   }
 
   findAll(text: string): Finding[] {
-    const findings = this.#detector.findAll(text);
-    for (const finding of findings) this.#record(finding);
-    return findings;
+    return this.#recordAll(this.#detector.findAll(text));
+  }
+
+  findAllIn(units: Uint16Array, start: number, end: number): Finding[] {
+    return this.#recordAll(this.#detector.findAllIn(units, start, end));
   }
 
   /** Sets the place of all findings since the last call. `locate` is called only if there are any. */
@@ -87,6 +89,11 @@ export class RecordingDetector implements Detector {
     const found = (this.#found ??= new Map<Language, FoundCode>());
     for (const finding of this.#unplaced) found.set(finding.language, { ...finding, ...place });
     this.#unplaced = null;
+  }
+
+  #recordAll(findings: Finding[]): Finding[] {
+    for (const finding of findings) this.#record(finding);
+    return findings;
   }
 
   #record(finding: Finding): void {

@@ -15,6 +15,7 @@ import {
 } from "./matcher.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { prefixesStartingWith } from "./prefix-set.ts";
+import { stepsToRead } from "./work-budget.ts";
 
 /** Optional whitespace. A normalized text has one unit per run of whitespace, but a replaced comment may add another. */
 export const ows: Matcher = run(WHITESPACE, 0, 4);
@@ -45,11 +46,11 @@ export function quoted(max: number): Matcher {
   return withPrefixes(prefixesStartingWith(charSet(QUOTE)), (input, at) => {
     const openingQuote = unitAt(input, at);
     if (!isInClass(openingQuote, QUOTE)) return NO_MATCH;
-    for (let index = at + 1; index <= at + max + 1 && index < input.length; index++) {
-      input.work.steps++;
-      if (unitAt(input, index) === openingQuote) return index + 1;
-    }
-    return NO_MATCH;
+    const last = Math.min(at + max + 1, input.length - 1);
+    let index = at + 1;
+    while (index <= last && unitAt(input, index) !== openingQuote) index++;
+    input.work.steps += stepsToRead(index - at);
+    return index <= last ? index + 1 : NO_MATCH;
   });
 }
 

@@ -4,13 +4,13 @@ import { removeNoOpSyntax, replaceComments } from "./deobfuscate.ts";
 import { normalize } from "./normalize.ts";
 import type { NormalizedText } from "./normalized-text.ts";
 import { releaseParents } from "./scratch-buffer.ts";
-import type { WorkCounter } from "./work-budget.ts";
+import { stepsToRead, type WorkCounter } from "./work-budget.ts";
 
 /** Double percent-encoding is common, and entities in percent-encoding in JSON occur; receivers decode no deeper. */
 const DECODING_ROUNDS = 3;
 
 /** A JSON body can consist of many empty strings, and each costs a scan. */
-const STEPS_PER_TEXT = 4;
+const STEPS_PER_TEXT = 8;
 
 /** Scans a variant, or only the given ranges of it. Returns true to stop. */
 export type VariantVisitor = (text: NormalizedText, ranges: readonly number[] | null) => boolean;
@@ -24,7 +24,7 @@ export function visitVariants(
   visit: VariantVisitor,
 ): void {
   const text = normalize(units, start, end, work);
-  work.steps += end - start + STEPS_PER_TEXT;
+  work.steps += stepsToRead(end - start) + STEPS_PER_TEXT;
   // Without special characters, decoding and deobfuscation would change nothing.
   if (visit(text, null) || text.specials.count === 0) return;
   visitDecoded(text, visit);

@@ -1,16 +1,22 @@
-// Limits of the work of one inspection. Work is counted in steps, not in time, so the same text always has the same result. A step is
-// one code unit that is read or one matcher that is tried, and takes about 10 ns.
+// The limit of the work of one inspection. Work is counted in steps, not in time, so that the same text always has the same result. A step
+// is a matcher that is tried or a few code units that are read, and takes about 8 ns.
 
-/** About 10 ms. Enough for 256 kB of prose; a body that needs more is inspected again in a worker thread. */
-export const STEPS_ON_LOOP = 1_000_000;
+/** About 0.3 ms: a short text may consist of nothing but code. */
+const BASE_STEPS = 30_000;
+/**
+ * About 30 ns per byte. Prose takes 0.6 steps per byte, ordinary programs 1 to 2, and the worst known text more than 200 without a limit
+ * (`npm run fuzz:sanitation`).
+ */
+const STEPS_PER_BYTE = 3.5;
 
-/** Of a body in a worker thread. Ordinary code takes at most 12 steps per unit to mask, the worst known text more than 300. */
-const BASE_STEPS = 4_000_000;
-const STEPS_PER_UNIT = 16;
+/** Returns the steps that the inspection of a text of this size may take. */
+export function stepsFor(bytes: number): number {
+  return BASE_STEPS + bytes * STEPS_PER_BYTE;
+}
 
-/** Returns the steps that the inspection of a body in a worker thread may take: for 10 MB about 2 s. */
-export function stepsOffLoop(bytes: number): number {
-  return BASE_STEPS + bytes * STEPS_PER_UNIT;
+/** Returns the steps of reading units in a short loop, which takes a quarter of a step per unit. */
+export function stepsToRead(units: number): number {
+  return 1 + (units >> 2);
 }
 
 /** Counts the work of a scan. */
