@@ -1,5 +1,6 @@
 // ETags and preconditions (RFC 9110, section 13): a change applies to the version that the client has read, or fails.
 import { GatehouseError } from "../base/errors.ts";
+import type { Reader } from "../store/store.ts";
 import type { Caller } from "./operation.ts";
 
 /** The fields that identify a version of a record; `timeOfChange` makes `updated_at` unique for each version. */
@@ -42,22 +43,31 @@ export function recordResponse(
  * changes the record.
  */
 export function requireMatch(caller: Caller, shown: Versioned): void {
+  requireEtag(caller, etagOf(shown), "record");
+}
+
+/** Like `requireMatch`, for the configuration as a whole: its ETag is that of its newest revision and of its export. */
+export async function requireConfiguration(caller: Caller, reader: Pick<Reader, "version">): Promise<void> {
+  if (caller.headers.has("if-match") || caller.headers.has("if-none-match"))
+    requireEtag(caller, `"${await reader.version()}"`, "configuration");
+}
+
+function requireEtag(caller: Caller, etag: string, what: string): void {
   const ifMatch = caller.headers.get("if-match");
   const ifNoneMatch = caller.headers.get("if-none-match");
   if (ifMatch === null && ifNoneMatch === null) return;
-  const etag = etagOf(shown);
   const isSameVersion = (tag: string) => versionOf(tag) === versionOf(etag);
   const reject = (message: string) => {
     throw new GatehouseError("precondition_failed", message, { headers: { ETag: etag } });
   };
   if (ifMatch !== null && !matches(ifMatch, isSameVersion))
-    reject("The record is not the version in If-Match. Nothing was changed. Read it again and retry.");
+    reject(`The ${what} is not the version in If-Match. Nothing was changed. Read it again and retry.`);
   if (ifNoneMatch !== null && matches(ifNoneMatch, (tag) => isSameVersion(withoutWeak(tag))))
-    reject("The record is a version in If-None-Match. Nothing was changed.");
+    reject(`The ${what} is a version in If-None-Match. Nothing was changed.`);
 }
 
 /**
- * The ETag is `"<updated_at>.<last_used_at>"`. Only the part before the dot is compared with If-Match: the use of an API
+ * The ETag is `"<updated_at>.<last_used_at>"`, of an export `"<version>.<hash of the text>"`. Only the part before the dot is compared with If-Match: the use of an API
  * key changes its representation every few seconds, but not the version that a client wants to change.
  */
 function etagOf({ updated_at, last_used_at }: Versioned): string {

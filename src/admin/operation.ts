@@ -42,8 +42,8 @@ export interface Operation<Query> {
   readonly bodyExample?: unknown;
   /** Request and response bodies may also be YAML. */
   readonly yaml?: true;
-  /** The response has an ETag. `read` honors If-None-Match, `changed` honors If-Match. */
-  readonly etag?: "read" | "created" | "changed";
+  /** The response has an ETag. `read` honors If-None-Match, `changed` and `configuration` honor If-Match. */
+  readonly etag?: "read" | "created" | "changed" | "configuration";
   readonly response: {
     readonly status: 200 | 201 | 204;
     /** Name of a component schema. */
@@ -137,7 +137,7 @@ function describeResponses<Query>({ response, etag }: Operation<Query>): RouteCo
       ...(etag !== undefined && response.status !== 204 && { headers: ETAG_HEADER }),
     },
     ...(etag === "read" && { 304: { description: "The current version matches If-None-Match." } }),
-    ...(etag === "changed" && {
+    ...((etag === "changed" || etag === "configuration") && {
       412: { description: "The current version does not match If-Match.", content: contentOf("Error") },
     }),
     default: { description: "An error.", content: contentOf("Error") },
@@ -166,6 +166,11 @@ function preconditionOf<Query>({ etag }: Operation<Query>): { headers?: z.ZodObj
     return field(
       "If-Match",
       "The ETag to change, or `*`. If the record has another ETag, the response is 412.",
+    );
+  if (etag === "configuration")
+    return field(
+      "If-Match",
+      "The ETag of an export or of the newest revision. If the configuration has changed since, the response is 412.",
     );
   return {};
 }

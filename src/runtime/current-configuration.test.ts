@@ -149,6 +149,7 @@ describe.each(databases)("CurrentConfiguration with %s", (_, createEmpty) => {
     expect(await one.current.commit(() => Promise.resolve("nothing"))).toEqual({
       value: "nothing",
       revision: 0,
+      version: "0",
       changes: [],
     });
     expect(one.current.snapshot).toBe(before);

@@ -29,13 +29,25 @@ export async function readRevision(query: Query): Promise<number> {
   return Number(row["revision"]);
 }
 
+/** A database that was restored from a backup assigns the same numbers again, at other times. */
+export function versionOf(revision: number, createdAt: string | null): string {
+  return createdAt === null ? String(revision) : `${revision}-${Date.parse(createdAt).toString(36)}`;
+}
+
+/** Returns the newest revision and its version. */
+export async function readVersion(query: Query): Promise<{ revision: number; version: string }> {
+  const revision = await readRevision(query);
+  const [row] = await query("SELECT created_at FROM revisions WHERE number = $1", [revision]);
+  return { revision, version: versionOf(revision, textOf(row?.["created_at"])) };
+}
+
 /** Increases the revision and logs what the transaction did, in the same transaction. Returns the new revision. */
 export async function recordRevision(
   query: Query,
   recorder: TransactionRecorder,
   options: WriteOptions,
   kept: number,
-): Promise<number> {
+): Promise<{ revision: number; version: string }> {
   const [row] = await query("UPDATE configuration SET revision = revision + 1 RETURNING revision");
   const revision = Number(row?.["revision"]);
   const fields = { number: revision, created_at: new Date().toISOString(), ...describe(recorder, options) };
@@ -46,7 +58,7 @@ export async function recordRevision(
   );
   if (revision % Math.min(PRUNE_EVERY, kept) === 0)
     await query("DELETE FROM revisions WHERE number <= $1", [revision - kept]);
-  return revision;
+  return { revision, version: versionOf(revision, fields.created_at) };
 }
 
 function describe(

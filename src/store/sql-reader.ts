@@ -1,7 +1,7 @@
 // Reads with SQL: single records, pages, and whole gateways. The view adds reads that need one consistent revision.
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Query, Row } from "./database.ts";
-import { readChanges } from "./revisions.ts";
+import { readChanges, readVersion } from "./revisions.ts";
 import type {
   Change,
   ConsistentView,
@@ -69,6 +69,10 @@ export class SqlReader implements Reader {
   async prices(): Promise<StoredPrices | null> {
     const row = await this.pricesRow();
     return row === null ? null : pricesIn(row);
+  }
+
+  async version(): Promise<string> {
+    return (await readVersion(this.query)).version;
   }
 
   protected async row(kind: Kind, id: string): Promise<Row | null> {

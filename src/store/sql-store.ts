@@ -6,7 +6,7 @@ import type { BlockPage, RemovedBlocks } from "./blocks.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import { withinDeadline, type Database, type Query } from "./database.ts";
 import { DEADLINE_MS, openAndCheck, VIEW_DEADLINE_MS } from "./open-and-check.ts";
-import { getRevision, listRevisions, readRevision, recordRevision } from "./revisions.ts";
+import { getRevision, listRevisions, readRevision, readVersion, recordRevision } from "./revisions.ts";
 import { SqlReader, SqlView } from "./sql-reader.ts";
 import { SqlTransaction } from "./sql-transaction.ts";
 import { isEmbedded, isReadOnly, storeError, unavailable } from "./store-error.ts";
@@ -49,6 +49,10 @@ class SqlStore implements Store {
 
   prices(): Promise<StoredPrices | null> {
     return this.#read((reader) => reader.prices());
+  }
+
+  version(): Promise<string> {
+    return this.#read((reader) => reader.version());
   }
 
   revision(): Promise<number> {
@@ -130,12 +134,12 @@ class SqlStore implements Store {
         const transaction = new SqlTransaction(timelyQuery, this.#cipher, this.#keptRevisions);
         const value = await work(transaction);
         const { changes, recorder } = transaction;
-        if (changes.length === 0) return { value, revision: await readRevision(timelyQuery), changes };
-        const revision = await recordRevision(timelyQuery, recorder, options, this.#keptRevisions);
+        if (changes.length === 0) return { value, ...(await readVersion(timelyQuery)), changes };
+        const recorded = await recordRevision(timelyQuery, recorder, options, this.#keptRevisions);
         await database.announce(timelyQuery);
         rejectIfExpired();
         isCommitting = true;
-        return { value, revision, changes };
+        return { value, ...recorded, changes };
       });
     });
     return writing

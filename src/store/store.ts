@@ -61,6 +61,8 @@ export interface Reader {
   gatewayParts(gatewayId: string): Promise<GatewayParts | null>;
   /** Returns null if the built-in prices apply. */
   prices(): Promise<StoredPrices | null>;
+  /** Identifies the newest revision, also in a database that was restored from a backup and assigns its numbers again. */
+  version(): Promise<string>;
 }
 
 /** One atomic write. References are checked inside it, so concurrent writes cannot invalidate them. */
@@ -119,6 +121,8 @@ export interface Written<T> {
   readonly value: T;
   /** The new revision, or the current one if nothing changed. */
   readonly revision: number;
+  /** What `Reader.version` returns for that revision. */
+  readonly version: string;
   readonly changes: readonly Change[];
 }
 

@@ -239,7 +239,9 @@ export function describeStoreRevisions({ database, createEmpty, createMigrated }
       const store = await openEmpty();
       await insertWhole(store);
       const written = await store.write(() => Promise.resolve("nothing"));
-      expect(written).toEqual({ value: "nothing", revision: 1, changes: [] });
+      const version = await store.version();
+      expect(version).toMatch(/^1-\w+$/);
+      expect(written).toEqual({ value: "nothing", revision: 1, version, changes: [] });
       expect(await store.revision()).toBe(1);
     });
 

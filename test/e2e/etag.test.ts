@@ -155,4 +155,59 @@ describe.each(STORES)("ETag over %s", (_, environment) => {
     expect(put.responses["412"]).toBeDefined();
     expect(document.paths["/api/v1/revisions/{revision}/rollback"].post).toBeDefined();
   });
+
+  test("prices: ETag, If-None-Match and If-Match", async () => {
+    const prices = (input: number) => ({
+      prices: [{ model: "m", input_per_million: input, output_per_million: 1 }],
+    });
+    const builtin = await gatehouse.api("GET", "/prices");
+    expect(etagOf(builtin)).toMatch(/^"[!#-~]+"$/);
+    const first = await gatehouse.api("PUT", "/prices", prices(1), { "If-Match": etagOf(builtin) });
+    expect(first.status).toBe(200);
+    expect(etagOf(first)).not.toBe(etagOf(builtin));
+    const read = await gatehouse.api("GET", "/prices", undefined, { "If-None-Match": etagOf(first) });
+    expect([read.status, etagOf(read)]).toEqual([304, etagOf(first)]);
+    const same = await gatehouse.api("PUT", "/prices", prices(1));
+    expect(etagOf(same)).not.toBe(etagOf(first));
+
+    for (const [method, body] of [["PUT", prices(2)], ["DELETE"]] as const) {
+      const rejected = await gatehouse.api(method, "/prices", body, { "If-Match": etagOf(first) });
+      expectError(rejected, 412, "precondition_failed");
+      expect(etagOf(rejected)).toBe(etagOf(same));
+    }
+    expect((await gatehouse.api("GET", "/prices")).body).toEqual(same.body);
+    const writes = Array.from({ length: 5 }, (_, index) =>
+      gatehouse.api("PUT", "/prices", prices(index + 3), { "If-Match": etagOf(same) }),
+    );
+    const statuses = (await Promise.all(writes)).map(({ status }) => status).sort();
+    expect(statuses).toEqual([200, 412, 412, 412, 412]);
+    expect((await gatehouse.api("DELETE", "/prices", undefined, { "If-Match": "*" })).status).toBe(204);
+    expect(etagOf(await gatehouse.api("GET", "/prices"))).toBe(etagOf(builtin));
+  });
+
+  test("apply and rollback: If-Match is the ETag of an export, or of the newest revision", async () => {
+    const document = (name: string) => ({ gateways: [{ name }] });
+    const exported = await gatehouse.api("GET", "/export", undefined, { Accept: "application/json" });
+    const { revision } = (await gatehouse.api("GET", "/revisions?limit=1")).body.revisions[0];
+    const newest = await gatehouse.api("GET", `/revisions/${revision}`);
+    const applied = await gatehouse.api("POST", "/apply", document("one"), { "If-Match": etagOf(exported) });
+    expect(applied.status).toBe(200);
+    const rollback = `/revisions/${revision}/rollback`;
+    for (const stale of [etagOf(exported), etagOf(newest)]) {
+      for (const path of ["/apply", "/apply?dry_run=true", rollback]) {
+        const body = path === rollback ? undefined : document("two");
+        const rejected = await gatehouse.api("POST", path, body, { "If-Match": stale });
+        expectError(rejected, 412, "precondition_failed");
+        expect(etagOf(rejected)).toBe(etagOf(applied));
+      }
+    }
+    expect((await gatehouse.api("GET", "/gateways?name=two")).body.count).toBe(0);
+    const back = await gatehouse.api("POST", rollback, undefined, { "If-Match": etagOf(applied) });
+    expect(back.status).toBe(200);
+    expect(etagOf(await gatehouse.api("GET", `/revisions/${back.body.revision}`))).toBe(etagOf(back));
+    const same = await gatehouse.api("POST", "/apply", { gateways: [] }, { "If-Match": etagOf(back) });
+    expect([same.status, etagOf(same)]).toEqual([200, etagOf(back)]);
+    const stale = { "If-None-Match": etagOf(exported), Accept: "application/json" };
+    expect((await gatehouse.api("GET", "/export", undefined, stale)).status).toBe(200);
+  });
 });

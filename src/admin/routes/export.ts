@@ -11,7 +11,7 @@ import { check } from "../../model/validate.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { Transaction } from "../../store/store.ts";
 import { DocumentApplication } from "../apply-document.ts";
-import { taggedResponse } from "../etag.ts";
+import { requireConfiguration, taggedResponse } from "../etag.ts";
 import { addOperation, type Call, type RouteTable } from "../operation.ts";
 import { LONG_WRITE_MS, toValidationError } from "../write.ts";
 
@@ -39,8 +39,8 @@ export function addExportRoutes(table: RouteTable, current: CurrentConfiguration
     yaml: true,
     etag: "read",
     handle: async ({ caller }) => {
-      const { text, type } = await exportText(current, caller.headers.get("accept") ?? "");
-      const etag = `"${Bun.hash(text).toString(36)}"`;
+      const { text, type, version } = await exportText(current, caller.headers.get("accept") ?? "");
+      const etag = `"${version}.${Bun.hash(text).toString(36)}"`;
       const headers = { "Content-Type": type, Vary: "Accept" };
       return taggedResponse(caller, etag, () => new Response(text, { headers }));
     },
@@ -59,6 +59,7 @@ export function addExportRoutes(table: RouteTable, current: CurrentConfiguration
       schema: "Applied",
       description: "The changes that were made, or would be made without dry_run.",
     },
+    etag: "configuration",
     handle: (call) => applyDocument(current, call),
   });
 }
@@ -70,6 +71,7 @@ async function applyDocument(
   const document = readDocument(body);
   let application: DocumentApplication | undefined;
   const work = async (transaction: Transaction) => {
+    await requireConfiguration(caller, transaction);
     application = new DocumentApplication(transaction, { prune: query.prune === "true" });
     await application.apply(document);
     return application.writer.changes;
@@ -81,8 +83,8 @@ async function applyDocument(
       const changes = (await current.dryRun(work, options)).map((change) => omit(change, "key"));
       return Response.json({ changes, revision: current.snapshot.revision });
     }
-    const { value: changes, revision } = await current.commit(work, options);
-    return Response.json({ changes, revision });
+    const { value: changes, revision, version } = await current.commit(work, options);
+    return Response.json({ changes, revision }, { headers: { ETag: `"${version}"` } });
   } catch (error) {
     throw toValidationError(
       error,
@@ -105,14 +107,15 @@ function readDocument(body: JsonObject): ConfigurationDocument {
 async function exportText(
   current: CurrentConfiguration,
   accept: string,
-): Promise<{ text: string; type: string }> {
-  const gateways = await current.store.view(async (view) => {
+): Promise<{ text: string; type: string; version: string }> {
+  const { gateways, version } = await current.store.view(async (view) => {
     const keys = Map.groupBy(await view.allApiKeys(), (key) => key.gateway_id);
     const parts = await view.allGatewayParts();
-    return parts.map((each) => ({
+    const gateways = parts.map((each) => ({
       ...each,
       apiKeys: (keys.get(each.gateway.id) ?? []).filter(({ active }) => active),
     }));
+    return { gateways, version: await view.version() };
   });
   const problems = exportProblems(gateways);
   if (problems.length > 0) {
@@ -122,10 +125,10 @@ async function exportText(
   const { document, variables } = exportDocument(gateways);
   if (/\bapplication\/json\b/i.test(accept) && !/yaml/i.test(accept)) {
     const text = `${JSON.stringify(document, null, 2)}\n`;
-    return { text, type: "application/json;charset=utf-8" };
+    return { text, type: "application/json;charset=utf-8", version };
   }
   const text = `${heading(variables)}${Bun.YAML.stringify(document, null, 2)}\n`;
-  return { text, type: "application/yaml;charset=utf-8" };
+  return { text, type: "application/yaml;charset=utf-8", version };
 }
 
 function heading(variables: readonly SecretVariable[]): string {

@@ -3,9 +3,10 @@ import { BUILTIN_PRICES, BUILTIN_PRICES_DATE } from "../../usage/builtin-prices.
 import { pricesSchema } from "../../model/price.ts";
 import { validate } from "../../model/validate.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
-import type { StoredPrices } from "../../store/store.ts";
-import { addOperation, type RouteTable } from "../operation.ts";
-import { withoutFields } from "../record-fields.ts";
+import type { StoredPrices, Transaction } from "../../store/store.ts";
+import { readResponse, recordResponse, requireMatch, type Versioned } from "../etag.ts";
+import { addOperation, type Caller, type RouteTable } from "../operation.ts";
+import { timeOfChange, withoutFields } from "../record-fields.ts";
 
 const READ_ONLY = ["builtin", "updated_at"];
 
@@ -24,7 +25,8 @@ export function addPriceRoutes(table: RouteTable, current: CurrentConfiguration)
     method: "get",
     summary: "Get the active prices",
     response: { status: 200, schema: "Prices", description: "In the order in which they are matched." },
-    handle: async () => show(await current.store.prices()),
+    etag: "read",
+    handle: async ({ caller }) => readResponse(caller, show(await current.store.prices())),
   });
 
   addOperation(table, {
@@ -38,11 +40,16 @@ export function addPriceRoutes(table: RouteTable, current: CurrentConfiguration)
       schema: "Prices",
       description: "The new prices. They apply to requests that start from now on.",
     },
+    etag: "changed",
     handle: async ({ body, caller }) => {
       const { prices } = validate(pricesSchema, withoutFields(body, READ_ONLY));
-      const stored = { prices, updated_at: new Date().toISOString() };
-      await current.write((transaction) => transaction.setPrices(stored), { subject: caller.subject });
-      return show(stored);
+      const work = async (transaction: Transaction) => {
+        const before = await requireVersion(caller, transaction);
+        const stored = { prices, updated_at: timeOfChange(before) };
+        await transaction.setPrices(stored);
+        return stored;
+      };
+      return recordResponse(show(await current.write(work, { subject: caller.subject })));
     },
   });
 
@@ -51,15 +58,27 @@ export function addPriceRoutes(table: RouteTable, current: CurrentConfiguration)
     method: "delete",
     summary: "Restore the built-in prices",
     response: { status: 204, description: "The built-in prices are active." },
+    etag: "changed",
     handle: async ({ caller }) => {
-      await current.write((transaction) => transaction.setPrices(null), { subject: caller.subject });
+      const work = async (transaction: Transaction) => {
+        await requireVersion(caller, transaction);
+        await transaction.setPrices(null);
+      };
+      await current.write(work, { subject: caller.subject });
       return new Response(null, { status: 204 });
     },
   });
 }
 
-function show(stored: StoredPrices | null): Response {
+/** Returns the prices before a change. Throws if they are not the version that the client wants to change. */
+async function requireVersion(caller: Caller, transaction: Transaction): Promise<Versioned> {
+  const before = show(await transaction.prices());
+  requireMatch(caller, before);
+  return before;
+}
+
+function show(stored: StoredPrices | null) {
   const builtin = { prices: BUILTIN_PRICES, updated_at: `${BUILTIN_PRICES_DATE}T00:00:00.000Z` };
   const { prices, updated_at } = stored ?? builtin;
-  return Response.json({ prices, builtin: stored === null, updated_at });
+  return { prices, builtin: stored === null, updated_at };
 }

@@ -4,8 +4,9 @@ import { GatehouseError } from "../../base/errors.ts";
 import { showGateway } from "../../model/gateway.ts";
 import { diffRecords, hideSecrets, type FieldChange } from "../../model/record-diff.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
-import type { RecordChange, Revision } from "../../store/store.ts";
-import { taggedResponse } from "../etag.ts";
+import { versionOf } from "../../store/revisions.ts";
+import type { RecordChange, Revision, Transaction } from "../../store/store.ts";
+import { requireConfiguration, taggedResponse } from "../etag.ts";
 import { listResponse, pageQuery } from "../list-query.ts";
 import { addOperation, type Call, type RouteTable } from "../operation.ts";
 import { withoutFields } from "../record-fields.ts";
@@ -54,6 +55,7 @@ export function addRevisionRoutes(table: RouteTable, current: CurrentConfigurati
       schema: "Rollback",
       description: "The new revision, and the API keys that remain revoked or rotated.",
     },
+    etag: "configuration",
     handle: (call) => rollBack(current, call),
   });
 }
@@ -66,8 +68,7 @@ async function getRevision(
   const found = await current.store.getRevision(number);
   if (found === null)
     throw new GatehouseError("not_found", `Revision ${number} does not exist or is no longer kept.`);
-  // A revision never changes, but a database restored from a backup assigns the same numbers again.
-  const etag = `"${number}-${Date.parse(found.created_at).toString(36)}"`;
+  const etag = `"${versionOf(number, found.created_at)}"`;
   return taggedResponse(caller, etag, () => {
     const diff = found.records.flatMap((record) => diffOf(record, found));
     const leftOut = diff.length - MAX_DIFF;
@@ -87,12 +88,16 @@ async function rollBack(current: CurrentConfiguration, { params, caller }: Call<
     name: `revision ${number}`,
     deadlineMs: LONG_WRITE_MS,
   } as const;
-  const rolledBack = current.commit((transaction) => transaction.rollBackTo(number), options);
-  const { revision, value } = await rolledBack.catch((error: unknown) => {
+  const work = async (transaction: Transaction) => {
+    await requireConfiguration(caller, transaction);
+    return transaction.rollBackTo(number);
+  };
+  const rolledBack = current.commit(work, options);
+  const { revision, version, value } = await rolledBack.catch((error: unknown) => {
     throw toValidationError(error, ({ kind, id }) => `${kind}/${id}.`);
   });
   const not_undone = value.map(({ id, name, reason }) => ({ api_key_id: id, name, reason }));
-  return Response.json({ revision, not_undone });
+  return Response.json({ revision, not_undone }, { headers: { ETag: `"${version}"` } });
 }
 
 function parseNumber(text = ""): number {
