@@ -23,8 +23,6 @@ import { commandOf, stepsOfLoop } from "./shell-grammar.ts";
 
 /** Units that may precede a command: not the inside of a word, a path or an option. */
 export const BEFORE_COMMAND = charSetExcept(WORD, "-./$");
-/** Units that a command line may start with. */
-export const COMMAND_LINE_START = charSet(WHITESPACE | LETTER | QUOTE, "/$({!@\\");
 /** Units that may precede an absolute path: not the inside of a URL or of a relative path. */
 export const BEFORE_PATH = charSetExcept(WORD, "./:#!}*");
 

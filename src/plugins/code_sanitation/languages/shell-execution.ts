@@ -4,7 +4,7 @@ import { choice, keyword, lit, oneOf, opt, run, seq, times } from "../combinator
 import { splitWords } from "../keyword-set.ts";
 import { atWordStart } from "../look-behind.ts";
 import { pattern, type Pattern } from "../pattern.ts";
-import { digits, end, ows, quote, rws, wordBoundary } from "../tokens.ts";
+import { digits, end, ows, quote, rws } from "../tokens.ts";
 import { PREFIX_COMMANDS } from "./shell-commands.ts";
 import { atTextStart, BEFORE_COMMAND, notAfterPipe, programPath } from "./shell-context.ts";
 import {
@@ -149,6 +149,7 @@ export const SHELL_EXECUTION: readonly Pattern[] = [
         ...PREFIX_COMMANDS.map((name) => `${name} whoami`),
         "timeout 5 curl example.com",
         "sudo -u root cat x.txt",
+        "sudo cat -n",
         "flock -u / id",
         "cpulimit -l 100 -f id",
       ],
@@ -186,6 +187,6 @@ export const SHELL_EXECUTION: readonly Pattern[] = [
     from: "balanced",
     finds: ["x | sh", "x|sh", "x | bash", "x|bash;"],
     ignores: ["x | shuffle", "|bash and zsh|"],
-    after: seq(wordBoundary, choice(end, oneOf(")`;&\"'|"))),
+    after: choice(end, oneOf(")`;&\"'|")),
   }),
 ];

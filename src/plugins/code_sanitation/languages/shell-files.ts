@@ -58,7 +58,7 @@ const absolutePath = choice(
   seq(lit("/"), run(WORD, 1, 20), oneOf("/."), run(WORD, 1, 20)),
   seq(lit("/"), run(WORD, 0, 10), oneOf("?*[")),
   lit("../../"),
-  seq(lit("~/."), keyword(splitWords(`ssh aws kube gnupg netrc bash_history`))),
+  seq(lit("~/."), keyword(splitWords(`ssh aws bash_history`))),
 );
 
 export const SHELL_FILES: readonly Pattern[] = [
@@ -96,12 +96,18 @@ export const SHELL_FILES: readonly Pattern[] = [
         "cat ../../x",
         "ls /data/keys",
         "cat /e??/hosts",
+        "ls /etc",
         "cat ~/.ssh/id_rsa",
+        "cat ~/.aws/credentials",
+        "cat ~/.bash_history",
       ],
       ignores: [
         "The defaults are in the file /usr/share/doc/x.",
         "concat /etc/hosts",
         "cat /tmp/build\nmake",
+        "cat /opt/build\nmake",
+        "cat /srv/build\nmake",
+        "cat /var/build\nmake",
         "cat notes.txt",
         "cat /b",
       ],
@@ -113,7 +119,7 @@ export const SHELL_FILES: readonly Pattern[] = [
   pattern("shell.encoded-space", ["+/", "+-"], {
     catches: "a command whose spaces are written as `+`",
     from: "balanced",
-    finds: ["cat+/et*/*wd", "ls+-la"],
+    finds: ["cat+/et*/*wd", "ls+-la", "cat+/*"],
     ignores: ["a+/b/c", "date+/-1 day", "category+/x"],
     before: afterCommand,
     after: choice(run(LETTER, 1, 40), oneOf("*?[")),
@@ -121,12 +127,25 @@ export const SHELL_FILES: readonly Pattern[] = [
   pattern("shell.directory-change", ["cd "], {
     catches: "a change to a directory outside the working directory, or before another command",
     from: "balanced",
-    finds: ["cd /etc", "cd /", "cd ../..", "cd ..;", "cd .. && x", "cd ..", "cd ~/x", "cd -", "cd c:\\"],
+    finds: [
+      "cd /etc",
+      "cd /",
+      "cd ../..",
+      "cd ..;",
+      "cd .. && x",
+      "cd ..",
+      "cd ~/x",
+      "cd -",
+      "cd -;x",
+      "cd /;x",
+      "cd c:\\",
+    ],
     ignores: [
       "a cd player",
       "abcd /etc",
       "$ cd /home/me/project\n$ make",
       "$ cd ~/project\n$ make",
+      "$ cd c:\\work\n$ make",
       "$ cd ../project\n$ make",
       'What does "cd /home/me" do?',
       "git clone x && cd x && make",
@@ -149,7 +168,7 @@ export const SHELL_FILES: readonly Pattern[] = [
     from: "balanced",
     finds: [
       "chmod 777 x",
-      "chmod -R 755 x",
+      "chmod --verbose 755 x",
       "chmod u+x run",
       "chown root:root run.sh",
       "chown -R www:www ./site",

@@ -61,7 +61,7 @@ export const binaryPath: Matcher = seq(
 /** What separates the words of a command line: whitespace, or `+` in a text that was encoded as a form. */
 export const gap: Matcher = choice(rws, lit("+"));
 const ROOT_DIRECTORIES = splitWords(`etc bin usr var tmp proc dev home root opt sbin mnt srv sys boot lib`);
-export const rootDirectory: Matcher = seq(keyword(ROOT_DIRECTORIES), not(lit(".")));
+export const rootDirectory: Matcher = keyword(ROOT_DIRECTORIES);
 /** `C:\` or `C:/`. */
 export const drive: Matcher = seq(driveLetter(), oneOf("\\/"));
 function driveLetter(): Matcher {
@@ -81,7 +81,7 @@ export const path: Matcher = choice(
   seq(lit("./"), run(WORD, 1, 40)),
   drive,
 );
-export const option: Matcher = seq(lit("-"), opt(lit("-")), run(LETTER, 1, 24), not(lit("'")));
+export const option: Matcher = seq(lit("-"), opt(lit("-")), run(LETTER, 1, 24));
 export const fileName: Matcher = seq(
   run(WORD, 1, 40),
   lit("."),
@@ -92,7 +92,7 @@ export const fileName: Matcher = seq(
   ),
 );
 export const address: Matcher = choice(
-  seq(opt(lit("t")), keyword(["http", "https", "ftp"]), lit("://")),
+  seq(keyword(["http", "https", "ftp"]), lit("://")),
   seq(digits, lit("."), digits, lit("."), digits, lit("."), digits),
 );
 const redirection: Matcher = choice(
@@ -146,10 +146,10 @@ export function searchLine(characters: string, matcher: Matcher, max: number): M
 /** Matches where a command ends: at a separator, a quote, a closing parenthesis or the end of the text. */
 export const commandEnd: Matcher = choice(end, peek(oneOf(";|&`)'\"<>#\n\\")));
 /** What `echo` prints in a probe: one word, alone or with an expansion in it. PHP's `echo` needs quotes or a variable. */
-const probe: Matcher = seq(run(WORD, 1, 24), choice(end, peek(oneOf(";|&`)\\")), lit("$("), lit("`")));
+const probe: Matcher = seq(run(WORD, 1, 24), choice(end, peek(oneOf(";|&`)\\")), lit("$(")));
 /** A variable of PHP or Perl: `echo $name;` and `join $separator, @list` are statements of a program. */
 const programVariable: Matcher = seq(lit("$"), zeroWidth(startsLowerCase));
-const echo: Matcher = seq(lit("echo"), gap, not(programVariable), choice(probe, shellArgument));
+const echo: Matcher = seq(lit("echo"), gap, probe);
 /** Command names that are also statements of PHP or functions of Perl. */
 const programStatement: Matcher = seq(
   keyword(splitWords(`echo eval exec exit join read rename sort split stat write`)),
@@ -158,10 +158,9 @@ const programStatement: Matcher = seq(
 );
 /** Commands of Windows whose options start with a slash. */
 const windowsCommand: Matcher = choice(
-  seq(lit("dir"), choice(end, peek(oneOf("|&;")), seq(gap, choice(drive, lit("/"))))),
+  seq(lit("dir"), choice(end, peek(oneOf("|&;")), seq(gap, lit("/")))),
   seq(lit("set"), gap, lit("/a")),
   seq(lit("net"), gap, keyword(["user", "localgroup", "view", "share", "use"])),
-  seq(keyword(["type", "del", "copy", "cd"]), gap, drive),
 );
 /** A control structure that runs commands: `if [ … ]`, `for x in $(ls)`, `while true; do`. */
 const controlStructure: Matcher = choice(
@@ -173,10 +172,8 @@ const assembledCommand: Matcher = seq(
   lit("$"),
   identifier,
   times(0, 12, seq(lit("$"), identifier)),
-  choice(
-    seq(rws, choice(seq(anyCommand, choice(rws, commandEnd)), path, address, lit("$"))),
-    seq(lit("{ifs")),
-  ),
+  rws,
+  choice(anyCommand, path, address, lit("$")),
 );
 /** Matches a command with an argument that does not occur in prose, or with nothing after it. */
 export const commandLine: Matcher = choice(
@@ -186,11 +183,7 @@ export const commandLine: Matcher = choice(
   controlStructure,
   seq(plainCommand, choice(commandEnd, gap, peek(oneOf("$/{")))),
   binaryPath,
-  seq(
-    not(programStatement),
-    wordCommand,
-    choice(seq(gap, shellArgument), seq(peek(oneOf("$<>/")), choice(expansion, redirection, path))),
-  ),
+  seq(not(programStatement), wordCommand, choice(seq(gap, shellArgument), expansion, redirection)),
   assembledCommand,
 );
 
@@ -213,7 +206,7 @@ const PROSE_WORDS = splitWords(`
   would not does do as that this on it from i you we they my your if but also so because which
 `);
 const proseWord: Matcher = seq(rws, keyword(PROSE_WORDS), choice(rws, end));
-const punctuation: Matcher = seq(ows, oneOf(",:.!?"));
+const punctuation: Matcher = seq(ows, oneOf(",:.!?"), choice(rws, end));
 /** Returns whether prose continues after a command name on the same line. */
 function isProseAfter(input: NormalizedText, at: number): boolean {
   if (unitAt(input, at) === NEWLINE) return false;
@@ -255,7 +248,7 @@ export const textFilter: Matcher = seq(
 /** A path in a working directory at the end of a line: `cd /home/me/project` alone on a line is an ordinary session log. */
 export const workingDirectory: Matcher = seq(
   choice(
-    seq(lit("/"), keyword(["tmp", "home", "opt", "usr", "mnt", "srv", "var"])),
+    seq(lit("/"), keyword(["tmp", "home", "opt", "srv", "var"])),
     seq(lit("../"), identifier),
     lit("~/"),
     drive,

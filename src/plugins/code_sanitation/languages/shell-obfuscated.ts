@@ -1,27 +1,27 @@
 // Shell patterns for obfuscated commands: split words, expansions, and syntax that is not typed by hand.
 import { isInClass, LETTER, WHITESPACE, WORD } from "../char-classes.ts";
 import { charSet, NOT_WORD } from "../char-set.ts";
-import { choice, keyword, lit, oneOf, opt, run, seq, times } from "../combinators.ts";
+import { choice, lit, oneOf, opt, run, seq, times } from "../combinators.ts";
 import { lowerCaseText } from "../keyword-set.ts";
-import { NO_MATCH, type Matcher } from "../matcher.ts";
+import { NO_MATCH, withFirstSetOf, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, end, identifier, ows, quote, rws, wordBoundary } from "../tokens.ts";
 import { PLAIN_COMMANDS } from "./shell-commands.ts";
 import { afterCommand, BEFORE_COMMAND } from "./shell-context.ts";
-import { anyCommand, option, path, plainCommand, rootDirectory } from "./shell-grammar.ts";
+import { anyCommand, option, path, rootDirectory } from "./shell-grammar.ts";
 
 const commandPart: Matcher = run(LETTER, 1, 5);
 const commandRest: Matcher = run(LETTER, 1, 12);
 /** `'wh'oami`: a command name with quotes around part of it. */
-const splitCommand: Matcher = (input, at) => {
+const splitCommand: Matcher = withFirstSetOf(commandPart, false, (input, at) => {
   const partEnd = commandPart(input, at);
   if (partEnd < 0 || unitAt(input, partEnd) !== unitAt(input, at - 1)) return NO_MATCH;
   const end = commandRest(input, partEnd + 1);
   if (end < 0) return NO_MATCH;
   const command = lowerCaseText(input, at, partEnd) + lowerCaseText(input, partEnd + 1, end);
   return PLAIN_COMMANDS.has(command) ? end : NO_MATCH;
-};
+});
 const functionName = choice(run(WORD, 1, 24), lit(":"));
 const inBackground = seq(opt(lit("()")), ows, oneOf("|&"), ows);
 /** A function that runs itself twice, as in a fork bomb: `f | f &`. */
@@ -39,7 +39,7 @@ export const SHELL_OBFUSCATED: readonly Pattern[] = [
     finds: ["cat${IFS}x", "cat$IFS$9x", "cat$IFS x", "cat${IFS:0:1}x"],
     ignores: ["x$ifstream", "x${ifsample}", 'IFS="${ifs}"'],
     precededBy: charSet(WORD),
-    after: choice(oneOf("}$:,%"), wordBoundary),
+    after: wordBoundary,
   }),
   pattern("shell.field-separator", ["${ifs", "$ifs"], {
     catches: "the variable that attacks use instead of a space, before a path, an option or another variable",
@@ -98,15 +98,21 @@ export const SHELL_OBFUSCATED: readonly Pattern[] = [
   pattern("shell.brace-expansion", ["{"], {
     catches: "a command whose words are written as a list in braces",
     from: "relaxed",
-    finds: ["{cat,/etc/x}", "{,ifconfig}", "{,$'whoami',}", "{nc,-nlvp,777}", "{ls,-la}", "{,/?s?/x}"],
+    finds: [
+      "{cat,/etc/x}",
+      "{,ifconfig}",
+      "{,$'whoami',}",
+      "{nc,-nlvp,777}",
+      "{ls,-la}",
+      "{,/?s?/x}",
+      "{cat,/?}",
+    ],
     ignores: ["{name, id}", "{ls, la}", "{a,/b}", "{id}"],
-    followedBy: charSet(LETTER, ","),
     after: choice(
       seq(
         anyCommand,
         lit(","),
         choice(seq(lit("-"), run(LETTER, 1, 10)), seq(lit("/"), choice(rootDirectory, oneOf("?*")))),
-        opt(run(WORD, 1, 40)),
         oneOf(",}/?*"),
       ),
       seq(
@@ -121,7 +127,7 @@ export const SHELL_OBFUSCATED: readonly Pattern[] = [
   pattern("shell.split-word", ["$@", "$*", "$()", "``", "<()", ">()"], {
     catches: "an expansion without a value inside a word",
     from: "relaxed",
-    finds: ["c$@at /x", "c$*at /x", "pi$()ng x", "pi``ng x", "pi<()ng x", "pi>()ng x"],
+    finds: ["c$@at /x", "c$@at/x", "c$*at /x", "pi$()ng x", "pi``ng x", "pi<()ng x", "pi>()ng x"],
     ignores: ["a ``quoted'' word", "f$@", "Array<()void>"],
     before: insideWord,
     after: seq(run(LETTER, 1, 12), choice(oneOf("$+/"), rws)),
@@ -140,13 +146,12 @@ export const SHELL_OBFUSCATED: readonly Pattern[] = [
     finds: ["'wh'oami", '"if"config'],
     ignores: ["that's 'the'ory", "x'wh'oami", "the 'wh' sound"],
     precededBy: NOT_WORD,
-    followedBy: charSet(LETTER),
     after: splitCommand,
   }),
   pattern("shell.assembled", ["&&$", ";$"], {
     catches: "a command that is put together from variables",
     from: "balanced",
-    finds: ["a=cat&&b=x&&$a $b", "x=ls;$x$y", "a=cat;$a /x"],
+    finds: ["a=cat&&b=x&&$a $b", "x=ls;$x$y", "x=ls;$x notes", "a=cat;$a /x"],
     ignores: ["$a=1;$b=2;", "a;$b;"],
     after: seq(identifier, choice(seq(lit("$"), identifier), seq(rws, choice(identifier, oneOf("$/"))))),
   }),
@@ -161,21 +166,16 @@ export const SHELL_OBFUSCATED: readonly Pattern[] = [
   pattern("shell.quoted-command", ["'", '"'], {
     catches: "a command name in quotes with an argument",
     from: "balanced",
-    finds: ["'cat' /etc/hosts", '"ls" -la', "'cscli' alerts list", '"time" who'],
-    ignores: ["the 'cat' -- a pet", "#define MODE 'ls'\n/* x */", "x'cat' /etc", "'cat' food"],
+    finds: ["'cat' /etc/hosts", '"ls" -la', '"time" who'],
+    ignores: [
+      "the 'cat' -- a pet",
+      "#define MODE 'ls'\n/* x */",
+      "x'cat' /etc",
+      "'cat' food",
+      "'time' who knows",
+    ],
     precededBy: NOT_WORD,
-    followedBy: charSet(LETTER),
-    after: seq(
-      anyCommand,
-      quote,
-      lit(" "),
-      choice(
-        path,
-        option,
-        seq(keyword(["alerts", "install", "hosts"]), rws),
-        seq(choice(plainCommand, lit("who")), end),
-      ),
-    ),
+    after: seq(anyCommand, quote, lit(" "), choice(path, option, seq(anyCommand, end))),
   }),
 ];
 

@@ -41,8 +41,14 @@ export const SHELL_SUBSTITUTION: readonly Pattern[] = [
   pattern("shell.command-value", ["system", "exec", "passthru", "shell_exec"], {
     catches: "the name of a function that runs commands, used as a value and called",
     from: "balanced",
-    finds: ['"system"("id")', "(exec)('id')", '["passthru"][0]("id")', '{"shell_exec"}("id")'],
-    ignores: ["the 'system' (Linux) is old", "our 'exec' meeting", "f('system') (see below)"],
+    finds: [
+      '"system"("id")',
+      "(exec)('id')",
+      '["passthru"][0]("id")',
+      '{"shell_exec"}("id")',
+      "('system')[0]('id')",
+    ],
+    ignores: ["the 'system' (Linux) is old", "our 'exec' meeting", '"systems"(x)', "f('system') (see below)"],
     before: inQuotesOrBrackets,
     after: seq(not(seq(quote, rws, lit("("), run(LETTER, 1, 1))), callOfValue),
   }),
@@ -59,11 +65,7 @@ export const SHELL_SUBSTITUTION: readonly Pattern[] = [
       "$(ls|x)",
     ],
     ignores: ["$(RM) -f *.o", "$(document).ready(run)", "$($(this).data('id')).show()"],
-    after: seq(
-      not(makeVariable),
-      ows,
-      choice(substitutedTool, seq(lit("<"), ows, path), lit("($()"), seq(lit("`"), anyCommand)),
-    ),
+    after: seq(not(makeVariable), ows, choice(substitutedTool, seq(lit("<"), ows, path), lit("($()"))),
   }),
   pattern("shell.substitution", ["$("], {
     catches: "substitution of a command whose name is also a word",

@@ -3,9 +3,10 @@ import { DIGIT, isInClass, LETTER, toLower } from "../char-classes.ts";
 import { QUESTION, SLASH, STAR } from "../char-codes.ts";
 import { charSet, charSetHas } from "../char-set.ts";
 import { splitWords } from "../keyword-set.ts";
-import { NO_MATCH, type Matcher } from "../matcher.ts";
+import { NO_MATCH, withPrefixes, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
+import { prefixesStartingWith } from "../prefix-set.ts";
 import { BEFORE_PATH } from "./shell-context.ts";
 
 const OPEN_BRACKET = 0x5b;
@@ -107,9 +108,10 @@ function isHidden(isDirectory: boolean): boolean {
 }
 
 const STEPS_PER_LOOKUP = 6;
+const REST_OF_PATH = prefixesStartingWith(charSet(LETTER, "?[/*!^]"));
 
 /** Matches after a trigger that starts with `/` the rest of a path in which a component is a wildcard form of a known name. */
-const hiddenPath: Matcher = (input, at) => {
+const hiddenPath: Matcher = withPrefixes(REST_OF_PATH, (input, at) => {
   let start = startOfPath(input, at);
   for (let count = 0; count < MAX_COMPONENTS; count++) {
     if (!readComponent(input, start)) return NO_MATCH;
@@ -123,7 +125,7 @@ const hiddenPath: Matcher = (input, at) => {
     start = glob.end + 1;
   }
   return NO_MATCH;
-};
+});
 
 /** Returns the start of the first component: a trigger is `/` and at most five units. */
 function startOfPath(input: NormalizedText, at: number): number {
@@ -162,7 +164,6 @@ export const SHELL_WILDCARDS: readonly Pattern[] = [
       "/???/notes",
     ],
     precededBy: BEFORE_PATH,
-    followedBy: charSet(LETTER, "?[/*!^]"),
     after: hiddenPath,
   }),
   pattern("shell.wildcard-path", ["/etc/", "/bin/", "/usr/"], {

@@ -5,7 +5,7 @@ import { splitWords } from "../keyword-set.ts";
 import { atWordStart } from "../look-behind.ts";
 import type { Matcher } from "../matcher.ts";
 import { pattern, type Pattern } from "../pattern.ts";
-import { digits, end, identifier, ows, quote, quoted, rws, wordBoundary } from "../tokens.ts";
+import { digits, end, identifier, ows, quote, quoted, rws } from "../tokens.ts";
 import { BEFORE_COMMAND, notInSentence } from "./shell-context.ts";
 import { address, drive } from "./shell-grammar.ts";
 
@@ -46,7 +46,6 @@ export const SHELL_WINDOWS: readonly Pattern[] = [
       "for %%i in (*) do x",
       "for /d %a in (x) do y",
       'for /f "tokens=1" %a in (x) do y',
-      'for /f \\"delims=\\" %i in (x) do y',
       "for /r c:\\tmp %g in (*.bak) do x",
       "for %~ in (a) do x",
       "for %- in (a) do x",
@@ -60,12 +59,7 @@ export const SHELL_WINDOWS: readonly Pattern[] = [
     before: atWordStart,
     after: seq(
       times(0, 2, seq(lit("/"), oneOf("dflr"), rws)),
-      opt(
-        seq(
-          choice(quoted(40), seq(lit('\\"'), skipTo(lit('\\"'), 40)), seq(drive, except(" \n", 0, 40))),
-          rws,
-        ),
-      ),
+      opt(seq(choice(quoted(40), seq(drive, except(" \n", 0, 40))), rws)),
       lit("%"),
       opt(lit("%")),
       opt(lit("~")),
@@ -87,7 +81,11 @@ export const SHELL_WINDOWS: readonly Pattern[] = [
     finds: [
       "if exist a.txt del a.txt",
       'if exist "c:\\a b.txt" (',
-      "if not exist c:\\x (\necho x",
+      "if not exist c:\\x (\nx",
+      "if 1==%x% echo y",
+      "if 1 gtr 2 echo x",
+      "if 1 lss 2 echo x",
+      "if 1 leq 2 echo x",
       "if defined x echo y",
       "if errorlevel 1 goto x",
       "if not errorlevel 0 (",
@@ -145,7 +143,7 @@ export const SHELL_WINDOWS: readonly Pattern[] = [
     ],
     ignores: ["What is invoke-expression?", "xinvoke-expression $x", "downloadfiles(x)"],
     before: atWordStart,
-    after: seq(wordBoundary, choice(seq(rws, choice(oneOf("-$("), quote, address, identifier)), lit("("))),
+    after: choice(seq(rws, choice(oneOf("-$("), quote, identifier)), lit("(")),
   }),
   pattern("shell.powershell", ["powershell", "powershell.exe", "pwsh"], {
     catches: "PowerShell with a command or a path as its argument",

@@ -5,6 +5,7 @@ import { SHELL_EXECUTION } from "./shell-execution.ts";
 import { SHELL_FILES } from "./shell-files.ts";
 import { SHELL_OBFUSCATED } from "./shell-obfuscated.ts";
 import { SHELL_SEPARATORS } from "./shell-separators.ts";
+import { SHELL_STRICT } from "./shell-strict.ts";
 import { SHELL_SUBSTITUTION } from "./shell-substitution.ts";
 import { SHELL_WILDCARDS } from "./shell-wildcards.ts";
 import { SHELL_WINDOWS } from "./shell-windows.ts";
@@ -17,4 +18,5 @@ export const SHELL: readonly Pattern[] = [
   ...SHELL_OBFUSCATED,
   ...SHELL_WILDCARDS,
   ...SHELL_WINDOWS,
+  ...SHELL_STRICT,
 ];
