@@ -10,7 +10,7 @@ const TOOL_NAMES: readonly string[] = splitWords(`
   lastlogin ldconfig ldd ll lsattr lsb_release lsof lwp-request lynx mawk md5sum mkdir mkfifo mknod mshta
   mv nc ncat netcat netsh netstat nltest nmap nohup nslookup openssl pcregrep pgrep pkexec pkill poweroff
   powershell printenv pwd pwsh python2 python3 rbash rdesktop reboot regsvr32 rlwrap rm rmdir rmt rmt-dump
-  rmt-tar rsync rundll32 scp schtasks sed setfacl setsid sftp sh sha1sum sha256sum socat ssh stdbuf strace
+  rmt-tar rsync rundll32 scp schtasks sed setfacl setsid sftp sha1sum sha256sum socat ssh stdbuf strace
   sysctl systemctl systeminfo tac taskkill tasklist tcpdump tcsh telnet tftp tftpd traceroute tshark ulimit
   umount uname uniq unlink unxz unzip useradd userdel usermod uudecode uuencode vim vimdiff visudo wc wget
   whereis whoami wmic wscript xargs xdg-open xxd xz xzcat yum zcat zgrep zsh zstdcat
@@ -19,7 +19,7 @@ const TOOL_NAMES: readonly string[] = splitWords(`
 /** Names that are also identifiers in programs or abbreviations in prose: an argument or the end of the text must follow. */
 const SHORT_NAMES: readonly string[] = splitWords(`
   ab apt awk bash brew cmd cp curl dash dd df dig du env expr flock gcc grep gzip halt hostname id irb jq kill
-  ln ls lua nano nice od passwd perf perl php ping ps pv python reg ruby shutdown ss su sudo tar tee timeout vi
+  ln ls lua nano nice od passwd perf perl php ping ps pv python reg ruby sh shutdown ss su sudo tar tee timeout vi
   watch zip
 `);
 
@@ -42,13 +42,24 @@ export const AMBIGUOUS_COMMANDS: ReadonlySet<string> = new Set(SHORT_NAMES);
 export const PLAIN_COMMANDS: ReadonlySet<string> = new Set([...TOOL_NAMES, ...SHORT_NAMES]);
 export const COMMANDS: ReadonlySet<string> = new Set([...PLAIN_COMMANDS, ...WORD_COMMANDS]);
 
+/** Commands that build instructions and scripts chain with `&&`. */
+export const BUILD_COMMANDS: readonly string[] = splitWords(`
+  apt apt-get brew cp gcc mkdir mv perl php python python2 python3 ruby sed tar unzip yum zip
+`);
+/** Languages and tools that texts compare with each other: "PHP & Perl". */
+export const COMPARED_TOOLS: readonly string[] = splitWords(`
+  apt bash brew curl gcc grep gzip jq lua nano perl php ping python python3 ruby sed sh ssh tar vi vim wget zip zsh
+`);
+/** Commands whose argument may be any name. */
+export const NAME_COMMANDS: readonly string[] = splitWords(`curl dig ls ping su`);
+
 /** Commands that run another command given as their argument. */
 export const PREFIX_COMMANDS: readonly string[] = splitWords(`
   sudo nohup strace time timeout xargs env nice exec command flock cpulimit ltrace setsid busybox
 `);
 /** Commands that take files. Without a path after them they may be words. */
 export const FILE_COMMANDS: readonly string[] = splitWords(`
-  awk base32 base64 bash bzcat cat chgrp chmod chown comm copy cp cut dash dd del diff egrep file find grep gunzip
+  awk base32 base64 bash bzcat cat chgrp chmod chown comm copy cp cut dash dd del diff egrep find grep gunzip
   head hexdump install ksh less ll ln ls mkdir more mount mv nano nl od paste perl php python python3 readlink rev
   rm rmdir ruby sed sh shred sort source stat strings tac tail tar tee touch truncate type unlink unxz unzip vi vim
   xxd xzcat zcat zsh zstdcat

@@ -3,7 +3,6 @@ import { isInClass, LETTER, NEWLINE, QUOTE, SPACE, WHITESPACE, WORD } from "../c
 import {
   AMPERSAND,
   BACKTICK,
-  DASH,
   DOLLAR,
   DOT,
   EQUALS,
@@ -18,7 +17,7 @@ import { endOfWord, lowerCaseText, splitWords } from "../keyword-set.ts";
 import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
-import { COMMANDS, PLAIN_COMMANDS } from "./shell-commands.ts";
+import { COMMANDS, COMPARED_TOOLS, PLAIN_COMMANDS } from "./shell-commands.ts";
 import { commandOf, stepsOfLoop } from "./shell-grammar.ts";
 
 /** Units that may precede a command: not the inside of a word, a path or an option. */
@@ -44,19 +43,24 @@ export const atTextStart: LookBehind = (input, at) => {
 };
 
 const VALUE_LENGTH = 24;
-/** Matches after a value at the start of the text: nothing, punctuation, or a word with a digit (`192.0.2.1`, `id=5`). */
+const VALUE_PUNCTUATION = charSet(0, ".=@");
+/** Returns whether punctuation inside a value is at this position, as in `example.com` or `name=x`. */
+function isPartOfValue(input: NormalizedText, at: number): boolean {
+  return charSetHas(VALUE_PUNCTUATION, unitAt(input, at)) && isInClass(unitAt(input, at + 1), WORD);
+}
+/** Matches after a value at the start of the text: nothing, punctuation, a number, an address or a pair (`name=x`). */
 export const afterFieldValue: LookBehind = (input, at) => {
-  if (at > VALUE_LENGTH) return NO_MATCH;
-  let hasLetter = false;
-  let hasDigit = false;
+  // A script starts with `#!`.
+  if (at > VALUE_LENGTH || unitAt(input, 0) === HASH) return NO_MATCH;
+  let isWord = false;
   for (let index = 0; index < at; index++) {
     const code = unitAt(input, index);
     if (isInClass(code, WHITESPACE)) return NO_MATCH;
-    if (isInClass(code, LETTER)) hasLetter = true;
-    else if (isInClass(code, WORD)) hasDigit = true;
+    if (isInClass(code, LETTER)) isWord = true;
+    else if (isInClass(code, WORD) || isPartOfValue(input, index)) return at;
   }
-  input.work.steps += at + 1;
-  return hasLetter && !hasDigit ? NO_MATCH : at;
+  input.work.steps += stepsOfLoop(at);
+  return isWord ? NO_MATCH : at;
 };
 
 /** Matches unless the `;` ends an HTML entity: `&#59;`, `&amp;`. */
@@ -86,6 +90,17 @@ function isEndOfCell(input: NormalizedText, at: number): boolean {
   if (code === 0 || code === NEWLINE) return true;
   return code === PIPE && unitAt(input, at + 1) !== PIPE && unitAt(input, at - 1) === SPACE;
 }
+
+const AFTER_LISTED_TOOL = charSet(0, "|&,;.\0");
+const comparedTool = commandOf(COMPARED_TOOLS);
+/** Matches unless `&` or `|` is between two words of a list, and the second one is the name of a tool: "PHP & Perl". */
+export const notListOfTools: LookBehind = (input, at) => {
+  if (unitAt(input, at - 1) !== SPACE || !isInClass(unitAt(input, at - 2), LETTER)) return at;
+  const end = unitAt(input, at + 1) === SPACE ? comparedTool(input, at + 2) : NO_MATCH;
+  if (end < 0) return at;
+  const next = unitAt(input, isInClass(unitAt(input, end), WHITESPACE) ? end + 1 : end);
+  return charSetHas(AFTER_LISTED_TOOL, next) ? NO_MATCH : at;
+};
 
 const BEFORE_ALTERNATIVE = charSet(0, "|(");
 /** Matches unless `|` separates the alternatives of a regular expression: `(start|kill|stop)`. */
@@ -201,6 +216,8 @@ export const pathAsArgument: LookBehind = (input, at) => {
   return isOpening && !isInClass(outside, WHITESPACE) ? at : NO_MATCH;
 };
 
+/** Before a word: `-` starts an option, and a backslash is an escape inside a command name (`ca\t`). */
+const BEFORE_ARGUMENT = charSet(0, "-\\");
 const PREPOSITIONS = new Set(
   splitWords(
     `the a an and or in on of to for from with by at into through over against using like reads this file`,
@@ -211,7 +228,7 @@ function isArgumentAt(input: NormalizedText, at: number): boolean {
   const wordEnd = skipWhitespaceBack(input, at);
   const word = wordBefore(input, wordEnd);
   const wordStart = wordEnd - word.length;
-  if (unitAt(input, wordStart - 1) === DASH || PLAIN_COMMANDS.has(word)) return true;
+  if (charSetHas(BEFORE_ARGUMENT, unitAt(input, wordStart - 1)) || PLAIN_COMMANDS.has(word)) return true;
   if (PREPOSITIONS.has(word)) return false;
   return PLAIN_COMMANDS.has(wordBefore(input, skipWhitespaceBack(input, wordStart)));
 }

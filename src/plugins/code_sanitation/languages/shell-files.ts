@@ -1,5 +1,5 @@
 // Shell patterns for files: reading secret files, file commands, directories, permissions, removing and writing files.
-import { DIGIT, isInClass, LETTER, WORD } from "../char-classes.ts";
+import { isInClass, LETTER, WORD } from "../char-classes.ts";
 import { LESS, SLASH } from "../char-codes.ts";
 import { charSet, charSetHas } from "../char-set.ts";
 import { choice, except, keyword, lit, not, oneOf, opt, run, seq, times } from "../combinators.ts";
@@ -22,6 +22,7 @@ import {
   fileName,
   mode,
   option,
+  options,
   path,
   rootDirectory,
   searchLine,
@@ -51,15 +52,17 @@ const outputFile = seq(
 );
 const redirectedOutput: Matcher = (input, at) =>
   charSetHas(BEFORE_REDIRECTION, unitAt(input, at - 1)) ? outputFile(input, at) : NO_MATCH;
-const options = times(0, 3, seq(option, rws));
 /** A path outside the working directory, also with wildcards instead of some letters. */
 const absolutePath = choice(
   seq(lit("/"), rootDirectory),
   seq(lit("/"), run(WORD, 1, 20), oneOf("/."), run(WORD, 1, 20)),
   seq(lit("/"), run(WORD, 0, 10), oneOf("?*[")),
+  seq(lit("/"), rws, option),
   lit("../../"),
   seq(lit("~/."), keyword(splitWords(`ssh aws bash_history`))),
 );
+
+const userName = seq(run(WORD, 2, 24), opt(seq(lit("-"), run(WORD, 1, 24))));
 
 export const SHELL_FILES: readonly Pattern[] = [
   pattern("shell.secret-file", SECRET_FILES, {
@@ -91,6 +94,8 @@ export const SHELL_FILES: readonly Pattern[] = [
       finds: [
         ...FILE_COMMANDS.map((name) => `${name} /etc/hosts`),
         "cat -n /var/log/syslog",
+        "tail -n 20 /var/log/syslog",
+        "find / -name x",
         "cat '/opt/app/key.pem'",
         "chmod 755 /srv/x",
         "cat ../../x",
@@ -102,7 +107,7 @@ export const SHELL_FILES: readonly Pattern[] = [
         "cat ~/.bash_history",
       ],
       ignores: [
-        "The defaults are in the file /usr/share/doc/x.",
+        "The defaults are in the source /usr/share/doc/x.",
         "concat /etc/hosts",
         "cat /tmp/build\nmake",
         "cat /opt/build\nmake",
@@ -113,7 +118,7 @@ export const SHELL_FILES: readonly Pattern[] = [
       ],
       precededBy: BEFORE_COMMAND,
       guard: notInSentence,
-      after: seq(options, opt(seq(run(DIGIT, 3, 4), rws)), opt(quote), not(workingDirectory), absolutePath),
+      after: seq(options, opt(quote), not(workingDirectory), absolutePath),
     },
   ),
   pattern("shell.encoded-space", ["+/", "+-"], {
@@ -172,6 +177,7 @@ export const SHELL_FILES: readonly Pattern[] = [
       "chmod u+x run",
       "chown root:root run.sh",
       "chown -R www:www ./site",
+      "chown www-data:www-data /srv",
       "chgrp staff notes.txt",
       "setfacl bob ./x",
       "umask 000",
@@ -179,13 +185,13 @@ export const SHELL_FILES: readonly Pattern[] = [
     ignores: ["What does chmod do?", "chmod and chown differ", "xchmod 777 x"],
     precededBy: BEFORE_COMMAND,
     after: seq(
-      options,
+      times(0, 3, seq(option, rws)),
       choice(
         mode,
         seq(
-          run(WORD, 2, 24),
+          userName,
           choice(lit(":"), rws),
-          choice(seq(run(WORD, 2, 24), rws, choice(fileName, path)), path, fileName),
+          choice(seq(userName, rws, choice(fileName, path)), path, fileName),
         ),
       ),
     ),

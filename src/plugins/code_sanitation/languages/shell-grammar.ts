@@ -11,7 +11,9 @@ import { hasPrefix, prefixesOf, prefixesStartingWith, unionOfPrefixes } from "..
 import { digits, end, identifier, ows, quote, rws } from "../tokens.ts";
 import {
   AMBIGUOUS_COMMANDS,
+  BUILD_COMMANDS,
   COMMANDS,
+  NAME_COMMANDS,
   PLAIN_COMMANDS,
   SUBSTITUTED_WORDS,
   WORD_COMMANDS,
@@ -46,6 +48,8 @@ function isTextAt(input: NormalizedText, at: number, text: string): boolean {
 export const plainCommand = commandOf(PLAIN_COMMANDS);
 export const wordCommand = commandOf(WORD_COMMANDS);
 export const anyCommand = commandOf(COMMANDS);
+const nameCommand = commandOf(NAME_COMMANDS);
+export const buildCommand = commandOf(BUILD_COMMANDS);
 const ambiguousCommand = commandOf(AMBIGUOUS_COMMANDS);
 /** `/bin/cat`, `/usr/bin/id`; a scanner also sends `usr/bin/id` without the slash. */
 export const binaryPath: Matcher = seq(
@@ -81,13 +85,15 @@ export const path: Matcher = choice(
   seq(lit("./"), run(WORD, 1, 40)),
   drive,
 );
-export const option: Matcher = seq(lit("-"), opt(lit("-")), run(LETTER, 1, 24));
+export const option: Matcher = seq(lit("-"), opt(lit("-")), run(LETTER, 1, 24), run(DIGIT, 0, 4));
+/** Options, and numbers that belong to them: `-n 20`. */
+export const options: Matcher = times(0, 4, seq(choice(option, digits), rws));
 export const fileName: Matcher = seq(
   run(WORD, 1, 40),
   lit("."),
   keyword(
     splitWords(
-      `sh txt php py pl rb log conf ini gz bak sql pem key exe bat ps1 html xml json js env tar zip csv`,
+      `sh txt php py pl rb log conf cnf cfg ini yml yaml toml md gz bak sql db pem crt key exe bat ps1 html xml json js env tar zip csv`,
     ),
   ),
 );
@@ -196,21 +202,21 @@ function startsLowerCase(input: NormalizedText, at: number): number {
 const argumentsFollow: Matcher = choice(
   commandEnd,
   peek(oneOf("$/+{")),
-  seq(
-    rws,
-    choice(shellArgument, peek(oneOf(";|&#")), digits, seq(identifier, choice(end, peek(oneOf("|<>"))))),
-  ),
+  seq(rws, choice(shellArgument, peek(oneOf(";|#")), digits, seq(identifier, peek(oneOf("|<>"))))),
 );
+const nameFollows: Matcher = seq(rws, identifier, end);
 const PROSE_WORDS = splitWords(`
   is are was and or the a an of to in for with can will has have should must code script scripts commands command
   would not does do as that this on it from i you we they my your if but also so because which
 `);
-const proseWord: Matcher = seq(rws, keyword(PROSE_WORDS), choice(rws, end));
+/** One of the words above, directly or after another word: "chown is …", "chown changes the …". */
+const proseWord: Matcher = seq(keyword(PROSE_WORDS), choice(rws, end));
+const proseFollows: Matcher = seq(rws, choice(proseWord, seq(run(LETTER, 2, 24), lit(" "), proseWord)));
 const punctuation: Matcher = seq(ows, oneOf(",:.!?"), choice(rws, end));
 /** Returns whether prose continues after a command name on the same line. */
 function isProseAfter(input: NormalizedText, at: number): boolean {
   if (unitAt(input, at) === NEWLINE) return false;
-  return proseWord(input, at) >= 0 || (punctuation(input, at) >= 0 && end(input, at) < 0);
+  return proseFollows(input, at) >= 0 || (punctuation(input, at) >= 0 && end(input, at) < 0);
 }
 /** Matches unless the next word is prose or an identifier of a program rather than a command. */
 export const notProse: Matcher = zeroWidth((input, at) => {
@@ -218,7 +224,8 @@ export const notProse: Matcher = zeroWidth((input, at) => {
   const command = anyCommand(input, at);
   if (command < 0) return at;
   if (isProseAfter(input, command)) return NO_MATCH;
-  return ambiguousCommand(input, at) < 0 || argumentsFollow(input, command) >= 0 ? at : NO_MATCH;
+  if (ambiguousCommand(input, at) < 0 || argumentsFollow(input, command) >= 0) return at;
+  return nameCommand(input, at) >= 0 && nameFollows(input, command) >= 0 ? at : NO_MATCH;
 });
 /** Matches unless the next word is a name that programs use for a variable, and one of these characters follows: `a || id;`. */
 export function notIdentifierBefore(characters: string): Matcher {
@@ -242,7 +249,7 @@ export const substitutedCommand: Matcher = choice(substitutedTool, substitutedWo
 /** Filters that ordinary scripts pipe text through, unless they are given an absolute path to read. */
 export const textFilter: Matcher = seq(
   keyword(splitWords(`grep egrep awk sed sort uniq wc head tail cut tr jq less more tee xargs column`)),
-  not(seq(rws, opt(seq(option, rws)), lit("/"))),
+  not(seq(rws, options, lit("/"))),
 );
 
 /** A path in a working directory at the end of a line: `cd /home/me/project` alone on a line is an ordinary session log. */

@@ -3,6 +3,7 @@ import { isInClass, LETTER, WHITESPACE, WORD } from "../char-classes.ts";
 import { charSet, NOT_WORD } from "../char-set.ts";
 import { choice, lit, oneOf, opt, run, seq, times } from "../combinators.ts";
 import { lowerCaseText } from "../keyword-set.ts";
+import { wordBefore } from "../look-behind.ts";
 import { NO_MATCH, withFirstSetOf, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
@@ -13,13 +14,14 @@ import { anyCommand, option, path, rootDirectory } from "./shell-grammar.ts";
 
 const commandPart: Matcher = run(LETTER, 1, 5);
 const commandRest: Matcher = run(LETTER, 1, 12);
-/** `'wh'oami`: a command name with quotes around part of it. */
+/** `'wh'oami`, `w'ho'ami`: a command name with quotes around part of it. */
 const splitCommand: Matcher = withFirstSetOf(commandPart, false, (input, at) => {
   const partEnd = commandPart(input, at);
   if (partEnd < 0 || unitAt(input, partEnd) !== unitAt(input, at - 1)) return NO_MATCH;
   const end = commandRest(input, partEnd + 1);
   if (end < 0) return NO_MATCH;
-  const command = lowerCaseText(input, at, partEnd) + lowerCaseText(input, partEnd + 1, end);
+  const start = wordBefore(input, at - 1);
+  const command = start + lowerCaseText(input, at, partEnd) + lowerCaseText(input, partEnd + 1, end);
   return PLAIN_COMMANDS.has(command) ? end : NO_MATCH;
 });
 const functionName = choice(run(WORD, 1, 24), lit(":"));
@@ -143,9 +145,8 @@ export const SHELL_OBFUSCATED: readonly Pattern[] = [
   pattern("shell.split-word", ["'", '"'], {
     catches: "a command with quotes around part of its name",
     from: "relaxed",
-    finds: ["'wh'oami", '"if"config'],
-    ignores: ["that's 'the'ory", "x'wh'oami", "the 'wh' sound"],
-    precededBy: NOT_WORD,
+    finds: ["'wh'oami", "w'ho'ami", '"if"config'],
+    ignores: ["that's 'the'ory", "the 'wh' sound"],
     after: splitCommand,
   }),
   pattern("shell.assembled", ["&&$", ";$"], {

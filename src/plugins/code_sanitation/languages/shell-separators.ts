@@ -11,14 +11,16 @@ import {
   atTextStart,
   notAlternation,
   notInEntity,
+  notListOfTools,
   notInTable,
   notQuotedExample,
 } from "./shell-context.ts";
 import {
+  buildCommand,
   commandLine,
   notIdentifierBefore,
   notProse,
-  shellArgument,
+  option,
   textFilter,
   wordCommand,
 } from "./shell-grammar.ts";
@@ -30,6 +32,10 @@ const COMMAND_LINES: readonly string[] = [
   "wget x",
   "wget${x}",
   "whoami#",
+  "ping localhost",
+  "kill 5",
+  "id | x",
+  "tar x>y",
   "/usr/bin/id",
   "/usr/local/bin/run",
   "/sbin/ifdown",
@@ -98,7 +104,7 @@ const COMMAND_LINES: readonly string[] = [
 /** Spaces, but no newline: in a program, `;` at the end of a line is followed by another statement. */
 const spaces = times(0, 2, lit(" "));
 /** A string as a type, as in the TypeScript union `"read" | "watch"`. */
-const stringType = seq(quote, run(WORD, 1, 24), quote, not(seq(lit(" "), shellArgument)));
+const stringType = seq(quote, run(WORD, 1, 24), quote, not(seq(lit(" "), option)));
 const endOfText = zeroWidth((input, at) => (at >= input.length ? at : NO_MATCH));
 
 export const SHELL_SEPARATORS: readonly Pattern[] = [
@@ -142,6 +148,8 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
     ignores: [
       "It is late; cat owners agree",
       "He wrote it; python is his favorite.",
+      "chmod sets the mode; chown changes the owner.",
+      "started; env prod",
       "Fish &copy; sort -u",
       "Let it be so; find $x$ first",
       'Why does "sort a.txt; uniq b.txt" print nothing?',
@@ -161,24 +169,26 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
       "const key = name || id;",
       "if (user && hostname) return;",
       "He said && ls is short",
+      "python3 -m venv x && python3 -m pip list",
       'What does "make x && ls -l" do?',
     ],
     before: notQuotedExample,
-    after: seq(spaces, notIdentifierBefore(");,?:<>&|"), notProse, commandLine),
+    after: seq(spaces, not(buildCommand), notIdentifierBefore(");,?:<>&|"), notProse, commandLine),
   }),
   pattern("shell.operator", ["&"], {
     catches: "a command after a single `&`, which starts the command before it in the background",
     from: "balanced",
     finds: ["192.0.2.1 & whoami", "x&ipconfig /all", "1&ls -la&"],
     ignores: [
-      "ok = user && env && go",
+      "ok = user && env||go",
+      "Compare perl & ruby",
       'scanf("%d", &id);',
       "a.html?x=1&id=5&sort=date",
       "Rock & time",
       'What does "make x & ls -l" do?',
     ],
     precededBy: charSetExcept(0, "&"),
-    before: notQuotedExample,
+    before: allOf(notListOfTools, notQuotedExample),
     after: seq(spaces, notIdentifierBefore(");,?:<>"), notProse, commandLine),
   }),
   pattern("shell.pipe", ["|"], {
@@ -189,27 +199,28 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
       "a|/usr/bin/id",
       "q=1|whoami",
       "x | sort /etc/hosts",
-      "x | head -n /etc/hosts",
+      "x | head -n 5 /etc/hosts",
       'x | "nc" -lp 5',
     ],
     ignores: [
       "| command | what it does |\n| ls | ping | whoami |",
       "names.txt | sort -u",
       "A or B | python is neither",
+      "PHP | Python | Ruby",
       "const key = name || id;",
       "/^(start|kill|stop)$/",
       "r'stop|zip)'",
-      'type Change =\n  | "mkdir"\n  | "watch";',
+      'type Mode = "read" | "watch" | "mkdir";',
       'The line "a.txt | nc host" is quoted.',
     ],
     precededBy: charSetExcept(0, "|"),
-    before: allOf(notInTable, notAlternation, notQuotedExample),
+    before: allOf(notInTable, notAlternation, notListOfTools, notQuotedExample),
     after: seq(spaces, not(textFilter), not(stringType), notIdentifierBefore(")"), notProse, commandLine),
   }),
   pattern("shell.newline-command", ["\n"], {
     catches: "a command on a line of its own after a value such as an address or a number",
     from: "balanced",
-    finds: ["192.0.2.1\nid", "id=5\n/usr/bin/id", "1\n ping -c 9 192.0.2.1\n"],
+    finds: ["192.0.2.1\nid", "example.com\nsleep 9", "id=5\n/usr/bin/id", "1\n ping -c 9 192.0.2.1\n"],
     ignores: ["Explain this:\nls -la", "42\nping me when you are back"],
     guard: afterFieldValue,
     after: seq(ows, notProse, commandLine),
