@@ -22,6 +22,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   revisions: async () => (await import("./revisions.ts")).revisions,
   diff: async () => (await import("./diff.ts")).diff,
   rollback: async () => (await import("./rollback.ts")).rollback,
+  blocks: async () => (await import("./blocks.ts")).blocks,
+  usage: async () => (await import("./usage.ts")).usage,
 };
 
 /** Commands that send requests to providers and so need the runtime environment. */

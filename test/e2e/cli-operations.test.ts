@@ -2,13 +2,16 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { create } from "../support/admin-fixtures.ts";
 import { startGatehouseProcess } from "../support/gatehouse-process.ts";
+import { limiter, postChat } from "../support/plugin-fixtures.ts";
+import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { expectOneLine, runCommand, settingsOf } from "../support/run-command.ts";
-import { useGatehouse } from "../support/use-gatehouse.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { waitUntil } from "../support/waiting.ts";
 
 /** Commands are slow on a busy machine. */
 setDefaultTimeout(60_000);
 
-const gatehouse = await useGatehouse();
+const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
 const run = (args: readonly string[], env = settingsOf(gatehouse)) => runCommand(args, env);
 
 /** Runs a command that must succeed and returns what it printed. */
@@ -165,5 +168,92 @@ describe("rollback", () => {
     expectOneLine(await run(["rollback"]), 2, "N is missing");
     expectOneLine(await run(["rollback", "99999"]), 1, "99999");
     expectOneLine(await run(["rollback", "1", "2"]), 2, '"2"');
+  });
+});
+
+describe("blocks", () => {
+  /** Creates a gateway that blocks ann and bob. */
+  async function seedBlocks(name: string): Promise<string> {
+    const limits = limiter({ per_user: [1, "1h"] }, { actions: { type: "block" } });
+    const route = await seedRoute(gatehouse, {
+      gateway: { name, required_plugins: [limits] },
+      upstream: { targets: [targetAt(provider)] },
+    });
+    for (const user of ["ann", "bob"])
+      for (const status of [200, 403])
+        expect((await postChat(gatehouse, route, { headers: { "X-User-ID": user } })).status).toBe(status);
+    await waitUntil(
+      async () => (await gatehouse.api("GET", `/gateways/${route.gateway}/blocks`)).body.count === 2,
+    );
+    return route.gateway;
+  }
+
+  test("are listed, removed by id or subject, and cleared", async () => {
+    await seedBlocks("guarded");
+    const lines = (await print("blocks", "list", "--gateway", "guarded")).trimEnd().split("\n");
+    expect(lines[0]).toMatch(/^ID +TYPE +SUBJECT +SINCE +EXPIRES$/);
+    expect(lines).toHaveLength(3);
+    expect(lines[1]).toMatch(/^\S{36} +per_user +\S*ann\S* +\d{4}-\S+Z +\S+$/);
+    const [ann, bob] = await printJson("blocks", "list", "--gateway", "guarded");
+    const removed = await print("blocks", "remove", ann.id, "--gateway", "guarded");
+    expect(removed).toBe(`removed the per_user block of ${ann.subject} (${ann.id})\n`);
+    expect(await printJson("blocks", "remove", bob.subject, "--gateway", "guarded")).toEqual({ removed: 1 });
+    expect(await print("blocks", "list", "--gateway", "guarded")).toBe("gateway guarded has no block\n");
+    await seedBlocks("guarded twice");
+    expect(await print("blocks", "clear", "--gateway", "guarded twice")).toBe(
+      "removed 2 blocks of gateway guarded twice\n",
+    );
+    expect(await printJson("blocks", "clear", "--gateway", "guarded twice")).toEqual({ removed: 0 });
+  });
+
+  test("mistakes: one line per mistake", async () => {
+    await create(gatehouse, "/gateways", { name: "unguarded" });
+    expectOneLine(await run(["blocks"]), 2, "list, remove, clear");
+    expectOneLine(await run(["blocks", "delete"]), 2, '"blocks delete"');
+    expectOneLine(await run(["blocks", "remove"]), 2, "id or the subject");
+    expectOneLine(await run(["blocks", "clear", "all"]), 2, '"all"');
+    expectOneLine(await run(["blocks", "list"]), 2, "--gateway");
+    const unknown = await run(["blocks", "remove", "x", "--gateway", "unguarded"]);
+    expectOneLine(unknown, 1, 'gateway unguarded has no block "x"');
+  });
+});
+
+describe("usage", () => {
+  test("prints tokens and cost by day, model, or API key, and in total", async () => {
+    const route = await seedRoute(gatehouse, {
+      gateway: { name: "metered" },
+      upstream: { targets: [targetAt(provider)] },
+    });
+    expect(await print("usage", "--gateway", "metered")).toStartWith("no usage from ");
+    const key = await seedKey(gatehouse, route.gateway, { name: "mobile" });
+    const headers = { "X-GW-API-Key": key.key };
+    for (const model of ["small", "small", "large"])
+      await (await postChat(gatehouse, route, { headers, body: { ...CHAT, model } })).text();
+    await waitUntil(
+      async () => (await printJson("usage", "--gateway", "metered", "--by=model")).total.requests === 3,
+    );
+    const report = await printJson("usage", "--gateway", "metered", "--by=model");
+    expect(report.usage).toMatchObject([
+      { model: "large", requests: 1 },
+      { model: "small", requests: 2 },
+    ]);
+    const { input_tokens: input, output_tokens: output } = report.total;
+    const lines = (await print("usage", "--gateway", "metered", "--by", "key,model", "--from", "7d")).split(
+      "\n",
+    );
+    expect(lines[0]).toMatch(/^API KEY +MODEL +REQUESTS +PARTIAL +INPUT TOKENS +OUTPUT TOKENS +COST$/);
+    expect(lines[1]).toMatch(/^mobile +large +1 +0 +\d+ +\d+ +\$0\.0000$/);
+    expect(lines[3]).toMatch(new RegExp(`^total +3 +0 +${input} +${output} +\\$0\\.0000$`));
+    expect(await print("usage", "--gateway", "metered", "--to", "2026-01-01")).toBe(
+      "no usage from 2025-12-03 to 2026-01-01\n",
+    );
+  });
+
+  test("mistakes: one line per mistake", async () => {
+    expectOneLine(await run(["usage", "--by", "team"]), 2, '"team"', "day, model, key");
+    expectOneLine(await run(["usage", "--by", "day,day"]), 2, '"day,day"');
+    expectOneLine(await run(["usage", "--from", "yesterday"]), 2, "--from", "2026-11-01");
+    const reversed = ["usage", "--gateway", "metered", "--from", "2026-02-01", "--to", "2026-01-01"];
+    expectOneLine(await run(reversed), 1, "from", "must not be later than 2026-01-01");
   });
 });

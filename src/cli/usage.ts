@@ -1,0 +1,119 @@
+// gatehouse usage: prints the requests, tokens, and cost of a gateway, grouped.
+import { z } from "zod";
+import { USAGE_GROUPS } from "../store/usage.ts";
+import { adminClient, CLIENT_HELP, CLIENT_OPTIONS } from "./admin-client.ts";
+import { parseArguments } from "./arguments.ts";
+import { UsageError, type Command } from "./command.ts";
+import { findGateway } from "./find-gateway.ts";
+import { paint, printable, table } from "./terminal.ts";
+
+const sums = {
+  requests: z.int(),
+  partial_requests: z.int(),
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+  cost: z.number(),
+};
+/** Rows also have the fields that they are grouped by. */
+const reportSchema = z.object({
+  usage: z.array(z.looseObject(sums)),
+  from: z.string(),
+  to: z.string(),
+  total: z.object(sums),
+});
+
+type Sums = z.output<typeof reportSchema>["total"];
+
+const SUM_TITLES = ["REQUESTS", "PARTIAL", "INPUT TOKENS", "OUTPUT TOKENS", "COST"];
+const MS_PER_DAY = 86_400_000;
+/** The flag says "key", as the command `keys` does. */
+const GROUP_NAMES: readonly string[] = USAGE_GROUPS.map((group) => (group === "api_key" ? "key" : group));
+
+export const usage: Command = {
+  summary: "print the requests, tokens, and cost of a gateway",
+  help: `Usage: gatehouse usage [--gateway NAME|ID] [--from DAY] [--to DAY] [--by ${GROUP_NAMES.join("|")}] [--json]
+
+Prints sums per group and in total. Days are in UTC. PARTIAL counts requests whose tokens are a lower bound, because the response
+was cut off. The cost is in US dollars and includes only models with a price.
+
+  --gateway G    name or id; optional if there is only one gateway
+  --from DAY     first day: 2026-11-01, or 7d for 7 days ago; default 30 days up to --to
+  --to DAY       last day, written like --from; default today
+  --by GROUPS    one of ${GROUP_NAMES.join(", ")}, or several separated by commas; default day
+${CLIENT_HELP}
+  --json         print the report as JSON`,
+  run: async (args) => {
+    const { values } = parseArguments(args, {
+      options: {
+        ...CLIENT_OPTIONS,
+        gateway: { type: "string" },
+        from: { type: "string" },
+        to: { type: "string" },
+        by: { type: "string", default: "day" },
+        json: { type: "boolean", default: false },
+      },
+    });
+    const groups = groupsIn(values.by);
+    const query = new URLSearchParams({ group_by: groups.join(",") });
+    for (const name of ["from", "to"] as const) {
+      const day = dayOf(`--${name}`, values[name]);
+      if (day !== null) query.set(name, day);
+    }
+    const client = await adminClient(values);
+    const gateway = await findGateway(client, values.gateway);
+    const report = await client.get(`/gateways/${gateway.id}/usage?${query.toString()}`, reportSchema);
+    console.log(values.json ? JSON.stringify(report) : describe(report, groups));
+    return 0;
+  },
+};
+
+/** Returns the names of the groups as the Admin API has them. */
+function groupsIn(list: string): string[] {
+  const names = list.split(",").map((name) => name.trim());
+  const groups = names.map((name) => (name === "key" ? "api_key" : name));
+  const isKnown = (group: string) => USAGE_GROUPS.some((known) => known === group);
+  if (!groups.every(isKnown) || new Set(groups).size < groups.length)
+    throw new UsageError(
+      `--by is "${list}"; give one or several of ${GROUP_NAMES.join(", ")}, separated by commas`,
+    );
+  return groups;
+}
+
+function dayOf(flag: string, text: string | undefined): string | null {
+  if (text === undefined) return null;
+  const [, daysAgo] = /^(\d{1,4})d$/.exec(text) ?? [];
+  if (daysAgo !== undefined)
+    return new Date(Date.now() - Number(daysAgo) * MS_PER_DAY).toISOString().slice(0, 10);
+  if (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))) return text;
+  throw new UsageError(`${flag} is "${text}"; give a day such as 2026-11-01, or 7d for 7 days ago`);
+}
+
+function describe(
+  { usage: rows, from, to, total }: z.output<typeof reportSchema>,
+  groups: readonly string[],
+): string {
+  if (rows.length === 0) return `no usage from ${from} to ${to}`;
+  const titles = groups.map((group) => group.replace("_", " ").toUpperCase());
+  const named = rows.map((row) => groups.map((group) => printable(groupText(row[group]))));
+  const numbers = alignRight([SUM_TITLES, ...rows.map(numbersOf), numbersOf(total)]);
+  const [head = [], ...cells] = numbers;
+  const lines = named.map((names, index) => [...names, ...(cells[index] ?? [])]);
+  const totalLine = ["total", ...groups.slice(1).map(() => ""), ...(cells.at(-1) ?? [])];
+  return table([...titles, ...head], [...lines, totalLine.map((cell) => paint("bold", cell))]);
+}
+
+/** Requests without a model or an API key are one group. */
+function groupText(value: unknown): string {
+  return typeof value === "string" && value !== "" ? value : "(none)";
+}
+
+function numbersOf({ requests, partial_requests, input_tokens, output_tokens, cost }: Sums): string[] {
+  const counts = [requests, partial_requests, input_tokens, output_tokens].map(String);
+  return [...counts, `$${cost.toFixed(4)}`];
+}
+
+/** Pads the cells of each column on the left to the widest one. */
+function alignRight(rows: readonly (readonly string[])[]): string[][] {
+  const widths = SUM_TITLES.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) => row.map((cell, column) => cell.padStart(widths[column] ?? 0)));
+}
