@@ -74,6 +74,7 @@ export const SQL_BREAKOUT: readonly Pattern[] = [
       "//book[@lang='en' and @year='2001']",
       "choose 1 or 2 between now and then",
       "the band 1=one",
+      'if "a" is set and "b" is null',
       "android 4=old",
     ],
   }),
@@ -111,11 +112,11 @@ export const SQL_BREAKOUT: readonly Pattern[] = [
     catches:
       "a quote that closes no string of the text, and an expression up to a comment or the end of the text",
     from: "relaxed",
-    followedBy: charSet(WHITESPACE, "=<>!|&^*/%+-iIlLrRgGbBnNsS"),
+    followedBy: charSet(WHITESPACE, "=<>!|&^*/%+-iIlLrRgGbBnNsScC"),
     guard: followsValue,
     after: operatorChain,
     before: unpairedQuote,
-    finds: ["k'-mail--", "k' = 'k", 'k"*1#', "k`=1--", "k' like pin or '1", "k'|!'k"],
+    finds: ["k'-mail--", "k' = 'k", 'k"*1#', "k`=1--", "k' like pin or '1", "k'|!'k", "k'collate`utf8`--"],
     ignores: ["'k' + 'k'", "the rooms' - see below", "k's = 'k", "a '- b'"],
   }),
   pattern(

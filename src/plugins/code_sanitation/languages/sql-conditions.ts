@@ -107,18 +107,23 @@ const constantCondition: Matcher = withPrefixes(TAUTOLOGY_START, (input, at) => 
   const { kinds, start, end, nameStart } = operand;
   skipNot(input);
   if (token.kind !== COMPARISON) return NO_MATCH;
-  if (!isSymbol(input)) return (kinds & NAME) === 0 ? endOfWordComparison(input) : NO_MATCH;
+  // `and "x" is null` is prose: strings are compared with other strings.
+  if (!isSymbol(input)) {
+    const isIs = (unitAt(input, token.start) | 0x20) === 0x69;
+    return (kinds & (isIs ? NAME | STRING : NAME)) === 0 ? endOfWordComparison(input) : NO_MATCH;
+  }
   const hasSpace = token.start > end;
-  const isAttribute = kinds === VARIABLE && unitAt(input, token.start) === EQUALS;
+  const isEquals = unitAt(input, token.start) === EQUALS && token.end - token.start === 1;
   operand.read(input, token.end);
   if ((kinds & NAME) !== 0) {
-    const isTrue = (kinds | OPEN) === (NAME | OPEN) && isSame(input, nameStart, end) && isAtEnd(input);
+    const isTrue =
+      (kinds | OPEN) === (NAME | OPEN) && isEquals && isSame(input, nameStart, end) && isAtEnd(input);
     return isTrue ? operand.end : NO_MATCH;
   }
   if (!operand.hasValue && !operand.isQuery) return endOfOpenOperand();
   if (!isValueOrQuery()) return NO_MATCH;
   // `[@name='x']` is XPath.
-  if (isAttribute && operand.kinds === STRING) return NO_MATCH;
+  if (kinds === VARIABLE && isEquals && operand.kinds === STRING) return NO_MATCH;
   if (!hasSpace || (kinds | operand.kinds | NUMBER | ARITHMETIC) !== (NUMBER | ARITHMETIC))
     return operand.end;
   // `and 2 > 1`: prose, unless the numbers are equal or more SQL follows.
@@ -249,13 +254,14 @@ export const operatorChain: Matcher = (input, at) => {
   let kinds = 0;
   let before = 0;
   for (let count = 0; count < MAX_TOKENS && (token.kind & CHAIN) !== 0; count++) {
-    if ((token.kind & kinds & STRING) !== 0) return NO_MATCH;
+    if ((token.kind & kinds & STRING) !== 0 || unitAt(input, token.start - 1) === NEWLINE) return NO_MATCH;
     // Two words without an operator are prose.
     if (token.kind === NAME && (before & (NAME | NUMBER | CONSTANT)) !== 0) return NO_MATCH;
     before = token.kind;
     kinds |= before;
     token.next(input);
   }
+  if (unitAt(input, token.start - 1) === NEWLINE) return NO_MATCH;
   if (token.kind === OPEN_QUOTE) return isShortRest(input, token.end) ? input.length : NO_MATCH;
   if (token.kind === END) return before === STRING && (kinds & COMPARISON) !== 0 ? token.end : NO_MATCH;
   const isCutOff =

@@ -1,15 +1,15 @@
 // Look-behinds that tell injected SQL from SQL in a program or in a question: what is injected follows a value that the text
 // starts with, or a quote that closes a string which was opened outside of the text.
 import { DIGIT, isInClass, NEWLINE, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
-import { EQUALS } from "../char-codes.ts";
+import { BACKTICK, EQUALS, SINGLE_QUOTE } from "../char-codes.ts";
 import { charSet, charSetHas } from "../char-set.ts";
 import { charTable } from "../combinators.ts";
-import type { LookBehind } from "../look-behind.ts";
+import { wordBefore, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 
 /** How far to look back for the opening quote of a string. */
-const MAX_STRING = 64;
+const MAX_STRING = 160;
 const MAX_VALUE = 32;
 
 /** The length of the longest `name=` and of the whitespace after it. */
@@ -18,8 +18,8 @@ const MAX_GAP = 8;
 
 const VALUE_UNITS = charTable("abcdefghijklmnopqrstuvwxyz0123456789_.-,%*@$\\/");
 const NAME_UNITS = charTable("abcdefghijklmnopqrstuvwxyz0123456789_.-[]$");
-const VALUE_ENDS = charSet(WORD | QUOTE, ")%>\\");
-const STRING_PREFIXES = charTable("fru");
+const VALUE_ENDS = charSet(WORD, ")%>\\");
+const STRING_PREFIXES = charTable("bfru");
 const GAP_UNITS = charTable(") \n+}]");
 
 function isIn(table: Uint8Array, code: number): boolean {
@@ -58,6 +58,18 @@ export const atFieldStart: LookBehind = (input, at) => {
   return isFieldStart(input, start) ? at : NO_MATCH;
 };
 
+const WORDS_BEFORE_STRINGS = new Set([
+  "return",
+  "case",
+  "typeof",
+  "in",
+  "of",
+  "else",
+  "from",
+  "import",
+  "throw",
+]);
+
 /** Returns whether a quote closes a string that was opened on the same line. In programs it does, in injected text it does not. */
 function closesString(input: NormalizedText, at: number): boolean {
   const mark = unitAt(input, at);
@@ -67,7 +79,9 @@ function closesString(input: NormalizedText, at: number): boolean {
     if (code === NEWLINE) break;
     if (code !== mark) continue;
     input.work.steps += (at - index) >> 3;
-    return !isInClass(unitAt(input, index - 1), WORD);
+    // After a word a single quote is an apostrophe, unless the word is a keyword of a program: `return'x'`.
+    const isApostrophe = mark === SINGLE_QUOTE && isInClass(unitAt(input, index - 1), WORD);
+    return !isApostrophe || WORDS_BEFORE_STRINGS.has(wordBefore(input, index));
   }
   input.work.steps += MAX_STRING >> 3;
   return false;
@@ -79,9 +93,12 @@ export const unpairedQuote: LookBehind = (input, at) => (closesString(input, at)
 /** Matches after a value, and at the start of a field: where a quote ends a string. */
 export const followsValue: LookBehind = (input, at) => {
   const before = unitAt(input, at - 1);
-  if (!charSetHas(VALUE_ENDS, before)) return isFieldStart(input, at) ? at : NO_MATCH;
-  // `f"` and `r'` start a string in Python.
-  const isPrefix = isIn(STRING_PREFIXES, before) && at > 1 && !isInClass(unitAt(input, at - 2), WORD);
+  const isValue =
+    charSetHas(VALUE_ENDS, before) || (before === unitAt(input, at) && isInClass(before, QUOTE));
+  if (!isValue) return isFieldStart(input, at) ? at : NO_MATCH;
+  // `f"` and `rb'` start a string in Python.
+  const prefix = startOfRun(input, at, STRING_PREFIXES, 2);
+  const isPrefix = prefix > 0 && prefix < at && !isInClass(unitAt(input, prefix - 1), WORD);
   return isPrefix ? NO_MATCH : at;
 };
 
@@ -109,7 +126,9 @@ export const afterInjectedValue: LookBehind = (input, at) => {
 /** Matches after a quote that ends a value, with optional whitespace and closing brackets in between. */
 export const afterUnpairedQuote: LookBehind = (input, at) => {
   const mark = skipGapBack(input, at);
-  return isInClass(unitAt(input, mark), QUOTE) ? quoteAfterValue(input, mark) : NO_MATCH;
+  const code = unitAt(input, mark);
+  // A backtick after a word starts a template of JavaScript.
+  return isInClass(code, QUOTE) && code !== BACKTICK ? quoteAfterValue(input, mark) : NO_MATCH;
 };
 
 /** Matches after a value that is all that a field has so far. */

@@ -1,5 +1,5 @@
 // SQL patterns for functions: time delays, probing functions, strings that are written as codes.
-import { HEX, isInClass, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
+import { HEX, isInClass, LETTER, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
 import { COMMA, EQUALS, OPEN_PAREN } from "../char-codes.ts";
 import { charSet, charSetExcept, charSetHas } from "../char-set.ts";
 import { choice, keyword, lit, not, oneOf, peek, run, seq, times } from "../combinators.ts";
@@ -86,8 +86,36 @@ export const SQL_FUNCTIONS: readonly Pattern[] = [
     from: "balanced",
     before: calledOn(["sys", "dbo"]),
     after: seq(wordBoundary, argument),
-    finds: ["select pg_sleep(4)", "and extractvalue(1,2)", "load_file('/k')", "sys.fn_varbintohexstr (1)"],
-    ignores: ["How does updatexml() work?", "my_load_file(x)", "pg_sleeps(4)", "x.load_file(k)"],
+    finds: ["select pg_sleep(4)", "and extractvalue(1,2)", "sys.fn_varbintohexstr (1)"],
+    ignores: ["How does updatexml() work?", "my_updatexml(x)", "pg_sleeps(4)", "x.updatexml(k)"],
+  }),
+  pattern("sql.load-file", ["load_file"], {
+    catches: "LOAD_FILE with a path or an encoded path",
+    from: "balanced",
+    precededBy: charSetExcept(WORD, "."),
+    after: seq(
+      call,
+      ows,
+      choice(
+        seq(quote, choice(oneOf("/\\"), seq(run(LETTER, 1, 1), lit(":")))),
+        lit("0x"),
+        lit("char("),
+        lit("concat("),
+      ),
+    ),
+    finds: [
+      "load_file('/k')",
+      "load_file(0x2f)",
+      "load_file (char(47))",
+      "load_file(concat('/k'))",
+      "load_file('c:/k')",
+    ],
+    ignores: [
+      "config = load_file(path)",
+      "load_file('k.txt')",
+      "self.load_file('/k')",
+      "How does LOAD_FILE() work?",
+    ],
   }),
   pattern("sql.leading-call", [...LEADING_FUNCTIONS, ...PROBING_FUNCTIONS], {
     catches: "a field that starts with a call of a probing function",

@@ -15,7 +15,7 @@ export const REVEALING_FUNCTIONS = new Set(
 
 /** Functions that probe, delay, read files or exfiltrate data. Ordinary queries rarely call them. */
 export const PROBING_FUNCTIONS = splitWords(`
-  pg_sleep extractvalue updatexml load_file name_const xmltype uncompress json_depth load_extension pg_read_file
+  pg_sleep extractvalue updatexml name_const xmltype uncompress json_depth load_extension pg_read_file
   pg_ls_dir lo_import openrowset opendatasource fn_varbintohexstr randomblob zeroblob sqlite_compileoption_get
   gtid_subset make_set multipolygon
 `);

@@ -2,7 +2,7 @@
 // Ordinary queries use the same operators, so a pattern needs a place or a value that ordinary queries do not have.
 import { isInClass, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
 import { DOLLAR } from "../char-codes.ts";
-import { choice, keyword, lit, oneOf, opt, peek, run, seq, skipTo, times } from "../combinators.ts";
+import { choice, keyword, lit, not, oneOf, opt, peek, run, seq, skipTo, times } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
 import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH } from "../matcher.ts";
@@ -193,6 +193,7 @@ export const SQL_NOSQL: readonly Pattern[] = [
     from: "relaxed",
     guard: afterInjectedValue,
     after: seq(
+      not(lit("\n")),
       ows,
       choice(
         seq(

@@ -9,16 +9,15 @@ import { literal, NOT_LETTER, sqlOws, sqlRws, sqlSeparator, terminator } from ".
 
 const OBJECTS = splitWords("table database user view index procedure function trigger schema login role");
 /** The start of a statement, with enough of it that it is no prose. */
-const statement = choice(
+const query = choice(
   seq(
     lit("select"),
-    sqlSeparator,
+    sqlRws,
     choice(
       oneOf("*@('\"0123456789`"),
       seq(identifier, sqlOws, choice(oneOf(",("), seq(lit("from"), wordBoundary), end, lit("."))),
     ),
   ),
-  seq(lit("select"), wordBoundary, peek(oneOf("(*@'\"`"))),
   seq(lit("insert"), sqlRws, lit("into"), wordBoundary),
   seq(lit("delete"), sqlRws, opt(seq(lit("low_priority"), sqlRws)), lit("from"), wordBoundary),
   seq(lit("update"), sqlRws, identifier, sqlRws, lit("set"), wordBoundary),
@@ -30,6 +29,20 @@ const statement = choice(
   ),
   seq(lit("truncate"), choice(seq(sqlRws, lit("table"), wordBoundary), oneOf("[`"))),
   seq(
+    keyword(splitWords("merge load copy backup handler bulk")),
+    sqlRws,
+    choice(
+      keyword(splitWords("into data xml database insert")),
+      seq(identifier, sqlRws, keyword(["from", "to", "open"])),
+    ),
+  ),
+  seq(lit("set"), sqlRws, lit("@")),
+);
+/** The same, and statements that programs of other languages have too. */
+const statement = choice(
+  query,
+  seq(lit("select"), peek(oneOf("(*@'\"`"))),
+  seq(
     keyword(["exec", "execute"]),
     sqlSeparator,
     choice(oneOf("@('"), lit("xp_"), lit("sp_"), lit("immediate"), seq(identifier, lit("."))),
@@ -39,7 +52,6 @@ const statement = choice(
     sqlRws,
     choice(lit("@"), seq(identifier, sqlRws, keyword(splitWords("int varchar char cursor")))),
   ),
-  seq(lit("set"), sqlRws, lit("@")),
   seq(lit("waitfor"), sqlRws, keyword(["delay", "time"])),
   seq(lit("shutdown"), choice(terminator, seq(sqlRws, lit("with")))),
   seq(
@@ -54,14 +66,6 @@ const statement = choice(
     choice(seq(lit("("), sqlOws, choice(literal, lit("select"))), seq(lit("exists"), sqlOws, lit("("))),
   ),
   seq(lit("begin"), sqlRws, keyword(["declare", "dbms_lock", "shutdown"])),
-  seq(
-    keyword(splitWords("merge load copy backup handler bulk")),
-    sqlRws,
-    choice(
-      keyword(splitWords("into data xml database insert")),
-      seq(identifier, sqlRws, keyword(["from", "to", "open"])),
-    ),
-  ),
   seq(lit("do"), sqlRws, lit("sleep"), sqlOws, lit("(")),
   seq(keyword(["desc", "describe", "use"]), sqlRws, identifier, terminator),
 );
@@ -75,6 +79,7 @@ export const SQL_STACKED: readonly Pattern[] = [
     finds: [
       "7; select * from cards",
       "x';select pin from cards",
+      "x';select(pin)from cards",
       "; insert into cards values (1)",
       "7;delete from cards",
       "7; delete low_priority from cards",
@@ -111,9 +116,9 @@ export const SQL_STACKED: readonly Pattern[] = [
   pattern("sql.stacked-adjacent", [";"], {
     catches: "a statement directly after a semicolon, without the space that scripts have",
     from: "balanced",
-    after: statement,
-    finds: ["select 1 from cards;copy cards to '/k'", "where 1=1;SELECT (case"],
-    ignores: ["a;b", "SELECT a FROM t; SELECT b FROM u;", "x;call it"],
+    after: query,
+    finds: ["select 1 from cards;copy cards to '/k'", "where 1=1;SELECT (case", "k=1;SET @k"],
+    ignores: ["a;b", "SELECT a FROM t; SELECT b FROM u;", "a();if(1&b)return", "a();select(b)"],
   }),
   pattern(
     "sql.statement-after-quote",

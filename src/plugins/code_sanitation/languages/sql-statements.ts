@@ -3,7 +3,7 @@ import { choice, keyword, lit, not, oneOf, opt, peek, seq, skipTo, times } from 
 import { splitWords } from "../keyword-set.ts";
 import { atWordStart } from "../look-behind.ts";
 import { pattern, type Pattern } from "../pattern.ts";
-import { identifier, wordBoundary } from "../tokens.ts";
+import { digits, identifier, wordBoundary } from "../tokens.ts";
 import { afterUnpairedQuote, afterValue } from "./sql-context.ts";
 import { literal, NOT_LETTER, selectList, sqlOws, sqlRws, sqlSeparator, terminator } from "./sql-grammar.ts";
 
@@ -96,10 +96,15 @@ export const SQL_STATEMENTS: readonly Pattern[] = [
       lit("select"),
       wordBoundary,
       sqlOws,
-      peek(oneOf("0123456789.*'\"(@")),
+      choice(peek(oneOf("0123456789*'\"(@")), seq(lit("."), digits)),
     ),
-    finds: ["7 except select 1", "7 intersect all select 'a'", "7 minus select *"],
-    ignores: ["all except select members", "7 except selected 1", "unintersect select 1"],
+    finds: ["7 except select 1", "7 intersect all select 'a'", "7 minus select *", "7 minus select.5"],
+    ignores: [
+      "all except select members",
+      "7 except selected 1",
+      "except select.error",
+      "unintersect select 1",
+    ],
   }),
   pattern("sql.drop", ["drop"], {
     catches: "DROP TABLE and DROP of other objects",

@@ -2,7 +2,7 @@
 import { LETTER } from "../char-classes.ts";
 import { DOT, OPEN_PAREN } from "../char-codes.ts";
 import { charSet, charSetExcept } from "../char-set.ts";
-import { choice, keyword, lit, not, oneOf, opt, run, seq, skipTo, times } from "../combinators.ts";
+import { choice, except, keyword, lit, not, oneOf, opt, run, seq, skipTo, times } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
 import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH } from "../matcher.ts";
@@ -15,6 +15,7 @@ import { NOT_LETTER, sqlOws, sqlRws, sqlSeparator, terminator } from "./sql-gram
 import { PACKAGES, PROCEDURES, SERVER_FUNCTIONS, SYSTEM_TABLES } from "./sql-names.ts";
 
 const call = seq(sqlOws, lit("("));
+const UNION_WORDS = new Set(["union", "all", "distinct"]);
 const READING_WORDS = new Set(["from", "join", "into", "update", "table"]);
 const MAX_SELECT_LIST = 80;
 /** Matches if a table here is read by an injected query: one in parentheses, or one that the field starts with. */
@@ -25,9 +26,9 @@ const readInInjection: LookBehind = (input, at) => {
   for (let index = position - 4; index >= 0 && index > position - MAX_SELECT_LIST; index--) {
     if ((unitAt(input, index) | 0x20) !== 0x73 || wordBefore(input, index + 6) !== "select") continue;
     input.work.steps += (position - index) >> 3;
-    return unitAt(input, skipWhitespaceBack(input, index) - 1) === OPEN_PAREN
-      ? at
-      : afterInjectedValue(input, index);
+    const before = skipWhitespaceBack(input, index);
+    if (unitAt(input, before - 1) === OPEN_PAREN || UNION_WORDS.has(wordBefore(input, before))) return at;
+    return afterInjectedValue(input, index);
   }
   input.work.steps += MAX_SELECT_LIST >> 3;
   return atFieldStart(input, position - 4);
@@ -44,6 +45,7 @@ export const SQL_SYSTEM: readonly Pattern[] = [
       "(select count(*) from information_schema.tables)",
       "from information_schema.",
       "7' select pin from sysusers",
+      "7 union select pin k from sysusers",
       "sysobjects",
     ],
     ignores: [
@@ -177,7 +179,7 @@ export const SQL_SYSTEM: readonly Pattern[] = [
       sqlOws,
       choice(
         seq(oneOf("@'\""), not(lit(" "))),
-        seq(lit("("), sqlOws, not(keyword(["select", "case"]))),
+        seq(lit("("), except(")", 0, 40), lit(")"), sqlOws, lit("from")),
         seq(digits, sqlOws, choice(oneOf(")-+*/,("), seq(lit("from"), sqlOws, lit("(")))),
         seq(lit("*"), sqlOws, lit("from"), sqlOws, lit("(")),
         seq(lit("*"), lit("from")),

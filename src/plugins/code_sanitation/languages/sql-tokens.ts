@@ -1,6 +1,6 @@
 // Splits SQL into tokens. Conditions (`or 1=1`) are read token by token and not with combinators: their triggers are frequent,
 // and a token costs a few nanoseconds, however many kinds of operands a condition allows.
-import { DIGIT, HEX, isInClass, LETTER, toLower, WHITESPACE, WORD } from "../char-classes.ts";
+import { DIGIT, HEX, isInClass, LETTER, NEWLINE, toLower, WHITESPACE, WORD } from "../char-classes.ts";
 import {
   AMPERSAND,
   BACKSLASH,
@@ -16,13 +16,14 @@ import {
   SLASH,
   STAR,
 } from "../char-codes.ts";
+import { charTable } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 
 // Kinds of tokens are bits, so that one test checks for several kinds.
 export const END = 1;
 export const NUMBER = 2;
-/** A closed string of at most MAX_STRING units. */
+/** A closed string of at most MAX_STRING units on one line. */
 export const STRING = 4;
 /** A quote without a closing quote. */
 export const OPEN_QUOTE = 8;
@@ -151,8 +152,8 @@ function readLonger(reader: TokenReader, input: NormalizedText, code: number, ki
     if (code === BACKTICK) return readString(reader, input, code, NAME);
     reader.end = endOfRun(input, reader.start, WORD, MAX_NAME);
     const wordKind = kindOfWord(input, reader.start, reader.end);
-    const isQualified = unitAt(input, reader.end) === DOT && isInClass(unitAt(input, reader.end + 1), WORD);
-    if (wordKind !== NAME || !isQualified) return wordKind;
+    const isQualified = unitAt(input, reader.end) === DOT && isInClass(unitAt(input, reader.end + 1), LETTER);
+    if (!isQualified) return wordKind;
     reader.end = endOfRun(input, reader.end + 1, WORD, MAX_NAME);
     return NAME;
   }
@@ -183,15 +184,18 @@ function readNumber(reader: TokenReader, input: NormalizedText, code: number): n
   return NAME;
 }
 
+const SEPARATORS = charTable(",);]:}");
+
 function readString(reader: TokenReader, input: NormalizedText, mark: number, kind: number): number {
   const last = Math.min(reader.start + MAX_STRING, input.length - 1);
   let index = reader.start + 1;
-  while (index <= last && input.codes[index] !== mark) index++;
+  while (index <= last && input.codes[index] !== mark && input.codes[index] !== NEWLINE) index++;
   // Reading a unit takes a tenth of a step.
   input.work.steps += (index - reader.start) >> 3;
-  if (index > last) return OPEN_QUOTE;
+  if (index > last || input.codes[index] === NEWLINE) return OPEN_QUOTE;
   reader.end = index + 1;
-  return kind;
+  // `', '` in a program is what separates two strings.
+  return SEPARATORS[input.codes[reader.start + 1] ?? 0] === 1 ? OTHER : kind;
 }
 
 function readOperator(reader: TokenReader, input: NormalizedText, code: number, kind: number): number {
