@@ -536,6 +536,8 @@ export interface DocumentInput {
       prefix?: string | null;
     }[];
   }[];
+  /** Prices of models. Absent: the active prices do not change. Null: the built-in prices. */
+  prices?: PriceInput[] | null;
 }
 
 export interface ApiKeyWithKey {
@@ -698,7 +700,8 @@ export interface RevisionWithDiff {
 export interface Applied {
   changes: {
     action: "create" | "update" | "delete" | "none";
-    resource: "gateway" | "upstream" | "service" | "rule" | "api_key";
+    resource: "gateway" | "upstream" | "service" | "rule" | "api_key" | "prices";
+    /** Name of the gateway. Empty for prices. */
     gateway: string;
     name: string;
     diff: {

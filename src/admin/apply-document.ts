@@ -42,7 +42,7 @@ export class DocumentApplication {
     this.#prune = options.prune;
   }
 
-  async apply({ gateways }: ConfigurationDocument): Promise<void> {
+  async apply({ gateways, prices }: ConfigurationDocument): Promise<void> {
     const found: (Gateway | null)[] = [];
     for (const [index, { name }] of gateways.entries()) {
       const { records, count } = await this.#transaction.list("gateways", { name, limit: 1, offset: 0 });
@@ -52,6 +52,7 @@ export class DocumentApplication {
     await this.#freeSubdomains(gateways, found);
     for (const [index, gateway] of gateways.entries())
       await this.#applyGateway(gateway, found[index] ?? null, `gateways[${index}]`);
+    if (prices !== undefined) await this.writer.putPrices(prices);
   }
 
   /** Releases subdomains that move from one gateway of the document to another: they are unique at any time. */

@@ -1,6 +1,7 @@
 // Writes the records of a document in a transaction, and records each change with the place of its record in the document.
 import { credentialRequiredError, GatehouseError, validationError } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
+import type { Price } from "../model/price.ts";
 import { diffRecords, type FieldChange } from "../model/record-diff.ts";
 import type { RecordFields } from "../model/record.ts";
 import type { Kind, RecordOf, Transaction } from "../store/store.ts";
@@ -18,8 +19,8 @@ type DocumentKind = keyof typeof RESOURCE_NAMES;
 
 interface AppliedChange {
   readonly action: "create" | "update" | "delete" | "none";
-  readonly resource: (typeof RESOURCE_NAMES)[DocumentKind];
-  /** Name of the gateway. */
+  readonly resource: (typeof RESOURCE_NAMES)[DocumentKind] | "prices";
+  /** Name of the gateway; empty for prices, which belong to no gateway. */
   readonly gateway: string;
   readonly name: string;
   readonly diff: readonly FieldChange[];
@@ -82,6 +83,21 @@ export class DocumentWriter {
     return action === "none" && before !== null ? before : record;
   }
 
+  /** Null restores the built-in prices. */
+  async putPrices(prices: readonly Price[] | null): Promise<void> {
+    const before = await this.#transaction.prices();
+    const diff = diffRecords(
+      before === null ? null : { prices: before.prices },
+      prices === null ? null : { prices },
+    );
+    const action = pricesAction(before !== null, prices !== null, diff.length > 0);
+    if (action !== "none") {
+      const updated_at = before === null ? new Date().toISOString() : timeOfChange(before);
+      await this.#transaction.setPrices(prices === null ? null : { prices, updated_at });
+    }
+    this.changes.push({ action, resource: "prices", gateway: "", name: "prices", diff });
+  }
+
   async remove(
     kind: "rules" | "services" | "upstreams",
     gateway: string,
@@ -97,6 +113,11 @@ export class DocumentWriter {
     const diff = [{ path: "active", before: true, after: false }];
     this.changes.push({ action: "delete", resource: "api_key", gateway, name: key.name, diff });
   }
+}
+
+function pricesAction(existed: boolean, exist: boolean, differ: boolean): AppliedChange["action"] {
+  if (existed !== exist) return exist ? "create" : "delete";
+  return differ ? "update" : "none";
 }
 
 /** Runs `work` and prefixes the field paths of its errors with the place of the record in the document. */

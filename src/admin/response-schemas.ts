@@ -30,8 +30,8 @@ const appliedSchema = z.object({
   changes: z.array(
     z.object({
       action: z.enum(["create", "update", "delete", "none"]),
-      resource: z.enum(["gateway", "upstream", "service", "rule", "api_key"]),
-      gateway: z.string(),
+      resource: z.enum(["gateway", "upstream", "service", "rule", "api_key", "prices"]),
+      gateway: z.string().meta({ description: "Name of the gateway. Empty for prices." }),
       name: z.string(),
       diff: fieldChanges,
       key: z

@@ -92,8 +92,7 @@ function describe({ changes, revision }: z.output<typeof appliedSchema>, isDryRu
   for (const change of changes) {
     if (change.action === "none") continue;
     const [sign, color] = SIGNS[change.action];
-    const name = change.resource === "gateway" ? change.name : `${change.gateway} / ${change.name}`;
-    const line = printable(`${sign} ${change.resource.replace("_", " ")} ${name}`);
+    const line = printable(`${sign} ${titleOf(change)}`);
     lines.push(paint(color, line), ...diffLines(change));
     if (change.key !== undefined) lines.push(`    key (shown only once): ${change.key}`);
   }
@@ -103,6 +102,11 @@ function describe({ changes, revision }: z.output<typeof appliedSchema>, isDryRu
     return `Nothing to change: all ${unchanged} resources match the document (revision ${revision}).`;
   const end = isDryRun ? "Dry run: nothing was changed." : `Applied as revision ${revision}.`;
   return [...lines, `${changed} to change, ${unchanged} unchanged. ${end}`].join("\n");
+}
+
+function titleOf({ resource, gateway, name }: AppliedChange): string {
+  if (resource === "prices") return resource;
+  return `${resource.replace("_", " ")} ${resource === "gateway" ? name : `${gateway} / ${name}`}`;
 }
 
 function diffLines({ action, diff }: AppliedChange): string[] {

@@ -7,6 +7,7 @@ import { documentSchema } from "./document.ts";
 import { policyFor, ruleIdentity, ruleLabel } from "./document-links.ts";
 import { escapeReferences, mapTexts } from "./document-variables.ts";
 import { showGateway, type Gateway } from "./gateway.ts";
+import type { Price } from "./price.ts";
 import { omit, type ChildFields } from "./record.ts";
 import type { Rule } from "./rule.ts";
 import type { Service } from "./service.ts";
@@ -102,7 +103,10 @@ function duplicates<T extends { readonly id: string; readonly name: string | nul
 }
 
 /** Returns the document, and the environment variables that it refers to. */
-export function exportDocument(gateways: readonly GatewayRecords[]): {
+export function exportDocument(
+  gateways: readonly GatewayRecords[],
+  prices: readonly Price[] | null,
+): {
   readonly document: JsonObject;
   readonly variables: readonly SecretVariable[];
 } {
@@ -115,7 +119,7 @@ export function exportDocument(gateways: readonly GatewayRecords[]): {
   }));
   const { references, variables } = secretReferences(forms);
   const escaped = mapTexts(
-    { version: 1, gateways: forms },
+    { version: 1, gateways: forms, ...(prices !== null && { prices }) },
     (text, path) => references.get(path) ?? escapeReferences(text),
   );
   return { document: { version: 1, ...compactObject(documentSchema, escaped) }, variables };

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { apiKeySchema } from "./api-key.ts";
 import { nameField } from "./fields.ts";
 import { gatewaySchema } from "./gateway.ts";
+import { pricesSchema } from "./price.ts";
 import { ruleSchema } from "./rule.ts";
 import { serviceSchema } from "./service.ts";
 import { targetSchema } from "./target.ts";
@@ -70,6 +71,9 @@ export const documentSchema = z
     gateways: z
       .array(documentGateway)
       .max(MAX_GATEWAYS, `must not contain more than ${MAX_GATEWAYS} gateways`),
+    prices: pricesSchema.shape.prices.nullable().optional().meta({
+      description: "Prices of models. Absent: the active prices do not change. Null: the built-in prices.",
+    }),
   })
   .meta({ id: "Document" });
 

@@ -78,6 +78,37 @@ describe.each(STORES)("documents over %s", (_, environment) => {
     expect((await fetch(`${gatehouse.adminUrl}/api/v1/export`)).status).toBe(401);
   });
 
+  test("prices are exported, applied and restored; a document without them leaves them unchanged", async () => {
+    const price = (input: number) => ({ model: "gpt-*", input_per_million: input, output_per_million: 2 });
+    const prices = async () => (await gatehouse.api("GET", "/prices")).body;
+    const builtin = await prices();
+    expect(await exported(gatehouse)).not.toHaveProperty("prices");
+    const created = await apply({ gateways: [], prices: [price(1)] });
+    expect(changesIn(created)).toEqual(["create prices prices"]);
+    expect(await prices()).toMatchObject({ builtin: false, prices: [price(1)] });
+    const document = await exported(gatehouse);
+    expect(document.prices).toEqual([price(1)]);
+    expect(changesIn(await apply(document))).toEqual([]);
+    expect(changesIn(await apply({ gateways: [] }, "?prune=true"))).toEqual([]);
+
+    const tried = await apply({ gateways: [], prices: [price(3)] }, "?dry_run=true");
+    expect(tried.body.changes).toEqual([
+      {
+        ...{ action: "update", resource: "prices", gateway: "", name: "prices" },
+        diff: [{ path: "prices[0].input_per_million", before: 1, after: 3 }],
+      },
+    ]);
+    expect((await prices()).prices).toEqual([price(1)]);
+    await apply({ gateways: [], prices: [price(3)] });
+    const latest = await revision();
+    expect(latest).toMatchObject({ action: "apply", resource: "prices" });
+    await gatehouse.api("POST", `/revisions/${latest.revision - 1}/rollback`);
+    expect((await prices()).prices).toEqual([price(1)]);
+    expectProblemsAt(await apply({ gateways: [], prices: [price(-1)] }), "prices[0].input_per_million");
+    expect(changesIn(await apply({ gateways: [], prices: null }))).toEqual(["delete prices prices"]);
+    expect(await prices()).toEqual(builtin);
+  });
+
   test("API keys of the same name are exported and applied, distinguished by their hashes", async () => {
     const name = `same key names ${++names}`;
     await apply({ gateways: [{ name, ...WHOLE }] });

@@ -108,21 +108,21 @@ async function exportText(
   current: CurrentConfiguration,
   accept: string,
 ): Promise<{ text: string; type: string; version: string }> {
-  const { gateways, version } = await current.store.view(async (view) => {
+  const { gateways, prices, version } = await current.store.view(async (view) => {
     const keys = Map.groupBy(await view.allApiKeys(), (key) => key.gateway_id);
     const parts = await view.allGatewayParts();
     const gateways = parts.map((each) => ({
       ...each,
       apiKeys: (keys.get(each.gateway.id) ?? []).filter(({ active }) => active),
     }));
-    return { gateways, version: await view.version() };
+    return { gateways, prices: await view.prices(), version: await view.version() };
   });
   const problems = exportProblems(gateways);
   if (problems.length > 0) {
     const message = `A document identifies records by their names, but ${problems[0]?.message ?? ""}.`;
     throw new GatehouseError("duplicate", message, { details: problems });
   }
-  const { document, variables } = exportDocument(gateways);
+  const { document, variables } = exportDocument(gateways, prices?.prices ?? null);
   if (/\bapplication\/json\b/i.test(accept) && !/yaml/i.test(accept)) {
     const text = `${JSON.stringify(document, null, 2)}\n`;
     return { text, type: "application/json;charset=utf-8", version };
