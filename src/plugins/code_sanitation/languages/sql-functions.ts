@@ -95,12 +95,17 @@ export const SQL_FUNCTIONS: readonly Pattern[] = [
     precededBy: charSetExcept(WORD, "."),
     after: seq(
       call,
-      ows,
-      choice(
-        seq(quote, choice(oneOf("/\\"), seq(run(LETTER, 1, 1), lit(":")))),
-        lit("0x"),
-        lit("char("),
-        lit("concat("),
+      // The argument is not part of the match: its other quote is not masked either.
+      peek(
+        seq(
+          ows,
+          choice(
+            seq(quote, choice(oneOf("/\\"), seq(run(LETTER, 1, 1), lit(":")))),
+            lit("0x"),
+            lit("char("),
+            lit("concat("),
+          ),
+        ),
       ),
     ),
     finds: [
