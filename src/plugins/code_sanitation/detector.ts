@@ -38,6 +38,8 @@ export interface Detector {
   limitWork<T>(steps: number, scan: () => T): T;
   /** The steps of the last `limitWork`. */
   readonly workDone: number;
+  /** Counts the steps of other work on the same text. Throws WorkExhausted. */
+  countWork(steps: number): void;
   /** Returns any one finding, the first that is found; null for clean text. */
   first(text: string): Finding | null;
   /** The same for the text in `units` from `start` up to `end`. Positions of the finding are relative to `start`. */
@@ -97,6 +99,11 @@ class PatternDetector implements Detector {
     } finally {
       work.limit = Infinity;
     }
+  }
+
+  countWork(steps: number): void {
+    this.#work.steps += steps;
+    checkWork(this.#work);
   }
 
   first(text: string): Finding | null {

@@ -4,6 +4,8 @@ import { definePlugin, LARGE_BODY_BYTES, OffLoopError, type PluginHost } from ".
 import { sourcesOf } from "../../../test/support/sources.ts";
 import { testPlugin, type PluginTest } from "../../sdk/testing.ts";
 import { compileDetector } from "./detector.ts";
+import { inspectBody } from "./inspect-body.ts";
+import { roleSetOf } from "./json-roles.ts";
 import { codeSanitation } from "./plugin.ts";
 import { LANGUAGES } from "./settings.ts";
 import { stepsFor, WorkExhausted } from "./work-budget.ts";
@@ -153,4 +155,25 @@ test("the budget is enough for more than the work of prose with punctuation, and
   const sources = sourcesOf("src");
   detector.findAll(sources);
   expect(stepsFor(sources.length)).toBeGreaterThan(work.steps * 1.5);
+});
+
+test("finding the messages of a role counts as work", () => {
+  const work = { steps: 0, limit: Infinity };
+  const detector = compileDetector(["sql"], work);
+  const messages = Array.from({ length: 1000 }, () => ({ n: 1 }));
+  const body = {
+    bodyText: JSON.stringify({ messages }),
+    body: null,
+    isJson: true,
+    headers: new Headers(),
+  };
+  const stepsWith = (roles: number | null) => {
+    work.steps = 0;
+    inspectBody(body, detector, null, { roles, onFound: () => undefined });
+    return work.steps;
+  };
+  expect(stepsWith(roleSetOf(["user"]))).toBeGreaterThan(stepsWith(null) + 10_000);
+  const inspect = () =>
+    inspectBody(body, detector, "X", { roles: roleSetOf(["user"]), onFound: () => undefined });
+  expect(() => detector.limitWork(1000, inspect)).toThrow(WorkExhausted);
 });

@@ -17,6 +17,7 @@ function listener(): Detector & { readonly texts: string[] } {
     texts,
     workDone: 0,
     limitWork: (_, scan) => scan(),
+    countWork: () => undefined,
     first: add,
     firstIn: (units, start, end) => add(String.fromCharCode(...units.subarray(start, end))),
     findAll: (text) => {

@@ -1,6 +1,6 @@
 // Assigns a role to every string of a request body: the role of the message that it belongs to. Reads the structure of the JSON text
 // and skips everything else, so that a body is not parsed. Covers the formats of OpenAI (chat completions, responses) and Anthropic.
-import { DOUBLE_QUOTE, OPEN_BRACE, OPEN_BRACKET } from "./char-codes.ts";
+import { CLOSE_BRACE, DOUBLE_QUOTE, OPEN_BRACE, OPEN_BRACKET } from "./char-codes.ts";
 import { decodeString, stringEnd } from "./json-string.ts";
 import type { TextRange } from "./json-string-cursor.ts";
 import { forEachElement, forEachMember, skipSpace, valueEnd } from "./json-structure.ts";
@@ -134,6 +134,8 @@ class MessageReader {
   #readMessage(start: number, withoutRole: RoleSet): number {
     if (this.#text.charCodeAt(start) !== OPEN_BRACE)
       return this.#add(start, valueEnd(this.#text, start), AS_USER);
+    // An empty message has no strings. A body may have very many of them.
+    if (this.#text.charCodeAt(start + 1) === CLOSE_BRACE) return start + 2;
     const message: Message = { roles: 0 };
     let hasRole = false;
     let added = start;

@@ -62,6 +62,10 @@ export class RecordingDetector implements Detector {
     return this.#detector.limitWork(steps, scan);
   }
 
+  countWork(steps: number): void {
+    this.#detector.countWork(steps);
+  }
+
   first(text: string): Finding | null {
     const finding = this.#detector.first(text);
     if (finding !== null) this.#record(finding);
