@@ -3,7 +3,8 @@ import { bodyTextOf, isUndeclaredCompression, type InspectedBody } from "./body-
 import type { Detector, Finding } from "./detector.ts";
 import { firstInForm, isForm, maskForm } from "./form-text.ts";
 import { rangesOfRoles, type RoleSet } from "./json-roles.ts";
-import { firstInJson, maskJson, type OnStringFound, type TextRange } from "./json-text.ts";
+import type { TextRange } from "./json-string-cursor.ts";
+import { firstInJson, maskJson, type OnStringFound } from "./json-text.ts";
 import { maskText } from "./mask.ts";
 
 export type BodyVerdict =

@@ -18,6 +18,7 @@ const WITH_ATTACKS = [
   "test/e2e/code-sanitation.test.ts",
   "test/e2e/explain.test.ts",
   "test/e2e/sanitation-coding-agent.test.ts",
+  "test/e2e/sanitation-work.test.ts",
   "test/soak/mixed-load.ts",
   "test/support/explain-worlds.ts",
   "test/support/field-tables.ts",

@@ -140,7 +140,6 @@ export const RUBY: readonly Pattern[] = [
   }),
   pattern("ruby.send", ["send", "public_send", "__send__", "method"], {
     catches: "a method that runs code or a command, called by its name",
-    from: "relaxed",
     finds: [
       "obj.send(:eval, x)",
       "Kernel . public_send ( 'system', x)",

@@ -111,7 +111,6 @@ export const SQL_BREAKOUT: readonly Pattern[] = [
   pattern("sql.string-operator", MARKS, {
     catches:
       "a quote that closes no string of the text, and an expression up to a comment or the end of the text",
-    from: "relaxed",
     followedBy: charSet(WHITESPACE, "=<>!|&^*/%+-iIlLrRgGbBnNsScC"),
     guard: followsValue,
     after: operatorChain,

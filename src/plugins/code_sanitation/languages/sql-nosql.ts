@@ -190,7 +190,6 @@ export const SQL_NOSQL: readonly Pattern[] = [
   }),
   pattern("sql.nosql-script", [";"], {
     catches: "JavaScript after a quote or value that ends the one of the query",
-    from: "relaxed",
     guard: afterInjectedValue,
     after: seq(
       not(lit("\n")),

@@ -1,6 +1,6 @@
 // Markup that leaves the place where a text is inserted: it closes a value, a tag or a comment that it did not open.
 import { LETTER } from "../../char-classes.ts";
-import { keyword, lit, oneOf, peek, run, seq, skipTo } from "../../combinators.ts";
+import { keyword, lit, not, oneOf, peek, run, seq, skipTo } from "../../combinators.ts";
 import { splitWords } from "../../keyword-set.ts";
 import { pattern, type Pattern } from "../../pattern.ts";
 import { ows } from "../../tokens.ts";
@@ -24,16 +24,19 @@ export const BREAKOUTS: readonly Pattern[] = [
     catches: "a tag with an event attribute after the end of a tag that the text did not open",
     from: "relaxed",
     finds: ['"><img src=x onerror=go()>', "'><svg/onload=go()>", '"/><body onload = go()>'],
-    ignores: ['<a href="x"><img onerror={go}>', '"><img src=x>', '"><svg-icon one=2>'],
+    ignores: ['<b title="x"><a online=2>', '"><button onclick={go}>', '"><img src=x>', '"><svg-icon one=2>'],
     before: afterForeignTag,
-    after: skipTo(seq(oneOf(" \n/'\""), lit("on"), run(LETTER, 3, 24), ows, lit("=")), 80, ">"),
+    after: skipTo(
+      seq(oneOf(" \n/'\""), lit("on"), run(LETTER, 3, 24), ows, lit("="), not(lit("{"))),
+      80,
+      ">",
+    ),
   }),
   pattern(
     "html.close-breakout",
     splitWords("</title </textarea </style </xmp </noscript </noembed </script"),
     {
       catches: "the end of an element that the text did not open, and an active tag",
-      from: "relaxed",
       finds: [
         "</title><script>",
         "x</textarea ><svg onload",

@@ -88,7 +88,6 @@ export const OBJECTS: readonly Pattern[] = [
   }),
   pattern("python.builtins-item", ["globals", "locals", "vars"], {
     catches: "the builtins, reached through a dictionary of names",
-    from: "relaxed",
     finds: [
       "globals()['__builtins__']",
       "locals ( ) [ '__import__' ]",
@@ -116,7 +115,6 @@ export const OBJECTS: readonly Pattern[] = [
   }),
   pattern("python.builtins-item", ["getattr"], {
     catches: "a function that runs code, looked up by its name",
-    from: "relaxed",
     finds: [
       "getattr(os, 'system')('id')",
       "getattr ( x , '__class__' )",
@@ -166,7 +164,6 @@ export const OBJECTS: readonly Pattern[] = [
   }),
   pattern("python.unsafe-yaml", ["!!python/"], {
     catches: "a YAML tag that creates a Python object",
-    from: "relaxed",
     finds: ["!!python/object:x.Y", "a: !!python/tuple [1]"],
     ignores: ["!!python/ is a prefix", "python/object"],
     after: identifier,
