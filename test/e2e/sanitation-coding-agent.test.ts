@@ -1,14 +1,13 @@
 // A session of a coding agent, in the formats that such agents use, passes code_sanitation as the guide configures it. The same session
 // with an attack in the result of a tool is blocked, and the response, the request log and an explanation name the place.
 import { describe, expect, test } from "bun:test";
-import { untilPrinted } from "../support/gatehouse-process.ts";
 import { repositoryTexts } from "../support/repository-texts.ts";
 import { onlyRequest, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
 
 const LANGUAGES = ["javascript", "python", "php", "sql", "shell", "java", "csharp", "ruby", "html"];
-/** What the documentation recommends for coding agents. */
+/** As in docs/guides/coding-agents.md. */
 const FOR_AGENTS = {
   languages: LANGUAGES.map((language) => ({ language, sensitivity: "relaxed" })),
   content_to_check: ["body"],
@@ -161,6 +160,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
 };
 
 const ATTACKS: readonly [language: string, text: string][] = [
+  ["sql", "customer: Dent'; DELETE FROM invoices WHERE 1=1; --"],
   ["shell", "status: done;c''at${IFS}/et?/pass''wd"],
 ];
 
@@ -240,7 +240,7 @@ test("a session of more than 256 kB is inspected in a thread with the same setti
   const last = many.length - 1;
   const attacked = many.with(last, `${many[last] ?? ""}\n${ATTACKS[0]![1]}`);
   const { details } = (await (await send(url, body(attacked))).json()) as { details: unknown[] };
-  expect(details).toMatchObject([{ language: "shell", role: "tool", path: pathOf(last) }]);
+  expect(details).toMatchObject([{ language: "sql", role: "tool", path: pathOf(last) }]);
 });
 
 test("the request log, the log and an explanation name pattern, role, path and position", async () => {
@@ -250,7 +250,7 @@ test("the request log, the log and an explanation name pattern, role, path and p
   const response = await send(url, attacked);
   const requestId = response.headers.get("x-request-id") ?? "";
   const expected = new RegExp(
-    `found shell\\.[a-z-]+ in ${pathOf(1).replaceAll(/[[\].]/g, "\\$&")} \\d+-\\d+ \\(tool\\)`,
+    `found sql\\.[a-z-]+ in ${pathOf(1).replaceAll(/[[\].]/g, "\\$&")} \\d+-\\d+ \\(tool\\)`,
   );
   const record = await waitFor(async () => {
     const { body: log } = await gatehouse.api("GET", `/gateways/${gateway}/requests`);
@@ -267,13 +267,18 @@ test("the request log, the log and an explanation name pattern, role, path and p
     verdict: "answered",
     detail: expect.stringMatching(new RegExp(`^with status 400: ${expected.source}$`)),
   });
-  await untilPrinted(gatehouse, "code found in request");
-  const lines = gatehouse.output().split("\n");
-  const line = lines.find((each) => each.includes("code found in request") && each.includes(requestId)) ?? "";
+  // The log is read from a pipe, and may arrive in pieces.
+  const line = await waitFor(
+    () =>
+      gatehouse
+        .output()
+        .split("\n")
+        .find((each) => /code found in request.*\}$/.test(each) && each.includes(requestId)) ?? null,
+  );
   expect(JSON.parse(line)).toMatchObject({
     request_id: requestId,
     gateway_id: gateway,
     action: "block",
-    findings: [{ language: "shell", role: "tool", path: pathOf(1) }],
+    findings: [{ language: "sql", role: "tool", path: pathOf(1) }],
   });
 });
