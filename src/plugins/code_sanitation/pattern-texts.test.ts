@@ -11,9 +11,9 @@ import { firstInPathAndQuery } from "./path-and-query.ts";
 import { LANGUAGES, type Language } from "./settings.ts";
 
 /** Patterns that have no texts yet. May only go down. */
-const MAX_PATTERNS_WITHOUT_TEXTS = 294;
+const MAX_PATTERNS_WITHOUT_TEXTS = 5;
 /** Mutations that no text notices; `npm run mutate:patterns` lists them. May only go down. */
-const MAX_SURVIVING_MUTATIONS = 2444;
+const MAX_SURVIVING_MUTATIONS = 450;
 
 const groups = patternGroups();
 const withTexts = groups.filter(({ finds }) => finds.length > 0);
