@@ -16,7 +16,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   rate_limit_blocked:
     "A rate limit was exceeded, and its subject is blocked until the block expires (if it does) or an operator removes it.",
   code_injection_detected:
-    "code_sanitation found code in the request. The settings of the plugin determine the status.",
+    "code_sanitation found code in the request; `details` names pattern, role and path. The settings of the plugin determine the status.",
   inspection_incomplete:
     "The request takes too much work to inspect. The settings of code_sanitation determine the status, or let such requests continue.",
   cross_site_request:

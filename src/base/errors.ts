@@ -42,7 +42,8 @@ export const ERRORS = {
   },
   code_injection_detected: {
     status: 400,
-    meaning: "code_sanitation found code in the request. The settings of the plugin determine the status.",
+    meaning:
+      "code_sanitation found code in the request; `details` names pattern, role and path. The settings of the plugin determine the status.",
   },
   inspection_incomplete: {
     status: 400,
