@@ -73,6 +73,10 @@ describe("YamlPositions", () => {
     expect(duplicatesIn('x: [{a: 1, "a": 2}]')).toEqual(["x[0].a 1:6 1:12"]);
     expect(duplicatesIn("x:\n- a: 1\n  b: |\n    a: 1\n  a: 2\n")).toEqual(["x[0].a 2:3 5:3"]);
     expect(duplicatesIn("x: {a: 1}\ny: {a: 1}\n")).toEqual([]);
+    expect(duplicatesIn("x: [a: 1, a: {b: 1, b: 2}, c: ]\ny: &l\n- 1\nx: 2\n")).toEqual([
+      "x[1].a.b 1:15 1:21",
+      "x 1:1 4:1",
+    ]);
     expect(duplicatesIn("---\nx: &a\n  p: 1\ny:\n  <<: *a\n  p: 2\n...\n")).toEqual([]);
   });
 
@@ -129,7 +133,7 @@ describe("YamlPositions", () => {
     }
   });
 
-  test.each(["? a\n: b\n", "x: [a: b]\n"])("does not know %j", (text) => {
+  test.each(["? a\n: b\n", "x: &a k\n*a : b\n", "x: {&a k: 1, *a : 2}\n"])("does not know %j", (text) => {
     expect(YamlPositions.read(text, Bun.YAML.parse(text))).toBeNull();
   });
 });
