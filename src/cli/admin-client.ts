@@ -16,6 +16,8 @@ export interface AdminClient {
   get<T>(path: string, schema: z.ZodType<T>): Promise<T>;
   /** Returns the response body unparsed, in the media type `accept`. */
   getText(path: string, accept: string): Promise<string>;
+  /** Opens a stream of server-sent events, which `signal` aborts. Throws a GatewayUnavailable if a later attempt may succeed. */
+  getStream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
   post<T>(path: string, body: unknown, schema: z.ZodType<T>): Promise<T>;
   delete(path: string): Promise<void>;
 }
@@ -43,6 +45,14 @@ export class RejectedRequest extends Error {
     super(message);
     this.name = "RejectedRequest";
     this.details = details;
+  }
+}
+
+/** The gateway cannot be reached, or cannot respond at the moment. */
+export class GatewayUnavailable extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "GatewayUnavailable";
   }
 }
 
@@ -82,6 +92,7 @@ export async function adminClient(flags: AdminClientFlags): Promise<AdminClient>
     url,
     get: (path, schema) => call("GET", path, schema),
     getText: (path, accept) => send("GET", path, accept),
+    getStream: (path, signal) => openStream(url, path, token, signal),
     post: (path, body, schema) => call("POST", path, schema, body),
     delete: async (path) => {
       await send("DELETE", path, "application/json");
@@ -117,12 +128,36 @@ function localUrl(): string {
   return `http://127.0.0.1:${port}`;
 }
 
+/** The deadline applies until the response headers arrive: the stream itself does not end. */
+async function openStream(
+  url: string,
+  path: string,
+  token: string,
+  signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array>> {
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(), DEADLINE_MS);
+  try {
+    const response = await sendRequest(url, `/api/v1${path}`, {
+      headers: { Accept: "text/event-stream", Authorization: `Bearer ${token}` },
+      signal: AbortSignal.any([signal, deadline.signal]),
+    });
+    if (response.ok && response.body !== null) return response.body;
+    const error = errorFor(response.status, await response.text(), url);
+    throw response.status >= 500 ? new GatewayUnavailable(error.message) : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** Sends one request to the gateway; the error for a failed connection says how to start or find one. */
 export async function sendRequest(url: string, path: string, init: RequestInit = {}): Promise<Response> {
   try {
-    return await fetch(url + path, { ...init, signal: AbortSignal.timeout(DEADLINE_MS) });
+    return await fetch(url + path, { ...init, signal: init.signal ?? AbortSignal.timeout(DEADLINE_MS) });
   } catch {
-    throw new Error(`no gateway is reachable at ${url}; start one with "gatehouse serve", or give --url`);
+    throw new GatewayUnavailable(
+      `no gateway is reachable at ${url}; start one with "gatehouse serve", or give --url`,
+    );
   }
 }
 

@@ -24,6 +24,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   rollback: async () => (await import("./rollback.ts")).rollback,
   blocks: async () => (await import("./blocks.ts")).blocks,
   usage: async () => (await import("./usage.ts")).usage,
+  requests: async () => (await import("./requests.ts")).requests,
 };
 
 /** Commands that send requests to providers and so need the runtime environment. */

@@ -1,8 +1,15 @@
 // The commands for a running gateway: its history, blocks, usage, and requests, and the completion of the shell.
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { rmSync } from "node:fs";
 import { create } from "../support/admin-fixtures.ts";
-import { startGatehouseProcess } from "../support/gatehouse-process.ts";
+import {
+  PROGRAM,
+  startGatehouseProcess,
+  temporaryDirectory,
+  type RunningGatehouse,
+} from "../support/gatehouse-process.ts";
 import { limiter, postChat } from "../support/plugin-fixtures.ts";
+import { freePort } from "../support/postgres.ts";
 import { CHAT, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { expectOneLine, runCommand, settingsOf } from "../support/run-command.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
@@ -255,5 +262,102 @@ describe("usage", () => {
     expectOneLine(await run(["usage", "--from", "yesterday"]), 2, "--from", "2026-11-01");
     const reversed = ["usage", "--gateway", "metered", "--from", "2026-02-01", "--to", "2026-01-01"];
     expectOneLine(await run(reversed), 1, "from", "must not be later than 2026-01-01");
+  });
+});
+
+describe("requests", () => {
+  const seedChat = (at: RunningGatehouse, name: string) =>
+    seedRoute(at, { gateway: { name }, upstream: { targets: [targetAt(provider)] } });
+
+  /** Starts `gatehouse requests --follow` as a process. */
+  function follow(env: Record<string, string>, ...args: readonly string[]) {
+    const child = Bun.spawn([PROGRAM, "requests", "--follow", ...args], {
+      env: { PATH: process.env["PATH"], ...env },
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const printed = { stdout: "", stderr: "" };
+    const collect = async (name: keyof typeof printed) => {
+      for await (const text of child[name].pipeThrough(new TextDecoderStream())) printed[name] += text;
+    };
+    const ended = Promise.all([child.exited, collect("stdout"), collect("stderr")]).then(([code]) => code);
+    return { child, printed, ended };
+  }
+
+  test("lists the last ones, newest first, also by status, outcome, or model", async () => {
+    const route = await seedChat(gatehouse, "logged");
+    for (const model of ["small", "large"])
+      await (await postChat(gatehouse, route, { body: { ...CHAT, model } })).text();
+    await (await postChat(gatehouse, route, { body: "{ broken" })).text();
+    const at = ["requests", "--gateway", "logged"];
+    await waitUntil(async () => (await printJson(...at)).length === 3);
+    const lines = (await print(...at)).split("\n");
+    expect(lines[0]).toMatch(/^TIME +STATUS +OUTCOME +REQUEST +MODEL .* REQUEST ID$/);
+    expect(lines[1]).toMatch(new RegExp(`Z +400 +refused \\(invalid_json\\) +POST ${route.path} `));
+    expect(lines[2]).toMatch(/Z +200 +complete +POST \S+ +large +openai +- +\d+ \+ \d+ +\S+ +\d+ ms +\S+$/);
+    const modelsOf = async (...filter: readonly string[]) =>
+      (await printJson(...at, ...filter)).map(({ model }: { model: string | null }) => model);
+    expect(await modelsOf("--status=2xx")).toEqual(["large", "small"]);
+    expect(await modelsOf("--outcome=refused")).toEqual([null]);
+    expect(await modelsOf("--model=small")).toEqual(["small"]);
+    expect(await modelsOf("--limit=2", "--status", "200", "--outcome", "complete")).toHaveLength(2);
+    expect(await print(...at, "--model=none")).toBe("no request is recorded\n");
+  });
+
+  test("--follow prints each new request, reconnects after a restart, and ends with Ctrl-C", async () => {
+    const adminPort = String(await freePort());
+    const dataDir = temporaryDirectory();
+    const start = () => startGatehouseProcess({ dataDir, keepData: true, env: { ADMIN_PORT: adminPort } });
+    let server = await start();
+    const route = await seedChat(server, "followed");
+    const { child, printed, ended } = follow(settingsOf(server), "--json", "--model=wanted");
+    /** Sends requests until the command prints one of them. */
+    const untilPrinted = async () => {
+      const before = printed.stdout.length;
+      await waitUntil(async () => {
+        for (const model of ["other", "wanted"])
+          await (await postChat(server, route, { body: { ...CHAT, model } })).text();
+        return printed.stdout.length > before;
+      });
+    };
+    await untilPrinted();
+    await server.stop();
+    await waitUntil(() => printed.stderr.includes("lost; reconnecting\n"));
+    server = await start();
+    await untilPrinted();
+    child.kill("SIGINT");
+    expect(await ended).toBe(0);
+    await server.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+    const records = printed.stdout.trimEnd().split("\n");
+    for (const record of records) expect(JSON.parse(record)).toMatchObject({ model: "wanted", status: 200 });
+    const url = `http://127.0.0.1:${adminPort}`;
+    expect(printed.stderr).toBe(
+      `gatehouse: connection to ${url} lost; reconnecting\ngatehouse: connected to ${url} again\n`,
+    );
+  });
+
+  test("--follow ends when its reader has ended", async () => {
+    const route = await seedChat(gatehouse, "piped");
+    const command = `"${PROGRAM}" requests --follow --gateway piped | head -n 1`;
+    const child = Bun.spawn(["bash", "-c", command], {
+      env: { PATH: process.env["PATH"], ...settingsOf(gatehouse) },
+      stdout: "pipe",
+    });
+    await waitUntil(async () => {
+      await (await postChat(gatehouse, route)).text();
+      return child.exitCode !== null;
+    });
+    expect(await child.stdout.text()).toMatch(/^\S+Z {2}200 {5}complete {5}POST .*\n$/);
+  });
+
+  test("mistakes: one line per mistake", async () => {
+    expectOneLine(await run(["requests", "--status=ok"]), 2, '"ok"', "5xx");
+    expectOneLine(await run(["requests", "--outcome=good"]), 2, '"good"', "complete, refused");
+    expectOneLine(await run(["requests", "--limit=none"]), 2, "--limit");
+    expectOneLine(await run(["requests", "--follow", "--limit=5"]), 2, "--limit", "--follow");
+    expectOneLine(await run(["requests", "--follow", "--gateway=unknown"]), 1, "unknown");
+    const url = `http://127.0.0.1:${await freePort()}`;
+    expectOneLine(await run(["requests", "--follow", "--url", url]), 1, "no gateway is reachable");
   });
 });
