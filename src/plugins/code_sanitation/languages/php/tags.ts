@@ -44,7 +44,6 @@ export const TAGS: readonly Pattern[] = [
   }),
   pattern("php.open-tag", ["<?php", "<?="], {
     catches: "PHP after the end of a string, a tag or a file header",
-    from: "relaxed",
     finds: ["x';<?php x", "]]<?= x", "}<?php x", "GIF89a;<?php x"],
     ignores: ["<b><?php echo $x ?></b>", "Use <?php x"],
     before: afterOneOfAndOws("'\"]};"),
