@@ -21,7 +21,8 @@ const DECLARATION_KEYWORDS = new Set(
 /** Words that may precede a call in code. Any other word before a call suggests prose. */
 const CODE_KEYWORDS = new Set(
   splitWords(`
-  return else do then and or not await echo print if in new yield raise throw
+  return else do then and or not await echo print puts if in new yield raise throw while until unless elif
+  assert
 `),
 );
 

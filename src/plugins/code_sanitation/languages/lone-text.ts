@@ -12,7 +12,7 @@ import { end, identifier, ows } from "../tokens.ts";
 /** How much punctuation may precede the code. */
 const MAX_PUNCTUATION = 12;
 /** Punctuation that ends a string, a statement or a tag before injected code. */
-const BREAKOUT_PUNCTUATION = charSet(WHITESPACE, "'\"`;|&)}]>=,-+*/\\#%@{(<");
+const BREAKOUT_PUNCTUATION = charSet(WHITESPACE, "'\"`;|&)}]>=,-+*/\\#%@{(<$.");
 
 /** Matches at the start of a text or after a sentence, with at most punctuation in between. */
 export const startsText: LookBehind = (input, at) => {
@@ -21,23 +21,22 @@ export const startsText: LookBehind = (input, at) => {
   input.work.steps++;
   if (start <= 0) return 0;
   // Sentences before the code must not hide it.
-  return unitAt(input, start - 1) === DOT && unitAt(input, start) === SPACE ? start : NO_MATCH;
+  return unitAt(input, start) === DOT && unitAt(input, start + 1) === SPACE ? start + 1 : NO_MATCH;
 };
 
 const CLOSING = charSet(0, "'\"`;)}]");
 const isInClosing = (code: number) => charSetHas(CLOSING, code);
 
 /** Matches at the end of a text, with at most punctuation before it. */
-export const endsText: Matcher = seq(times(0, 8, oneOf(";'\"`)}]>/*-#\\ ")), end);
+export const endsText: Matcher = seq(times(0, 8, oneOf(";'\"`)}]>/*-#\\. ")), end);
 
 const closesText = seq(lit(")"), endsText);
-/**
- * The arguments of a call that ends the text: one variable, or no variables at all, as probes have them. The closing parenthesis may
- * be missing.
- */
-export const loneArguments: Matcher = seq(
-  lit("("),
-  choice(seq(ows, end), seq(lit("$"), identifier, closesText), skipTo(closesText, 120, "$")),
+/** The arguments of a call that ends the text, without variables, as probes have them. The closing parenthesis may be missing. */
+export const loneLiterals: Matcher = seq(lit("("), choice(seq(ows, end), skipTo(closesText, 120, "$;")));
+/** The same, or one variable. */
+export const loneArguments: Matcher = choice(
+  seq(lit("("), ows, lit("$"), identifier, closesText),
+  loneLiterals,
 );
 
 /** The same, also after one word: a value that a break-out ends (`x";`), or a name that the text is appended to. */

@@ -72,6 +72,7 @@ export const EXPRESSIONS: readonly Pattern[] = [
       "${date:'j'}",
       "${java:x:-:}",
       "${7*7}",
+      "${ 7 * 7 }",
       "${${env:X}",
     ],
     ignores: [
@@ -91,7 +92,7 @@ export const EXPRESSIONS: readonly Pattern[] = [
         skipTo(seq(lit(":-"), opt(oneOf("jndilaprms:/")), lit("}")), 40, " \n}"),
       ),
       seq(lit("date:'"), run(LETTER, 1, 2), lit("'")),
-      seq(digits, ows, lit("*"), ows, digits, ows, lit("}")),
+      seq(ows, digits, ows, lit("*"), ows, digits, ows, lit("}")),
       seq(lit("${"), choice(lit("::"), seq(keyword(["lower", "upper", "env", "sys", "base64"]), lit(":")))),
     ),
   }),

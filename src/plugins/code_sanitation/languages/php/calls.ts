@@ -22,7 +22,7 @@ const CALLABLES = splitWords(`
 `);
 /** Beginnings of the names of PHP functions that scanners call: a text that consists of such a call is a probe. */
 const PROBED_FAMILIES = splitWords(`
-  apache_ array_ base64_ call_user_func checkdate convert_uu ctype_ curl_ date_ dba_ debug_ disk_ error_ escapeshell
+  apache_ base64_ call_user_func checkdate convert_uu curl_ date_ dba_ debug_ disk_ error_ escapeshell
   exif_ fclose file_ filegroup fileowner fileperms filter_ fopen fpassthru fputs fread fsockopen ftp_ func_get_
   get_defined_ getenv gethostby getmyuid getmypid gmp_ gzinflate gzuncompress gzdecode hash_ highlight_ iconv_ imap_ ini_
   ldap_ mb_ mcrypt_ move_uploaded_ mysql_ mysqli_ ob_ oci_ odbc_ opcache_ openssl_ parse_ pcntl_ pfsockopen pg_

@@ -1,12 +1,15 @@
 // PHP variables that are called, variables of the request, stream wrappers, serialized objects, directives and uploads.
-import { DIGIT, WHITESPACE, WORD } from "../../char-classes.ts";
+import { DIGIT, isInClass, QUOTE, WHITESPACE, WORD } from "../../char-classes.ts";
+import { OPEN_PAREN } from "../../char-codes.ts";
 import { NOT_WORD } from "../../char-set.ts";
 import { choice, except, keyword, lit, not, oneOf, opt, run, seq, skipTo, times } from "../../combinators.ts";
 import { splitWords } from "../../keyword-set.ts";
-import { atWordStart } from "../../look-behind.ts";
+import { atWordStart, wordBefore, type LookBehind } from "../../look-behind.ts";
+import { NO_MATCH } from "../../matcher.ts";
+import { unitAt } from "../../normalized-text.ts";
 import { pattern, type Pattern } from "../../pattern.ts";
 import { digits, end, identifier, ows, owsAndComments, quote } from "../../tokens.ts";
-import { endsText, loneArguments, startsText } from "../lone-text.ts";
+import { endsText, loneLiterals, startsText } from "../lone-text.ts";
 
 const SUPERGLOBALS = splitWords(
   "$_get $_post $_request $_cookie $_files $_env $_server $http_raw_post_data $globals",
@@ -26,6 +29,16 @@ const injectedArgument = seq(
   ows,
   choice(lit("$_"), seq(quote, keyword(["id", "ls", "whoami", "uname", "cat", "dir"]))),
 );
+
+const requestBody = lit("php://input");
+const READERS = new Set(["file_get_contents", "fopen"]);
+/** Programs read the body of a request with `file_get_contents('php://input')`. */
+const unlessRequestBody: LookBehind = (input, at) => {
+  if (atWordStart(input, at) < 0) return NO_MATCH;
+  const isRead = isInClass(unitAt(input, at - 1), QUOTE) && unitAt(input, at - 2) === OPEN_PAREN;
+  const isRequestBody = isRead && READERS.has(wordBefore(input, at - 2)) && requestBody(input, at) >= 0;
+  return isRequestBody ? NO_MATCH : at;
+};
 
 export const VARIABLES: readonly Pattern[] = [
   pattern("php.superglobal", SUPERGLOBALS, {
@@ -86,7 +99,7 @@ export const VARIABLES: readonly Pattern[] = [
     ignores: ["$x = $d['o'](9);", "$total (in euros) is high", "It costs $ {x}", "$f(x) = x^2$"],
     guard: startsText,
     after: choice(
-      seq(identifier, times(0, 3, subscript), owsAndComments, loneArguments),
+      seq(identifier, times(0, 3, subscript), owsAndComments, loneLiterals),
       seq(
         run(WHITESPACE, 1, 4),
         lit("{"),
@@ -118,8 +131,14 @@ export const VARIABLES: readonly Pattern[] = [
         "data://text/plain,x",
         "compress.zlib://./x",
       ],
-      ignores: ["$x = fopen('php://stdin', 'r')", "php://memory", "myphp://x", "the zip:// scheme"],
-      before: atWordStart,
+      ignores: [
+        "$x = fopen('php://stdin', 'r')",
+        "$x = file_get_contents('php://input');",
+        "php://memory",
+        "myphp://x",
+        "the zip:// scheme",
+      ],
+      before: unlessRequestBody,
       after: seq(
         not(keyword(["stdin", "stdout", "stderr", "output", "memory", "temp"])),
         choice(identifier, oneOf("/.")),
@@ -146,9 +165,7 @@ export const VARIABLES: readonly Pattern[] = [
   }),
   pattern(
     "php.directive",
-    splitWords(
-      "allow_url_include allow_url_fopen auto_prepend_file auto_append_file disable_functions open_basedir",
-    ),
+    splitWords("allow_url_include auto_prepend_file auto_append_file disable_functions open_basedir"),
     {
       catches: "a directive that an attacker sets to include or run files",
       finds: [
@@ -157,7 +174,7 @@ export const VARIABLES: readonly Pattern[] = [
         "auto_append_file = /tmp/x",
         "disable_functions=",
         "open_basedir=none",
-        "allow_url_fopen=on",
+        "allow_url_include=on",
       ],
       ignores: [
         "allow_url_include = Off\n",
