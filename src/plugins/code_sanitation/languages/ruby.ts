@@ -156,7 +156,7 @@ export const RUBY: readonly Pattern[] = [
       ows,
       choice(lit(":"), quote),
       choice(
-        seq(keyword(["eval", "exec", "system", "instance_eval", "spawn"]), opt(quote), ows, oneOf(",)")),
+        seq(keyword(["eval", "exec", "system", "instance_eval"]), opt(quote), ows, oneOf(",)")),
         lit("`"),
       ),
     ),

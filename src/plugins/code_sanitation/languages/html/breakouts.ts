@@ -25,11 +25,12 @@ export const BREAKOUTS: readonly Pattern[] = [
     from: "relaxed",
     finds: ['"><img src=x onerror=go()>', "'><svg/onload=go()>", '"/><body onload = go()>'],
     ignores: ['<b title="x"><a online=2>', '"><button onclick={go}>', '"><img src=x>', '"><svg-icon one=2>'],
+    guard: afterForeignTag,
     before: afterForeignTag,
     after: skipTo(
       seq(oneOf(" \n/'\""), lit("on"), run(LETTER, 3, 24), ows, lit("="), not(lit("{"))),
       80,
-      ">",
+      "<>",
     ),
   }),
   pattern(

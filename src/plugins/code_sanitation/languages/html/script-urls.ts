@@ -50,8 +50,8 @@ const BROWSER_OBJECTS = splitWords(`
 /** Links of ordinary pages: `javascript:void(0)`, `javascript:history.back()`, `javascript:menu.open('file')`. */
 const ordinaryLink: Matcher = choice(
   seq(lit("void"), ows, opt(lit("(")), ows, lit("0"), opt(lit(")")), opt(lit(";")), choice(quote, end)),
-  seq(lit("history."), keyword(["back", "go", "forward"]), lit("("), opt(lit("-1")), lit(")")),
-  seq(lit("window."), keyword(["print", "close"]), lit("()")),
+  seq(lit("history."), keyword(["back", "go"]), lit("("), opt(lit("-1")), lit(")")),
+  lit("window.print()"),
   seq(
     not(keyword(BROWSER_OBJECTS)),
     identifier,
@@ -103,6 +103,9 @@ const SCRIPT_URL: PatternConditions = {
     '<a href="javascript:history.back()">',
     '<a href="javascript:window.print()">',
     "<form action=\"javascript:forms.photo.submit('edit')\">",
+    '<a href="javascript:menu.open()">',
+    "javascript:void(0)",
+    "javascript:void(0);",
     "JavaScript: the language of the web",
     "typescript:go()",
     "myjavascript:go()",

@@ -59,7 +59,7 @@ export const STYLES: readonly Pattern[] = [
     before: afterProperty,
     after: seq(wordBoundary, ows, lit("(")),
   }),
-  pattern("html.style-behaviour", ["behavior", "behaviour", "-moz-binding", "binding", "-o-link"], {
+  pattern("html.style-behaviour", ["behavior", "behaviour", "binding", "-o-link"], {
     catches: "a style that attaches a script to an element",
     finds: [
       "behavior:url(x.htc)",
@@ -87,6 +87,6 @@ export const STYLES: readonly Pattern[] = [
     finds: ['<p style="x:\'a\\22\\3e">', "<p style='a\\27'>", "<p style = x/*>"],
     ignores: ['<p style="color: red">', 'style="a/*b*/"', "<p style=x>/*"],
     before: inTag,
-    after: seq(ows, lit("="), ows, opt(quote), skipTo(choice(lit("\\22"), lit("\\27"), lit("/*")), 60, ">")),
+    after: seq(ows, lit("="), ows, opt(quote), skipTo(choice(lit("\\22"), lit("\\27"), lit("/*")), 60, "<>")),
   }),
 ];

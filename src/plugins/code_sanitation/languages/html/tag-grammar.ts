@@ -56,6 +56,6 @@ export const mentionInProse: Matcher = seq(
   lit(">"),
   times(0, 2, oneOf("`'\"")),
   run(WHITESPACE, 1, 1),
-  keyword(["tag", "tags", "element", "elements", "block", "blocks", "section"]),
+  keyword(["tag", "tags", "element"]),
   not(seq(ows, oneOf("=(;[{<"))),
 );

@@ -10,7 +10,7 @@ import { startsText } from "../lone-text.ts";
 import { inTag, mentionInProse, tagEnd } from "./tag-grammar.ts";
 
 const space = run(WHITESPACE, 1, 1);
-const withAttributes: Matcher = seq(choice(space, lit("/"), quote), skipTo(lit("="), 120, ">"));
+const withAttributes: Matcher = seq(choice(space, lit("/"), quote), skipTo(lit("="), 120, "<>"));
 const assigned = seq(ows, lit("="), ows, opt(quote));
 /** A URL that leads to another host or to code. */
 const foreignUrl = choice(lit("//"), lit("http"), lit("javascript"), lit("data:"));
@@ -121,7 +121,7 @@ export const TAGS: readonly Pattern[] = [
           lit("hz-gb"),
         ),
         80,
-        ">",
+        "<>",
       ),
     ),
   }),
@@ -147,7 +147,7 @@ export const TAGS: readonly Pattern[] = [
             seq(lit("rel"), assigned, lit("import")),
           ),
           80,
-          ">",
+          "<>",
         ),
       ),
     ),
@@ -163,9 +163,9 @@ export const TAGS: readonly Pattern[] = [
       '<link rel="stylesheet" href="/a.css">',
     ],
     guard: startsText,
-    after: seq(space, skipTo(seq(lit("href"), assigned, choice(lit("//"), lit("http"))), 60, ">")),
+    after: seq(space, skipTo(seq(lit("href"), assigned, choice(lit("//"), lit("http"))), 60, "<>")),
   }),
-  pattern("html.svg-active", ["<animate", "<set ", "<animatetransform", "<animatemotion", "<foreignobject"], {
+  pattern("html.svg-active", ["<animate", "<set ", "<foreignobject"], {
     catches: "an animation that sets a link or an event attribute, or embedded markup",
     finds: [
       "<animate attributeName=href values=javascript:x>",
@@ -189,7 +189,7 @@ export const TAGS: readonly Pattern[] = [
         ),
       ),
       80,
-      ">",
+      "<>",
     ),
   }),
   pattern("html.svg-active", ["<use", "<image", "<handler", "<listener", "<maction", "<a"], {
@@ -217,7 +217,7 @@ export const TAGS: readonly Pattern[] = [
           seq(lit("handler"), lit("=")),
         ),
         80,
-        ">",
+        "<>",
       ),
     ),
   }),

@@ -49,7 +49,7 @@ export const XML: readonly Pattern[] = [
     catches: "an XInclude of another document",
     finds: ["<xi:include href='file:///x'/>", "<xi:include parse='text' href=x"],
     ignores: ["The xi:include element", "xi:includes href=x"],
-    after: seq(space, skipTo(lit("href"), 60, ">")),
+    after: seq(space, skipTo(lit("href"), 60, "<>")),
   }),
   pattern("html.xml-active", ["<xml "], {
     catches: "an XML data island of old browsers",

@@ -7,7 +7,7 @@ import { atWordStart } from "../../look-behind.ts";
 import { pattern, type Pattern } from "../../pattern.ts";
 import { digits, ows } from "../../tokens.ts";
 
-const JNDI_SCHEMES = splitWords("ldap ldaps rmi dns iiop corba nis nds http");
+const JNDI_SCHEMES = splitWords("ldap ldaps rmi dns iiop corba nis nds http https corbaname iiopname");
 
 export const EXPRESSIONS: readonly Pattern[] = [
   pattern(
@@ -71,9 +71,13 @@ export const EXPRESSIONS: readonly Pattern[] = [
       "${sys:x:-l}",
       "${date:'j'}",
       "${java:x:-:}",
+      "${ctx:x:-d}",
       "${7*7}",
       "${ 7 * 7 }",
       "${${env:X}",
+      "${${lower:X}",
+      "${${upper:X}",
+      "${${sys:X}",
     ],
     ignores: [
       "${env:HOME}",
@@ -87,13 +91,13 @@ export const EXPRESSIONS: readonly Pattern[] = [
       seq(keyword(["jndi", "lower", "upper", "base64", "script", "url"]), lit(":")),
       lit("::-"),
       seq(
-        keyword(["env", "sys", "java", "main", "ctx"]),
+        keyword(["env", "sys", "java", "ctx"]),
         lit(":"),
         skipTo(seq(lit(":-"), opt(oneOf("jndilaprms:/")), lit("}")), 40, " \n}"),
       ),
       seq(lit("date:'"), run(LETTER, 1, 2), lit("'")),
       seq(ows, digits, ows, lit("*"), ows, digits, ows, lit("}")),
-      seq(lit("${"), choice(lit("::"), seq(keyword(["lower", "upper", "env", "sys", "base64"]), lit(":")))),
+      seq(lit("${"), seq(keyword(["lower", "upper", "env", "sys"]), lit(":"))),
     ),
   }),
 ];

@@ -18,7 +18,7 @@ export const GADGETS = splitWords(`
   templatesimpl annotationinvocationhandler
 `);
 const PACKAGES = splitWords(`
-  java.lang java.io java.nio java.net javax.script javax.naming javax.management org.omg java.rmi sun.misc
+  java.lang java.io java.nio java.net javax.script javax.naming javax.management org.omg java.rmi sun.misc sun.reflect
 `);
 const GADGET_PACKAGES = splitWords(`
   com.opensymphony.xwork2 com.sun.rowset org.apache.commons.collections ognl.ognl

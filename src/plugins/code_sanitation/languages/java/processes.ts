@@ -1,7 +1,6 @@
 // Java that starts processes, and the ways to reach these classes: reflection, script engines.
 import { NOT_WORD } from "../../char-set.ts";
 import { choice, keyword, lit, not, oneOf, opt, seq, skipTo } from "../../combinators.ts";
-import { splitWords } from "../../keyword-set.ts";
 import { atWordStart } from "../../look-behind.ts";
 import type { Matcher } from "../../matcher.ts";
 import { pattern, type Pattern } from "../../pattern.ts";
@@ -11,7 +10,7 @@ import { dot } from "../member-access.ts";
 const call = seq(ows, lit("("));
 const emptyCall = seq(call, ows, lit(")"));
 /** Methods of Runtime that run commands or load libraries; ordinary code calls availableProcessors and similar. */
-const runtimeMethod: Matcher = keyword(["exec", "load", "loadlibrary", "invoke"]);
+const runtimeMethod: Matcher = keyword(["exec", "load", "loadlibrary"]);
 /** The first argument of a process that is started from texts. */
 const commandArgument: Matcher = seq(
   ows,
@@ -45,7 +44,7 @@ export const PROCESSES: readonly Pattern[] = [
     before: atWordStart,
     after: choice(
       seq(dot, lit("getruntime"), choice(seq(emptyCall, dot, runtimeMethod), end)),
-      seq(dot, keyword(["exec", "loadlibrary"]), call),
+      seq(dot, keyword(["exec"]), call),
       seq(ows, lit("["), ows, quote),
     ),
   }),
@@ -53,6 +52,7 @@ export const PROCESSES: readonly Pattern[] = [
     catches: "a process started with the runtime that a call returns, or its method looked up by name",
     finds: [
       "rt.getRuntime().exec(x)",
+      "rt.getRuntime().loadLibrary(x)",
       "x.getRuntime ( ) . exec(y)",
       "getMethod('getRuntime')",
       'getMethod("getRuntime", null)',
@@ -89,7 +89,7 @@ export const PROCESSES: readonly Pattern[] = [
       choice(
         seq(call, commandArgument),
         seq(lit("<"), ows, lit(">")),
-        seq(dot, not(keyword(["redirect", "start", "command"])), identifier),
+        seq(dot, not(keyword(["redirect"])), identifier),
       ),
     ),
   }),
@@ -102,6 +102,7 @@ export const PROCESSES: readonly Pattern[] = [
     ],
     ignores: [
       'Class.forName("com.mysql.cj.jdbc.Driver");',
+      'Class.forName("org.postgresql.Driver");',
       'Class.forName("org.sqlite.JDBC");',
       "Class.forName(className)",
       "MyClass.forName('x')",
@@ -175,7 +176,7 @@ export const PROCESSES: readonly Pattern[] = [
         seq(
           lit("."),
           ows,
-          keyword(splitWords("jspx jsp war asp aspx")),
+          keyword(["jspx", "jsp", "war", "asp"]),
           opt(oneOf(" ./")),
           opt(oneOf(" ./")),
           choice(quote, lit("gif"), lit("jpg"), lit("png")),

@@ -6,13 +6,15 @@ import { ows, quote } from "../../tokens.ts";
 import { call } from "../calls.ts";
 import { dot, memberCall } from "../member-access.ts";
 
-const COMMAND_CALLS = ["exec", "execsync", "spawn", "spawnsync", "execfile", "execfilesync", "fork"];
+const COMMAND_CALLS = ["exec", "execsync", "spawn", "spawnsync"];
 
 export const NODE: readonly Pattern[] = [
   pattern("js.child-process", ["child_process"], {
     catches: "a command that is run with a module loaded in the same expression",
     finds: [
       "require('child_process').exec('ls')",
+      "require('child_process').spawn(x)",
+      "require('child_process'). exec('ls')",
       'require ( "node:child_process" ) . spawnSync ("ls")',
       "process.mainModule.require('child_process').execSync('id')",
     ],
@@ -26,7 +28,12 @@ export const NODE: readonly Pattern[] = [
   }),
   pattern("js.child-process", ["child_process"], {
     catches: "a command given as a text",
-    finds: ["child_process.exec('ls')", "child_process . spawn ( `ls` )"],
+    finds: [
+      "child_process.exec('ls')",
+      "child_process.execSync('ls')",
+      "child_process.spawnSync('ls')",
+      "child_process . spawn ( `ls` )",
+    ],
     ignores: ["child_process.exec(command, done)", "mychild_process.exec('ls')"],
     before: atWordStart,
     after: seq(dot, keyword(COMMAND_CALLS), call, ows, quote),

@@ -28,7 +28,7 @@ const GLOBAL_MEMBERS = splitWords(`
 `);
 const CALLED_BY_VALUE = ["eval", "alert", "confirm", "prompt", "execscript"];
 
-const codeText: Matcher = keyword(["return", "alert", "eval", "import", "confirm", "prompt", "console"]);
+const codeText: Matcher = keyword(["return", "alert"]);
 const charCode = seq(ows, lit(","), ows, digits);
 
 /** Functions that run or insert a text. */
@@ -90,6 +90,7 @@ export const OBFUSCATED: readonly Pattern[] = [
       "x['constructor']['constructor']('x')",
       "x.constructor['constructor']",
       "''.sub.constructor('alert(1)')()",
+      "x.constructor('return 1')()",
     ],
     ignores: [
       "this.constructor.name",
@@ -174,22 +175,24 @@ export const OBFUSCATED: readonly Pattern[] = [
     from: "relaxed",
     finds: ["x`${alert}1`", "x`${eval}`", "x`${confirm}`", "x`${prompt}1`", "`${navigation.navigate}`"],
     ignores: ["`${alertText}`", "echo ${promptly}"],
-    after: choice(digits, lit("`"), quote),
+    after: choice(digits, quote),
   }),
   pattern("js.reflect", ["reflect.apply", "reflect.construct"], {
     catches: "a call of a function through Reflect",
     from: "relaxed",
-    finds: ["Reflect.apply(alert, null, [1])", "Reflect.construct ( Function", "Reflect.apply.call`x`"],
+    finds: [
+      "Reflect.apply(alert, null, [1])",
+      "Reflect.construct ( Function",
+      "Reflect.apply(eval, null, x)",
+      "Reflect.apply.call`x`",
+    ],
     ignores: [
       "Reflect.apply(target, self, args)",
       "MyReflect.apply(alert)",
       "Reflect.construct(target, args)",
     ],
     before: atWordStart,
-    after: choice(
-      lit(".call"),
-      seq(call, ows, keyword(["alert", "eval", "function", "confirm", "prompt", "settimeout"])),
-    ),
+    after: choice(lit(".call"), seq(call, ows, keyword(["alert", "eval", "function"]))),
   }),
   pattern("js.regex-source", ["/.source"], {
     catches: "a name put together from the sources of regular expressions",

@@ -87,6 +87,7 @@ export const PAGE: readonly Pattern[] = [
       "let cookies = document.cookie;",
       "read(document.title)",
       "read(document.cookies)",
+      "read(document.cookie.length)",
     ],
     before: afterOneOfAndOws("(+!{`,"),
     after: seq(jsDot, keyword(["cookie", "domain", "getitem"]), peek(choice(seq(ows, oneOf(")+}`;")), end))),
@@ -96,7 +97,7 @@ export const PAGE: readonly Pattern[] = [
     finds: ["document.cookie", "window.location", "';document.domain//", "document . body"],
     ignores: ["window.location is slow", "Read document.cookie", "document.title", "x document.cookie"],
     guard: startsText,
-    after: seq(jsDot, keyword(["cookie", "location", "domain", "body", "documentelement", "name"]), endsText),
+    after: seq(jsDot, keyword(["cookie", "location", "domain", "body"]), endsText),
   }),
   pattern("js.navigation", ["location", "location.href", "location.replace", "location.assign"], {
     catches: "a navigation to a script or to another host without a scheme",

@@ -66,7 +66,14 @@ export const TEXT_AS_CODE: readonly Pattern[] = [
   }),
   pattern("js.indirect-eval", ["eval"], {
     catches: "eval called through an expression, which runs the code in the global scope",
-    finds: ["(0,eval)('x')", "(1, eval)(name)", "eval?.(name)", "eval.call(null, name)", "eval`name`"],
+    finds: [
+      "(0,eval)('x')",
+      "(1, eval)(name)",
+      "eval?.(name)",
+      "eval.call(null, name)",
+      "eval.apply(null, names)",
+      "eval`name`",
+    ],
     ignores: [
       "const names = [run, eval];",
       "retrieval.call(x)",
@@ -114,7 +121,11 @@ export const TEXT_AS_CODE: readonly Pattern[] = [
   }),
   pattern("js.timer-string", ["settimeout", "setinterval"], {
     catches: "a timer that runs a text from the address of the page",
-    finds: ["setTimeout(location.hash)", "setInterval ( location . search . slice(1) )"],
+    finds: [
+      "setTimeout(location.hash)",
+      "setTimeout(location.href)",
+      "setInterval ( location . search . slice(1) )",
+    ],
     ignores: [
       "x = setTimeout(locationUpdate, 10)",
       "page.setTimeout(location.hash)",

@@ -54,7 +54,14 @@ export const CALLS: readonly Pattern[] = [
   }),
   pattern("php.call", COMMAND_FUNCTIONS, {
     catches: "a call of a function that runs a command",
-    finds: ["shell_exec($c)", "passthru ( 'id' )", "proc_open/**/($c)", "create_function('', $c)"],
+    finds: [
+      "shell_exec($c)",
+      "passthru ( 'id' )",
+      "proc_open/**/($c)",
+      "create_function('', $c)",
+      "pcntl_exec('/bin/sh')",
+      "ssh2_exec($c, 'id')",
+    ],
     ignores: ["$ssh->shell_exec($c)", "function passthru($c)", "What is shell_exec?", "my_shell_exec($c)"],
     before: calledOn([]),
     after: seq(wordBoundary, call),
@@ -95,16 +102,12 @@ export const CALLS: readonly Pattern[] = [
       "gzuncompress ( base64_decode('x'))",
       "str_rot13(base64_decode('x'))",
       "base64_decode(str_rot13('x'))",
+      "base64_decode(strrev('x'))",
       "gzinflate(str_rot13(base64_decode($x)))",
     ],
     ignores: ["$x = base64_decode($token)", "$x = gzinflate($data)", "$x = my_gzinflate(base64_decode('x'))"],
     before: atWordStart,
-    after: seq(
-      call,
-      ows,
-      keyword(["base64_decode", "str_rot13", "gzinflate", "gzuncompress", "strrev"]),
-      call,
-    ),
+    after: seq(call, ows, keyword(["base64_decode", "str_rot13", "strrev"]), call),
   }),
   pattern("php.callable-string", CALLABLES, {
     catches: "the name of a function in quotes or brackets that is called",
@@ -137,7 +140,8 @@ export const CALLS: readonly Pattern[] = [
   }),
   pattern(
     "php.callable-argument",
-    splitWords("array_map array_filter usort array_walk call_user_func register_shutdown_function ob_start"),
+    splitWords(`array_map array_filter usort uasort uksort array_walk call_user_func call_user_func_array register_shutdown_function
+      ob_start set_error_handler array_reduce`),
     {
       catches: "the name of a function that runs code, passed to a function that calls it",
       from: "relaxed",

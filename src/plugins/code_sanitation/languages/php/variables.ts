@@ -12,7 +12,7 @@ import { digits, end, identifier, ows, owsAndComments, quote } from "../../token
 import { endsText, loneLiterals, startsText } from "../lone-text.ts";
 
 const SUPERGLOBALS = splitWords(
-  "$_get $_post $_request $_cookie $_files $_env $_server $http_raw_post_data $globals",
+  "$_get $_post $_request $_cookie $_files $_env $_server $_session $http_raw_post_data $http_get_vars $http_post_vars $globals",
 );
 const WRAPPERS = splitWords(`
   php phar zip compress.zlib compress.bzip2 expect glob rar ogg ssh2.shell ssh2.exec ssh2.tunnel ssh2.sftp
@@ -20,14 +20,20 @@ const WRAPPERS = splitWords(`
 `);
 
 const subscript = choice(
-  seq(owsAndComments, lit("["), except("]\n", 0, 24), lit("]")),
+  seq(owsAndComments, lit("["), except("[]\n", 0, 24), lit("]")),
   seq(lit("{"), except("}\n ", 0, 12), lit("}")),
 );
 const callParen = seq(owsAndComments, lit("("));
 /** What an attacker passes to a function whose name is computed. */
 const injectedArgument = seq(
   ows,
-  choice(lit("$_"), seq(quote, keyword(["id", "ls", "whoami", "uname", "cat", "dir"]))),
+  choice(
+    lit("$_"),
+    seq(
+      quote,
+      keyword(["id", "ls", "whoami", "uname", "cat", "dir", "pwd", "env", "ps", "net", "curl", "sh"]),
+    ),
+  ),
 );
 
 const requestBody = lit("php://input");
@@ -74,7 +80,7 @@ export const VARIABLES: readonly Pattern[] = [
     ignores: ["x = $total(5)", "cost: $$ (two dollars)", "`${name}(x)`", "$a = $f(1);", "$x{0}"],
     after: choice(
       seq(times(1, 3, lit("$")), identifier, callParen),
-      seq(lit("{"), ows, oneOf("'\"@$_"), except("}\n", 0, 40), lit("}"), times(0, 3, subscript), callParen),
+      seq(lit("{"), ows, oneOf("'\"@$_"), except("{}\n", 0, 24), lit("}"), times(0, 3, subscript), callParen),
       seq(identifier, lit("("), digits, lit(")"), ows, lit("."), ows, lit("$"), identifier, lit("(")),
       seq(identifier, lit("=@$"), identifier, lit("(")),
     ),
@@ -135,6 +141,10 @@ export const VARIABLES: readonly Pattern[] = [
         "$x = fopen('php://stdin', 'r')",
         "$x = file_get_contents('php://input');",
         "php://memory",
+        "php://stdout",
+        "php://stderr",
+        "php://output",
+        "php://temp",
         "myphp://x",
         "the zip:// scheme",
       ],

@@ -14,7 +14,9 @@ const OS_CALLS = splitWords(`
   spawnvp posix_spawn startfile
 `);
 /** Modules that run commands or give access to the system. */
-const SYSTEM_MODULES = splitWords("os subprocess pty sys socket ctypes builtins commands posix platform");
+const SYSTEM_MODULES = splitWords(
+  "os subprocess pty sys socket ctypes builtins commands posix platform shutil signal",
+);
 
 export const CALLS: readonly Pattern[] = [
   ...callPatterns("python.eval", ["eval", "exec", "execfile"], BUILTINS, {
@@ -143,7 +145,12 @@ export const CALLS: readonly Pattern[] = [
   }),
   pattern("python.subprocess", ["subprocess"], {
     catches: "a command that a shell interprets",
-    finds: ["subprocess.run(command, shell=True)", "subprocess . call ( c, shell = True )"],
+    finds: [
+      "subprocess.check_call(c, shell=True)",
+      "subprocess.check_output(c, shell=True)",
+      "subprocess.run(command, shell=True)",
+      "subprocess . call ( c, shell = True )",
+    ],
     ignores: ["subprocess.run(command, shell=False)", "self.subprocess.run(c, shell=True)"],
     precededBy: UNQUALIFIED,
     after: seq(
@@ -167,11 +174,13 @@ export const CALLS: readonly Pattern[] = [
     finds: [
       "import socket,subprocess,os;s=socket.socket()",
       "import os; os.system(c)",
+      "import os; os.popen(c)",
       "import pty;pty.spawn(s)",
       "import subprocess ; subprocess.call(c)",
     ],
     ignores: [
       "import os; print(os.getcwd())",
+      "import subprocess; print(subprocess.PIPE)",
       "import socket\ns = socket.socket()",
       "reimport os;os.system",
       "import os",

@@ -2,7 +2,7 @@
 import { isInClass, QUOTE, WORD } from "../../char-classes.ts";
 import { OPEN_PAREN } from "../../char-codes.ts";
 import { charSet, charSetHas } from "../../char-set.ts";
-import { choice, keyword, lit, not, oneOf, opt, seq, skipTo } from "../../combinators.ts";
+import { choice, keyword, lit, oneOf, opt, seq, skipTo } from "../../combinators.ts";
 import { splitWords } from "../../keyword-set.ts";
 import {
   afterOneOf,
@@ -21,11 +21,12 @@ import { dot } from "../member-access.ts";
 const OPEN_BRACKET = 0x5b;
 /** Attributes that lead from any object to the builtins. */
 const DUNDERS = splitWords(`
-  __class__ __mro__ __subclasses__ __globals__ __builtins__ __bases__ __base__ __loader__ __import__ __code__
+  __class__ __mro__ __subclasses__ __globals__ __builtins__ __bases__ __base__ __loader__ __import__ __init__ __closure__
 `);
 /** Attributes that an attacker reaches through those; ordinary code reads `__name__` or `__dict__` instead. */
 const TARGETS = splitWords(`
-  __mro__ __subclasses__ __globals__ __builtins__ __bases__ __base__ __class__ __import__ __loader__
+  __mro__ __subclasses__ __globals__ __builtins__ __bases__ __base__ __class__ __import__ __loader__ __closure__
+  __reduce__
 `);
 const SENSITIVE_NAMES: Matcher = keyword([...DUNDERS, "system", "popen", "eval", "exec"]);
 const ENDS_VALUE = charSet(WORD | QUOTE, ")]");
@@ -52,6 +53,7 @@ export const OBJECTS: readonly Pattern[] = [
       "x.__mro__[1].__subclasses__()",
       "x.__base__.__subclasses__()[40]",
       "f.__globals__['os']",
+      "f.__globals__['sys']",
       'f.__globals__["__builtins__"]',
       "x.__subclasses__()[59]",
       "x.__bases__[0].__subclasses__",
@@ -68,8 +70,8 @@ export const OBJECTS: readonly Pattern[] = [
     after: choice(
       seq(dot, keyword(TARGETS)),
       seq(lit("["), digits, lit("]"), dot, keyword(TARGETS)),
-      seq(lit("()"), ows, lit("["), ows, choice(digits, lit("-"))),
-      seq(lit("["), ows, quote, choice(lit("__"), keyword(["os", "sys", "eval", "exec", "open", "system"]))),
+      seq(lit("()"), ows, lit("["), ows, digits),
+      seq(lit("["), ows, quote, choice(lit("__"), keyword(["os", "sys"]))),
     ),
   }),
   pattern("python.attribute-walk", DUNDERS, {
@@ -176,6 +178,7 @@ export const OBJECTS: readonly Pattern[] = [
       "{{ 7 * '7' }}",
       "{% 8*8 %}",
       "{{config.items()}}",
+      "{{ config.__class__ }}",
       "{{ self._TemplateReference__context }}",
       "{{ request.application.__globals__ }}",
       "{{ cycler.__init__ }}",
@@ -225,14 +228,14 @@ export const OBJECTS: readonly Pattern[] = [
       "open('../../../etc/x')",
       "open('c:\\windows\\win.ini')",
     ],
-    ignores: ["open('/etc/hosts')", "open('../data/rows.csv')", "reopen('/etc/passwd-x')", "shelf.open('x')"],
+    ignores: ["open('/etc/hosts')", "open('../data/rows.csv')", "reopen('/etc/passwd')", "shelf.open('x')"],
     before: calledOn(["builtins", "io"]),
     after: seq(
       call,
       ows,
       quote,
       choice(
-        seq(lit("/etc/"), keyword(["passwd", "shadow", "sudoers"]), not(lit("-"))),
+        seq(lit("/etc/"), keyword(["passwd", "shadow"])),
         lit("/proc/self/"),
         lit("/root/"),
         lit("../../../"),
