@@ -124,7 +124,7 @@ export const SQL_BREAKOUT: readonly Pattern[] = [
     {
       catches: "a comparison of two strings that a field consists of",
       from: "balanced",
-      before: leadingString,
+      guard: leadingString,
       after: seq(
         run(WORD, 0, 16),
         choice(end, seq(lit("'"), sqlOws, choice(end, lit("--"), lit("#"), keyword(["or", "and"])))),

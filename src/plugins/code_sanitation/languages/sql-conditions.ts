@@ -1,14 +1,24 @@
 // Conditions in injected SQL: `or 1=1`, `' and sleep(5)`, `1 or x is null --`. Ordinary programs have conditions too. Which forms
 // count depends on what precedes the operator: nothing special, a quote that closes no string, or a number.
-import { DIGIT, isInClass, LETTER, NEWLINE, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
+import { DIGIT, isInClass, NEWLINE, QUOTE, SPACE, WHITESPACE, WORD } from "../char-classes.ts";
 import { CARET, DASH, EQUALS, HASH, PERCENT } from "../char-codes.ts";
 import { charSet } from "../char-set.ts";
 import { charTable, seq } from "../combinators.ts";
 import { NO_MATCH, withFirstSetOf, withPrefixes, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { prefixesOf, prefixesStartingWith, unionOfPrefixes } from "../prefix-set.ts";
+import { stepsToRead } from "../work-budget.ts";
 import { sqlOws } from "./sql-grammar.ts";
-import { isSelect, MAX_TOKENS, operand, VALUE } from "./sql-operand.ts";
+import {
+  endOfWordComparison,
+  isCut,
+  isSelect,
+  isSymbol,
+  isValueOrQuery,
+  MAX_TOKENS,
+  operand,
+  skipNot,
+} from "./sql-operand.ts";
 import {
   ARITHMETIC,
   CLAUSE,
@@ -27,67 +37,12 @@ import {
   STRING,
   token,
   VARIABLE,
+  endOfString,
 } from "./sql-tokens.ts";
 
 /** Length of the rest of a text after its last quote: `' or 'a`. */
 const MAX_REST = 16;
-
-/** `--` and a line end, `--` directly after a value, `#` or `/*`: it cuts off the rest. A dash in prose has a space on both sides. */
-function isCut(input: NormalizedText): boolean {
-  if (token.kind !== COMMENT) return false;
-  if (unitAt(input, token.start) !== DASH) return true;
-  if (!isInClass(unitAt(input, token.start - 1), WHITESPACE)) return true;
-  const after = token.end;
-  const next = unitAt(input, after);
-  return after >= input.length || !isInClass(next, WHITESPACE) || isLineEnd(input, after + 1);
-}
-
-function isLineEnd(input: NormalizedText, at: number): boolean {
-  const code = unitAt(input, at);
-  return at >= input.length || code === NEWLINE || code === DASH || code === 0x2b;
-}
-
-/** Reads `not` before a comparison: `is not like`. */
-function skipNot(input: NormalizedText): void {
-  if (token.kind === PREFIX) token.next(input);
-}
-
-/** Returns the end of what a word such as `like` or `is` compares with; NO_MATCH if it is prose. */
-function endOfWordComparison(input: NormalizedText, isInjected = false): number {
-  const first = unitAt(input, token.start) | 0x20;
-  const second = unitAt(input, token.start + 1) | 0x20;
-  const { end } = token;
-  // `isnull`, `notnull`
-  if (end - token.start > 5 && (first === 0x6e || (first === 0x69 && second === 0x73))) return end;
-  token.next(input);
-  // `sounds like`
-  if (first === 0x73 && token.kind === COMPARISON) token.next(input);
-  const isNegated = token.kind === PREFIX;
-  skipNot(input);
-  if (first === 0x69 && second === 0x73) {
-    const isNull = token.kind === CONSTANT && (unitAt(input, token.start) | 0x20) !== 0x74;
-    return isNull || (isInjected && isNegated && (token.kind & (VALUE | COMMENT)) !== 0)
-      ? token.end
-      : NO_MATCH;
-  }
-  if (first === 0x69)
-    return token.kind === OPEN && (token.next(input) & (VALUE | CLAUSE)) !== 0 ? token.end : NO_MATCH;
-  if (token.kind === OPEN_QUOTE) return token.end;
-  operand.read(input, token.start);
-  if (first !== 0x62) return isValueOrQuery() ? operand.end : NO_MATCH;
-  if (!isValueOrQuery() || token.kind !== LOGICAL) return NO_MATCH;
-  operand.read(input, token.end);
-  return isValueOrQuery() ? operand.end : NO_MATCH;
-}
-
-function isValueOrQuery(): boolean {
-  return operand.isQuery || (operand.hasValue && (operand.kinds & NAME) === 0);
-}
-
-function isSymbol(input: NormalizedText): boolean {
-  const code = unitAt(input, token.start);
-  return !isInClass(code, LETTER);
-}
+const MAX_COMMENT = 20;
 
 /**
  * What a tautology starts with. Names have one letter (`x=x`): prose has a word after almost every `and`, and reading it takes
@@ -130,12 +85,42 @@ const constantCondition: Matcher = withPrefixes(TAUTOLOGY_START, (input, at) => 
   return isSame(input, start, end) || isSqlAfterNumbers(input) ? operand.end : NO_MATCH;
 });
 
+/** What may follow a value in a condition, by its first unit: operators, another string, and words such as `like`. */
+const AFTER_VALUE = charTable("=<>!^*/+-%|&).:~'\"xelrgsbindmc\0 \n");
+
+/** Rejects `or 1 or`, `and 2 cats`, `or 'x' or` before any token is read. Returns true if it does not know. */
+function canContinue(input: NormalizedText, at: number): boolean {
+  let end = at;
+  const first = unitAt(input, at);
+  input.work.steps++;
+  if (isInClass(first, QUOTE)) {
+    end = endOfString(input, at, first);
+    if (end < 0) return false;
+  } else {
+    while (end - at < MAX_REST && isInClass(unitAt(input, end), DIGIT)) end++;
+    if (end === at) return true;
+  }
+  if (unitAt(input, end) === SPACE) end++;
+  return AFTER_VALUE[unitAt(input, end)] === 1;
+}
+
 const separatedCondition = seq(sqlOws, constantCondition);
-/** A condition that is constant, after optional whitespace and comments. The fast path is whitespace, which tokens skip too. */
+/** A condition that is constant, after optional whitespace or a comment. */
 export const tautology: Matcher = withFirstSetOf(separatedCondition, false, (input, at) => {
   const first = unitAt(input, at);
-  return (first === DASH || first === HASH ? separatedCondition : constantCondition)(input, at);
+  const start = first === DASH || first === HASH ? endOfLineComment(input, at) : at;
+  if (start < 0) return NO_MATCH;
+  const isSpace = isInClass(unitAt(input, start), WHITESPACE);
+  return canContinue(input, isSpace ? start + 1 : start) ? constantCondition(input, start) : NO_MATCH;
 });
+
+/** Returns the end of the line of a comment of a few random letters, as attack tools write it; NO_MATCH if the line is longer. */
+function endOfLineComment(input: NormalizedText, at: number): number {
+  let end = at;
+  while (end - at < MAX_COMMENT && end < input.length && unitAt(input, end) !== NEWLINE) end++;
+  input.work.steps += stepsToRead(end - at);
+  return unitAt(input, end) === NEWLINE ? end : NO_MATCH;
+}
 
 /** `= '` and `= (` at the end of the text. */
 function endOfOpenOperand(): number {
@@ -255,8 +240,8 @@ export const operatorChain: Matcher = (input, at) => {
   let before = 0;
   for (let count = 0; count < MAX_TOKENS && (token.kind & CHAIN) !== 0; count++) {
     if ((token.kind & kinds & STRING) !== 0 || unitAt(input, token.start - 1) === NEWLINE) return NO_MATCH;
-    // Two words without an operator are prose.
-    if (token.kind === NAME && (before & (NAME | NUMBER | CONSTANT)) !== 0) return NO_MATCH;
+    // Two words or values without an operator are prose.
+    if ((token.kind & (NAME | STRING)) !== 0 && (before & (NAME | NUMBER | CONSTANT)) !== 0) return NO_MATCH;
     before = token.kind;
     kinds |= before;
     token.next(input);

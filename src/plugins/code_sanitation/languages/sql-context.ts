@@ -7,6 +7,7 @@ import { charTable } from "../combinators.ts";
 import { wordBefore, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
+import { stepsToRead } from "../work-budget.ts";
 
 /** How far to look back for the opening quote of a string. */
 const MAX_STRING = 160;
@@ -30,7 +31,7 @@ function isIn(table: Uint8Array, code: number): boolean {
 function startOfRun(input: NormalizedText, end: number, table: Uint8Array, max: number): number {
   let start = end;
   while (end - start < max && isIn(table, unitAt(input, start - 1))) start--;
-  input.work.steps += (end - start) >> 3;
+  input.work.steps += stepsToRead(end - start);
   return start;
 }
 
@@ -78,12 +79,12 @@ function closesString(input: NormalizedText, at: number): boolean {
     const code = unitAt(input, index);
     if (code === NEWLINE) break;
     if (code !== mark) continue;
-    input.work.steps += (at - index) >> 3;
+    input.work.steps += stepsToRead(at - index);
     // After a word a single quote is an apostrophe, unless the word is a keyword of a program: `return'x'`.
     const isApostrophe = mark === SINGLE_QUOTE && isInClass(unitAt(input, index - 1), WORD);
     return !isApostrophe || WORDS_BEFORE_STRINGS.has(wordBefore(input, index));
   }
-  input.work.steps += MAX_STRING >> 3;
+  input.work.steps += stepsToRead(MAX_STRING);
   return false;
 }
 
@@ -109,7 +110,6 @@ export const quoteAfterValue: LookBehind = (input, at) =>
 /** Returns the position of the last unit before whitespace and closing brackets. */
 function skipGapBack(input: NormalizedText, at: number): number {
   const start = startOfRun(input, at, GAP_UNITS, MAX_GAP);
-  input.work.steps++;
   return start - 1;
 }
 

@@ -7,6 +7,7 @@ import { splitWords } from "../keyword-set.ts";
 import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH } from "../matcher.ts";
 import { unitAt } from "../normalized-text.ts";
+import { stepsToRead } from "../work-budget.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, end, identifier, ows, quote, wordBoundary } from "../tokens.ts";
 import { afterInjectedValue, quoteAfterValue } from "./sql-context.ts";
@@ -25,7 +26,7 @@ const LOGIN_FIELDS = new Set(
 const afterParameter: LookBehind = (input, at) => {
   let start = at;
   while (at - start < 40 && isInClass(unitAt(input, start - 1), WORD)) start--;
-  input.work.steps += (at - start) >> 3;
+  input.work.steps += stepsToRead(at - start);
   return start === at || unitAt(input, start - 1) === DOLLAR ? NO_MATCH : start;
 };
 

@@ -1,5 +1,9 @@
-// Reads operands of SQL expressions: values and names with signs, parentheses, calls and calculations.
+// Reads operands of SQL expressions, which are values and names with signs, parentheses, calls and calculations, and what words such as
+// `like` compare them with.
+import { isInClass, LETTER, NEWLINE, WHITESPACE } from "../char-classes.ts";
+import { DASH } from "../char-codes.ts";
 import { KeywordSet } from "../keyword-set.ts";
+import { NO_MATCH } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { REVEALING_FUNCTIONS } from "./sql-names.ts";
 import {
@@ -7,6 +11,7 @@ import {
   CLAUSE,
   CLOSE,
   COMMA,
+  COMMENT,
   CONSTANT,
   NAME,
   NUMBER,
@@ -15,6 +20,9 @@ import {
   STRING,
   token,
   VARIABLE,
+  COMPARISON,
+  LOGICAL,
+  OPEN_QUOTE,
 } from "./sql-tokens.ts";
 
 export const VALUE = NUMBER | STRING | VARIABLE | CONSTANT;
@@ -85,4 +93,63 @@ export const operand = new OperandReader();
 /** Returns whether the last token is `select`. */
 export function isSelect(input: NormalizedText): boolean {
   return token.end - token.start === 6 && (unitAt(input, token.start) | 0x20) === 0x73;
+}
+
+/** `--` and a line end, `--` directly after a value, `#` or `/*`: it cuts off the rest. A dash in prose has a space on both sides. */
+export function isCut(input: NormalizedText): boolean {
+  if (token.kind !== COMMENT) return false;
+  if (unitAt(input, token.start) !== DASH) return true;
+  if (!isInClass(unitAt(input, token.start - 1), WHITESPACE)) return true;
+  const after = token.end;
+  const next = unitAt(input, after);
+  return after >= input.length || !isInClass(next, WHITESPACE) || isLineEnd(input, after + 1);
+}
+
+function isLineEnd(input: NormalizedText, at: number): boolean {
+  const code = unitAt(input, at);
+  return at >= input.length || code === NEWLINE || code === DASH || code === 0x2b;
+}
+
+/** Returns whether the last token is an operator that is no word. */
+export function isSymbol(input: NormalizedText): boolean {
+  const code = unitAt(input, token.start);
+  return !isInClass(code, LETTER);
+}
+
+/** Reads `not` before a comparison: `is not like`. */
+export function skipNot(input: NormalizedText): void {
+  if (token.kind === PREFIX) token.next(input);
+}
+
+/** Returns the end of what a word such as `like` or `is` compares with; NO_MATCH if it is prose. */
+export function endOfWordComparison(input: NormalizedText, isInjected = false): number {
+  const first = unitAt(input, token.start) | 0x20;
+  const second = unitAt(input, token.start + 1) | 0x20;
+  const { end } = token;
+  // `isnull`, `notnull`
+  if (end - token.start > 5 && (first === 0x6e || (first === 0x69 && second === 0x73))) return end;
+  token.next(input);
+  // `sounds like`
+  if (first === 0x73 && token.kind === COMPARISON) token.next(input);
+  const isNegated = token.kind === PREFIX;
+  skipNot(input);
+  if (first === 0x69 && second === 0x73) {
+    const isNull = token.kind === CONSTANT && (unitAt(input, token.start) | 0x20) !== 0x74;
+    return isNull || (isInjected && isNegated && (token.kind & (VALUE | COMMENT)) !== 0)
+      ? token.end
+      : NO_MATCH;
+  }
+  if (first === 0x69)
+    return token.kind === OPEN && (token.next(input) & (VALUE | CLAUSE)) !== 0 ? token.end : NO_MATCH;
+  if (token.kind === OPEN_QUOTE) return token.end;
+  operand.read(input, token.start);
+  if (first !== 0x62) return isValueOrQuery() ? operand.end : NO_MATCH;
+  if (!isValueOrQuery() || token.kind !== LOGICAL) return NO_MATCH;
+  operand.read(input, token.end);
+  return isValueOrQuery() ? operand.end : NO_MATCH;
+}
+
+/** Returns whether the last operand is a constant or a query. */
+export function isValueOrQuery(): boolean {
+  return operand.isQuery || (operand.hasValue && (operand.kinds & NAME) === 0);
 }

@@ -7,6 +7,7 @@ import { splitWords } from "../keyword-set.ts";
 import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH } from "../matcher.ts";
 import { unitAt } from "../normalized-text.ts";
+import { stepsToRead } from "../work-budget.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, end, identifier, ows, quote, wordBoundary } from "../tokens.ts";
 import { revealingCall } from "./sql-conditions.ts";
@@ -25,12 +26,12 @@ const readInInjection: LookBehind = (input, at) => {
   if (!READING_WORDS.has(wordBefore(input, position))) return NO_MATCH;
   for (let index = position - 4; index >= 0 && index > position - MAX_SELECT_LIST; index--) {
     if ((unitAt(input, index) | 0x20) !== 0x73 || wordBefore(input, index + 6) !== "select") continue;
-    input.work.steps += (position - index) >> 3;
+    input.work.steps += stepsToRead(position - index);
     const before = skipWhitespaceBack(input, index);
     if (unitAt(input, before - 1) === OPEN_PAREN || UNION_WORDS.has(wordBefore(input, before))) return at;
     return afterInjectedValue(input, index);
   }
-  input.work.steps += MAX_SELECT_LIST >> 3;
+  input.work.steps += stepsToRead(MAX_SELECT_LIST);
   return atFieldStart(input, position - 4);
 };
 

@@ -19,6 +19,7 @@ import {
 import { charTable } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
+import { stepsToRead } from "../work-budget.ts";
 
 // Kinds of tokens are bits, so that one test checks for several kinds.
 export const END = 1;
@@ -148,6 +149,7 @@ const SINGLE = OPEN | CLOSE | COMMA | SEMICOLON | COMMENT;
 
 /** Sets the end of a token that may have several units, and returns its kind. */
 function readLonger(reader: TokenReader, input: NormalizedText, code: number, kind: number): number {
+  input.work.steps++;
   if (kind === NAME) {
     if (code === BACKTICK) return readString(reader, input, code, NAME);
     reader.end = endOfRun(input, reader.start, WORD, MAX_NAME);
@@ -187,15 +189,20 @@ function readNumber(reader: TokenReader, input: NormalizedText, code: number): n
 const SEPARATORS = charTable(",);]:}");
 
 function readString(reader: TokenReader, input: NormalizedText, mark: number, kind: number): number {
-  const last = Math.min(reader.start + MAX_STRING, input.length - 1);
-  let index = reader.start + 1;
-  while (index <= last && input.codes[index] !== mark && input.codes[index] !== NEWLINE) index++;
-  // Reading a unit takes a tenth of a step.
-  input.work.steps += (index - reader.start) >> 3;
-  if (index > last || input.codes[index] === NEWLINE) return OPEN_QUOTE;
-  reader.end = index + 1;
+  const end = endOfString(input, reader.start, mark);
+  if (end < 0) return OPEN_QUOTE;
+  reader.end = end;
   // `', '` in a program is what separates two strings.
   return SEPARATORS[input.codes[reader.start + 1] ?? 0] === 1 ? OTHER : kind;
+}
+
+/** Returns the end of the string that starts with the quote `mark` at a position; -1 if it is not closed on the line. */
+export function endOfString(input: NormalizedText, at: number, mark: number): number {
+  const last = Math.min(at + MAX_STRING, input.length - 1);
+  let index = at + 1;
+  while (index <= last && input.codes[index] !== mark && input.codes[index] !== NEWLINE) index++;
+  input.work.steps += stepsToRead(index - at);
+  return index > last || input.codes[index] === NEWLINE ? -1 : index + 1;
 }
 
 function readOperator(reader: TokenReader, input: NormalizedText, code: number, kind: number): number {
