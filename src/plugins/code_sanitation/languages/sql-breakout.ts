@@ -116,7 +116,7 @@ export const SQL_BREAKOUT: readonly Pattern[] = [
     after: operatorChain,
     before: unpairedQuote,
     finds: ["k'-mail--", "k' = 'k", 'k"*1#', "k`=1--", "k' like pin or '1", "k'|!'k", "k'collate`utf8`--"],
-    ignores: ["'k' + 'k'", "the rooms' - see below", "k's = 'k", "a '- b'"],
+    ignores: ["x = 'k'*1# a comment", "'k' + 'k'", "the rooms' - see below", "k's = 'k", "a '- b'"],
   }),
   pattern(
     "sql.string-equals",
@@ -229,7 +229,7 @@ export const SQL_BREAKOUT: readonly Pattern[] = [
       from: "relaxed",
       before: quoteAfterValue,
       after: lineEnd,
-      finds: ["root'--", "root' -- -", 'root")--', "root`#", "root' #", "root'; --", "root'/*"],
+      finds: ["root'--\nk", "root'--", "root' -- -", 'root")--', "root`#", "root' #", "root'; --", "root'/*"],
       ignores: ["'root'--", "the boys'-- and girls", "he said 'no' --", "a '#'"],
     },
   ),
@@ -253,7 +253,7 @@ export const SQL_BREAKOUT: readonly Pattern[] = [
       run(WORD | WHITESPACE, 0, 24),
       choice(lit(","), end),
     ),
-    finds: ["7,if(1=1,2,3)", "7*if(2<3,1,0)"],
+    finds: ["7,if(1=1", "7,if(1=1,2,3)", "7*if(2<3,1,0)"],
     ignores: ["if(1==x)", "elif(1=2,3)", "if(3>x) return"],
   }),
   pattern("sql.where-cut", ["where", "having"], {
@@ -272,7 +272,12 @@ export const SQL_BREAKOUT: readonly Pattern[] = [
       choice(seq(sqlOws, choice(lit("--"), lit("#"), lit("/*"))), seq(lit(")"), end)),
     ),
     finds: ["7 where t.pin=7/*", "7 where pin='a'--", "7) having n=1#", "7 where pin=2)"],
-    ignores: ["select a from t where pin=7 /* the pin */", "7 where x=1", "where pin=7--"],
+    ignores: [
+      "7 where pin=2) and more",
+      "select a from t where pin=7 /* the pin */",
+      "7 where x=1",
+      "where pin=7--",
+    ],
   }),
   pattern("sql.having", ["having"], {
     catches: "HAVING with a constant condition",

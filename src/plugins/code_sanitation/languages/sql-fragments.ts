@@ -98,8 +98,21 @@ export const SQL_FRAGMENTS: readonly Pattern[] = [
         wordBoundary,
       ),
     ),
-    finds: ["having count(pin) > 7", "from `a`.`b` limit", "from cards group by pin"],
-    ignores: ["SELECT a FROM b GROUP BY a HAVING COUNT(a) > 7", "having counted (7)", "from cards"],
+    finds: [
+      "having sum(a) > 1",
+      "having min(a) > 1",
+      "having max(a) > 1",
+      "having avg(a) > 1",
+      "having count(pin) > 7",
+      "from `a`.`b` limit",
+      "from cards group by pin",
+    ],
+    ignores: [
+      "from cards limited",
+      "SELECT a FROM b GROUP BY a HAVING COUNT(a) > 7",
+      "having counted (7)",
+      "from cards",
+    ],
   }),
   pattern("sql.leading-case", ["case"], {
     catches: "a field that starts with CASE and a constant condition",
@@ -117,7 +130,12 @@ export const SQL_FRAGMENTS: readonly Pattern[] = [
       wordBoundary,
     ),
     finds: ["case when 7 then 8 end", "case f(1) when 'a' then 1"],
-    ignores: ["case when x then y", "the case when 7 then 8", "case 1 when it rains then"],
+    ignores: [
+      "case when 7 thens",
+      "case when x then y",
+      "the case when 7 then 8",
+      "case 1 when it rains then",
+    ],
   }),
   pattern("sql.leading-quote", ["'", '"'], {
     catches: "a field that starts with a quote and OR",
@@ -134,7 +152,7 @@ export const SQL_FRAGMENTS: readonly Pattern[] = [
     guard: startsField,
     after: seq(name, sqlRws, lit("from"), wordBoundary),
     finds: [") as pins from", "` AS `pin` from"],
-    ignores: ["(a) as b from", ") as seen by"],
+    ignores: [") as pins fromage", "(a) as b from", ") as seen by"],
   }),
   pattern("sql.closing-like", [")like(", ") like ("], {
     catches: "a field that is LIKE between parentheses that are open",
@@ -142,7 +160,7 @@ export const SQL_FRAGMENTS: readonly Pattern[] = [
     guard: startsField,
     after: end,
     finds: [")like(", ") like ("],
-    ignores: ["(a) like (b)", ") like (b"],
+    ignores: ["WHERE (a) like (", "(a) like (b)", ") like (b"],
   }),
   pattern("sql.open-string", ["= '", '= "', "='", '="', "like '", 'like "'], {
     catches: "a condition whose string is open at the end of the text",

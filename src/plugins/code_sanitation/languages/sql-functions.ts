@@ -8,7 +8,7 @@ import { atWordStart, skipWhitespaceBack, wordBefore, type LookBehind } from "..
 import { NO_MATCH } from "../matcher.ts";
 import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
-import { digits, end, identifier, ows, quote, wordBoundary } from "../tokens.ts";
+import { digits, end, identifier, ows, quote } from "../tokens.ts";
 import { calledOn } from "./calls.ts";
 import { atFieldStart, FIELD_STARTS } from "./sql-context.ts";
 import { NOT_LETTER, sqlOws, sqlRws, textEnd } from "./sql-grammar.ts";
@@ -47,23 +47,28 @@ export const SQL_FUNCTIONS: readonly Pattern[] = [
       call,
       sqlOws,
       times(0, 3, oneOf("(-+")),
-      choice(digits, quote, lit("mod("), lit("__")),
-      times(0, 24, oneOf(" 0123456789.*/+-%,()'\"to_ime")),
+      choice(digits, quote, lit("mod("), seq(lit("__"), run(WORD, 0, 12))),
+      times(0, 24, choice(oneOf(" 0123456789.*/+-%,()'\""), lit("to_i"))),
       choice(end, peek(oneOf(")'\"#-}=,|&;")), peek(seq(ows, keyword(["and", "or", "from"])))),
       not(lit(";\n")),
       not(lit("; ")),
     ),
     finds: [
+      "7 or sleep(4) or 1",
+      "select sleep((4))",
+      "(select sleep(4) from t)",
       "or sleep(4)--",
       "sleep(4)",
       "(select(sleep(4)))",
       "7-sleep('4')#",
+      '7" and sleep(4.to_i) "',
       "x'=sleep(4)='",
       "select sleep(mod(9,5))",
       "sleep(__T__)#",
       "7 and sleep(4) and 1",
     ],
     ignores: [
+      "sleep(5);\nx",
       "Call sleep(10) and continue",
       "time.sleep(5)",
       "await sleep(500);",
@@ -85,9 +90,15 @@ export const SQL_FUNCTIONS: readonly Pattern[] = [
     catches: "a call of a function that reads files, fails with data in its message or delays the query",
     from: "balanced",
     before: calledOn(["sys", "dbo"]),
-    after: seq(wordBoundary, argument),
+    after: argument,
     finds: ["select pg_sleep(4)", "and extractvalue(1,2)", "sys.fn_varbintohexstr (1)"],
-    ignores: ["How does updatexml() work?", "my_updatexml(x)", "pg_sleeps(4)", "x.updatexml(k)"],
+    ignores: [
+      "What is updatexml(",
+      "How does updatexml() work?",
+      "my_updatexml(x)",
+      "pg_sleeps(4)",
+      "x.updatexml(k)",
+    ],
   }),
   pattern("sql.load-file", ["load_file"], {
     catches: "LOAD_FILE with a path or an encoded path",
@@ -127,7 +138,7 @@ export const SQL_FUNCTIONS: readonly Pattern[] = [
     from: "balanced",
     precededBy: FIELD_STARTS,
     guard: atFieldStart,
-    after: seq(wordBoundary, call),
+    after: call,
     finds: ["group_concat(pin)", "unhex(", " elt(1=1,2)", "db_name (1)"],
     ignores: ["SELECT group_concat(pin) FROM t", "Use unhex(x) here", "elto(1)"],
   }),
@@ -231,6 +242,12 @@ export const SQL_FUNCTIONS: readonly Pattern[] = [
       choice(end, seq(ows, choice(lit("precision"), lit("#>"), lit("->")))),
     ),
     finds: ["pin::int", "f(1)::double precision", "'{}'::json #>> '{a}'", "'{}'::jsonb->'a'"],
-    ignores: ["SELECT a.id::text FROM t", "x::integer", "a ::int", "price::numeric; both do the same"],
+    ignores: [
+      "In PostgreSQL, how do I convert a column to an integer? Is it with price::int",
+      "SELECT a.id::text FROM t",
+      "x::integer",
+      "a ::int",
+      "price::numeric; both do the same",
+    ],
   }),
 ];

@@ -3,7 +3,6 @@
 import { DIGIT, HEX, LETTER, WHITESPACE, WORD } from "../char-classes.ts";
 import { charSetExcept } from "../char-set.ts";
 import { choice, except, keyword, lit, not, oneOf, opt, peek, run, seq, times } from "../combinators.ts";
-import { splitWords } from "../keyword-set.ts";
 import { NO_MATCH, type Matcher } from "../matcher.ts";
 import { digits, end, identifier, quoted, whitespaceMatcher, wordBoundary } from "../tokens.ts";
 
@@ -29,24 +28,18 @@ export const literal: Matcher = choice(
 );
 
 /** The start of a column list after SELECT that does not occur in prose. */
-export const selectList: Matcher = choice(
-  end,
-  seq(
-    sqlOws,
-    choice(
-      seq(not(lit("--")), oneOf("(@*'\"`-+!~0123456789{[\\%")),
-      seq(lit("."), digits),
-      terminator,
-      seq(
-        keyword(splitWords("null all distinct distinctrow top true false unhex hex case")),
-        choice(sqlSeparator, oneOf(",("), end),
-      ),
-      seq(
-        identifier,
-        times(0, 3, seq(oneOf(".:"), run(WORD, 1, 40))),
-        sqlOws,
-        choice(oneOf(",(`"), lit("||"), seq(lit("from"), wordBoundary), terminator),
-      ),
+export const selectList: Matcher = seq(
+  sqlOws,
+  choice(
+    oneOf("(@*'\"`-+!~0123456789{[\\%"),
+    seq(lit("."), digits),
+    terminator,
+    seq(keyword(["all", "distinct", "distinctrow", "top", "case"]), sqlSeparator),
+    seq(
+      identifier,
+      times(0, 3, seq(oneOf(".:"), run(WORD, 1, 40))),
+      sqlOws,
+      choice(oneOf(",(`"), lit("||"), seq(lit("from"), wordBoundary), terminator),
     ),
   ),
 );

@@ -51,8 +51,6 @@ const colon = seq(opt(quote), ows, lit(":"), ows);
 const emptyValue = choice(
   seq(keyword(["null", "undefined", "true", "false", "0", "1"])),
   seq(lit("-1"), wordBoundary),
-  seq(quote, run(WORD, 0, 8), quote),
-  seq(lit("["), ows, lit("]")),
 );
 
 export const SQL_NOSQL: readonly Pattern[] = [
@@ -70,6 +68,10 @@ export const SQL_NOSQL: readonly Pattern[] = [
     guard: inLoginField,
     after: seq(colon, choice(emptyValue, oneOf("\"'/[{"))),
     finds: [
+      "{pin: {$ne: undefined}}",
+      "{pin: {$ne: false}}",
+      "{pin: {$gt: 0}}",
+      "{pin: {$ne: 1}}",
       '{"username": "k", "password": {"$ne": null}}',
       '{"pin": {"$gt": ""}}',
       "{user: {$gte: ''}}",
@@ -82,6 +84,7 @@ export const SQL_NOSQL: readonly Pattern[] = [
       '{"otp": {"$ne": -1}}',
     ],
     ignores: [
+      "{pin: {$ne: -12}}",
       "db.items.find({ qty: { $ne: 20 } })",
       "User.find({ deletedAt: { $ne: null } })",
       "What does $ne: null do?",
@@ -147,6 +150,9 @@ export const SQL_NOSQL: readonly Pattern[] = [
       ),
     ),
     finds: [
+      "{$where: true}",
+      '{"$where": "true"}',
+      "{$where: f() || 1}",
       '{"$where": "return true"}',
       "{$where: 'sleep(900)'}",
       "{$where: 1}",
@@ -187,7 +193,7 @@ export const SQL_NOSQL: readonly Pattern[] = [
     },
     after: seq(colon, oneOf("[{'\"/0123456789")),
     finds: ["x', $or: [", "x', $and: [", 'x", "$ne": "1', "x', $gt: '", "x', $where: '1", "x', $regex: /a/"],
-    ignores: ["{ name: 'x', $or: [{ a: 1 }] }", "'x', $or", "x, $or: ["],
+    ignores: ["x', $ne is an operator", "{ name: 'x', $or: [{ a: 1 }] }", "'x', $or", "x, $or: ["],
   }),
   pattern("sql.nosql-script", [";"], {
     catches: "JavaScript after a quote or value that ends the one of the query",
@@ -220,6 +226,12 @@ export const SQL_NOSQL: readonly Pattern[] = [
       ),
     ),
     finds: [
+      "7; return false",
+      "7; return this.a",
+      "7; return 1",
+      "7; return db.a",
+      "x'; var k =",
+      "x'; var k = '",
       "x'; return true; var k='",
       "x';return(true);",
       "7; while(1){}",
@@ -230,6 +242,8 @@ export const SQL_NOSQL: readonly Pattern[] = [
       "x';it=new%20Date()",
     ],
     ignores: [
+      "x'; throws 1",
+      "x';\n  return true;",
       "const a = 'x'; return true;",
       "let k = f(); var m = new Map();",
       "x'; returns true",
@@ -248,6 +262,6 @@ export const SQL_NOSQL: readonly Pattern[] = [
     },
     after: seq(identifier, peek(oneOf(".=!<>[ ("))),
     finds: ["x' || this.pin.match(/a/)//", "x'&&this.pin[0]=='a"],
-    ignores: ["a === 'x' || this.open()", "x || this.pin.length", "the boys' this.way "],
+    ignores: ["x' || this.pin;", "a === 'x' || this.open()", "x || this.pin.length", "the boys' this.way "],
   }),
 ];

@@ -25,7 +25,7 @@ import {
   OPEN_QUOTE,
 } from "./sql-tokens.ts";
 
-export const VALUE = NUMBER | STRING | VARIABLE | CONSTANT;
+const VALUE = NUMBER | STRING | VARIABLE | CONSTANT;
 const BEFORE_VALUE = OPEN | ARITHMETIC | PREFIX;
 /** Longer operands and expressions are cut off. */
 export const MAX_TOKENS = 14;

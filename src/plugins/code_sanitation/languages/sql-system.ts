@@ -66,7 +66,12 @@ export const SQL_SYSTEM: readonly Pattern[] = [
       "dbms_pipe.receive_message(('a'),5)",
       "utl_http.request",
     ],
-    ignores: ["What is utl_http.request() for?", "my_utl_http.request(1)", "utl_http.txt and more"],
+    ignores: [
+      "Which package has utl_http.request(",
+      "What is utl_http.request() for?",
+      "my_utl_http.request(1)",
+      "utl_http.txt and more",
+    ],
   }),
   pattern("sql.procedure", PROCEDURES, {
     catches: "a stored procedure that runs commands or changes logins, called or alone in a field",
@@ -78,7 +83,7 @@ export const SQL_SYSTEM: readonly Pattern[] = [
       const before = unitAt(input, at - 1);
       return before === DOT || before === 0x2d ? at : atFieldStart(input, at);
     },
-    after: seq(wordBoundary, choice(end, seq(ows, oneOf("'\"@-;(")))),
+    after: choice(end, seq(ows, oneOf("'\"@-;("))),
     finds: [
       "exec xp_cmdshell 'x'",
       "execute sp_addlogin @k",
@@ -87,6 +92,8 @@ export const SQL_SYSTEM: readonly Pattern[] = [
       "--sp_password",
     ],
     ignores: [
+      "What is xp_cmdshell (Transact-SQL)?",
+      "exec sp_passwordless 'x'",
       "How does xp_cmdshell work?",
       "xp_cmdshell is off",
       "EXEC sp_rename 'a', 'b'",
@@ -98,7 +105,6 @@ export const SQL_SYSTEM: readonly Pattern[] = [
     from: "balanced",
     precededBy: charSetExcept(LETTER, "_.\x80"),
     after: seq(
-      wordBoundary,
       sqlOws,
       choice(
         seq(
@@ -113,6 +119,7 @@ export const SQL_SYSTEM: readonly Pattern[] = [
       ),
     ),
     finds: [
+      "exec sp_ (or more)",
       "exec(@k)",
       "execute ('sel'+'ect')",
       "exec master.x",
@@ -121,6 +128,7 @@ export const SQL_SYSTEM: readonly Pattern[] = [
       "7 exec sp_",
     ],
     ignores: [
+      "executed (@k)",
       'cursor.execute("SELECT a FROM b")',
       "EXEC sp_rename 'a', 'b'",
       "execute the plan",
@@ -147,7 +155,6 @@ export const SQL_SYSTEM: readonly Pattern[] = [
     guard: (input, at) =>
       unitAt(input, skipWhitespaceBack(input, at) - 1) === OPEN_PAREN ? at : afterInjectedValue(input, at),
     after: seq(
-      wordBoundary,
       opt(seq(sqlOws, keyword(["all", "distinct"]))),
       sqlOws,
       times(0, 3, oneOf("(+-~")),
@@ -158,6 +165,8 @@ export const SQL_SYSTEM: readonly Pattern[] = [
       ),
     ),
     finds: [
+      "select current user from k",
+      "select (version())",
       "select @@k",
       "select version()",
       "(select distinct user from t)",
@@ -166,6 +175,8 @@ export const SQL_SYSTEM: readonly Pattern[] = [
       "select session_user;",
     ],
     ignores: [
+      "selected version()",
+      "select user fromage",
       "I tried SELECT version() in psql",
       "SELECT CURRENT_DATE, CURRENT_USER",
       "select a, version() from t",
@@ -176,7 +187,6 @@ export const SQL_SYSTEM: readonly Pattern[] = [
     catches: "a query of constants in parentheses",
     from: "balanced",
     after: seq(
-      wordBoundary,
       sqlOws,
       choice(
         seq(oneOf("@'\""), not(lit(" "))),
@@ -188,6 +198,7 @@ export const SQL_SYSTEM: readonly Pattern[] = [
       ),
     ),
     finds: [
+      "(select 0 from(select 1))",
       "(select @k)",
       "(select 'a')",
       "(select(pin)from t)",
@@ -198,6 +209,7 @@ export const SQL_SYSTEM: readonly Pattern[] = [
       "(select top 1 pin)",
     ],
     ignores: [
+      "(select ' a')",
       "EXISTS (SELECT 1 FROM t2 WHERE a = b)",
       "(select one)",
       "(selected 1)",
@@ -216,12 +228,13 @@ export const SQL_SYSTEM: readonly Pattern[] = [
       choice(seq(identifier, sqlOws, lit("("), identifier), skipTo(seq(lit("from"), wordBoundary), 60, ";")),
     ),
     finds: [
+      "(select f(pin)",
       "(select pin from cards limit 1)",
       "x'||(select count(*) from cards)||'",
       "-7 (select pin from cards)",
       "x'-(select pin from cards)",
     ],
-    ignores: ["WHERE a > (SELECT AVG(a) FROM t)", "(select one of these)"],
+    ignores: ["(select a fromage)", "WHERE a > (SELECT AVG(a) FROM t)", "(select one of these)"],
   }),
   pattern("sql.server-variable", ["@@"], {
     catches: "a variable of the server in a call or comparison",
@@ -236,7 +249,7 @@ export const SQL_SYSTEM: readonly Pattern[] = [
 `),
       ),
     ),
-    finds: ["mid(@@hostname,1,1)", "k=@@global.version"],
+    finds: ["k=@@session.version", "mid(@@hostname,1,1)", "k=@@global.version"],
     ignores: ["What does SELECT @@VERSION return?", "(@@rowcount", "@@version"],
   }),
 ];
