@@ -361,3 +361,61 @@ describe("requests", () => {
     expectOneLine(await run(["requests", "--follow", "--url", url]), 1, "no gateway is reachable");
   });
 });
+
+describe("completion", () => {
+  /** Returns what bash offers for the last of these arguments; bash passes "=" as an argument of its own. */
+  async function offered(...args: readonly string[]): Promise<string[]> {
+    const script = `${await print("completion", "bash")}
+      COMP_WORDS=(gatehouse "$@"); COMP_CWORD=$#; _gatehouse; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const child = Bun.spawn(["bash", "-c", script, "bash", ...args], { stdout: "pipe", stderr: "inherit" });
+    return (await child.stdout.text()).split("\n").filter((word) => word !== "");
+  }
+
+  test("bash completes commands, actions, flags, and values", async () => {
+    expect(await offered("re")).toEqual(["rewrap", "revisions", "requests"]);
+    expect(await offered("--v")).toEqual(["--version"]);
+    expect(await offered("keys", "")).toEqual(expect.arrayContaining(["create", "list", "revoke", "--name"]));
+    expect(await offered("keys", "create", "")).not.toContain("revoke");
+    expect(await offered("requests", "--f")).toEqual(["--follow"]);
+    expect(await offered("requests", "--outcome", "c")).toEqual(["complete", "client_left"]);
+    expect(await offered("serve", "--role", "=", "p")).toEqual(["proxy"]);
+    expect(await offered("serve", "--role", "=")).toEqual(["admin", "proxy", "all"]);
+    expect(await offered("explain", "--body", "")).toEqual([]);
+    expect(await offered("unknown", "")).toEqual([]);
+  });
+
+  test("knows exactly the flags that each command accepts", async () => {
+    const commands: { name: string; flags: { name: string }[] }[] = await printJson("completion");
+    expect(commands.length).toBeGreaterThan(10);
+    for (const { name, flags } of commands) {
+      const { stderr } = await run([name, "--xxxxxxxxxxxxxxxx"]);
+      const accepted = stderr.match(/--[a-z-]+(?=,|$)/gm) ?? [];
+      expect({ name, flags: flags.map((flag) => `--${flag.name}`).sort() }).toEqual({
+        name,
+        flags: [...new Set(accepted)].sort(),
+      });
+    }
+  });
+
+  test("scripts for zsh and fish name every command and flag", async () => {
+    const commands: { name: string; flags: { name: string }[] }[] = await printJson("completion");
+    const zsh = await print("completion", "zsh");
+    const fish = await print("completion", "fish");
+    expect(zsh).toStartWith("#compdef gatehouse\n");
+    for (const { name, flags } of commands) {
+      expect(zsh).toContain(`\n    ${name})\n      _arguments`);
+      expect(fish).toContain(`-n __fish_use_subcommand -f -a ${name} -d '`);
+      for (const flag of flags)
+        expect(fish).toContain(`-n '__fish_seen_subcommand_from ${name}' -l ${flag.name} `);
+    }
+    expect(zsh).toContain("'--role=[default all]:role:(admin proxy all)'");
+    // The apostrophe in a description is quoted.
+    expect(zsh).toContain(String.raw`provider'\''s name`);
+    expect(fish).toContain(String.raw`provider\'s name`);
+  });
+
+  test("mistakes: one line per mistake", async () => {
+    expectOneLine(await run(["completion"]), 2, "shell is missing");
+    expectOneLine(await run(["completion", "tcsh"]), 2, '"tcsh"', "bash, zsh, fish");
+  });
+});

@@ -17,7 +17,18 @@ import { waitUntil } from "../support/waiting.ts";
 setDefaultTimeout(60_000);
 const COMMANDS = [
   ...["serve", "demo", "status", "token", "explain", "keys", "doctor", "rewrap", "bench", "fake-provider"],
-  ...["export", "apply", "check", "revisions", "diff", "rollback", "blocks", "usage", "requests"],
+  ...[
+    "export",
+    "apply",
+    "check",
+    "revisions",
+    "diff",
+    "rollback",
+    "blocks",
+    "usage",
+    "requests",
+    "completion",
+  ],
 ];
 
 const scratch = temporaryDirectory();
