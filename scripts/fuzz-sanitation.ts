@@ -105,7 +105,7 @@ function inspect(text: string, mode: Mode, limit: number, contentType: ContentTy
 
 /** The cheapest of several measurements: the others were disturbed. */
 function cheapest(text: string, mode: Mode, rounds: number, contentType?: ContentType): Cost {
-  const limit = stepsFor(text.length);
+  const limit = stepsFor(Buffer.byteLength(text));
   let best = inspect(text, mode, limit, contentType);
   for (let round = 1; round < rounds; round++) {
     const cost = inspect(text, mode, limit, contentType);
@@ -114,12 +114,12 @@ function cheapest(text: string, mode: Mode, rounds: number, contentType?: Conten
   return best;
 }
 
-const nsPerByte = (ms: number, bytes: number): number => (ms / bytes) * 1e6;
+const nsPerByte = (ms: number, text: string): number => (ms / Buffer.byteLength(text)) * 1e6;
 
 function scoreOf(pieces: readonly string[], mode: Mode, goal: Goal): number {
   if (goal === "steps") return inspect(repeatTo(pieces, SEARCH_UNITS), mode, Infinity).steps / SEARCH_UNITS;
   const text = repeatTo(pieces, LARGE_BODY_BYTES);
-  return nsPerByte(cheapest(text, mode, 3).ms, text.length);
+  return nsPerByte(cheapest(text, mode, 3).ms, text);
 }
 
 function anyPiece(): string {
@@ -169,17 +169,17 @@ function report(mode: Mode, found: readonly Found[]): number {
   );
   console.log(`\n${mode}: ns per byte with the budget; ns and steps per byte without`);
   for (const { pieces, goal } of rows) {
-    const whole = inspect(repeatTo(pieces, LARGE_BODY_BYTES / 8), mode, Infinity);
-    const units = LARGE_BODY_BYTES / 8;
+    const part = repeatTo(pieces, LARGE_BODY_BYTES / 8);
+    const whole = inspect(part, mode, Infinity);
     for (const contentType of CONTENT_TYPES) {
       const text = repeatTo(pieces, LARGE_BODY_BYTES);
       const limited = cheapest(text, mode, 5, contentType);
-      const ns = nsPerByte(limited.ms, text.length);
+      const ns = nsPerByte(limited.ms, text);
       worst = Math.max(worst, ns);
       if (contentType !== "text/plain" && ns < MAX_NS_PER_BYTE) continue;
       console.log(
         `${ns.toFixed(1).padStart(6)} ns ${limited.isStopped ? "stopped  " : "completed"}` +
-          `  ${nsPerByte(whole.ms, units).toFixed(0).padStart(6)} ns ${(whole.steps / units).toFixed(1).padStart(6)} steps` +
+          `  ${nsPerByte(whole.ms, part).toFixed(0).padStart(6)} ns ${(whole.steps / part.length).toFixed(1).padStart(6)} steps` +
           `  (${goal}, ${contentType}) ${JSON.stringify(pieces.join(""))}`,
       );
     }
@@ -203,7 +203,7 @@ function reportOrdinary(): number {
     const share = cost.steps / stepsFor(text.length);
     if (name.endsWith("repository")) largest = Math.max(largest, share);
     console.log(
-      `${`${(share * 100).toFixed(0)} %`.padStart(6)} ${nsPerByte(cost.ms, text.length).toFixed(1).padStart(6)} ns` +
+      `${`${(share * 100).toFixed(0)} %`.padStart(6)} ${nsPerByte(cost.ms, text).toFixed(1).padStart(6)} ns` +
         ` ${(cost.steps / text.length).toFixed(2).padStart(6)} steps  ${name}, ${text.length} bytes`,
     );
   }

@@ -57,7 +57,9 @@ export function maskJson(
 
 /** Returns the content of a string with its changed units encoded, and all other units as they were. */
 function encodeChanges(text: string, token: StringToken, before: string, after: string): string {
-  const starts = unitStarts(text, token);
+  // Without escapes, positions in the string are positions in the text.
+  const starts = before.length === token.end - token.start ? null : unitStarts(text, token);
+  const positionOf = (unit: number) => (starts === null ? token.start + unit : (starts[unit] ?? token.end));
   let result = "";
   let unit = 0;
   while (unit < after.length) {
@@ -65,7 +67,7 @@ function encodeChanges(text: string, token: StringToken, before: string, after: 
     const isKept = before.charCodeAt(unit) === after.charCodeAt(unit);
     while (end < after.length && (before.charCodeAt(end) === after.charCodeAt(end)) === isKept) end++;
     result += isKept
-      ? text.slice(starts[unit] ?? token.end, starts[end] ?? token.end)
+      ? text.slice(positionOf(unit), positionOf(end))
       : JSON.stringify(after.slice(unit, end)).slice(1, -1);
     unit = end;
   }

@@ -47,11 +47,31 @@ export function endOfWord(input: NormalizedText, at: number): number {
   return end;
 }
 
+/** Words that were read recently, by hash: texts repeat their words, and creating a string takes longer than comparing it. */
+const recentWords: string[] = new Array<string>(1024).fill("");
+/** Longer texts are not kept: they are more likely keys than words. */
+const MAX_KEPT_LENGTH = 16;
+
 /** Returns the text from `from` up to `to`, with ASCII letters in lower case. */
 export function lowerCaseText(input: NormalizedText, from: number, to: number): string {
+  input.work.steps += 1 + ((to - from) >> 1);
+  let hash = 0;
+  for (let index = from; index < to; index++)
+    hash = (Math.imul(hash, 31) + toLower(unitAt(input, index))) | 0;
+  const slot = (hash ^ (hash >>> 10)) & (recentWords.length - 1);
+  const recent = recentWords[slot] ?? "";
+  if (isLowerCaseText(input, from, to, recent)) return recent;
   let text = "";
   for (let index = from; index < to; index++) text += String.fromCharCode(toLower(unitAt(input, index)));
+  if (to - from <= MAX_KEPT_LENGTH) recentWords[slot] = text;
   return text;
+}
+
+function isLowerCaseText(input: NormalizedText, from: number, to: number, text: string): boolean {
+  if (text.length !== to - from) return false;
+  for (let index = from; index < to; index++)
+    if (toLower(unitAt(input, index)) !== text.charCodeAt(index - from)) return false;
+  return true;
 }
 
 /** Splits a text at whitespace: long keyword lists read better as lines than as one quoted string per keyword. */

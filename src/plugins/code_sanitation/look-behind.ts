@@ -4,6 +4,7 @@ import { charSet, charSetHas } from "./char-set.ts";
 import { lowerCaseText, MAX_WORD_LENGTH } from "./keyword-set.ts";
 import { NO_MATCH } from "./matcher.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
+import { stepsToRead } from "./work-budget.ts";
 
 /** Looks back from the start of a trigger and returns the start of the match, or NO_MATCH. */
 export type LookBehind = (input: NormalizedText, at: number) => number;
@@ -23,7 +24,7 @@ export function skipWhitespaceBack(input: NormalizedText, at: number): number {
 export function wordBefore(input: NormalizedText, at: number): string {
   let from = at;
   while (from > 0 && at - from < MAX_WORD_LENGTH && isInClass(unitAt(input, from - 1), WORD)) from--;
-  input.work.steps += at - from + 1;
+  input.work.steps += stepsToRead(at - from);
   return lowerCaseText(input, from, at);
 }
 

@@ -3,6 +3,7 @@
 import { FOLDED, isInClass, NEWLINE, REMOVED, SPECIAL_UNIT, UNIT_KIND, WHITESPACE } from "./char-classes.ts";
 import type { NormalizedText } from "./normalized-text.ts";
 import { scratchBufferFor, type ScratchBuffer } from "./scratch-buffer.ts";
+import { checkWork } from "./work-budget.ts";
 
 /** No pattern reads farther than this from its trigger, so a change has no effect beyond it. */
 const MAX_PATTERN_REACH = 256;
@@ -61,7 +62,10 @@ export class Rewriter {
   }
 
   #startChange(from: number, to: number): void {
-    this.#parent.work.steps += STEPS_PER_CHANGE;
+    const { work } = this.#parent;
+    work.steps += STEPS_PER_CHANGE;
+    // No pattern is tried meanwhile, so check the limit here.
+    checkWork(work);
     this.#copyUpTo(from);
     this.#done = to;
     const ranges = this.#changedRanges;

@@ -122,9 +122,9 @@ export const shellArgument: Matcher = choice(
   seq(lit("`"), anyCommand),
 );
 
-/** Returns the work of a loop that only reads units: reading takes about an eighth of a step. */
+/** Returns the work of a loop that only reads units: reading takes about a quarter of a step. */
 export function stepsOfLoop(units: number): number {
-  return 1 + (units >> 3);
+  return 1 + (units >> 2);
 }
 
 const MAX_ATTEMPTS = 4;
