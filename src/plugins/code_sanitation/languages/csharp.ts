@@ -5,7 +5,7 @@ import { choice, exact, keyword, lit, oneOf, opt, seq, skipTo } from "../combina
 import { atWordStart } from "../look-behind.ts";
 import type { Matcher } from "../matcher.ts";
 import { pattern, type Pattern } from "../pattern.ts";
-import { end, ows, owsAndComments, quote, rws, wordBoundary } from "../tokens.ts";
+import { end, ows, owsAndComments, quote, rws } from "../tokens.ts";
 import { dot } from "./member-access.ts";
 
 const call = seq(owsAndComments, lit("("));
@@ -69,7 +69,7 @@ export const CSHARP: readonly Pattern[] = [
       "MySystem.Diagnostics.Process()",
     ],
     before: atWordStart,
-    after: choice(oneOf("(),\"'"), seq(wordBoundary, ows, end)),
+    after: choice(oneOf("(),\"'"), seq(ows, end)),
   }),
   pattern("csharp.load-assembly", ["assembly"], {
     catches: "an assembly loaded from bytes or from a file",

@@ -8,7 +8,7 @@ import { afterOneOfAndOws, atWordStart, skipWhitespaceBack, type LookBehind } fr
 import { NO_MATCH, type Matcher } from "../matcher.ts";
 import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
-import { digits, ows, quote, wordBoundary } from "../tokens.ts";
+import { digits, ows, quote } from "../tokens.ts";
 import { call, calledOn, callPatterns, UNQUALIFIED } from "./calls.ts";
 import { dot, memberOf } from "./member-access.ts";
 import { COMMANDS } from "./shell-commands.ts";
@@ -87,7 +87,7 @@ export const RUBY: readonly Pattern[] = [
     finds: ["%x(id)", "%x{ls -l}", "%x[/bin/sh]", "%x|#{y}|", "%x( id )"],
     ignores: ["%x(hexadecimal)", "50%x(id)", "printf('%x', n)", "%x (id)"],
     before: atWordStart,
-    after: seq(oneOf("([{|/<!"), ows, choice(seq(command, wordBoundary), lit("/"), lit("#{"))),
+    after: seq(oneOf("([{|/<!"), ows, choice(command, lit("/"), lit("#{"))),
   }),
   pattern("ruby.process", splitWords("popen capture2 capture2e capture3 popen3 spawn pipeline"), {
     catches: "a command started from a text",
@@ -104,7 +104,7 @@ export const RUBY: readonly Pattern[] = [
     ],
     ignores: ["Open3.capture3(command)", "fish.spawn('x')", "IO.popen(args)", "Process.spawner('x')"],
     before: memberOf(["io", "open3", "process", "kernel", "pty"]),
-    after: seq(wordBoundary, textArgument),
+    after: textArgument,
   }),
   pattern("ruby.pipe-open", ["open"], {
     catches: "a command opened like a file",
@@ -129,7 +129,7 @@ export const RUBY: readonly Pattern[] = [
       "YAML.loader(params)",
     ],
     before: memberOf(["yaml", "marshal", "erb", "oj", "psych"]),
-    after: seq(wordBoundary, call, ows, requestData),
+    after: seq(call, ows, requestData),
   }),
   pattern("ruby.unsafe-load", ["marshal"], {
     catches: "an object loaded from a text",

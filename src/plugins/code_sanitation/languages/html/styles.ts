@@ -7,7 +7,7 @@ import { atWordStart, skipWhitespaceBack, type LookBehind } from "../../look-beh
 import { NO_MATCH } from "../../matcher.ts";
 import { unitAt } from "../../normalized-text.ts";
 import { pattern, type Pattern } from "../../pattern.ts";
-import { ows, quote, wordBoundary } from "../../tokens.ts";
+import { ows, quote } from "../../tokens.ts";
 import { startsText } from "../lone-text.ts";
 import { inTag } from "./tag-grammar.ts";
 
@@ -57,7 +57,7 @@ export const STYLES: readonly Pattern[] = [
       "x:expressions(y)",
     ],
     before: afterProperty,
-    after: seq(wordBoundary, ows, lit("(")),
+    after: seq(ows, lit("(")),
   }),
   pattern("html.style-behaviour", ["behavior", "behaviour", "binding", "-o-link"], {
     catches: "a style that attaches a script to an element",

@@ -49,7 +49,7 @@ export const afterForeignTag: LookBehind = (input, at) => {
 };
 
 /** Matches what may follow a tag name. */
-export const tagEnd: Matcher = choice(end, oneOf(" \n/>\"'`;:<\\%&("), run(WHITESPACE, 1, 1));
+export const tagEnd: Matcher = choice(end, oneOf(" \n/>\"'`;:<\\%&("));
 
 /** The rest of `the <script> tag`: prose about the tag. */
 export const mentionInProse: Matcher = seq(

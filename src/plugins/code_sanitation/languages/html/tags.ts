@@ -173,6 +173,10 @@ export const TAGS: readonly Pattern[] = [
       "<animateTransform attributeName=xlink:href",
       "<animateMotion values='javascript:x'>",
       "<foreignObject href=javascript:x>",
+      "<animate attributeName=href to=x>",
+      "<set to=javascript:x>",
+      "<set from=javascript:x>",
+      "<animate values=data:x>",
     ],
     ignores: [
       '<animate attributeName="opacity" values="0;1" dur="1s"/>',
@@ -224,7 +228,7 @@ export const TAGS: readonly Pattern[] = [
   pattern("html.srcdoc", ["srcdoc", "dynsrc", "lowsrc", "datasrc", "datafld"], {
     catches: "an attribute that loads or contains markup",
     finds: ["<iframe srcdoc=x>", "<img dynsrc = x>", "<img lowsrc=x>", "<b datasrc=#x>", "<b datafld=x>"],
-    ignores: ["srcdoc = x", "the srcdoc attribute of <b>", "<p>datasrc = load()</p>"],
+    ignores: ["srcdoc = x", "<p title='srcdoc'>", "the srcdoc attribute of <b>", "<p>datasrc = load()</p>"],
     before: inTag,
     after: seq(ows, lit("=")),
   }),

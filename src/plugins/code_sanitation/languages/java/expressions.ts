@@ -75,8 +75,6 @@ export const EXPRESSIONS: readonly Pattern[] = [
       "${7*7}",
       "${ 7 * 7 }",
       "${${env:X}",
-      "${${lower:X}",
-      "${${upper:X}",
       "${${sys:X}",
     ],
     ignores: [
@@ -97,7 +95,7 @@ export const EXPRESSIONS: readonly Pattern[] = [
       ),
       seq(lit("date:'"), run(LETTER, 1, 2), lit("'")),
       seq(ows, digits, ows, lit("*"), ows, digits, ows, lit("}")),
-      seq(lit("${"), seq(keyword(["lower", "upper", "env", "sys"]), lit(":"))),
+      seq(lit("${"), seq(keyword(["env", "sys"]), lit(":"))),
     ),
   }),
 ];

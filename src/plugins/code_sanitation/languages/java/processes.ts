@@ -166,7 +166,14 @@ export const PROCESSES: readonly Pattern[] = [
   }),
   pattern("java.upload", ["filename"], {
     catches: "an uploaded file that a Java server runs",
-    finds: ['filename="x.jsp"', "filename='x.jspx '", 'filename="x. war"', "filename='x.asp.gif'"],
+    finds: [
+      'filename="x.jsp"',
+      'filename="x.jsp.jpg"',
+      'filename="x.jsp/.png"',
+      "filename='x.jspx '",
+      'filename="x. war"',
+      "filename='x.asp.gif'",
+    ],
     ignores: ['filename="x.png"', 'myfilename="x.jsp"', "filename = 'x.jsp'", 'filename="jsp notes.txt"'],
     before: atWordStart,
     after: seq(

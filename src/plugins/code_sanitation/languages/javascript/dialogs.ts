@@ -7,7 +7,7 @@ import type { LookBehind } from "../../look-behind.ts";
 import { NO_MATCH, type Matcher } from "../../matcher.ts";
 import { unitAt } from "../../normalized-text.ts";
 import { pattern, type Pattern } from "../../pattern.ts";
-import { digits, end, ows, owsAndComments, quote, wordBoundary } from "../../tokens.ts";
+import { digits, end, ows, owsAndComments, quote } from "../../tokens.ts";
 import { call, calledOn, isProseBefore } from "../calls.ts";
 import { jsDot } from "../member-access.ts";
 import { GLOBALS } from "./text-as-code.ts";
@@ -117,7 +117,7 @@ export const DIALOG_CALLS: readonly Pattern[] = [
     ],
     precededBy: charSetExcept(WORD, "`"),
     before: dialogName,
-    after: seq(wordBoundary, probeCall),
+    after: probeCall,
   }),
   pattern("js.some-dialog", [".some(", ".map(", ".find(", ".filter(", ".foreach("], {
     catches: "a dialog or eval passed to a method of an array",

@@ -2,7 +2,6 @@
 // do not contain these, so `relaxed` uses most of them too.
 import { WORD } from "../../char-classes.ts";
 import { OPEN_PAREN } from "../../char-codes.ts";
-import { NOT_WORD } from "../../char-set.ts";
 import { choice, keyword, lit, oneOf, opt, peek, run, seq, times } from "../../combinators.ts";
 import { splitWords } from "../../keyword-set.ts";
 import {
@@ -76,7 +75,15 @@ export const OBFUSCATED: readonly Pattern[] = [
   pattern("js.global-member", GLOBAL_NAMES, {
     catches: "a member of the global object whose name is put together from strings",
     from: "relaxed",
-    finds: ["window['set' + 'Timeout']", 'self["a"+"b"](1)'],
+    finds: [
+      "window['set' + 'Timeout']",
+      'self["a"+"b"](1)',
+      "globalThis['a'+'b']",
+      "top['a'+'b']",
+      "parent['a'+'b']",
+      "frames['a'+'b']",
+      "this['a'+'b']",
+    ],
     ignores: ["this['on' + name]", "this['a']", "myself['a'+'b']"],
     before: atWordStart,
     after: seq(lit("["), ows, quote, run(WORD, 0, 16), quote, ows, lit("+"), ows, quote),
@@ -129,12 +136,11 @@ export const OBFUSCATED: readonly Pattern[] = [
   pattern("js.base64", ["atob", "btoa"], {
     catches: "a text that consists of a Base64 conversion",
     finds: ["atob()", "btoa('x')", "';atob(name)//"],
-    ignores: ["const user = atob(token);", "Use atob() to decode it."],
-    precededBy: NOT_WORD,
+    ignores: ["const user = atob(token);", "Use atob() to decode it.", "atob"],
     guard: startsText,
     after: seq(ows, lit("("), run(WORD, 0, 40), opt(seq(quote, run(WORD, 0, 60), quote)), lit(")"), endsText),
   }),
-  pattern("js.coerced-array", splitWords("[][ []( [!+[] [+[]] ![]+ (![] [+!"), {
+  pattern("js.coerced-array", splitWords("[][ []( [!+[] [+[]] ![]+"), {
     catches: "code without letters, made from empty arrays",
     from: "relaxed",
     finds: [
@@ -153,7 +159,7 @@ export const OBFUSCATED: readonly Pattern[] = [
       "x = [][0]",
       "if (![].length) return;",
     ],
-    after: choice(peek(oneOf("([!+{")), quote, seq(lit("["), oneOf("]["))),
+    after: choice(peek(oneOf("([!+{")), quote),
   }),
   pattern("js.array-method", ["[]"], {
     catches: "a method of an empty array that leads to other code",
@@ -174,7 +180,7 @@ export const OBFUSCATED: readonly Pattern[] = [
     catches: "a function as a value in a template",
     from: "relaxed",
     finds: ["x`${alert}1`", "x`${eval}`", "x`${confirm}`", "x`${prompt}1`", "`${navigation.navigate}`"],
-    ignores: ["`${alertText}`", "echo ${promptly}"],
+    ignores: ["`${alertText}`", "echo ${promptly}", "`${alert} is shown`"],
     after: choice(digits, quote),
   }),
   pattern("js.reflect", ["reflect.apply", "reflect.construct"], {

@@ -46,6 +46,7 @@ export const PAGE: readonly Pattern[] = [
       "document?.write(text)",
       "document ?. write(text)",
       "document['write'](text)",
+      "document['writeln'](text)",
       "document?.['write'](text)",
       "document/*x*/.write(text)",
       "document.write`<b>`",

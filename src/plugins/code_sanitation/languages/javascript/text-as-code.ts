@@ -78,6 +78,7 @@ export const TEXT_AS_CODE: readonly Pattern[] = [
       "const names = [run, eval];",
       "retrieval.call(x)",
       "`eval` runs a text as code",
+      "the `eval`uator",
       "f(x, eval) (see below)",
     ],
     precededBy: NOT_WORD,

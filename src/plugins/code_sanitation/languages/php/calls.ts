@@ -7,7 +7,7 @@ import { atWordStart, wordBefore, type LookBehind } from "../../look-behind.ts";
 import { NO_MATCH } from "../../matcher.ts";
 import { unitAt } from "../../normalized-text.ts";
 import { pattern, type Pattern } from "../../pattern.ts";
-import { digits, ows, owsAndComments, quote, wordBoundary } from "../../tokens.ts";
+import { digits, ows, owsAndComments, quote } from "../../tokens.ts";
 import { call, calledOn, callOfValue, callPatterns, inQuotesOrBrackets } from "../calls.ts";
 import { loneArguments, startsTextOrWord } from "../lone-text.ts";
 import { parenthesesSpell } from "../split-names.ts";
@@ -64,7 +64,7 @@ export const CALLS: readonly Pattern[] = [
     ],
     ignores: ["$ssh->shell_exec($c)", "function passthru($c)", "What is shell_exec?", "my_shell_exec($c)"],
     before: calledOn([]),
-    after: seq(wordBoundary, call),
+    after: call,
   }),
   pattern("php.call", ["popen"], {
     catches: "a command started from a text",
@@ -217,7 +217,11 @@ export const CALLS: readonly Pattern[] = [
   pattern("php.preg-eval", ["preg_replace"], {
     catches: "a regular expression whose replacement is run as code",
     from: "relaxed",
-    finds: ["preg_replace('/.*/e', $a, $b)", 'preg_replace ( "/x/ie", $a, $b)'],
+    finds: [
+      "preg_replace('/.*/e', $a, $b)",
+      'preg_replace ( "/x/ie", $a, $b)',
+      "preg_replace('/x/ei', $a, $b)",
+    ],
     ignores: ["preg_replace('/[a-e]/i', '', $x)", "$x = my_preg_replace('/.*/e', $a)"],
     before: atWordStart,
     after: seq(

@@ -59,7 +59,7 @@ export const VARIABLES: readonly Pattern[] = [
   }),
   pattern("php.superglobal", SUPERGLOBALS, {
     catches: "a text that consists of a variable of the request",
-    finds: ["$_GET['c']", ';{$_GET["cmd"]}', "`$_POST[x]`"],
+    finds: ["$_GET['c']", ';{$_GET["cmd"]}', "`$_POST[x]`", "${$_GET}['x']"],
     ignores: ["$id = $_GET['id'];", "$_GET['id'] is a string", "What is $_GET?"],
     guard: startsText,
     after: seq(opt(lit("}")), ows, oneOf("[{"), skipTo(seq(oneOf("]}"), endsText), 40)),
@@ -190,7 +190,7 @@ export const VARIABLES: readonly Pattern[] = [
         "allow_url_include = Off\n",
         "open_basedir == x",
         "What is open_basedir?",
-        "my_open_basedir=x",
+        "my_open_basedir=none",
         "disable_functions = exec,passthru",
       ],
       before: atWordStart,
@@ -198,13 +198,13 @@ export const VARIABLES: readonly Pattern[] = [
         ows,
         lit("="),
         ows,
-        choice(end, lit("1"), lit("php:"), lit("/tmp"), seq(keyword(["on", "none"]), not(lit("\n")))),
+        choice(end, lit("1"), lit("php:"), lit("/tmp"), keyword(["on", "none"])),
       ),
     },
   ),
   pattern(
     "php.directive",
-    splitWords("opcache. mbstring. suhosin. extension_dir session. zend. safe_mode engine extension smtp"),
+    splitWords("opcache. mbstring. suhosin. session. zend. safe_mode engine extension smtp"),
     {
       catches: "a text that consists of a directive of the PHP configuration",
       finds: [
@@ -221,15 +221,7 @@ export const VARIABLES: readonly Pattern[] = [
       ],
       ignores: ["[opcache]\nopcache.enable=1\nopcache.jit=50", "engine=v8 x", "extension == true"],
       guard: startsText,
-      after: seq(
-        run(WORD, 0, 40),
-        ows,
-        lit("="),
-        not(lit("=")),
-        run(WORD, 0, 24),
-        except(" \n=", 0, 40),
-        endsText,
-      ),
+      after: seq(run(WORD, 0, 40), ows, lit("="), run(WORD, 0, 24), except(" \n=", 0, 40), endsText),
     },
   ),
   pattern("php.session-file", ["/sess_"], {
@@ -240,7 +232,14 @@ export const VARIABLES: readonly Pattern[] = [
   }),
   pattern("php.upload", ["filename"], {
     catches: "an uploaded file that a web server runs",
-    finds: ['filename="x.php"', "filename='x. php5.gif'", 'filename="x.phtml "', 'filename="x.htaccess"'],
+    finds: [
+      'filename="x.php"',
+      'filename="x.php.jpg"',
+      'filename="x.php.png"',
+      "filename='x. php5.gif'",
+      'filename="x.phtml "',
+      'filename="x.htaccess"',
+    ],
     ignores: ['filename="x.png"', 'myfilename="x.php"', "filename = 'x.php'", 'filename="php notes.txt"'],
     before: atWordStart,
     after: seq(

@@ -41,6 +41,7 @@ export const CALLS: readonly Pattern[] = [
   pattern("python.compile", ["compile"], {
     catches: "a call of compile with a text or with the name of a file and a mode",
     finds: [
+      "compile('x')",
       "compile('1+1', 'x', 'eval')",
       "compile ( source, 'f', 'exec')",
       "compile()",
