@@ -9,8 +9,8 @@ export const MAX_WORD_LENGTH = 40;
 /** A set of keywords that ranges of a text are looked up in. First letter and length decide most lookups. */
 export class KeywordSet {
   readonly #keywords: ReadonlySet<string>;
-  /** Created on first use: most sets are never used. */
-  #hashes: ReadonlySet<number> | null = null;
+  /** By hash. Created on first use: most sets are never used. */
+  #byHash: ReadonlyMap<number, readonly string[]> | null = null;
   /** By first letter: bit n is set if a keyword has n letters. */
   readonly #lengths = new Int32Array(0x80);
 
@@ -28,9 +28,17 @@ export class KeywordSet {
     let hash = 0;
     for (let index = from; index < to; index++)
       hash = (Math.imul(hash, 31) + toLower(unitAt(input, index))) | 0;
-    this.#hashes ??= new Set(Array.from(this.#keywords, hashOf));
-    return this.#hashes.has(hash) && this.#keywords.has(lowerCaseText(input, from, to));
+    this.#byHash ??= Map.groupBy(this.#keywords, hashOf);
+    const candidates = this.#byHash.get(hash);
+    return candidates !== undefined && candidates.some((keyword) => isTextAt(input, from, keyword));
   }
+}
+
+/** Returns whether the lower-case text is at this position, ignoring ASCII case. Creating a string to compare takes longer. */
+export function isTextAt(input: NormalizedText, at: number, text: string): boolean {
+  for (let index = 0; index < text.length; index++)
+    if (toLower(unitAt(input, at + index)) !== text.charCodeAt(index)) return false;
+  return true;
 }
 
 function hashOf(text: string): number {

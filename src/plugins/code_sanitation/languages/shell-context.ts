@@ -13,7 +13,7 @@ import {
   SEMICOLON,
 } from "../char-codes.ts";
 import { charSet, charSetExcept, charSetHas } from "../char-set.ts";
-import { endOfWord, lowerCaseText, splitWords } from "../keyword-set.ts";
+import { endOfWord, isTextAt, lowerCaseText, splitWords } from "../keyword-set.ts";
 import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
@@ -34,10 +34,12 @@ export function allOf(...conditions: readonly LookBehind[]): LookBehind {
 }
 
 const FIELD_PUNCTUATION = charSet(QUOTE | WHITESPACE, ")]};|&$*\\");
+const MAX_PREFIX = 4;
 /** Matches at the start of the text, after at most four quotes, brackets and separators that end what precedes an injection. */
 export const atTextStart: LookBehind = (input, at) => {
+  if (at > MAX_PREFIX) return NO_MATCH;
   let start = at;
-  while (at - start < 5 && start > 0 && charSetHas(FIELD_PUNCTUATION, unitAt(input, start - 1))) start--;
+  while (start > 0 && charSetHas(FIELD_PUNCTUATION, unitAt(input, start - 1))) start--;
   input.work.steps += at - start + 1;
   return start === 0 ? 0 : NO_MATCH;
 };
@@ -243,13 +245,10 @@ export const afterCommand: LookBehind = (input, at) => {
 /** Matches at the start of an absolute path; `/bin/` may be preceded by `/usr` or `/usr/local`. */
 export const programPath: LookBehind = (input, at) => {
   let start = at;
-  for (const parent of ["/local", "/usr"]) if (isTextBefore(input, start, parent)) start -= parent.length;
+  for (const parent of ["/local", "/usr"])
+    if (isTextAt(input, start - parent.length, parent)) start -= parent.length;
   return charSetHas(BEFORE_PATH, unitAt(input, start - 1)) ? start : NO_MATCH;
 };
-
-function isTextBefore(input: NormalizedText, at: number, text: string): boolean {
-  return lowerCaseText(input, Math.max(0, at - text.length), at) === text;
-}
 
 const SCRIPT_KEYWORDS = new Set(
   splitWords(`for if while until case echo printf export local return then do else`),
@@ -264,4 +263,11 @@ export const notInScript: LookBehind = (input, at) => {
   const isStatement =
     unitAt(input, wordEnd) === EQUALS || SCRIPT_KEYWORDS.has(lowerCaseText(input, start, wordEnd));
   return isStatement && wordEnd > start ? NO_MATCH : at;
+};
+
+/** Matches directly after a command name at the start of a list in braces. */
+export const afterBraceAndCommand: LookBehind = (input, at) => {
+  const word = wordBefore(input, at);
+  const start = at - word.length - 1;
+  return unitAt(input, start) === OPEN_BRACE && COMMANDS.has(word) ? start : NO_MATCH;
 };

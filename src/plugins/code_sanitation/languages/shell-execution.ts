@@ -6,7 +6,7 @@ import { atWordStart } from "../look-behind.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, end, ows, quote, rws } from "../tokens.ts";
 import { PREFIX_COMMANDS } from "./shell-commands.ts";
-import { atTextStart, BEFORE_COMMAND, notAfterPipe, programPath } from "./shell-context.ts";
+import { atTextStart, BEFORE_COMMAND, notAfterPipe, notAlternation, programPath } from "./shell-context.ts";
 import {
   address,
   anyCommand,
@@ -186,7 +186,8 @@ export const SHELL_EXECUTION: readonly Pattern[] = [
     catches: "text that is piped to a shell",
     from: "balanced",
     finds: ["x | sh", "x|sh", "x | bash", "x|bash;"],
-    ignores: ["x | shuffle", "|bash and zsh|"],
+    ignores: ["x | shuffle", "/^(d|l|sh)/", "|bash and zsh|"],
+    before: notAlternation,
     after: choice(end, oneOf(")`;&\"'|")),
   }),
 ];

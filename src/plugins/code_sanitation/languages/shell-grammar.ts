@@ -4,7 +4,7 @@ import { DIGIT, isInClass, LETTER, NEWLINE, QUOTE, WORD } from "../char-classes.
 import { COLON, DASH, DOT } from "../char-codes.ts";
 import { charSet, charSetHas } from "../char-set.ts";
 import { choice, except, keyword, lit, not, oneOf, opt, peek, run, seq, times } from "../combinators.ts";
-import { KeywordSet, lowerCaseText, splitWords } from "../keyword-set.ts";
+import { isTextAt, KeywordSet, splitWords } from "../keyword-set.ts";
 import { NO_MATCH, withPrefixes, zeroWidth, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { hasPrefix, prefixesOf, prefixesStartingWith, unionOfPrefixes } from "../prefix-set.ts";
@@ -21,28 +21,26 @@ import {
 
 const UNDERSCORE = 0x5f;
 
+/** The quotes around a command name. A backtick starts a substitution. */
+const STRING_QUOTES = charSet(0, "'\"");
+
 // Command names.
 
 /** Matches one of the command names, optionally in quotes. Not a file name (`cat.txt`) or a possessive (`cat's`). */
 export function commandOf(names: Iterable<string>): Matcher {
   const known = new KeywordSet(names);
-  const prefixes = unionOfPrefixes(prefixesOf(names), prefixesStartingWith(charSet(QUOTE)));
+  const prefixes = unionOfPrefixes(prefixesOf(names), prefixesStartingWith(STRING_QUOTES));
   return withPrefixes(prefixes, (input, at) => {
     if (!hasPrefix(prefixes, unitAt(input, at), unitAt(input, at + 1))) return NO_MATCH;
-    const isQuoted = isInClass(unitAt(input, at), QUOTE);
+    const isQuoted = charSetHas(STRING_QUOTES, unitAt(input, at));
     const start = isQuoted ? at + 1 : at;
     let end = start;
     while (end - start < 24 && (isInClass(unitAt(input, end), WORD) || unitAt(input, end) === DASH)) end++;
     input.work.steps += end - start + 1;
     if (!known.has(input, start, end)) return NO_MATCH;
     if (!isQuoted) return unitAt(input, end) === DOT || isTextAt(input, end, "'s") ? NO_MATCH : end;
-    return isInClass(unitAt(input, end), QUOTE) ? end + 1 : NO_MATCH;
+    return unitAt(input, end) === unitAt(input, at) ? end + 1 : NO_MATCH;
   });
-}
-
-/** Returns whether the lower-case text is at this position, ignoring ASCII case. */
-function isTextAt(input: NormalizedText, at: number, text: string): boolean {
-  return lowerCaseText(input, at, at + text.length) === text;
 }
 
 export const plainCommand = commandOf(PLAIN_COMMANDS);
@@ -62,8 +60,8 @@ export const binaryPath: Matcher = seq(
 
 // Arguments. None of these occurs after a word in prose.
 
-/** What separates the words of a command line: whitespace, or `+` in a text that was encoded as a form. */
-export const gap: Matcher = choice(rws, lit("+"));
+/** What separates the words of a command line: a space, or `+` in a text that was encoded as a form. */
+export const gap: Matcher = oneOf(" +");
 const ROOT_DIRECTORIES = splitWords(`etc bin usr var tmp proc dev home root opt sbin mnt srv sys boot lib`);
 export const rootDirectory: Matcher = keyword(ROOT_DIRECTORIES);
 /** `C:\` or `C:/`. */

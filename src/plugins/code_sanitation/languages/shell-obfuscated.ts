@@ -3,25 +3,23 @@ import { isInClass, LETTER, WHITESPACE, WORD } from "../char-classes.ts";
 import { charSet, NOT_WORD } from "../char-set.ts";
 import { choice, lit, oneOf, opt, run, seq, times } from "../combinators.ts";
 import { lowerCaseText } from "../keyword-set.ts";
-import { wordBefore } from "../look-behind.ts";
 import { NO_MATCH, withFirstSetOf, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, end, identifier, ows, quote, rws, wordBoundary } from "../tokens.ts";
 import { PLAIN_COMMANDS } from "./shell-commands.ts";
-import { afterCommand, BEFORE_COMMAND } from "./shell-context.ts";
-import { anyCommand, option, path, rootDirectory } from "./shell-grammar.ts";
+import { afterBraceAndCommand, afterCommand, BEFORE_COMMAND } from "./shell-context.ts";
+import { anyCommand, option, path } from "./shell-grammar.ts";
 
 const commandPart: Matcher = run(LETTER, 1, 5);
 const commandRest: Matcher = run(LETTER, 1, 12);
-/** `'wh'oami`, `w'ho'ami`: a command name with quotes around part of it. */
+/** `'wh'oami`: a command name with quotes around part of it. */
 const splitCommand: Matcher = withFirstSetOf(commandPart, false, (input, at) => {
   const partEnd = commandPart(input, at);
   if (partEnd < 0 || unitAt(input, partEnd) !== unitAt(input, at - 1)) return NO_MATCH;
   const end = commandRest(input, partEnd + 1);
   if (end < 0) return NO_MATCH;
-  const start = wordBefore(input, at - 1);
-  const command = start + lowerCaseText(input, at, partEnd) + lowerCaseText(input, partEnd + 1, end);
+  const command = lowerCaseText(input, at, partEnd) + lowerCaseText(input, partEnd + 1, end);
   return PLAIN_COMMANDS.has(command) ? end : NO_MATCH;
 });
 const functionName = choice(run(WORD, 1, 24), lit(":"));
@@ -97,33 +95,22 @@ export const SHELL_OBFUSCATED: readonly Pattern[] = [
     before: (input, at) => (isInClass(unitAt(input, at - 1), WORD | WHITESPACE) ? at : NO_MATCH),
     after: seq(ows, choice(quote, lit("$("), anyCommand)),
   }),
-  pattern("shell.brace-expansion", ["{"], {
-    catches: "a command whose words are written as a list in braces",
+  pattern("shell.brace-expansion", [",-", ",/"], {
+    catches: "a command and its arguments as a list in braces",
     from: "relaxed",
-    finds: [
-      "{cat,/etc/x}",
-      "{,ifconfig}",
-      "{,$'whoami',}",
-      "{nc,-nlvp,777}",
-      "{ls,-la}",
-      "{,/?s?/x}",
-      "{cat,/?}",
-    ],
-    ignores: ["{name, id}", "{ls, la}", "{a,/b}", "{id}"],
+    finds: ["{cat,/etc/x}", "{nc,-nlvp,777}", "{ls,-la}", "{cat,/?}"],
+    ignores: ["{a,/b}", "{x,-y}", "cat,-n,", "{cat,/", "{ls,-"],
+    before: afterBraceAndCommand,
+    after: choice(run(LETTER, 1, 10), oneOf("?*")),
+  }),
+  pattern("shell.brace-expansion", ["{,"], {
+    catches: "a command in a list in braces that starts with an empty element",
+    from: "relaxed",
+    finds: ["{,ifconfig}", "{,$'whoami',}", "{,/?s?/x}"],
+    ignores: ["{, b}", "{,catalog}"],
     after: choice(
-      seq(
-        anyCommand,
-        lit(","),
-        choice(seq(lit("-"), run(LETTER, 1, 10)), seq(lit("/"), choice(rootDirectory, oneOf("?*")))),
-        oneOf(",}/?*"),
-      ),
-      seq(
-        lit(","),
-        choice(
-          seq(times(0, 2, oneOf("$'\"")), anyCommand, times(0, 2, oneOf("'\"")), oneOf(",}")),
-          lit("/?"),
-        ),
-      ),
+      seq(times(0, 2, oneOf("$'\"")), anyCommand, times(0, 2, oneOf("'\"")), oneOf(",}")),
+      lit("/?"),
     ),
   }),
   pattern("shell.split-word", ["$@", "$*", "$()", "``", "<()", ">()"], {
@@ -145,8 +132,9 @@ export const SHELL_OBFUSCATED: readonly Pattern[] = [
   pattern("shell.split-word", ["'", '"'], {
     catches: "a command with quotes around part of its name",
     from: "relaxed",
-    finds: ["'wh'oami", "w'ho'ami", '"if"config'],
-    ignores: ["that's 'the'ory", "the 'wh' sound"],
+    finds: ["'wh'oami", '"if"config'],
+    ignores: ["that's 'the'ory", "x'wh'oami", "the 'wh' sound"],
+    precededBy: NOT_WORD,
     after: splitCommand,
   }),
   pattern("shell.assembled", ["&&$", ";$"], {

@@ -1,7 +1,7 @@
 // Shell patterns for commands after a separator: `;`, `&`, `&&`, `|`, `||` and the end of a line.
 import { WORD } from "../char-classes.ts";
 import { charSetExcept } from "../char-set.ts";
-import { lit, not, oneOf, opt, run, seq, times } from "../combinators.ts";
+import { lit, not, oneOf, run, seq, times } from "../combinators.ts";
 import { NO_MATCH, zeroWidth } from "../matcher.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { identifier, ows, quote, rws } from "../tokens.ts";
@@ -101,14 +101,14 @@ const COMMAND_LINES: readonly string[] = [
   "$aa http://x",
   "$aa $bb",
 ];
-/** Spaces, but no newline: in a program, `;` at the end of a line is followed by another statement. */
-const spaces = times(0, 2, lit(" "));
+/** In a program, `;` at the end of a line is followed by another statement. */
+const onSameLine = not(lit("\n"));
 /** A string as a type, as in the TypeScript union `"read" | "watch"`. */
 const stringType = seq(quote, run(WORD, 1, 24), quote, not(seq(lit(" "), option)));
 const endOfText = zeroWidth((input, at) => (at >= input.length ? at : NO_MATCH));
 
 export const SHELL_SEPARATORS: readonly Pattern[] = [
-  pattern("shell.breakout", [";", "|", "&", "\n"], {
+  pattern("shell.breakout", [";", "|", "&"], {
     catches:
       "a command after a separator at the start of the text, where an injection ends the value before it",
     from: "relaxed",
@@ -120,8 +120,6 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
       "&& ls -la",
       "&ping -c 3 192.0.2.7&",
       "|| curl http://192.0.2.9/x",
-      "\n/usr/bin/id\n",
-      "'\nsleep 5",
       "; dir c:\\",
       "& set /a 17*23",
       "| net user",
@@ -139,7 +137,7 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
     ],
     guard: atTextStart,
     before: notInTable,
-    after: seq(times(0, 3, oneOf("|&; \n")), notProse, commandLine),
+    after: seq(ows, notProse, commandLine),
   }),
   pattern("shell.separator", [";"], {
     catches: "a command after a semicolon",
@@ -154,12 +152,12 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
       "Let it be so; find $x$ first",
       'Why does "sort a.txt; uniq b.txt" print nothing?',
       "$total = 5; echo $total;",
-      "x = 1;\nkill -9",
+      "x = 1;\nkill -l",
       "Use a cursor; set `archived` too",
       "do { i++; } while (c != '\\0');",
     ],
     before: allOf(notInEntity, notQuotedExample),
-    after: seq(spaces, notProse, commandLine),
+    after: seq(onSameLine, ows, notProse, commandLine),
   }),
   pattern("shell.operator", ["&&", "||"], {
     catches: "a command after `&&` or `||`",
@@ -169,11 +167,12 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
       "const key = name || id;",
       "if (user && hostname) return;",
       "He said && ls is short",
+      "ready &&\nls -la",
       "python3 -m venv x && python3 -m pip list",
       'What does "make x && ls -l" do?',
     ],
     before: notQuotedExample,
-    after: seq(spaces, not(buildCommand), notIdentifierBefore(");,?:<>&|"), notProse, commandLine),
+    after: seq(onSameLine, ows, not(buildCommand), notIdentifierBefore(");,?:<>&|"), notProse, commandLine),
   }),
   pattern("shell.operator", ["&"], {
     catches: "a command after a single `&`, which starts the command before it in the background",
@@ -182,6 +181,7 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
     ignores: [
       "ok = user && env||go",
       "Compare perl & ruby",
+      "ready &\nls -la",
       'scanf("%d", &id);',
       "a.html?x=1&id=5&sort=date",
       "Rock & time",
@@ -189,7 +189,7 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
     ],
     precededBy: charSetExcept(0, "&"),
     before: allOf(notListOfTools, notQuotedExample),
-    after: seq(spaces, notIdentifierBefore(");,?:<>"), notProse, commandLine),
+    after: seq(onSameLine, ows, notIdentifierBefore(");,?:<>"), notProse, commandLine),
   }),
   pattern("shell.pipe", ["|"], {
     catches: "a pipe into a command that is not a text filter",
@@ -207,6 +207,8 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
       "names.txt | sort -u",
       "A or B | python is neither",
       "PHP | Python | Ruby",
+      "ready |\nls -la",
+      "type Value = string | File\n/* x */",
       "const key = name || id;",
       "/^(start|kill|stop)$/",
       "r'stop|zip)'",
@@ -215,13 +217,29 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
     ],
     precededBy: charSetExcept(0, "|"),
     before: allOf(notInTable, notAlternation, notListOfTools, notQuotedExample),
-    after: seq(spaces, not(textFilter), not(stringType), notIdentifierBefore(")"), notProse, commandLine),
+    after: seq(
+      onSameLine,
+      ows,
+      not(textFilter),
+      not(stringType),
+      notIdentifierBefore(")"),
+      notProse,
+      commandLine,
+    ),
   }),
   pattern("shell.newline-command", ["\n"], {
     catches: "a command on a line of its own after a value such as an address or a number",
     from: "balanced",
-    finds: ["192.0.2.1\nid", "example.com\nsleep 9", "id=5\n/usr/bin/id", "1\n ping -c 9 192.0.2.1\n"],
-    ignores: ["Explain this:\nls -la", "42\nping me when you are back"],
+    finds: [
+      "\nid\n",
+      "'\nsleep 5",
+      "192.0.2.1\nid",
+      "example.com\nsleep 9",
+      "id=5\n/usr/bin/id",
+      "1\n ping -c 9 192.0.2.1\n",
+    ],
+    ignores: ["Explain this\nls -la", "1:\nls -la", "42\nping me when you are back"],
+    precededBy: charSetExcept(0, ".,:?!"),
     guard: afterFieldValue,
     after: seq(ows, notProse, commandLine),
   }),
@@ -232,11 +250,11 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
     ignores: ["a;topology"],
     after: seq(wordCommand, endOfText),
   }),
-  pattern("shell.dot-command", [";", "\n"], {
+  pattern("shell.dot-command", [";.", "; .", "\n."], {
     catches: "SQLite's command that runs a shell",
     from: "relaxed",
     finds: ["1;.shell id", "x\n.shell nc 192.0.2.1 4444", "1; .shell id", "1;.'shell whoami"],
     ignores: ["; .shell { color: red }", "1;.shells are sold here"],
-    after: seq(opt(lit(" ")), lit("."), times(0, 3, oneOf(" \\'\"")), lit("shell"), rws, identifier),
+    after: seq(times(0, 3, oneOf(" \\'\"")), lit("shell"), rws, identifier),
   }),
 ];

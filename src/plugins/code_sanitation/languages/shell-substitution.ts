@@ -1,12 +1,12 @@
 // Shell patterns for commands inside another command or text: `$(…)`, backticks, `<(…)`, and calls that run a command.
-import { LETTER, WHITESPACE, WORD } from "../char-classes.ts";
+import { WHITESPACE, WORD } from "../char-classes.ts";
 import { CLOSE_PAREN } from "../char-codes.ts";
 import { charSet } from "../char-set.ts";
 import { choice, except, lit, not, run, seq } from "../combinators.ts";
 import { NO_MATCH, zeroWidth } from "../matcher.ts";
 import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
-import { end, ows, quote, rws } from "../tokens.ts";
+import { end, ows, rws } from "../tokens.ts";
 import { callOfValue, callPatterns, inQuotesOrBrackets } from "./calls.ts";
 import {
   backtickAfterCode,
@@ -37,7 +37,28 @@ const makeVariable = zeroWidth((input, at) => {
 });
 
 export const SHELL_SUBSTITUTION: readonly Pattern[] = [
-  ...callPatterns("shell.call", ["system", "exec", "popen", "passthru", "shell_exec"], ["os"]),
+  ...callPatterns("shell.call", ["system", "exec", "popen", "passthru", "shell_exec"], ["os"], {
+    catches: "a call of a function that runs a command",
+    from: "balanced",
+    finds: [
+      "system('id')",
+      "exec('id')",
+      "os.popen('id')",
+      "passthru($c)",
+      "shell_exec($c);",
+      "system()",
+      "x = system (  'id' )",
+    ],
+    ignores: [
+      "What does system() do?",
+      "the operating system (Linux)",
+      "regex.exec(line)",
+      "def system(self, x):",
+      "ecosystem('x')",
+      "file system(s)",
+      "systems are old",
+    ],
+  }),
   pattern("shell.command-value", ["system", "exec", "passthru", "shell_exec"], {
     catches: "the name of a function that runs commands, used as a value and called",
     from: "balanced",
@@ -50,20 +71,12 @@ export const SHELL_SUBSTITUTION: readonly Pattern[] = [
     ],
     ignores: ["the 'system' (Linux) is old", "our 'exec' meeting", '"systems"(x)', "f('system') (see below)"],
     before: inQuotesOrBrackets,
-    after: seq(not(seq(quote, rws, lit("("), run(LETTER, 1, 1))), callOfValue),
+    after: callOfValue,
   }),
   pattern("shell.substitution", ["$("], {
     catches: "substitution of a command whose name is not a word, of a file, or of another substitution",
     from: "balanced",
-    finds: [
-      "$(whoami)",
-      "q=$( wget x )",
-      "$(/usr/bin/id)",
-      "$(< /tmp/x)",
-      "$(($() 7))",
-      "$(`ls`)",
-      "$(ls|x)",
-    ],
+    finds: ["$(whoami)", "q=$( wget x )", "$(/usr/bin/id)", "$(< /tmp/x)", "$(($() 7))", "$(ls|x)"],
     ignores: ["$(RM) -f *.o", "$(document).ready(run)", "$($(this).data('id')).show()"],
     after: seq(not(makeVariable), ows, choice(substitutedTool, seq(lit("<"), ows, path), lit("($()"))),
   }),
