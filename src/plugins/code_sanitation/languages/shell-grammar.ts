@@ -7,7 +7,7 @@ import { choice, except, keyword, lit, not, oneOf, opt, peek, run, seq, times } 
 import { isTextAt, KeywordSet, splitWords } from "../keyword-set.ts";
 import { NO_MATCH, withPrefixes, zeroWidth, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
-import { hasPrefix, prefixesOf, prefixesStartingWith, unionOfPrefixes } from "../prefix-set.ts";
+import { hasPrefix, prefixesOf } from "../prefix-set.ts";
 import { digits, end, identifier, ows, quote, rws } from "../tokens.ts";
 import {
   AMBIGUOUS_COMMANDS,
@@ -29,7 +29,7 @@ const STRING_QUOTES = charSet(0, "'\"");
 /** Matches one of the command names, optionally in quotes. Not a file name (`cat.txt`) or a possessive (`cat's`). */
 export function commandOf(names: Iterable<string>): Matcher {
   const known = new KeywordSet(names);
-  const prefixes = unionOfPrefixes(prefixesOf(names), prefixesStartingWith(STRING_QUOTES));
+  const prefixes = prefixesOf([...names].flatMap((name) => [name, `'${name}`, `"${name}`]));
   return withPrefixes(prefixes, (input, at) => {
     if (!hasPrefix(prefixes, unitAt(input, at), unitAt(input, at + 1))) return NO_MATCH;
     const isQuoted = charSetHas(STRING_QUOTES, unitAt(input, at));
