@@ -68,6 +68,55 @@ export function testPlugins(context: GetContext): void {
     await ui.waitForToast("Removed greeter");
   });
 
+  test("selects patterns and roles of code_sanitation, and shows where code was found", async () => {
+    const { ui, gatehouse } = context();
+    const { page } = ui;
+    await ui.visit("Plugins");
+    await ui.link("Add code_sanitation").click();
+    await ui.button("Add to languages").click();
+    await ui.field("Language").selectOption({ label: "sql" });
+    await ui.field("Sensitivity").selectOption({ label: "relaxed" });
+    await ui.button("Add to exclude").click();
+    await ui.field("Exclude 1").fill("sql.unionselect");
+    await page.getByLabel("Body", { exact: true }).check();
+    await page.getByLabel("Tool", { exact: true }).check();
+    await ui.field("Action").selectOption({ label: "block" });
+    await ui.expectAccessible();
+    await ui.button("Add code_sanitation").click();
+    await page
+      .locator("#field-settings-languages-0-exclude-0--error")
+      .getByText('did you mean "sql.union-select"?')
+      .waitFor();
+    await ui.field("Exclude 1").fill("sql.union-select");
+    // Roles that are all unset mean every role, not none.
+    await page.getByLabel("Tool", { exact: true }).uncheck();
+    await ui.button("Add code_sanitation").click();
+    await ui.waitForToast("Saved code_sanitation");
+    const gateway = await firstGatewayId(context());
+    const { body } = await gatehouse.api("GET", `/gateways/${gateway}`);
+    expect(body.required_plugins[0].settings).toMatchObject({
+      languages: [{ language: "sql", sensitivity: "relaxed", exclude: ["sql.union-select"] }],
+    });
+    expect(body.required_plugins[0].settings.roles).toBeUndefined();
+    const response = await fetch(`${gatehouse.proxyUrl}/pair/chat`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ messages: [{ role: "tool", content: "x'; DROP TABLE users; --" }] }),
+    });
+    expect(response.status).toBe(400);
+    await ui.visit("Request log");
+    await ui.row("400").first().getByRole("button").click();
+    await ui
+      .dialog()
+      .getByText(/found sql\.[a-z-]+ in messages\[0\]\.content \d+-\d+ \(tool\)/)
+      .waitFor();
+    await page.keyboard.press("Escape");
+    await ui.visit("Plugins");
+    await ui.button("Remove code_sanitation").click();
+    await ui.dialog().getByRole("button", { name: "Remove" }).click();
+    await ui.waitForToast("Removed code_sanitation");
+  });
+
   test("lists a block and removes it", async () => {
     const { ui } = context();
     const { page } = ui;
