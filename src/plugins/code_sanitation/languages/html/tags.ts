@@ -1,7 +1,8 @@
 // Tags that run, load or embed something.
 import { LETTER, WHITESPACE } from "../../char-classes.ts";
-import { choice, except, keyword, lit, not, oneOf, opt, run, seq, skipTo } from "../../combinators.ts";
+import { choice, exact, except, keyword, lit, not, oneOf, opt, run, seq, skipTo } from "../../combinators.ts";
 import { splitWords } from "../../keyword-set.ts";
+import { atWordStart } from "../../look-behind.ts";
 import { NO_MATCH, type Matcher } from "../../matcher.ts";
 import { unitAt } from "../../normalized-text.ts";
 import { pattern, type Pattern } from "../../pattern.ts";
@@ -14,6 +15,10 @@ const withAttributes: Matcher = seq(choice(space, lit("/"), quote), skipTo(lit("
 const assigned = seq(ows, lit("="), ows, opt(quote));
 /** A URL that leads to another host or to code. */
 const foreignUrl = choice(lit("//"), lit("http"), lit("javascript"), lit("data:"));
+
+/** `<script` in Base64: only the characters that do not depend on what follows. */
+const BASE64_SCRIPT = "PHNjcmlwd";
+const base64Script = exact(BASE64_SCRIPT);
 
 export const TAGS: readonly Pattern[] = [
   pattern("html.script-tag", ["<script", "</script"], {
@@ -48,6 +53,13 @@ export const TAGS: readonly Pattern[] = [
     ignores: ["npm run build:script", "<a title='x' b:scripts>"],
     before: inTag,
     after: oneOf(" >/"),
+  }),
+  pattern("html.base64-script", ["phnjcmlwd"], {
+    catches: "a text in Base64 that begins with a script tag",
+    finds: ["PHNjcmlwdD5nbygpPC9zY3JpcHQ+", "data:x/y;base64,PHNjcmlwdCBzcmM9eD4="],
+    ignores: ["phnjcmlwdd5nbygp", "xPHNjcmlwdD5nbygp"],
+    before: atWordStart,
+    after: (input, at) => base64Script(input, at - BASE64_SCRIPT.length),
   }),
   pattern("html.utf7", ["+adw-", " adw-"], {
     catches: "a tag in UTF-7",
