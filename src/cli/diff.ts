@@ -15,6 +15,8 @@ import {
 import { paint, printable, Progress } from "./terminal.ts";
 
 const PAGE_SIZE = 1000;
+/** Actions whose revision has the name of the record. */
+const ACTIONS_ON_RECORDS: ReadonlySet<string> = new Set(["create", "update", "delete"]);
 
 interface RecordDiff {
   readonly resource: string;
@@ -118,30 +120,24 @@ class MergedChanges {
   readonly #records = new Map<string, MergedRecord>();
   leftOut = 0;
 
-  add({ resource, resource_id, name, diff: changes, diff_left_out = 0 }: RevisionWithDiff): void {
+  add({ action, resource, resource_id, name, diff: changes, diff_left_out = 0 }: RevisionWithDiff): void {
     this.leftOut += diff_left_out;
     for (const change of changes) {
       const other = splitPath(change.path);
       const record =
         other === null ? this.#record(resource, resource_id) : this.#record(other.resource, other.id);
-      if (other === null) record.name = name;
+      // Other actions have their own name, such as that of the revision which a rollback restores.
+      if (other === null && ACTIONS_ON_RECORDS.has(action)) record.name = name;
       addField(record.fields, other === null ? change : { ...change, path: other.path });
     }
   }
 
   records(): RecordDiff[] {
     return [...this.#records.values()].flatMap(({ resource, id, name, fields }) => {
-      const changes = [...fields.values()].filter((field) => field.hasEqualMasks || !isUnchanged(field));
-      return changes.length === 0
-        ? []
-        : [
-            {
-              resource,
-              id,
-              name,
-              changes: changes.map(({ path, before, after }) => ({ path, before, after })),
-            },
-          ];
+      const changed = [...fields.values()].filter((field) => field.hasEqualMasks || !isUnchanged(field));
+      if (changed.length === 0) return [];
+      const changes = changed.map(({ path, before, after }) => ({ path, before, after }));
+      return [{ resource, id, name: name ?? nameIn(fields), changes }];
     });
   }
 
@@ -151,6 +147,12 @@ class MergedChanges {
     this.#records.set(key, record);
     return record;
   }
+}
+
+function nameIn(fields: ReadonlyMap<string, FieldChange>): string | null {
+  const field = fields.get("name");
+  const name = field?.after ?? field?.before;
+  return typeof name === "string" ? name : null;
 }
 
 /** Paths in records that a revision is not about start with kind and id: `rules/4f…e1.path`. */

@@ -116,8 +116,15 @@ describe("diff", () => {
     await gatehouse.api("DELETE", `/gateways/${id}?cascade=true`);
     const text = await print("diff", String(from));
     expect(text).toContain(`- gateway deleted (${id})\n`);
-    expect(text).toContain(`- api key (${key.id})\n    name: "its key" → null\n`);
+    expect(text).toContain(`- api key its key (${key.id})\n    name: "its key" → null\n`);
     expect(text).not.toContain(key.key);
+  });
+
+  test("names records that a rollback changes", async () => {
+    const from = await newestRevision();
+    const { id } = await create(gatehouse, "/gateways", { name: "undone" });
+    await print("rollback", String(from));
+    expect(await print("diff", String(from + 1))).toContain(`- gateway undone (${id})\n`);
   });
 
   test("shows that a credential changed, and not the credential", async () => {
