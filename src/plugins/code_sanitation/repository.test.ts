@@ -9,6 +9,7 @@ const WITH_ATTACKS = [
   "docs/guides/coding-agents.md",
   "scripts/accuracy.ts",
   "scripts/screenshots.ts",
+  "test/browser/areas/plugins.ts",
   "test/build/executable.ts",
   "test/contract/store.contract.ts",
   "test/e2e/admin-fuzz.test.ts",
