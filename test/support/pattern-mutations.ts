@@ -19,6 +19,7 @@ import {
 /** Longer lists of triggers, of words and of alternatives count as one part. */
 const MAX_MUTATED_WORDS = 10;
 const DROPPABLE_CONDITIONS = ["precededBy", "followedBy", "guard", "before", "after"] as const;
+type DroppableCondition = (typeof DROPPABLE_CONDITIONS)[number];
 
 /** Patterns that share their texts: one, or all that a function of a language table created together. */
 interface PatternGroup {
@@ -37,7 +38,7 @@ export function patternGroups(): PatternGroup[] {
     for (const each of patternsOf(language)) {
       if (seen.has(each)) continue;
       seen.add(each);
-      const key = each.conditions.finds ?? each;
+      const key = each.finds;
       const group = groups.get(key);
       if (group === undefined) groups.set(key, { language, patterns: [each] });
       else group.patterns.push(each);
@@ -93,16 +94,27 @@ function mutationsOfGroup(group: PatternGroup): Mutation[] {
     mutate: () => group.patterns.flatMap((each) => withoutTrigger(each, dropped)),
   }));
   const ofConditions = DROPPABLE_CONDITIONS.filter((condition) =>
-    group.patterns.some((each) => each.conditions[condition] !== undefined),
+    group.patterns.some(
+      ({ conditions }) => conditions[condition] !== undefined && !isShortcut(conditions, condition),
+    ),
   ).map((condition) => ({
     name: condition,
     groups,
-    mutate: () =>
-      group.patterns.map((each) =>
-        changed(each, (conditions) => ({ ...conditions, [condition]: undefined })),
-      ),
+    mutate: () => group.patterns.map((each) => changed(each, without(each.conditions, condition))),
   }));
   return triggers.length > MAX_MUTATED_WORDS ? ofConditions : [...ofTriggers, ...ofConditions];
+}
+
+/** Next to a look-behind or a matcher, a set of units may repeat what these check: it rejects most candidates with one lookup. */
+function isShortcut(conditions: PatternConditions, condition: DroppableCondition): boolean {
+  if (condition === "precededBy") return conditions.guard !== undefined || conditions.before !== undefined;
+  return condition === "followedBy" && conditions.after !== undefined;
+}
+
+function without(conditions: PatternConditions, condition: DroppableCondition): PatternConditions {
+  const { catches, finds, ignores } = conditions;
+  const others = Object.entries(conditions).filter(([name]) => name !== condition);
+  return { catches, finds, ignores, ...Object.fromEntries(others) };
 }
 
 function withoutTrigger(each: Pattern, dropped: string): Pattern[] {
@@ -110,9 +122,8 @@ function withoutTrigger(each: Pattern, dropped: string): Pattern[] {
   return triggers.length === 0 ? [] : [pattern(each.id, triggers, each.conditions)];
 }
 
-function changed({ id, triggers, conditions }: Pattern, change: (old: PatternConditions) => object): Pattern {
-  const entries = Object.entries(change(conditions)).filter(([, value]) => value !== undefined);
-  return pattern(id, triggers, Object.fromEntries(entries));
+function changed({ id, triggers }: Pattern, conditions: PatternConditions): Pattern {
+  return pattern(id, triggers, conditions);
 }
 
 /** Without one part of a matcher. A matcher that several patterns share is changed in all of them, as an edit of its source would. */
@@ -183,7 +194,7 @@ function mutantsOf(matcher: Matcher): { name: string; mutant: Matcher }[] {
 function withMatcher(each: Pattern, replaced: Matcher, mutant: Matcher): Pattern {
   if (each.after === null) return each;
   const after = substitute(each.after, replaced, mutant);
-  return after === each.after ? each : changed(each, (conditions) => ({ ...conditions, after }));
+  return after === each.after ? each : changed(each, { ...each.conditions, after });
 }
 
 function substitute(matcher: Matcher, replaced: Matcher, mutant: Matcher): Matcher {

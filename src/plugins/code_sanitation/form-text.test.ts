@@ -18,7 +18,12 @@ test("recognizes the content type", () => {
 });
 
 test("finds code at the start of a value, with + for a space", () => {
-  const atStart = pattern("x.start", ["go now"], { precededBy: charSet(0, "\0") });
+  const atStart = pattern("x.start", ["go now"], {
+    catches: "",
+    finds: [],
+    ignores: [],
+    precededBy: charSet(0, "\0"),
+  });
   const startDetector = detectorOf("shell", [atStart]);
   const text = "model=m&text=go+now%21&b=2";
   const finding = firstInForm(text, startDetector);

@@ -43,26 +43,21 @@ export interface Pattern extends PatternTexts {
   readonly before: LookBehind | null;
 }
 
-export type PatternConditions = Partial<
-  {
-    [Condition in "precededBy" | "followedBy" | "guard" | "after" | "before"]: NonNullable<
-      Pattern[Condition]
-    >;
-  } & PatternTexts
->;
+type Conditions = {
+  [Condition in "precededBy" | "followedBy" | "guard" | "after" | "before"]: NonNullable<Pattern[Condition]>;
+};
 
-export function pattern(
-  id: string,
-  triggers: readonly string[],
-  conditions: PatternConditions = {},
-): Pattern {
+/** `from` is balanced if it is not given. */
+export type PatternConditions = Partial<Conditions & Pick<PatternTexts, "from">> & Omit<PatternTexts, "from">;
+
+export function pattern(id: string, triggers: readonly string[], conditions: PatternConditions): Pattern {
   const { before = null, after = null, guard = null, precededBy = null } = conditions;
   const requiredAfter = after === null ? null : requiredFirstSet(after);
   const followedBy =
     conditions.followedBy ?? (requiredAfter === null ? null : firstUnitsOf(requiredAfter.prefixes));
   // The most frequent look-behind is a test of one unit, so it becomes a table lookup.
   const isAtWordStart = before === atWordStart;
-  const { catches = "", finds = [], ignores = [], from = "balanced" } = conditions;
+  const { catches, finds, ignores, from = "balanced" } = conditions;
   return {
     id,
     catches,

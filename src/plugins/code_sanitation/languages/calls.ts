@@ -158,7 +158,7 @@ export function callPatterns(
   id: string,
   names: readonly string[],
   receivers: readonly string[],
-  texts: PatternConditions = {},
+  texts: PatternConditions,
 ): Pattern[] {
   const before = calledOn(receivers);
   return names.map((name) =>
