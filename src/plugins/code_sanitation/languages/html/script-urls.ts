@@ -123,7 +123,7 @@ const SCRIPT_URL: PatternConditions = {
 const SPLIT_SCHEME: PatternConditions = {
   catches: "a script URL whose scheme is split by whitespace",
   from: "relaxed",
-  finds: ["j\na\nv\na\ns\nc\nr\ni\np\nt\n:\na", "javasc ript:ale rt(1)", "j a v a s c r i p t : x"],
+  finds: ["j\na\nv\na\ns\nc\nr\ni\np\nt\n:\na", "javas cript:go()", "j a v a s c r i p t : x"],
   ignores: ["Java script: an introduction", "JavaScript : the language", "script: a b c"],
   precededBy: charSet(WHITESPACE, "tT"),
   guard: splitScheme,

@@ -59,7 +59,7 @@ export const XML: readonly Pattern[] = [
   }),
   pattern("html.namespace", ["<?import", "<import"], {
     catches: "an import of an element behavior of old browsers",
-    finds: ["<?import namespace='t' implementation='#default#time2'>", "<import implementation=x"],
+    finds: ["<?import namespace='x' implementation='#y'>", "<import implementation=x"],
     ignores: ["<?import javafx.scene.control.*?>", '<Import Project="build.props" />'],
     after: seq(space, keyword(["namespace", "implementation"])),
   }),

@@ -60,7 +60,7 @@ const exceptionName: Matcher = skipTo(choice(lit("exception"), lit("error")), 40
 export const NAMES: readonly Pattern[] = [
   pattern("java.qualified-name", PACKAGES, {
     catches: "a value that consists of the name of a class",
-    finds: ["java.io.PrintStream", '{"java.lang.System": 1}', "<x>java.lang.Number</x>", "org.omg.CORBA"],
+    finds: ["java.io.Console", '{"java.lang.System": 1}', "<x>java.lang.Number</x>", "org.omg.Messaging"],
     ignores: [
       "import java.io.File;",
       "java.lang.NullPointerException\n\tat Main.main(Main.java:5)",
@@ -76,7 +76,7 @@ export const NAMES: readonly Pattern[] = [
   }),
   pattern("java.runtime-name", ["java."], {
     catches: "a qualified name that ends in a class that starts processes",
-    finds: ["java.lang.ProcessBuilder", "x = java.lang.Runtime", "java.evil.runtime"],
+    finds: ["y: java.lang.ProcessBuilder", "x = java.lang.Runtime", "java.x.runtime"],
     ignores: [
       "import java.lang.Runtime;",
       "java.util.List of runtime",
@@ -90,7 +90,7 @@ export const NAMES: readonly Pattern[] = [
   pattern("java.gadget-package", GADGET_PACKAGES, {
     catches: "a package that deserialization attacks use",
     finds: [
-      "com.opensymphony.xwork2",
+      "com.opensymphony.xwork2.X",
       "x: com.sun.rowset.JdbcRowSetImpl",
       "ognl.OgnlContext",
       "org.apache.commons.collections.functors.X",
@@ -111,7 +111,7 @@ export const NAMES: readonly Pattern[] = [
     {
       catches: "the qualified name of a gadget",
       from: "relaxed",
-      finds: ["runtime.clonetransformer", "x.functors.InvokerTransformer", "a.TemplatesImpl"],
+      finds: ["x.CloneTransformer", "x.functors.InvokerTransformer", "a.TemplatesImpl"],
       ignores: ["InvokerTransformer", "the TemplatesImpl class", "x.InvokerTransformers"],
       after: wordBoundary,
     },

@@ -34,8 +34,8 @@ export const SERIALIZED: readonly Pattern[] = [
   pattern("java.serialised", ["ro0abq", "ro0abx", "kztaau", "cs7qaf"], {
     catches: "a serialized Java object in Base64",
     from: "relaxed",
-    finds: ["rO0ABQ", "rO0ABXNy", "KztAAU", "Cs7QAF"],
-    ignores: ["ro0abq", "RO0ABX", "kztaau", "cs7qaf", "xrO0ABQ"],
+    finds: ["rO0ABQ", "rO0ABXNy", "KztAAUx", "Cs7QAF"],
+    ignores: ["ro0abq", "RO0ABX", "kztaaux", "cs7qaf", "xrO0ABQ"],
     before: atWordStart,
     after: (input, at) => serializedObject(input, at - 6),
   }),

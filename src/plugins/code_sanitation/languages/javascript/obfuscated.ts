@@ -135,7 +135,7 @@ export const OBFUSCATED: readonly Pattern[] = [
   }),
   pattern("js.base64", ["atob", "btoa"], {
     catches: "a text that consists of a Base64 conversion",
-    finds: ["atob()", "btoa('x')", "';atob(name)//"],
+    finds: ["atob(x)", "btoa('x')", "';atob(name)//"],
     ignores: ["const user = atob(token);", "Use atob() to decode it.", "atob"],
     guard: startsText,
     after: seq(ows, lit("("), run(WORD, 0, 40), opt(seq(quote, run(WORD, 0, 60), quote)), lit(")"), endsText),

@@ -95,7 +95,7 @@ export const PAGE: readonly Pattern[] = [
   }),
   pattern("js.lone-member", ["document", "window"], {
     catches: "a text that consists of a property of the page",
-    finds: ["document.cookie", "window.location", "';document.domain//", "document . body"],
+    finds: ["document.cookie", "window . location;", "';document.domain//", "document . body"],
     ignores: ["window.location is slow", "Read document.cookie", "document.title", "x document.cookie"],
     guard: startsText,
     after: seq(jsDot, keyword(["cookie", "location", "domain", "body"]), endsText),

@@ -137,7 +137,7 @@ export const TEXT_AS_CODE: readonly Pattern[] = [
   }),
   pattern("js.timer-string", ["settimeout", "setinterval"], {
     catches: "a text that consists of a timer with a variable, which may be a text",
-    finds: ["setInterval(code, 1)", 'x";setTimeout(name, 1)//', "';setTimeout(name)//"],
+    finds: ["setInterval(payload, 30)", 'ann";setTimeout(title, 20)//', "';setTimeout(name)//"],
     ignores: [
       "const id = setTimeout(tick, 10)",
       "setTimeout(tick, 10); next();",

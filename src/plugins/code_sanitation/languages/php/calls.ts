@@ -76,14 +76,14 @@ export const CALLS: readonly Pattern[] = [
   pattern("php.lone-call", PROBED_FAMILIES, {
     catches: "a text that consists of a call of a PHP function",
     finds: [
-      "strrev( )",
-      "base64_decode()",
+      "strrev( x )",
+      "base64_encode()",
       "';curl_init(x);//",
       "curl_init($url)",
-      "FOOfsockopen()",
-      "gethostbyname(",
-      "checkdate/*x*/()",
-      "file_exists (\n\n)",
+      "xfsockopen(1)",
+      "gethostbyaddr(",
+      "checkdate/*y*/(1)",
+      "file_exists (\n5)",
     ],
     ignores: [
       "$name = strrev($text);",
@@ -133,7 +133,7 @@ export const CALLS: readonly Pattern[] = [
   }),
   pattern("php.constant-call", [")["], {
     catches: "an element of a constant that is called",
-    finds: ["define('z', [['x']]);(z)[0][0]('uname')"],
+    finds: ["(LIST)[1][2]('uptime')"],
     ignores: ["f(z)[0][0]('x')", "(z)[0]", "(a)[0](b)"],
     before: constantInParentheses,
     after: seq(digits, lit("]"), times(0, 2, seq(lit("["), digits, lit("]"))), ows, lit("("), quote),

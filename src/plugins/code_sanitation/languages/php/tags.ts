@@ -62,7 +62,7 @@ export const TAGS: readonly Pattern[] = [
   }),
   pattern("php.open-tag", ["<?xml"], {
     catches: "PHP in an XML processing instruction",
-    finds: ["<?xml :echo 1;", "<?xml:echo 1;"],
+    finds: ["<?xml :print 2;", "<?xml:print 2;"],
     ignores: ['<?xml version="1.0" encoding="UTF-8"?>'],
     after: seq(ows, lit(":")),
   }),
