@@ -2,7 +2,7 @@
 // `ows` and `rws` are named as in RFC 9110: optional and required whitespace.
 import { DIGIT, isInClass, QUOTE, WHITESPACE, WORD } from "./char-classes.ts";
 import { charSet, charSetWhere } from "./char-set.ts";
-import { charTable, choice, except, lit, not, run, seq, skipTo, times } from "./combinators.ts";
+import { charTable, choice, except, lit, not, run, seq, times } from "./combinators.ts";
 import { MAX_WORD_LENGTH } from "./keyword-set.ts";
 import {
   NO_MATCH,
@@ -71,9 +71,8 @@ export function whitespaceMatcher(matcher: Matcher, separators: string): Matcher
 }
 
 const lineComment = seq(choice(lit("//"), lit("#")), except("\n", 0, 80), lit("\n"));
-const blockComment = seq(lit("/*"), skipTo(lit("*/"), 80));
-/** Whitespace and comments that are allowed between a function's name and its parenthesis. */
+/** Whitespace and comments that are allowed between a function's name and its parenthesis. Block comments are removed before. */
 export const owsAndComments: Matcher = whitespaceMatcher(
-  times(0, 6, choice(run(WHITESPACE, 1, 4), lineComment, blockComment)),
+  times(0, 6, choice(run(WHITESPACE, 1, 4), lineComment)),
   "/#",
 );

@@ -100,7 +100,7 @@ export const TEXT_AS_CODE: readonly Pattern[] = [
   }),
   pattern("js.function-constructor", ["new function"], {
     catches: "a new object of the Function constructor",
-    finds: ["new Function(code)", "new Function ('a', 'return a')"],
+    finds: ["new Function(code)", "new Function ('a', 'return a')", "new Function // x\n(code)"],
     ignores: ["new function() { this.x = 1; }", "renew Function(code)", "a new Function was added"],
     precededBy: NOT_WORD,
     before: (input, at) => (newFunction(input, at) < 0 ? NO_MATCH : at),

@@ -64,7 +64,7 @@ export const CALLS: readonly Pattern[] = [
   }),
   pattern("python.import", ["__import__"], {
     catches: "a module imported by a call",
-    finds: ["__import__('os')", "__import__ ( name )", "builtins.__import__('os')"],
+    finds: ["__import__('os')", "__import__ ( name )", "__import__ # x\n('os')", "builtins.__import__('os')"],
     ignores: ["What is __import__ for?", "my__import__('os')", "self.__import__('pkg')"],
     before: calledOn(BUILTINS),
     after: call,

@@ -167,7 +167,7 @@ export const OBJECTS: readonly Pattern[] = [
   pattern("python.unsafe-yaml", ["!!python/"], {
     catches: "a YAML tag that creates a Python object",
     finds: ["!!python/object:x.Y", "a: !!python/tuple [1]"],
-    ignores: ["!!python/ is a prefix", "python/object"],
+    ignores: ["!!python/ is a prefix", "!!python/3", "python/object"],
     after: identifier,
   }),
   pattern("python.template", ["{{", "{%"], {
