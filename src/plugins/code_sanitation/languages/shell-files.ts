@@ -108,7 +108,7 @@ export const SHELL_FILES: readonly Pattern[] = [
       ],
       ignores: [
         "The defaults are in the source /usr/share/doc/x.",
-        "concat /etc/hosts",
+        "concat /etc/fstab",
         "cat /tmp/build\nmake",
         "cat /opt/build\nmake",
         "cat /srv/build\nmake",

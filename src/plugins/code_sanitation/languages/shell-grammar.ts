@@ -49,7 +49,7 @@ export const anyCommand = commandOf(COMMANDS);
 const nameCommand = commandOf(NAME_COMMANDS);
 export const buildCommand = commandOf(BUILD_COMMANDS);
 const ambiguousCommand = commandOf(AMBIGUOUS_COMMANDS);
-/** `/bin/cat`, `/usr/bin/id`; a scanner also sends `usr/bin/id` without the slash. */
+/** `/bin/cat`, `/usr/bin/who`; a scanner also sends `usr/bin/id` without the slash. */
 export const binaryPath: Matcher = seq(
   opt(lit("/")),
   opt(lit("usr/")),

