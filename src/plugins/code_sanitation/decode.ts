@@ -81,6 +81,8 @@ interface Escape {
 export function decodeEscapes(input: NormalizedText, depth: number): RewrittenText | null {
   let rewriter: Rewriter | null = null;
   const { positions, count } = input.specials;
+  input.work.steps += count;
+  checkWork(input.work);
   let done = 0;
   for (let special = 0; special < count; special++) {
     const index = positions[special] ?? 0;
@@ -91,7 +93,6 @@ export function decodeEscapes(input: NormalizedText, depth: number): RewrittenTe
     (rewriter ??= new Rewriter(input, depth)).replace(escape.code, index, escape.end);
     done = escape.end;
   }
-  input.work.steps += count;
   return rewriter?.finish() ?? null;
 }
 

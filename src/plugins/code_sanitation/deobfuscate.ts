@@ -28,6 +28,8 @@ export function replaceComments(input: NormalizedText, depth: number): Rewritten
   let rewriter: Rewriter | null = null;
   const comments = new CommentEnds(input);
   const { positions, count } = input.specials;
+  input.work.steps += count;
+  checkWork(input.work);
   let done = 0;
   for (let special = 0; special < count; special++) {
     const index = positions[special] ?? 0;
@@ -44,7 +46,6 @@ export function replaceComments(input: NormalizedText, depth: number): Rewritten
     (rewriter ??= new Rewriter(input, depth)).replace(SPACE, index, end);
     done = end;
   }
-  input.work.steps += count;
   return rewriter?.finish() ?? null;
 }
 
@@ -78,6 +79,9 @@ class CommentEnds {
   }
 }
 
+/** The work of looking at the units around a special character. */
+const STEPS_PER_SPECIAL = 3;
+
 /**
  * Removes syntax without effect from within words, such as `c''at`, `c$@at`, `'sys'.'tem'` or a comment in a keyword. Returns
  * null if there is none.
@@ -86,6 +90,8 @@ export function removeNoOpSyntax(input: NormalizedText, depth: number): Rewritte
   let rewriter: Rewriter | null = null;
   const comments = new CommentEnds(input);
   const { positions, count } = input.specials;
+  input.work.steps += count * STEPS_PER_SPECIAL;
+  checkWork(input.work);
   let done = 0;
   for (let special = 0; special < count; special++) {
     const index = positions[special] ?? 0;
@@ -95,7 +101,6 @@ export function removeNoOpSyntax(input: NormalizedText, depth: number): Rewritte
     (rewriter ??= new Rewriter(input, depth)).remove(index, end);
     done = end;
   }
-  input.work.steps += count;
   return rewriter?.finish() ?? null;
 }
 

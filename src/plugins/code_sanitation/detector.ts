@@ -31,7 +31,7 @@ export interface Finding {
 }
 
 /** The work of recording a finding, of sorting it and of masking it. */
-const STEPS_PER_FINDING = 20;
+const STEPS_PER_FINDING = 30;
 
 export interface Detector {
   /** Calls `scan` and limits the steps of its scans together. They throw WorkExhausted when they exceed the limit. */

@@ -9,6 +9,8 @@ import { checkWork } from "./work-budget.ts";
 const MAX_PATTERN_REACH = 256;
 /** Recording a change takes longer than reading a unit. */
 const STEPS_PER_CHANGE = 4;
+/** A JSON body can consist of many short strings, and each has its own rewriters. */
+const STEPS_PER_REWRITER = 15;
 /** Below this length a loop copies faster than a native call. */
 const SHORT_COPY = 32;
 
@@ -31,6 +33,7 @@ export class Rewriter {
 
   constructor(parent: NormalizedText, depth: number) {
     this.#parent = parent;
+    parent.work.steps += STEPS_PER_REWRITER;
     this.#buffer = scratchBufferFor(parent.length, depth);
     this.#codes = this.#buffer.codes;
   }

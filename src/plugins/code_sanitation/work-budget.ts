@@ -1,10 +1,10 @@
 // The limit of the work of one inspection. Work is counted in steps, not in time, so that the same text always has the same result. A step
-// is a matcher that is tried or a few code units that are read, and takes about 8 ns.
+// is a matcher that is tried or a few code units that are read, and takes 8 to 15 ns.
 
-/** About 0.3 ms: a short text may consist of nothing but code. */
+/** 0.3 to 0.5 ms: a short text may consist of nothing but code. */
 const BASE_STEPS = 30_000;
 /**
- * About 30 ns per byte. Prose takes 0.6 steps per byte, ordinary programs 1 to 2, and the worst known text more than 200 without a limit
+ * 30 to 60 ns per byte. Prose takes 0.6 steps per byte, ordinary programs 1 to 2, and the worst known text more than 200 without a limit
  * (`npm run fuzz:sanitation`).
  */
 const STEPS_PER_BYTE = 3.5;
