@@ -143,6 +143,8 @@ describe.skipIf(!hasRedis)("rate_limiter with Redis", () => {
       await waitUntil(async () => (await collectDetails()) > 1);
       const page = readMetrics(await (await fetch(`${node.adminUrl}/metrics`)).text());
       expect(page.value("gatehouse_counters_lost_total")).toBe(1);
+      // Log lines are written in batches.
+      await waitUntil(() => node.output().includes("shared counters unavailable"));
       expect(node.output().split("shared counters unavailable")).toHaveLength(2);
     } finally {
       await Promise.all([node.stop(), own.stop()]);
