@@ -6,6 +6,7 @@ import { DIALOG_CALLS } from "./javascript/dialogs.ts";
 import { NODE } from "./javascript/node.ts";
 import { OBFUSCATED } from "./javascript/obfuscated.ts";
 import { PAGE } from "./javascript/page.ts";
+import { REMOTE } from "./javascript/remote.ts";
 import { TEXT_AS_CODE } from "./javascript/text-as-code.ts";
 
 export const JAVASCRIPT: readonly Pattern[] = [
@@ -14,6 +15,7 @@ export const JAVASCRIPT: readonly Pattern[] = [
   ...DIALOG_CALLS,
   ...OBFUSCATED,
   ...NODE,
+  ...REMOTE,
   ...eventAttributePatterns("js.event-attribute"),
   ...scriptUrlPatterns("js.script-address"),
 ];

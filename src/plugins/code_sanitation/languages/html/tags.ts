@@ -173,9 +173,14 @@ export const TAGS: readonly Pattern[] = [
     ignores: [
       '<head><link rel="stylesheet" href="https://cdn.example.com/a.css">',
       '<link rel="stylesheet" href="/a.css">',
+      '<link rel="canonical" href="https://example.com/a">',
     ],
     guard: startsText,
-    after: seq(space, skipTo(seq(lit("href"), assigned, choice(lit("//"), lit("http"))), 60, "<>")),
+    after: seq(
+      space,
+      not(seq(lit("rel"), assigned, lit("canonical"))),
+      skipTo(seq(lit("href"), assigned, choice(lit("//"), lit("http"))), 60, "<>"),
+    ),
   }),
   pattern("html.svg-active", ["<animate", "<set ", "<foreignobject"], {
     catches: "an animation that sets a link or an event attribute, or embedded markup",

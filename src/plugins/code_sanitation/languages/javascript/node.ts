@@ -14,6 +14,10 @@ export const NODE: readonly Pattern[] = [
     finds: [
       "require('child_process').exec('ls')",
       "require('child_process').spawn(x)",
+      "require('child_process')['exec'](x)",
+      "require('child_process')['execSync'](x)",
+      "require('child_process') [ 'spawn' ](x)",
+      "require('child_process')['spawnSync'](x)",
       "require('child_process'). exec('ls')",
       'require ( "node:child_process" ) . spawnSync ("ls")',
       "process.mainModule.require('child_process').execSync('id')",
@@ -24,7 +28,12 @@ export const NODE: readonly Pattern[] = [
       "What is child_process').exec('ls')?",
     ],
     before: afterOneOf("'\"`:"),
-    after: seq(quote, ows, lit(")"), memberCall(COMMAND_CALLS)),
+    after: seq(
+      quote,
+      ows,
+      lit(")"),
+      choice(memberCall(COMMAND_CALLS), seq(ows, lit("["), ows, quote, keyword(COMMAND_CALLS), quote)),
+    ),
   }),
   pattern("js.child-process", ["child_process"], {
     catches: "a command given as a text",

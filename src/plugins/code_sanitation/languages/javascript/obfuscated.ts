@@ -14,7 +14,7 @@ import {
 import { NO_MATCH, type Matcher } from "../../matcher.ts";
 import { unitAt } from "../../normalized-text.ts";
 import { pattern, type Pattern } from "../../pattern.ts";
-import { digits, ows, quote } from "../../tokens.ts";
+import { digits, ows, quote, rws } from "../../tokens.ts";
 import { call, callOfValue, inQuotesOrBrackets } from "../calls.ts";
 import { endsText, startsText } from "../lone-text.ts";
 import { computedMember, computedMemberOf, dot } from "../member-access.ts";
@@ -27,7 +27,7 @@ const GLOBAL_MEMBERS = splitWords(`
 `);
 const CALLED_BY_VALUE = ["eval", "alert", "confirm", "prompt", "execscript"];
 
-const codeText: Matcher = keyword(["return", "alert"]);
+const codeText: Matcher = keyword(["return", "alert", "await"]);
 const charCode = seq(ows, lit(","), ows, digits);
 
 /** Functions that run or insert a text. */
@@ -83,10 +83,15 @@ export const OBFUSCATED: readonly Pattern[] = [
       "parent['a'+'b']",
       "frames['a'+'b']",
       "this['a'+'b']",
+      "self[atob(x)](y)",
     ],
     ignores: ["this['on' + name]", "this['a']", "myself['a'+'b']"],
     before: atWordStart,
-    after: seq(lit("["), ows, quote, run(WORD, 0, 16), quote, ows, lit("+"), ows, quote),
+    after: seq(
+      lit("["),
+      ows,
+      choice(seq(quote, run(WORD, 0, 16), quote, ows, lit("+"), ows, quote), seq(lit("atob"), call)),
+    ),
   }),
   pattern("js.constructor-chain", ["constructor"], {
     catches: "the Function constructor, reached from any object",
@@ -98,6 +103,8 @@ export const OBFUSCATED: readonly Pattern[] = [
       "x.constructor['constructor']",
       "''.sub.constructor('alert(1)')()",
       "x.constructor('return 1')()",
+      "x.constructor('await 1')()",
+      "{{x.constructor 'return 1'}}",
     ],
     ignores: [
       "this.constructor.name",
@@ -112,6 +119,7 @@ export const OBFUSCATED: readonly Pattern[] = [
         choice(seq(dot, lit("constructor"), call), computedMember(["constructor"])),
       ),
       seq(call, ows, quote, codeText),
+      seq(rws, quote, lit("return")),
     ),
   }),
   pattern("js.char-codes", ["string.fromcharcode"], {

@@ -16,7 +16,7 @@ const call: Matcher = seq(
 );
 const assignment = seq(ows, opt(lit("+")), lit("="), not(lit("=")));
 const emptyString = seq(ows, choice(lit("''"), lit('""'), lit("``")), not(seq(ows, lit("+"))));
-const scriptOrForeignUrl = choice(lit("javascript:"), lit("data:"), seq(lit("//"), identifier));
+const scriptOrForeignUrl = choice(lit("javascript:"), lit("data:"), seq(lit("//"), run(WORD, 1, 1)));
 
 export const PAGE: readonly Pattern[] = [
   pattern("js.inner-html", ["innerhtml", "outerhtml"], {
@@ -119,11 +119,16 @@ export const PAGE: readonly Pattern[] = [
     after: seq(ows, oneOf("=("), ows, opt(quote), scriptOrForeignUrl),
   }),
   pattern("js.bad-import", ["import"], {
-    catches: "a module imported from another host without a scheme or from a data URL",
-    finds: ["import('//x.example/a.js')", "import ( `data:text/javascript,1` )"],
+    catches: "a module imported by a call from another host or from a data URL",
+    finds: [
+      "import('http://x.example/a')",
+      "import('https://x.example/a')",
+      "import('//x.example/a.js')",
+      "import ( `data:text/javascript,1` )",
+    ],
     ignores: ["import('./page.js')", "reimport('//x')", "import(name)"],
     before: atWordStart,
-    after: seq(ows, lit("("), ows, quote, choice(lit("//"), lit("data:"))),
+    after: seq(ows, lit("("), ows, quote, choice(lit("//"), lit("data:"), lit("http:"), lit("https:"))),
   }),
   pattern("js.prototype", ["__proto__", "constructor.prototype", "constructor[prototype]"], {
     catches: "a property name that changes the prototype of all objects",

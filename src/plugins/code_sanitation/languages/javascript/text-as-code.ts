@@ -101,10 +101,15 @@ export const TEXT_AS_CODE: readonly Pattern[] = [
   pattern("js.function-constructor", ["new function"], {
     catches: "a new object of the Function constructor",
     finds: ["new Function(code)", "new Function ('a', 'return a')", "new Function // x\n(code)"],
-    ignores: ["new function() { this.x = 1; }", "renew Function(code)", "a new Function was added"],
+    ignores: [
+      "new function() { this.x = 1; }",
+      "renew Function(code)",
+      "a new Function was added",
+      "Is `new Function()` slow?",
+    ],
     precededBy: NOT_WORD,
     before: (input, at) => (newFunction(input, at) < 0 ? NO_MATCH : at),
-    after: call,
+    after: seq(call, not(lit(")`"))),
   }),
   pattern("js.function-constructor", ["function("], {
     catches: "the Function constructor without arguments",

@@ -9,7 +9,7 @@ import { unitAt } from "../../normalized-text.ts";
 import { pattern, type Pattern } from "../../pattern.ts";
 import { digits, ows, owsAndComments, quote } from "../../tokens.ts";
 import { call, calledOn, callOfValue, callPatterns, inQuotesOrBrackets } from "../calls.ts";
-import { loneArguments, startsTextOrWord } from "../lone-text.ts";
+import { endsText, loneArguments, startsTextOrWord } from "../lone-text.ts";
 import { parenthesesSpell } from "../split-names.ts";
 
 /** Functions that run commands or code, and that only PHP has. */
@@ -17,18 +17,23 @@ const COMMAND_FUNCTIONS = splitWords(`
   passthru shell_exec proc_open pcntl_exec create_function ssh2_exec
 `);
 /** Functions that a string or an expression may name before it is called. */
-const CALLABLES = splitWords(`
+export const CALLABLES = splitWords(`
   system exec passthru shell_exec eval phpinfo popen proc_open call_user_func create_function assert
 `);
 /** Beginnings of the names of PHP functions that scanners call: a text that consists of such a call is a probe. */
 const PROBED_FAMILIES = splitWords(`
-  apache_ base64_ call_user_func checkdate convert_uu curl_ date_ dba_ debug_ disk_ error_ escapeshell
-  exif_ fclose file_ filegroup fileowner fileperms filter_ fopen fpassthru fputs fread fsockopen ftp_ func_get_
-  get_defined_ getenv gethostby getmyuid getmypid gmp_ gzinflate gzuncompress gzdecode hash_ highlight_ iconv_ imap_ ini_
-  ldap_ mb_ mcrypt_ move_uploaded_ mysql_ mysqli_ ob_ oci_ odbc_ opcache_ openssl_ parse_ pcntl_ pfsockopen pg_
-  php_uname phpinfo phpversion popen posix_ preg_ proc_ putenv readfile readlink register_ runkit_ scandir serialize
-  session_ set_time_limit shm_ show_source simplexml_ socket_ sqlite_ ssh2_ str_rot13 str_replace str_repeat str_split stream_ strip_tags strrev symlink
-  tempnam tidy_ tmpfile unserialize utf8_ var_dump xml_ zlib_
+  apache_  call_user_func  convert_uu curl_  dba_ debug_ disk_ error_ escapeshell
+  exif_  file_ filegroup fileowner fileperms   fpassthru   fsockopen ftp_ func_get_
+  get_defined_ getenv gethostby getmyuid getmypid  gzinflate gzuncompress gzdecode  highlight_  imap_ ini_
+  ldap_  mcrypt_ move_uploaded_ mysql_ mysqli_ ob_ oci_ odbc_ opcache_ openssl_ parse_ pcntl_ pfsockopen pg_
+  php_uname phpinfo phpversion popen posix_ preg_ proc_ putenv readfile readlink register_ runkit_ scandir 
+  session_ set_time_limit shm_ show_source simplexml_ socket_ sqlite_ ssh2_ str_rot13    stream_  strrev symlink
+  tempnam  tmpfile unserialize   xml_ zlib_ base64_decode
+`);
+/** Functions that ordinary snippets call too: only a call without a real argument is a probe. */
+const ORDINARY_FAMILIES = splitWords(`
+  base64_ checkdate date_ fclose fopen fputs fread filter_ hash_ iconv_ mb_ gmp_ serialize str_replace str_repeat str_split
+  strip_tags utf8_ var_dump tidy_
 `);
 
 /** Matches at the `)` of `(NAME)` that is not the argument of a call. */
@@ -77,12 +82,12 @@ export const CALLS: readonly Pattern[] = [
     catches: "a text that consists of a call of a PHP function",
     finds: [
       "strrev( x )",
-      "base64_encode()",
+      "base64_decode('eA==')",
       "';curl_init(x);//",
       "curl_init($url)",
       "xfsockopen(1)",
       "gethostbyaddr(",
-      "checkdate/*y*/(1)",
+      "phpversion/*y*/(1)",
       "file_exists (\n5)",
     ],
     ignores: [
@@ -93,6 +98,13 @@ export const CALLS: readonly Pattern[] = [
     ],
     guard: startsTextOrWord,
     after: seq(run(WORD, 0, 24), owsAndComments, loneArguments),
+  }),
+  pattern("php.lone-call", ORDINARY_FAMILIES, {
+    catches: "a text that consists of a call of a PHP function without a real argument",
+    finds: ["base64_encode()", "checkdate/*y*/(1)", "';mb_strlen ( );//"],
+    ignores: ["fopen('rows.csv', 'r')", "var_dump($row);", "x = hash_algos()", "date_create() is old"],
+    guard: startsTextOrWord,
+    after: seq(run(WORD, 0, 24), owsAndComments, lit("("), ows, opt(digits), ows, lit(")"), endsText),
   }),
   pattern("php.decoded-code", ["gzinflate", "gzuncompress", "str_rot13", "base64_decode"], {
     catches: "code or data that is decoded twice, as in hidden scripts",
@@ -145,13 +157,23 @@ export const CALLS: readonly Pattern[] = [
     {
       catches: "the name of a function that runs code, passed to a function that calls it",
       from: "relaxed",
-      finds: ["array_map('system', $x)", "usort ( $x, 'exec')", 'call_user_func( "assert", $x)'],
+      finds: [
+        "array_filter([$x], 'system')",
+        "array_map('system', $x)",
+        "usort ( $x, 'exec')",
+        'call_user_func( "assert", $x)',
+      ],
       ignores: ["array_map('trim', $rows)", "$x = my_array_map('system')", "usort($rows, 'compare')"],
       before: atWordStart,
       after: seq(
         call,
         ows,
-        opt(seq(lit("$"), run(WORD, 1, 16), ows, lit(","), ows)),
+        opt(
+          choice(
+            seq(lit("$"), run(WORD, 1, 16), ows, lit(","), ows),
+            seq(lit("["), skipTo(seq(lit("]"), ows, lit(","), ows), 40, "\n;")),
+          ),
+        ),
         quote,
         keyword(CALLABLES),
         quote,

@@ -119,10 +119,17 @@ export const VARIABLES: readonly Pattern[] = [
   }),
   pattern("php.variable-function", ["($"], {
     catches: "a variable in parentheses that is called with a text",
-    finds: ["($y)('uname')", "($y) ($_GET['x'])"],
+    finds: ["($y)('uname')", "($y) ($_GET['x'])", "($y . $z)('uname')"],
     ignores: ["($this->handler)('x')", "f($y)('x')", "($a) (b)"],
     precededBy: NOT_WORD,
-    after: seq(identifier, lit(")"), ows, lit("("), choice(quote, lit("$_"))),
+    after: seq(
+      identifier,
+      opt(seq(ows, lit("."), ows, lit("$"), identifier)),
+      lit(")"),
+      ows,
+      lit("("),
+      choice(quote, lit("$_")),
+    ),
   }),
   pattern(
     "php.wrapper",
@@ -204,7 +211,7 @@ export const VARIABLES: readonly Pattern[] = [
   ),
   pattern(
     "php.directive",
-    splitWords("opcache. mbstring. suhosin. session. zend. safe_mode engine extension smtp"),
+    splitWords("opcache. mbstring. suhosin. session. zend. safe_mode engine extension_dir smtp"),
     {
       catches: "a text that consists of a directive of the PHP configuration",
       finds: [
@@ -216,10 +223,14 @@ export const VARIABLES: readonly Pattern[] = [
         "zend.x=1",
         "safe_mode=0",
         "engine=off",
-        "extension=x.so",
         "smtp=192.0.2.1",
       ],
-      ignores: ["[opcache]\nopcache.enable=1\nopcache.jit=50", "engine=v8 x", "extension == true"],
+      ignores: [
+        "[opcache]\nopcache.enable=1\nopcache.jit=50",
+        "engine=v8 x",
+        "extension=intl",
+        "engine == true",
+      ],
       guard: startsText,
       after: seq(run(WORD, 0, 40), ows, lit("="), run(WORD, 0, 24), except(" \n=", 0, 40), endsText),
     },

@@ -8,7 +8,7 @@ import { end, identifier, ows, quote } from "../../tokens.ts";
 import { call, calledOn, callPatterns, UNQUALIFIED } from "../calls.ts";
 import { dot, memberOf } from "../member-access.ts";
 
-const BUILTINS = ["builtins", "__builtins__", "__builtin__"];
+const BUILTINS = ["builtins", "__builtins__", "__builtin__", "__self__"];
 const OS_CALLS = splitWords(`
   system popen execl execle execlp execlpe execv execve execvp execvpe spawnl spawnle spawnlp spawnv spawnve
   spawnvp posix_spawn startfile
@@ -104,7 +104,7 @@ export const CALLS: readonly Pattern[] = [
       "app.os.system(x)",
       "We support one OS. System (admin) users sign in.",
     ],
-    before: memberOf(["os", "posix", "nt"]),
+    before: memberOf(["os", "posix", "nt", "platform"]),
     after: seq(call, not(lit(")"))),
   }),
   pattern("python.subprocess", ["popen", "popen3"], {

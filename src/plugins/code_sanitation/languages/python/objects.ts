@@ -21,7 +21,7 @@ import { dot } from "../member-access.ts";
 const OPEN_BRACKET = 0x5b;
 /** Attributes that lead from any object to the builtins. */
 const DUNDERS = splitWords(`
-  __class__ __mro__ __subclasses__ __globals__ __builtins__ __bases__ __base__ __loader__ __import__ __init__ __closure__
+  __class__ __mro__ __subclasses__ __globals__ __builtins__ __bases__ __base__ __loader__ __import__ __init__ __closure__ __code__
 `);
 /** Attributes that an attacker reaches through those; ordinary code reads `__name__` or `__dict__` instead. */
 const TARGETS = splitWords(`
@@ -54,6 +54,8 @@ export const OBJECTS: readonly Pattern[] = [
       "x.__base__.__subclasses__()[40]",
       "f.__globals__['os']",
       "f.__globals__['sys']",
+      "f.__globals__['current_app']",
+      "f.__code__.__class__",
       'f.__globals__["__builtins__"]',
       "x.__subclasses__()[59]",
       "x.__bases__[0].__subclasses__",
@@ -71,7 +73,7 @@ export const OBJECTS: readonly Pattern[] = [
       seq(dot, keyword(TARGETS)),
       seq(lit("["), digits, lit("]"), dot, keyword(TARGETS)),
       seq(lit("()"), ows, lit("["), ows, digits),
-      seq(lit("["), ows, quote, choice(lit("__"), keyword(["os", "sys"]))),
+      seq(lit("["), ows, quote, choice(lit("__"), keyword(["os", "sys", "current_app"]))),
     ),
   }),
   pattern("python.attribute-walk", DUNDERS, {
@@ -153,7 +155,12 @@ export const OBJECTS: readonly Pattern[] = [
       "dill.loads(request.data)",
       "jsonpickle.decode('x')",
     ],
-    ignores: ["pickle.loads(data)", "pickle.load(file)", "self.pickle.loads('x')", "unpickle.loads('x')"],
+    ignores: [
+      "x = pickle.loads(data)",
+      "x = pickle.load(file)",
+      "self.pickle.loads('x')",
+      "unpickle.loads('x')",
+    ],
     precededBy: UNQUALIFIED,
     after: seq(
       dot,
