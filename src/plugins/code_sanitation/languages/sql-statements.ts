@@ -21,12 +21,14 @@ const PROSE_AFTER_DROP = new Set(
   permissions off when this here lamp lamps runner seat seats
 `),
 );
+/** "DROP TABLE deletes the rows": a sentence about the statement. */
+const verbAndArticle = seq(identifier, sqlRws, keyword(["the", "a", "an", "all"]));
 const objectName = choice(
   terminator,
   seq(
     sqlRws,
     opt(seq(lit("if"), sqlRws, lit("exists"), sqlRws)),
-    choice(seq(not(keyword(PROSE_AFTER_DROP)), identifier), oneOf("`\"[#@'")),
+    choice(seq(not(keyword(PROSE_AFTER_DROP)), not(verbAndArticle), identifier), oneOf("`\"[#@'")),
   ),
 );
 
@@ -147,6 +149,10 @@ export const SQL_STATEMENTS: readonly Pattern[] = [
       "How do I drop a table?",
       "a drop table lamp",
       "What does DROP TABLE do?",
+      "DROP TABLE deletes the rows too",
+      "DROP TABLE takes a lock",
+      "DROP VIEW keeps all rows",
+      "DROP TABLE needs an owner",
       "teardrop table cards",
       "drop by",
     ],

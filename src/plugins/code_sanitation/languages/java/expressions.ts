@@ -1,6 +1,6 @@
 // Expression languages and lookups that run Java: OGNL, SpEL, JNDI.
 import { NOT_WORD } from "../../char-set.ts";
-import { choice, keyword, lit, oneOf, opt, run, seq, skipTo } from "../../combinators.ts";
+import { choice, keyword, lit, oneOf, opt, run, seq, skipTo, times } from "../../combinators.ts";
 import { LETTER } from "../../char-classes.ts";
 import { splitWords } from "../../keyword-set.ts";
 import { atWordStart } from "../../look-behind.ts";
@@ -72,6 +72,8 @@ export const EXPRESSIONS: readonly Pattern[] = [
       "${date:'j'}",
       "${java:x:-:}",
       "${ctx:x:-d}",
+      "${k8s:x:-nd}",
+      "${main:x:-}",
       "${7*7}",
       "${ 7 * 7 }",
       "${${env:X}",
@@ -89,9 +91,9 @@ export const EXPRESSIONS: readonly Pattern[] = [
       seq(keyword(["jndi", "lower", "upper", "base64", "script", "url"]), lit(":")),
       lit("::-"),
       seq(
-        keyword(["env", "sys", "java", "ctx"]),
+        keyword(["env", "sys", "java", "ctx", "k8s", "main"]),
         lit(":"),
-        skipTo(seq(lit(":-"), opt(oneOf("jndilaprms:/")), lit("}")), 40, " \n}"),
+        skipTo(seq(lit(":-"), times(0, 2, oneOf("jndilaprms:/")), lit("}")), 40, " \n}"),
       ),
       seq(lit("date:'"), run(LETTER, 1, 2), lit("'")),
       seq(ows, digits, ows, lit("*"), ows, digits, ows, lit("}")),

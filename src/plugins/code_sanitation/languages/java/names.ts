@@ -1,7 +1,7 @@
 // Names of Java classes that a text has no other reason to contain: gadgets of deserialization attacks, and texts that consist
 // of the name of a class.
 import { isInClass, QUOTE, WORD } from "../../char-classes.ts";
-import { DOT, GREATER } from "../../char-codes.ts";
+import { DOT, GREATER, SLASH } from "../../char-codes.ts";
 import { choice, keyword, lit, not, oneOf, run, seq, skipTo } from "../../combinators.ts";
 import { splitWords } from "../../keyword-set.ts";
 import { atWordStart, skipWhitespaceBack, wordBefore, type LookBehind } from "../../look-behind.ts";
@@ -33,7 +33,9 @@ const NOT_IN_EXPRESSIONS = new Set(
 );
 /** Matches a qualified name in an expression, but not in `import java.io.File;` or in documentation. */
 const notImported: LookBehind = (input, at) => {
-  if (unitAt(input, at - 1) === DOT || atWordStart(input, at) < 0) return NO_MATCH;
+  const before = unitAt(input, at - 1);
+  // `java.base/java.lang.Runtime`: a frame of a stack trace names the module.
+  if (before === DOT || before === SLASH || atWordStart(input, at) < 0) return NO_MATCH;
   const position = skipWhitespaceBack(input, at);
   if (position === at) return at;
   return NOT_IN_EXPRESSIONS.has(wordBefore(input, position)) ? NO_MATCH : at;
@@ -83,6 +85,7 @@ export const NAMES: readonly Pattern[] = [
       "Openjava.lang.Runtime",
       "java.lang.RuntimeException",
       "x java.lang.Runtimes",
+      "\tat java.base/java.lang.Runtime.exec(Runtime.java:592)",
     ],
     before: notImported,
     after: skipTo(keyword(["runtime", "processbuilder"]), 40, " \n;\"'<>(),"),

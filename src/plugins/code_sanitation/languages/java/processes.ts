@@ -4,7 +4,7 @@ import { choice, keyword, lit, not, oneOf, opt, seq, skipTo } from "../../combin
 import { atWordStart } from "../../look-behind.ts";
 import type { Matcher } from "../../matcher.ts";
 import { pattern, type Pattern } from "../../pattern.ts";
-import { end, identifier, ows, quote, wordBoundary } from "../../tokens.ts";
+import { end, identifier, ows, quote } from "../../tokens.ts";
 import { dot } from "../member-access.ts";
 
 const call = seq(ows, lit("("));
@@ -18,7 +18,9 @@ const commandArgument: Matcher = seq(
     quote,
     lit(")"),
     seq(lit("new"), ows, lit("string")),
-    seq(keyword(["arrays", "list"]), dot, identifier, call, ows, quote),
+    seq(lit("{"), ows, quote),
+    seq(opt(lit("java.util.")), keyword(["arrays", "list"]), dot, identifier, call, ows, quote),
+    skipTo(seq(lit(")"), dot, lit("start"), call), 60, ";\n"),
   ),
 );
 
@@ -40,11 +42,13 @@ export const PROCESSES: readonly Pattern[] = [
       "The runtime. Exec (short) is next",
       "runtime.executor",
       "Which runtime.load( is it",
+      "\tat java.lang.Runtime.exec(Runtime.java:620)",
     ],
     before: atWordStart,
     after: choice(
       seq(dot, lit("getruntime"), choice(seq(emptyCall, dot, runtimeMethod), end)),
-      seq(dot, keyword(["exec"]), call),
+      // Not a frame of a stack trace: `Runtime.exec(Runtime.java:592)`.
+      seq(dot, keyword(["exec"]), call, not(lit("runtime.java"))),
       seq(ows, lit("["), ows, quote),
     ),
   }),
@@ -69,11 +73,14 @@ export const PROCESSES: readonly Pattern[] = [
   pattern("java.process-builder", ["processbuilder"], {
     catches: "a process builder with a command",
     finds: [
-      'new ProcessBuilder("id").start()',
+      'new ProcessBuilder("id")',
       "new ProcessBuilder ( new String[]{c} )",
       "new ProcessBuilder()",
       'new ProcessBuilder(Arrays.asList("sh"))',
       'new ProcessBuilder(List.of("sh"))',
+      'new ProcessBuilder(java.util.List.of("sh"))',
+      "new ProcessBuilder({'sh', '-c', x})",
+      "new ProcessBuilder(command).start()",
       "ProcessBuilder.evil",
       "ProcessBuilder<>",
     ],
@@ -81,16 +88,16 @@ export const PROCESSES: readonly Pattern[] = [
       "ProcessBuilder builder = new ProcessBuilder(command);",
       "builder.redirectOutput(ProcessBuilder.Redirect.INHERIT)",
       "myProcessBuilder('x')",
+      "\tat java.base/java.lang.ProcessBuilder.start(ProcessBuilder.java:1110)",
+      "See ProcessBuilder.java",
       "ProcessBuilders('x')",
     ],
     before: atWordStart,
-    after: seq(
-      wordBoundary,
-      choice(
-        seq(call, commandArgument),
-        seq(lit("<"), ows, lit(">")),
-        seq(dot, not(keyword(["redirect"])), identifier),
-      ),
+    after: choice(
+      seq(call, commandArgument),
+      seq(lit("<"), ows, lit(">")),
+      // Not the frame of a stack trace: `ProcessBuilder.start(ProcessBuilder.java:1143)`.
+      seq(dot, not(keyword(["redirect", "java"])), not(lit("start(processbuilder.java")), identifier),
     ),
   }),
   pattern("java.class-for-name", ["class", "classloader"], {
