@@ -238,7 +238,7 @@ const insideSubstitution: Matcher = choice(peek(oneOf(")|;`$<{>&'\"")), gap);
 /** The start of `$(…)` or of backticks: a command whose name is not a word. */
 export const substitutedTool: Matcher = choice(seq(plainCommand, insideSubstitution), binaryPath);
 /** The start of `$(…)` or of backticks: a command whose name is also a word. */
-export const substitutedWord: Matcher = choice(
+const substitutedWord: Matcher = choice(
   seq(commandOf(SUBSTITUTED_WORDS), insideSubstitution),
   seq(wordCommand, gap, shellArgument),
 );
