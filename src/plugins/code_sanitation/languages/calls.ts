@@ -3,7 +3,7 @@
 import { isInClass, LETTER, QUOTE, SPACE, WHITESPACE, WORD } from "../char-classes.ts";
 import { BACKTICK, CLOSE_PAREN, COLON, DASH, DOT, GREATER, OPEN_PAREN, QUESTION } from "../char-codes.ts";
 import { charSet, charSetExcept, charSetHas, NOT_WORD } from "../char-set.ts";
-import { choice, exact, except, keyword, lit, oneOf, opt, peek, run, seq } from "../combinators.ts";
+import { choice, exact, except, keyword, lit, oneOf, opt, peek, run, seq, times } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
 import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH, withFirstSetOf, type Matcher } from "../matcher.ts";
@@ -138,6 +138,8 @@ function endOfLoneCall(input: NormalizedText, argumentsStart: number): number {
   return singleArgument(input, argumentsStart);
 }
 
+const threeWords: Matcher = times(3, 3, seq(rws, run(LETTER, 1, 16), wordBoundary));
+
 /** Returns whether a call without arguments is only mentioned: `what does eval() do`, `` `eval()` ``. */
 function isMention(
   input: NormalizedText,
@@ -148,7 +150,10 @@ function isMention(
   const before = unitAt(input, nameStart - 1);
   if (isInClass(before, QUOTE) && unitAt(input, callEnd) === before)
     return before === BACKTICK || isProseAfter(input, callEnd + 1);
-  return followsProse && isProseAfter(input, callEnd);
+  // Keywords are words of prose too: `while exec() only returns a line`.
+  return (
+    isProseAfter(input, callEnd) && (followsProse || (before === SPACE && threeWords(input, callEnd) >= 0))
+  );
 }
 
 /** Units that may follow the name in a call. */

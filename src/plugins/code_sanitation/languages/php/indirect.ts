@@ -214,12 +214,12 @@ export const INDIRECT: readonly Pattern[] = [
     ignores: ["{{ x|map('upper') }}", "{{ x|filter(system) }}"],
     after: seq(call, ows, callableText),
   }),
-  pattern("php.framework-call", ["filter[]=", "vars[0]="], {
+  pattern("php.framework-call", ["_method=__construct", "function=call_user_func"], {
     catches: "a function that runs commands as a parameter of a request",
     from: "relaxed",
-    finds: ["a=1&filter[]=passthru", "vars[0]=exec&x"],
-    ignores: ["filter[]=red", "vars[0]=systems"],
-    after: keyword(CALLABLES),
+    finds: ["_method=__construct&filter[]=passthru", "function=call_user_func&vars[0]=exec"],
+    ignores: ["a=1&filter[]=system", "_method=__construct&a=1", "function=call_user_func&a=systems"],
+    after: skipTo(seq(lit("="), keyword(CALLABLES)), 40, "\n"),
   }),
   pattern("php.concatenated-call", [".system", ".exec", ".passthru", ".shell_exec", ".phpinfo"], {
     catches: "a call between two strings",

@@ -31,6 +31,7 @@ export const CALLS: readonly Pattern[] = [
     ],
     ignores: [
       "Is it safe to use eval()?",
+      "It waits while exec() only starts the job.",
       "def exec(self, command):",
       "cursor.execute('SELECT name FROM users')",
       "df.eval('a + b')",
