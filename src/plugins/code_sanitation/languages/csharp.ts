@@ -6,6 +6,8 @@ import { atWordStart } from "../look-behind.ts";
 import type { Matcher } from "../matcher.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { end, ows, owsAndComments, quote, rws } from "../tokens.ts";
+import { OBJECTS } from "./csharp/objects.ts";
+import { SYSTEM } from "./csharp/system.ts";
 import { dot } from "./member-access.ts";
 
 const call = seq(owsAndComments, lit("("));
@@ -138,10 +140,14 @@ export const CSHARP: readonly Pattern[] = [
   }),
   pattern("csharp.powershell", ["powershell"], {
     catches: "a PowerShell script that is run from a program",
-    finds: ["PowerShell.Create().AddScript(x)", "PowerShell . Create ( ) . AddCommand(x)"],
+    finds: [
+      "PowerShell.Create().AddScript(x)",
+      "PowerShell . Create ( ) . AddCommand(x)",
+      "var p = PowerShell.Create();\np.AddScript(x)",
+    ],
     ignores: ["PowerShell.Create()", "MyPowerShell.Create().AddScript(x)", "PowerShell.Create().Dispose()"],
     precededBy: NOT_WORD,
-    after: seq(dot, lit("create"), call, ows, lit(")"), dot, keyword(["addscript", "addcommand"])),
+    after: seq(dot, lit("create"), call, skipTo(seq(dot, keyword(["addscript", "addcommand"]), call), 60)),
   }),
   pattern(
     "csharp.unsafe-deserialise",
@@ -153,6 +159,7 @@ export const CSHARP: readonly Pattern[] = [
         "new LosFormatter ( ) . Deserialize(x)",
         "new NetDataContractSerializer().Deserialize(x)",
         "new SoapFormatter().Deserialize(x)",
+        "var f = new BinaryFormatter();\nreturn f.Deserialize(x);",
         "new ObjectStateFormatter().Deserialize(x)",
       ],
       ignores: [
@@ -161,7 +168,7 @@ export const CSHARP: readonly Pattern[] = [
         "var f = new BinaryFormatter();",
       ],
       before: atWordStart,
-      after: seq(call, ows, lit(")"), dot, lit("deserialize")),
+      after: seq(call, ows, lit(")"), skipTo(seq(dot, lit("deserialize"), call), 80)),
     },
   ),
   pattern("csharp.type-gadget", ['"$type"', "'$type'"], {
@@ -217,4 +224,6 @@ export const CSHARP: readonly Pattern[] = [
       ),
     ),
   }),
+  ...OBJECTS,
+  ...SYSTEM,
 ];

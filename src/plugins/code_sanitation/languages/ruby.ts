@@ -8,9 +8,10 @@ import { afterOneOfAndOws, atWordStart, skipWhitespaceBack, type LookBehind } fr
 import { NO_MATCH, type Matcher } from "../matcher.ts";
 import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
-import { digits, ows, quote } from "../tokens.ts";
+import { digits, identifier, ows, quote } from "../tokens.ts";
 import { call, calledOn, callPatterns, UNQUALIFIED } from "./calls.ts";
 import { dot, memberOf } from "./member-access.ts";
+import { OBJECTS } from "./ruby/objects.ts";
 import { COMMANDS } from "./shell-commands.ts";
 
 const command = keyword(COMMANDS);
@@ -27,6 +28,14 @@ const statementStart: LookBehind = (input, at) => {
 };
 /** A call with parentheses, or with a text after whitespace. */
 const textArgument: Matcher = seq(ows, opt(seq(lit("("), ows)), quote);
+
+/** `command, "r+"`: a command from a variable, and how it is opened. */
+const commandAndMode: Matcher = seq(identifier, ows, lit(","), ows, quote, oneOf("rw"), opt(lit("+")), quote);
+/** Code that is downloaded, decoded or put together: `URI.open(…)`, `[101, 118].pack("c*")`. */
+const computedText: Matcher = choice(
+  seq(lit("["), ows, digits, ows, lit(",")),
+  seq(keyword(splitWords("uri base64 zlib")), oneOf(".:")),
+);
 
 export const RUBY: readonly Pattern[] = [
   ...callPatterns(
@@ -76,11 +85,18 @@ export const RUBY: readonly Pattern[] = [
   }),
   pattern("ruby.eval-string", ["eval"], {
     catches: "a text that is run as code, without parentheses",
-    finds: ["eval 'x'", 'x; eval "y"'],
+    finds: [
+      "eval 'x'",
+      'x; eval "y"',
+      "eval [112, 49].pack('c*')",
+      "eval URI.open(x).read",
+      "eval Base64.decode64(x)",
+      "eval Zlib::Inflate.inflate(x)",
+    ],
     ignores: ["the eval 'x'", "--eval 'x'", "node.eval 'x'", "eval x", "medieval 'x'"],
     precededBy: charSetExcept(WORD, "-."),
     before: statementStart,
-    after: seq(run(WHITESPACE, 1, 1), quote),
+    after: seq(run(WHITESPACE, 1, 1), choice(quote, computedText)),
   }),
   pattern("ruby.percent-x", ["%x"], {
     catches: "a command in a literal that runs it",
@@ -101,10 +117,19 @@ export const RUBY: readonly Pattern[] = [
       "Open3.capture2e('id')",
       "Open3.capture2('id')",
       "Open3.pipeline('id')",
+      "IO.popen(['id', '-u'])",
+      "IO.popen(command, 'r')",
+      "IO.popen(command, 'r+')",
     ],
-    ignores: ["Open3.capture3(command)", "fish.spawn('x')", "IO.popen(args)", "Process.spawner('x')"],
+    ignores: [
+      "Open3.capture3(command)",
+      "fish.spawn('x')",
+      "IO.popen(args)",
+      "Open3.capture3(env, 'ruby')",
+      "Process.spawner('x')",
+    ],
     before: memberOf(["io", "open3", "process", "kernel", "pty"]),
-    after: textArgument,
+    after: choice(textArgument, seq(call, ows, choice(seq(lit("["), ows, quote), commandAndMode))),
   }),
   pattern("ruby.pipe-open", ["open"], {
     catches: "a command opened like a file",
@@ -219,4 +244,5 @@ export const RUBY: readonly Pattern[] = [
     ignores: ["!ruby/sym name", "ruby/object", "!ruby/objects", "!ruby/classy"],
     after: oneOf(": "),
   }),
+  ...OBJECTS,
 ];
