@@ -264,7 +264,8 @@ export const unscheduledProgram: LookBehind = (input, at) => {
   while (start - index < CELL_LENGTH && charSetHas(SCHEDULE, unitAt(input, index)))
     if (unitAt(input, index--) === SPACE) fields++;
   input.work.steps += stepsOfLoop(start - index);
-  return fields === 5 && (index < 0 || unitAt(input, index) === NEWLINE) ? NO_MATCH : start;
+  // `*/5` also counts as the end of a comment, which is replaced by a space.
+  return fields >= 5 && (index < 0 || unitAt(input, index) === NEWLINE) ? NO_MATCH : start;
 };
 
 const SCRIPT_KEYWORDS = new Set(

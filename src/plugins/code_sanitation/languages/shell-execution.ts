@@ -45,6 +45,7 @@ export const SHELL_EXECUTION: readonly Pattern[] = [
       "<code>/usr/bin/x</code>",
       "[Service]\nExecStart=/usr/bin/python3 /srv/app/main.py",
       "30 2 * * 1-5 /usr/local/bin/rotate --all",
+      "*/10 * * * * /usr/bin/python3 /srv/app/poll.py",
     ],
     before: unscheduledProgram,
     after: seq(
