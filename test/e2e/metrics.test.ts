@@ -113,11 +113,11 @@ describe("requests", () => {
       );
       expect((await scrape()).value("gatehouse_requests_in_flight")).toBe(1);
     } finally {
-      provider.reset();
       client.abort();
       await call;
     }
     await waitUntil(async () => (await scrape()).value("gatehouse_requests_in_flight") === 0);
+    provider.reset();
     const page = await scrape();
     expect(page.sum("gatehouse_request_outcomes_total", { gateway: "slow", outcome: "client_left" })).toBe(1);
     expect(page.sum("gatehouse_attempts_total", { gateway: "slow", result: "client_left" })).toBe(1);
