@@ -7,7 +7,7 @@ export type Role = "admin" | "proxy" | "all";
 /** A proxy has no admin listener, so its health checks and metrics need a port of their own. */
 const OPERATIONS_PORT_OF_PROXY = 8082;
 
-/** Returns the ports to listen on; 0 stands for any free port. */
+/** Returns the ports to listen on; 0: any free port. */
 export function portsFor(settings: Settings, role: Role): Map<PortSetting, number> {
   const ports = new Map<PortSetting, number>();
   if (role !== "proxy") ports.set("ADMIN_PORT", settings.ADMIN_PORT);

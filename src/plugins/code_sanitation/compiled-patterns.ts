@@ -3,9 +3,7 @@ import { unionOfCharSets, type CharSet } from "./char-set.ts";
 import { patternsOf } from "./languages/by-language.ts";
 import type { Pattern } from "./pattern.ts";
 import { Prefilter, type Trigger } from "./prefilter.ts";
-import { LANGUAGES, SENSITIVITIES, type Language } from "./settings.ts";
-
-type Sensitivity = (typeof SENSITIVITIES)[number];
+import { LANGUAGES, SENSITIVITIES, type Language, type Sensitivity } from "./settings.ts";
 
 /** The patterns of a language that a detector uses. Just the name of a language selects its balanced patterns. */
 export type PatternSelection =

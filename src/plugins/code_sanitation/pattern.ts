@@ -3,9 +3,7 @@ import { NOT_WORD, type CharSet } from "./char-set.ts";
 import { atWordStart, type LookBehind } from "./look-behind.ts";
 import { requiredFirstSet, type FirstSet, type Matcher } from "./matcher.ts";
 import { firstUnitsOf } from "./prefix-set.ts";
-
-/** How readily text counts as code. Each sensitivity uses the patterns of those before it too. */
-type Sensitivity = "relaxed" | "balanced" | "strict";
+import type { Sensitivity } from "./settings.ts";
 
 /** Describes a pattern to its readers, and to the test that checks every pattern with its texts. */
 interface PatternTexts {

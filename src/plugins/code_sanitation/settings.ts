@@ -16,6 +16,7 @@ export type Language = (typeof LANGUAGES)[number];
 
 /** How readily text counts as code, in the order in which more of it does. */
 export const SENSITIVITIES = ["relaxed", "balanced", "strict"] as const;
+export type Sensitivity = (typeof SENSITIVITIES)[number];
 
 /** Whose strings of a body are inspected. `other`: strings outside of messages, such as tool definitions. */
 export const ROLES = ["system", "developer", "user", "assistant", "tool", "other"] as const;

@@ -1,4 +1,4 @@
-// Shell patterns for paths with wildcards that stand for letters: `/e?c/p*d`, `/[b]in/sh`.
+// Shell patterns for paths with wildcards in place of letters: `/e?c/p*d`, `/[b]in/sh`.
 import { DIGIT, isInClass, LETTER, toLower } from "../char-classes.ts";
 import { QUESTION, SLASH, STAR } from "../char-codes.ts";
 import { charSet, charSetHas } from "../char-set.ts";
@@ -99,7 +99,7 @@ function matchesUnits(from: number, to: number, name: string, shift: number): bo
   return true;
 }
 
-/** Returns whether wildcards stand for letters, and enough letters remain: `/s*\/g` is a regular expression. */
+/** Returns whether wildcards replace letters, and enough letters remain: `/s*\/g` is a regular expression. */
 function isHidden(isDirectory: boolean): boolean {
   const { letters, star, length, hasAny } = glob;
   if (star < 0) return hasAny && letters > 0;

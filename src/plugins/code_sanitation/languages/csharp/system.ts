@@ -139,7 +139,7 @@ export const SYSTEM: readonly Pattern[] = [
     ),
   }),
   pattern("csharp.registry-run", ["registry"], {
-    catches: "a program that Windows is told to start",
+    catches: "a program started through a Windows interface",
     finds: ['Registry.SetValue(@"HKEY_CURRENT_USER\\Software\\x\\Run", "a", "b")'],
     ignores: [
       'Registry.SetValue(@"HKEY_CURRENT_USER\\Software\\Shop", "a", 1)',

@@ -1,4 +1,5 @@
 // Java that starts processes, and the ways to reach these classes: reflection, script engines.
+import { uploadedName } from "../uploaded-name.ts";
 import { NOT_WORD } from "../../char-set.ts";
 import { choice, keyword, lit, not, oneOf, opt, seq, skipTo } from "../../combinators.ts";
 import { atWordStart } from "../../look-behind.ts";
@@ -183,21 +184,6 @@ export const PROCESSES: readonly Pattern[] = [
     ],
     ignores: ['filename="x.png"', 'myfilename="x.jsp"', "filename = 'x.jsp'", 'filename="jsp notes.txt"'],
     before: atWordStart,
-    after: seq(
-      lit("="),
-      quote,
-      skipTo(
-        seq(
-          lit("."),
-          ows,
-          keyword(["jspx", "jsp", "war", "asp"]),
-          opt(oneOf(" ./")),
-          opt(oneOf(" ./")),
-          choice(quote, lit("gif"), lit("jpg"), lit("png")),
-        ),
-        60,
-        "\n",
-      ),
-    ),
+    after: uploadedName(keyword(["jspx", "jsp", "war", "asp"])),
   }),
 ];

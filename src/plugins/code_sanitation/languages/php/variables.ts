@@ -1,4 +1,5 @@
 // PHP variables that are called, variables of the request, stream wrappers, serialized objects, directives and uploads.
+import { uploadedName } from "../uploaded-name.ts";
 import { DIGIT, isInClass, QUOTE, WHITESPACE, WORD } from "../../char-classes.ts";
 import { OPEN_PAREN } from "../../char-codes.ts";
 import { NOT_WORD } from "../../char-set.ts";
@@ -253,21 +254,6 @@ export const VARIABLES: readonly Pattern[] = [
     ],
     ignores: ['filename="x.png"', 'myfilename="x.php"', "filename = 'x.php'", 'filename="php notes.txt"'],
     before: atWordStart,
-    after: seq(
-      lit("="),
-      quote,
-      skipTo(
-        seq(
-          lit("."),
-          ows,
-          choice(lit("phtml"), lit("php"), lit("htaccess")),
-          run(WORD, 0, 2),
-          times(0, 3, oneOf(" ./")),
-          choice(quote, lit("gif"), lit("jpg"), lit("png")),
-        ),
-        60,
-        "\n",
-      ),
-    ),
+    after: uploadedName(seq(choice(lit("phtml"), lit("php"), lit("htaccess")), run(WORD, 0, 2))),
   }),
 ];
