@@ -100,6 +100,7 @@ class Inspection {
 
   /** Inspects path, query and headers, whose size the HTTP server limits. Masks them in place. */
   #inspectHead(context: RequestContext, recorder: RecordingDetector): Verdict {
+    if (!this.#parts.headers && !this.#parts.path) return CLEAN;
     const verdict = limited(recorder, headSizeOf(context, this.#parts), () => {
       const isBlocked =
         this.#mask === null
