@@ -16,8 +16,7 @@ const CLEAN: BodyVerdict = { kind: "clean" };
 interface JsonOptions {
   /** The roles of the messages that are inspected; null for every string of the body. */
   readonly roles: RoleSet | null;
-  /** Called with the JSON text and the position in it where a string with code starts. */
-  readonly onFound: (text: string, start: number) => void;
+  readonly onFound: OnStringFound;
 }
 
 /**
@@ -33,51 +32,50 @@ export function inspectBody(
   if (isUndeclaredCompression(body)) return { kind: "compressed" };
   const content = bodyTextOf(body);
   if (content === null) return CLEAN;
-  const inspect = inspectionOf(body, json);
   if (mask === null) {
     const isFound = content.pieces.some(
-      ({ text, isFile }) => !isFile && inspect.first(text, detector) !== null,
+      ({ text, isFile }) => !isFile && firstInText(body, text, detector, json) !== null,
     );
     return isFound ? { kind: "found" } : CLEAN;
   }
   const masked = content.pieces.map(({ text, isFile }) =>
-    isFile ? text : inspect.mask(text, detector, mask),
+    isFile ? text : maskedText(body, text, detector, mask, json),
   );
   if (masked.every((text, index) => text === content.pieces[index]?.text)) return CLEAN;
   return { kind: "masked", body: content.encode(masked.join("")) };
 }
 
-/** How a type of body is inspected. */
-interface TextInspection {
-  readonly first: (text: string, detector: Detector) => Finding | null;
-  readonly mask: (text: string, detector: Detector, char: string) => string;
+/** Returns a finding in a piece of the body, by the type of the body. */
+function firstInText(
+  { isJson, headers }: InspectedBody,
+  text: string,
+  detector: Detector,
+  json: JsonOptions | null,
+): Finding | null {
+  if (!isJson) return isForm(headers) ? firstInForm(text, detector) : detector.first(text);
+  return firstInJson(text, detector, rangesOf(text, json, detector), json?.onFound);
 }
 
-const JSON_INSPECTION: TextInspection = { first: firstInJson, mask: maskJson };
-const FORM_INSPECTION: TextInspection = { first: firstInForm, mask: maskForm };
-const PLAIN_INSPECTION: TextInspection = { first: (text, detector) => detector.first(text), mask: maskText };
-
-function inspectionOf({ isJson, headers }: InspectedBody, json: JsonOptions | null): TextInspection {
-  if (!isJson) return isForm(headers) ? FORM_INSPECTION : PLAIN_INSPECTION;
-  if (json === null) return JSON_INSPECTION;
-  const { roles, onFound } = json;
-  const rangesOf = (text: string, detector: Detector) =>
-    roles === null ? null : countedRangesOf(text, roles, detector);
-  const onFoundIn =
-    (text: string): OnStringFound =>
-    (start) =>
-      onFound(text, start);
-  return {
-    first: (text, detector) => firstInJson(text, detector, rangesOf(text, detector), onFoundIn(text)),
-    mask: (text, detector, char) => maskJson(text, detector, char, rangesOf(text, detector), onFoundIn(text)),
-  };
+/** Returns a piece of the body with code masked, by the type of the body. */
+function maskedText(
+  { isJson, headers }: InspectedBody,
+  text: string,
+  detector: Detector,
+  char: string,
+  json: JsonOptions | null,
+): string {
+  if (!isJson) return isForm(headers) ? maskForm(text, detector, char) : maskText(text, detector, char);
+  return maskJson(text, detector, char, rangesOf(text, json, detector), json?.onFound);
 }
 
 /** A message takes about as long to find as these steps, a byte outside of strings much less than one. */
 const STEPS_PER_RANGE = 10;
 const UNITS_PER_STEP = 8;
 
-function countedRangesOf(text: string, roles: RoleSet, detector: Detector): TextRange[] {
+/** Returns the parts of a JSON text that are inspected; null for the whole text. */
+function rangesOf(text: string, json: JsonOptions | null, detector: Detector): TextRange[] | null {
+  const roles = json?.roles ?? null;
+  if (roles === null) return null;
   const ranges = rangesOfRoles(text, roles);
   detector.countWork(text.length / UNITS_PER_STEP + ranges.length * STEPS_PER_RANGE);
   return ranges;

@@ -10,6 +10,8 @@ export interface TextRange {
   readonly end: number;
 }
 
+const NO_RANGES: readonly TextRange[] = [];
+
 /** The code units of the JSON text. Separate from the detector's buffer, which holds a decoded string of it meanwhile. */
 const jsonUnits = new CodeUnitBuffer();
 /** The code units of a string with escapes, decoded. */
@@ -30,7 +32,9 @@ export class StringCursor implements StringToken {
   readonly #text: string;
   readonly #json: Uint16Array;
   readonly #ranges: readonly TextRange[];
-  #range = 0;
+  /** The index of the next range. */
+  #nextRange = 0;
+  #rangeEnd: number;
   /** The next opening quote. Kept from range to range: searching again for each would take quadratic time if it is far away. */
   #quote: number;
   #nextBackslash: number;
@@ -44,7 +48,8 @@ export class StringCursor implements StringToken {
   /** `ranges` is null for the whole text. */
   constructor(text: string, ranges: readonly TextRange[] | null) {
     this.#text = text;
-    this.#ranges = ranges ?? [{ start: 0, end: text.length }];
+    this.#ranges = ranges ?? NO_RANGES;
+    this.#rangeEnd = ranges === null ? text.length : 0;
     this.#json = jsonUnits.read(text);
     this.units = this.#json;
     this.#quote = text.indexOf('"');
@@ -53,7 +58,7 @@ export class StringCursor implements StringToken {
 
   /** Advances to the next string in the ranges; false if there is none. */
   next(): boolean {
-    if (!this.#advanceToRange()) return false;
+    if (this.#quote < 0 || (this.#quote >= this.#rangeEnd && !this.#advanceToRange())) return false;
     const text = this.#text;
     const start = this.#quote + 1;
     const end = stringEnd(text, start);
@@ -73,13 +78,14 @@ export class StringCursor implements StringToken {
 
   /** Moves to the range of the next quote, and past the quotes between ranges. */
   #advanceToRange(): boolean {
-    for (; this.#range < this.#ranges.length; this.#range++) {
-      const { start, end } = this.#ranges[this.#range] ?? { start: 0, end: 0 };
-      if (this.#quote >= 0 && this.#quote < start) this.#quote = this.#text.indexOf('"', start);
+    while (this.#quote >= this.#rangeEnd) {
+      const range = this.#ranges[this.#nextRange++];
+      if (range === undefined) return false;
+      this.#rangeEnd = range.end;
+      if (this.#quote < range.start) this.#quote = this.#text.indexOf('"', range.start);
       if (this.#quote < 0) return false;
-      if (this.#quote < end) return true;
     }
-    return false;
+    return true;
   }
 
   #decode(): void {

@@ -5,8 +5,8 @@ import { StringCursor, type TextRange } from "./json-string-cursor.ts";
 import { decodeString, unitStarts, type StringToken } from "./json-string.ts";
 import { maskText } from "./mask.ts";
 
-/** Called with the position in the JSON text where a string with code starts. */
-export type OnStringFound = (start: number) => void;
+/** Called with the JSON text and the position in it where a string with code starts. */
+export type OnStringFound = (text: string, start: number) => void;
 
 /**
  * Returns a finding in any string of the ranges, with its position in the decoded string; null if all strings are clean. `ranges` is
@@ -16,13 +16,13 @@ export function firstInJson(
   text: string,
   detector: Detector,
   ranges: readonly TextRange[] | null = null,
-  onFound: OnStringFound | null = null,
+  onFound?: OnStringFound,
 ): Finding | null {
   const token = new StringCursor(text, ranges);
   while (token.next()) {
     const finding = detector.firstIn(token.units, token.from, token.to);
     if (finding === null) continue;
-    onFound?.(token.start);
+    onFound?.(text, token.start);
     return finding;
   }
   return null;
@@ -37,7 +37,7 @@ export function maskJson(
   detector: Detector,
   char: string,
   ranges: readonly TextRange[] | null = null,
-  onFound: OnStringFound | null = null,
+  onFound?: OnStringFound,
 ): string {
   let masked = "";
   let done = 0;
@@ -46,7 +46,7 @@ export function maskJson(
     // Nearly all strings are clean, and are never created as strings.
     const findings = detector.findAllIn(token.units, token.from, token.to);
     if (findings.length === 0) continue;
-    onFound?.(token.start);
+    onFound?.(text, token.start);
     const before = decodeString(text, token);
     const after = maskText(before, detector, char, findings);
     masked += text.slice(done, token.start) + encodeChanges(text, token, before, after);

@@ -5,6 +5,8 @@ import { pathAt } from "./json-path.ts";
 import { roleAt, type RoleSet } from "./json-roles.ts";
 import type { RecordingDetector } from "./recording-detector.ts";
 
+const IN_BODY = () => ({ path: "body", role: null });
+
 /** See inspectBody. `roles`: the messages that are inspected; null for every string of the body. */
 export function inspectAndRecordBody(
   body: InspectedBody,
@@ -18,6 +20,6 @@ export function inspectAndRecordBody(
     return inspectBody(body, detector, mask, { roles, onFound });
   } finally {
     // Findings in a body that is not JSON, or in a string that took too much work.
-    detector.place(() => ({ path: "body", role: null }));
+    detector.place(IN_BODY);
   }
 }

@@ -1,6 +1,6 @@
 // Conditions in injected SQL: `or 1=1`, `' and sleep(5)`, `1 or x is null --`. Ordinary programs have conditions too. Which forms
 // count depends on what precedes the operator: nothing special, a quote that closes no string, or a number.
-import { DIGIT, isInClass, NEWLINE, QUOTE, SPACE, WHITESPACE, WORD } from "../char-classes.ts";
+import { DIGIT, isInClass, LETTER, NEWLINE, QUOTE, SPACE, WHITESPACE, WORD } from "../char-classes.ts";
 import { CARET, DASH, EQUALS, HASH, PERCENT } from "../char-codes.ts";
 import { charSet } from "../char-set.ts";
 import { charTable, seq } from "../combinators.ts";
@@ -88,11 +88,14 @@ const constantCondition: Matcher = withPrefixes(TAUTOLOGY_START, (input, at) => 
 /** What may follow a value in a condition, by its first unit: operators, another string, and words such as `like`. */
 const AFTER_VALUE = charTable("=<>!^*/+-%|&).:~'\"xelrgsbindmc\0 \n");
 
-/** Rejects `or 1 or`, `and 2 cats`, `or 'x' or` before any token is read. Returns true if it does not know. */
+/** Rejects `or 1 or`, `and 2 cats`, `and a cat`, `or 'x' or` before any token is read. Returns true if it does not know. */
 function canContinue(input: NormalizedText, at: number): boolean {
   let end = at;
   const first = unitAt(input, at);
   input.work.steps++;
+  // A name is only compared with itself.
+  if (isInClass(first, LETTER) && unitAt(input, at + 1) === SPACE)
+    return !isInClass(unitAt(input, at + 2), LETTER);
   if (isInClass(first, QUOTE)) {
     end = endOfString(input, at, first);
     if (end < 0) return false;
