@@ -57,7 +57,7 @@ export class Exchange implements DenseSetMember {
   sentPath: string;
   sentQuery: string;
   sentHeaders: Record<string, string> | null = null;
-  /** Names and values in alternation. There are only a few, and a linear search costs less than a Map. */
+  /** Names and values in alternation. The last value of a name counts. */
   #responseHeaders: string[] | null = null;
   #notes: Map<string, Map<string, unknown>> | null = null;
 
@@ -136,11 +136,7 @@ export class Exchange implements DenseSetMember {
 
   /** Sets a header of the response to the client, whether a provider, a plugin, or the gateway produces it. */
   setResponseHeader(name: string, value: string): void {
-    const fields = (this.#responseHeaders ??= []);
-    let at = 0;
-    while (at < fields.length && fields[at] !== name) at += 2;
-    fields[at] = name;
-    fields[at + 1] = value;
+    (this.#responseHeaders ??= []).push(name, value);
   }
 
   addResponseHeaders(headers: Headers): void {

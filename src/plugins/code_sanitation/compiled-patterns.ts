@@ -1,5 +1,6 @@
 // Compiles a selection of patterns into what a detector scans with. Detectors with the same languages and sensitivities share it.
 import { unionOfCharSets, type CharSet } from "./char-set.ts";
+import { CleanStrings } from "./clean-strings.ts";
 import { patternsOf } from "./languages/by-language.ts";
 import type { Pattern } from "./pattern.ts";
 import { Prefilter, type Trigger } from "./prefilter.ts";
@@ -46,6 +47,8 @@ export interface CompiledPatterns {
   readonly prefilter: Prefilter<PatternEntry>;
   /** By state of the prefilter. */
   readonly states: readonly StateTriggers[];
+  /** Strings in which none of the patterns found anything. */
+  readonly cleanStrings: CleanStrings;
 }
 
 /**
@@ -109,7 +112,8 @@ export function entriesOf(language: Language, patterns: readonly Pattern[]): Pat
 
 export function compileEntries(entries: readonly PatternEntry[]): CompiledPatterns {
   const prefilter = new Prefilter(withoutDuplicates(entries).flatMap(triggersOf));
-  return { prefilter, states: prefilter.triggersByState.map(stateTriggersOf) };
+  const states = prefilter.triggersByState.map(stateTriggersOf);
+  return { prefilter, states, cleanStrings: new CleanStrings() };
 }
 
 function triggersOf(owner: PatternEntry): PatternTrigger[] {

@@ -1,6 +1,7 @@
 // The detector: finds code of the selected languages in a text.
 import { toLower } from "./char-classes.ts";
 import { charSetHas } from "./char-set.ts";
+import { MAX_CLEAN_UNITS } from "./clean-strings.ts";
 import {
   compileEntries,
   compilePatterns,
@@ -111,9 +112,14 @@ class PatternDetector implements Detector {
   }
 
   firstIn(units: Uint16Array, start: number, end: number): Finding | null {
+    const isShort = end - start <= MAX_CLEAN_UNITS;
+    if (isShort && this.#isKnownClean(units, start, end)) return null;
+    const before = this.#work.steps;
     this.#found.length = 0;
     visitVariants(units, start, end, this.#work, this.#visitForFirst);
-    return this.#found[0] ?? null;
+    const finding = this.#found[0] ?? null;
+    if (isShort && finding === null) this.#addClean(units, start, end, before);
+    return finding;
   }
 
   findAll(text: string): Finding[] {
@@ -122,12 +128,29 @@ class PatternDetector implements Detector {
 
   findAllIn(units: Uint16Array, start: number, end: number): Finding[] {
     const found: Finding[] = [];
+    const isShort = end - start <= MAX_CLEAN_UNITS;
+    if (isShort && this.#isKnownClean(units, start, end)) return found;
+    const before = this.#work.steps;
     visitVariants(units, start, end, this.#work, (variant, ranges) =>
       this.#scan(variant, ranges, found, false),
     );
+    if (isShort && found.length === 0) this.#addClean(units, start, end, before);
     return found.length < 2
       ? found
       : found.sort((one, other) => one.start - other.start || other.end - one.end);
+  }
+
+  #isKnownClean(units: Uint16Array, start: number, end: number): boolean {
+    const steps = this.#patterns.cleanStrings.stepsOf(units, start, end);
+    this.countWork(steps);
+    return steps > 0;
+  }
+
+  /** `before`: the steps before the scan that found nothing. */
+  #addClean(units: Uint16Array, start: number, end: number, before: number): void {
+    // Other detectors that share the patterns may not exclude any.
+    if (this.#excluded !== null) return;
+    this.#patterns.cleanStrings.add(units, start, end, this.#work.steps - before);
   }
 
   /** Scans the ranges, or the whole text if `ranges` is null. Returns true if it stopped at the first finding. */
