@@ -12,7 +12,7 @@ import { omit } from "../model/record.ts";
 import type { Rule } from "../model/rule.ts";
 import type { Service } from "../model/service.ts";
 import type { Upstream } from "../model/upstream.ts";
-import type { GatewayParts, StoredApiKey, Transaction } from "../store/store.ts";
+import type { GatewayParts, Kind, RecordOf, StoredApiKey, Transaction } from "../store/store.ts";
 import { ambiguousNameError, findByName, matchKeys, matchRules } from "./document-matching.ts";
 import { withTargetIds } from "./document-targets.ts";
 import { DocumentWriter } from "./document-writer.ts";
@@ -31,15 +31,22 @@ interface Scope {
   readonly before: GatewayParts | null;
 }
 
+interface PruneOptions {
+  /** Delete the records of gateways of the document that the document does not contain. */
+  readonly prune: boolean;
+  /** Delete the gateways that the document does not contain, with all their records. */
+  readonly pruneGateways: boolean;
+}
+
 export class DocumentApplication {
   readonly writer: DocumentWriter;
   readonly #transaction: Transaction;
-  readonly #prune: boolean;
+  readonly #options: PruneOptions;
 
-  constructor(transaction: Transaction, options: { readonly prune: boolean }) {
+  constructor(transaction: Transaction, options: PruneOptions) {
     this.writer = new DocumentWriter(transaction);
     this.#transaction = transaction;
-    this.#prune = options.prune;
+    this.#options = options;
   }
 
   async apply({ gateways, prices }: ConfigurationDocument): Promise<void> {
@@ -49,10 +56,17 @@ export class DocumentApplication {
       if (count > 1) throw ambiguousNameError(`gateways[${index}].name`, "gateways", name, count);
       found.push(records[0] ?? null);
     }
+    // First, because subdomains and API keys are unique: a gateway of the document may take over those of a deleted one.
+    if (this.#options.pruneGateways) await this.#removeGatewaysBut(gateways);
     await this.#freeSubdomains(gateways, found);
     for (const [index, gateway] of gateways.entries())
       await this.#applyGateway(gateway, found[index] ?? null, `gateways[${index}]`);
     if (prices !== undefined) await this.writer.putPrices(prices);
+  }
+
+  async #removeGatewaysBut(wanted: readonly DocumentGateway[]): Promise<void> {
+    const all = await this.#all("gateways");
+    for (const { id, name } of absentFrom(wanted, all)) await this.writer.removeGateway(id, name);
   }
 
   /** Releases subdomains that move from one gateway of the document to another: they are unique at any time. */
@@ -80,7 +94,7 @@ export class DocumentApplication {
     const rules = await this.#putRules(scope, services, knownRules);
     const matchedKeys = matchKeys(wanted.api_keys ?? [], knownKeys, place);
     await this.#putKeys(scope, rules, matchedKeys);
-    if (!this.#prune || parts === null) return;
+    if (!this.#options.prune || parts === null) return;
     for (const key of knownKeys) if (!matchedKeys.includes(key)) await this.writer.revoke(wanted.name, key);
     await this.#pruneGateway(wanted, parts, knownRules);
   }
@@ -240,11 +254,16 @@ export class DocumentApplication {
   }
 
   async #activeKeys(gatewayId: string): Promise<StoredApiKey[]> {
-    const keys: StoredApiKey[] = [];
-    for (let offset = 0; ; offset += PAGE) {
-      const { records } = await this.#transaction.list("api_keys", { gatewayId, limit: PAGE, offset });
-      keys.push(...records.filter(({ active }) => active));
-      if (records.length < PAGE) return keys;
+    return (await this.#all("api_keys", gatewayId)).filter(({ active }) => active);
+  }
+
+  async #all<K extends Kind>(kind: K, gatewayId?: string): Promise<RecordOf[K][]> {
+    const all: RecordOf[K][] = [];
+    for (;;) {
+      const page = { gatewayId, limit: PAGE, offset: all.length };
+      const { records } = await this.#transaction.list(kind, page);
+      all.push(...records);
+      if (records.length < PAGE) return all;
     }
   }
 }

@@ -108,6 +108,11 @@ export class DocumentWriter {
     this.changes.push({ action: "delete", resource: RESOURCE_NAMES[kind], gateway, name, diff: [] });
   }
 
+  async removeGateway(id: string, name: string): Promise<void> {
+    await this.#transaction.removeGateway(id, true);
+    this.changes.push({ action: "delete", resource: "gateway", gateway: name, name, diff: [] });
+  }
+
   async revoke(gateway: string, key: RecordOf["api_keys"]): Promise<void> {
     await this.#transaction.update("api_keys", { ...key, active: false, updated_at: timeOfChange(key) });
     const diff = [{ path: "active", before: true, after: false }];

@@ -2,9 +2,15 @@
 import { z } from "zod";
 import type { ErrorDetail } from "../base/errors.ts";
 import { resolveVariables, type UnsetVariable } from "../model/document-variables.ts";
-import { adminClient, CLIENT_HELP, CLIENT_OPTIONS, RejectedRequest } from "./admin-client.ts";
+import {
+  adminClient,
+  CLIENT_HELP,
+  CLIENT_OPTIONS,
+  RejectedRequest,
+  type AdminClient,
+} from "./admin-client.ts";
 import { parseArguments, required } from "./arguments.ts";
-import type { Command } from "./command.ts";
+import { UsageError, type Command } from "./command.ts";
 import { problemLine, readDocument } from "./read-document.ts";
 import { paint, printable } from "./terminal.ts";
 
@@ -19,10 +25,25 @@ const changeSchema = z.object({
 const appliedSchema = z.object({ changes: z.array(changeSchema), revision: z.int() });
 
 type AppliedChange = z.output<typeof changeSchema>;
+type Applied = z.output<typeof appliedSchema>;
+
+const parseApplyArguments = (args: readonly string[]) =>
+  parseArguments(args, {
+    options: {
+      ...CLIENT_OPTIONS,
+      "dry-run": { type: "boolean", default: false },
+      prune: { type: "boolean", default: false },
+      "prune-gateways": { type: "boolean", default: false },
+      yes: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+    },
+    maxPositionals: 1,
+  });
+type ApplyFlags = ReturnType<typeof parseApplyArguments>["values"];
 
 export const apply: Command = {
   summary: "change the configuration to match a document",
-  help: `Usage: gatehouse apply FILE [--dry-run] [--prune] [--json] [--url URL] [--token TOKEN]
+  help: `Usage: gatehouse apply FILE [--dry-run] [--prune] [--prune-gateways [--yes]] [--json] [--url URL] [--token TOKEN]
 
 Applies a document (YAML or JSON; - reads standard input) to a running gateway: completely or not at all, as one
 revision. \${NAME} and \${NAME:-default} in the document are replaced from the environment; write $\${ for a literal \${.
@@ -30,18 +51,14 @@ revision. \${NAME} and \${NAME:-default} in the document are replaced from the e
   --dry-run      print what would change, and change nothing
   --prune        delete what the gateways of the document have and the document does not name; API keys are revoked,
                  and only in gateways for which the document has api_keys
+  --prune-gateways  delete the gateways that the document does not name, with all their records and usage
+  --yes          confirm the deletion of gateways; without it, nothing is changed if there is one to delete
   --json         print the response of the Admin API
 ${CLIENT_HELP}`,
   run: async (args) => {
-    const { values, positionals } = parseArguments(args, {
-      options: {
-        ...CLIENT_OPTIONS,
-        "dry-run": { type: "boolean", default: false },
-        prune: { type: "boolean", default: false },
-        json: { type: "boolean", default: false },
-      },
-      maxPositionals: 1,
-    });
+    const { values, positionals } = parseApplyArguments(args);
+    if (values.yes && !values["prune-gateways"])
+      throw new UsageError("--yes has an effect only with --prune-gateways; remove it");
     const file = required("FILE", positionals[0]);
     const read = await readDocument(file);
     if (!read.ok) return reportProblems(file, read.problems);
@@ -51,18 +68,49 @@ ${CLIENT_HELP}`,
     if (problems.length + missing.length > 0)
       return reportProblems(file, [...problems, ...missing].map(locate));
     const client = await adminClient(values);
-    const isDryRun = values["dry-run"];
-    const path = `/apply?dry_run=${isDryRun}&prune=${values.prune}`;
     try {
-      const applied = await client.post(path, document, appliedSchema);
-      console.log(values.json ? JSON.stringify(applied, null, 2) : describe(applied, isDryRun));
-      return 0;
+      return await applyDocument(client, document, values);
     } catch (error) {
       if (!(error instanceof RejectedRequest)) throw error;
       return reportProblems(file, problemsOf(error, unset).map(locate));
     }
   },
 };
+
+async function applyDocument(client: AdminClient, document: unknown, flags: ApplyFlags): Promise<number> {
+  const post = (isDryRun: boolean, pruneGateways: boolean) =>
+    client.post(
+      `/apply?dry_run=${isDryRun}&prune=${flags.prune}&prune_gateways=${pruneGateways}`,
+      document,
+      appliedSchema,
+    );
+  const print = (applied: Applied, isDryRun: boolean) =>
+    console.log(flags.json ? JSON.stringify(applied, null, 2) : describe(applied, isDryRun));
+  const needsConfirmation = flags["prune-gateways"] && !flags.yes && !flags["dry-run"];
+  if (needsConfirmation) {
+    const planned = await post(true, true);
+    const deleted = planned.changes.filter(isDeletedGateway).map(({ name }) => name);
+    if (deleted.length > 0) {
+      print(planned, true);
+      console.error(printable(`gatehouse: ${confirmationMessage(deleted)}`));
+      return 1;
+    }
+  }
+  // Without a confirmation no gateway is deleted, not even one that was created since the plan was made.
+  const pruneGateways = flags["prune-gateways"] && !needsConfirmation;
+  print(await post(flags["dry-run"], pruneGateways), flags["dry-run"]);
+  return 0;
+}
+
+function isDeletedGateway({ action, resource }: AppliedChange): boolean {
+  return action === "delete" && resource === "gateway";
+}
+
+function confirmationMessage(names: readonly string[]): string {
+  const what = names.length === 1 ? "1 gateway" : `${names.length} gateways`;
+  const [its, it] = names.length === 1 ? ["its", "it"] : ["their", "them"];
+  return `${what} would be deleted with ${its} records and usage: ${names.join(", ")}; give --yes to delete ${it}`;
+}
 
 function reportProblems(file: string, problems: readonly ErrorDetail[]): number {
   for (const problem of problems) console.error(problemLine(file, problem));
@@ -87,7 +135,7 @@ function problemsOf({ message, details }: RejectedRequest, unset: readonly Unset
 
 const SIGNS = { create: ["+", "green"], update: ["~", "yellow"], delete: ["-", "red"] } as const;
 
-function describe({ changes, revision }: z.output<typeof appliedSchema>, isDryRun: boolean): string {
+function describe({ changes, revision }: Applied, isDryRun: boolean): string {
   const lines: string[] = [];
   for (const change of changes) {
     if (change.action === "none") continue;

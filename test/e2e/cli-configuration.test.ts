@@ -110,6 +110,44 @@ describe("export and apply", () => {
     expect(exported.gateways.map(({ name }) => name)).toContain("diff");
   });
 
+  test("--prune-gateways lists the gateways to delete, and deletes them only with --yes", async () => {
+    const own = await startGatehouseProcess();
+    try {
+      for (const name of ["kept", "first", "second"]) await create(own, "/gateways", { name });
+      const count = async () => (await own.api("GET", "/gateways")).body.count as number;
+      const apply = (...flags: string[]) =>
+        run(["apply", "-", ...flags], at(own), "gateways: [{name: kept, log_bodies: true}]");
+      const plan = "- gateway first\n- gateway second\n~ gateway kept\n    log_bodies: false → true\n";
+      const tried = await apply("--prune-gateways", "--dry-run");
+      expect({ code: tried.code, out: tried.out }).toEqual({
+        code: 0,
+        out: `${plan}3 to change, 0 unchanged. Dry run: nothing was changed.\n`,
+      });
+      const refused = await apply("--prune-gateways");
+      expect(refused).toEqual({
+        code: 1,
+        out: tried.out,
+        err: "gatehouse: 2 gateways would be deleted with their records and usage: first, second; give --yes to delete them\n",
+      });
+      expect(await count()).toBe(3);
+      const applied = await apply("--prune-gateways", "--yes");
+      expect({ code: applied.code, out: applied.out }).toEqual({
+        code: 0,
+        out: `${plan}3 to change, 0 unchanged. Applied as revision 4.\n`,
+      });
+      expect(await count()).toBe(1);
+      // Without a gateway to delete, --yes is not needed.
+      expect((await apply("--prune-gateways")).out).toStartWith("Nothing to change");
+      const alone = await apply("--yes");
+      expect({ code: alone.code, err: alone.err }).toEqual({
+        code: 2,
+        err: "gatehouse: --yes has an effect only with --prune-gateways; remove it\n",
+      });
+    } finally {
+      await own.stop();
+    }
+  });
+
   test("prints one line per problem, with its path and the fix", async () => {
     await Bun.write(file, "gateways:\n  - name: ${NOT_SET}\n    subdomain: ${NOR_THIS}\n");
     const missing = await run(["apply", file], at(one));

@@ -240,6 +240,38 @@ describe.each(STORES)("documents over %s", (_, environment) => {
     expect(await partsOf(other, "rules")).toHaveLength(1);
   });
 
+  test("prune_gateways deletes the gateways that the document does not name, with all their records", async () => {
+    const own = await startGatehouseProcess({ env: await environment() });
+    try {
+      const applyTo = (document: unknown, query = "") => own.api("POST", `/apply${query}`, document);
+      const gatewayNames = async () =>
+        (await own.api("GET", "/gateways")).body.gateways.map(({ name }: { name: string }) => name);
+      const key_sha256 = "ab".repeat(32);
+      const api_keys = [{ name: "moved", key_sha256 }];
+      await applyTo({
+        gateways: [
+          { name: "kept", ...WHOLE },
+          { name: "dropped", subdomain: "shop", ...WHOLE, api_keys },
+        ],
+      });
+      // The new gateway takes over the subdomain and the key of the one that is deleted.
+      const document = { gateways: [{ name: "kept" }, { name: "new", subdomain: "shop", api_keys }] };
+      const expected = ["delete gateway dropped", "create gateway new", "create api_key moved"];
+      expectError(await applyTo(document, "?prune=true"), 409, "duplicate");
+      const dry = await applyTo(document, "?prune_gateways=true&dry_run=true");
+      expect(changesIn(dry)).toEqual(expected);
+      expect(await gatewayNames()).toEqual(["kept", "dropped"]);
+      expect(changesIn(await applyTo(document, "?prune_gateways=true"))).toEqual(expected);
+      expect(await gatewayNames()).toEqual(["kept", "new"]);
+      // Records inside the gateways of the document are deleted with prune only.
+      const { id } = (await own.api("GET", "/gateways?name=kept")).body.gateways[0];
+      expect((await own.api("GET", `/gateways/${id}/rules`)).body.count).toBe(1);
+      expect(changesIn(await applyTo(document, "?prune_gateways=true"))).toEqual([]);
+    } finally {
+      await own.stop();
+    }
+  });
+
   test("gateways of one document can swap their subdomains", async () => {
     const [one, two] = [`one ${++names}`, `two ${names}`];
     const [left, right] = [`left-${names}`, `right-${names}`];

@@ -21,6 +21,9 @@ const applyQuery = z.strictObject({
   prune: flag.meta({
     description: "In the gateways of the document, delete the records that the document does not contain.",
   }),
+  prune_gateways: flag.meta({
+    description: "Delete the gateways that the document does not contain, with all their records and usage.",
+  }),
 });
 
 export function addExportRoutes(table: RouteTable, current: CurrentConfiguration): void {
@@ -72,7 +75,10 @@ async function applyDocument(
   let application: DocumentApplication | undefined;
   const work = async (transaction: Transaction) => {
     await requireConfiguration(caller, transaction);
-    application = new DocumentApplication(transaction, { prune: query.prune === "true" });
+    application = new DocumentApplication(transaction, {
+      prune: query.prune === "true",
+      pruneGateways: query.prune_gateways === "true",
+    });
     await application.apply(document);
     return application.writer.changes;
   };
