@@ -148,7 +148,7 @@ export const SETTINGS = {
   LOG_FORMAT: setting("pretty on a terminal, json otherwise", "pretty or json", logFormat),
   REQUEST_LOG_SIZE: setting(
     "1000",
-    "number of requests that each process keeps in memory for the Admin API; 0: request log off",
+    "number of requests that each process keeps in memory for the Admin API, shared fairly by the gateways; 0: request log off",
     integer(1000, 0, 100_000),
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(

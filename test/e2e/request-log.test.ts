@@ -393,6 +393,24 @@ describe("other processes", () => {
     }
   }, 20_000);
 
+  test("a busy gateway does not push out the records of a quiet one", async () => {
+    const small = await startGatehouseProcess({ env: { REQUEST_LOG_SIZE: "4" } });
+    try {
+      const [quiet, busy] = [
+        await seedRoute(small, { upstream: { targets: [targetAt(provider)] } }),
+        await seedRoute(small, { upstream: { targets: [targetAt(provider)] } }),
+      ];
+      const countOf = async ({ gateway }: SeededRoute) =>
+        (await small.api("GET", `/gateways/${gateway}/requests`)).body.count;
+      for (let call = 0; call < 2; call++) await (await postChat(small, quiet)).text();
+      for (let call = 0; call < 8; call++) await (await postChat(small, busy)).text();
+      await waitUntil(async () => (await countOf(busy)) >= 2);
+      expect([await countOf(quiet), await countOf(busy)]).toEqual([2, 2]);
+    } finally {
+      await small.stop();
+    }
+  }, 20_000);
+
   test("REQUEST_LOG_SIZE 0 turns it off", async () => {
     const off = await startGatehouseProcess({ env: { REQUEST_LOG_SIZE: "0" } });
     try {

@@ -1,4 +1,5 @@
-// The request log: a ring of the last requests of this process, and the listeners that follow it live.
+// The request log: the last requests of this process, and the listeners that follow it live.
+import { FairRing } from "./fair-ring.ts";
 import type { RequestFacts } from "./request-facts.ts";
 import { recordOf, startOf, type RequestRecord } from "./request-record.ts";
 
@@ -44,13 +45,14 @@ export interface RequestSource {
 
 export class RequestLog implements RequestSource {
   readonly #size: number;
-  readonly #ring: RequestFacts[] = [];
-  #next = 0;
+  /** Grouped by gateway, so that a busy gateway does not push out the records of the others. */
+  readonly #ring: FairRing<RequestFacts>;
   readonly #listeners = new Set<RequestListener>();
 
   /** Size 0 turns the log off. */
   constructor(size: number) {
     this.#size = size;
+    this.#ring = new FairRing(size);
   }
 
   get isOn(): boolean {
@@ -61,17 +63,15 @@ export class RequestLog implements RequestSource {
     if (this.#size === 0) return;
     // Converts captured bodies to redacted texts, so that the log holds nothing else.
     facts.bodies?.texts();
-    this.#ring[this.#next] = facts;
-    this.#next = (this.#next + 1) % this.#size;
+    this.#ring.add(facts.gatewayId, facts);
     if (this.#listeners.size > 0) this.#notify(facts);
   }
 
   listRequests(filter: RequestFilter, limit: number): Promise<RequestPage> {
     const requests: RequestRecord[] = [];
     let count = 0;
-    for (let back = 1; back <= this.#ring.length; back++) {
-      const facts = this.#ring[(this.#next - back + this.#size) % this.#size];
-      if (facts === undefined || !matches(facts, filter)) continue;
+    for (const facts of this.#ring.newestFirst(filter.gatewayId)) {
+      if (!matches(facts, filter)) continue;
       count++;
       if (requests.length < limit) requests.push(recordOf(facts));
     }
