@@ -1,5 +1,5 @@
 // Mutations of the patterns of code_sanitation: each pattern without one of its triggers, conditions, alternatives or optional
-// parts. A mutation that changes the verdict of no text of the pattern survives: either a text is missing or the part is superfluous.
+// parts. A mutation that changes the result of no text of the pattern survives: either a text is missing or the part is superfluous.
 import { detectorOf } from "../../src/plugins/code_sanitation/detector.ts";
 import { patternsOf } from "../../src/plugins/code_sanitation/languages/by-language.ts";
 import { zeroWidth, type Matcher } from "../../src/plugins/code_sanitation/matcher.ts";
@@ -18,7 +18,7 @@ import {
 
 /** Longer lists of triggers, of words and of alternatives count as one part. */
 const MAX_MUTATED_WORDS = 10;
-const DROPPABLE_CONDITIONS = ["precededBy", "followedBy", "guard", "before", "after"] as const;
+const DROPPABLE_CONDITIONS = ["precededBy", "followedBy", "guard", "start", "before", "after"] as const;
 type DroppableCondition = (typeof DROPPABLE_CONDITIONS)[number];
 
 /** Patterns that share their texts: one, or all that a function of a language table created together. */
@@ -58,17 +58,21 @@ interface Mutation {
   readonly name: string;
   readonly groups: readonly PatternGroup[];
   readonly mutate: (group: PatternGroup) => readonly Pattern[];
+  /** Returns what must be the same for the mutation to survive. */
+  readonly resultsOf: (group: PatternGroup, patterns: readonly Pattern[]) => string;
 }
 
 /** Returns a line for each mutation that no text notices, of the languages given. */
 export function survivingMutations(languages: readonly Language[] = LANGUAGES): string[] {
   const groups = patternGroups().filter(({ language }) => languages.includes(language));
-  const verdicts = new Map(groups.map((group) => [group, verdictsOf(group, group.patterns)]));
   const mutations = [...groups.flatMap(mutationsOfGroup), ...mutationsOfMatchers(groups)];
   return mutations
     .filter(
       (mutation) =>
-        !mutation.groups.some((group) => verdictsOf(group, mutation.mutate(group)) !== verdicts.get(group)),
+        !mutation.groups.some(
+          (group) =>
+            mutation.resultsOf(group, mutation.mutate(group)) !== mutation.resultsOf(group, group.patterns),
+        ),
     )
     .map((mutation) => `${namesOf(mutation.groups)}: ${mutation.name}`);
 }
@@ -78,10 +82,19 @@ function namesOf(groups: readonly PatternGroup[]): string {
   return names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
 }
 
+/** Which texts are found. */
 function verdictsOf({ language, finds, ignores }: PatternGroup, patterns: readonly Pattern[]): string {
   if (finds.length === 0) return "";
   const detector = detectorOf(language, patterns);
   return [...finds, ...ignores].map((text) => (detector.first(text) === null ? "-" : "+")).join("");
+}
+
+/** Which part of each text is found: some parts of a matcher only decide how much is masked. */
+function spansOf({ language, finds, ignores }: PatternGroup, patterns: readonly Pattern[]): string {
+  if (finds.length === 0) return "";
+  const detector = detectorOf(language, patterns);
+  const spans = [...finds, ...ignores].map((text) => detector.first(text));
+  return spans.map((span) => (span === null ? "-" : `${span.start}-${span.end}`)).join(" ");
 }
 
 /** Without one trigger, and without one condition. */
@@ -92,6 +105,7 @@ function mutationsOfGroup(group: PatternGroup): Mutation[] {
     name: `trigger ${JSON.stringify(dropped)}`,
     groups,
     mutate: () => group.patterns.flatMap((each) => withoutTrigger(each, dropped)),
+    resultsOf: verdictsOf,
   }));
   const ofConditions = DROPPABLE_CONDITIONS.filter((condition) =>
     group.patterns.some(
@@ -101,13 +115,15 @@ function mutationsOfGroup(group: PatternGroup): Mutation[] {
     name: condition,
     groups,
     mutate: () => group.patterns.map((each) => changed(each, without(each.conditions, condition))),
+    resultsOf: verdictsOf,
   }));
   return triggers.length > MAX_MUTATED_WORDS ? ofConditions : [...ofTriggers, ...ofConditions];
 }
 
 /** Next to a look-behind or a matcher, a set of units may repeat what these check: it rejects most candidates with one lookup. */
 function isShortcut(conditions: PatternConditions, condition: DroppableCondition): boolean {
-  if (condition === "precededBy") return conditions.guard !== undefined || conditions.before !== undefined;
+  const { guard, start, before } = conditions;
+  if (condition === "precededBy") return (guard ?? start ?? before) !== undefined;
   return condition === "followedBy" && conditions.after !== undefined;
 }
 
@@ -140,6 +156,7 @@ function mutationsOfMatchers(groups: readonly PatternGroup[]): Mutation[] {
       name,
       groups: [...usedBy],
       mutate: (group: PatternGroup) => group.patterns.map((each) => withMatcher(each, matcher, mutant)),
+      resultsOf: spansOf,
     })),
   );
 }

@@ -154,6 +154,7 @@ function haveSameConditions(one: Pattern, other: Pattern): boolean {
     one.after === other.after &&
     one.before === other.before &&
     one.guard === other.guard &&
+    one.startsAtGuard === other.startsAtGuard &&
     one.precededBy === other.precededBy &&
     String(one.followedBy) === String(other.followedBy)
   );

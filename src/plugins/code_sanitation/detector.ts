@@ -216,17 +216,19 @@ class PatternDetector implements Detector {
       const trigger = triggers[index];
       if (trigger === undefined) continue;
       const { text, hasDigits, owner } = trigger;
-      const { precededBy, followedBy, requiredAfter, guard, before, after } = owner.pattern;
+      const { precededBy, followedBy, requiredAfter, guard, startsAtGuard, before, after } = owner.pattern;
       // Cheapest conditions first.
       if (followedBy !== null && !charSetHas(followedBy, nextUnit)) continue;
       if (!canMatchAt(requiredAfter, input, end)) continue;
       const triggerStart = end - text.length;
       if (hasDigits && !isTextAt(input, triggerStart, text)) continue;
       if (precededBy !== null && !charSetHas(precededBy, unitAt(input, triggerStart - 1))) continue;
-      if (guard !== null && guard(input, triggerStart) === NO_MATCH) continue;
+      const guarded = guard === null ? triggerStart : guard(input, triggerStart);
+      if (guarded === NO_MATCH) continue;
       const matchEnd = after === null ? end : after(input, end);
       if (matchEnd === NO_MATCH) continue;
-      const matchStart = before === null ? triggerStart : before(input, triggerStart);
+      const start = startsAtGuard ? guarded : triggerStart;
+      const matchStart = before === null ? start : before(input, triggerStart);
       if (matchStart === NO_MATCH) continue;
       const name = firstUsedName(owner, this.#excluded);
       if (name === null) continue;

@@ -35,6 +35,8 @@ export interface Pattern extends PatternTexts {
   readonly requiredAfter: FirstSet | null;
   /** Checked before `after`. Use it for a look-behind that is cheaper than `after` and rejects most candidates. */
   readonly guard: LookBehind | null;
+  /** The match starts where `guard` returned. */
+  readonly startsAtGuard: boolean;
   /** Matches the text after the trigger. */
   readonly after: Matcher | null;
   /** Checks the text before the trigger, and may extend the match to the left. */
@@ -43,13 +45,16 @@ export interface Pattern extends PatternTexts {
 
 type Conditions = {
   [Condition in "precededBy" | "followedBy" | "guard" | "after" | "before"]: NonNullable<Pattern[Condition]>;
+} & {
+  /** As `before`, but checked before `after`, instead of a guard. */
+  readonly start: LookBehind;
 };
 
 /** `from` is balanced if it is not given. */
 export type PatternConditions = Partial<Conditions & Pick<PatternTexts, "from">> & Omit<PatternTexts, "from">;
 
 export function pattern(id: string, triggers: readonly string[], conditions: PatternConditions): Pattern {
-  const { before = null, after = null, guard = null, precededBy = null } = conditions;
+  const { before = null, after = null, start = null, guard = start, precededBy = null } = conditions;
   const requiredAfter = after === null ? null : requiredFirstSet(after);
   const followedBy =
     conditions.followedBy ?? (requiredAfter === null ? null : firstUnitsOf(requiredAfter.prefixes));
@@ -68,6 +73,7 @@ export function pattern(id: string, triggers: readonly string[], conditions: Pat
     followedBy,
     requiredAfter,
     guard,
+    startsAtGuard: start !== null,
     after,
     before: isAtWordStart ? null : before,
   };

@@ -187,12 +187,9 @@ const calledInBrackets: Matcher = choice(
   seq(ows, lit("]"), ows, index, opt(seq(lit("}"), ows)), lit("(")),
 );
 /** Matches after the name in `"system"(…)`, `(system)(…)` and `["system"][0](…)`: a name used as a value and called. */
-export const callOfValue: Matcher = seq(
-  wordBoundary,
-  choice(
-    seq(ows, quote, choice(lit("("), seq(rws, lit("("), peek(quote)), calledInBrackets)),
-    calledInBrackets,
-  ),
+export const callOfValue: Matcher = choice(
+  seq(ows, quote, choice(lit("("), seq(rws, lit("("), peek(quote)), calledInBrackets)),
+  calledInBrackets,
 );
 
 const QUOTES_AND_BRACKETS = charSet(0, "'\"([ {");

@@ -177,6 +177,7 @@ export const CSHARP: readonly Pattern[] = [
     finds: [
       '{"$type": "System.Windows.Data.ObjectDataProvider, x"}',
       "{'$type':'System.Diagnostics.Process'}",
+      '{"$type":"System.Windows.Markup.X"}',
       '{"$type" : "System.Configuration.Install.X"}',
       '{"$type":"x.WindowsIdentity"}',
       '{"$type":"System.Management.Automation.X"}',

@@ -1,7 +1,7 @@
 // Access to members of an object, as attackers write it: whitespace around the dot, optional chaining, computed names.
 import { isInClass, QUOTE } from "../char-classes.ts";
 import { DOT, QUESTION } from "../char-codes.ts";
-import { choice, keyword, lit, not, opt, oneOf, peek, seq } from "../combinators.ts";
+import { choice, keyword, lit, opt, oneOf, peek, seq } from "../combinators.ts";
 import { endOfWord } from "../keyword-set.ts";
 import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH, type Matcher } from "../matcher.ts";
@@ -9,12 +9,9 @@ import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { ows, owsAndComments, quote, rws } from "../tokens.ts";
 
 /** A dot with optional whitespace, but not the period of a sentence: `a.b`, `a . b`, `a .b`. */
-export const dot: Matcher = choice(seq(lit("."), not(rws)), seq(rws, lit("."), ows));
+export const dot: Matcher = choice(lit("."), seq(rws, lit("."), ows));
 /** A dot of JavaScript: also `a?.b`. */
-export const jsDot: Matcher = choice(
-  seq(opt(lit("?")), lit("."), not(rws)),
-  seq(rws, opt(lit("?")), lit("."), ows),
-);
+export const jsDot: Matcher = choice(seq(opt(lit("?")), lit(".")), seq(rws, opt(lit("?")), lit("."), ows));
 
 /** The parenthesis of a call. */
 const call = seq(owsAndComments, lit("("));

@@ -70,6 +70,7 @@ export const SQL_BREAKOUT: readonly Pattern[] = [
       "if x = 1 or 2 < limit",
       "Is 3 > 2 and 2 > 1?",
       "floor 1=first",
+      "the floor 1=1 sensor",
       "or else x=1",
       "//book[@lang='en' and @year='2001']",
       "choose 1 or 2 between now and then",

@@ -169,7 +169,7 @@ export const SQL_FRAGMENTS: readonly Pattern[] = [
     precededBy: charSet(WHITESPACE | WORD),
     guard: inCondition,
     finds: ["and pin = '", 'or (pin = "', "where pin='", 'or pin="', "pin like '", 'and pin like "'],
-    ignores: ["let pin = '", "I like '", "Is it like 'this'?", "<a pin='"],
+    ignores: ["let pin = '", "where pin = 'open'", "I like '", "Is it like 'this'?", "<a pin='"],
   }),
   pattern("sql.open-end", ['";', "';", "`;"], {
     catches: "a value that a field starts with, and a quote and a semicolon at the end",

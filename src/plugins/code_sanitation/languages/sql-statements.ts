@@ -127,6 +127,7 @@ export const SQL_STATEMENTS: readonly Pattern[] = [
     ignores: [
       "all except select members",
       "7 except selected 1",
+      "all fields except select1",
       "except select.error",
       "unintersect select 1",
     ],

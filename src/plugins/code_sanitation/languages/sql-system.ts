@@ -198,6 +198,7 @@ export const SQL_SYSTEM: readonly Pattern[] = [
       ),
     ),
     finds: [
+      "(select 0 from (t))",
       "(select 0 from(select 1))",
       "(select @k)",
       "(select 'a')",

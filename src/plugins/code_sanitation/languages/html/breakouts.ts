@@ -16,7 +16,12 @@ export const BREAKOUTS: readonly Pattern[] = [
     catches: "a script tag after the end of a tag or comment that the text did not open",
     from: "relaxed",
     finds: ['"><script>go()', "'/><script src=x", "--> <script >"],
-    ignores: ['<a title="x"><scripted-tag>', '"><scriptorium', "x > <b>"],
+    ignores: [
+      "Where does the <script> tag belong?",
+      '<a title="x"><scripted-tag>',
+      '"><scriptorium',
+      "x > <b>",
+    ],
     before: afterForeignTag,
     after: tagEnd,
   }),
@@ -25,8 +30,7 @@ export const BREAKOUTS: readonly Pattern[] = [
     from: "relaxed",
     finds: ['"><img src=x onerror=go()>', "'><svg/onload=go()>", '"/><body onload = go()>'],
     ignores: ['<b title="x"><a online=2>', '"><button onclick={go}>', '"><img src=x>', '"><svg-icon one=2>'],
-    guard: afterForeignTag,
-    before: afterForeignTag,
+    start: afterForeignTag,
     after: skipTo(
       seq(oneOf(" \n/'\""), lit("on"), run(LETTER, 3, 24), ows, lit("="), not(lit("{"))),
       80,

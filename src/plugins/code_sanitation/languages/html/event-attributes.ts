@@ -96,7 +96,7 @@ const codeAttributeValue: Matcher = choice(
   ),
 );
 /** Not JSX, which has the handler in braces: that is a program. */
-const attributeValue: Matcher = seq(ows, not(oneOf("{=")));
+const notBraces: Matcher = not(oneOf("{="));
 
 const eventAttribute: LookBehind = (input, at) => {
   const start = eventName(input, at);
@@ -105,7 +105,7 @@ const eventAttribute: LookBehind = (input, at) => {
   const event = lowerCaseText(input, start + 2, nameEnd);
   if (NOT_EVENTS.has(event)) return NO_MATCH;
   if (DECLARATION_KEYWORDS.has(wordBefore(input, skipWhitespaceBack(input, start)))) return NO_MATCH;
-  if (isInTag(input, start)) return attributeValue(input, at + 1) < 0 ? NO_MATCH : start;
+  if (isInTag(input, start)) return start;
   return EVENTS.has(event) && codeAttributeValue(input, at + 1) >= 0 ? start : NO_MATCH;
 };
 
@@ -144,9 +144,8 @@ const EVENT_ATTRIBUTE: PatternConditions = {
     "Turn it on = press the button",
   ],
   precededBy: charSet(LETTER | WHITESPACE),
-  guard: eventName,
-  before: eventAttribute,
-  after: seq(ows, opt(except(" >\n", 0, 60))),
+  start: eventAttribute,
+  after: seq(ows, notBraces, opt(except(" >\n", 0, 60))),
 };
 
 const BREAKOUT_ATTRIBUTE: PatternConditions = {
@@ -159,6 +158,7 @@ const BREAKOUT_ATTRIBUTE: PatternConditions = {
     "'onload=go`1`",
     '"/onerror=go()',
     "'/onerror=go()",
+    "' onload=a.b(1)",
   ],
   ignores: [
     '<a href="x" onclick={go}>',
@@ -166,6 +166,7 @@ const BREAKOUT_ATTRIBUTE: PatternConditions = {
     '{"onload": true, "name" : "onload"}',
     'He said "only x=1"',
     "state 'on' is 1",
+    "a < b ? 'online=check(1)' : c",
   ],
   guard: beforeAnyTag,
   after: seq(

@@ -115,9 +115,8 @@ const SCRIPT_URL: PatternConditions = {
     "a ? b : c(1)",
     "javascript:;",
   ],
-  precededBy: charSet(WHITESPACE, "tT"),
-  guard: scriptScheme,
-  before: scriptScheme,
+  precededBy: charSet(0, "tT"),
+  start: scriptScheme,
   after: scriptCode,
 };
 const SPLIT_SCHEME: PatternConditions = {
@@ -126,8 +125,7 @@ const SPLIT_SCHEME: PatternConditions = {
   finds: ["j\na\nv\na\ns\nc\nr\ni\np\nt\n:\na", "javas cript:go()", "j a v a s c r i p t : x"],
   ignores: ["Java script: an introduction", "JavaScript : the language", "script: a b c"],
   precededBy: charSet(WHITESPACE, "tT"),
-  guard: splitScheme,
-  before: splitScheme,
+  start: splitScheme,
 };
 const IN_TAG: PatternConditions = {
   catches: "an attribute of a tag with a script URL",

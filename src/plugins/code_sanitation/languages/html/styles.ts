@@ -87,6 +87,6 @@ export const STYLES: readonly Pattern[] = [
     finds: ['<p style="x:\'a\\22\\3e">', "<p style='a\\27'>", "<p style = x/*>"],
     ignores: ['<p style="color: red">', 'style="a/*b*/"', "<p style=x>/*"],
     before: inTag,
-    after: seq(ows, lit("="), ows, opt(quote), skipTo(choice(lit("\\22"), lit("\\27"), lit("/*")), 60, "<>")),
+    after: seq(ows, lit("="), skipTo(choice(lit("\\22"), lit("\\27"), lit("/*")), 60, "<>")),
   }),
 ];

@@ -50,7 +50,7 @@ export const TAGS: readonly Pattern[] = [
     catches: "a script tag with a namespace prefix",
     from: "relaxed",
     finds: ["<x:script xmlns:x='http://www.w3.org/1999/xhtml' src=x>", "<svg:script>"],
-    ignores: ["npm run build:script", "<a title='x' b:scripts>"],
+    ignores: ["npm run build:script now", "<a title='x' b:scripts>"],
     before: inTag,
     after: oneOf(" >/"),
   }),

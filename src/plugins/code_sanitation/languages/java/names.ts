@@ -125,6 +125,6 @@ export const NAMES: readonly Pattern[] = [
     finds: ["new InvokerTransformer(x)", "ForClosure . x", '"ChainedTransformer"'],
     ignores: ["the InvokerTransformer class", "MyInvokerTransformer(x)", "WhileClosure is a class"],
     before: atWordStart,
-    after: seq(wordBoundary, choice(seq(ows, oneOf("(.")), lit('"'))),
+    after: choice(seq(ows, oneOf("(.")), lit('"')),
   }),
 ];

@@ -19,11 +19,13 @@ export const NODE: readonly Pattern[] = [
       "require('child_process') [ 'spawn' ](x)",
       "require('child_process')['spawnSync'](x)",
       "require('child_process'). exec('ls')",
+      "require('child_process'). exec([x])",
       'require ( "node:child_process" ) . spawnSync ("ls")',
       "process.mainModule.require('child_process').execSync('id')",
     ],
     ignores: [
       "const { exec } = require('child_process');",
+      "Use require('child_process'). Exec (see above) runs it.",
       "import { spawn } from 'child_process'",
       "What is child_process').exec('ls')?",
     ],

@@ -68,7 +68,7 @@ export const OBFUSCATED: readonly Pattern[] = [
   pattern("js.global-member", GLOBAL_MEMBERS, {
     catches: "a function of the global object, accessed by a computed name",
     finds: ["self['alert']", "window[ 'ev' + 'al' ]", 'top ["document"]', "this?.['alert'](1)"],
-    ignores: ["window['myApp'] = {}", "this['name']", "myself['alert']", "self[index]"],
+    ignores: ["window['myApp'] = {}", "this['name']", "this['documents']", "myself['alert']", "self[index]"],
     before: computedMemberOf(GLOBAL_NAMES),
     after: seq(quote, ows, lit("]")),
   }),
@@ -101,6 +101,7 @@ export const OBFUSCATED: readonly Pattern[] = [
       "x . constructor . constructor ('x')",
       "x['constructor']['constructor']('x')",
       "x.constructor['constructor']",
+      "x.constructor?.['constructor']",
       "''.sub.constructor('alert(1)')()",
       "x.constructor('return 1')()",
       "x.constructor('await 1')()",
@@ -111,6 +112,7 @@ export const OBFUSCATED: readonly Pattern[] = [
       "class A { constructor('x') {} }",
       "myconstructor('return')",
       "node.constructor.constructors",
+      "First the constructor. Constructor (1) is shown above.",
     ],
     before: atWordStart,
     after: choice(
@@ -130,7 +132,11 @@ export const OBFUSCATED: readonly Pattern[] = [
       "document.write ( String.fromCharCode(60",
       "Function(String.fromCharCode(97",
     ],
-    ignores: ["String.fromCharCode(72, 105)", "print(String.fromCharCode(65))"],
+    ignores: [
+      "String.fromCharCode(72, 105)",
+      "print(String.fromCharCode(65))",
+      "out.write(String.fromCharCode(code))",
+    ],
     before: codeSink,
     after: seq(call, ows, digits),
   }),

@@ -87,6 +87,7 @@ export const PAGE: readonly Pattern[] = [
       "document.cookie = 'theme=dark'",
       "let cookies = document.cookie;",
       "read(document.title)",
+      "(the whole document. Cookie)",
       "read(document.cookies)",
       "read(document.cookie.length)",
     ],

@@ -66,9 +66,9 @@ export const TAGS: readonly Pattern[] = [
     ignores: ['<?xml version="1.0" encoding="UTF-8"?>'],
     after: seq(ows, lit(":")),
   }),
-  pattern("php.block-tag", ["[php]", "[/php]", "[\\php]", "{php}", "{/php}"], {
+  pattern("php.block-tag", ["[php]", "[/php]", "{php}", "{/php}"], {
     catches: "a template tag whose content is PHP",
-    finds: ["[php]x", "x[/php]", "x[\\php]", "{php}x", "x{/php}"],
+    finds: ["[php]x", "x[/php]", "{php}x", "x{/php}"],
     ignores: ["[phpunit]", "{phpdoc}"],
   }),
 ];

@@ -165,7 +165,7 @@ export const VARIABLES: readonly Pattern[] = [
   ),
   pattern("php.serialised-object", ["o:", "c:"], {
     catches: "a serialized PHP object",
-    finds: ['O:8:"stdClass":0:{}', 'C:3:"App\\Job":5:{x}', "O:+3:'Foo':1:{s"],
+    finds: ['O:8:"stdClass":0:{}', 'C:3:"App\\Job":5:{x}', 'O:7:"App\\new":0:{}', "O:+3:'Foo':1:{s"],
     ignores: ["o:8:x", 'foo:8:"stdClass":0:{', "c:\\temp"],
     before: atWordStart,
     after: seq(
