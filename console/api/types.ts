@@ -311,6 +311,10 @@ export interface ApiKey {
   policies: string[];
   /** ISO 8601 time. Null: the key does not expire. */
   expires_at: string | null;
+  /** At most 8 labels, such as a team. Usage can be grouped by them. */
+  labels: Record<string, string>;
+  /** Models that the key may use: exact names, or prefixes that end in `*`. Null: all models. Checked against the requested model and against the model that is sent to a provider. */
+  models: string[] | null;
   id: string;
   created_at: string;
   updated_at: string;
@@ -340,6 +344,10 @@ export interface ApiKeyInput {
   policies?: string[];
   /** ISO 8601 time. Null: the key does not expire. */
   expires_at?: string | null;
+  /** At most 8 labels, such as a team. Usage can be grouped by them. */
+  labels?: Record<string, string>;
+  /** Models that the key may use: exact names, or prefixes that end in `*`. Null: all models. Checked against the requested model and against the model that is sent to a provider. */
+  models?: string[] | null;
 }
 
 export interface Block {
@@ -530,6 +538,10 @@ export interface DocumentInput {
       policies?: string[];
       /** ISO 8601 time. Null: the key does not expire. */
       expires_at?: string | null;
+      /** At most 8 labels, such as a team. Usage can be grouped by them. */
+      labels?: Record<string, string>;
+      /** Models that the key may use: exact names, or prefixes that end in `*`. Null: all models. Checked against the requested model and against the model that is sent to a provider. */
+      models?: string[] | null;
       /** SHA-256 of the key. Null: keep the stored key, or generate one and show it once. */
       key_sha256?: string | null;
       /** The first nine characters of the key whose hash is key_sha256. */
@@ -550,6 +562,10 @@ export interface ApiKeyWithKey {
   policies: string[];
   /** ISO 8601 time. Null: the key does not expire. */
   expires_at: string | null;
+  /** At most 8 labels, such as a team. Usage can be grouped by them. */
+  labels: Record<string, string>;
+  /** Models that the key may use: exact names, or prefixes that end in `*`. Null: all models. Checked against the requested model and against the model that is sent to a provider. */
+  models: string[] | null;
   id: string;
   created_at: string;
   updated_at: string;

@@ -9,6 +9,7 @@ import { Code } from "../components/code.tsx";
 import { ruleLabel } from "../components/labels.ts";
 import { Notice } from "../components/notice.tsx";
 import { Page, WhenLoaded } from "../components/page.tsx";
+import { MapField, StringListField } from "../forms/collections.tsx";
 import { DateTimeField, MultiChoiceField, TextField } from "../forms/inputs.tsx";
 import { RecordForm } from "../forms/record-form.tsx";
 import { confirmAction, showToast } from "../state/dialogs.ts";
@@ -94,14 +95,23 @@ function KeyForm({ gateway, before, rules, onCreated }: KeyFormProps): JSX.Eleme
     name: record?.name ?? "",
     policies: record?.policies ?? [],
     expires_at: record?.expires_at ?? null,
+    labels: record?.labels ?? {},
+    models: record?.models ?? [],
   });
   const save = async () => {
     let created: ApiKeyWithKey | null = null;
-    const isSaved = await form.submit(async (value) => {
+    const isSaved = await form.submit(async ({ models, labels, ...value }) => {
+      // A merge patch keeps labels that it does not name.
+      const removed = Object.keys(record?.labels ?? {}).map((name) => [name, null] as const);
+      const body = {
+        ...value,
+        labels: { ...Object.fromEntries(removed), ...labels },
+        models: models.length === 0 ? null : models,
+      };
       if (record === undefined)
-        created = (await call<ApiKeyWithKey>("POST", KEYS_PATH, { body: { ...value, subject: gateway } }))
+        created = (await call<ApiKeyWithKey>("POST", KEYS_PATH, { body: { ...body, subject: gateway } }))
           .data;
-      else await call("PATCH", `${KEYS_PATH}/${record.id}`, { body: value, etag: before?.etag });
+      else await call("PATCH", `${KEYS_PATH}/${record.id}`, { body, etag: before?.etag });
     });
     if (!isSaved) return;
     if (created !== null) {
@@ -136,6 +146,19 @@ function KeyForm({ gateway, before, rules, onCreated }: KeyFormProps): JSX.Eleme
             label="Rules"
             hint="Select rules to limit the key to them. None selected: all rules of the gateway."
             choices={rules.map((rule) => ({ value: rule.id, label: ruleLabel(rule) }))}
+          />
+          <StringListField
+            form={form}
+            path="models"
+            label="Models"
+            hint="Models that the key may use, one per line: a name, or a prefix that ends in *. Empty: all models."
+            placeholder="gpt-4o-mini"
+          />
+          <MapField
+            form={form}
+            path="labels"
+            label="Labels"
+            hint="Up to 8 names and values, such as team and search. Usage can be grouped by them."
           />
           <DateTimeField
             form={form}

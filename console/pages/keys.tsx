@@ -83,6 +83,21 @@ function KeyTable({ base, keys, rules }: KeyTableProps): JSX.Element {
               : policies.map((id) => rules.find((rule) => rule.id === id)?.path ?? id).join(", "),
         },
         {
+          title: "Models",
+          cell: ({ models }) => models?.join(", ") ?? "All models",
+        },
+        {
+          title: "Labels",
+          cell: ({ labels }) =>
+            Object.keys(labels).length === 0 ? (
+              <span class="muted">None</span>
+            ) : (
+              Object.entries(labels)
+                .map(([name, value]) => `${name}=${value}`)
+                .join(", ")
+            ),
+        },
+        {
           title: "State",
           cell: (key) => {
             const state = keyState(key);

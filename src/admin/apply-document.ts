@@ -201,7 +201,7 @@ export class DocumentApplication {
     before: StoredApiKey | null,
     rules: readonly Rule[],
   ): Promise<void> {
-    const { name, expires_at, key_sha256, prefix } = wanted;
+    const { name, expires_at, labels, models, key_sha256, prefix } = wanted;
     const isPast = expires_at !== null && Date.parse(expires_at) <= Date.now();
     // A key that is copied with its hash, or unchanged, may have expired; a new expiration must be in the future.
     if (isPast && key_sha256 === null && expires_at !== before?.expires_at)
@@ -230,6 +230,8 @@ export class DocumentApplication {
           subject: gateway.id,
           policies: [...new Set(policies)],
           expires_at,
+          labels,
+          models,
           ...secret,
           active: true,
           last_used_at: before?.last_used_at ?? null,

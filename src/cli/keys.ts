@@ -4,7 +4,7 @@ import { adminClient, CLIENT_HELP, CLIENT_OPTIONS, type AdminClient } from "./ad
 import { parseArguments, required } from "./arguments.ts";
 import { UsageError, type Command } from "./command.ts";
 import { findGateway, type GatewayRecord } from "./find-gateway.ts";
-import { paint, table } from "./terminal.ts";
+import { paint, printable, table } from "./terminal.ts";
 
 const keySchema = z.object({
   id: z.string(),
@@ -13,6 +13,8 @@ const keySchema = z.object({
   active: z.boolean(),
   expires_at: z.string().nullable(),
   last_used_at: z.string().nullable(),
+  labels: z.record(z.string(), z.string()),
+  models: z.array(z.string()).nullable(),
 });
 const createdKeySchema = keySchema.extend({ key: z.string() });
 const keyListSchema = z.object({ api_keys: z.array(keySchema) });
@@ -34,6 +36,8 @@ const parseKeyArguments = (args: readonly string[]) =>
       gateway: { type: "string" },
       expires: { type: "string" },
       rule: { type: "string", multiple: true, default: [] },
+      label: { type: "string", multiple: true, default: [] },
+      model: { type: "string", multiple: true, default: [] },
       json: { type: "boolean", default: false },
     },
     maxPositionals: 2,
@@ -50,6 +54,7 @@ const ACTIONS = new Map<string, (client: AdminClient, given: KeyArguments) => Pr
 export const keys: Command = {
   summary: "create, list, or revoke API keys",
   help: `Usage: gatehouse keys create --name NAME [--gateway NAME|ID] [--rule ID|NAME|PATH …] [--expires WHEN]
+                             [--label NAME=VALUE …] [--model NAME …]
        gatehouse keys list [--gateway NAME|ID]
        gatehouse keys revoke ID|NAME
 
@@ -58,6 +63,8 @@ create prints only the key on standard output. The key is shown only once.
   --name NAME    name of the new key
   --gateway G    name or id; optional if there is only one gateway; list: default all gateways
   --rule R       a rule that the key may use, by id, name, or path; may be repeated; default every rule
+  --label N=V    a label of the key, such as team=search; may be repeated
+  --model M      a model that the key may use, or a prefix such as "gpt-*"; may be repeated; default every model
   --expires WHEN a time such as 2030-01-01T00:00:00Z, or a duration from now: 12h, 30d
 ${CLIENT_HELP}
   --json         print the record as JSON`,
@@ -79,9 +86,17 @@ ${CLIENT_HELP}
 async function create(client: AdminClient, { values }: KeyArguments): Promise<string> {
   const name = required("--name", values.name);
   const expires_at = expiry(values.expires);
+  const labels = labelsIn(values.label);
   const gateway = await findGateway(client, values.gateway);
   const policies = await findRules(client, gateway, values.rule);
-  const request = { name, subject: gateway.id, policies, ...(expires_at !== null && { expires_at }) };
+  const request = {
+    name,
+    subject: gateway.id,
+    policies,
+    labels,
+    ...(expires_at !== null && { expires_at }),
+    ...(values.model.length > 0 && { models: values.model }),
+  };
   const created = await client.post("/iam/api-keys", request, createdKeySchema);
   if (values.json) return JSON.stringify(created);
   const until = created.expires_at === null ? "" : `, valid until ${created.expires_at}`;
@@ -102,8 +117,10 @@ async function list(client: AdminClient, { values }: KeyArguments): Promise<stri
     stateOf(key),
     key.expires_at ?? "never",
     key.last_used_at ?? "never",
+    printable(labelText(key)),
+    printable(key.models?.join(", ") ?? "all"),
   ]);
-  return table(["ID", "NAME", "KEY", "STATE", "EXPIRES", "LAST USED"], rows);
+  return table(["ID", "NAME", "KEY", "STATE", "EXPIRES", "LAST USED", "LABELS", "MODELS"], rows);
 }
 
 async function revoke(client: AdminClient, { values, positionals }: KeyArguments): Promise<string> {
@@ -134,6 +151,23 @@ async function listKeys(
     found.push(...api_keys);
     if (api_keys.length < PAGE_SIZE || found.length >= MAX_LISTED) return found;
   }
+}
+
+function labelText({ labels }: KeyRecord): string {
+  const texts = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+  return texts.length === 0 ? "none" : texts.join(", ");
+}
+
+function labelsIn(texts: readonly string[]): Record<string, string> {
+  const labels = new Map<string, string>();
+  for (const text of texts) {
+    const at = text.indexOf("=");
+    if (at <= 0) throw new UsageError(`--label is "${text}"; give NAME=VALUE, such as team=search`);
+    const name = text.slice(0, at);
+    if (labels.has(name)) throw new UsageError(`--label gives "${name}" twice; give each label once`);
+    labels.set(name, text.slice(at + 1));
+  }
+  return Object.fromEntries(labels);
 }
 
 function stateOf({ active, expires_at }: KeyRecord): string {

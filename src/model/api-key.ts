@@ -20,6 +20,36 @@ const policiesField = z
   .max(1000, "must not contain more than 1000 rules")
   .overwrite((ids) => [...new Set(ids)]);
 
+/** Also the names of usage groups and of limits per label, so that they need no quoting there. */
+const LABEL_NAME = /^[a-z0-9_-]{1,32}$/;
+const MAX_LABELS = 8;
+
+const labelNameField = z
+  .string()
+  .regex(LABEL_NAME, "must have a name of 1 to 32 characters a-z, 0-9, _ and -");
+
+const labelValueField = nameField.max(128, "must not be longer than 128 characters");
+
+/** Sorted by name: records with the same labels are equal, and so are their usage rows. */
+const labelsField = z
+  .record(labelNameField, labelValueField)
+  .refine(
+    (labels) => Object.keys(labels).length <= MAX_LABELS,
+    `must not contain more than ${MAX_LABELS} labels`,
+  )
+  .overwrite((labels) => Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))));
+
+const modelPatternField = nameField.refine(
+  (pattern) => !pattern.slice(0, -1).includes("*"),
+  "must not contain * except as its last character",
+);
+
+const modelsField = z
+  .array(modelPatternField)
+  .min(1, "must contain at least one model; null allows all models")
+  .max(1000, "must not contain more than 1000 models")
+  .overwrite((models) => [...new Set(models)]);
+
 export const apiKeySchema = z
   .strictObject({
     name: nameField.meta({ description: "Name of the key." }),
@@ -32,6 +62,17 @@ export const apiKeySchema = z
       .nullable()
       .default(null)
       .meta({ description: "ISO 8601 time. Null: the key does not expire.", format: "date-time" }),
+    labels: labelsField.default({}).meta({
+      description: `At most ${MAX_LABELS} labels, such as a team. Usage can be grouped by them.`,
+    }),
+    models: modelsField
+      .nullable()
+      .default(null)
+      .meta({
+        description:
+          "Models that the key may use: exact names, or prefixes that end in `*`. Null: all models. Checked against the " +
+          "requested model and against the model that is sent to a provider.",
+      }),
   })
   .meta({ id: "ApiKey" });
 

@@ -18,6 +18,18 @@ const COLUMNS: Record<Kind, readonly string[]> = {
 const RECORD_COLUMNS: readonly string[] = ["id", "gateway_id", "created_at", "updated_at"];
 const KEY_COLUMNS: readonly string[] = [...RECORD_COLUMNS, "hash", "prefix", "active", "last_used_at"];
 
+/** Fields that rows of earlier versions lack, also those in the log of revisions. */
+const ADDED_FIELDS: { readonly [K in Kind]?: Partial<RecordOf[K]> } = {
+  api_keys: { labels: {}, models: null },
+};
+
+function absentFields<K extends Kind>(kind: K, fields: RecordOf[K]): Partial<RecordOf[K]> | undefined {
+  const added: Partial<RecordOf[K]> | undefined = ADDED_FIELDS[kind];
+  return added === undefined || Object.keys(added).every((name) => name in fields)
+    ? undefined
+    : { ...added, ...fields };
+}
+
 export function columnsOf(kind: Kind): string[] {
   const parent = kind === "gateways" ? [] : ["gateway_id"];
   return ["id", ...parent, ...COLUMNS[kind], "body", "created_at", "updated_at"];
@@ -38,7 +50,11 @@ export function fromRow<K extends Kind>(kind: K, row: Row, cipher: CredentialCip
   const fields = JSON.parse(String(body)) as RecordOf[K];
   const parent = kind === "gateways" ? {} : { gateway_id };
   const keyFields = kind === "api_keys" ? { hash, prefix, active: active === 1, last_used_at } : {};
-  const record = Object.assign({ id, ...parent }, fields, { ...keyFields, created_at, updated_at });
+  const record = Object.assign({ id, ...parent }, fields, absentFields(kind, fields), {
+    ...keyFields,
+    created_at,
+    updated_at,
+  });
   return mapSecretsOf(kind, record, (target, upstreamId) => openTarget(target, upstreamId, cipher));
 }
 

@@ -113,6 +113,8 @@ export function apiKeyRecord(gateway_id: string, fields: Partial<StoredApiKey> =
     subject: gateway_id,
     policies: [],
     expires_at: null,
+    labels: {},
+    models: null,
     hash: hashApiKey(key),
     prefix: key.slice(0, 9),
     active: true,

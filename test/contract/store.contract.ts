@@ -9,6 +9,7 @@ import {
   serviceRecord,
   targetRecord,
   upstreamRecord,
+  withSql,
 } from "./store-records.ts";
 
 export function describeStoreRecords({ database, createMigrated }: StoreMaker): void {
@@ -91,6 +92,8 @@ export function describeStoreRecords({ database, createMigrated }: StoreMaker): 
           expires_at: "2999-12-31T23:59:59.999Z",
           active: false,
           last_used_at: "2026-01-01T00:00:00.000Z",
+          labels: { team: AWKWARD_TEXT },
+          models: [AWKWARD_TEXT, "gpt-*"],
         }),
       };
       const fullService = serviceRecord(gateway.id, full.upstream.id, {
@@ -106,6 +109,21 @@ export function describeStoreRecords({ database, createMigrated }: StoreMaker): 
       expect((await store.list("services", ALL)).records).toStrictEqual([service, fullService]);
       expect((await store.list("rules", ALL)).records).toStrictEqual([rule, full.rule]);
       expect((await store.list("api_keys", ALL)).records).toStrictEqual([apiKey, full.apiKey]);
+    });
+
+    test("an API key that an earlier version wrote has no labels and may use all models", async () => {
+      const url = await createMigrated();
+      const store = openForTest(url);
+      const { apiKey } = await insertWhole(store);
+      const { name, subject_type, subject, policies, expires_at } = apiKey;
+      const body = JSON.stringify({ name, subject_type, subject, policies, expires_at });
+      await withSql(url, (sql) => sql`UPDATE api_keys SET body = ${body} WHERE id = ${apiKey.id}`);
+      expect(await store.get("api_keys", apiKey.id)).toStrictEqual({ ...apiKey, labels: {}, models: null });
+      const changed = { ...apiKey, labels: { team: "search" }, models: ["m"] };
+      const { revision } = await store.write((tx) => tx.update("api_keys", changed));
+      expect((await store.getRevision(revision))?.records).toMatchObject([
+        { before: { labels: {}, models: null }, after: { labels: { team: "search" }, models: ["m"] } },
+      ]);
     });
 
     test("an update replaces the whole record and nothing else", async () => {

@@ -61,6 +61,22 @@ describe("API keys", () => {
     expect(back.body).toMatchObject({ name: "new", policies: [], expires_at: null });
   });
 
+  test("PATCH merges labels by name and replaces models", async () => {
+    const { id } = await createKey({ labels: { team: "search", app: "web" }, models: ["a", "b*"] });
+    const patch = async (change: object) => (await admin.api("PATCH", `/iam/api-keys/${id}`, change)).body;
+    expect(await patch({ labels: { team: null, env: "test" }, models: ["c"] })).toMatchObject({
+      labels: { app: "web", env: "test" },
+      models: ["c"],
+    });
+    expect(await patch({ name: "same" })).toMatchObject({
+      labels: { app: "web", env: "test" },
+      models: ["c"],
+    });
+    expect(await patch({ labels: null, models: null })).toMatchObject({ labels: {}, models: null });
+    const rejected = await admin.api("PATCH", `/iam/api-keys/${id}`, '{"labels":{"__proto__":"x"}}');
+    expect(rejected.status).toBe(400);
+  });
+
   test.each([
     ["subject", (): string => admin.other.gateway],
     ["subject_type", (): string => "user"],

@@ -16,6 +16,7 @@ import {
 } from "../support/field-tables.ts";
 
 const admin = useAdminApi();
+const NAME_32 = "n".repeat(32);
 const idOf = (name: keyof Chain) => (): string => admin.chain[name];
 const otherIdOf = (name: keyof Chain) => (): string => admin.other[name];
 
@@ -214,6 +215,47 @@ const apiKey: FieldTable = {
         problemAt([idOf("rule"), MISSING_ID], "[1]"),
         problemAt([otherIdOf("rule")], "[0]"),
         problemAt([idOf("service")], "[0]"),
+      ],
+    },
+    {
+      field: "labels",
+      fallback: {},
+      accepts: [
+        {},
+        { team: "search" },
+        { "a-b_c9": "Ünicode, 日本語", [NAME_32]: "x".repeat(128) },
+        { constructor: "x" },
+        Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`label${index}`, "x"])),
+      ],
+      rejects: [
+        "team",
+        7,
+        null,
+        ["team"],
+        Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`label${index}`, "x"])),
+        problemAt({ Team: "x" }, ".Team"),
+        problemAt({ [`${NAME_32}x`]: "x" }, `.${NAME_32}x`),
+        problemAt({ team: "" }, ".team"),
+        problemAt({ team: 7 }, ".team"),
+        problemAt({ team: "x".repeat(129) }, ".team"),
+        problemAt({ team: "a\nb" }, ".team"),
+        problemAt({ team: "\ud800" }, ".team"),
+      ],
+    },
+    {
+      field: "models",
+      fallback: null,
+      accepts: [null, ["gpt-4o"], ["gpt-*", "claude-3", "*"], becomes(["m", "m"], ["m"])],
+      rejects: [
+        "gpt-4o",
+        7,
+        {},
+        [],
+        problemAt([7], "[0]"),
+        problemAt(["m", ""], "[1]"),
+        problemAt(["*-mini"], "[0]"),
+        problemAt(["gpt-**"], "[0]"),
+        problemAt(["x".repeat(256)], "[0]"),
       ],
     },
   ],

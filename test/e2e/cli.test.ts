@@ -279,6 +279,20 @@ describe("keys", () => {
     expect((await run(["keys", "list"])).stdout).toContain("revoked");
   });
 
+  test("a key is created with labels and models, which the list shows", async () => {
+    const labels = ["--label", "team=search", "--label", "app=a=b"];
+    const args = ["keys", "create", "--name", "labeled", ...labels, "--model", "gpt-*", "--model", "o3"];
+    const { value } = await jsonOf(args);
+    expect(value).toMatchObject({ labels: { app: "a=b", team: "search" }, models: ["gpt-*", "o3"] });
+    const { stdout } = await run(["keys", "list"]);
+    expect(stdout).toMatch(/labeled .* app=a=b, team=search +gpt-\*, o3/);
+    await run(["keys", "revoke", "labeled"]);
+    const create = (...flags: string[]) => run(["keys", "create", "--name", "x", ...flags]);
+    expectOneLine(await create("--label", "team"), 2, '--label is "team"', "NAME=VALUE");
+    expectOneLine(await create("--label", "a=1", "--label", "a=2"), 2, "--label", '"a"');
+    expectOneLine(await create("--label", "Team=x"), 1, "labels.Team");
+  });
+
   test("mistakes: one line per mistake", async () => {
     expectOneLine(await run(["keys"]), 2, "create, list, revoke");
     expectOneLine(await run(["keys", "make"]), 2, '"keys make"');

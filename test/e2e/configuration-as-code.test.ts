@@ -139,6 +139,41 @@ describe.each(STORES)("documents over %s", (_, environment) => {
     expect(onlyMessage(rejected)).toContain("key_sha256");
   });
 
+  test("labels and models of API keys are exported, applied, compared by field, and validated", async () => {
+    const name = `labels ${++names}`;
+    const labels = { cost_center: "42", team: "search" };
+    const key = { name: "ci", labels, models: ["gpt-*", "o3"] };
+    const withKey = (fields: object) => ({
+      gateways: [{ name, ...WHOLE, api_keys: [{ ...key, ...fields }] }],
+    });
+    await apply(withKey({}));
+    const { id: subject } = await gatewayOf(name);
+    const read = async () =>
+      (await gatehouse.api("GET", `/iam/api-keys?subject=${subject}`)).body.api_keys[0];
+    expect(await read()).toMatchObject(key);
+    const exportedKey = async () => {
+      const { gateways } = await exported(gatehouse);
+      return gateways.find((each: { name: string }) => each.name === name).api_keys[0];
+    };
+    expect(await exportedKey()).toMatchObject(key);
+    // The order of labels has no meaning.
+    expect(changesIn(await apply(withKey({ labels: { team: "search", cost_center: "42" } })))).toEqual([]);
+    const changed = await apply(withKey({ labels: { team: "ads" }, models: null }));
+    expect(changed.body.changes.at(-1).diff).toEqual(
+      expect.arrayContaining([
+        { path: "labels.team", before: "search", after: "ads" },
+        { path: "labels.cost_center", before: "42", after: null },
+      ]),
+    );
+    expect(await read()).toMatchObject({ labels: { team: "ads" }, models: null });
+    await apply(withKey({ labels: undefined, models: undefined }));
+    expect(Object.keys(await exportedKey())).toEqual(["name", "key_sha256", "prefix"]);
+    expectProblemsAt(await apply(withKey({ labels: { Team: "x" } })), "gateways[0].api_keys[0].labels.Team");
+    expectProblemsAt(await apply(withKey({ models: [] })), "gateways[0].api_keys[0].models");
+    await gatehouse.api("POST", `/revisions/${changed.body.revision - 1}/rollback`);
+    expect(await read()).toMatchObject(key);
+  });
+
   test("a document is applied in one revision and active at once; applying it again changes nothing", async () => {
     const name = `new ${++names}`;
     const document = {

@@ -42,8 +42,16 @@ export const apiKeys: Resource<"api_keys", ApiKeyFields> = {
     subject: "01890a5d-ac96-774b-bcce-b302099a8057",
     policies: [],
     expires_at: "2030-01-01T00:00:00Z",
+    labels: { team: "search" },
+    models: ["gpt-4o-mini", "claude-*"],
   },
-  patchExample: { name: "mobile app", policies: [], expires_at: "2030-01-01T00:00:00Z" },
+  patchExample: {
+    name: "mobile app",
+    policies: [],
+    expires_at: "2030-01-01T00:00:00Z",
+    labels: { team: "search" },
+    models: ["gpt-4o-mini", "claude-*"],
+  },
   hasPut: false,
   documentation: {
     list: { description: "Oldest first, without the keys themselves." },
@@ -52,7 +60,9 @@ export const apiKeys: Resource<"api_keys", ApiKeyFields> = {
       description: "The new record with its key. No later response shows this key.",
     },
     get: { description: "The record, without the key itself." },
-    merge: { summary: "Change name, policies, or expires_at of an API key (JSON merge patch)" },
+    merge: {
+      summary: "Change name, policies, expires_at, labels, or models of an API key (JSON merge patch)",
+    },
     delete: { summary: "Revoke an API key. Its record remains.", description: "Revoked." },
   },
   listQuery: listQuery.extend({

@@ -169,6 +169,10 @@ export function testRecords(context: GetContext): void {
     await page.locator("#field-expires_at-error").waitFor();
     await ui.expectAccessible();
     await ui.field("Expires").fill("2035-01-01T00:00");
+    await ui.field("Models").fill("gpt-*\no3");
+    await ui.button("Add name").click();
+    await page.getByLabel("Name 1").fill("team");
+    await page.getByLabel("Value 1").fill("search");
     await ui.button("Create API key").click();
     const shown = page.getByLabel("API key", { exact: true });
     const first = await shown.innerText();
@@ -177,9 +181,15 @@ export function testRecords(context: GetContext): void {
     await ui.button("Copy API key").click();
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(first);
     await ui.link("Back to API keys").click();
+    await ui.row("app").getByText("gpt-*, o3").waitFor();
+    await ui.row("app").getByText("team=search").waitFor();
     await ui.link("app").click();
     await ui.field("Name").fill("application");
+    await ui.field("Models").fill("");
+    await ui.button("Remove team").click();
     await ui.button("Save").click();
+    await ui.row("application").getByText("All models").waitFor();
+    await ui.row("application").getByText("None").waitFor();
     await ui.link("application").click();
     await ui.button("Rotate").click();
     await ui.dialog().getByRole("button", { name: "Rotate" }).click();
