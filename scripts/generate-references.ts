@@ -48,6 +48,19 @@ have \`retry_after\`.
 }
 \`\`\`
 
+Typed clients of providers cannot read this shape. \`error_format\` of a gateway, or of a rule, selects another one for the responses of the
+data plane: \`openai\`, \`anthropic\`, or \`auto\`, which is the format of the request (Anthropic's for paths that end in \`/messages\` and for
+requests with \`anthropic-version\`, otherwise OpenAI's). The status stays the same. Errors that occur before the gateway is known keep the
+shape above.
+
+| \`error_format\` | body |
+| --- | --- |
+| \`gatehouse\` (default) | \`{"error", "code", "request_id", "details"?, "retry_after"?}\` |
+| \`openai\` | \`{"error": {"message", "type", "param", "code"}}\` |
+| \`anthropic\` | \`{"type": "error", "error": {"type", "message", "code"}, "request_id"}\` |
+
+\`code\` is the code of the table below in all of them. Every error response has the id of the request in \`X-Request-Id\` and \`Request-Id\`.
+
 | status | code | meaning |
 | --- | --- | --- |
 ${rows.join("\n")}

@@ -11,6 +11,8 @@ export interface Gateway {
   require_api_key: boolean;
   /** The request log keeps bodies, truncated after 16 KiB. */
   log_bodies: boolean;
+  /** The format of the gateway's own error responses. `auto`: the format of the request, which SDKs of providers expect. */
+  error_format: "gatehouse" | "openai" | "anthropic" | "auto";
   id: string;
   created_at: string;
   updated_at: string;
@@ -50,6 +52,8 @@ export interface GatewayInput {
   require_api_key?: boolean;
   /** The request log keeps bodies, truncated after 16 KiB. */
   log_bodies?: boolean;
+  /** The format of the gateway's own error responses. `auto`: the format of the request, which SDKs of providers expect. */
+  error_format?: "gatehouse" | "openai" | "anthropic" | "auto";
 }
 
 export interface PluginConfigInput {
@@ -261,6 +265,8 @@ export interface Rule {
   require_api_key: boolean | null;
   /** Wire format of the response. Responses of targets with another format are translated. */
   response_format: "openai" | null;
+  /** The format of the gateway's own error responses. Null: as the gateway. */
+  error_format: "gatehouse" | "openai" | "anthropic" | "auto" | null;
   /** An inactive rule matches nothing. */
   active: boolean;
   id: string;
@@ -297,6 +303,8 @@ export interface RuleInput {
   require_api_key?: boolean | null;
   /** Wire format of the response. Responses of targets with another format are translated. */
   response_format?: "openai" | null;
+  /** The format of the gateway's own error responses. Null: as the gateway. */
+  error_format?: "gatehouse" | "openai" | "anthropic" | "auto" | null;
   /** An inactive rule matches nothing. */
   active?: boolean;
 }
@@ -458,6 +466,8 @@ export interface DocumentInput {
     require_api_key?: boolean;
     /** The request log keeps bodies, truncated after 16 KiB. */
     log_bodies?: boolean;
+    /** The format of the gateway's own error responses. `auto`: the format of the request, which SDKs of providers expect. */
+    error_format?: "gatehouse" | "openai" | "anthropic" | "auto";
     upstreams?: {
       /** Name of the upstream. */
       name: string;
@@ -525,6 +535,8 @@ export interface DocumentInput {
       require_api_key?: boolean | null;
       /** Wire format of the response. Responses of targets with another format are translated. */
       response_format?: "openai" | null;
+      /** The format of the gateway's own error responses. Null: as the gateway. */
+      error_format?: "gatehouse" | "openai" | "anthropic" | "auto" | null;
       /** An inactive rule matches nothing. */
       active?: boolean;
       /** Name of a service of the same gateway. */

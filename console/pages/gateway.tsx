@@ -4,7 +4,8 @@ import { call, type ApiResponse } from "../api/client.ts";
 import type { Gateway } from "../api/types.ts";
 import { Page, WhenLoaded } from "../components/page.tsx";
 import { EditForm } from "../forms/edit-form.tsx";
-import { CheckboxField, TextField } from "../forms/inputs.tsx";
+import { ERROR_FORMAT_CHOICES } from "../forms/error-format-choices.ts";
+import { CheckboxField, ChoiceField, TextField } from "../forms/inputs.tsx";
 import { useForm } from "../state/form.ts";
 import { loadGateways } from "../state/gateways.ts";
 import { useLoad } from "../state/load.ts";
@@ -36,6 +37,7 @@ function GatewayForm({ before }: { readonly before: ApiResponse<Gateway> | null 
     subdomain: record?.subdomain ?? null,
     require_api_key: record?.require_api_key ?? false,
     log_bodies: record?.log_bodies ?? false,
+    error_format: record?.error_format ?? "gatehouse",
   });
   const save = async (value: object) => {
     if (record === undefined) await call("POST", "/gateways", { body: value });
@@ -73,6 +75,12 @@ function GatewayForm({ before }: { readonly before: ApiResponse<Gateway> | null 
           path="log_bodies"
           label="Log bodies"
           hint="Keeps the first 16 KiB of request and response bodies in the request log, in memory only. Anyone with an admin token can read them."
+        />
+        <ChoiceField
+          form={form}
+          path="error_format"
+          label="Format of the gateway's errors"
+          choices={ERROR_FORMAT_CHOICES}
         />
       </div>
     </EditForm>

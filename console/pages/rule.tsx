@@ -7,6 +7,7 @@ import { Page, WhenLoaded } from "../components/page.tsx";
 import { ChildForm } from "../forms/child-form.tsx";
 import { MapField } from "../forms/collections.tsx";
 import { Disclosure } from "../forms/disclosure.tsx";
+import { ERROR_FORMAT_CHOICES } from "../forms/error-format-choices.ts";
 import { CheckboxField, ChoiceField, MultiChoiceField, NumberField, TextField } from "../forms/inputs.tsx";
 import { useForm, type Form } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
@@ -132,7 +133,15 @@ function AdvancedFields({ form }: FieldsProps): JSX.Element {
     <Disclosure
       title="Keys, headers, forwarding"
       form={form}
-      paths={["require_api_key", "response_format", "headers", "strip_path", "preserve_host", "priority"]}
+      paths={[
+        "require_api_key",
+        "response_format",
+        "error_format",
+        "headers",
+        "strip_path",
+        "preserve_host",
+        "priority",
+      ]}
     >
       <ChoiceField
         form={form}
@@ -152,6 +161,12 @@ function AdvancedFields({ form }: FieldsProps): JSX.Element {
           { value: null, label: "Format of the provider" },
           { value: "openai", label: "OpenAI, translated if necessary" },
         ]}
+      />
+      <ChoiceField
+        form={form}
+        path="error_format"
+        label="Format of the gateway's errors"
+        choices={[{ value: null, label: "Default of the gateway" }, ...ERROR_FORMAT_CHOICES]}
       />
       <MapField
         form={form}

@@ -170,10 +170,18 @@ function errorWithDetails(code: ErrorCode, details: readonly ErrorDetail[]): Gat
 }
 
 export function errorResponse(error: GatehouseError, requestId: string): Response {
-  const body: Record<string, unknown> = { error: error.message, code: error.code, request_id: requestId };
-  if (error.details !== undefined) body["details"] = error.details;
-  return Response.json(body, {
+  return Response.json(errorBodyOf(error, requestId), {
     status: error.status,
-    headers: { ...error.headers, "X-Request-Id": requestId },
+    headers: errorHeadersOf(error, requestId),
   });
+}
+
+/** Returns the body of the error in the gateway's own format. */
+export function errorBodyOf({ message, code, details }: GatehouseError, requestId: string) {
+  return { error: message, code, request_id: requestId, ...(details !== undefined && { details }) };
+}
+
+/** Anthropic's clients read the id of a request from `Request-Id`. */
+export function errorHeadersOf({ headers }: GatehouseError, requestId: string): Record<string, string> {
+  return { ...headers, "X-Request-Id": requestId, "Request-Id": requestId };
 }

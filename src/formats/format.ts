@@ -2,6 +2,7 @@
 import type { JsonObject } from "../base/json.ts";
 import type { FormatName } from "./format-names.ts";
 import type { ChatCompletion, ChatErrorBody, ChatRequest } from "./openai/wire-types.ts";
+import type { GatewayError } from "./gateway-error.ts";
 import type { UsageReader } from "./usage-reader.ts";
 
 export interface Format {
@@ -10,10 +11,14 @@ export interface Format {
   readonly chatPath: string;
   /** Whether the path is a chat endpoint of this format, whatever its prefix. */
   readonly isChatPath: (path: string) => boolean;
+  /** Whether a request, other than to a chat endpoint, comes from a client of this format. */
+  readonly isFromClient: (path: string, headers: Headers) => boolean;
   /** Headers that requests must have, in lower case, with the value to send if neither client nor target sets one. */
   readonly requiredHeaders: readonly (readonly [name: string, value: string])[];
   /** Null for the hub format, which needs no translation. */
   readonly translator: Translator | null;
+  /** Returns the body of an error response in this format. */
+  readonly encodeError: (error: GatewayError) => object;
   /** Reads token usage from responses. */
   readonly usage: UsageReader;
   /** Null if streams of this format always report their usage. */

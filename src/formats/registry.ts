@@ -1,6 +1,6 @@
 // The registry of wire formats. To add one: a folder with its entry, its name in format-names.ts, and a line in FORMATS.
 import { ANTHROPIC } from "./anthropic/anthropic-format.ts";
-import type { FormatName } from "./format-names.ts";
+import { HUB_FORMAT, type FormatName } from "./format-names.ts";
 import type { Format } from "./format.ts";
 import { OPENAI } from "./openai/openai-format.ts";
 
@@ -9,6 +9,12 @@ const ALL = Object.values(FORMATS);
 
 export function formatNamed(name: FormatName): Format {
   return FORMATS[name];
+}
+
+/** Returns the format that the client of a request expects responses in. */
+export function formatOfClient(path: string, headers: Headers): Format {
+  const format = formatOfChatPath(path) ?? ALL.find((each) => each.isFromClient(path, headers));
+  return format ?? FORMATS[HUB_FORMAT];
 }
 
 /** Returns the format that has a chat endpoint at this path, or null. */

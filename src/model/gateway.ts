@@ -1,5 +1,6 @@
 // Gateway: the root of a configuration. A request selects it by API key, subdomain, or a matching rule.
 import { z } from "zod";
+import { ERROR_FORMATS } from "../formats/gateway-error.ts";
 import { nameField } from "./fields.ts";
 import { pluginConfigSchema, type StoredPluginConfig } from "./plugin-config.ts";
 import { omit, type RecordFields } from "./record.ts";
@@ -27,6 +28,10 @@ export const gatewaySchema = z
       .boolean()
       .default(false)
       .meta({ description: "The request log keeps bodies, truncated after 16 KiB." }),
+    error_format: z.enum(ERROR_FORMATS).default("gatehouse").meta({
+      description:
+        "The format of the gateway's own error responses. `auto`: the format of the request, which SDKs of providers expect.",
+    }),
   })
   .meta({ id: "Gateway" });
 

@@ -1,6 +1,7 @@
 // Rule: selects requests by path, method, and headers, and forwards them to a service.
 import { z } from "zod";
 import { HUB_FORMAT } from "../formats/format-names.ts";
+import { ERROR_FORMATS } from "../formats/gateway-error.ts";
 import { headersField, idField, nameField, priorityField } from "./fields.ts";
 import { HTTP_METHODS } from "./http-methods.ts";
 import type { ChildFields } from "./record.ts";
@@ -49,6 +50,9 @@ export const ruleSchema = z
       .meta({ description: "Whether an API key is required. Null: as the gateway." }),
     response_format: z.literal(HUB_FORMAT).nullable().default(null).meta({
       description: "Wire format of the response. Responses of targets with another format are translated.",
+    }),
+    error_format: z.enum(ERROR_FORMATS).nullable().default(null).meta({
+      description: "The format of the gateway's own error responses. Null: as the gateway.",
     }),
     active: z.boolean().default(true).meta({ description: "An inactive rule matches nothing." }),
   })

@@ -1,7 +1,8 @@
-// Converts any error of the data plane to the error format of the gateway.
-import { errorResponse, GatehouseError, type ErrorCode } from "../base/errors.ts";
+// Converts any error of the data plane to an error response.
+import { errorBodyOf, errorHeadersOf, GatehouseError, type ErrorCode } from "../base/errors.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { UpstreamError, type UpstreamErrorKind } from "../upstream/upstream-error.ts";
+import { inErrorFormat } from "./error-format.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** The access log's status for a client that disconnected before its response, as in nginx. No client receives it. */
@@ -11,7 +12,9 @@ export function fail(cause: unknown, exchange: Exchange, log: Log): Response {
   const { requestId, attempts } = exchange;
   const error = toGatehouseError(cause, requestId, log);
   exchange.errorCode = error.code;
-  const response = errorResponse(error, requestId);
+  const { status } = error;
+  const body = inErrorFormat(errorBodyOf(error, requestId), status, exchange);
+  const response = Response.json(body, { status, headers: errorHeadersOf(error, requestId) });
   exchange.addResponseHeaders(response.headers);
   if (attempts > 0) response.headers.set("X-GW-Attempts", String(attempts));
   return response;

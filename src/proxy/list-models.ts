@@ -38,7 +38,12 @@ export function listModels(
   }
   const created = Math.floor(Date.parse(gateway.gateway.created_at) / 1000);
   const data = [...owners].map(([id, owned_by]) => ({ id, object: "model", created, owned_by }));
-  return Response.json({ object: "list", data }, { headers: { "X-Request-Id": exchange.requestId } });
+  return Response.json(
+    { object: "list", data },
+    {
+      headers: { "X-Request-Id": exchange.requestId, "Request-Id": exchange.requestId },
+    },
+  );
 }
 
 function onlyGateway({ snapshot }: Exchange): CompiledGateway {

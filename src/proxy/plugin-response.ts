@@ -1,5 +1,6 @@
 // Converts the response of a plugin, which replaces a provider's response, to a Response.
 import type { PluginResponse } from "../sdk/index.ts";
+import { inErrorFormat, isErrorBody } from "./error-format.ts";
 import type { Exchange } from "./exchange.ts";
 import { checkHeaderName, checkHeaderValue, checkSize } from "./plugin-values.ts";
 
@@ -18,22 +19,29 @@ export function createPluginResponse(
   }
   exchange.addResponseHeaders(headers);
   headers.set("X-Request-Id", exchange.requestId);
+  headers.set("Request-Id", exchange.requestId);
   if (status >= 400) exchange.errorCode = codeIn(body) ?? "plugin_answered";
   if (body === undefined) return new Response(null, { status, headers });
   const isRaw = typeof body === "string" || body instanceof Uint8Array;
-  const content = isRaw ? body : toJson(body, exchange.requestId);
+  const content = isRaw ? body : toJson(inSelectedFormat(body, status, exchange));
   checkSize("a response body", Buffer.byteLength(content), maxBytes);
   if (!isRaw && !headers.has("content-type")) headers.set("Content-Type", "application/json");
   return new Response(content, { status, headers });
 }
 
-/** Adds the request id to an error body, as the gateway's own errors have it. */
-function toJson(body: unknown, requestId: string): string {
-  const isError = typeof body === "object" && body !== null && "error" in body && !("request_id" in body);
-  const text: string | undefined = JSON.stringify(isError ? { ...body, request_id: requestId } : body);
+function toJson(body: unknown): string {
+  const text: string | undefined = JSON.stringify(body);
   if (text === undefined)
     throw new Error(`a response body must be a string, a Uint8Array, or JSON, got ${typeof body}`);
   return text;
+}
+
+/** Adds the request id to an error body, as the gateway's own errors have it, and writes the body in the selected error format. */
+function inSelectedFormat(body: unknown, status: number, exchange: Exchange): unknown {
+  if (status >= 400 && isErrorBody(body))
+    return inErrorFormat({ request_id: exchange.requestId, ...body }, status, exchange);
+  const isError = typeof body === "object" && body !== null && "error" in body && !("request_id" in body);
+  return isError ? { ...body, request_id: exchange.requestId } : body;
 }
 
 /** Returns the `code` of a body in the gateway's error format. */

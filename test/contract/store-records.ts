@@ -28,6 +28,7 @@ export function gatewayRecord(fields: Partial<Gateway> = {}): Gateway {
     required_plugins: [],
     require_api_key: false,
     log_bodies: false,
+    error_format: "gatehouse",
     ...times(),
     ...fields,
   };
@@ -97,6 +98,7 @@ export function ruleRecord(gateway_id: string, service_id: string, fields: Parti
     headers: {},
     require_api_key: null,
     response_format: null,
+    error_format: null,
     active: true,
     ...times(),
     ...fields,

@@ -43,6 +43,12 @@ const gateway: FieldTable = {
     },
     { field: "require_api_key", fallback: false, accepts: [true, false], rejects: [...NOT_BOOLEAN, null] },
     { field: "log_bodies", fallback: false, accepts: [true, false], rejects: [...NOT_BOOLEAN, null] },
+    {
+      field: "error_format",
+      fallback: "gatehouse",
+      accepts: ["gatehouse", "openai", "anthropic", "auto"],
+      rejects: [...NOT_TEXT, null, "", "gemini"],
+    },
   ],
 };
 
@@ -168,6 +174,12 @@ const rule: FieldTable = {
       fallback: null,
       accepts: ["openai", null],
       rejects: [...NOT_TEXT, "", "anthropic"],
+    },
+    {
+      field: "error_format",
+      fallback: null,
+      accepts: ["gatehouse", "openai", "anthropic", "auto", null],
+      rejects: [...NOT_TEXT, "", "gemini"],
     },
     { field: "active", fallback: true, accepts: [true, false], rejects: [...NOT_BOOLEAN, null] },
   ],

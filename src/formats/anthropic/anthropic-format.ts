@@ -2,14 +2,20 @@
 import type { Format } from "../format.ts";
 import { decodeError, decodeResponse } from "./decode-response.ts";
 import { MessageStreamDecoder } from "./decode-stream.ts";
+import { encodeError } from "./encode-error.ts";
 import { encodeRequest } from "./encode-request.ts";
 import { isAnthropicRequest } from "./recognize-request.ts";
 import { anthropicUsage } from "./usage.ts";
+
+/** Operations on messages other than the chat endpoint. */
+const OTHER_MESSAGES_PATH = /\/messages\/(?:count_tokens|batches(?:\/[^/]+){0,2})$/;
 
 export const ANTHROPIC: Format = {
   name: "anthropic",
   chatPath: "/v1/messages",
   isChatPath: (path) => path.endsWith("/messages"),
+  // Anthropic's clients send the version with every request.
+  isFromClient: (path, headers) => OTHER_MESSAGES_PATH.test(path) || headers.has("anthropic-version"),
   // Anthropic rejects requests without an API version. This version has been the only one since 2023.
   requiredHeaders: [["anthropic-version", "2023-06-01"]],
   translator: {
@@ -19,6 +25,7 @@ export const ANTHROPIC: Format = {
     decodeError,
     decodeStream: (options) => new MessageStreamDecoder(options),
   },
+  encodeError,
   usage: anthropicUsage,
   streamUsageOption: null,
 };

@@ -1,6 +1,7 @@
 // The registry entry of OpenAI chat completions, the hub format.
 import { HUB_FORMAT } from "../format-names.ts";
 import type { Format } from "../format.ts";
+import { encodeError } from "./encode-error.ts";
 import { streamUsageOption } from "./stream-usage-option.ts";
 import { openaiUsage } from "./usage.ts";
 
@@ -8,8 +9,11 @@ export const OPENAI: Format = {
   name: HUB_FORMAT,
   chatPath: "/v1/chat/completions",
   isChatPath: (path) => path.endsWith("/chat/completions"),
+  // The format of all clients that no other format recognizes.
+  isFromClient: () => false,
   requiredHeaders: [],
   translator: null,
+  encodeError,
   usage: openaiUsage,
   streamUsageOption,
 };

@@ -84,7 +84,7 @@ export interface ChatCompletionChunk {
 }
 
 export interface ChatErrorBody {
-  error: { message: string; type: string; param: null; code: string | null };
+  error: { message: string; type: string; param: string | null; code: string | null };
 }
 
 /** The data of the last event of a complete stream. */

@@ -1,0 +1,46 @@
+// Writes an error that the gateway or a plugin returns in the format that the rule or the gateway selects (`error_format`).
+import type { ErrorFormat } from "../formats/gateway-error.ts";
+import { formatNamed, formatOfClient } from "../formats/registry.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** A body in the gateway's own error format. */
+interface ErrorBody {
+  readonly error: string;
+  readonly code: string;
+  readonly request_id?: string;
+  readonly details?: unknown;
+}
+
+/** Returns the body to send for an error in the gateway's own format. The same body if that is the selected format. */
+export function inErrorFormat(body: ErrorBody, status: number, exchange: Exchange): object {
+  const selected = errorFormatFor(exchange);
+  if (selected === "gatehouse") return body;
+  const { path, request, requestId } = exchange;
+  const format = selected === "auto" ? formatOfClient(path, request.headers) : formatNamed(selected);
+  const { error: message, code, details } = body;
+  return format.encodeError({ status, message, code, field: fieldOf(details), requestId });
+}
+
+/** Whether the body is in the gateway's own error format, which built-in plugins use. */
+export function isErrorBody(body: unknown): body is ErrorBody {
+  return (
+    typeof body === "object" &&
+    body !== null &&
+    "error" in body &&
+    typeof body.error === "string" &&
+    "code" in body &&
+    typeof body.code === "string"
+  );
+}
+
+/** Before the gateway is known, errors have the gateway's own format. */
+function errorFormatFor({ rule, gateway }: Exchange): ErrorFormat {
+  return rule?.rule.error_format ?? gateway?.gateway.error_format ?? "gatehouse";
+}
+
+/** Returns the path of the first detail. */
+function fieldOf(details: unknown): string | null {
+  const first: unknown = Array.isArray(details) ? details[0] : null;
+  if (typeof first !== "object" || first === null || !("path" in first)) return null;
+  return typeof first.path === "string" && first.path !== "" ? first.path : null;
+}
