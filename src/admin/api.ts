@@ -123,7 +123,7 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   addTargetHealthRoutes(table, current, parts.targetHealth);
   addTrafficRoutes(table, current, parts.traffic);
   addRevisionRoutes(table, current);
-  addExportRoutes(table, current);
+  addExportRoutes(table, current, parts.registry);
 }
 
 /** The OpenAPI document and the reference page. They are created on first use, because most processes never need them. */

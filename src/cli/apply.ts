@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { ErrorDetail } from "../base/errors.ts";
 import { resolveVariables, type UnsetVariable } from "../model/document-variables.ts";
+import { PluginRegistry } from "../plugins/registry.ts";
 import {
   adminClient,
   CLIENT_HELP,
@@ -47,6 +48,7 @@ export const apply: Command = {
 
 Applies a document (YAML or JSON; - reads standard input) to a running gateway: completely or not at all, as one
 revision. \${NAME} and \${NAME:-default} in the document are replaced from the environment; write $\${ for a literal \${.
+A value that is exactly one such reference is a number or a boolean where the field is one.
 
   --dry-run      print what would change, and change nothing
   --prune        delete what the gateways of the document have and the document does not name; API keys are revoked,
@@ -62,7 +64,7 @@ ${CLIENT_HELP}`,
     const file = required("FILE", positionals[0]);
     const read = await readDocument(file);
     if (!read.ok) return reportProblems(file, read.problems);
-    const { document, unset, problems } = resolveVariables(read.document, process.env);
+    const { document, unset, problems } = resolveVariables(read.document, process.env, settingsOf);
     const missing = unset.filter(({ hasDefault }) => !hasDefault).map(describeMissing);
     const { locate } = read;
     if (problems.length + missing.length > 0)
@@ -76,6 +78,13 @@ ${CLIENT_HELP}`,
     }
   },
 };
+
+const plugins = new PluginRegistry();
+
+/** Custom plugins are known to the server only. */
+function settingsOf(plugin: string): z.ZodType | undefined {
+  return plugins.get(plugin)?.settings;
+}
 
 async function applyDocument(client: AdminClient, document: unknown, flags: ApplyFlags): Promise<number> {
   const post = (isDryRun: boolean, pruneGateways: boolean) =>

@@ -26,10 +26,12 @@ export function validateDocument(
   raw: unknown,
   environment: Readonly<Record<string, string | undefined>>,
 ): DocumentValidation {
+  const registry = new PluginRegistry();
+  const settingsOf = (plugin: string) => registry.get(plugin)?.settings;
   const missing = resolveVariables(raw, environment).unset.filter(({ hasDefault }) => !hasDefault);
   // A variable may be set only where the document is applied: use a placeholder.
   const placeholders = Object.fromEntries(missing.map(({ name }) => [name, "unset"]));
-  const resolved = resolveVariables(raw, { ...environment, ...placeholders });
+  const resolved = resolveVariables(raw, { ...environment, ...placeholders }, settingsOf);
   const warnings = missing.map(({ path, name }) => ({
     path,
     message: `refers to \${${name}}, which is not set here`,
@@ -46,9 +48,14 @@ export function validateDocument(
       mapTexts(document, (text, path) => (unsetPaths.has(path) ? undefined : text)),
     );
   if (!parsed.ok) {
-    const fields = withoutUnset(parsed.details);
-    const links = withoutUnset(linkProblemsBeside(fields, document));
-    return { problems: [...resolved.problems, ...fields, ...links], warnings, document: null };
+    const reported = new Set(resolved.problems.map(({ path }) => path));
+    const fields = parsed.details.filter(({ path }) => !reported.has(path));
+    const links = linkProblemsBeside(fields, document);
+    return {
+      problems: withoutUnset([...resolved.problems, ...fields, ...links]),
+      warnings,
+      document: null,
+    };
   }
   const links = linkProblems(parsed.value);
   const compiled = parsed.value.gateways.map((gateway, index) =>

@@ -1,5 +1,6 @@
 // References to the environment in a document: ${NAME}, ${NAME:-default}, and $${ for a literal ${.
 import type { ErrorDetail } from "../base/errors.ts";
+import { convertVariable, type SettingsSchemaOf } from "./document-types.ts";
 import { formatPath } from "./validate.ts";
 
 /** A reference to a variable that is not set. */
@@ -10,6 +11,7 @@ export interface UnsetVariable {
 }
 
 const REFERENCE_OR_ESCAPE = /\$\$\{|\$\{([^}]*)(\}?)/g;
+const ONLY_REFERENCE = /^\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}$/;
 const REFERENCE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 
 /** Escapes a literal text, so that a document does not treat it as a reference. */
@@ -20,10 +22,10 @@ export function escapeReferences(text: string): string {
 /** Returns a copy of a value with `change` applied to every string in it. */
 export function mapTexts(
   value: unknown,
-  change: (text: string, path: string) => unknown,
+  change: (text: string, path: string, keys: readonly PropertyKey[]) => unknown,
   path: readonly PropertyKey[] = [],
 ): unknown {
-  if (typeof value === "string") return change(value, formatPath(path));
+  if (typeof value === "string") return change(value, formatPath(path), path);
   if (Array.isArray(value)) return value.map((item, index) => mapTexts(item, change, [...path, index]));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
@@ -44,16 +46,24 @@ interface ResolvedDocument {
 export function resolveVariables(
   document: unknown,
   environment: Readonly<Record<string, string | undefined>>,
+  settingsOf: SettingsSchemaOf = () => undefined,
 ): ResolvedDocument & { readonly unset: UnsetVariable[] } {
   const unset: UnsetVariable[] = [];
   const problems: ErrorDetail[] = [];
-  const resolved = mapTexts(document, (text, path) => {
+  const resolved = mapTexts(document, (text, path, keys) => {
+    const [, onlyName = null, onlyDefault] = ONLY_REFERENCE.exec(text) ?? [];
     const replaced = replaceReferences(text, path, problems, (name, fallback) => {
       const value = environment[name] ?? "";
       if (value !== "") return value;
       unset.push({ path, name, hasDefault: fallback !== undefined });
       return fallback ?? "";
     });
+    const isSet = (environment[onlyName ?? ""] ?? "") !== "";
+    if (onlyName !== null && (isSet || onlyDefault !== undefined)) {
+      const converted = convertVariable(replaced, keys, document, settingsOf, describe(onlyName, !isSet));
+      if ("problem" in converted) problems.push({ path, message: converted.problem });
+      else if (typeof converted.value !== "string") return converted.value;
+    }
     // Escape the whole text: one variable may end with $ and the text after it may start with {.
     return escapeReferences(replaced);
   });
@@ -61,17 +71,30 @@ export function resolveVariables(
 }
 
 /** Replaces references with their defaults, for a server that cannot read the environment of the client. */
-export function applyDefaults(document: unknown): ResolvedDocument {
+export function applyDefaults(
+  document: unknown,
+  settingsOf: SettingsSchemaOf = () => undefined,
+): ResolvedDocument {
   const problems: ErrorDetail[] = [];
-  const resolved = mapTexts(document, (text, path) =>
-    replaceReferences(text, path, problems, (name, fallback) => {
+  const resolved = mapTexts(document, (text, path, keys) => {
+    const replaced = replaceReferences(text, path, problems, (name, fallback) => {
       if (fallback !== undefined) return fallback;
       const message = `refers to \${${name}}, which only gatehouse apply can replace; send the value itself`;
       problems.push({ path, message });
       return "";
-    }),
-  );
+    });
+    const [, name = null, fallback] = ONLY_REFERENCE.exec(text) ?? [];
+    if (name === null || fallback === undefined) return replaced;
+    const converted = convertVariable(replaced, keys, document, settingsOf, describe(name, true));
+    if ("value" in converted) return converted.value;
+    problems.push({ path, message: converted.problem });
+    return replaced;
+  });
   return { document: resolved, problems };
+}
+
+function describe(name: string, isDefault: boolean): string {
+  return `${isDefault ? "the default of " : ""}\${${name}}`;
 }
 
 function replaceReferences(

@@ -110,6 +110,55 @@ describe("export and apply", () => {
     expect(exported.gateways.map(({ name }) => name)).toContain("diff");
   });
 
+  test("a reference is a number or a boolean where the field is one", async () => {
+    await Bun.write(
+      file,
+      `gateways:
+  - name: \${NAME}
+    log_bodies: \${LOG:-true}
+    required_plugins:
+      - name: rate_limiter
+        stage: pre_request
+        settings:
+          limits:
+            global:
+              limit: \${LIMIT}
+              window: 1m
+    upstreams:
+      - name: models
+        targets:
+          - provider: openai
+            weight: \${WEIGHT}
+`,
+    );
+    const env = { ...at(one), NAME: "42", LIMIT: "60", WEIGHT: "7" };
+    const applied = await run(["apply", file], env);
+    expect({ code: applied.code, err: applied.err }).toEqual({ code: 0, err: "" });
+    const [gateway] = (await one.api("GET", "/gateways?name=42")).body.gateways;
+    expect(gateway).toMatchObject({
+      name: "42",
+      log_bodies: true,
+      required_plugins: [{ settings: { limits: { global: { limit: 60 } } } }],
+    });
+    const [upstream] = (await one.api("GET", `/gateways/${gateway.id}/upstreams`)).body.upstreams;
+    expect(upstream.targets[0].weight).toBe(7);
+    const wrong = { ...env, LOG: "maybe", LIMIT: "many", WEIGHT: "1.5" };
+    const lines = [
+      `${file}:3:5: gateways[0].log_bodies: must be true or false, but \${LOG} is "maybe"`,
+      `${file}:10:15: gateways[0].required_plugins[0].settings.limits.global.limit: must be a whole number, but \${LIMIT} is "many"`,
+      `${file}:16:13: gateways[0].upstreams[0].targets[0].weight: must be a whole number, but \${WEIGHT} is "1.5"`,
+      "",
+    ];
+    const checked = await run(["check", file], wrong);
+    expect({ code: checked.code, err: checked.err.split("\n") }).toEqual({ code: 1, err: lines });
+    const rejected = await run(["apply", file], { ...at(one), ...wrong });
+    expect(rejected.err.split("\n").slice(0, 3)).toEqual(lines.slice(0, 3));
+    const unset = await run(["check", file]);
+    expect(unset.code).toBe(0);
+    const document = { gateways: [{ name: "direct", log_bodies: "\${LOG:-true}" }] };
+    expect((await one.api("POST", "/apply", document)).status).toBe(200);
+  });
+
   test("--prune-gateways lists the gateways to delete, and deletes them only with --yes", async () => {
     const own = await startGatehouseProcess();
     try {

@@ -8,6 +8,7 @@ import { applyDefaults } from "../../model/document-variables.ts";
 import { documentSchema, type ConfigurationDocument } from "../../model/document.ts";
 import { omit } from "../../model/record.ts";
 import { check } from "../../model/validate.ts";
+import type { PluginRegistry } from "../../plugins/registry.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { Transaction } from "../../store/store.ts";
 import { DocumentApplication } from "../apply-document.ts";
@@ -26,7 +27,11 @@ const applyQuery = z.strictObject({
   }),
 });
 
-export function addExportRoutes(table: RouteTable, current: CurrentConfiguration): void {
+export function addExportRoutes(
+  table: RouteTable,
+  current: CurrentConfiguration,
+  plugins: PluginRegistry,
+): void {
   const tag = "configuration";
 
   addOperation(table, {
@@ -63,15 +68,16 @@ export function addExportRoutes(table: RouteTable, current: CurrentConfiguration
       description: "The changes that were made, or would be made without dry_run.",
     },
     etag: "configuration",
-    handle: (call) => applyDocument(current, call),
+    handle: (call) => applyDocument(current, plugins, call),
   });
 }
 
 async function applyDocument(
   current: CurrentConfiguration,
+  plugins: PluginRegistry,
   { body, query, caller }: Call<z.output<typeof applyQuery>>,
 ): Promise<Response> {
-  const document = readDocument(body);
+  const document = readDocument(body, plugins);
   let application: DocumentApplication | undefined;
   const work = async (transaction: Transaction) => {
     await requireConfiguration(caller, transaction);
@@ -99,8 +105,8 @@ async function applyDocument(
   }
 }
 
-function readDocument(body: JsonObject): ConfigurationDocument {
-  const resolved = applyDefaults(body);
+function readDocument(body: JsonObject, plugins: PluginRegistry): ConfigurationDocument {
+  const resolved = applyDefaults(body, (name) => plugins.get(name)?.settings);
   if (resolved.problems.length > 0) throw validationError(resolved.problems);
   const checked = check(documentSchema, resolved.document);
   const problems = checked.ok
