@@ -877,7 +877,7 @@ export interface RequestList {
       verdict: "passed" | "changed" | "answered" | "failed";
       detail: string | null;
     }[];
-    /** Present if the gateway has `log_bodies`. Truncated after 16 KiB; known secrets are removed. */
+    /** Present if the gateway has `log_bodies`. Decoded, and truncated after 16 KiB; known secrets are removed. */
     bodies?: {
       request: string;
       response: string;

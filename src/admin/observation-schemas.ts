@@ -59,7 +59,7 @@ const request = z.object({
   ),
   bodies: z.object({ request: z.string(), response: z.string() }).optional().meta({
     description:
-      "Present if the gateway has `log_bodies`. Truncated after 16 KiB; known secrets are removed.",
+      "Present if the gateway has `log_bodies`. Decoded, and truncated after 16 KiB; known secrets are removed.",
   }),
 });
 

@@ -249,6 +249,32 @@ describe("bodies", () => {
     expect(await newest(route, 4)).not.toHaveProperty("bodies");
   });
 
+  test.each(["gzip", "br", "deflate", "zstd"] as const)("in %s are recorded decoded", async (encoding) => {
+    const route = await seedRoute(gatehouse, {
+      gateway: { log_bodies: true },
+      upstream: { targets: [targetAt(provider)] },
+    });
+    const follower = await follow(gatehouse, route.gateway);
+    provider.behave({ encoding, body: "the key sk-0123456789abcdef" });
+    const headers = { "Content-Type": "application/json", "Content-Encoding": "gzip" };
+    const body = Bun.gzipSync(JSON.stringify(CHAT));
+    const url = gatehouse.proxyUrl + route.path;
+    const response = await fetch(url, { method: "POST", headers, body, decompress: false });
+    expect(response.headers.get("content-encoding")).toBe(encoding);
+    await response.bytes();
+    provider.behave({ body: "not encoded", headers: [["Content-Encoding", encoding]] });
+    await (await fetch(url, { method: "POST", headers, body: "no gzip", decompress: false })).bytes();
+    provider.reset();
+    const invalid = (await newest(route, 2)).bodies;
+    expect(invalid.request).toBe("(7 bytes in gzip that cannot be decoded)");
+    const [, { bodies }] = await list(route);
+    expect(JSON.parse(bodies.request)).toEqual(CHAT);
+    expect(bodies.response).toBe("the key sk-***");
+    await waitUntil(() => follower.records().length === 2);
+    expect(follower.records().map((record) => record.bodies)).toEqual([bodies, invalid]);
+    follower.stop();
+  });
+
   test("other fields that clients choose are redacted", async () => {
     const route = await seedRoute(gatehouse, {
       upstream: { targets: [targetAt(provider)] },

@@ -1,10 +1,14 @@
 // The request log: the last requests of this process, and the listeners that follow it live.
+import { isPromise } from "../../base/value-or-promise.ts";
 import { FairRing } from "./fair-ring.ts";
 import type { RequestFacts } from "./request-facts.ts";
 import { recordOf, startOf, type RequestRecord } from "./request-record.ts";
 
 /** Each listener adds a small cost to every request. */
 export const MAX_LISTENERS = 32;
+
+/** Records of a list whose bodies are decoded at once; a decoder may take megabytes. */
+const MAX_DECODING = 16;
 
 export interface RequestFilter {
   readonly gatewayId: string;
@@ -61,21 +65,25 @@ export class RequestLog implements RequestSource {
 
   add(facts: RequestFacts): void {
     if (this.#size === 0) return;
-    // Converts captured bodies to redacted texts, so that the log holds nothing else.
-    facts.bodies?.texts();
+    facts.bodies?.redactPlain();
     this.#ring.add(facts.gatewayId, facts);
     if (this.#listeners.size > 0) this.#notify(facts);
   }
 
-  listRequests(filter: RequestFilter, limit: number): Promise<RequestPage> {
-    const requests: RequestRecord[] = [];
+  async listRequests(filter: RequestFilter, limit: number): Promise<RequestPage> {
+    const found: RequestFacts[] = [];
     let count = 0;
     for (const facts of this.#ring.newestFirst(filter.gatewayId)) {
       if (!matches(facts, filter)) continue;
       count++;
-      if (requests.length < limit) requests.push(recordOf(facts));
+      if (found.length < limit) found.push(facts);
     }
-    return Promise.resolve({ requests, count });
+    const requests: RequestRecord[] = [];
+    for (let at = 0; at < found.length; at += MAX_DECODING) {
+      const part = found.slice(at, at + MAX_DECODING);
+      requests.push(...(await Promise.all(part.map(async (each) => await recordOf(each)))));
+    }
+    return { requests, count };
   }
 
   followRequests(listener: RequestListener): (() => void) | null {
@@ -91,9 +99,15 @@ export class RequestLog implements RequestSource {
   }
 
   #notify(facts: RequestFacts): void {
-    let record: RequestRecord | null = null;
-    for (const listener of this.#listeners)
-      if (matches(facts, listener.filter)) listener.onRequest((record ??= recordOf(facts)));
+    const listeners = [...this.#listeners].filter(({ filter }) => matches(facts, filter));
+    if (listeners.length === 0) return;
+    const record = recordOf(facts);
+    if (isPromise(record)) void record.then((decoded) => this.#send(decoded, listeners));
+    else this.#send(record, listeners);
+  }
+
+  #send(record: RequestRecord, listeners: readonly RequestListener[]): void {
+    for (const each of listeners) if (this.#listeners.has(each)) each.onRequest(record);
   }
 }
 

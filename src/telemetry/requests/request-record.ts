@@ -1,4 +1,6 @@
 // A request as the request log of the Admin API shows it.
+import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
+import type { BodyTexts } from "./body-capture.ts";
 import type { AttemptFacts, RequestFacts } from "./request-facts.ts";
 import type { PluginVerdict } from "../metrics/observed-plugin.ts";
 
@@ -50,11 +52,17 @@ export interface RequestRecord {
     readonly verdict: PluginVerdict;
     readonly detail: string | null;
   }[];
-  readonly bodies?: { readonly request: string; readonly response: string };
+  readonly bodies?: BodyTexts;
 }
 
-export function recordOf(facts: RequestFacts): RequestRecord {
-  const { startedAt, finalAttempt, tokens, bodies } = facts;
+/** Returns a promise if a captured body must be decoded first. */
+export function recordOf(facts: RequestFacts): ValueOrPromise<RequestRecord> {
+  const bodies = facts.bodies?.texts() ?? null;
+  return isPromise(bodies) ? bodies.then((texts) => record(facts, texts)) : record(facts, bodies);
+}
+
+function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
+  const { startedAt, finalAttempt, tokens } = facts;
   const plugins = facts.plugins ?? [];
   // If no response was sent to the client, the last attempt.
   const attempt = finalAttempt ?? facts.attempts.at(-1) ?? null;
@@ -95,7 +103,7 @@ export function recordOf(facts: RequestFacts): RequestRecord {
       verdict,
       detail,
     })),
-    ...(bodies !== null && { bodies: bodies.texts() }),
+    ...(bodies !== null && { bodies }),
   };
 }
 
