@@ -5,6 +5,7 @@ import { GatehouseError } from "../base/errors.ts";
 import { hashApiKey, looksLikeApiKey } from "../base/ids.ts";
 import type { CompiledApiKey, CompiledGateway } from "../snapshot/compile.ts";
 import type { Exchange } from "./exchange.ts";
+import { sentApiKey, withoutApiKey } from "./sent-api-key.ts";
 
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/;
 
@@ -22,24 +23,12 @@ export function rejectInvalidHost(host: string | null): void {
   validHosts.set(host, true);
 }
 
-/** Returns the API key in X-GW-API-Key, or a `gw_…` value in the headers where provider SDKs send their key. */
-function sentApiKey(headers: Headers): string | null {
-  const explicit = headers.get("x-gw-api-key");
-  if (explicit !== null) return explicit;
-  const authorization = headers.get("authorization");
-  if (authorization !== null && /^bearer +gw_/i.test(authorization)) return authorization.slice(7).trim();
-  for (const name of ["x-api-key", "api-key"]) {
-    const value = headers.get(name);
-    if (value?.startsWith("gw_") === true) return value;
-  }
-  return null;
-}
-
 /** Returns null if neither the key nor the Host identifies a gateway; then the rules of all gateways are tried. */
 export function resolveGateway(exchange: Exchange, baseDomain: string | null): CompiledGateway | null {
   const { snapshot, request } = exchange;
-  const sentKey = sentApiKey(request.headers);
+  const sentKey = sentApiKey(request.headers, exchange.query);
   if (sentKey !== null) {
+    if (exchange.query !== "") exchange.sentQuery = withoutApiKey(exchange.query);
     const key = findKey(exchange, sentKey);
     const gateway = key === null ? undefined : snapshot.gateways.get(key.gatewayId);
     if (gateway === undefined)
