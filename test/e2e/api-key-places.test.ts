@@ -32,7 +32,7 @@ describe("an API key is accepted in", () => {
     const response = await rawJson(gatehouse.proxyUrl, `${path}?alt=sse&key=${key}`, CHAT);
     expect(response.status).toBe(200);
     expect(onlyRequest(provider).target).toEndWith("?alt=sse");
-    const text = JSON.stringify((await gatehouse.api("GET", "/requests?limit=5")).body);
+    const text = JSON.stringify((await gatehouse.api("GET", `/gateways/${gateway}/requests?limit=5`)).body);
     expect(text).toContain(path);
     expect(text).not.toContain(key);
   });
