@@ -720,6 +720,8 @@ export interface RevisionWithDiff {
     path: string;
     before: unknown;
     after: unknown;
+    /** The values are masks of a secret. They may be equal, although the secret changed. */
+    secret?: true;
   }[];
   /** Number of changed fields that are missing in `diff` because there are too many. */
   diff_left_out?: number;
@@ -736,6 +738,8 @@ export interface Applied {
       path: string;
       before: unknown;
       after: unknown;
+      /** The values are masks of a secret. They may be equal, although the secret changed. */
+      secret?: true;
     }[];
     /** The key of a new API key without key_sha256. It is not shown again. */
     key?: string;

@@ -24,7 +24,16 @@ const revisionSchema = z.object({
   name: z.string().nullable(),
 });
 
-const fieldChanges = z.array(z.object({ path: z.string(), before: z.unknown(), after: z.unknown() }));
+const fieldChanges = z.array(
+  z.object({
+    path: z.string(),
+    before: z.unknown(),
+    after: z.unknown(),
+    secret: z.literal(true).optional().meta({
+      description: "The values are masks of a secret. They may be equal, although the secret changed.",
+    }),
+  }),
+);
 
 const appliedSchema = z.object({
   changes: z.array(

@@ -11,6 +11,7 @@ import {
   type AdminClient,
 } from "./admin-client.ts";
 import { parseArguments, required } from "./arguments.ts";
+import { changeLine, createdLines, fieldChangeSchema } from "./change-lines.ts";
 import { UsageError, type Command } from "./command.ts";
 import { problemLine, readDocument } from "./read-document.ts";
 import { paint, printable } from "./terminal.ts";
@@ -20,7 +21,7 @@ const changeSchema = z.object({
   resource: z.string(),
   gateway: z.string(),
   name: z.string(),
-  diff: z.array(z.object({ path: z.string(), before: z.unknown(), after: z.unknown() })),
+  diff: z.array(fieldChangeSchema),
   key: z.string().optional(),
 });
 const appliedSchema = z.object({ changes: z.array(changeSchema), revision: z.int() });
@@ -150,7 +151,7 @@ function describe({ changes, revision }: Applied, isDryRun: boolean): string {
     if (change.action === "none") continue;
     const [sign, color] = SIGNS[change.action];
     const line = printable(`${sign} ${titleOf(change)}`);
-    lines.push(paint(color, line), ...diffLines(change));
+    lines.push(paint(color, line), ...linesOf(change));
     if (change.key !== undefined) lines.push(`    key (shown only once): ${change.key}`);
   }
   const unchanged = changes.filter(({ action }) => action === "none").length;
@@ -166,22 +167,9 @@ function titleOf({ resource, gateway, name }: AppliedChange): string {
   return `${resource.replace("_", " ")} ${resource === "gateway" ? name : `${gateway} / ${name}`}`;
 }
 
-function diffLines({ action, diff }: AppliedChange): string[] {
-  if (action === "create") {
-    const shown = diff.filter(({ path, after }) => path !== "name" && !isEmpty(after));
-    return shown.map(({ path, after }) => printable(`    ${path}: ${shorten(after)}`));
-  }
-  return diff.map(({ path, before, after }) =>
-    printable(`    ${path}: ${shorten(before)} → ${shorten(after)}`),
-  );
-}
-
-function isEmpty(value: unknown): boolean {
-  if (typeof value === "object" && value !== null) return Object.keys(value).length === 0;
-  return value === null || value === false || value === "";
-}
-
-function shorten(value: unknown): string {
-  const text = JSON.stringify(value);
-  return text.length <= 160 ? text : `${text.slice(0, 160)}…`;
+function linesOf({ action, resource, diff }: AppliedChange): string[] {
+  if (action !== "create") return diff.map((change) => changeLine(resource, change));
+  // The title of the record has its name.
+  const fields = diff.filter(({ path }) => path !== "name");
+  return createdLines(resource, fields);
 }

@@ -2,14 +2,13 @@
 // revision; this file merges them.
 import { adminClient, CLIENT_HELP, CLIENT_OPTIONS, type AdminClient } from "./admin-client.ts";
 import { parseArguments } from "./arguments.ts";
+import { changeLine, type FieldChange } from "./change-lines.ts";
 import { UsageError, type Command } from "./command.ts";
 import {
-  changeLine,
   getRevision,
   leftOutLines,
   listRevisions,
   revisionNumber,
-  type FieldChange,
   type RevisionWithDiff,
 } from "./revision-records.ts";
 import { paint, printable, Progress } from "./terminal.ts";
@@ -186,7 +185,7 @@ function describe({ from, to, records, left_out }: Diff): string {
       const [sign, color] = signOf(resource, changes);
       const parts = [sign, resource.replace("_", " "), name, id === null || name === id ? null : `(${id})`];
       const title = printable(parts.filter((part) => part !== null).join(" "));
-      return [paint(color, title), ...changes.map(changeLine)];
+      return [paint(color, title), ...changes.map((change) => changeLine(resource, change))];
     }),
     ...leftOutLines(left_out),
   ].join("\n");

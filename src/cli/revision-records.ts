@@ -2,10 +2,9 @@
 import { z } from "zod";
 import type { AdminClient } from "./admin-client.ts";
 import { wholeNumber } from "./arguments.ts";
+import { fieldChangeSchema } from "./change-lines.ts";
 import { UsageError } from "./command.ts";
-import { printable } from "./terminal.ts";
 
-const fieldChangeSchema = z.object({ path: z.string(), before: z.unknown(), after: z.unknown() });
 const revisionSchema = z.object({
   revision: z.int(),
   created_at: z.string(),
@@ -21,11 +20,8 @@ const revisionWithDiffSchema = revisionSchema.extend({
   diff_left_out: z.int().optional(),
 });
 
-export type FieldChange = z.output<typeof fieldChangeSchema>;
 export type RevisionRecord = z.output<typeof revisionSchema>;
 export type RevisionWithDiff = z.output<typeof revisionWithDiffSchema>;
-
-const MAX_VALUE_CHARACTERS = 160;
 
 /** Returns the number of a revision; `name` is that of the argument in the usage. */
 export function revisionNumber(name: string, text: string | undefined): number {
@@ -47,18 +43,7 @@ export function getRevision(client: AdminClient, revision: number): Promise<Revi
   return client.get(`/revisions/${revision}`, revisionWithDiffSchema);
 }
 
-/** Returns a line such as `require_api_key: false → true`. Both masks of a changed credential may be equal. */
-export function changeLine({ path, before, after }: FieldChange): string {
-  if (Bun.deepEquals(before, after)) return printable(`    ${path}: changed`);
-  return printable(`    ${path}: ${shorten(before)} → ${shorten(after)}`);
-}
-
 /** Returns a line that counts the changed fields that the Admin API did not return; no line if it returned all. */
 export function leftOutLines(count = 0): string[] {
   return count === 0 ? [] : [`    ${count} more changed fields are not shown`];
-}
-
-function shorten(value: unknown): string {
-  const text = JSON.stringify(value) ?? "null";
-  return text.length <= MAX_VALUE_CHARACTERS ? text : `${text.slice(0, MAX_VALUE_CHARACTERS)}…`;
 }

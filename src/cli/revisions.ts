@@ -1,10 +1,10 @@
 // gatehouse revisions: lists the changes of the configuration, and shows one of them with its changed fields.
 import { adminClient, CLIENT_HELP, CLIENT_OPTIONS, type AdminClient } from "./admin-client.ts";
 import { parseArguments, wholeNumber } from "./arguments.ts";
+import { changeLine } from "./change-lines.ts";
 import { UsageError, type Command } from "./command.ts";
 import { findGateway } from "./find-gateway.ts";
 import {
-  changeLine,
   getRevision,
   leftOutLines,
   listRevisions,
@@ -80,7 +80,9 @@ function show({ values, positionals }: RevisionArguments): (client: AdminClient)
         ["by", printable(found.subject ?? "unknown")],
         ["action", printable(`${found.action} ${about.join(" ")}`)],
       ]),
-      ...(found.diff.length === 0 ? ["no field changed"] : ["changes", ...found.diff.map(changeLine)]),
+      ...(found.diff.length === 0
+        ? ["no field changed"]
+        : ["changes", ...found.diff.map((change) => changeLine(found.resource, change))]),
       ...leftOutLines(found.diff_left_out),
     ].join("\n");
   };

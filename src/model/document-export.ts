@@ -1,9 +1,9 @@
 // Converts records to a configuration document: no ids, references by name, secrets as references to the environment.
-import { z } from "zod";
 import type { ErrorDetail } from "../base/errors.ts";
-import { isJsonObject, type JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { ApiKey } from "./api-key.ts";
 import { documentSchema } from "./document.ts";
+import { compactObject } from "./document-defaults.ts";
 import { policyFor, ruleIdentity, ruleLabel } from "./document-links.ts";
 import { escapeReferences, mapTexts } from "./document-variables.ts";
 import { showGateway, type Gateway } from "./gateway.ts";
@@ -176,38 +176,4 @@ function referenceTo(name: string, secret: string): string {
   const mask = maskSecret(secret);
   // The default value ends at the first closing brace.
   return `\${${name}:-${/[{}]/.test(mask) ? HIDDEN : mask}}`;
-}
-
-/** Removes values that equal their default in the schema. The fields follow the order of the schema. */
-function compact(schema: unknown, value: unknown): unknown {
-  if (schema instanceof z.ZodObject) return compactObject(schema, value);
-  if (schema instanceof z.ZodArray && Array.isArray(value))
-    return value.map((item) => compact(schema.element, item));
-  const isWrapped =
-    schema instanceof z.ZodDefault ||
-    schema instanceof z.ZodPrefault ||
-    schema instanceof z.ZodNullable ||
-    schema instanceof z.ZodOptional;
-  return isWrapped && value !== null ? compact(schema.unwrap(), value) : value;
-}
-
-function compactObject(schema: z.ZodObject, value: unknown): JsonObject {
-  const fields = isJsonObject(value) ? value : {};
-  const kept = Object.entries<unknown>(schema.shape).flatMap(([name, field]) => {
-    const isDefault = Bun.deepEquals(defaultOf(field), fields[name], true);
-    return isDefault ? [] : [[name, compact(field, fields[name])] as const];
-  });
-  return Object.fromEntries(kept);
-}
-
-const NO_DEFAULT = Symbol("no default");
-const defaults = new WeakMap<z.ZodType, unknown>();
-
-function defaultOf(schema: unknown): unknown {
-  if (!(schema instanceof z.ZodType)) return NO_DEFAULT;
-  if (!defaults.has(schema)) {
-    const parsed = schema.safeParse(undefined);
-    defaults.set(schema, parsed.success ? parsed.data : NO_DEFAULT);
-  }
-  return defaults.get(schema);
 }

@@ -77,6 +77,16 @@ export const documentSchema = z
   })
   .meta({ id: "Document" });
 
+/** The schemas of the records of a document, by the name of the resource. */
+export const recordSchemas: ReadonlyMap<string, z.ZodObject> = new Map<string, z.ZodObject>([
+  ["gateway", gatewaySchema],
+  ["upstream", documentUpstream],
+  ["service", documentService],
+  ["rule", documentRule],
+  ["api_key", documentApiKey],
+  ["prices", pricesSchema],
+]);
+
 export type ConfigurationDocument = z.output<typeof documentSchema>;
 export type DocumentGateway = z.output<typeof documentGateway>;
 export type DocumentUpstream = z.output<typeof documentUpstream>;

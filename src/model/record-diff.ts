@@ -10,6 +10,8 @@ export interface FieldChange {
   readonly path: string;
   readonly before: unknown;
   readonly after: unknown;
+  /** The values are masks of a secret. They may be equal, although the secret changed. */
+  readonly secret?: true;
 }
 
 /** Fields that the server updates by itself are not part of a change. */
@@ -62,7 +64,15 @@ function diff(path: readonly PropertyKey[], before: unknown, after: unknown): Fi
     return [...keys].flatMap((key) => diff([...path, key], itemsBefore.get(key), itemsAfter.get(key)));
   }
   if ((before ?? null) === (after ?? null)) return [];
-  return [{ path: formatPath(path), before: before ?? null, after: after ?? null }];
+  const isSecret = before instanceof HiddenSecret || after instanceof HiddenSecret;
+  return [
+    {
+      path: formatPath(path),
+      before: before ?? null,
+      after: after ?? null,
+      ...(isSecret && { secret: true }),
+    },
+  ];
 }
 
 /** Returns the items of an array or object by index or name; null for any other value. */

@@ -22,7 +22,7 @@ import { waitUntil } from "../support/waiting.ts";
 
 setDefaultTimeout(60_000);
 
-type Diff = { path: string; before: unknown; after: unknown }[];
+type Diff = { path: string; before: unknown; after: unknown; secret?: true }[];
 
 async function tokenOf(claims: Record<string, unknown>): Promise<Record<string, string>> {
   const key = new TextEncoder().encode(TEST_SECRET);
@@ -121,7 +121,12 @@ describe.each(STORES)("revisions with %s", (_, environment) => {
     const { body, headers } = await gatehouse.api("GET", `/revisions/${(await latest(gatehouse)).revision}`);
     expect(body).toMatchObject({ action: "update", resource: "upstream", resource_id: chain.upstream });
     expect((body.diff as Diff).sort((a, b) => (a.path < b.path ? -1 : 1))).toEqual([
-      { path: "targets[0].credentials.header_value", before: "Bea***mnop", after: "Bea***mnop" },
+      {
+        path: "targets[0].credentials.header_value",
+        before: "Bea***mnop",
+        after: "Bea***mnop",
+        secret: true,
+      },
       { path: "targets[0].id", before: expect.any(String), after: expect.any(String) },
       { path: "targets[0].weight", before: 1, after: 7 },
       { path: "timeouts.total", before: null, after: 5000 },
