@@ -1,4 +1,7 @@
-// Measures the cost of reading usage: from a whole body, compared with parsing it, and from a stream, per chunk.
+// Measures the cost of reading usage: from a whole body, compared with parsing it, and from a stream, per chunk. Also measures
+// the cost of finding the first content of a stream, per stream.
+import { systemClock } from "../src/base/clock.ts";
+import { FirstContent } from "../src/formats/first-content.ts";
 import { formatNamed } from "../src/formats/registry.ts";
 import { StreamUsageFilter } from "../src/usage/stream-usage-filter.ts";
 import { UsageAccumulator } from "../src/usage/usage-accumulator.ts";
@@ -13,7 +16,7 @@ const USAGE = {
   prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
   completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 },
 };
-const { usage: reader } = formatNamed("openai");
+const { usage: reader, content } = formatNamed("openai");
 
 function bodyOf(bytes: number): Uint8Array {
   const message = { role: "assistant", content: "some words, ".repeat(bytes / 12), refusal: null };
@@ -27,6 +30,18 @@ function streamOf(chunks: number, eventEnd: string): Uint8Array[] {
     Buffer.from(`data: ${JSON.stringify({ id: "chatcmpl-1", ...fields })}${eventEnd}`);
   const content = { choices: [{ index: 0, delta: { content: " word" }, finish_reason: null }], usage: null };
   return [...Array<Uint8Array>(chunks).fill(event(content)), event({ choices: [], usage: USAGE })];
+}
+
+const ROLE_EVENT = Buffer.from(
+  'data: {"id":"chatcmpl-1","choices":[{"index":0,"delta":{"role":"assistant","content":"","refusal":null}}]}\n\n',
+);
+const CONTENT_EVENT = streamOf(1, "\n\n")[0] ?? ROLE_EVENT;
+
+function findFirstContent(): number | null {
+  const first = new FirstContent(content, systemClock);
+  first.push(ROLE_EVENT);
+  first.push(CONTENT_EVENT);
+  return first.seenAt;
 }
 
 /** Returns the microseconds per call. */
@@ -73,6 +88,7 @@ export function benchUsage(): Promise<void> {
       unit: "µs",
     });
   }
+  rows.push({ what: "first content of a stream", value: measure(findFirstContent), unit: "µs" });
   printTable("Usage", rows);
   return Promise.resolve();
 }

@@ -44,6 +44,14 @@ const request = z.object({
   timings: z.object({
     total_ms: milliseconds,
     first_byte_ms: milliseconds.nullable(),
+    first_token_ms: milliseconds.nullable().meta({
+      description:
+        "Until the first event of a streamed response with text, reasoning or tool arguments. Null if the response was not streamed.",
+    }),
+    ms_per_output_token: milliseconds.nullable().meta({
+      description:
+        "From the first token to the end, divided by the number of output tokens after the first. Null if the response was not streamed or not complete, or has fewer than two output tokens.",
+    }),
     body_ms: milliseconds.meta({ description: "Until the request body was read." }),
     plugins_ms: milliseconds,
     upstream_ms: milliseconds.meta({ description: "Sum of all attempts, each until its last byte." }),

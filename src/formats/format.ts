@@ -1,5 +1,6 @@
 // The interface of a wire format: everything the gateway knows about the requests and responses of one API.
 import type { JsonObject } from "../base/json.ts";
+import type { ContentReader } from "./content-reader.ts";
 import type { FormatName } from "./format-names.ts";
 import type { ChatCompletion, ChatErrorBody, ChatRequest } from "./openai/wire-types.ts";
 import type { GatewayError } from "./gateway-error.ts";
@@ -21,6 +22,8 @@ export interface Format {
   readonly encodeError: (error: GatewayError) => object;
   /** Reads token usage from responses. */
   readonly usage: UsageReader;
+  /** Recognizes events with content in streams. */
+  readonly content: ContentReader;
   /** Null if streams of this format always report their usage. */
   readonly streamUsageOption: StreamUsageOption | null;
 }

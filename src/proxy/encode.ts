@@ -1,7 +1,9 @@
 // Builds the request to a target from the client's request: URL, headers, model, and wire format.
 import { spliceTopLevelString } from "../base/json-splice.ts";
+import type { ContentReader } from "../formats/content-reader.ts";
+import { HUB_FORMAT } from "../formats/format-names.ts";
 import type { StreamUsageOption, Translator } from "../formats/format.ts";
-import { formatOfChatPath } from "../formats/registry.ts";
+import { formatNamed, formatOfChatPath } from "../formats/registry.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -28,6 +30,8 @@ export interface EncodedRequest extends OutgoingRequest {
   /** The gateway reads the response body, so the target must not compress it. */
   readonly readsResponse: boolean;
   readonly usageReader: UsageReader;
+  /** For the format in which the response is relayed. */
+  readonly contentReader: ContentReader;
 }
 
 export interface AddedUsageOption {
@@ -50,7 +54,7 @@ export function encodeRequest(
   const { body, model } = encodeBody(exchange, target);
   const isChatPath = format.isChatPath(path);
   // A target with an empty path also gets requests to the endpoints of other formats, whose responses have that format.
-  const { usage: usageReader } = isChatPath ? format : (formatOfChatPath(path) ?? format);
+  const { usage: usageReader, content } = isChatPath ? format : (formatOfChatPath(path) ?? format);
   const isChat = isChatPath && exchange.method === "POST" && fields.hasMessages;
   const addedUsageOption = isChat && body !== null ? usageOptionFor(body, fields, target) : null;
   const headers = headersFor(exchange, rule, target, ownCredentials, readsResponse);
@@ -70,6 +74,7 @@ export function encodeRequest(
     translator,
     readsResponse,
     usageReader,
+    contentReader: translator === null ? content : formatNamed(HUB_FORMAT).content,
   };
 }
 

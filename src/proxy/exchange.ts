@@ -3,6 +3,7 @@
 import { NOT_A_MEMBER, type DenseSetMember } from "../base/dense-set.ts";
 import type { Server } from "bun";
 import type { Clock, ClockTimer } from "../base/clock.ts";
+import type { FirstContent } from "../formats/first-content.ts";
 import { KEEP_ALIVE_SECONDS } from "../http/keep-alive.ts";
 import type { IncomingBody } from "../http/read-body.ts";
 import type { RequestTarget } from "../http/request-target.ts";
@@ -67,6 +68,8 @@ export class Exchange implements DenseSetMember {
   attempts = 0;
   /** The upstream response that is relayed to the client. */
   response: TargetResponse | null = null;
+  /** Null if the response is not streamed. */
+  firstContent: FirstContent | null = null;
   /** Tokens that the provider reported; set when its response has ended. */
   usage: Usage | null = null;
   /** In US dollars; null if the price is unknown. */

@@ -74,6 +74,7 @@ function factsOf(
     errorCode: exchange.errorCode,
     requestedModel: truncateText(exchange.fields.model),
     isStream: exchange.fields.wantsStream || response?.isStream === true,
+    firstTokenAt: exchange.firstContent?.seenAt ?? null,
     attempts: attemptFacts,
     finalAttempt,
     tokens:

@@ -44,7 +44,13 @@ class Pieces implements BodyReader {
   }
 }
 
-const NO_STAGES: StreamStages = { tap: null, translation: null, plugins: null, bodies: null };
+const NO_STAGES: StreamStages = {
+  tap: null,
+  translation: null,
+  plugins: null,
+  bodies: null,
+  firstContent: null,
+};
 let stages = NO_STAGES;
 let outcomes: Outcome[] = [];
 let pieces: Pieces;

@@ -3,6 +3,7 @@
 import { NOT_A_MEMBER } from "../base/dense-set.ts";
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import type { CoarseDeadlines, Deadline } from "../http/coarse-deadlines.ts";
+import type { FirstContent } from "../formats/first-content.ts";
 import type { StreamDecoder } from "../formats/format.ts";
 import type { BodyCapture } from "../telemetry/requests/body-capture.ts";
 import type { BodyReader } from "../http/body-reader.ts";
@@ -24,6 +25,7 @@ export interface StreamStages {
   readonly translation: StreamDecoder | null;
   readonly plugins: PluginStage | null;
   readonly bodies: BodyCapture | null;
+  readonly firstContent: FirstContent | null;
 }
 
 interface PluginStage {
@@ -103,7 +105,9 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
   /** Returns null if the client can take more; otherwise wait for the promise before reading more. */
   #write(client: ReadableStreamDirectController, bytes: Uint8Array): Promise<void> | null {
     if (bytes.byteLength === 0) return null;
-    this.#stages.bodies?.takeResponse(bytes);
+    const { bodies, firstContent } = this.#stages;
+    bodies?.takeResponse(bytes);
+    if (firstContent !== null && firstContent.isSearching) firstContent.push(bytes);
     const written = client.write(bytes);
     void client.flush();
     return typeof written === "number" ? null : this.#waitForClient(written);

@@ -1,5 +1,6 @@
 // Relays a target's response to the client: unchanged, translated to another format, or passed through plugins.
 import type { ValueOrPromise } from "../base/value-or-promise.ts";
+import { FirstContent } from "../formats/first-content.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
@@ -84,7 +85,8 @@ async function relayProcessed(
     if (response.reader !== null && isStreamed(response, plugins)) {
       const { reader, translator } = response;
       const translation = translator === null ? null : translateStream(translator, exchange);
-      const stages = { tap, translation, plugins, bodies: exchange.bodies };
+      const firstContent = searchContent(exchange, response, tap);
+      const stages = { tap, translation, plugins, bodies: exchange.bodies, firstContent };
       if (chain !== null) updateServerTiming(headers, timing, exchange, response);
       exchange.releaseBody();
       const streamRelay = new StreamRelay(reader, stages, end, parts.deadlines);
@@ -103,6 +105,20 @@ async function relayProcessed(
     response.report.end(isProviderFailure ? "failed" : "neutral", exchange.clock.now());
     throw error;
   }
+}
+
+/** Starts the search for the first content of a stream. Returns null if there is nothing to search, or the tap searches. */
+function searchContent(
+  exchange: Exchange,
+  { isStream, contentReader }: TargetResponse,
+  tap: UsageTap | null,
+): FirstContent | null {
+  if (!isStream || tap === null) return null;
+  const firstContent = new FirstContent(contentReader, exchange.clock);
+  exchange.firstContent = firstContent;
+  if (!tap.returnsEncodedBytes) return firstContent;
+  tap.firstContent = firstContent;
+  return null;
 }
 
 function createResponse(

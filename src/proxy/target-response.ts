@@ -1,4 +1,5 @@
 // A target's response whose headers have been received. Its body is in memory or still to be read.
+import type { ContentReader } from "../formats/content-reader.ts";
 import type { Translator } from "../formats/format.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
@@ -15,6 +16,7 @@ interface SentRequest {
   readonly translator: Translator | null;
   readonly readsResponse: boolean;
   readonly usageReader: UsageReader;
+  readonly contentReader: ContentReader;
   readonly isChat: boolean;
 }
 
@@ -30,6 +32,8 @@ export class TargetResponse {
   readonly translator: Translator | null;
   /** Reads the usage of the response in the format of the endpoint. */
   readonly usageReader: UsageReader;
+  /** Recognizes events with content in the stream that the client gets. */
+  readonly contentReader: ContentReader;
   /** The body is decoded, because the gateway reads it. */
   readonly isDecoded: boolean;
   /** The response to a chat completion request. */
@@ -46,7 +50,7 @@ export class TargetResponse {
   constructor(
     target: CompiledTarget,
     response: UpstreamResponse,
-    { model, translator, readsResponse, usageReader, isChat }: SentRequest,
+    { model, translator, readsResponse, usageReader, contentReader, isChat }: SentRequest,
     report: BalancerReport,
     firstByteMs: number,
     hidesUsage: boolean,
@@ -58,6 +62,7 @@ export class TargetResponse {
     this.report = report;
     this.translator = translator;
     this.usageReader = usageReader;
+    this.contentReader = contentReader;
     this.isDecoded = readsResponse;
     this.isChat = isChat;
     this.hidesUsage = hidesUsage;

@@ -1,5 +1,6 @@
 // Reads the usage of one response while its bytes are relayed, and removes the usage event of a stream if only the gateway
 // requested it.
+import type { FirstContent } from "../formats/first-content.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import { decodeBody, parseContentEncoding, type ContentEncoding } from "../http/content-encoding.ts";
@@ -32,6 +33,10 @@ const OPENING_BRACE = 0x7b;
 
 /** Used directly for responses that cannot be decoded: relays all bytes and reads no usage. */
 export class UsageTap {
+  /** The tap returns encoded bytes, so that only the tap itself can search them for content. */
+  readonly returnsEncodedBytes: boolean = false;
+  /** Searched by the tap if it returns encoded bytes. */
+  firstContent: FirstContent | null = null;
   protected readonly usage: UsageAccumulator;
   readonly #isChat: boolean;
 
@@ -175,6 +180,7 @@ class StreamTap extends UsageTap {
 
 /** Decodes a copy of the stream. The client gets the original bytes unless the usage event must be removed from them. */
 class EncodedStreamTap extends UsageTap {
+  override readonly returnsEncodedBytes = true;
   readonly #recoder: StreamRecoder;
   readonly #filter: StreamUsageFilter;
   #isRecoding: boolean;
@@ -192,6 +198,7 @@ class EncodedStreamTap extends UsageTap {
     if (!this.#isReadable) return chunk;
     try {
       const relayed = this.#filter.push(await this.#recoder.decode(chunk));
+      if (this.firstContent?.isSearching === true) this.firstContent.push(relayed);
       return this.#isRecoding ? await this.#recoder.encode(relayed) : chunk;
     } catch (error) {
       // A stream that has been relayed re-encoded cannot continue with the original bytes.

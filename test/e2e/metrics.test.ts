@@ -80,6 +80,8 @@ describe("requests", () => {
       expect(page.value(`${name}_sum`, labels)).toBeGreaterThan(0);
       expect(page.value(`${name}_bucket`, { ...labels, le: "+Inf" })).toBe(3);
     }
+    for (const name of ["gatehouse_time_to_first_token_seconds", "gatehouse_time_per_output_token_seconds"])
+      expect(page.value(`${name}_count`, labels)).toBe(1);
     expect(page.value("gatehouse_tokens_total", { ...labels, direction: "input" })).toBeGreaterThan(0);
     expect(page.value("gatehouse_tokens_total", { ...labels, direction: "output" })).toBeGreaterThan(0);
     expect(page.value("gatehouse_request_outcomes_total", { gateway: "plain", outcome: "complete" })).toBe(3);

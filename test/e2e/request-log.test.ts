@@ -88,6 +88,8 @@ describe("a record", () => {
       timings: {
         total_ms: expect.any(Number),
         first_byte_ms: expect.any(Number),
+        first_token_ms: null,
+        ms_per_output_token: null,
         body_ms: expect.any(Number),
         plugins_ms: expect.any(Number),
         upstream_ms: expect.any(Number),
@@ -130,6 +132,7 @@ describe("a record", () => {
     const [first, second] = record.attempts;
     expect(second.start_ms).toBeGreaterThanOrEqual(Number(first.start_ms) + Number(first.ms) - 0.02);
     expect(record.timings.first_byte_ms).toBeGreaterThanOrEqual(second.start_ms);
+    expect(record.timings.first_token_ms).toBeGreaterThanOrEqual(record.timings.first_byte_ms);
   });
 
   test("of a stream that was cut, and of a provider that is unreachable", async () => {

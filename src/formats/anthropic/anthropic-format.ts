@@ -1,5 +1,6 @@
 // The registry entry of Anthropic messages.
 import type { Format } from "../format.ts";
+import { anthropicContent } from "./content.ts";
 import { decodeError, decodeResponse } from "./decode-response.ts";
 import { MessageStreamDecoder } from "./decode-stream.ts";
 import { encodeError } from "./encode-error.ts";
@@ -27,5 +28,6 @@ export const ANTHROPIC: Format = {
   },
   encodeError,
   usage: anthropicUsage,
+  content: anthropicContent,
   streamUsageOption: null,
 };

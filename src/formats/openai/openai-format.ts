@@ -1,6 +1,7 @@
 // The registry entry of OpenAI chat completions, the hub format.
 import { HUB_FORMAT } from "../format-names.ts";
 import type { Format } from "../format.ts";
+import { openaiContent } from "./content.ts";
 import { encodeError } from "./encode-error.ts";
 import { streamUsageOption } from "./stream-usage-option.ts";
 import { openaiUsage } from "./usage.ts";
@@ -15,5 +16,6 @@ export const OPENAI: Format = {
   translator: null,
   encodeError,
   usage: openaiUsage,
+  content: openaiContent,
   streamUsageOption,
 };

@@ -20,6 +20,7 @@ describe("access log line", () => {
       finalAttempt,
       attempts: [servedBy(0), finalAttempt],
       apiKeyName: "key",
+      firstTokenAt: 1120.126,
       endedAt: 1234.5678,
     });
     expect(JSON.parse(line)).toEqual({
@@ -39,6 +40,7 @@ describe("access log line", () => {
       attempts: 2,
       ms: 234.57,
       first_byte_ms: 5.26,
+      first_token_ms: 120.13,
       msg: "request",
     });
   });

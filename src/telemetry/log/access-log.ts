@@ -25,6 +25,8 @@ export function writeAccessLog(log: Log, facts: RequestFacts): void {
   fields += `,"attempts":${facts.attempts.length},"ms":${round(facts.endedAt - facts.startedAt)}`;
   if (finalAttempt !== null && firstByteAt !== null)
     fields += `,"first_byte_ms":${round(firstByteAt - finalAttempt.startedAt)}`;
+  if (facts.firstTokenAt !== null)
+    fields += `,"first_token_ms":${round(facts.firstTokenAt - facts.startedAt)}`;
   if (facts.tokens !== null)
     fields += `,"input_tokens":${facts.tokens.input},"output_tokens":${facts.tokens.output}`;
   if (facts.cost !== null) fields += `,"cost":${facts.cost}`;

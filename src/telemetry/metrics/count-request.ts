@@ -1,12 +1,18 @@
 // Adds one finished request to the metrics.
-import type { AttemptFacts, RequestFacts } from "../requests/request-facts.ts";
+import { msPerOutputToken, type AttemptFacts, type RequestFacts } from "../requests/request-facts.ts";
 
 export function countRequest(facts: RequestFacts): void {
-  const { series, gateway, rule, attempts, finalAttempt, tokens, cost, errorCode, startedAt } = facts;
+  const { series, gateway, rule, attempts, finalAttempt, tokens, cost, errorCode, startedAt, firstTokenAt } =
+    facts;
   series.countStatus(facts.status);
   series.duration.observe((facts.endedAt - startedAt) / 1000);
   const firstByteAt = finalAttempt?.firstByteAt ?? null;
   if (firstByteAt !== null) series.firstByte.observe((firstByteAt - startedAt) / 1000);
+  if (firstTokenAt !== null) {
+    series.firstToken.observe((firstTokenAt - startedAt) / 1000);
+    const msPerToken = msPerOutputToken(facts);
+    if (msPerToken !== null) series.perOutputToken.observe(msPerToken / 1000);
+  }
   if (tokens !== null) {
     series.inputTokens.add(tokens.input);
     series.outputTokens.add(tokens.output);

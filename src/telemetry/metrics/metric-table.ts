@@ -15,6 +15,8 @@ export interface MetricDeclaration {
 
 /** From a cached response to a model that reasons for minutes. */
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+/** From a small model on fast hardware, more than 1,000 tokens per second, to a stalled stream. */
+const TOKEN_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1, 2.5];
 const PLUGIN_SECONDS = [0.00001, 0.0001, 0.00025, 0.001, 0.0025, 0.01, 0.05, 0.25, 1, 5];
 const LAG_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 
@@ -38,6 +40,18 @@ export const METRICS = {
     help: "Time from the request headers to the first byte of the provider's response, failed attempts included.",
     labels: ROUTE,
     buckets: REQUEST_SECONDS,
+  },
+  gatehouse_time_to_first_token_seconds: {
+    type: "histogram",
+    help: "Time from the request headers to the first event of a streamed response with text, reasoning or tool arguments, failed attempts included.",
+    labels: ROUTE,
+    buckets: REQUEST_SECONDS,
+  },
+  gatehouse_time_per_output_token_seconds: {
+    type: "histogram",
+    help: "Time from the first token to the end of a streamed response, divided by the number of output tokens after the first. Only for complete responses with more than one output token.",
+    labels: ROUTE,
+    buckets: TOKEN_SECONDS,
   },
   gatehouse_tokens_total: {
     type: "counter",

@@ -8,6 +8,8 @@ export class RequestSeries {
   readonly #byStatus = new Map<number, NumberSeries>();
   readonly duration: HistogramSeries;
   #firstByte: HistogramSeries | null = null;
+  #firstToken: HistogramSeries | null = null;
+  #perOutputToken: HistogramSeries | null = null;
   #inputTokens: NumberSeries | null = null;
   #outputTokens: NumberSeries | null = null;
   #cost: NumberSeries | null = null;
@@ -31,6 +33,18 @@ export class RequestSeries {
   // Created when first needed: most routes never use some of these series.
   get firstByte(): HistogramSeries {
     return (this.#firstByte ??= this.#metrics.histogram("gatehouse_first_byte_seconds", this.#labels));
+  }
+  get firstToken(): HistogramSeries {
+    return (this.#firstToken ??= this.#metrics.histogram(
+      "gatehouse_time_to_first_token_seconds",
+      this.#labels,
+    ));
+  }
+  get perOutputToken(): HistogramSeries {
+    return (this.#perOutputToken ??= this.#metrics.histogram(
+      "gatehouse_time_per_output_token_seconds",
+      this.#labels,
+    ));
   }
   get inputTokens(): NumberSeries {
     return (this.#inputTokens ??= this.#tokens("input"));

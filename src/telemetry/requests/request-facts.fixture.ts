@@ -31,6 +31,7 @@ export function requestFacts(fields: Partial<RequestFacts> = {}): RequestFacts {
     errorCode: null,
     requestedModel: "wanted",
     isStream: false,
+    firstTokenAt: null,
     attempts: [],
     finalAttempt: null,
     tokens: null,

@@ -61,6 +61,8 @@ export interface RequestFacts {
   /** The model that the client requested. */
   readonly requestedModel: string | null;
   readonly isStream: boolean;
+  /** When the first content of a stream was relayed; null if there was none, and for a response that is not streamed. */
+  readonly firstTokenAt: number | null;
   readonly attempts: readonly AttemptFacts[];
   /** The attempt whose response was sent to the client. */
   readonly finalAttempt: AttemptFacts | null;
@@ -79,4 +81,10 @@ export interface RequestFacts {
   readonly trace: RequestTrace | null;
   /** `gen_ai.operation.name` of the GenAI conventions, such as `chat`; set if the request is traced. */
   readonly operation: string | null;
+}
+
+/** Returns the milliseconds per output token after the first one; null if there is none or the count is uncertain. */
+export function msPerOutputToken({ firstTokenAt, endedAt, tokens }: RequestFacts): number | null {
+  if (firstTokenAt === null || tokens === null || tokens.isPartial || tokens.output <= 1) return null;
+  return (endedAt - firstTokenAt) / (tokens.output - 1);
 }

@@ -116,7 +116,15 @@ test("a record contains the start and duration of each step", () => {
     ],
     tokens: { input: 3, output: 4, partial: true },
     cost: 0.5,
-    timings: { total_ms: 250, first_byte_ms: 100, body_ms: 1, plugins_ms: 0, upstream_ms: 220 },
+    timings: {
+      total_ms: 250,
+      first_byte_ms: 100,
+      first_token_ms: null,
+      ms_per_output_token: null,
+      body_ms: 1,
+      plugins_ms: 0,
+      upstream_ms: 220,
+    },
     plugins: [],
   });
 });

@@ -1,7 +1,7 @@
 // A request as the request log of the Admin API shows it.
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { BodyTexts } from "./body-capture.ts";
-import type { AttemptFacts, RequestFacts } from "./request-facts.ts";
+import { msPerOutputToken, type AttemptFacts, type RequestFacts } from "./request-facts.ts";
 import type { PluginVerdict } from "../metrics/observed-plugin.ts";
 
 interface AttemptRecord {
@@ -41,6 +41,8 @@ export interface RequestRecord {
   readonly timings: {
     readonly total_ms: number;
     readonly first_byte_ms: number | null;
+    readonly first_token_ms: number | null;
+    readonly ms_per_output_token: number | null;
     readonly body_ms: number;
     readonly plugins_ms: number;
     readonly upstream_ms: number;
@@ -62,11 +64,12 @@ export function recordOf(facts: RequestFacts): ValueOrPromise<RequestRecord> {
 }
 
 function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
-  const { startedAt, finalAttempt, tokens } = facts;
+  const { startedAt, finalAttempt, firstTokenAt, tokens } = facts;
   const plugins = facts.plugins ?? [];
   // If no response was sent to the client, the last attempt.
   const attempt = finalAttempt ?? facts.attempts.at(-1) ?? null;
   const firstByteAt = finalAttempt?.firstByteAt ?? null;
+  const msPerToken = msPerOutputToken(facts);
   return {
     request_id: facts.requestId,
     time: new Date(startOf(facts)).toISOString(),
@@ -92,6 +95,8 @@ function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
     timings: {
       total_ms: round(facts.endedAt - startedAt),
       first_byte_ms: firstByteAt === null ? null : round(firstByteAt - startedAt),
+      first_token_ms: firstTokenAt === null ? null : round(firstTokenAt - startedAt),
+      ms_per_output_token: msPerToken === null ? null : round(msPerToken),
       body_ms: round(facts.bodyMs),
       plugins_ms: round(plugins.reduce((total, { ms }) => total + ms, 0)),
       upstream_ms: round(facts.attempts.reduce((total, each) => total + durationOf(each, facts), 0)),

@@ -1,0 +1,72 @@
+// Recognizes the events of a stream that carry content: text, reasoning, or the arguments of a tool call. Which fields hold
+// content is declared by each format.
+import { indexOfBytes, utf8Between } from "../base/byte-search.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+
+interface ContentFields {
+  /** Names of the fields that hold content. An event without any of them as a text that is not empty is not parsed. */
+  readonly names: readonly string[];
+  readonly hasContent: (event: JsonObject) => boolean;
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const DATA_FIELD = /^data: ?/;
+
+export class ContentReader {
+  readonly #quotedNames: readonly Uint8Array[];
+  readonly #hasContent: ContentFields["hasContent"];
+
+  constructor({ names, hasContent }: ContentFields) {
+    this.#quotedNames = names.map((name) => Buffer.from(JSON.stringify(name)));
+    this.#hasContent = hasContent;
+  }
+
+  /** Whether one of these complete lines of an event stream carries content. */
+  isContentIn(lines: Uint8Array): boolean {
+    return this.#quotedNames.some((name) => {
+      for (let at = indexOfBytes(lines, name, 0); at >= 0; at = indexOfBytes(lines, name, at)) {
+        at += name.byteLength;
+        if (!isBeforeText(lines, at)) continue;
+        const start = at;
+        // A line is parsed once per name at most, however often it contains the name.
+        while (at < lines.byteLength && !isLineEnd(lines[at])) at++;
+        if (this.#isContentLine(lines, start, at)) return true;
+      }
+      return false;
+    });
+  }
+
+  /** Whether the line around `at` is an event with content. Other fields of an event may have the same name. */
+  #isContentLine(lines: Uint8Array, at: number, lineEnd: number): boolean {
+    let from = at;
+    while (from > 0 && !isLineEnd(lines[from - 1])) from--;
+    try {
+      const event: unknown = JSON.parse(utf8Between(lines, from, lineEnd).replace(DATA_FIELD, ""));
+      return isJsonObject(event) && this.#hasContent(event);
+    } catch {
+      return false;
+    }
+  }
+}
+
+/** Whether the value of the name that ends at `from` is a text that is not empty. */
+function isBeforeText(bytes: Uint8Array, from: number): boolean {
+  let at = from;
+  while (bytes[at] === SPACE) at++;
+  if (bytes[at] !== COLON) return false;
+  at++;
+  while (bytes[at] === SPACE) at++;
+  return bytes[at] === QUOTE && bytes[at + 1] !== QUOTE;
+}
+
+function isLineEnd(byte: number | undefined): boolean {
+  return byte === LF || byte === CR;
+}
+
+export function isText(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
+}
