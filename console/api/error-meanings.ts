@@ -22,6 +22,8 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   cross_site_request:
     "A browser sent the request for another site, or to show or run a provider's response in the console's origin.",
   rule_not_allowed: "The API key is valid, but not for this rule.",
+  model_not_allowed:
+    "The API key may use only some `models`, and the requested model, or the one that would be sent to a provider, is not among them or cannot be determined.",
   not_found: "There is nothing at this path, or no record with this id.",
   request_log_off: "The request log is off because REQUEST_LOG_SIZE is 0.",
   rule_not_found: "No rule matches the request.",

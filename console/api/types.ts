@@ -778,6 +778,7 @@ export interface Error {
     | "inspection_incomplete"
     | "cross_site_request"
     | "rule_not_allowed"
+    | "model_not_allowed"
     | "not_found"
     | "request_log_off"
     | "rule_not_found"

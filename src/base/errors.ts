@@ -56,6 +56,11 @@ export const ERRORS = {
       "A browser sent the request for another site, or to show or run a provider's response in the console's origin.",
   },
   rule_not_allowed: { status: 403, meaning: "The API key is valid, but not for this rule." },
+  model_not_allowed: {
+    status: 403,
+    meaning:
+      "The API key may use only some `models`, and the requested model, or the one that would be sent to a provider, is not among them or cannot be determined.",
+  },
   not_found: { status: 404, meaning: "There is nothing at this path, or no record with this id." },
   request_log_off: { status: 404, meaning: "The request log is off because REQUEST_LOG_SIZE is 0." },
   rule_not_found: { status: 404, meaning: "No rule matches the request." },

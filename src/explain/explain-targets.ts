@@ -8,6 +8,7 @@ import { maskSecret } from "../model/secret-mask.ts";
 import type { Candidates, CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { redact } from "../telemetry/log/redact.ts";
+import { modelRefusal } from "../proxy/allowed-models.ts";
 import { BalancerReport } from "../proxy/balancer-report.ts";
 import { candidatesFor, clientHashFor, noHealthyTarget, type AttemptParts } from "../proxy/attempt.ts";
 import { encodeRequest, modelFor, type EncodedRequest } from "../proxy/encode.ts";
@@ -36,14 +37,16 @@ export function explainTargets(
   const now = exchange.clock.now();
   let candidates: Candidates;
   try {
-    candidates = candidatesFor(exchange, upstream);
+    candidates = candidatesFor(exchange, rule);
   } catch (error) {
     if (!(error instanceof GatehouseError)) throw error;
     const { model, modelProblem } = exchange.fields;
     const problem =
       modelProblem === null ? `does not serve the model ${model ?? ""}` : "the model cannot be determined";
     const reason = `${problem}, and model_routing is require`;
-    const targets = upstream.targets.map((target) => describeTarget(exchange, rule, target, now, reason));
+    const targets = upstream.targets.map((target) =>
+      describeTarget(exchange, rule, target, now, refusalOf(exchange, rule, target) ?? reason),
+    );
     return { targets, request: null, error };
   }
   const pick = rehearsePick(exchange, rule, candidates, parts, now);
@@ -131,6 +134,7 @@ function explainTarget(
   if (!eligible.includes(target.index)) {
     const reason =
       errors.get(target.index)?.message ??
+      refusalOf(exchange, rule, target) ??
       ineligibleReason(target, candidates, rule.upstream.plan, eligible, now);
     return describeTarget(exchange, rule, target, now, reason);
   }
@@ -141,6 +145,12 @@ function explainTarget(
       ? "chosen at random, by weight"
       : "another target is next";
   return { ...describeTarget(exchange, rule, target, now, reason), eligible: true, next: isNext };
+}
+
+/** Returns why the API key excludes the target; null if it does not. */
+function refusalOf(exchange: Exchange, rule: CompiledRule, target: CompiledTarget): string | null {
+  const allowed = exchange.apiKey?.models ?? null;
+  return allowed === null ? null : (modelRefusal(exchange, rule, target, allowed)?.message ?? null);
 }
 
 function describeTarget(

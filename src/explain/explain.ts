@@ -142,7 +142,12 @@ function doNothing(): void {
   // An explanation has no telemetry and no timeouts.
 }
 
-const DENIALS: readonly string[] = ["invalid_api_key", "api_key_required", "rule_not_allowed"];
+const DENIALS: readonly string[] = [
+  "invalid_api_key",
+  "api_key_required",
+  "rule_not_allowed",
+  "model_not_allowed",
+];
 
 function explainAuthentication(
   { apiKey, rule }: Exchange,
@@ -160,7 +165,7 @@ function explainAuthentication(
       ? "no rule matched that could require an API key"
       : apiKey === null
         ? "no API key is required"
-        : "the API key is valid for this rule";
+        : `the API key is valid for this rule${apiKey.models === null ? "" : " and this model"}`;
   return { required, api_key, verdict: "allowed", reason };
 }
 

@@ -7,6 +7,7 @@ import type { Candidates, CompiledTarget, CompiledUpstream } from "../snapshot/c
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
+import { allowedCandidates } from "./allowed-models.ts";
 import { modelFor } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RequestBody } from "./request-body.ts";
@@ -33,7 +34,7 @@ export async function attempt(
 ): Promise<TargetResponse> {
   const { upstream } = rule;
   const { plan, targets } = upstream;
-  const { preferred, fallback } = candidatesFor(exchange, upstream);
+  const { preferred, fallback } = candidatesFor(exchange, rule);
   const clientHash = clientHashFor(exchange, upstream, parts);
   const { clock } = exchange;
   let now = clock.now();
@@ -80,26 +81,28 @@ export async function attempt(
 }
 
 /** Returns the targets that may serve the request. Throws if none may, or if the model must be known and is not. */
-export function candidatesFor({ fields }: Exchange, upstream: CompiledUpstream): Candidates {
-  const { model, modelProblem } = fields;
+export function candidatesFor(exchange: Exchange, rule: CompiledRule): Candidates {
+  const { upstream } = rule;
+  const { model, modelProblem } = exchange.fields;
   if (modelProblem !== null && upstream.requiresModel)
     throw new GatehouseError(modelProblem.code, modelProblem.message);
   const candidates = upstream.candidatesFor(model);
   if (candidates === null)
     throw new GatehouseError("model_not_found", `No target serves the model "${model ?? ""}".`);
-  return candidates;
+  const allowed = exchange.apiKey?.models ?? null;
+  return allowed === null ? candidates : allowedCandidates(exchange, rule, candidates, allowed);
 }
 
 /** Translates a large body for all targets that may need it, off the event loop. */
 export async function prepareTranslations(
   exchange: Exchange,
   body: RequestBody,
-  upstream: CompiledUpstream,
+  rule: CompiledRule,
   { offLoop }: OffLoopPart,
 ): Promise<void> {
   const { fields } = exchange;
-  const { preferred, fallback } = candidatesFor(exchange, upstream);
-  const targets = [...preferred, ...fallback].flatMap((index) => upstream.targets[index] ?? []);
+  const { preferred, fallback } = candidatesFor(exchange, rule);
+  const targets = [...preferred, ...fallback].flatMap((index) => rule.upstream.targets[index] ?? []);
   const translated = targets.filter((target) => needsTranslation(fields, target));
   if (translated.length === 0) return;
   const modelOf = (target: CompiledTarget) => modelFor(fields, target);

@@ -90,7 +90,8 @@ function usageOptionFor(
   return { option, bodyWith: option.add(body, streamOptions), bodyWithout: body };
 }
 
-function pathFor(
+/** Returns the path that is sent to the target, without the path of its base URL. */
+export function pathFor(
   { sentPath: path }: Exchange,
   { rule, pathKind }: CompiledRule,
   target: CompiledTarget,

@@ -142,7 +142,7 @@ async function handle(exchange: Exchange, parts: ServingParts): Promise<Response
     }
     const { rule, observed } = exchange;
     if (rule === null || observed === null) throw new Error("the steps ended without a rule");
-    if (isLarge(exchange.body)) await prepareTranslations(exchange, exchange.body, rule.upstream, parts);
+    if (isLarge(exchange.body)) await prepareTranslations(exchange, exchange.body, rule, parts);
     // The client may have disconnected, or the total timeout expired, while plugins ran.
     if (exchange.isOver)
       throw new UpstreamError(exchange.isClientDisconnected ? "client_left" : "total_timeout");

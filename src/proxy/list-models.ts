@@ -33,7 +33,8 @@ export function listModels(
     if (!isAllowed(apiKey, rule) || (apiKey === null && rule.requireApiKey)) continue;
     for (const { models, defaultModel, provider } of rule.upstream.targets) {
       for (const model of [defaultModel, ...(models ?? [])])
-        if (model !== null && !owners.has(model)) owners.set(model, provider);
+        if (model !== null && !owners.has(model) && apiKey?.models?.allows(model) !== false)
+          owners.set(model, provider);
     }
   }
   const created = Math.floor(Date.parse(gateway.gateway.created_at) / 1000);

@@ -41,17 +41,24 @@ export function takeRequestBody(
     exchange.setBody(RequestBody.scan({ bytes, isJson: false, contentType: null }));
     return undefined;
   }
-  const contentType = rule.upstream.readsBody ? (type ?? "") : null;
+  const contentType = rule.upstream.readsBody || checksModel(exchange) ? (type ?? "") : null;
   const body = scanBody({ bytes, isJson, contentType }, offLoop);
   if (isPromise(body)) return body.then((scanned) => exchange.setBody(scanned));
   exchange.setBody(body);
   return undefined;
 }
 
-/** Plugins may read any body. Model routing reads any body where it is required, else it and format translation only JSON. */
-function readsBody({ gateway }: Exchange, { upstream }: CompiledRule, isJson: boolean): boolean {
-  if (gateway?.chain?.needsRequestBody === true) return true;
+/**
+ * Plugins may read any body, and so does the check of the models of an API key. Model routing reads any body where it is
+ * required, else it and format translation only JSON.
+ */
+function readsBody(exchange: Exchange, { upstream }: CompiledRule, isJson: boolean): boolean {
+  if (exchange.gateway?.chain?.needsRequestBody === true || checksModel(exchange)) return true;
   return upstream.requiresModel || (upstream.readsBody && isJson);
+}
+
+function checksModel({ apiKey }: Exchange): boolean {
+  return apiKey !== null && apiKey.models !== null;
 }
 
 function isJsonType(type: string | null): boolean {

@@ -8,12 +8,13 @@ import { NO_FIELDS, RequestBody, type BodyFields } from "./request-body.ts";
 function parsedFields(text: string): BodyFields {
   const value: unknown = JSON.parse(text);
   if (!isJsonObject(value)) return { ...NO_FIELDS, modelProblem: expect.any(Object) };
-  const { model, stream, messages, prompt, stream_options: streamOptions, user } = value;
+  const { model, stream, messages, prompt, stream_options: streamOptions, user, models, fallbacks } = value;
   return {
     isObject: true,
     model: typeof model === "string" && model !== "" ? model : null,
     modelProblem:
       model === undefined || model === null || typeof model === "string" ? null : expect.any(Object),
+    furtherModels: [models ?? [], fallbacks ?? []].flat(),
     wantsStream: stream === true,
     hasMessages: Array.isArray(messages),
     hasPrompt: prompt !== undefined,
@@ -27,7 +28,17 @@ const scan = (bytes: Uint8Array, isJson: boolean) => RequestBody.scan({ bytes, i
 const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
 
 test("fields equal those of the parsed body", () => {
-  const name = fc.constantFrom("model", "stream", "messages", "prompt", "stream_options", "user", "other");
+  const name = fc.constantFrom(
+    "model",
+    "stream",
+    "messages",
+    "prompt",
+    "stream_options",
+    "user",
+    "models",
+    "fallbacks",
+    "other",
+  );
   const value = fc.oneof(
     fc.json(),
     fc.constantFrom("true", "[]", '"gpt-4o"', '"m\\u00e4"', '""', "null", "{}"),

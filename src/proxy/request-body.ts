@@ -11,13 +11,18 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Servers may disagree on the value of these fields if they occur twice; `user` is only a hint. */
 const AMBIGUITY_MATTERS = ["model", "stream", "messages", "prompt", "stream_options"];
-const scanner = new JsonScanner([...AMBIGUITY_MATTERS, "user"], AMBIGUITY_MATTERS.length);
+const scanner = new JsonScanner(
+  [...AMBIGUITY_MATTERS, "user", "models", "fallbacks"],
+  AMBIGUITY_MATTERS.length,
+);
 const MODEL = 0;
 const STREAM = 1;
 const MESSAGES = 2;
 const PROMPT = 3;
 const STREAM_OPTIONS = 4;
 const USER = 5;
+const MODELS = 6;
+const FALLBACKS = 7;
 
 const OPEN_BRACKET = 0x5b;
 const LETTER_T = 0x74;
@@ -58,6 +63,8 @@ export interface BodyFields {
   readonly model: string | null;
   /** Not null if the server may read another model than `model`. Matters only where the model is checked. */
   readonly modelProblem: ModelProblem | null;
+  /** Models that routers such as OpenRouter may use instead of `model`; normally none. They may be anything but strings. */
+  readonly furtherModels: readonly unknown[];
   readonly wantsStream: boolean;
   /** Whether `messages` is an array, as in the chat requests of all formats. */
   readonly hasMessages: boolean;
@@ -68,10 +75,13 @@ export interface BodyFields {
   readonly user: string | null;
 }
 
+const NO_MODELS: readonly unknown[] = [];
+
 export const NO_FIELDS: BodyFields = {
   isObject: false,
   model: null,
   modelProblem: null,
+  furtherModels: NO_MODELS,
   wantsStream: false,
   hasMessages: false,
   hasPrompt: false,
@@ -168,8 +178,8 @@ function otherFields(bytes: Uint8Array, contentType: string): BodyFields {
   if (URL_ENCODED.test(contentType)) return withProblem(NO_OBJECT);
   if (scanner.scan(bytes) === "object") {
     if (scanner.hasDuplicates) return withProblem(DUPLICATE_FIELDS);
-    const { model, modelProblem } = scannedFields(bytes);
-    return { ...NO_FIELDS, model, modelProblem };
+    const { model, modelProblem, furtherModels } = scannedFields(bytes);
+    return { ...NO_FIELDS, model, modelProblem, furtherModels };
   }
   if (!isMultipart(contentType)) return withProblem(NO_OBJECT);
   const found = modelInForm(bytes, contentType);
@@ -186,6 +196,8 @@ function scannedFields(bytes: Uint8Array): BodyFields {
     isObject: true,
     model: textIn(model),
     modelProblem: scanner.hasVariants ? SPELLED_DIFFERENTLY : isTextOrAbsent(model) ? null : MODEL_NOT_TEXT,
+    furtherModels:
+      scanner.startOf(MODELS) < 0 && scanner.startOf(FALLBACKS) < 0 ? NO_MODELS : scannedModels(bytes),
     wantsStream: bytes[scanner.startOf(STREAM)] === LETTER_T,
     hasMessages: bytes[scanner.startOf(MESSAGES)] === OPEN_BRACKET,
     hasPrompt: scanner.startOf(PROMPT) >= 0,
@@ -197,6 +209,10 @@ function scannedFields(bytes: Uint8Array): BodyFields {
 function scannedValue(bytes: Uint8Array, field: number): unknown {
   const start = scanner.startOf(field);
   return start < 0 ? undefined : JSON.parse(utf8Between(bytes, start, scanner.endOf(field)));
+}
+
+function scannedModels(bytes: Uint8Array): unknown[] {
+  return [scannedValue(bytes, MODELS) ?? [], scannedValue(bytes, FALLBACKS) ?? []].flat();
 }
 
 function textIn(value: unknown): string | null {

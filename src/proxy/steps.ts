@@ -8,6 +8,7 @@ import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
+import { requireAllowedModel } from "./allowed-models.ts";
 import { authenticate } from "./authenticate.ts";
 import type { Exchange } from "./exchange.ts";
 import { isModelListRequest, listModels } from "./list-models.ts";
@@ -48,6 +49,7 @@ export const STEPS: readonly Step[] = [
   checkApiKey,
   startBody,
   finishBody,
+  checkModel,
   runPlugins,
   scanBodyOfPlugin,
 ];
@@ -123,6 +125,13 @@ function useBody(exchange: Exchange, { offLoop }: StepParts): ValueOrPromise<nul
   const taken = body === null ? undefined : takeRequestBody(exchange, body, matchedRule(exchange), offLoop);
   exchange.bodyMs = exchange.clock.now() - exchange.startedAt;
   return isPromise(taken) ? taken.then(() => null) : null;
+}
+
+/** The model that is sent to a target is checked when the target is chosen: it may be another one. */
+function checkModel(exchange: Exchange): null {
+  const allowed = exchange.apiKey?.models ?? null;
+  if (allowed !== null) requireAllowedModel(exchange, allowed);
+  return null;
 }
 
 function runPlugins(exchange: Exchange, parts: StepParts): ValueOrPromise<Response | null> {

@@ -7,6 +7,7 @@ import type { GatewayParts, StoredApiKey } from "../store/store.ts";
 import { CompileError } from "./compile-error.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { compileUpstream, type CompiledUpstream } from "./compile-upstream.ts";
+import { ModelAllowList } from "./model-allow-list.ts";
 import { compileChain, type PluginChain } from "./plugin-chain.ts";
 import type { PluginInstances } from "./plugin-instances.ts";
 import { RouteTable } from "./route-table.ts";
@@ -33,6 +34,8 @@ export interface CompiledApiKey {
   readonly policies: ReadonlySet<string> | null;
   /** Milliseconds since the epoch; Infinity if the key does not expire. */
   readonly expiresAt: number;
+  /** Null: the key may use every model. */
+  readonly models: ModelAllowList | null;
 }
 
 /** State of the process that compiling needs in addition to the records. */
@@ -86,5 +89,6 @@ export function compileApiKey(key: StoredApiKey): CompiledApiKey | null {
     gatewayId: key.gateway_id,
     policies: key.policies.length === 0 ? null : new Set(key.policies),
     expiresAt: key.expires_at === null ? Infinity : Date.parse(key.expires_at),
+    models: key.models === null ? null : new ModelAllowList(key.models),
   };
 }

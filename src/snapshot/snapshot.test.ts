@@ -25,7 +25,7 @@ function gateway(id: string, subdomain: string | null, paths: readonly string[] 
 }
 
 function apiKey(id: string, hash: string, gatewayId = "one"): CompiledApiKey {
-  return { id, name: id, hash, gatewayId, policies: null, expiresAt: Infinity };
+  return { id, name: id, hash, gatewayId, policies: null, expiresAt: Infinity, models: null };
 }
 
 function change(

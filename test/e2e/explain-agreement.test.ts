@@ -39,7 +39,7 @@ afterAll(() => {
 function headersOf(request: WorldRequest, gateways: readonly SeededGateway[]): Record<string, string> {
   const gateway = gateways[request.host];
   const owner = gateway ?? gateways[0];
-  const key = { none: null, unknown: `gw_${"x".repeat(43)}`, all: owner?.keys.all, one: owner?.keys.one };
+  const key = { none: null, unknown: `gw_${"x".repeat(43)}`, ...owner?.keys };
   const presented = key[request.key];
   return {
     Host: gateway?.host ?? "nowhere.example.com",

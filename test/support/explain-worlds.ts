@@ -63,6 +63,8 @@ const target = fc.record({
   }),
 });
 
+const SOME_MODELS = ["m1", "m3*"];
+
 const route = fc.record({
   targets: fc.array(target, { minLength: 1, maxLength: 3 }),
   upstream: fc.record({
@@ -162,10 +164,10 @@ const request = fc.record({
   body,
   /** Index of the gateway whose Host it sends; an index without a gateway sends an unknown Host. */
   host: fc.constantFrom(0, 0, 0, 1, 2),
-  /** The API key it sends: one for all rules, one for one rule, an unknown one, or none. */
+  /** The API key it sends: one for all rules, one for one rule, one for some models, an unknown one, or none. */
   key: fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom("none", "all") },
-    { weight: 1, arbitrary: fc.constantFrom("one", "unknown") },
+    { weight: 1, arbitrary: fc.constantFrom("one", "some", "unknown") },
   ),
   headers: fc.record(
     {
@@ -193,7 +195,7 @@ export type WorldRequest = World["requests"][number];
 export interface SeededGateway {
   readonly id: string;
   readonly host: string;
-  readonly keys: { readonly all: string; readonly one: string };
+  readonly keys: { readonly all: string; readonly one: string; readonly some: string };
 }
 
 let worldCount = 0;
@@ -229,9 +231,13 @@ export async function seedWorld(
         const service = await create(gatehouse, `${place}/services`, { name: "s", upstream_id: made.id });
         rules.push((await create(gatehouse, `${place}/rules`, { ...rule, service_id: service.id })).id);
       }
-      const key = async (policies: readonly string[]): Promise<string> =>
-        (await create(gatehouse, "/iam/api-keys", { name: "key", subject: id, policies })).key;
-      const keys = { all: await key([]), one: await key(rules.slice(0, 1)) };
+      const key = async (fields: object): Promise<string> =>
+        (await create(gatehouse, "/iam/api-keys", { name: "key", subject: id, ...fields })).key;
+      const keys = {
+        all: await key({}),
+        one: await key({ policies: rules.slice(0, 1) }),
+        some: await key({ models: SOME_MODELS }),
+      };
       return { id, host: `${subdomain}.example.com`, keys };
     }),
   );
