@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { constants, createGzip } from "node:zlib";
 import type { ApiResponse } from "../support/gatehouse-process.ts";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
+import { startOtlpReceiver } from "../support/otlp-receiver.ts";
 import { logged, postChat, STREAMED_CHAT } from "../support/plugin-fixtures.ts";
 import { readMetrics } from "../support/prometheus-text.ts";
 import { CHAT, seedRoute, type SeededRoute } from "../support/proxy-fixtures.ts";
@@ -14,7 +15,10 @@ const HEADERS_AT = 30;
 const CONTENT_AT = 100;
 const END_AT = 160;
 
-const gatehouse = await startGatehouseInProcess();
+const receiver = startOtlpReceiver();
+const gatehouse = await startGatehouseInProcess({
+  env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: "50" },
+});
 const { clock } = gatehouse;
 const provider = startRawProvider();
 let arrived = Promise.withResolvers<ProviderConnection>();
@@ -28,6 +32,7 @@ await provider.behave(async (connection) => {
 afterAll(async () => {
   await gatehouse.stop();
   provider.stop();
+  await receiver.stop();
 });
 
 const sse = (...events: readonly (object | string)[]) =>
@@ -296,4 +301,18 @@ test("/metrics has histograms of both times, where they are known", async () => 
   expect(page.value("gatehouse_time_per_output_token_seconds_sum", labels)).toBeCloseTo(
     TIMES.ms_per_output_token / 1000,
   );
+});
+
+test("the span of the request has both times, and that of the attempt the time to its first chunk", async () => {
+  const { request_id } = await stream(await seed(), TEXT);
+  const own = await waitFor(
+    () =>
+      receiver.spans().find(({ attributes }) => attributes["gatehouse.request_id"] === request_id) ?? null,
+  );
+  const attempt = receiver.spans().find(({ parentSpanId }) => parentSpanId === own.spanId);
+  expect(own.attributes).toMatchObject({
+    "gatehouse.time_to_first_token": CONTENT_AT / 1000,
+    "gatehouse.time_per_output_token": TIMES.ms_per_output_token / 1000,
+  });
+  expect(attempt?.attributes).toMatchObject({ "gen_ai.response.time_to_first_chunk": CONTENT_AT / 1000 });
 });

@@ -35,7 +35,11 @@ export interface OtlpReceiver {
   stop(): Promise<void>;
 }
 
-const VALUE: MessageShape = { 1: ["stringValue", "text"], 3: ["intValue", "number"] };
+const VALUE: MessageShape = {
+  1: ["stringValue", "text"],
+  3: ["intValue", "number"],
+  4: ["doubleValue", "double"],
+};
 const ATTRIBUTE: MessageShape = { 1: ["key", "text"], 2: ["value", VALUE] };
 const RESOURCE: MessageShape = { 1: ["attributes", [ATTRIBUTE]] };
 const SCOPE: MessageShape = { 1: ["name", "text"], 2: ["version", "text"] };
@@ -159,8 +163,9 @@ function readAttributes(value: unknown): Record<string, string | number> {
     const { key, value: held } = fields(each, "key", "value");
     const name = text(key, /^[a-z0-9_.]+$/);
     if (name in read) throw new Error(`${name} is given twice`);
-    const { stringValue, intValue } = fields(held, "stringValue", "intValue");
-    read[name] = intValue === undefined ? text(stringValue, /^/) : Number(text(intValue, /^-?\d+$/));
+    const { stringValue, intValue, doubleValue } = fields(held, "stringValue", "intValue", "doubleValue");
+    if (typeof doubleValue === "number") read[name] = doubleValue;
+    else read[name] = intValue === undefined ? text(stringValue, /^/) : Number(text(intValue, /^-?\d+$/));
   }
   return read;
 }

@@ -1,14 +1,14 @@
 // Reads protobuf messages by a shape, strictly: a field that is not in the shape, or has another type, is an error.
 
-type Kind = "text" | "hex" | "number" | "fixed64" | MessageShape | readonly [MessageShape];
+type Kind = "text" | "hex" | "number" | "fixed64" | "double" | MessageShape | readonly [MessageShape];
 /** By field number: the name and the type of the field. A list with one shape is a repeated field. */
 export interface MessageShape {
   readonly [field: number]: readonly [name: string, kind: Kind];
 }
 
-const WIRE: Readonly<Record<string, number>> = { number: 0, fixed64: 1 };
+const WIRE: Readonly<Record<string, number>> = { number: 0, fixed64: 1, double: 1 };
 
-/** Returns numbers as decimal digits, like 64-bit numbers in the JSON encoding of protobuf. */
+/** Returns integers as decimal digits, like 64-bit numbers in the JSON encoding of protobuf. */
 export function readMessage(bytes: Uint8Array, shape: MessageShape): Record<string, unknown> {
   const message: Record<string, unknown> = {};
   let at = 0;
@@ -36,6 +36,7 @@ export function readMessage(bytes: Uint8Array, shape: MessageShape): Record<stri
     if ((tag & 7) !== wire) throw new Error(`${name} has wire type ${tag & 7}`);
     if (kind === "number") message[name] = String(varint());
     else if (kind === "fixed64") message[name] = String(Buffer.from(take(8)).readBigUInt64LE());
+    else if (kind === "double") message[name] = Buffer.from(take(8)).readDoubleLE();
     else {
       const held = take(Number(varint()));
       if (kind === "text") message[name] = new TextDecoder("utf-8", { fatal: true }).decode(held);

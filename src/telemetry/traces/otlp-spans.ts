@@ -2,7 +2,7 @@
 // and GenAI conventions. Spans never contain a prompt, a response or a credential.
 import { ProtobufWriter } from "./protobuf-writer.ts";
 import { redact } from "../log/redact.ts";
-import type { AttemptFacts, RequestFacts } from "../requests/request-facts.ts";
+import { msPerOutputToken, type AttemptFacts, type RequestFacts } from "../requests/request-facts.ts";
 import type { RequestTrace } from "./request-trace.ts";
 
 /** Field numbers from opentelemetry/proto. */
@@ -25,7 +25,7 @@ const SPAN = {
 };
 const STATUS = { code: 3 };
 const ATTRIBUTE = { key: 1, value: 2 };
-const VALUE = { text: 1, number: 3 };
+const VALUE = { text: 1, number: 3, double: 4 };
 const SERVER = 2;
 const CLIENT = 3;
 const ERROR = 2;
@@ -40,6 +40,9 @@ export interface SpanSender {
   /** Resource attributes. */
   readonly resource: Readonly<Record<string, string>>;
 }
+
+/** For an attempt whose response was not sent to the client. */
+const NO_RESPONSE = { tokens: null, firstTokenAt: null };
 
 /** Collects the spans of traced requests into one export request. */
 export class SpanBatch {
@@ -94,6 +97,10 @@ export class SpanBatch {
     if (trace.state !== null) writer.text(SPAN.traceState, redact(trace.state));
     this.#writeTimes(facts, facts.startedAt, facts.endedAt);
     writeText(writer, SPAN.attributes, "gatehouse.request_id", facts.requestId);
+    if (facts.firstTokenAt !== null) {
+      writeSeconds(writer, "gatehouse.time_to_first_token", facts.firstTokenAt - facts.startedAt);
+      writeSeconds(writer, "gatehouse.time_per_output_token", msPerOutputToken(facts));
+    }
     writer.raw(commonPartOfRequest(facts));
     writer.end(span);
   }
@@ -105,7 +112,9 @@ export class SpanBatch {
     writer.hex(SPAN.spanId, attempt.spanId ?? "");
     writer.hex(SPAN.parentSpanId, trace.spanId);
     this.#writeTimes(facts, attempt.startedAt, attempt.endedAt ?? facts.endedAt);
-    const tokens = attempt === facts.finalAttempt ? facts.tokens : null;
+    const { tokens, firstTokenAt } = attempt === facts.finalAttempt ? facts : NO_RESPONSE;
+    if (firstTokenAt !== null)
+      writeSeconds(writer, "gen_ai.response.time_to_first_chunk", firstTokenAt - attempt.startedAt);
     if (tokens !== null) {
       writeNumber(writer, SPAN.attributes, "gen_ai.usage.input_tokens", tokens.input);
       writeNumber(writer, SPAN.attributes, "gen_ai.usage.output_tokens", tokens.output);
@@ -234,6 +243,16 @@ function writeNumber(write: ProtobufWriter, field: number, key: string, value: n
   write.text(ATTRIBUTE.key, key);
   const wrapped = write.begin(ATTRIBUTE.value);
   write.number(VALUE.number, Math.round(value));
+  write.end(wrapped);
+  write.end(attribute);
+}
+
+function writeSeconds(write: ProtobufWriter, key: string, milliseconds: number | null): void {
+  if (milliseconds === null) return;
+  const attribute = write.begin(SPAN.attributes);
+  write.text(ATTRIBUTE.key, key);
+  const wrapped = write.begin(ATTRIBUTE.value);
+  write.double(VALUE.double, milliseconds / 1000);
   write.end(wrapped);
   write.end(attribute);
 }

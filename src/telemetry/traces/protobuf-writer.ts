@@ -73,6 +73,12 @@ export class ProtobufWriter {
     this.#length += 8;
   }
 
+  double(field: number, value: number): void {
+    this.#tag(field, FIXED64);
+    this.#reserve(8);
+    this.#length = this.#buffer.writeDoubleLE(value, this.#length);
+  }
+
   /** Writes bytes that were encoded before. */
   raw(bytes: Uint8Array): void {
     this.#reserve(bytes.byteLength);

@@ -66,3 +66,30 @@ test("a batch that is always rejected is dropped and does not block later batche
   exporter.add(traced(1));
   await waitUntil(() => spans("exported") === 2);
 });
+
+test("the time to the first chunk of an attempt counts from its start, that to the first token from the request's", async () => {
+  const [failed, served] = [servedBy(0, { spanId: newSpanId() }), servedBy(1, { spanId: newSpanId() })];
+  exporter.add(
+    requestFacts({
+      trace: new RequestTrace(newTraceId(), null, null),
+      attempts: [failed, served],
+      finalAttempt: served,
+      firstTokenAt: 1125,
+    }),
+  );
+  await waitUntil(() => spans("exported") === 3);
+  const times = receiver
+    .spans()
+    .map(({ attributes }) =>
+      [
+        "gatehouse.time_to_first_token",
+        "gatehouse.time_per_output_token",
+        "gen_ai.response.time_to_first_chunk",
+      ].map((name) => attributes[name]),
+    );
+  expect(times).toEqual([
+    [0.125, undefined, undefined],
+    [undefined, undefined, undefined],
+    [undefined, undefined, 0.115],
+  ]);
+});
