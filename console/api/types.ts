@@ -13,6 +13,8 @@ export interface Gateway {
   log_bodies: boolean;
   /** The format of the gateway's own error responses. `auto`: the format of the request, which SDKs of providers expect. */
   error_format: "gatehouse" | "openai" | "anthropic" | "auto";
+  /** Websites that may call the gateway from a browser. Null: none. */
+  cors: Cors | null;
   id: string;
   created_at: string;
   updated_at: string;
@@ -31,6 +33,15 @@ export interface PluginConfig {
   settings: Record<string, unknown>;
   /** What happens to the request if the plugin throws an error or takes longer than 5 seconds. */
   on_error: "fail" | "continue";
+}
+
+export interface Cors {
+  /** Websites that may call the gateway, such as `https://app.example.com`, or `"*"` for all. */
+  origins: string[];
+  /** Request headers that scripts may send. Null: every header they ask for. */
+  headers: string[] | null;
+  /** Seconds for which browsers remember the permission. */
+  max_age: number;
 }
 
 export interface GatewayList {
@@ -54,6 +65,8 @@ export interface GatewayInput {
   log_bodies?: boolean;
   /** The format of the gateway's own error responses. `auto`: the format of the request, which SDKs of providers expect. */
   error_format?: "gatehouse" | "openai" | "anthropic" | "auto";
+  /** Websites that may call the gateway from a browser. Null: none. */
+  cors?: CorsInput | null;
 }
 
 export interface PluginConfigInput {
@@ -69,6 +82,15 @@ export interface PluginConfigInput {
   settings?: Record<string, unknown>;
   /** What happens to the request if the plugin throws an error or takes longer than 5 seconds. */
   on_error?: "fail" | "continue";
+}
+
+export interface CorsInput {
+  /** Websites that may call the gateway, such as `https://app.example.com`, or `"*"` for all. */
+  origins: string[];
+  /** Request headers that scripts may send. Null: every header they ask for. */
+  headers?: string[] | null;
+  /** Seconds for which browsers remember the permission. */
+  max_age?: number;
 }
 
 export interface Upstream {
@@ -468,6 +490,8 @@ export interface DocumentInput {
     log_bodies?: boolean;
     /** The format of the gateway's own error responses. `auto`: the format of the request, which SDKs of providers expect. */
     error_format?: "gatehouse" | "openai" | "anthropic" | "auto";
+    /** Websites that may call the gateway from a browser. Null: none. */
+    cors?: CorsInput | null;
     upstreams?: {
       /** Name of the upstream. */
       name: string;

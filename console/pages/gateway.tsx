@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { call, type ApiResponse } from "../api/client.ts";
 import type { Gateway } from "../api/types.ts";
 import { Page, WhenLoaded } from "../components/page.tsx";
+import { StringListField } from "../forms/collections.tsx";
 import { EditForm } from "../forms/edit-form.tsx";
 import { ERROR_FORMAT_CHOICES } from "../forms/error-format-choices.ts";
 import { CheckboxField, ChoiceField, TextField } from "../forms/inputs.tsx";
@@ -38,8 +39,10 @@ function GatewayForm({ before }: { readonly before: ApiResponse<Gateway> | null 
     require_api_key: record?.require_api_key ?? false,
     log_bodies: record?.log_bodies ?? false,
     error_format: record?.error_format ?? "gatehouse",
+    cors: record?.cors ?? { origins: [], headers: null, max_age: 600 },
   });
-  const save = async (value: object) => {
+  const save = async ({ cors, ...fields }: typeof form.value) => {
+    const value = { ...fields, cors: cors.origins.length === 0 ? null : cors };
     if (record === undefined) await call("POST", "/gateways", { body: value });
     else await call("PATCH", `/gateways/${record.id}`, { body: value, etag: before?.etag });
   };
@@ -81,6 +84,13 @@ function GatewayForm({ before }: { readonly before: ApiResponse<Gateway> | null 
           path="error_format"
           label="Format of the gateway's errors"
           choices={ERROR_FORMAT_CHOICES}
+        />
+        <StringListField
+          form={form}
+          path="cors.origins"
+          label="Websites that may call the gateway"
+          placeholder="https://app.example.com"
+          hint="Scripts of these origins may send requests from a browser, one origin per line. * allows every website; leave it empty to allow none."
         />
       </div>
     </EditForm>

@@ -1,6 +1,7 @@
 // Gateway: the root of a configuration. A request selects it by API key, subdomain, or a matching rule.
 import { z } from "zod";
 import { ERROR_FORMATS } from "../formats/gateway-error.ts";
+import { corsField } from "./cors.ts";
 import { nameField } from "./fields.ts";
 import { pluginConfigSchema, type StoredPluginConfig } from "./plugin-config.ts";
 import { omit, type RecordFields } from "./record.ts";
@@ -31,6 +32,9 @@ export const gatewaySchema = z
     error_format: z.enum(ERROR_FORMATS).default("gatehouse").meta({
       description:
         "The format of the gateway's own error responses. `auto`: the format of the request, which SDKs of providers expect.",
+    }),
+    cors: corsField.nullable().default(null).meta({
+      description: "Websites that may call the gateway from a browser. Null: none.",
     }),
   })
   .meta({ id: "Gateway" });

@@ -148,6 +148,11 @@ export class Exchange implements DenseSetMember {
     for (let at = 0; at < fields.length; at += 2) headers.set(fields[at] ?? "", fields[at + 1] ?? "");
   }
 
+  /** Returns the names of the headers that were set with `setResponseHeader`. */
+  responseHeaderNames(): string[] {
+    return [...new Set(this.#responseHeaders?.filter((_, index) => index % 2 === 0))];
+  }
+
   /** Returns the notes of a plugin on this request, which it keeps from one stage to the next. */
   notesOf(notesKey: string): Map<string, unknown> {
     const all = (this.#notes ??= new Map<string, Map<string, unknown>>());

@@ -19,6 +19,7 @@ import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
 import { attempt, prepareTranslations, type AttemptParts } from "./attempt.ts";
 import { beginCapture, captureUpstreamResponse, captureResponse } from "./capture-bodies.ts";
+import { addCorsHeaders } from "./cors.ts";
 import { Exchange } from "./exchange.ts";
 import { CLIENT_DISCONNECTED_STATUS, fail } from "./fail.ts";
 import { finish, type FinishParts } from "./finish.ts";
@@ -76,7 +77,10 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     const exchange = new Exchange(request, server, current.snapshot, requestId, target, clock);
     observation.started();
     if (observation.tracer !== null) exchange.trace = observation.tracer.begin(request.headers);
-    return parts.isDraining() ? handleAndClose(exchange, servingParts) : handle(exchange, servingParts);
+    const mayBeCrossOrigin = current.snapshot.gatewaysByCors.size > 0;
+    if (mayBeCrossOrigin || parts.isDraining())
+      return handleWithHeaders(exchange, servingParts, mayBeCrossOrigin, parts.isDraining());
+    return handle(exchange, servingParts);
   };
 }
 
@@ -122,10 +126,17 @@ function watchClientAndTotalTime(exchange: Exchange, { upstream }: CompiledRule)
   if (total !== null) exchange.startTotalTimeout(total);
 }
 
-/** While draining, `Connection: close` makes the client open its next connection to another process. */
-async function handleAndClose(exchange: Exchange, parts: ServingParts): Promise<Response> {
+/** Handles a request whose response gets headers that most responses do not need. */
+async function handleWithHeaders(
+  exchange: Exchange,
+  parts: ServingParts,
+  mayBeCrossOrigin: boolean,
+  isDraining: boolean,
+): Promise<Response> {
   const response = await handle(exchange, parts);
-  response.headers.set("Connection", "close");
+  if (mayBeCrossOrigin) addCorsHeaders(response, exchange);
+  // Makes the client open its next connection to another process.
+  if (isDraining) response.headers.set("Connection", "close");
   return response;
 }
 

@@ -36,6 +36,14 @@ export function resolveGateway(exchange: Exchange, baseDomain: string | null): C
     exchange.apiKey = key;
     return gateway;
   }
+  return gatewayOfHost(exchange, baseDomain);
+}
+
+/** Returns the gateway whose subdomain the Host names, or null. */
+export function gatewayOfHost(
+  { snapshot, request }: Exchange,
+  baseDomain: string | null,
+): CompiledGateway | null {
   // Skips parsing the Host on nodes without subdomains, which are most.
   if (snapshot.gatewaysBySubdomain.size === 0) return null;
   const subdomain = subdomainOf(request.headers.get("host"), baseDomain);

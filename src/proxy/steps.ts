@@ -10,13 +10,14 @@ import type { PluginChain } from "../snapshot/plugin-chain.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import { requireAllowedModel } from "./allowed-models.ts";
 import { authenticate } from "./authenticate.ts";
+import { preflightResponse } from "./cors.ts";
 import type { Exchange } from "./exchange.ts";
 import { isModelListRequest, listModels } from "./list-models.ts";
 import { matchRule } from "./match-rule.ts";
 import { nextTurn } from "./next-turn.ts";
 import { startRequestBody, takeRequestBody } from "./read-body.ts";
 import { scanReplacedBody } from "./scan-body.ts";
-import { rejectInvalidHost, resolveGateway } from "./resolve-gateway.ts";
+import { gatewayOfHost, rejectInvalidHost, resolveGateway } from "./resolve-gateway.ts";
 
 export interface StepParts extends BodyLimits, OffLoopPart {
   readonly baseDomain: string | null;
@@ -43,6 +44,7 @@ export const STEPS: readonly Step[] = [
   checkHost,
   checkPath,
   requireConfiguration,
+  respondToPreflight,
   findGateway,
   respondWithModelList,
   findRule,
@@ -67,6 +69,12 @@ function checkPath({ pathProblem }: Exchange): null {
 function requireConfiguration({ snapshot }: Exchange): null {
   if (snapshot.revision < 0) throw new GatehouseError("not_ready", "The configuration is not loaded yet.");
   return null;
+}
+
+/** Before the gateway is found: a preflight request has no API key. */
+function respondToPreflight(exchange: Exchange, { baseDomain }: StepParts): Response | null {
+  if (exchange.method !== "OPTIONS" || exchange.snapshot.gatewaysByCors.size === 0) return null;
+  return preflightResponse(exchange, gatewayOfHost(exchange, baseDomain));
 }
 
 /** Sets the gateway even if no rule of it matches later: the request is counted for this gateway. */

@@ -12,7 +12,13 @@ import { compileGateway, type CompiledApiKey, type CompiledGateway } from "./com
 import type { PersistentGroups } from "./persistent-groups.ts";
 import type { PersistentMap } from "./persistent-map.ts";
 import { routeKeysFor } from "./route-table.ts";
-import { changeSnapshot, EMPTY_SNAPSHOT, type Snapshot, type SnapshotChanges } from "./snapshot.ts";
+import {
+  changeSnapshot,
+  corsKeyOf,
+  EMPTY_SNAPSHOT,
+  type Snapshot,
+  type SnapshotChanges,
+} from "./snapshot.ts";
 
 const context = compileContext();
 
@@ -49,6 +55,26 @@ describe("changeSnapshot", () => {
     ["two", gateway("two", "beta")],
     ["three", gateway("three", null)],
   ]);
+
+  test("finds gateways with cors by origin and route, until cors or the gateway is removed", () => {
+    const withCors = (origins: string[] | null): CompiledGateway => {
+      const plain = gateway("one", "acme", ["/chat"]);
+      const cors = origins === null ? null : { origins, headers: null, max_age: 600 };
+      return { ...plain, gateway: { ...plain.gateway, cors } };
+    };
+    const [route = ""] = gateway("one", "acme", ["/chat"]).routes.keys;
+    const found = (snapshot: Snapshot, origin: string) =>
+      [...(snapshot.gatewaysByCors.get(corsKeyOf(origin, route))?.values() ?? [])].map(({ id }) => id);
+    const allowing = change(base, [["one", withCors(["https://a", "https://b"])]]);
+    expect(base.gatewaysByCors.size).toBe(0);
+    expect(found(allowing, "https://a")).toEqual(["one"]);
+    expect(found(allowing, "https://b")).toEqual(["one"]);
+    const fewer = change(allowing, [["one", withCors(["https://b"])]]);
+    expect(found(fewer, "https://a")).toEqual([]);
+    expect(found(fewer, "https://b")).toEqual(["one"]);
+    expect(change(fewer, [["one", withCors(null)]]).gatewaysByCors.size).toBe(0);
+    expect(change(fewer, [["one", null]]).gatewaysByCors.size).toBe(0);
+  });
 
   test("finds gateways by id and by subdomain", () => {
     expect(base.revision).toBe(0);

@@ -14,6 +14,8 @@ export interface Snapshot {
   readonly gatewaysBySubdomain: PersistentMap<CompiledGateway>;
   /** Gateways by the keys of their route tables, for requests that name no gateway. */
   readonly gatewaysByRoute: PersistentGroups<CompiledGateway>;
+  /** Gateways that have `cors`, by `corsKeyOf`. */
+  readonly gatewaysByCors: PersistentGroups<CompiledGateway>;
   /** At least the pattern depth of every gateway's route table. Deleting the deepest pattern does not reduce it. */
   readonly patternDepth: number;
   readonly apiKeysByHash: PersistentMap<CompiledApiKey>;
@@ -31,6 +33,7 @@ export const EMPTY_SNAPSHOT: Snapshot = Object.freeze({
   onlyGateway: null,
   gatewaysBySubdomain: PersistentMap.empty<CompiledGateway>(),
   gatewaysByRoute: PersistentGroups.empty<CompiledGateway>(),
+  gatewaysByCors: PersistentGroups.empty<CompiledGateway>(),
   patternDepth: -1,
   apiKeysByHash: PersistentMap.empty<CompiledApiKey>(),
   apiKeysById: PersistentMap.empty<CompiledApiKey>(),
@@ -73,6 +76,7 @@ export function changeSnapshot(old: Snapshot, revision: number, changes: Snapsho
     gatewaysByRoute: old.gatewaysByRoute.with(
       changedGroups(old.gateways, changes.gateways, ({ routes }) => routes.keys),
     ),
+    gatewaysByCors: old.gatewaysByCors.with(changedGroups(old.gateways, changes.gateways, corsKeysOf)),
     patternDepth,
     apiKeysByHash: old.apiKeysByHash.with(changedNames(old.apiKeysById, apiKeys, ({ hash }) => hash)),
     apiKeysById: old.apiKeysById.with(apiKeys),
@@ -81,6 +85,16 @@ export function changeSnapshot(old: Snapshot, revision: number, changes: Snapsho
     ),
     prices: changes.prices ?? old.prices,
   });
+}
+
+/** Returns the key of a gateway that allows an origin and has this key of its route table. */
+export function corsKeyOf(origin: string, routeKey: string): string {
+  return `${origin} ${routeKey}`;
+}
+
+function corsKeysOf({ gateway: { cors }, routes }: CompiledGateway): string[] {
+  if (cors === null) return [];
+  return cors.origins.flatMap((origin) => routes.keys.map((routeKey) => corsKeyOf(origin, routeKey)));
 }
 
 /** Changes of an index by a unique name; null for a record without one. */

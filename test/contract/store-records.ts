@@ -29,6 +29,7 @@ export function gatewayRecord(fields: Partial<Gateway> = {}): Gateway {
     require_api_key: false,
     log_bodies: false,
     error_format: "gatehouse",
+    cors: null,
     ...times(),
     ...fields,
   };

@@ -49,6 +49,26 @@ const gateway: FieldTable = {
       accepts: ["gatehouse", "openai", "anthropic", "auto"],
       rejects: [...NOT_TEXT, null, "", "gemini"],
     },
+    {
+      field: "cors",
+      fallback: null,
+      accepts: [
+        { origins: ["https://app.example.com"], headers: null, max_age: 600 },
+        { origins: ["*", "http://localhost:3000", "tauri://localhost"], headers: ["x-a"], max_age: 0 },
+        null,
+      ],
+      rejects: [
+        problemAt({}, ".origins"),
+        problemAt({ origins: [] }, ".origins"),
+        problemAt({ origins: ["app.example.com"] }, ".origins[0]"),
+        problemAt({ origins: ["https://app.example.com/"] }, ".origins[0]"),
+        problemAt({ origins: ["https://app.example.com:443"] }, ".origins[0]"),
+        problemAt({ origins: ["https://user@app.example.com"] }, ".origins[0]"),
+        problemAt({ origins: ["*"], headers: ["a b"] }, ".headers[0]"),
+        problemAt({ origins: ["*"], max_age: -1 }, ".max_age"),
+        problemAt({ origins: ["*"], credentials: true }, ".credentials"),
+      ],
+    },
   ],
 };
 
