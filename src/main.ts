@@ -23,10 +23,12 @@ import { UpstreamPool } from "./upstream/upstream-pool.ts";
 import { Health } from "./telemetry/health.ts";
 import type { Log } from "./telemetry/log/log.ts";
 import { collectOffLoop, type Metrics } from "./telemetry/metrics/metrics.ts";
-import { shareMetrics, shareRequests, shareTraffic } from "./telemetry/shared-sources.ts";
+import { shareRequests, shareTraffic } from "./telemetry/shared-sources.ts";
 import type { Observation } from "./telemetry/observation.ts";
 import { ALONE, type Siblings } from "./telemetry/siblings.ts";
 import { listenOperations } from "./telemetry/operations-server.ts";
+
+const { version } = packageJson;
 
 /** The ports in use; null if the role has no such listener. */
 export interface Listening {
@@ -65,7 +67,7 @@ export async function startGatehouse(
   const storage = await openStorage(settings, secret, health, log, clock);
   const offLoop = new OffLoop({ clock });
   const configuration = await loadConfiguration(settings, storage, health, log, offLoop, clock);
-  const telemetry = await startTelemetry(settings, configuration, health, log, clock, packageJson.version);
+  const telemetry = await startTelemetry(settings, configuration, health, log, clock, version, siblings);
   collectOffLoop(telemetry.metrics, offLoop);
   telemetry.metrics.set("gatehouse_watchdog_restarts_total", {}, watchdogRestarts);
   const deadlines = new CoarseDeadlines(clock);
@@ -154,7 +156,7 @@ function openListeners(
   const dataPlaneParts = createDataPlaneParts(parts);
   const dataPlane = createDataPlane(dataPlaneParts);
   const address = { hostname: settings.HOST, health, reusePort: siblings !== null };
-  const metrics = shareMetrics(telemetry.metrics, siblings ?? ALONE);
+  const metrics = telemetry.sharedMetrics;
   const ports = portsFor(settings, role);
   const open = (setting: PortSetting, message: string, start: (port: number) => Server<undefined>) => {
     const port = ports.get(setting);
@@ -247,7 +249,7 @@ function loadAdminApiOnDemand(
       maxBodyBytes: settings.MAX_BODY_BYTES,
       bodyBudget: dataPlaneParts.bodyBudget,
       deadlines,
-      version: packageJson.version,
+      version,
       log,
     });
   };

@@ -1,5 +1,6 @@
 // gatehouse serve: runs the gateway until a signal stops it.
 import { systemClock } from "../base/clock.ts";
+import { RESOURCE_ATTRIBUTES_FIX } from "../config/setting-parsers.ts";
 import { readSettings, type Settings } from "../config/settings.ts";
 import type { Role } from "../config/ports.ts";
 import type { Listening } from "../main.ts";
@@ -38,6 +39,7 @@ a .env file; docs/settings.md lists them.
       values.json === true ? { ...fromEnvironment, LOG_FORMAT: "json" } : fromEnvironment;
     const worker = workerNumber();
     const log = logFor(settings, worker);
+    if (worker === null) reportDiscardedAttributes(settings, log);
     if (settings.WORKERS > 1 && worker === null) {
       rejectTakenPorts(settings, role);
       if (settings.REDIS_URL === null)
@@ -52,7 +54,7 @@ a .env file; docs/settings.md lists them.
     // Loaded here, so that a process that only supervises does not load the gateway.
     const { startGatehouse } = await import("../main.ts");
     collectAfterLoading();
-    const channel = worker === null ? null : new WorkerChannel(settings.WORKERS);
+    const channel = worker === null ? null : new WorkerChannel(worker, settings.WORKERS);
     const restart = readRestart();
     if (restart.silentMs !== undefined)
       log.error(
@@ -69,6 +71,12 @@ a .env file; docs/settings.md lists them.
     return 0;
   },
 };
+
+function reportDiscardedAttributes({ OTEL_RESOURCE_ATTRIBUTES: { problem } }: Settings, log: Log): void {
+  if (problem === null) return;
+  const reason = `OTEL_RESOURCE_ATTRIBUTES ${problem}; ${RESOURCE_ATTRIBUTES_FIX}`;
+  log.error({ reason }, "resource attributes discarded");
+}
 
 /** Startup may take long, so a process is watched only from here on. */
 function watch(

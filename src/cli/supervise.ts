@@ -5,6 +5,7 @@ import { BoundedCache } from "../base/bounded-cache.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Listening } from "../main.ts";
 import type { Log } from "../telemetry/log/log.ts";
+import { newService } from "../telemetry/siblings.ts";
 import { CHECKS_PER_LIMIT, HeartbeatMonitor, type Hang } from "./heartbeat-monitor.ts";
 import { ReplyKeeper } from "./kept-replies.ts";
 import { readMainThread } from "./main-thread.ts";
@@ -12,7 +13,7 @@ import { awaitSignal, type ReceivedSignal } from "./run-until-signal.ts";
 import { printStartupSummary } from "./startup-summary.ts";
 import { gatehouseCommand } from "./runtime-environment.ts";
 import { hangFields, replacementEnvironment, restartEnvironment } from "./watchdog.ts";
-import type { WorkerMessage } from "./worker-channel.ts";
+import { serviceEnvironment, type WorkerMessage } from "./worker-channel.ts";
 
 /** Stop restarting workers after MAX_CRASHES within CRASH_WINDOW_MS: another restart would not help. */
 const MAX_CRASHES = 10;
@@ -55,6 +56,8 @@ class Supervisor {
   readonly #settings: Settings;
   readonly #args: readonly string[];
   readonly #log: Log;
+  /** Outlives the workers, and so do the counters that are exported. */
+  readonly #service = newService();
   readonly #running = new Map<number, RunningWorker>();
   /** How often each worker was replaced because it hung, since it last reported its metrics. */
   readonly #unreportedHangs = new Map<number, number>();
@@ -91,6 +94,7 @@ class Supervisor {
       env: {
         ...replacementEnvironment(this.#listening),
         ...restartEnvironment({ restarts: this.#unreportedHangs.get(number) ?? 0 }),
+        ...serviceEnvironment(this.#service),
         GATEHOUSE_WORKER: String(number),
       },
       stdio: ["ignore", "inherit", "inherit"],

@@ -1,7 +1,7 @@
 // Messages between the workers of one supervisor, which forwards them from process to process.
 import { newId } from "../base/ids.ts";
 import type { Listening } from "../main.ts";
-import type { Kept, Siblings } from "../telemetry/siblings.ts";
+import type { Kept, Service, Siblings } from "../telemetry/siblings.ts";
 
 /** The replies of workers that take longer are left out. */
 const REPLY_TIMEOUT_MS = 1000;
@@ -34,12 +34,16 @@ interface PendingQuery {
 
 /** The channel of this worker to the `count - 1` others. */
 export class WorkerChannel implements Siblings {
+  readonly service = readService();
+  readonly isFirst: boolean;
   readonly #others: number;
   readonly #pending = new Map<string, PendingQuery>();
   readonly #repliers = new Map<string, (query: unknown) => unknown>();
   readonly #listeners = new Map<string, (message: unknown) => void>();
 
-  constructor(count: number) {
+  /** `number` is that of this worker, counted from 1. */
+  constructor(number: number, count: number) {
+    this.isFirst = number === 1;
     this.#others = count - 1;
     // Only the supervisor sends messages to this process.
     process.on("message", (message) => void this.#receive(message as WorkerMessage));
@@ -114,6 +118,18 @@ export class WorkerChannel implements Siblings {
       if (reply !== undefined) send({ kind: "reply", id: message.id, reply });
     }
   }
+}
+
+const SERVICE_VARIABLE = "GATEHOUSE_SERVICE";
+
+/** Returns the variables for the workers of a supervisor. */
+export function serviceEnvironment(service: Service): Record<string, string> {
+  return { [SERVICE_VARIABLE]: JSON.stringify(service) };
+}
+
+/** Only the supervisor sets the variable. */
+function readService(): Service {
+  return JSON.parse(process.env[SERVICE_VARIABLE] ?? "null") as Service;
 }
 
 function send(message: WorkerMessage): void {

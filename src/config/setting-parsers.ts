@@ -47,6 +47,10 @@ export function logFormat(text: string | undefined) {
   return text === undefined ? null : oneOf(["pretty", "json"], text);
 }
 
+export function metricsExporter(text: string | undefined) {
+  return oneOf(["none", "otlp"], text ?? "none");
+}
+
 export function workers(text: string | undefined): number {
   return integer(1, 1, 256)(text);
 }
@@ -99,6 +103,36 @@ export function otlpHeaders(text: string | undefined): Readonly<Record<string, s
     }
   }
   return headers;
+}
+
+/** Returns null if the setting is absent, so that the headers for all signals apply. */
+export function signalHeaders(text: string | undefined): Readonly<Record<string, string>> | null {
+  return text === undefined ? null : otlpHeaders(text);
+}
+
+interface ResourceAttributes {
+  readonly attributes: Readonly<Record<string, string>>;
+  /** Why the value was discarded; null if it is valid. */
+  readonly problem: string | null;
+}
+
+export const RESOURCE_ATTRIBUTES_FIX = "give pairs such as deployment.environment.name=prod,team=a%2Cb";
+
+/** OpenTelemetry demands that a value with an error is discarded as a whole and reported, and does not stop the process. */
+export function resourceAttributes(text: string | undefined): ResourceAttributes {
+  const attributes = new Map<string, string>();
+  for (const entry of (text ?? "").split(",")) {
+    if (entry.trim() === "") continue;
+    const equals = entry.indexOf("=");
+    try {
+      const name = decodeURIComponent(entry.slice(0, Math.max(0, equals)).trim());
+      if (name === "") throw new Error("no name");
+      attributes.set(name, decodeURIComponent(entry.slice(equals + 1).trim()));
+    } catch {
+      return { attributes: {}, problem: `has the entry "${entry.trim()}"` };
+    }
+  }
+  return { attributes: Object.fromEntries(attributes), problem: null };
 }
 
 export function baseDomain(text: string | undefined): string | null {

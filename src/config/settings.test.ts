@@ -34,8 +34,15 @@ describe("readSettings", () => {
       LOG_FORMAT: null,
       REQUEST_LOG_SIZE: 1000,
       OTEL_EXPORTER_OTLP_ENDPOINT: null,
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: null,
+      OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: null,
       OTEL_EXPORTER_OTLP_HEADERS: {},
-      OTEL_SERVICE_NAME: "gatehouse",
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS: null,
+      OTEL_EXPORTER_OTLP_METRICS_HEADERS: null,
+      OTEL_SERVICE_NAME: null,
+      OTEL_RESOURCE_ATTRIBUTES: { attributes: {}, problem: null },
+      OTEL_METRICS_EXPORTER: "none",
+      OTEL_METRIC_EXPORT_INTERVAL: 60_000,
       OTEL_TRACES_SAMPLER_ARG: 1,
       OTEL_BSP_SCHEDULE_DELAY: 1000,
       WATCHDOG_SECONDS: 5,
@@ -84,6 +91,41 @@ describe("readSettings", () => {
     const ratio = (text: string) => readSettings({ OTEL_TRACES_SAMPLER_ARG: text }).OTEL_TRACES_SAMPLER_ARG;
     expect([ratio("0"), ratio("0.25"), ratio(".5"), ratio("1.0")]).toEqual([0, 0.25, 0.5, 1]);
     for (const bad of ["1.1", "-0.1", "half", "1e-2", "0x1"]) expect(() => ratio(bad)).toThrow(SettingsError);
+  });
+
+  test("OTEL_RESOURCE_ATTRIBUTES is percent-decoded; a value with an invalid entry is discarded as a whole", () => {
+    const read = (text: string) => readSettings({ OTEL_RESOURCE_ATTRIBUTES: text }).OTEL_RESOURCE_ATTRIBUTES;
+    expect(read("a=1, b.c = x%20y%2C%3D ,%C3%A4=,__proto__=z,a=2,")).toEqual({
+      attributes: Object.fromEntries([
+        ["a", "2"],
+        ["b.c", "x y,="],
+        ["ä", ""],
+        ["__proto__", "z"],
+      ]),
+      problem: null,
+    });
+    for (const [text, entry] of [
+      ["a=1,region", "region"],
+      ["a=1,=x", "=x"],
+      ["a=1,b=%zz", "b=%zz"],
+      ["%FF=1", "%FF=1"],
+    ] as const)
+      expect(read(text)).toEqual({
+        attributes: {},
+        problem: `has the entry "${entry}"`,
+      });
+  });
+
+  test("OTEL_METRICS_EXPORTER needs an endpoint", () => {
+    const OTEL_METRICS_EXPORTER = "otlp";
+    const url = "http://localhost:4318";
+    for (const name of ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"])
+      expect(readSettings({ OTEL_METRICS_EXPORTER, [name]: url }).OTEL_METRICS_EXPORTER).toBe("otlp");
+    for (const env of [{}, { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url }])
+      expect(() => readSettings({ OTEL_METRICS_EXPORTER, ...env })).toThrow(
+        "OTEL_METRICS_EXPORTER is otlp, but there is no endpoint; set OTEL_EXPORTER_OTLP_ENDPOINT or " +
+          "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+      );
   });
 
   test("TRUSTED_PROXIES accepts addresses, CIDRs, and none", () => {

@@ -12,10 +12,13 @@ import {
   integer,
   logFormat,
   logLevel,
+  metricsExporter,
   optionalInteger,
   optionalText,
   otlpHeaders,
   redisUrl,
+  resourceAttributes,
+  signalHeaders,
   trustedProxies,
   workers,
 } from "./setting-parsers.ts";
@@ -156,12 +159,52 @@ export const SETTINGS = {
     "URL of an OTLP/HTTP collector, for example `http://localhost:4318`; setting it turns traces on",
     httpUrl,
   ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
+    "OTEL_EXPORTER_OTLP_ENDPOINT followed by `/v1/traces`",
+    "URL that traces are sent to, used as it is; setting it turns traces on",
+    httpUrl,
+  ),
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: setting(
+    "OTEL_EXPORTER_OTLP_ENDPOINT followed by `/v1/metrics`",
+    "URL that metrics are sent to, used as it is; see OTEL_METRICS_EXPORTER",
+    httpUrl,
+  ),
   OTEL_EXPORTER_OTLP_HEADERS: setting(
     "none",
     "request headers for the collector, for example `api-key=…,x-tenant=acme`",
     otlpHeaders,
   ),
-  OTEL_SERVICE_NAME: setting("gatehouse", "service name in traces", (text) => text ?? "gatehouse"),
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: setting(
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "request headers for traces, instead of the general ones",
+    signalHeaders,
+  ),
+  OTEL_EXPORTER_OTLP_METRICS_HEADERS: setting(
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "request headers for metrics, instead of the general ones",
+    signalHeaders,
+  ),
+  OTEL_SERVICE_NAME: setting(
+    "service.name of OTEL_RESOURCE_ATTRIBUTES, else gatehouse",
+    "service name in traces and metrics",
+    optionalText,
+  ),
+  OTEL_RESOURCE_ATTRIBUTES: setting(
+    "none",
+    "attributes of this service in traces and metrics, percent-encoded: `deployment.environment.name=prod,team=a%2Cb`; a value " +
+      "with an invalid entry is reported at startup and discarded",
+    resourceAttributes,
+  ),
+  OTEL_METRICS_EXPORTER: setting(
+    "none",
+    "`otlp`: the metrics of `/metrics` are also sent to the OTLP/HTTP collector",
+    metricsExporter,
+  ),
+  OTEL_METRIC_EXPORT_INTERVAL: setting(
+    "60000",
+    "milliseconds between two exports of metrics",
+    integer(60_000, 100, 3_600_000),
+  ),
   OTEL_TRACES_SAMPLER_ARG: setting(
     "1",
     "fraction of requests without a traced parent that are traced, from 0 to 1",
@@ -207,10 +250,20 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     }
   });
   const settings = Object.fromEntries(parsed) as Settings;
+  requireMetricsEndpoint(settings);
   if ((environment["WORKERS"] ?? "").trim() === "" && settings.REDIS_URL !== null) {
     return { ...settings, WORKERS: availableParallelism() };
   }
   return settings;
+}
+
+function requireMetricsEndpoint(settings: Settings): void {
+  const { OTEL_METRICS_EXPORTER: exporter, OTEL_EXPORTER_OTLP_ENDPOINT: general } = settings;
+  if (exporter === "none" || (general ?? settings.OTEL_EXPORTER_OTLP_METRICS_ENDPOINT) !== null) return;
+  throw new SettingsError(
+    "OTEL_METRICS_EXPORTER is otlp, but there is no endpoint; set OTEL_EXPORTER_OTLP_ENDPOINT or " +
+      "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+  );
 }
 
 export function isLoopback(host: string): boolean {

@@ -3,9 +3,12 @@ import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Health } from "../telemetry/health.ts";
 import type { Log } from "../telemetry/log/log.ts";
-import { collectHealth, Metrics } from "../telemetry/metrics/metrics.ts";
+import { collectHealth, Metrics, type MetricsSource } from "../telemetry/metrics/metrics.ts";
+import { openMetricsExporter } from "../telemetry/metrics/open-metrics-exporter.ts";
 import { collectProcessMetrics } from "../telemetry/metrics/process-metrics.ts";
 import { Observation } from "../telemetry/observation.ts";
+import { shareMetrics } from "../telemetry/shared-sources.ts";
+import { ALONE, type Siblings } from "../telemetry/siblings.ts";
 import { openTracer } from "../telemetry/traces/open-tracer.ts";
 import { collectBlocks } from "./blocks.ts";
 import type { Configuration } from "./load-configuration.ts";
@@ -13,6 +16,8 @@ import { collectTargets } from "./target-health.ts";
 
 export interface Telemetry {
   readonly metrics: Metrics;
+  /** The metrics of all worker processes. */
+  readonly sharedMetrics: MetricsSource;
   readonly observation: Observation;
   stop(): Promise<void>;
 }
@@ -24,12 +29,15 @@ export async function startTelemetry(
   log: Log,
   clock: Clock,
   version: string,
+  siblings: Siblings | null,
 ): Promise<Telemetry> {
   const metrics = new Metrics();
+  const workers = siblings ?? ALONE;
+  const sharedMetrics = shareMetrics(metrics, workers);
   metrics.set("gatehouse_build_info", { version, runtime: Bun.version }, 1);
   const observation = new Observation(metrics, log, {
     requestLogSize: settings.REQUEST_LOG_SIZE,
-    tracer: await openTracer(settings, version, metrics, log),
+    tracer: await openTracer(settings, version, workers.service, metrics, log),
   });
   collectHealth(metrics, health);
   collectTargets(metrics, current, clock);
@@ -38,10 +46,11 @@ export async function startTelemetry(
     metrics.dropDeletedGateways([...current.snapshot.gateways.values()].map(({ gateway }) => gateway.name));
   });
   const stopProcessMetrics = collectProcessMetrics(metrics);
+  const exporter = await openMetricsExporter(settings, version, sharedMetrics, workers, log);
   const stop = async () => {
     observation.flush();
-    await observation.tracer?.close();
+    await Promise.all([observation.tracer?.close(), exporter?.close()]);
     stopProcessMetrics();
   };
-  return { metrics, observation, stop };
+  return { metrics, sharedMetrics, observation, stop };
 }

@@ -7,7 +7,17 @@ export interface Kept<T> {
   readonly ended: T | null;
 }
 
+/** The service that the worker processes form: to a collector they are one. */
+export interface Service {
+  readonly instanceId: string;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+}
+
 export interface Siblings {
+  readonly service: Service;
+  /** Exactly one of the workers is the first, which does what must be done once. */
+  readonly isFirst: boolean;
   /** Resolves with the replies of the other workers. Workers that do not reply in time are left out. */
   query(topic: string, query: unknown): Promise<unknown[]>;
   /**
@@ -23,8 +33,14 @@ export interface Siblings {
   subscribe(topic: string, listener: (message: unknown) => void): void;
 }
 
+export function newService(): Service {
+  return { instanceId: crypto.randomUUID(), startedAt: Date.now() - process.uptime() * 1000 };
+}
+
 /** For a process that is the only worker. */
 export const ALONE: Siblings = {
+  service: newService(),
+  isFirst: true,
   query: () => Promise.resolve([]),
   queryKept: async (_, own) => ({ own: await own(), running: [], ended: null }),
   onQuery: () => undefined,

@@ -38,6 +38,7 @@ test.each([
   ["Redis", "counters/redis-counters.ts"],
   ["tracing", "telemetry/traces/tracer.ts"],
   ["the export of traces", "telemetry/traces/trace-exporter.ts"],
+  ["the export of metrics", "telemetry/metrics/metrics-exporter.ts"],
   ["the Admin API", "admin/api.ts"],
   ["explanations", "explain/explain.ts"],
   ["the grammars of code_sanitation", "plugins/code_sanitation/inspect.ts"],

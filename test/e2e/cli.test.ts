@@ -436,6 +436,42 @@ describe("doctor", () => {
     ]);
   });
 
+  test("checks the endpoints of traces and metrics one by one, and reports discarded resource attributes", async () => {
+    const free = { ADMIN_PORT: "0", PROXY_PORT: "0", DATA_DIR: join(scratch, "measured") };
+    const without = await checksOf({ ...free, OTEL_EXPORTER_OTLP_ENDPOINT: provider.url });
+    expect(without.named("metrics")).toMatchObject([
+      { state: "ok", detail: "not exported: OTEL_METRICS_EXPORTER is none" },
+    ]);
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const { code, failed, named } = await checksOf({
+      ...free,
+      OTEL_EXPORTER_OTLP_ENDPOINT: url,
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${provider.url}/spans`,
+      OTEL_METRICS_EXPORTER: "otlp",
+      OTEL_RESOURCE_ATTRIBUTES: "team=search,region",
+    });
+    expect(code).toBe(1);
+    expect(named("traces")).toMatchObject([
+      { state: "ok", detail: expect.stringContaining(`${provider.url} is reachable`) },
+      {
+        state: "warn",
+        detail: 'OTEL_RESOURCE_ATTRIBUTES has the entry "region"; all resource attributes are discarded',
+        mend: expect.stringContaining("give pairs such as"),
+      },
+    ]);
+    expect(failed).toMatchObject([
+      { name: "metrics", mend: expect.stringContaining("OTEL_EXPORTER_OTLP_ENDPOINT") },
+    ]);
+    const own = await checksOf({
+      ...free,
+      OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `${url}/metrics`,
+      OTEL_METRICS_EXPORTER: "otlp",
+    });
+    expect(own.failed).toMatchObject([
+      { name: "metrics", mend: expect.stringContaining("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT") },
+    ]);
+  });
+
   test.skipIf(!hasPostgres || !hasRedis)(
     "an available PostgreSQL and Redis, with their clocks",
     async () => {

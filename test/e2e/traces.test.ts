@@ -274,3 +274,74 @@ test("queued spans are sent at shutdown", async () => {
     await Promise.all([ending.stop(), own.stop()]);
   }
 }, 20_000);
+
+describe("the settings of OpenTelemetry", () => {
+  test("resource attributes, with the service name on top, and an endpoint of traces that is used as it is", async () => {
+    const own = startOtlpReceiver({ traces: "/custom/spans" });
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${own.url}/custom/spans`,
+      OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=all",
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS: "x-tenant=traces",
+      OTEL_RESOURCE_ATTRIBUTES:
+        "deployment.environment.name=pro%20d, team=a%2Cb,service.name=lost,service.version=9",
+      OTEL_SERVICE_NAME: "winner",
+      OTEL_BSP_SCHEDULE_DELAY: "50",
+    };
+    const gateway = await startGatehouseProcess({ env });
+    try {
+      await (await fetch(`${gateway.proxyUrl}/resource`)).text();
+      const batch = await waitFor(() => own.batches[0] ?? null);
+      expect(own.problems).toEqual([]);
+      expect(batch.headers.get("x-tenant")).toBe("traces");
+      expect(batch.resource).toMatchObject({
+        "service.name": "winner",
+        "service.version": "9",
+        "deployment.environment.name": "pro d",
+        team: "a,b",
+        "telemetry.sdk.name": "gatehouse",
+      });
+    } finally {
+      await Promise.all([gateway.stop(), own.stop()]);
+    }
+  }, 20_000);
+
+  test("service.name in the resource attributes applies without OTEL_SERVICE_NAME", async () => {
+    const own = startOtlpReceiver();
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: own.url,
+      OTEL_RESOURCE_ATTRIBUTES: "service.name=from-attributes",
+      OTEL_BSP_SCHEDULE_DELAY: "50",
+    };
+    const gateway = await startGatehouseProcess({ env });
+    try {
+      await (await fetch(`${gateway.proxyUrl}/resource`)).text();
+      const batch = await waitFor(() => own.batches[0] ?? null);
+      expect(batch.resource["service.name"]).toBe("from-attributes");
+    } finally {
+      await Promise.all([gateway.stop(), own.stop()]);
+    }
+  }, 20_000);
+
+  test("invalid resource attributes are reported once at startup, and all of them are discarded", async () => {
+    const own = startOtlpReceiver();
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: own.url,
+      OTEL_RESOURCE_ATTRIBUTES: "team=search,region",
+      OTEL_BSP_SCHEDULE_DELAY: "50",
+      WORKERS: "2",
+    };
+    const gateway = await startGatehouseProcess({ env });
+    try {
+      await untilPrinted(gateway, "resource attributes discarded");
+      await (await fetch(`${gateway.proxyUrl}/resource`)).text();
+      const batch = await waitFor(() => own.batches[0] ?? null);
+      expect(batch.resource).toMatchObject({ "service.name": "gatehouse" });
+      expect(batch.resource).not.toHaveProperty("team");
+      expect(gateway.output()).toContain('OTEL_RESOURCE_ATTRIBUTES has the entry \\"region\\"');
+      expect(gateway.output().split("resource attributes discarded")).toHaveLength(2);
+    } finally {
+      await Promise.all([gateway.stop(), own.stop()]);
+    }
+  }, 20_000);
+});

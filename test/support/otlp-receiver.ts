@@ -1,5 +1,16 @@
-// An OTLP collector for tests: receives traces over HTTP in protobuf and rejects what the protocol does not allow.
+// An OTLP collector for tests: receives traces and metrics over HTTP in protobuf and rejects what the protocol does not allow.
 import type { Server } from "bun";
+import { METRICS_EXPORT, readMetricsBatch, type ReceivedMetrics } from "./otlp-metrics-reader.ts";
+import {
+  fields,
+  list,
+  readAttributes,
+  RESOURCE,
+  SCOPE,
+  ATTRIBUTE,
+  text,
+  type Attributes,
+} from "./otlp-reader.ts";
 import { readMessage, type MessageShape } from "./protobuf-reader.ts";
 
 export interface ReceivedSpan {
@@ -12,13 +23,13 @@ export interface ReceivedSpan {
   /** Nanoseconds since the epoch. */
   readonly start: bigint;
   readonly end: bigint;
-  readonly attributes: Readonly<Record<string, string | number>>;
+  readonly attributes: Attributes;
   readonly isError: boolean;
 }
 
 interface ReceivedBatch {
   readonly headers: Headers;
-  readonly resource: Readonly<Record<string, string | number>>;
+  readonly resource: Attributes;
   readonly spans: readonly ReceivedSpan[];
 }
 
@@ -26,6 +37,8 @@ export interface OtlpReceiver {
   readonly url: string;
   readonly batches: readonly ReceivedBatch[];
   readonly spans: () => readonly ReceivedSpan[];
+  /** One entry per export of metrics. */
+  readonly metrics: readonly ReceivedMetrics[];
   /** Why requests were rejected. */
   readonly problems: readonly string[];
   /** All received bytes, as text. */
@@ -35,14 +48,6 @@ export interface OtlpReceiver {
   stop(): Promise<void>;
 }
 
-const VALUE: MessageShape = {
-  1: ["stringValue", "text"],
-  3: ["intValue", "number"],
-  4: ["doubleValue", "double"],
-};
-const ATTRIBUTE: MessageShape = { 1: ["key", "text"], 2: ["value", VALUE] };
-const RESOURCE: MessageShape = { 1: ["attributes", [ATTRIBUTE]] };
-const SCOPE: MessageShape = { 1: ["name", "text"], 2: ["version", "text"] };
 const SPAN: MessageShape = {
   1: ["traceId", "hex"],
   2: ["spanId", "hex"],
@@ -61,8 +66,10 @@ const EXPORT: MessageShape = { 1: ["resourceSpans", [RESOURCE_SPANS]] };
 
 const KINDS: Record<number, ReceivedSpan["kind"]> = { 2: "SERVER", 3: "CLIENT" };
 
-export function startOtlpReceiver(): OtlpReceiver {
+/** `paths` are the paths of traces and metrics, if they are not the default ones. */
+export function startOtlpReceiver({ traces = "/v1/traces", metrics = "/v1/metrics" } = {}): OtlpReceiver {
   const batches: ReceivedBatch[] = [];
+  const received: ReceivedMetrics[] = [];
   const problems: string[] = [];
   let text = "";
   let make: (() => Response) | null = null;
@@ -71,13 +78,16 @@ export function startOtlpReceiver(): OtlpReceiver {
     port: 0,
     async fetch(request) {
       const body = await request.bytes();
+      const path = new URL(request.url).pathname;
       if (make !== null) return make();
       text += Buffer.from(body).toString("latin1");
       try {
-        if (request.method !== "POST" || new URL(request.url).pathname !== "/v1/traces")
+        if (request.method !== "POST" || (path !== traces && path !== metrics))
           throw new Error(`${request.method} ${request.url}`);
         if (request.headers.get("content-type") !== "application/x-protobuf") throw new Error("not protobuf");
-        batches.push(readBatch(readMessage(body, EXPORT), request.headers));
+        if (path === metrics)
+          received.push(readMetricsBatch(readMessage(body, METRICS_EXPORT), request.headers));
+        else batches.push(readBatch(readMessage(body, EXPORT), request.headers));
       } catch (error) {
         problems.push(String(error));
         return Response.json({ code: 3, message: String(error) }, { status: 400 });
@@ -89,30 +99,12 @@ export function startOtlpReceiver(): OtlpReceiver {
     url: server.url.origin,
     batches,
     spans: () => batches.flatMap((batch) => batch.spans),
+    metrics: received,
     problems,
     text: () => text,
     respondWith: (next) => void (make = next),
     stop: () => server.stop(true),
   };
-}
-
-/** Returns the fields of a message. Rejects unknown fields, because a misspelled one would be ignored. */
-function fields(value: unknown, ...known: readonly string[]): Record<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("not an object");
-  const unknown = Object.keys(value).filter((name) => !known.includes(name));
-  if (unknown.length > 0) throw new Error(`unknown fields ${unknown.join(", ")}`);
-  return value as Record<string, unknown>;
-}
-
-function list(value: unknown): unknown[] {
-  if (!Array.isArray(value)) throw new Error("not a list");
-  return value;
-}
-
-function text(value: unknown, pattern: RegExp): string {
-  if (typeof value !== "string" || !pattern.test(value))
-    throw new Error(`${JSON.stringify(value)} is not ${pattern}`);
-  return value;
 }
 
 function readBatch(body: unknown, headers: Headers): ReceivedBatch {
@@ -155,17 +147,4 @@ function readSpan(value: unknown): ReceivedSpan {
     attributes: readAttributes(span["attributes"]),
     isError: code === "2",
   };
-}
-
-function readAttributes(value: unknown): Record<string, string | number> {
-  const read: Record<string, string | number> = {};
-  for (const each of list(value)) {
-    const { key, value: held } = fields(each, "key", "value");
-    const name = text(key, /^[a-z0-9_.]+$/);
-    if (name in read) throw new Error(`${name} is given twice`);
-    const { stringValue, intValue, doubleValue } = fields(held, "stringValue", "intValue", "doubleValue");
-    if (typeof doubleValue === "number") read[name] = doubleValue;
-    else read[name] = intValue === undefined ? text(stringValue, /^/) : Number(text(intValue, /^-?\d+$/));
-  }
-  return read;
 }

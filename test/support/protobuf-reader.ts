@@ -1,6 +1,7 @@
 // Reads protobuf messages by a shape, strictly: a field that is not in the shape, or has another type, is an error.
 
-type Kind = "text" | "hex" | "number" | "fixed64" | "double" | MessageShape | readonly [MessageShape];
+type Scalar = "text" | "hex" | "number" | "fixed64" | "double" | "packed fixed64" | "packed double";
+type Kind = Scalar | MessageShape | readonly [MessageShape];
 /** By field number: the name and the type of the field. A list with one shape is a repeated field. */
 export interface MessageShape {
   readonly [field: number]: readonly [name: string, kind: Kind];
@@ -35,11 +36,13 @@ export function readMessage(bytes: Uint8Array, shape: MessageShape): Record<stri
     const wire = typeof kind === "string" ? (WIRE[kind] ?? 2) : 2;
     if ((tag & 7) !== wire) throw new Error(`${name} has wire type ${tag & 7}`);
     if (kind === "number") message[name] = String(varint());
-    else if (kind === "fixed64") message[name] = String(Buffer.from(take(8)).readBigUInt64LE());
-    else if (kind === "double") message[name] = Buffer.from(take(8)).readDoubleLE();
+    else if (kind === "fixed64") message[name] = fixed64In(take(8));
+    else if (kind === "double") message[name] = doubleIn(take(8));
     else {
       const held = take(Number(varint()));
-      if (kind === "text") message[name] = new TextDecoder("utf-8", { fatal: true }).decode(held);
+      if (kind === "packed fixed64") message[name] = eachOf(held, fixed64In);
+      else if (kind === "packed double") message[name] = eachOf(held, doubleIn);
+      else if (kind === "text") message[name] = new TextDecoder("utf-8", { fatal: true }).decode(held);
       else if (kind === "hex") message[name] = Buffer.from(held).toString("hex");
       else if (Array.isArray(kind))
         (message[name] as unknown[]).push(readMessage(held, (kind as [MessageShape])[0]));
@@ -47,4 +50,19 @@ export function readMessage(bytes: Uint8Array, shape: MessageShape): Record<stri
     }
   }
   return message;
+}
+
+function fixed64In(bytes: Uint8Array): string {
+  return String(Buffer.from(bytes).readBigUInt64LE());
+}
+
+function doubleIn(bytes: Uint8Array): number {
+  return Buffer.from(bytes).readDoubleLE();
+}
+
+function eachOf<T>(bytes: Uint8Array, read: (bytes: Uint8Array) => T): T[] {
+  if (bytes.byteLength % 8 !== 0) throw new Error("cut off");
+  return Array.from({ length: bytes.byteLength / 8 }, (_, index) =>
+    read(bytes.subarray(index * 8, index * 8 + 8)),
+  );
 }

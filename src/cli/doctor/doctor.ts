@@ -5,11 +5,11 @@ import { parseArguments } from "../arguments.ts";
 import type { Command } from "../command.ts";
 import { pad, paint, Progress } from "../terminal.ts";
 import { fail, ok, type CheckResult } from "./check-result.ts";
+import { checkMetrics, checkTraces } from "./collector-checks.ts";
 import { checkDataDirectory, checkPlugins, checkPorts, checkProcess, checkSecret } from "./host-checks.ts";
 import { checkProviders } from "./provider-checks.ts";
 import { checkSecrets } from "./secret-checks.ts";
 import { checkCounters, checkStore } from "./store-checks.ts";
-import { checkTraces } from "./trace-checks.ts";
 
 type Check = (settings: Settings) => CheckResult[] | Promise<CheckResult[]>;
 
@@ -24,6 +24,7 @@ const CHECKS: readonly (readonly [string, Check])[] = [
   ["secrets", checkSecrets],
   ["counters", checkCounters],
   ["traces", checkTraces],
+  ["metrics", checkMetrics],
   ["providers", checkProviders],
 ];
 
@@ -32,7 +33,7 @@ export const doctor: Command = {
   help: `Usage: gatehouse doctor [--json]
 
 Checks whether a gateway with these settings can run on this machine, and prints a fix for each problem. Connects to
-providers and the OTLP collector (TCP and TLS) without sending a request. Changes nothing. Exits with 1 if a check fails.
+providers and the OTLP collectors (TCP and TLS) without sending a request. Changes nothing. Exits with 1 if a check fails.
 
   --json  print {"checks": [{"name", "state", "detail", "mend"}]}; "mend" is the fix`,
   run: async (args) => {

@@ -1,7 +1,6 @@
 // Merges the metrics pages of all worker processes into one: to Prometheus they are one service.
 import { METRICS, type MetricDeclaration } from "./metric-table.ts";
-
-const SAMPLE = /^([a-zA-Z_:][\w:]*)(\{.*\})? (\S+)$/;
+import { SAMPLE, unescapeLabel } from "./metrics-page.ts";
 
 /** The value of the label `gateway`, still escaped. */
 const GATEWAY = /[{,]gateway="((?:[^"\\]|\\.)*)"/;
@@ -57,10 +56,6 @@ function render(families: Families): string {
     for (const [key, value] of families.get(name) ?? []) text += `${key} ${value}\n`;
   }
   return text;
-}
-
-function unescapeLabel(value: string): string {
-  return value.replaceAll(/\\(.)/g, (_, escaped: string) => (escaped === "n" ? "\n" : escaped));
 }
 
 function declarationOf(name: string): MetricDeclaration | undefined {

@@ -1,6 +1,8 @@
 // Encodes a request as OTLP spans: one for the request and one per upstream attempt, with the attributes of OpenTelemetry's HTTP
 // and GenAI conventions. Spans never contain a prompt, a response or a credential.
-import { ProtobufWriter } from "./protobuf-writer.ts";
+import { writeDouble, writeNumber, writeResource, writeScope, writeText } from "../otlp/attributes.ts";
+import type { ResourceAttributes } from "../otlp/otlp-settings.ts";
+import { ProtobufWriter } from "../otlp/protobuf-writer.ts";
 import { redact } from "../log/redact.ts";
 import { msPerOutputToken, type AttemptFacts, type RequestFacts } from "../requests/request-facts.ts";
 import type { RequestTrace } from "./request-trace.ts";
@@ -8,9 +10,7 @@ import type { RequestTrace } from "./request-trace.ts";
 /** Field numbers from opentelemetry/proto. */
 const EXPORT = { resourceSpans: 1 };
 const RESOURCE_SPANS = { resource: 1, scopeSpans: 2 };
-const RESOURCE = { attributes: 1 };
 const SCOPE_SPANS = { scope: 1, spans: 2 };
-const SCOPE = { name: 1, version: 2 };
 const SPAN = {
   traceId: 1,
   spanId: 2,
@@ -24,8 +24,6 @@ const SPAN = {
   status: 15,
 };
 const STATUS = { code: 3 };
-const ATTRIBUTE = { key: 1, value: 2 };
-const VALUE = { text: 1, number: 3, double: 4 };
 const SERVER = 2;
 const CLIENT = 3;
 const ERROR = 2;
@@ -35,10 +33,9 @@ export function spanCount({ attempts }: RequestFacts): number {
 }
 
 /** The process that sends the spans. */
-export interface SpanSender {
+interface SpanSender {
   readonly version: string;
-  /** Resource attributes. */
-  readonly resource: Readonly<Record<string, string>>;
+  readonly resource: ResourceAttributes;
 }
 
 /** For an attempt whose response was not sent to the client. */
@@ -78,14 +75,9 @@ export class SpanBatch {
     writer.clear();
     this.count = 0;
     this.#resourceSpans = writer.begin(EXPORT.resourceSpans);
-    const resourceMessage = writer.begin(RESOURCE_SPANS.resource);
-    for (const key in resource) writeText(writer, RESOURCE.attributes, key, resource[key]);
-    writer.end(resourceMessage);
+    writeResource(writer, RESOURCE_SPANS.resource, resource);
     this.#scopeSpans = writer.begin(RESOURCE_SPANS.scopeSpans);
-    const scope = writer.begin(SCOPE_SPANS.scope);
-    writer.text(SCOPE.name, "gatehouse");
-    writer.text(SCOPE.version, version);
-    writer.end(scope);
+    writeScope(writer, SCOPE_SPANS.scope, version);
   }
 
   #writeRequest(facts: RequestFacts, trace: RequestTrace): void {
@@ -222,37 +214,6 @@ function encodeCommonPart(
   return commonWriter.take();
 }
 
-function writeText(
-  write: ProtobufWriter,
-  field: number,
-  key: string,
-  value: string | null | undefined,
-): void {
-  if (value === null || value === undefined) return;
-  const attribute = write.begin(field);
-  write.text(ATTRIBUTE.key, key);
-  const wrapped = write.begin(ATTRIBUTE.value);
-  write.text(VALUE.text, redact(value));
-  write.end(wrapped);
-  write.end(attribute);
-}
-
-function writeNumber(write: ProtobufWriter, field: number, key: string, value: number | null): void {
-  if (value === null) return;
-  const attribute = write.begin(field);
-  write.text(ATTRIBUTE.key, key);
-  const wrapped = write.begin(ATTRIBUTE.value);
-  write.number(VALUE.number, Math.round(value));
-  write.end(wrapped);
-  write.end(attribute);
-}
-
 function writeSeconds(write: ProtobufWriter, key: string, milliseconds: number | null): void {
-  if (milliseconds === null) return;
-  const attribute = write.begin(SPAN.attributes);
-  write.text(ATTRIBUTE.key, key);
-  const wrapped = write.begin(ATTRIBUTE.value);
-  write.double(VALUE.double, milliseconds / 1000);
-  write.end(wrapped);
-  write.end(attribute);
+  writeDouble(write, SPAN.attributes, key, milliseconds === null ? null : milliseconds / 1000);
 }

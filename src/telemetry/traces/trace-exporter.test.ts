@@ -16,7 +16,8 @@ let exporter: TraceExporter;
 beforeEach(() => {
   receiver = startOtlpReceiver();
   metrics = new Metrics();
-  const options = { endpoint: receiver.url, headers: {}, serviceName: "s", version: "1", delayMs: 10 };
+  const endpoint = { url: `${receiver.url}/v1/traces`, headers: {} };
+  const options = { endpoint, resource: { "service.name": "s" }, version: "1", delayMs: 10 };
   exporter = new TraceExporter(options, metrics, log);
 });
 afterEach(async () => {

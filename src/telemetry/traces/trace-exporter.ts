@@ -2,23 +2,20 @@
 // counted.
 import type { Log } from "../log/log.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import { SpanBatch, spanCount, type SpanSender } from "./otlp-spans.ts";
+import type { OtlpEndpoint, ResourceAttributes } from "../otlp/otlp-settings.ts";
+import { postOtlp } from "../otlp/post-otlp.ts";
+import { SpanBatch, spanCount } from "./otlp-spans.ts";
 import type { RequestFacts } from "../requests/request-facts.ts";
 
 export const MAX_BATCH_SPANS = 512;
 export const MAX_QUEUED_SPANS = 8192;
-const SEND_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2000;
 /** A batch that the collector keeps rejecting must not block later batches. */
 const MAX_TRIES = 5;
-/** Retryable status codes of the OTLP specification; any other error drops the batch. */
-const RETRYABLE = new Set([429, 502, 503, 504]);
 
 export interface TraceExporterOptions {
-  /** Base URL of the collector; spans are sent to `/v1/traces` below it. */
-  readonly endpoint: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly serviceName: string;
+  readonly endpoint: Pick<OtlpEndpoint, "url" | "headers">;
+  readonly resource: ResourceAttributes;
   readonly version: string;
   /** Delay between two exports. */
   readonly delayMs: number;
@@ -29,15 +26,7 @@ interface Batch {
   readonly bytes: Uint8Array;
 }
 
-interface Reply {
-  /** Why the batch was not accepted; null if it was. */
-  readonly error: string | null;
-  readonly rejected: number;
-  readonly isRetryable: boolean;
-}
-
 export class TraceExporter {
-  readonly #url: string;
   readonly #options: TraceExporterOptions;
   /** Spans are encoded when they are added, so that waiting spans keep no part of a request in memory. */
   readonly #open: SpanBatch;
@@ -54,8 +43,7 @@ export class TraceExporter {
 
   constructor(options: TraceExporterOptions, metrics: Metrics, log: Log) {
     this.#options = options;
-    this.#open = new SpanBatch({ version: options.version, resource: resourceOf(options) });
-    this.#url = `${options.endpoint.replace(/\/+$/, "")}/v1/traces`;
+    this.#open = new SpanBatch(options);
     this.#metrics = metrics;
     this.#log = log;
     this.#timer = setInterval(() => {
@@ -100,7 +88,7 @@ export class TraceExporter {
   async #sendAll(): Promise<void> {
     this.#closeBatch();
     for (let batch = this.#queue[0]; batch !== undefined; batch = this.#queue[0]) {
-      const reply = await this.#send(batch.bytes);
+      const reply = await postOtlp(this.#options.endpoint, batch.bytes);
       if (reply.error !== null) {
         this.#logFailure(reply.error);
         // The batch stays first in the queue.
@@ -121,64 +109,14 @@ export class TraceExporter {
     }
   }
 
-  async #send(body: Uint8Array): Promise<Reply> {
-    try {
-      const response = await fetch(this.#url, {
-        method: "POST",
-        headers: { ...this.#options.headers, "Content-Type": "application/x-protobuf" },
-        body,
-        redirect: "manual",
-        signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
-      });
-      const rejected = rejectedIn(await response.bytes());
-      if (response.ok) return { error: null, rejected, isRetryable: false };
-      const error = `the collector responded with status ${response.status}`;
-      return { error, rejected: 0, isRetryable: RETRYABLE.has(response.status) };
-    } catch (cause) {
-      const error = cause instanceof Error ? cause.message : String(cause);
-      return { error, rejected: 0, isRetryable: true };
-    }
-  }
-
   /** Logs once per outage, not once per batch. */
   #logFailure(reason: string): void {
     if (this.#isFailing) return;
     this.#isFailing = true;
-    this.#log.warn({ reason, url: this.#url }, "trace export failed");
+    this.#log.warn({ reason, url: this.#options.endpoint.url }, "trace export failed");
   }
 
   #count(result: "exported" | "dropped", spans: number): void {
     this.#metrics.number("gatehouse_trace_spans_total", { result }).add(spans);
   }
-}
-
-const INSTANCE_ID = crypto.randomUUID();
-
-function resourceOf({ serviceName, version }: TraceExporterOptions): SpanSender["resource"] {
-  return {
-    "service.name": serviceName,
-    "service.version": version,
-    "service.instance.id": INSTANCE_ID,
-    "telemetry.sdk.name": "gatehouse",
-    "telemetry.sdk.language": "nodejs",
-    "telemetry.sdk.version": version,
-  };
-}
-
-const PARTIAL_SUCCESS = 0x0a;
-const REJECTED_SPANS = 0x08;
-
-/**
- * Returns how many spans a collector rejected from a batch that it otherwise accepted: field 1 (partial_success) of the response
- * holds a message whose field 1 is that count.
- */
-function rejectedIn(response: Uint8Array): number {
-  if (response[0] !== PARTIAL_SUCCESS || response[2] !== REJECTED_SPANS) return 0;
-  let rejected = 0;
-  for (let at = 3, factor = 1; at < response.length; at++, factor *= 128) {
-    const byte = response[at] ?? 0;
-    rejected += (byte & 0x7f) * factor;
-    if (byte < 0x80) break;
-  }
-  return rejected;
 }

@@ -13,6 +13,11 @@ export class ProtobufWriter {
   #buffer = Buffer.allocUnsafeSlow(SMALLEST);
   #length = 0;
 
+  /** Bytes written so far. */
+  get length(): number {
+    return this.#length;
+  }
+
   clear(): void {
     this.#length = 0;
   }
@@ -75,8 +80,27 @@ export class ProtobufWriter {
 
   double(field: number, value: number): void {
     this.#tag(field, FIXED64);
-    this.#reserve(8);
-    this.#length = this.#buffer.writeDoubleLE(value, this.#length);
+    this.#bareDouble(value);
+  }
+
+  /** Writes a whole number in 64 bits. */
+  fixed64(field: number, value: number): void {
+    this.#tag(field, FIXED64);
+    this.#bareFixed64(value);
+  }
+
+  /** Writes a packed list of numbers. */
+  doubles(field: number, values: readonly number[]): void {
+    this.#tag(field, LENGTH_DELIMITED);
+    this.#varint(values.length * 8);
+    for (const value of values) this.#bareDouble(value);
+  }
+
+  /** Writes a packed list of whole numbers in 64 bits. */
+  fixed64s(field: number, values: readonly number[]): void {
+    this.#tag(field, LENGTH_DELIMITED);
+    this.#varint(values.length * 8);
+    for (const value of values) this.#bareFixed64(value);
   }
 
   /** Writes bytes that were encoded before. */
@@ -84,6 +108,17 @@ export class ProtobufWriter {
     this.#reserve(bytes.byteLength);
     this.#buffer.set(bytes, this.#length);
     this.#length += bytes.byteLength;
+  }
+
+  #bareDouble(value: number): void {
+    this.#reserve(8);
+    this.#length = this.#buffer.writeDoubleLE(value, this.#length);
+  }
+
+  #bareFixed64(value: number): void {
+    this.#reserve(8);
+    this.#buffer.writeUInt32LE(value % TWO_TO_32, this.#length);
+    this.#length = this.#buffer.writeUInt32LE(Math.floor(value / TWO_TO_32) % TWO_TO_32, this.#length + 4);
   }
 
   #tag(field: number, wire: number): void {

@@ -1,0 +1,51 @@
+// Sends one export request to an OTLP collector.
+import type { OtlpEndpoint } from "./otlp-settings.ts";
+
+const SEND_TIMEOUT_MS = 10_000;
+/** Retryable status codes of the OTLP specification. */
+const RETRYABLE = new Set([429, 502, 503, 504]);
+
+interface OtlpReply {
+  /** Why the request was not accepted; null if it was. */
+  readonly error: string | null;
+  /** How many spans or data points the collector rejected from a request that it accepted. */
+  readonly rejected: number;
+  readonly isRetryable: boolean;
+}
+
+export async function postOtlp(
+  { url, headers }: Pick<OtlpEndpoint, "url" | "headers">,
+  body: Uint8Array,
+): Promise<OtlpReply> {
+  try {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { ...headers, "Content-Type": "application/x-protobuf" },
+      body,
+      redirect: "manual",
+      signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
+    });
+    const rejected = rejectedIn(await response.bytes());
+    if (response.ok) return { error: null, rejected, isRetryable: false };
+    const error = `the collector responded with status ${response.status}`;
+    return { error, rejected: 0, isRetryable: RETRYABLE.has(response.status) };
+  } catch (cause) {
+    const error = cause instanceof Error ? cause.message : String(cause);
+    return { error, rejected: 0, isRetryable: true };
+  }
+}
+
+const PARTIAL_SUCCESS = 0x0a;
+const REJECTED_COUNT = 0x08;
+
+/** Field 1 (partial_success) of a response holds a message whose field 1 is the count of rejected spans or data points. */
+function rejectedIn(response: Uint8Array): number {
+  if (response[0] !== PARTIAL_SUCCESS || response[2] !== REJECTED_COUNT) return 0;
+  let rejected = 0;
+  for (let at = 3, factor = 1; at < response.length; at++, factor *= 128) {
+    const byte = response[at] ?? 0;
+    rejected += (byte & 0x7f) * factor;
+    if (byte < 0x80) break;
+  }
+  return rejected;
+}
