@@ -122,6 +122,12 @@ test("an event that repeats the name of a field is parsed once per name", () => 
   parse.mockRestore();
 });
 
+test("the search ends in a line of more than a thousand pieces", () => {
+  const pieces = Array.from(`: ${"x".repeat(2000)}`);
+  expect(find(openai, [...pieces, `\n${delta({ content: "x" })}\n\n`])).toBeNull();
+  expect(find(openai, [...pieces.slice(0, 500), `\n${delta({ content: "x" })}\n\n`])).toBe(500);
+});
+
 test("the search ends after a megabyte without content", () => {
   const megabyte = `: ${"x".repeat(1024 * 1024)}\n\n`;
   expect(find(openai, [megabyte, `${delta({ content: "x" })}\n\n`])).toBeNull();

@@ -4,6 +4,8 @@ import type { ContentReader } from "./content-reader.ts";
 
 /** A stream without content in its first bytes is searched no further. It may not be a chat. */
 const MAX_SEARCHED_BYTES = 1024 * 1024;
+/** A line in more pieces than this is not collected: a million pieces of one byte would take 100 MB. */
+const MAX_PIECES = 1024;
 const LF = 0x0a;
 const CR = 0x0d;
 
@@ -40,7 +42,7 @@ export class FirstContent {
     }
     if (end < chunk.byteLength) this.#incompleteLine.push(chunk.subarray(end));
     this.#bytes += chunk.byteLength;
-    if (this.#bytes > MAX_SEARCHED_BYTES) this.#stop();
+    if (this.#bytes > MAX_SEARCHED_BYTES || this.#incompleteLine.length > MAX_PIECES) this.#stop();
   }
 
   #stop(): void {
