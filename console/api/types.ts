@@ -15,6 +15,8 @@ export interface Gateway {
   error_format: "gatehouse" | "openai" | "anthropic" | "auto";
   /** Websites that may call the gateway from a browser. Null: none. */
   cors: Cors | null;
+  /** Prices of models for this gateway. They come before the prices of the installation and the built-in ones. */
+  prices: Price[];
   id: string;
   created_at: string;
   updated_at: string;
@@ -44,6 +46,60 @@ export interface Cors {
   max_age: number;
 }
 
+export interface Price {
+  /** The model that is sent to the provider. A `*` at the end matches any suffix. */
+  model: string;
+  /** US dollars per million input tokens. */
+  input?: string;
+  /** US dollars per million output tokens. */
+  output?: string;
+  /** Input that the provider read from its cache. Default: `input`. */
+  cached_input?: string;
+  /** Input that the provider cached for five minutes. Default: `input`. */
+  cache_write_5m?: string;
+  /** Input that the provider cached for an hour. Default: `input`. */
+  cache_write_1h?: string;
+  /** Output that is reasoning. Default: `output`. */
+  reasoning?: string;
+  /** Input that is audio. Default: `input`. */
+  audio_input?: string;
+  /** Output that is audio. Default: `output`. */
+  audio_output?: string;
+  /** US dollars per request, in addition to its tokens. */
+  per_request?: string;
+  /** Prices of the whole request if its input is larger. Absent ones are those of the price. */
+  above?: {
+    /** Applies to requests with more input tokens than this. */
+    tokens: number;
+    /** US dollars per million input tokens. */
+    input?: string;
+    /** US dollars per million output tokens. */
+    output?: string;
+    /** Input that the provider read from its cache. Default: `input`. */
+    cached_input?: string;
+    /** Input that the provider cached for five minutes. Default: `input`. */
+    cache_write_5m?: string;
+    /** Input that the provider cached for an hour. Default: `input`. */
+    cache_write_1h?: string;
+    /** Output that is reasoning. Default: `output`. */
+    reasoning?: string;
+    /** Input that is audio. Default: `input`. */
+    audio_input?: string;
+    /** Output that is audio. Default: `output`. */
+    audio_output?: string;
+    /** US dollars per request, in addition to its tokens. */
+    per_request?: string;
+  };
+  /** Tokens that the model accepts at most. */
+  context_window?: number;
+  /** Tokens that the model returns at most. */
+  max_output_tokens?: number;
+  /** The same as `input`, as a number. */
+  input_per_million?: number;
+  /** The same as `output`, as a number. */
+  output_per_million?: number;
+}
+
 export interface GatewayList {
   gateways: Gateway[];
   /** Number of all matching records, not only of those on this page. */
@@ -67,6 +123,8 @@ export interface GatewayInput {
   error_format?: "gatehouse" | "openai" | "anthropic" | "auto";
   /** Websites that may call the gateway from a browser. Null: none. */
   cors?: CorsInput | null;
+  /** Prices of models for this gateway. They come before the prices of the installation and the built-in ones. */
+  prices?: PriceInput[];
 }
 
 export interface PluginConfigInput {
@@ -91,6 +149,60 @@ export interface CorsInput {
   headers?: string[] | null;
   /** Seconds for which browsers remember the permission. */
   max_age?: number;
+}
+
+export interface PriceInput {
+  /** The model that is sent to the provider. A `*` at the end matches any suffix. */
+  model: string;
+  /** US dollars per million input tokens. */
+  input?: string;
+  /** US dollars per million output tokens. */
+  output?: string;
+  /** Input that the provider read from its cache. Default: `input`. */
+  cached_input?: string;
+  /** Input that the provider cached for five minutes. Default: `input`. */
+  cache_write_5m?: string;
+  /** Input that the provider cached for an hour. Default: `input`. */
+  cache_write_1h?: string;
+  /** Output that is reasoning. Default: `output`. */
+  reasoning?: string;
+  /** Input that is audio. Default: `input`. */
+  audio_input?: string;
+  /** Output that is audio. Default: `output`. */
+  audio_output?: string;
+  /** US dollars per request, in addition to its tokens. */
+  per_request?: string;
+  /** Prices of the whole request if its input is larger. Absent ones are those of the price. */
+  above?: {
+    /** Applies to requests with more input tokens than this. */
+    tokens: number;
+    /** US dollars per million input tokens. */
+    input?: string;
+    /** US dollars per million output tokens. */
+    output?: string;
+    /** Input that the provider read from its cache. Default: `input`. */
+    cached_input?: string;
+    /** Input that the provider cached for five minutes. Default: `input`. */
+    cache_write_5m?: string;
+    /** Input that the provider cached for an hour. Default: `input`. */
+    cache_write_1h?: string;
+    /** Output that is reasoning. Default: `output`. */
+    reasoning?: string;
+    /** Input that is audio. Default: `input`. */
+    audio_input?: string;
+    /** Output that is audio. Default: `output`. */
+    audio_output?: string;
+    /** US dollars per request, in addition to its tokens. */
+    per_request?: string;
+  };
+  /** Tokens that the model accepts at most. */
+  context_window?: number;
+  /** Tokens that the model returns at most. */
+  max_output_tokens?: number;
+  /** The same as `input`, as a number. */
+  input_per_million?: number;
+  /** The same as `output`, as a number. */
+  output_per_million?: number;
 }
 
 export interface Upstream {
@@ -454,15 +566,6 @@ export interface PricesInput {
   prices: PriceInput[];
 }
 
-export interface PriceInput {
-  /** The model that is sent to the provider. A `*` at the end matches any suffix. */
-  model: string;
-  /** US dollars per million input tokens. */
-  input_per_million: number;
-  /** US dollars per million output tokens. */
-  output_per_million: number;
-}
-
 export interface ExplainInput {
   method?: string;
   /** Path with query. */
@@ -492,6 +595,8 @@ export interface DocumentInput {
     error_format?: "gatehouse" | "openai" | "anthropic" | "auto";
     /** Websites that may call the gateway from a browser. Null: none. */
     cors?: CorsInput | null;
+    /** Prices of models for this gateway. They come before the prices of the installation and the built-in ones. */
+    prices?: PriceInput[];
     upstreams?: {
       /** Name of the upstream. */
       name: string;
@@ -584,7 +689,7 @@ export interface DocumentInput {
       prefix?: string | null;
     }[];
   }[];
-  /** Prices of models. Absent: the active prices do not change. Null: the built-in prices. */
+  /** Prices of models for all gateways. Absent: they do not change. Null: only the built-in prices. */
   prices?: PriceInput[] | null;
 }
 
@@ -626,8 +731,10 @@ export interface UsageReport {
     partial_requests: number;
     input_tokens: number;
     output_tokens: number;
-    /** US dollars. Models without a price are not included. */
-    cost: number;
+    /** Requests among them whose cost is unknown, because the model has no price or the provider reported no tokens. */
+    unpriced_requests: number;
+    /** US dollars, without the unpriced requests. Null if all requests are unpriced. */
+    cost: number | null;
   }[];
   from: string;
   to: string;
@@ -638,8 +745,10 @@ export interface UsageReport {
     partial_requests: number;
     input_tokens: number;
     output_tokens: number;
-    /** US dollars. Models without a price are not included. */
-    cost: number;
+    /** Requests among them whose cost is unknown, because the model has no price or the provider reported no tokens. */
+    unpriced_requests: number;
+    /** US dollars, without the unpriced requests. Null if all requests are unpriced. */
+    cost: number | null;
   };
 }
 
@@ -649,15 +758,6 @@ export interface Prices {
   /** Whether these are the built-in prices. */
   builtin: boolean;
   updated_at: string;
-}
-
-export interface Price {
-  /** The model that is sent to the provider. A `*` at the end matches any suffix. */
-  model: string;
-  /** US dollars per million input tokens. */
-  input_per_million: number;
-  /** US dollars per million output tokens. */
-  output_per_million: number;
 }
 
 export interface Explanation {
@@ -884,11 +984,19 @@ export interface RequestList {
       ms: number;
     }[];
     tokens: {
+      /** All input, cached input included. */
       input: number;
+      /** All output, reasoning included. */
       output: number;
+      /** Part of the input that the provider read from its cache. */
+      cached_input: number;
+      /** Part of the input that the provider wrote to its cache. */
+      cache_write: number;
+      /** Part of the output that is reasoning. */
+      reasoning: number;
       partial: boolean;
     } | null;
-    /** US dollars. */
+    /** US dollars. Null if the model has no price or the tokens are unknown. */
     cost: number | null;
     timings: {
       total_ms: number;
@@ -949,6 +1057,8 @@ export interface Traffic {
     output_tokens: number;
     /** US dollars. */
     cost: number;
+    /** Requests whose cost is unknown and not included. */
+    unpriced_requests: number;
     /** Requests that were not sent to any provider, by error code. */
     refused: Record<string, number>;
   }[];

@@ -187,7 +187,11 @@ function Tiles({ summary }: { readonly summary: TrafficSummary }): JSX.Element {
       formatCount(inputTokens + outputTokens),
       `${formatCount(inputTokens)} in, ${formatCount(outputTokens)} out`,
     ],
-    ["Cost", formatCost(summary.cost), "US dollars"],
+    [
+      "Cost",
+      formatCost(summary.cost),
+      summary.unpriced === 0 ? "US dollars" : `without ${formatCount(summary.unpriced)} unpriced requests`,
+    ],
   ];
   return (
     <section aria-label="Last minute">

@@ -34,7 +34,7 @@ export function PricesPage(): JSX.Element {
     <Page
       title="Prices"
       back={{ to: back, label: "Usage" }}
-      description="US dollars per million tokens. The first row that matches the model applies; a trailing * matches any suffix."
+      description="US dollars per million tokens. The first row that matches the model applies; a trailing * matches any suffix. Models that no row matches have their built-in price."
       actions={
         data?.builtin === false && <Button onClick={() => void reset()}>Restore built-in prices</Button>
       }
@@ -47,7 +47,7 @@ export function PricesPage(): JSX.Element {
 }
 
 function PricesForm({ before, back }: { readonly before: Prices; readonly back: string }): JSX.Element {
-  const form = useForm<{ prices: readonly Partial<Price>[] }>({ prices: before.prices });
+  const form = useForm<{ prices: readonly Partial<Price>[] }>({ prices: before.prices.map(withDecimals) });
   const { prices } = form.value;
   const save = async () => {
     if (!(await form.submit((value) => call("PUT", "/prices", { body: value })))) return;
@@ -72,6 +72,7 @@ function PricesForm({ before, back }: { readonly before: Prices; readonly back: 
           <div class="price-header" aria-hidden="true">
             <span>Model</span>
             <span>Input</span>
+            <span>Cached input</span>
             <span>Output</span>
           </div>
           {prices.map((_, index) => (
@@ -91,6 +92,15 @@ function PricesForm({ before, back }: { readonly before: Prices; readonly back: 
       )}
     </RecordForm>
   );
+}
+
+/** Replaces the deprecated fields, which are numbers, by the ones that the form has. */
+function withDecimals({ input_per_million, output_per_million, ...price }: Price): Price {
+  return {
+    ...price,
+    ...(input_per_million !== undefined && { input: String(input_per_million) }),
+    ...(output_per_million !== undefined && { output: String(output_per_million) }),
+  };
 }
 
 interface PriceRowProps {
@@ -116,11 +126,10 @@ function PriceRow({ form, index, onRemove }: PriceRowProps): JSX.Element {
           placeholder={placeholder}
           autocomplete="off"
           spellcheck={false}
-          value={typeof value === "string" || typeof value === "number" ? String(value) : ""}
+          value={typeof value === "string" ? value : ""}
           onInput={(event) => {
             const text = event.currentTarget.value.trim();
-            const isNumber = !isText && /^\d+(\.\d+)?$/.test(text);
-            form.set(path, text === "" ? undefined : isNumber ? Number(text) : text);
+            form.set(path, text === "" ? undefined : text);
           }}
         />
         <FieldErrors form={form} path={path} />
@@ -130,8 +139,9 @@ function PriceRow({ form, index, onRemove }: PriceRowProps): JSX.Element {
   return (
     <div class="price-row">
       {input("model", "Model", "gpt-4o*")}
-      {input("input_per_million", "Input", "2.50")}
-      {input("output_per_million", "Output", "10.00")}
+      {input("input", "Input", "2.50")}
+      {input("cached_input", "Cached input", "same")}
+      {input("output", "Output", "10.00")}
       <IconButton icon="remove" label={`Remove row ${index + 1}`} onClick={onRemove} />
     </div>
   );

@@ -36,7 +36,7 @@ const METRICS: Readonly<
 > = {
   tokens: { title: "Tokens", select: ({ input, output }) => input + output, format: formatCount },
   requests: { title: "Requests", select: ({ requests }) => requests, format: formatCount },
-  cost: { title: "Cost", select: ({ cost }) => cost, format: formatCost },
+  cost: { title: "Cost", select: ({ cost }) => cost ?? 0, format: formatCost },
 };
 
 export function UsagePage({ parameters }: RoutedPageProps): JSX.Element {
@@ -58,7 +58,7 @@ export function UsagePage({ parameters }: RoutedPageProps): JSX.Element {
   return (
     <Page
       title="Usage"
-      description="Tokens, requests, and cost by API key and model. Days are in UTC."
+      description="Tokens, requests, and cost by API key and model. Days are in UTC. The cost does not include unpriced requests: those of models without a price."
       actions={
         <>
           <LinkButton to="/prices">Prices</LinkButton>
@@ -178,7 +178,8 @@ function TotalsTable(props: {
         column("Incomplete", ({ partial }) => formatCount(partial)),
         column("Input tokens", ({ input }) => formatCount(input)),
         column("Output tokens", ({ output }) => formatCount(output)),
-        column("Cost", ({ cost }) => formatCost(cost)),
+        column("Unpriced", ({ unpriced }) => formatCount(unpriced)),
+        column("Cost", ({ cost }) => (cost === null ? "–" : formatCost(cost))),
       ]}
     />
   );

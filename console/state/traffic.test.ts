@@ -15,6 +15,7 @@ function point(secondsAgo: number, fields: Partial<TrafficPoint>): TrafficPoint 
     input_tokens: 0,
     output_tokens: 0,
     cost: 0,
+    unpriced_requests: 0,
     refused: {},
     ...fields,
   };

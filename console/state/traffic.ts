@@ -12,6 +12,7 @@ export interface TrafficSummary {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cost: number;
+  readonly unpriced: number;
   /** Requests rejected by the gateway, by error code, over all points. */
   readonly rejected: Readonly<Record<string, number>>;
   /** Requests over all points. */
@@ -38,6 +39,7 @@ export function summarize(points: readonly TrafficPoint[], seconds: number): Tra
     inputTokens: sum(({ input_tokens }) => input_tokens),
     outputTokens: sum(({ output_tokens }) => output_tokens),
     cost: sum(({ cost }) => cost),
+    unpriced: sum(({ unpriced_requests }) => unpriced_requests),
     rejected,
     totalRequests: points.reduce((total, { requests }) => total + requests, 0),
   };

@@ -4,7 +4,8 @@ import type { UsageRow } from "../api/item-types.ts";
 import { daysBetween, sumUsage, toCsv } from "./usage.ts";
 
 function row(fields: Partial<UsageRow>): UsageRow {
-  return { requests: 1, partial_requests: 0, input_tokens: 10, output_tokens: 20, cost: 0, ...fields };
+  const counts = { requests: 1, partial_requests: 0, input_tokens: 10, output_tokens: 20 };
+  return { ...counts, unpriced_requests: 0, cost: 0, ...fields };
 }
 
 test("sums rows", () => {
@@ -14,6 +15,14 @@ test("sums rows", () => {
     output: 40,
     cost: 0.5,
   });
+});
+
+test("requests without a price are counted apart; if all are, the cost is unknown and not 0", () => {
+  const unpriced = row({ requests: 2, unpriced_requests: 2, cost: null });
+  expect(sumUsage([unpriced, unpriced])).toMatchObject({ requests: 4, unpriced: 4, cost: null });
+  expect(sumUsage([unpriced, row({ cost: 0.5 })])).toMatchObject({ requests: 3, unpriced: 2, cost: 0.5 });
+  expect(sumUsage([])).toMatchObject({ unpriced: 0, cost: 0 });
+  expect(toCsv([unpriced])).toEndWith(",2,0,10,20,2,\r\n");
 });
 
 test("lists every day across the end of a month", () => {
@@ -27,7 +36,7 @@ test("lists every day across the end of a month", () => {
 
 test("quotes cells with commas, quotes, and line breaks", () => {
   const [, line] = toCsv([row({ day: "2026-11-01", api_key: 'a "b", c', model: "x\ny" })]).split("\r\n");
-  expect(line).toBe('2026-11-01,"a ""b"", c",,"x\ny",1,0,10,20,0');
+  expect(line).toBe('2026-11-01,"a ""b"", c",,"x\ny",1,0,10,20,0,0');
 });
 
 test("escapes names that a spreadsheet would evaluate as a formula", () => {

@@ -6,18 +6,23 @@ export interface UsageTotals {
   readonly partial: number;
   readonly input: number;
   readonly output: number;
-  /** US dollars. Requests without a known price count as 0. */
-  readonly cost: number;
+  /** Requests whose cost is unknown. */
+  readonly unpriced: number;
+  /** US dollars, without the unpriced requests; null if all requests are unpriced. */
+  readonly cost: number | null;
 }
 
 export function sumUsage(rows: readonly UsageRow[]): UsageTotals {
   const sum = (select: (row: UsageRow) => number) => rows.reduce((total, row) => total + select(row), 0);
+  const requests = sum((row) => row.requests);
+  const unpriced = sum(({ unpriced_requests }) => unpriced_requests);
   return {
-    requests: sum(({ requests }) => requests),
+    requests,
     partial: sum(({ partial_requests }) => partial_requests),
     input: sum(({ input_tokens }) => input_tokens),
     output: sum(({ output_tokens }) => output_tokens),
-    cost: sum(({ cost }) => cost),
+    unpriced,
+    cost: requests > 0 && unpriced >= requests ? null : sum(({ cost }) => cost ?? 0),
   };
 }
 
@@ -64,6 +69,7 @@ const CSV_COLUMNS: readonly (readonly [
   ["partial_requests", ({ partial_requests }) => partial_requests],
   ["input_tokens", ({ input_tokens }) => input_tokens],
   ["output_tokens", ({ output_tokens }) => output_tokens],
+  ["unpriced_requests", ({ unpriced_requests }) => unpriced_requests],
   ["cost_usd", ({ cost }) => cost],
 ];
 

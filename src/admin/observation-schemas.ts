@@ -39,8 +39,19 @@ const request = z.object({
   requested_model: z.string().nullable(),
   stream: z.boolean(),
   attempts: z.array(attempt),
-  tokens: z.object({ input: count, output: count, partial: z.boolean() }).nullable(),
-  cost: z.number().nullable().meta({ description: "US dollars." }),
+  tokens: z
+    .object({
+      input: count.meta({ description: "All input, cached input included." }),
+      output: count.meta({ description: "All output, reasoning included." }),
+      cached_input: count.meta({ description: "Part of the input that the provider read from its cache." }),
+      cache_write: count.meta({ description: "Part of the input that the provider wrote to its cache." }),
+      reasoning: count.meta({ description: "Part of the output that is reasoning." }),
+      partial: z.boolean(),
+    })
+    .nullable(),
+  cost: z.number().nullable().meta({
+    description: "US dollars. Null if the model has no price or the tokens are unknown.",
+  }),
   timings: z.object({
     total_ms: milliseconds,
     first_byte_ms: milliseconds.nullable(),
@@ -81,6 +92,7 @@ const point = z.object({
   input_tokens: count,
   output_tokens: count,
   cost: z.number().meta({ description: "US dollars." }),
+  unpriced_requests: count.meta({ description: "Requests whose cost is unknown and not included." }),
   refused: z
     .record(z.string(), count)
     .meta({ description: "Requests that were not sent to any provider, by error code." }),

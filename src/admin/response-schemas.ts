@@ -66,7 +66,13 @@ const usageSums = {
   partial_requests: count.meta({ description: "Requests among them whose token counts are incomplete." }),
   input_tokens: count,
   output_tokens: count,
-  cost: z.number().meta({ description: "US dollars. Models without a price are not included." }),
+  unpriced_requests: count.meta({
+    description:
+      "Requests among them whose cost is unknown, because the model has no price or the provider reported no tokens.",
+  }),
+  cost: z.number().nullable().meta({
+    description: "US dollars, without the unpriced requests. Null if all requests are unpriced.",
+  }),
 };
 
 const usageGroups = {

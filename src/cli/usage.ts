@@ -12,7 +12,8 @@ const sums = {
   partial_requests: z.int(),
   input_tokens: z.int(),
   output_tokens: z.int(),
-  cost: z.number(),
+  unpriced_requests: z.int(),
+  cost: z.number().nullable(),
 };
 /** Rows also have the fields that they are grouped by. */
 const reportSchema = z.object({
@@ -24,7 +25,7 @@ const reportSchema = z.object({
 
 type Sums = z.output<typeof reportSchema>["total"];
 
-const SUM_TITLES = ["REQUESTS", "PARTIAL", "INPUT TOKENS", "OUTPUT TOKENS", "COST"];
+const SUM_TITLES = ["REQUESTS", "PARTIAL", "INPUT TOKENS", "OUTPUT TOKENS", "UNPRICED", "COST"];
 const MS_PER_DAY = 86_400_000;
 /** The flag says "key", as the command `keys` does. */
 const GROUP_NAMES: readonly string[] = USAGE_GROUPS.map((group) => (group === "api_key" ? "key" : group));
@@ -34,7 +35,8 @@ export const usage: Command = {
   help: `Usage: gatehouse usage [--gateway NAME|ID] [--from DAY] [--to DAY] [--by ${GROUP_NAMES.join("|")}] [--json]
 
 Prints sums per group and in total. Days are in UTC. PARTIAL counts requests whose tokens are a lower bound, because the response
-was cut off. The cost is in US dollars and includes only models with a price.
+was cut off. The cost is in US dollars. UNPRICED counts requests that are not in it, because their model has no price or their
+tokens are unknown; "-" is the cost where all requests are unpriced.
 
   --gateway G    name or id; optional if there is only one gateway
   --from DAY     first day: 2026-11-01, or 7d for 7 days ago; default 30 days up to --to
@@ -107,9 +109,10 @@ function groupText(value: unknown): string {
   return typeof value === "string" && value !== "" ? value : "(none)";
 }
 
-function numbersOf({ requests, partial_requests, input_tokens, output_tokens, cost }: Sums): string[] {
-  const counts = [requests, partial_requests, input_tokens, output_tokens].map(String);
-  return [...counts, `$${cost.toFixed(4)}`];
+function numbersOf(sum: Sums): string[] {
+  const { requests, partial_requests, input_tokens, output_tokens, unpriced_requests, cost } = sum;
+  const counts = [requests, partial_requests, input_tokens, output_tokens, unpriced_requests].map(String);
+  return [...counts, cost === null ? "-" : `$${cost.toFixed(4)}`];
 }
 
 /** Pads the cells of each column on the left to the widest one. */

@@ -15,6 +15,13 @@ const COUNTERS = [
   "output_tokens",
   "cache_read_input_tokens",
   "cache_creation_input_tokens",
+  "prompt_tokens_details",
+  "cached_tokens",
+  "cache_creation",
+  "ephemeral_1h_input_tokens",
+  "output_tokens_details",
+  "thinking_tokens",
+  "reasoning_tokens",
 ];
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -100,6 +107,11 @@ describe.each(READERS)("readBody of %s", (_, reader) => {
       '"7"',
       "[7]",
       '{"prompt_tokens":9,"total_tokens":99}',
+      '{"cached_tokens":3,"reasoning_tokens":2,"thinking_tokens":4,"ephemeral_1h_input_tokens":5}',
+      '{"cached_tokens":1e1}',
+      '{"x":{"cached_tokens":3},"cached_tokens" : 2}',
+      '[{"cached_tokens":3}]',
+      '"prompt_tokens_details"',
       '"prompt_tokens"',
       '["total_tokens",8]',
     );

@@ -2,14 +2,8 @@
 // Which fields to read and what they mean is declared by each format.
 import { indexOfBytes, lastIndexOfBytes, latin1From } from "../base/byte-search.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
+import type { TokenCounts } from "./token-counts.ts";
 import { toCount, UsageScanner } from "./usage-scanner.ts";
-
-export interface TokenCounts {
-  /** All input, cached input included. */
-  readonly inputTokens: number;
-  /** All output, reasoning included. */
-  readonly outputTokens: number;
-}
 
 /** Values of `UsageFields.counters`, in that order; ABSENT for those that a usage object does not have. */
 export type Counters = readonly number[];
@@ -17,7 +11,7 @@ export type Counters = readonly number[];
 interface UsageFields {
   /** Key of the usage object in the body of a response. */
   readonly key: string;
-  /** Integer fields of the usage object that `toTokenCounts` needs. */
+  /** Integer fields of the usage object that `toTokenCounts` needs; `a.b` for the field `b` of its object `a`. */
   readonly counters: readonly string[];
   /** Returns null if all counters are absent. */
   readonly toTokenCounts: (counters: Counters) => TokenCounts | null;
@@ -48,7 +42,7 @@ export class UsageReader {
   readonly findInEvent: UsageFields["findInEvent"];
   readonly #key: string;
   readonly #quotedKey: Uint8Array;
-  readonly #counters: readonly string[];
+  readonly #counters: readonly (readonly string[])[];
   readonly #scanner: UsageScanner;
 
   constructor({ key, counters, toTokenCounts, findInEvent }: UsageFields) {
@@ -56,12 +50,12 @@ export class UsageReader {
     this.findInEvent = findInEvent;
     this.#key = key;
     this.#quotedKey = Buffer.from(JSON.stringify(key));
-    this.#counters = counters;
+    this.#counters = counters.map((name) => name.split("."));
     this.#scanner = new UsageScanner(counters);
   }
 
   countersOf(usage: JsonObject): Counters {
-    return this.#counters.map((name) => toCount(usage[name]));
+    return this.#counters.map((path) => toCount(valueAt(usage, path)));
   }
 
   /**
@@ -106,6 +100,12 @@ export class UsageReader {
     const usage = isJsonObject(body) ? body[this.#key] : null;
     return isJsonObject(usage) ? this.countersOf(usage) : null;
   }
+}
+
+function valueAt(usage: JsonObject, path: readonly string[]): unknown {
+  let value: unknown = usage;
+  for (const name of path) value = isJsonObject(value) ? value[name] : undefined;
+  return value;
 }
 
 function parse(json: string): unknown {

@@ -72,7 +72,8 @@ export const documentSchema = z
       .array(documentGateway)
       .max(MAX_GATEWAYS, `must not contain more than ${MAX_GATEWAYS} gateways`),
     prices: pricesSchema.shape.prices.nullable().optional().meta({
-      description: "Prices of models. Absent: the active prices do not change. Null: the built-in prices.",
+      description:
+        "Prices of models for all gateways. Absent: they do not change. Null: only the built-in prices.",
     }),
   })
   .meta({ id: "Document" });

@@ -4,6 +4,7 @@ import { ERROR_FORMATS } from "../formats/gateway-error.ts";
 import { corsField } from "./cors.ts";
 import { nameField } from "./fields.ts";
 import { pluginConfigSchema, type StoredPluginConfig } from "./plugin-config.ts";
+import { priceListField } from "./price.ts";
 import { omit, type RecordFields } from "./record.ts";
 
 export const gatewaySchema = z
@@ -35,6 +36,10 @@ export const gatewaySchema = z
     }),
     cors: corsField.nullable().default(null).meta({
       description: "Websites that may call the gateway from a browser. Null: none.",
+    }),
+    prices: priceListField.default([]).meta({
+      description:
+        "Prices of models for this gateway. They come before the prices of the installation and the built-in ones.",
     }),
   })
   .meta({ id: "Gateway" });

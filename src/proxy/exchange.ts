@@ -72,8 +72,8 @@ export class Exchange implements DenseSetMember {
   firstContent: FirstContent | null = null;
   /** Tokens that the provider reported; set when its response has ended. */
   usage: Usage | null = null;
-  /** In US dollars; null if the price is unknown. */
-  cost: number | null = null;
+  /** In nano-dollars; null if the price or the tokens are unknown. */
+  costNanos: number | null = null;
 
   /** For telemetry: the rule's series, the upstream attempts, the time until the body was read, the plugin runs. */
   observed: ObservedRule | null = null;

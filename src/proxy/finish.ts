@@ -13,7 +13,9 @@ import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { PluginParts } from "./plugin-call.ts";
 import { runPostResponse } from "./run-plugins.ts";
-import { recordUsage } from "./record-usage.ts";
+import { hasUsage, recordUsage } from "./record-usage.ts";
+
+const NANOS_PER_DOLLAR = 1e9;
 
 export interface FinishParts extends PluginParts, OffLoopPart {
   readonly deadlines: CoarseDeadlines;
@@ -83,9 +85,13 @@ function factsOf(
         : {
             input: usage.inputTokens,
             output: usage.outputTokens,
+            cachedInput: usage.cachedInputTokens,
+            cacheWrite: usage.cacheWrite5mTokens + usage.cacheWrite1hTokens,
+            reasoning: usage.reasoningTokens,
             isPartial: usage.isPartial ?? outcome !== "complete",
           },
-    cost: exchange.cost,
+    cost: exchange.costNanos === null ? null : exchange.costNanos / NANOS_PER_DOLLAR,
+    isUnpriced: exchange.costNanos === null && hasUsage(exchange),
     startedAt: exchange.startedAt,
     endedAt,
     endedWallMs,

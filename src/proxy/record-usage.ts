@@ -1,21 +1,37 @@
 // Records the usage of a response: on the exchange, with its cost, and in the totals.
-import type { Usage } from "../usage/usage-accumulator.ts";
+import type { CompiledPrice } from "../usage/compiled-price.ts";
+import { NO_TOKENS, type Usage } from "../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Sets the usage of the exchange and its cost, at the prices that were in effect when the request started. */
 export function settleUsage(exchange: Exchange, usage: Usage | null): void {
   exchange.usage = usage;
-  const model = exchange.response?.model ?? null;
-  if (usage !== null && model !== null)
-    exchange.cost = exchange.snapshot.prices.costOf(model, usage.inputTokens, usage.outputTokens);
+  const { response, gateway, snapshot } = exchange;
+  const model = response?.model ?? null;
+  if (response === null || model === null || !response.upstreamResponse.ok) return;
+  const price = gateway?.prices?.priceOf(model) ?? snapshot.prices.priceOf(model);
+  if (price !== null) exchange.costNanos = costAt(price, usage);
 }
 
-/** Adds a request to the totals of its gateway, key, and model if it is a successful chat or its response reports tokens. */
+/** Returns null if the tokens are unknown and the cost depends on them. */
+function costAt(price: CompiledPrice, usage: Usage | null): number | null {
+  const isUnknown =
+    usage === null || (usage.isPartial && usage.inputTokens === 0 && usage.outputTokens === 0);
+  if (isUnknown && price.dependsOnTokens) return null;
+  return price.costOf(usage ?? NO_TOKENS);
+}
+
+/** Whether a request has usage: it is a successful chat, or its response reports tokens or has a cost without them. */
+export function hasUsage({ usage, costNanos, response, gateway }: Exchange): boolean {
+  if (gateway === null || response === null) return false;
+  return usage !== null || costNanos !== null || (response.isChat && response.upstreamResponse.ok);
+}
+
+/** Adds a request that has usage to the totals of its gateway, key, and model. */
 export function recordUsage(exchange: Exchange, totals: UsageTotals): void {
-  const { usage, cost, response: targetResponse, gateway, apiKey } = exchange;
-  if (gateway === null || targetResponse === null) return;
-  if (usage === null && !(targetResponse.isChat && targetResponse.upstreamResponse.ok)) return;
+  const { usage, costNanos, response: targetResponse, gateway, apiKey } = exchange;
+  if (gateway === null || targetResponse === null || !hasUsage(exchange)) return;
   totals.add({
     gatewayId: gateway.id,
     apiKeyId: apiKey?.id ?? null,
@@ -25,6 +41,6 @@ export function recordUsage(exchange: Exchange, totals: UsageTotals): void {
     isPartial: usage?.isPartial ?? true,
     inputTokens: usage?.inputTokens ?? 0,
     outputTokens: usage?.outputTokens ?? 0,
-    cost: cost ?? 0,
+    costNanos,
   });
 }

@@ -230,5 +230,5 @@ async function loadApiKey(reader: Reader, id: string): Promise<CompiledApiKey | 
 
 async function loadPrices(reader: Reader): Promise<PriceTable> {
   const stored = await reader.prices();
-  return stored === null ? BUILTIN_PRICE_TABLE : new PriceTable(stored.prices);
+  return stored === null ? BUILTIN_PRICE_TABLE : new PriceTable(stored.prices, BUILTIN_PRICE_TABLE);
 }

@@ -116,8 +116,18 @@ export interface EndContext extends PluginContext {
    * are the counts reported up to then.
    */
   readonly usage: {
+    /** All input, cached input included. */
     readonly inputTokens: number;
+    /** All output, reasoning included. */
     readonly outputTokens: number;
+    /** Disjoint parts of the input. */
+    readonly cachedInputTokens: number;
+    readonly cacheWrite5mTokens: number;
+    readonly cacheWrite1hTokens: number;
+    readonly audioInputTokens: number;
+    /** Disjoint parts of the output. */
+    readonly reasoningTokens: number;
+    readonly audioOutputTokens: number;
     readonly isPartial: boolean;
   } | null;
 }

@@ -10,6 +10,7 @@ import { compileUpstream, type CompiledUpstream } from "./compile-upstream.ts";
 import { ModelAllowList } from "./model-allow-list.ts";
 import { compileChain, type PluginChain } from "./plugin-chain.ts";
 import type { PluginInstances } from "./plugin-instances.ts";
+import { PriceTable } from "../usage/price-table.ts";
 import { RouteTable } from "./route-table.ts";
 
 export interface CompiledGateway {
@@ -21,6 +22,8 @@ export interface CompiledGateway {
   readonly upstreams: readonly CompiledUpstream[];
   /** Null if no plugin is enabled. */
   readonly chain: PluginChain | null;
+  /** The prices of the gateway; null if it has none. */
+  readonly prices: PriceTable | null;
   /** The records it was compiled from, needed to compile it again when a plugin changes. */
   readonly parts: GatewayParts;
 }
@@ -71,7 +74,8 @@ export function compileGateway(parts: GatewayParts, context: CompileContext): Co
     };
   });
   const routes = new RouteTable(rules);
-  return { id: gateway.id, gateway, routes, rules, upstreams: [...upstreams.values()], chain, parts };
+  const prices = gateway.prices.length === 0 ? null : new PriceTable(gateway.prices);
+  return { id: gateway.id, gateway, routes, rules, upstreams: [...upstreams.values()], chain, prices, parts };
 }
 
 function byPrecedence(a: Rule, b: Rule): number {

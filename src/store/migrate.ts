@@ -6,6 +6,7 @@ import { addUsage } from "./migrations/0003-usage.ts";
 import { addRevisionHistory } from "./migrations/0004-revisions.ts";
 import { addSealedHeaders } from "./migrations/0005-sealed-headers.ts";
 import { separateBlocks } from "./migrations/0006-block-changes.ts";
+import { addExactCosts } from "./migrations/0007-exact-costs.ts";
 import { StoreRejected } from "./store.ts";
 
 /** In order. A released step is never changed; later changes are new steps. */
@@ -16,6 +17,7 @@ const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) =
   addRevisionHistory,
   addSealedHeaders,
   separateBlocks,
+  addExactCosts,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

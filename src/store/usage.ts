@@ -16,7 +16,10 @@ export interface UsageTotal {
   partialRequests: number;
   inputTokens: number;
   outputTokens: number;
-  cost: number;
+  /** In nano-dollars. */
+  costNanos: number;
+  /** Requests without a known cost. */
+  unpricedRequests: number;
 }
 
 /** A batch is written completely or not at all, and only once, however often it is retried. */
@@ -51,9 +54,11 @@ export interface UsageSum {
   readonly partial_requests: number;
   readonly input_tokens: number;
   readonly output_tokens: number;
-  readonly cost: number;
+  readonly cost_nanos: number;
+  readonly unpriced_requests: number;
 }
 
+const NANOS_PER_DOLLAR = 1e9;
 const ROWS_PER_STATEMENT = 100;
 /** A process that has not written for this long has ended and will not retry its last batch. */
 const WRITER_KEPT_DAYS = 30;
@@ -67,6 +72,9 @@ const COLUMNS = [
   "partial_requests",
   "input_tokens",
   "output_tokens",
+  "cost_nanos",
+  "unpriced_requests",
+  // In dollars, as older versions wrote it; 0 in new rows.
   "cost",
 ];
 const SUMMED = COLUMNS.slice(5);
@@ -117,7 +125,9 @@ async function upsert(query: Query, totals: readonly UsageTotal[]): Promise<void
       total.partialRequests,
       total.inputTokens,
       total.outputTokens,
-      total.cost,
+      total.costNanos,
+      total.unpricedRequests,
+      0,
     ];
     return `(${values.map((value) => `$${parameters.push(value)}`).join(", ")})`;
   });
@@ -163,6 +173,7 @@ function toSum(row: Row, groupBy: readonly UsageGroup[]): UsageSum {
     partial_requests: Number(row["partial_requests"]),
     input_tokens: Number(row["input_tokens"]),
     output_tokens: Number(row["output_tokens"]),
-    cost: Number(row["cost"]),
+    cost_nanos: Number(row["cost_nanos"]) + Math.round(Number(row["cost"]) * NANOS_PER_DOLLAR),
+    unpriced_requests: Number(row["unpriced_requests"]),
   };
 }

@@ -98,6 +98,6 @@ const PRICES: readonly (readonly [model: string, input: number, output: number])
 
 export const BUILTIN_PRICES: readonly Price[] = PRICES.map(([model, input, output]) => ({
   model,
-  input_per_million: input,
-  output_per_million: output,
+  input: String(input),
+  output: String(output),
 }));

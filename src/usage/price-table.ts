@@ -1,19 +1,23 @@
-// The compiled price list: computes the cost of a request from its model and tokens.
+// A compiled price list: finds the price of a model and computes the cost of a request. A model without a price in it has that
+// of the next list.
 import { BoundedCache } from "../base/bounded-cache.ts";
+import type { TokenCounts } from "../formats/token-counts.ts";
 import type { Price } from "../model/price.ts";
+import { CompiledPrice } from "./compiled-price.ts";
 
-const TOKENS_PER_PRICE_UNIT = 1_000_000;
 /** Clients may send any model name, so the cache must be bounded. */
 const CACHED_MODELS = 1000;
 
 export class PriceTable {
   readonly #byName = new Map<string, number>();
   readonly #prefixes: readonly (readonly [prefix: string, index: number])[];
-  readonly #cache = new BoundedCache<string, Price | null>(CACHED_MODELS);
-  readonly #prices: readonly Price[];
+  readonly #cache = new BoundedCache<string, CompiledPrice | null>(CACHED_MODELS);
+  readonly #prices: readonly CompiledPrice[];
+  readonly #next: PriceTable | null;
 
-  constructor(prices: readonly Price[]) {
-    this.#prices = prices;
+  constructor(prices: readonly Price[], next: PriceTable | null = null) {
+    this.#next = next;
+    this.#prices = prices.map((price) => new CompiledPrice(price));
     const prefixes: [string, number][] = [];
     for (const [index, { model }] of prices.entries()) {
       if (model.endsWith("*")) prefixes.push([model.slice(0, -1), index]);
@@ -22,15 +26,12 @@ export class PriceTable {
     this.#prefixes = prefixes;
   }
 
-  /** Returns the cost in US dollars, or null if the model has no price. */
-  costOf(model: string, inputTokens: number, outputTokens: number): number | null {
-    const price = this.#priceOf(model);
-    if (price === null) return null;
-    const { input_per_million, output_per_million } = price;
-    return (inputTokens * input_per_million + outputTokens * output_per_million) / TOKENS_PER_PRICE_UNIT;
+  /** Returns the cost in nano-dollars, or null if the model has no price. */
+  costOf(model: string, tokens: TokenCounts): number | null {
+    return this.priceOf(model)?.costOf(tokens) ?? null;
   }
 
-  #priceOf(model: string): Price | null {
+  priceOf(model: string): CompiledPrice | null {
     let price = this.#cache.get(model);
     if (price === undefined) {
       price = this.#lookUp(model);
@@ -40,9 +41,9 @@ export class PriceTable {
   }
 
   /** The first match in the list applies, whether it is a name or a prefix. */
-  #lookUp(model: string): Price | null {
+  #lookUp(model: string): CompiledPrice | null {
     const indexByPrefix = this.#prefixes.find(([prefix]) => model.startsWith(prefix))?.[1] ?? Infinity;
     const index = Math.min(indexByPrefix, this.#byName.get(model) ?? Infinity);
-    return this.#prices[index] ?? null;
+    return this.#prices[index] ?? this.#next?.priceOf(model) ?? null;
   }
 }

@@ -46,7 +46,7 @@ describe("a whole body", () => {
       usageOf(5, 6),
     ],
   ])("openai: %s", (_, usage, expected) => {
-    expect(usageOfBody("openai", usage)).toEqual(expected);
+    expect(usageOfBody("openai", usage)).toMatchObject(expected);
   });
 
   test.each([
@@ -62,7 +62,7 @@ describe("a whole body", () => {
       usageOf(5, 0),
     ],
   ])("anthropic: %s", (_, usage, expected) => {
-    expect(usageOfBody("anthropic", usage)).toEqual(expected);
+    expect(usageOfBody("anthropic", usage)).toMatchObject(expected);
   });
 
   test.each([
@@ -85,13 +85,13 @@ describe("a stream", () => {
 
   test("of chat chunks, the last of which has only usage", () => {
     const { usage, isUsageOnly } = usageOfStream("openai", [content, content, usageEvent]);
-    expect(usage).toEqual(usageOf(3, 4));
+    expect(usage).toMatchObject(usageOf(3, 4));
     expect(isUsageOnly).toEqual([false, false, true]);
   });
 
   test("of a message, which reports usage in two events", () => {
     const { usage, isUsageOnly } = usageOfStream("anthropic", [start, { type: "ping" }, delta]);
-    expect(usage).toEqual(usageOf(9, 8));
+    expect(usage).toMatchObject(usageOf(9, 8));
     expect(isUsageOnly).toEqual([false, false, false]);
   });
 
@@ -101,24 +101,24 @@ describe("a stream", () => {
       { type: "response.created", response: { usage: null } },
       { type: "response.completed", response },
     ];
-    expect(usageOfStream("openai", events).usage).toEqual(usageOf(2, 3));
+    expect(usageOfStream("openai", events).usage).toMatchObject(usageOf(2, 3));
   });
 
   test("that reports the counts so far in every chunk: the last ones are used", () => {
     const upTo = (tokens: number) => ({ ...content, usage: { prompt_tokens: 3, completion_tokens: tokens } });
-    expect(usageOfStream("openai", [upTo(1), upTo(2), upTo(3)]).usage).toEqual(usageOf(3, 3));
-    expect(usageOfStream("openai", [upTo(1), upTo(2)], false).usage).toEqual(usageOf(3, 2, true));
+    expect(usageOfStream("openai", [upTo(1), upTo(2), upTo(3)]).usage).toMatchObject(usageOf(3, 3));
+    expect(usageOfStream("openai", [upTo(1), upTo(2)], false).usage).toMatchObject(usageOf(3, 2, true));
   });
 
   test("that was cut is partial, unless the final usage was reported before", () => {
-    expect(usageOfStream("anthropic", [start], false).usage).toEqual(usageOf(9, 1, true));
-    expect(usageOfStream("openai", [content], false).usage).toEqual(usageOf(0, 0, true));
+    expect(usageOfStream("anthropic", [start], false).usage).toMatchObject(usageOf(9, 1, true));
+    expect(usageOfStream("openai", [content], false).usage).toMatchObject(usageOf(0, 0, true));
     expect(usageOfStream("openai", [content, usageEvent], false).usage).toMatchObject({ isPartial: false });
     expect(usageOfStream("anthropic", [start, delta], false).usage).toMatchObject({ isPartial: false });
   });
 
   test("that ends normally after message_start is partial too", () => {
-    expect(usageOfStream("anthropic", [start]).usage).toEqual(usageOf(9, 1, true));
+    expect(usageOfStream("anthropic", [start]).usage).toMatchObject(usageOf(9, 1, true));
   });
 
   test("that reports no usage has none; a cut stream that is not a chat neither", () => {

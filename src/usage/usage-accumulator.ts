@@ -1,6 +1,7 @@
 // Combines the usage that a provider reports in one response, possibly in several stream events, into one token count.
 import { isJsonObject } from "../base/json.ts";
-import type { Counters, EventUsage, TokenCounts, UsageReader } from "../formats/usage-reader.ts";
+import { tokenCounts, type TokenCounts } from "../formats/token-counts.ts";
+import type { Counters, EventUsage, UsageReader } from "../formats/usage-reader.ts";
 import { ABSENT } from "../formats/usage-scanner.ts";
 
 /** The tokens that one response used. */
@@ -8,6 +9,15 @@ export interface Usage extends TokenCounts {
   /** The response ended before the provider reported all tokens; these are the tokens reported until then. */
   readonly isPartial: boolean;
 }
+
+export const NO_TOKENS = tokenCounts(0, 0, {
+  cachedInputTokens: 0,
+  cacheWrite5mTokens: 0,
+  cacheWrite1hTokens: 0,
+  audioInputTokens: 0,
+  reasoningTokens: 0,
+  audioOutputTokens: 0,
+});
 
 export class UsageAccumulator {
   readonly #reader: UsageReader;
@@ -46,8 +56,7 @@ export class UsageAccumulator {
    * the tokens are then unknown but not zero, so the result is partial.
    */
   result(isComplete: boolean, isChat: boolean): Usage | null {
-    if (this.#counters === null)
-      return isChat && !isComplete ? { inputTokens: 0, outputTokens: 0, isPartial: true } : null;
+    if (this.#counters === null) return isChat && !isComplete ? { ...NO_TOKENS, isPartial: true } : null;
     const isPartial = !this.#isFinal && (!isComplete || this.#isStartOnly);
     return toUsage(this.#reader.toTokenCounts(this.#counters), isPartial);
   }

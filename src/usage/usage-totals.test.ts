@@ -41,7 +41,7 @@ const request = (fields: Partial<CountedRequest> = {}): CountedRequest => ({
   isPartial: false,
   inputTokens: 1,
   outputTokens: 2,
-  cost: 0.5,
+  costNanos: 500,
   ...fields,
 });
 
@@ -57,10 +57,18 @@ describe("UsageTotals", () => {
     await totals.flush();
     expect(batches).toHaveLength(1);
     const day = new Date(clock.unixNow()).toISOString().slice(0, 10);
-    const one = { day, requests: 1, partialRequests: 0, inputTokens: 1, outputTokens: 2, cost: 0.5 };
+    const one = {
+      day,
+      requests: 1,
+      partialRequests: 0,
+      inputTokens: 1,
+      outputTokens: 2,
+      costNanos: 500,
+      unpricedRequests: 0,
+    };
     const row = { gatewayId: "g", apiKeyId: "k", apiKeyName: "key", model: "m" };
     expect(batches[0]?.totals).toEqual([
-      { ...one, ...row, requests: 2, partialRequests: 1, inputTokens: 11, outputTokens: 4, cost: 1 },
+      { ...one, ...row, requests: 2, partialRequests: 1, inputTokens: 11, outputTokens: 4, costNanos: 1000 },
       { ...one, ...row, model: "n" },
       { ...one, gatewayId: "g", apiKeyId: "", apiKeyName: "", model: "" },
       { ...one, ...row, gatewayId: "h" },

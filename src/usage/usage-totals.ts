@@ -33,7 +33,8 @@ export interface CountedRequest {
   readonly isPartial: boolean;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  readonly cost: number;
+  /** In nano-dollars; null if it is unknown. */
+  readonly costNanos: number | null;
 }
 
 /** The rows of one gateway, by day, API key, and model. Their bounds do not depend on other gateways. */
@@ -79,7 +80,8 @@ export class UsageTotals {
     if (request.isPartial) total.partialRequests++;
     total.inputTokens += request.inputTokens;
     total.outputTokens += request.outputTokens;
-    total.cost += request.cost;
+    if (request.costNanos === null) total.unpricedRequests++;
+    else total.costNanos += request.costNanos;
   }
 
   /** Resolves when the totals are written or the attempt to write them failed. Concurrent calls share one attempt. */
@@ -129,7 +131,8 @@ export class UsageTotals {
         partialRequests: 0,
         inputTokens: 0,
         outputTokens: 0,
-        cost: 0,
+        costNanos: 0,
+        unpricedRequests: 0,
       };
       rows.pending.set(key, total);
     }

@@ -30,6 +30,7 @@ export function gatewayRecord(fields: Partial<Gateway> = {}): Gateway {
     log_bodies: false,
     error_format: "gatehouse",
     cors: null,
+    prices: [],
     ...times(),
     ...fields,
   };

@@ -1,8 +1,13 @@
 // Usage and prices in the Store: totals add up, batches count once, and a change of prices is a revision.
 import { describe, expect, test } from "bun:test";
+import { initialSchema } from "../../src/store/migrations/0001-initial.ts";
+import { addBlocks } from "../../src/store/migrations/0002-blocks.ts";
+import { addUsage } from "../../src/store/migrations/0003-usage.ts";
+import { addRevisionHistory } from "../../src/store/migrations/0004-revisions.ts";
+import { omit } from "../../src/model/record.ts";
 import type { UsageGroup, UsageTotal } from "../../src/store/usage.ts";
 import { insert, insertWhole, openForTest, type StoreMaker } from "./store-fixture.ts";
-import { apiKeyRecord, AWKWARD_TEXT, gatewayRecord } from "./store-records.ts";
+import { apiKeyRecord, AWKWARD_TEXT, gatewayRecord, withSql } from "./store-records.ts";
 
 export function describeStoreUsage({ database, createEmpty, createMigrated }: StoreMaker): void {
   const openEmpty = async () => openForTest(await createMigrated());
@@ -17,7 +22,8 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
     partialRequests: 0,
     inputTokens: 10,
     outputTokens: 20,
-    cost: 0.25,
+    costNanos: 250,
+    unpricedRequests: 0,
     ...fields,
   });
 
@@ -33,12 +39,34 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
     test("adds up over batches and processes", async () => {
       const store = await openEmpty();
       const { id } = await insert(store, "gateways", gatewayRecord());
-      await store.addUsage({ writer: "a", number: 1, totals: [total(id), total(id, { model: "n" })] });
+      const sums = { unpriced_requests: 1 };
+      const unpriced = total(id, { model: "n", unpricedRequests: 1 });
+      await store.addUsage({
+        writer: "a",
+        number: 1,
+        totals: [total(id, { unpricedRequests: 1 }), unpriced],
+      });
       await store.addUsage({ writer: "a", number: 2, totals: [total(id, { partialRequests: 1 })] });
       await store.addUsage({ writer: "b", number: 1, totals: [total(id, { inputTokens: 5 })] });
       expect(await store.sumUsage(usageQuery(id, "model"))).toEqual([
-        { model: "m", requests: 3, partial_requests: 1, input_tokens: 25, output_tokens: 60, cost: 0.75 },
-        { model: "n", requests: 1, partial_requests: 0, input_tokens: 10, output_tokens: 20, cost: 0.25 },
+        {
+          model: "m",
+          ...sums,
+          requests: 3,
+          partial_requests: 1,
+          input_tokens: 25,
+          output_tokens: 60,
+          cost_nanos: 750,
+        },
+        {
+          model: "n",
+          ...sums,
+          requests: 1,
+          partial_requests: 0,
+          input_tokens: 10,
+          output_tokens: 20,
+          cost_nanos: 250,
+        },
       ]);
     });
 
@@ -65,7 +93,7 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
       const rows = await one.sumUsage(usageQuery(id, "model"));
       expect(rows).toHaveLength(150);
       for (const row of rows)
-        expect(row).toMatchObject({ requests: 10, input_tokens: 100, output_tokens: 200, cost: 2.5 });
+        expect(row).toMatchObject({ requests: 10, input_tokens: 100, output_tokens: 200, cost_nanos: 2500 });
     });
 
     test("groups by day, model and API key, in their order, within the requested days", async () => {
@@ -126,7 +154,12 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
     test("stores any name and large numbers", async () => {
       const store = await openEmpty();
       const { id } = await insert(store, "gateways", gatewayRecord());
-      const large = { inputTokens: 9e15, outputTokens: 1e12, requests: 2 ** 40, cost: 123_456_789.123 };
+      const large = {
+        inputTokens: 9e15,
+        outputTokens: 1e12,
+        requests: 2 ** 40,
+        costNanos: Number.MAX_SAFE_INTEGER,
+      };
       await store.addUsage({
         writer: "a",
         number: 1,
@@ -135,7 +168,7 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
       await store.addUsage({
         writer: "a",
         number: 2,
-        totals: [total(id, { model: "whole", cost: 3 }), total(id, { model: "none", cost: 0 })],
+        totals: [total(id, { model: "whole", costNanos: 3 }), total(id, { model: "none", costNanos: 0 })],
       });
       const rows = await store.sumUsage(usageQuery(id, "model"));
       expect(rows.find((row) => row.model === AWKWARD_TEXT)).toEqual({
@@ -144,9 +177,53 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
         partial_requests: 0,
         input_tokens: 9e15,
         output_tokens: 1e12,
-        cost: 123_456_789.123,
+        cost_nanos: Number.MAX_SAFE_INTEGER,
+        unpriced_requests: 0,
       });
-      expect(rows.map((row) => row.cost).sort((a, b) => a - b)).toEqual([0, 3, 123_456_789.123]);
+      expect(rows.map((row) => row.cost_nanos).sort((a, b) => a - b)).toEqual([
+        0,
+        3,
+        Number.MAX_SAFE_INTEGER,
+      ]);
+    });
+
+    test("costs above 64 bits do not make a batch fail", async () => {
+      const store = await openEmpty();
+      const { id } = await insert(store, "gateways", gatewayRecord());
+      const huge = { costNanos: Number.MAX_SAFE_INTEGER * 1000 };
+      for (const number of [1, 2, 3])
+        await store.addUsage({ writer: "a", number, totals: [total(id, huge), total(id, { model: "n" })] });
+      const [sum, other] = await store.sumUsage(usageQuery(id, "model"));
+      expect(sum?.cost_nanos).toBeCloseTo(3 * huge.costNanos, -6);
+      expect(other?.cost_nanos).toBe(750);
+    });
+
+    test("of an older schema keeps its costs; tokens with a cost of 0 had no price", async () => {
+      const url = await createEmpty();
+      const idType = url.startsWith("sqlite:") ? "TEXT" : 'TEXT COLLATE "C"';
+      const gateway = omit(gatewayRecord(), "prices");
+      await withSql(url, async (sql) => {
+        const steps = [initialSchema(idType), addBlocks(idType), addUsage(idType), addRevisionHistory()];
+        for (const statement of steps.flat()) await sql.unsafe(statement);
+        await sql.unsafe(
+          "CREATE TABLE schema_versions (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)",
+        );
+        await sql.unsafe(`INSERT INTO schema_versions VALUES (1, ''), (2, ''), (3, ''), (4, '')`);
+        await sql`INSERT INTO gateways (id, body, created_at, updated_at, name)
+          VALUES (${gateway.id}, ${JSON.stringify(gateway)}, ${gateway.created_at}, ${gateway.updated_at}, 'g')`;
+        for (const [model, cost] of [
+          ["m", 0.1],
+          ["n", 0],
+        ] as const)
+          await sql`INSERT INTO usage_totals VALUES (${gateway.id}, '2026-11-10', '', ${model}, '', 2, 0, 5, 6, ${cost})`;
+      });
+      const store = openForTest(url);
+      await store.addUsage({ writer: "a", number: 1, totals: [total(gateway.id)] });
+      expect(await store.sumUsage(usageQuery(gateway.id, "model"))).toMatchObject([
+        { model: "m", requests: 3, unpriced_requests: 0, cost_nanos: 100_000_250 },
+        { model: "n", requests: 2, unpriced_requests: 2, cost_nanos: 0 },
+      ]);
+      expect(await store.get("gateways", gateway.id)).toMatchObject({ prices: [] });
     });
 
     test("is deleted with its gateway, and later batches do not create it again", async () => {

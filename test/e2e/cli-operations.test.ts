@@ -255,9 +255,11 @@ describe("usage", () => {
     const lines = (await print("usage", "--gateway", "metered", "--by", "key,model", "--from", "7d")).split(
       "\n",
     );
-    expect(lines[0]).toMatch(/^API KEY +MODEL +REQUESTS +PARTIAL +INPUT TOKENS +OUTPUT TOKENS +COST$/);
-    expect(lines[1]).toMatch(/^mobile +large +1 +0 +\d+ +\d+ +\$0\.0000$/);
-    expect(lines[3]).toMatch(new RegExp(`^total +3 +0 +${input} +${output} +\\$0\\.0000$`));
+    expect(lines[0]).toMatch(
+      /^API KEY +MODEL +REQUESTS +PARTIAL +INPUT TOKENS +OUTPUT TOKENS +UNPRICED +COST$/,
+    );
+    expect(lines[1]).toMatch(/^mobile +large +1 +0 +\d+ +\d+ +1 +-$/);
+    expect(lines[3]).toMatch(new RegExp(`^total +3 +0 +${input} +${output} +3 +-$`));
     expect(await print("usage", "--gateway", "metered", "--to", "2026-01-01")).toBe(
       "no usage from 2025-12-03 to 2026-01-01\n",
     );

@@ -83,7 +83,7 @@ describe("a record", () => {
           ms: expect.any(Number),
         },
       ],
-      tokens: { input: 11, output: 22, partial: false },
+      tokens: { input: 11, output: 22, cached_input: 0, cache_write: 0, reasoning: 0, partial: false },
       cost: null,
       timings: {
         total_ms: expect.any(Number),

@@ -32,14 +32,16 @@ describe("GET /gateways/{id}/usage", () => {
     const byDay = await usageReport(gatehouse, route);
     expect(byDay.to).toBe(today);
     expect(byDay.from).toBe(new Date(Date.parse(today) - 29 * 86_400_000).toISOString().slice(0, 10));
-    expect(byDay.usage).toEqual([{ day: today, ...totalOf(3, 33, 21), cost: 0.000162 }]);
-    expect(byDay.total).toEqual({ ...totalOf(3, 33, 21), cost: 0.000162 });
+    expect(byDay.usage).toEqual([
+      { day: today, ...totalOf(3, 33, 21), unpriced_requests: 1, cost: 0.000162 },
+    ]);
+    expect(byDay.total).toEqual({ ...totalOf(3, 33, 21), unpriced_requests: 1, cost: 0.000162 });
     const all = await usageReport(gatehouse, route, `?from=${today}&to=${today}&group_by=model,api_key,day`);
     const named = { api_key_id: key.id, api_key: "mobile app", day: today };
     expect(all.usage).toEqual([
       { ...named, api_key_id: null, api_key: null, model: "gpt-fake", ...totalOf(1, 11, 7) },
       { ...named, model: "gpt-fake", ...totalOf(1, 11, 7) },
-      { ...named, model: "unpriced", ...totalOf(1, 11, 7), cost: 0 },
+      { ...named, model: "unpriced", ...totalOf(1, 11, 7), unpriced_requests: 1, cost: null },
     ]);
     await gatehouse.api("PATCH", `/iam/api-keys/${key.id}`, { name: "renamed" });
     await gatehouse.api("DELETE", `/iam/api-keys/${key.id}`);

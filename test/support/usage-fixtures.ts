@@ -7,15 +7,21 @@ import { waitFor } from "./waiting.ts";
 /** The price of the model `gpt-fake` in tests, with which `totalOf` computes costs. */
 export const TEST_PRICES = [{ model: "gpt-fake", input_per_million: 1, output_per_million: 10 }];
 
-type Total = Record<"requests" | "partial_requests" | "input_tokens" | "output_tokens" | "cost", number>;
+type Counts = "requests" | "partial_requests" | "input_tokens" | "output_tokens" | "unpriced_requests";
+type Total = Record<Counts, number> & { cost: number | null };
 
-export const totalOf = (requests: number, input: number, output: number, partial = 0): Total => ({
-  requests,
-  partial_requests: partial,
-  input_tokens: input,
-  output_tokens: output,
-  cost: Number(((input + 10 * output) / 1e6).toFixed(10)),
-});
+/** The total of these requests. Their cost is unknown if no tokens are. */
+export const totalOf = (requests: number, input: number, output: number, partial = 0): Total => {
+  const isUnknown = requests > 0 && input + output === 0;
+  return {
+    requests,
+    partial_requests: partial,
+    input_tokens: input,
+    output_tokens: output,
+    unpriced_requests: isUnknown ? requests : 0,
+    cost: isUnknown ? null : Number(((input + 10 * output) / 1e6).toFixed(9)),
+  };
+};
 
 export async function usageReport(
   gatehouse: RunningGatehouse,

@@ -11,6 +11,7 @@ const MS_PER_DAY = 86_400_000;
 const DEFAULT_DAYS = 30;
 const MAX_DAYS = 366;
 const MAX_ROWS = 10_000;
+const NANOS_PER_DOLLAR = 1e9;
 
 const dayField = z
   .string()
@@ -56,7 +57,7 @@ export function addUsageRoutes(
         const message = `results in more than ${MAX_ROWS} rows; use fewer days or fewer groups`;
         throw validationError([{ path: "?group_by", message }]);
       }
-      return Response.json({ usage: usage.map(rounded), from, to, total: rounded(totalOf(usage)) });
+      return Response.json({ usage: usage.map(show), from, to, total: show(totalOf(usage)) });
     },
   });
 }
@@ -98,18 +99,27 @@ function rangeOf(
 }
 
 function totalOf(usage: readonly UsageSum[]): UsageSum {
-  const total = { requests: 0, partial_requests: 0, input_tokens: 0, output_tokens: 0, cost: 0 };
+  const total = {
+    requests: 0,
+    partial_requests: 0,
+    input_tokens: 0,
+    output_tokens: 0,
+    cost_nanos: 0,
+    unpriced_requests: 0,
+  };
   for (const sum of usage) {
     total.requests += sum.requests;
     total.partial_requests += sum.partial_requests;
     total.input_tokens += sum.input_tokens;
     total.output_tokens += sum.output_tokens;
-    total.cost += sum.cost;
+    total.cost_nanos += sum.cost_nanos;
+    total.unpriced_requests += sum.unpriced_requests;
   }
   return total;
 }
 
-/** Removes the floating-point error that the addition of fractions causes. */
-function rounded(sum: UsageSum): UsageSum {
-  return { ...sum, cost: Number(sum.cost.toFixed(10)) };
+/** The cost is unknown, not 0, if no request has one. */
+function show({ cost_nanos, ...sum }: UsageSum) {
+  const isUnknown = sum.requests > 0 && sum.unpriced_requests >= sum.requests;
+  return { ...sum, cost: isUnknown ? null : cost_nanos / NANOS_PER_DOLLAR };
 }

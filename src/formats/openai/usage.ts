@@ -1,29 +1,71 @@
 // How OpenAI's APIs report token usage: chat completions, completions, embeddings, and responses.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { UsageReader, type Counters, type EventUsage, type TokenCounts } from "../usage-reader.ts";
+import { tokenCounts, type TokenCounts } from "../token-counts.ts";
+import { UsageReader, type Counters, type EventUsage } from "../usage-reader.ts";
 import { ABSENT } from "../usage-scanner.ts";
 
 export const openaiUsage = new UsageReader({
   key: "usage",
-  counters: ["prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"],
+  counters: [
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "input_tokens",
+    "output_tokens",
+    "prompt_tokens_details.cached_tokens",
+    "prompt_tokens_details.cache_write_tokens",
+    "prompt_tokens_details.audio_tokens",
+    "completion_tokens_details.reasoning_tokens",
+    "completion_tokens_details.audio_tokens",
+    "input_tokens_details.cached_tokens",
+    "input_tokens_details.cache_write_tokens",
+    "input_tokens_details.audio_tokens",
+    "output_tokens_details.reasoning_tokens",
+    "output_tokens_details.audio_tokens",
+    // DeepSeek
+    "prompt_cache_hit_tokens",
+  ],
   toTokenCounts,
   findInEvent,
 });
 
-/** Cached input is part of `prompt_tokens`. The Responses API has `input_tokens` and `output_tokens` instead. */
+/**
+ * Cached input is part of the input, and reasoning is part of the output. The Responses API has `input_tokens` and
+ * `output_tokens` instead of `prompt_tokens` and `completion_tokens`.
+ */
 function toTokenCounts([
   prompt = ABSENT,
   completion = ABSENT,
   total = ABSENT,
   responsesInput = ABSENT,
   responsesOutput = ABSENT,
+  cached = ABSENT,
+  cacheWrite = ABSENT,
+  audioInput = ABSENT,
+  reasoning = ABSENT,
+  audioOutput = ABSENT,
+  responsesCached = ABSENT,
+  responsesCacheWrite = ABSENT,
+  responsesAudioInput = ABSENT,
+  responsesReasoning = ABSENT,
+  responsesAudioOutput = ABSENT,
+  cacheHits = ABSENT,
 ]: Counters): TokenCounts | null {
   const input = prompt === ABSENT ? responsesInput : prompt;
   const output = completion === ABSENT ? responsesOutput : completion;
   if (input === ABSENT && output === ABSENT && total === ABSENT) return null;
   const inputTokens = Math.max(input, 0);
   // Some providers count reasoning only in `total_tokens`, not in `completion_tokens`.
-  return { inputTokens, outputTokens: Math.max(output, total - inputTokens, 0) };
+  const outputTokens = Math.max(output, total - inputTokens, 0);
+  const inTotalOnly = output === ABSENT ? 0 : outputTokens - output;
+  return tokenCounts(inputTokens, outputTokens, {
+    cachedInputTokens: Math.max(cached, responsesCached, cacheHits),
+    cacheWrite5mTokens: Math.max(cacheWrite, responsesCacheWrite),
+    cacheWrite1hTokens: 0,
+    audioInputTokens: Math.max(audioInput, responsesAudioInput),
+    reasoningTokens: Math.max(reasoning, responsesReasoning, inTotalOnly),
+    audioOutputTokens: Math.max(audioOutput, responsesAudioOutput),
+  });
 }
 
 function findInEvent({ type, usage, choices, response }: JsonObject): EventUsage | null {

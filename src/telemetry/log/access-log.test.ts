@@ -46,7 +46,7 @@ describe("access log line", () => {
   });
 
   test("contains the tokens, and the cost where the price is known", () => {
-    const tokens = { input: 12, output: 340, isPartial: false };
+    const tokens = { input: 12, output: 340, cachedInput: 0, cacheWrite: 0, reasoning: 0, isPartial: false };
     const counted: unknown = JSON.parse(lineOf({ tokens, cost: 0.0012 }));
     expect(counted).toMatchObject({ input_tokens: 12, output_tokens: 340, cost: 0.0012 });
     const unpriced = JSON.parse(lineOf({ tokens, cost: null })) as object;

@@ -18,6 +18,7 @@ export function countRequest(facts: RequestFacts): void {
     series.outputTokens.add(tokens.output);
   }
   if (cost !== null) series.cost.add(cost);
+  else if (facts.isUnpriced) series.unpriced.add();
   gateway.countOutcome(facts.outcome);
   if (errorCode !== null) gateway.countError(errorCode);
   let previous: AttemptFacts | null = null;

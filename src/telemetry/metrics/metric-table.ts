@@ -63,6 +63,11 @@ export const METRICS = {
     help: "Cost of the tokens in US dollars, for models with a known price.",
     labels: ROUTE,
   },
+  gatehouse_unpriced_requests_total: {
+    type: "counter",
+    help: "Requests whose cost is unknown, because the model has no price or the provider reported no tokens. They are not in `gatehouse_cost_dollars_total`.",
+    labels: ROUTE,
+  },
   gatehouse_request_outcomes_total: {
     type: "counter",
     help: "Requests by outcome: `complete`, `refused` (4xx by the gateway or a plugin), `failed` (5xx by them), `incomplete` (the response was cut off), `client_left` (the client disconnected).",

@@ -13,6 +13,7 @@ export class RequestSeries {
   #inputTokens: NumberSeries | null = null;
   #outputTokens: NumberSeries | null = null;
   #cost: NumberSeries | null = null;
+  #unpriced: NumberSeries | null = null;
 
   constructor(metrics: Metrics, gateway: string, rule: string, provider: string, model: string) {
     this.#metrics = metrics;
@@ -54,6 +55,10 @@ export class RequestSeries {
   }
   get cost(): NumberSeries {
     return (this.#cost ??= this.#metrics.number("gatehouse_cost_dollars_total", this.#labels));
+  }
+
+  get unpriced(): NumberSeries {
+    return (this.#unpriced ??= this.#metrics.number("gatehouse_unpriced_requests_total", this.#labels));
   }
 
   #tokens(direction: string): NumberSeries {

@@ -36,6 +36,7 @@ export function requestFacts(fields: Partial<RequestFacts> = {}): RequestFacts {
     finalAttempt: null,
     tokens: null,
     cost: null,
+    isUnpriced: false,
     startedAt: 1000,
     endedAt: 1250,
     endedWallMs: Date.parse("2026-01-01T00:00:01.000Z"),

@@ -39,6 +39,10 @@ export class AttemptFacts {
 interface TokenFacts {
   readonly input: number;
   readonly output: number;
+  /** Parts of the input and of the output. */
+  readonly cachedInput: number;
+  readonly cacheWrite: number;
+  readonly reasoning: number;
   /** The response was cut off or the client disconnected, so that the real count may be higher. */
   readonly isPartial: boolean;
 }
@@ -69,6 +73,8 @@ export interface RequestFacts {
   readonly tokens: TokenFacts | null;
   /** US dollars. */
   readonly cost: number | null;
+  /** The request has usage, but its cost is unknown. */
+  readonly isUnpriced: boolean;
   readonly startedAt: number;
   readonly endedAt: number;
   /** Milliseconds since the epoch, at `endedAt`. */

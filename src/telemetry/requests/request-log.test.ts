@@ -70,7 +70,7 @@ test("a record contains the start and duration of each step", () => {
         finalAttempt: served,
         apiKeyId: "k",
         apiKeyName: "key",
-        tokens: { input: 3, output: 4, isPartial: true },
+        tokens: { input: 3, output: 4, cachedInput: 1, cacheWrite: 2, reasoning: 0, isPartial: true },
         cost: 0.5,
       }),
     ),
@@ -114,7 +114,7 @@ test("a record contains the start and duration of each step", () => {
         ms: 200,
       },
     ],
-    tokens: { input: 3, output: 4, partial: true },
+    tokens: { input: 3, output: 4, cached_input: 1, cache_write: 2, reasoning: 0, partial: true },
     cost: 0.5,
     timings: {
       total_ms: 250,

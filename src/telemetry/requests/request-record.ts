@@ -36,7 +36,14 @@ export interface RequestRecord {
   readonly requested_model: string | null;
   readonly stream: boolean;
   readonly attempts: readonly AttemptRecord[];
-  readonly tokens: { readonly input: number; readonly output: number; readonly partial: boolean } | null;
+  readonly tokens: {
+    readonly input: number;
+    readonly output: number;
+    readonly cached_input: number;
+    readonly cache_write: number;
+    readonly reasoning: number;
+    readonly partial: boolean;
+  } | null;
   readonly cost: number | null;
   readonly timings: {
     readonly total_ms: number;
@@ -89,8 +96,7 @@ function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
     requested_model: facts.requestedModel,
     stream: facts.isStream,
     attempts: facts.attempts.map((each) => attemptRecord(each, facts)),
-    tokens:
-      tokens === null ? null : { input: tokens.input, output: tokens.output, partial: tokens.isPartial },
+    tokens: tokens === null ? null : tokenRecord(tokens),
     cost: facts.cost,
     timings: {
       total_ms: round(facts.endedAt - startedAt),
@@ -115,6 +121,11 @@ function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
 /** Milliseconds since the epoch. */
 export function startOf({ startedAt, endedAt, endedWallMs }: RequestFacts): number {
   return endedWallMs - (endedAt - startedAt);
+}
+
+function tokenRecord(tokens: NonNullable<RequestFacts["tokens"]>): RequestRecord["tokens"] {
+  const { input, output, cachedInput, cacheWrite, reasoning, isPartial } = tokens;
+  return { input, output, cached_input: cachedInput, cache_write: cacheWrite, reasoning, partial: isPartial };
 }
 
 function attemptRecord(attempt: AttemptFacts, facts: RequestFacts): AttemptRecord {

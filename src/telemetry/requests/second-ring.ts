@@ -21,6 +21,7 @@ export interface TrafficSecond {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cost: number;
+  readonly unpriced: number;
   readonly refused: Readonly<Record<string, number>>;
 }
 
@@ -35,6 +36,7 @@ export class SecondRing {
   readonly #inputTokens = new Float64Array(TRAFFIC_SECONDS);
   readonly #outputTokens = new Float64Array(TRAFFIC_SECONDS);
   readonly #cost = new Float64Array(TRAFFIC_SECONDS);
+  readonly #unpriced = new Float64Array(TRAFFIC_SECONDS);
   readonly #refused: (Map<string, number> | null)[] = new Array<null>(TRAFFIC_SECONDS).fill(null);
   /** The last second with a request. */
   lastSecond = -1;
@@ -52,6 +54,7 @@ export class SecondRing {
       addAt(this.#outputTokens, slot, tokens.output);
     }
     if (cost !== null) addAt(this.#cost, slot, cost);
+    else if (facts.isUnpriced) addAt(this.#unpriced, slot, 1);
     // A request counts as rejected if it failed before any upstream attempt. The API field is named `refused`.
     if (errorCode !== null && facts.attempts.length === 0) this.#countRejected(slot, errorCode);
   }
@@ -71,6 +74,7 @@ export class SecondRing {
         inputTokens: this.#inputTokens[slot] ?? 0,
         outputTokens: this.#outputTokens[slot] ?? 0,
         cost: this.#cost[slot] ?? 0,
+        unpriced: this.#unpriced[slot] ?? 0,
         refused: Object.fromEntries(this.#refused[slot] ?? []),
       });
     }
@@ -82,8 +86,12 @@ export class SecondRing {
     if (this.#seconds[slot] === second) return slot;
     this.#seconds[slot] = second;
     this.lastSecond = second;
-    for (const numbers of [this.#requests, this.#errors, this.#inputTokens, this.#outputTokens, this.#cost])
-      numbers[slot] = 0;
+    this.#requests[slot] = 0;
+    this.#errors[slot] = 0;
+    this.#inputTokens[slot] = 0;
+    this.#outputTokens[slot] = 0;
+    this.#cost[slot] = 0;
+    this.#unpriced[slot] = 0;
     this.#durations.fill(0, slot * BUCKETS, (slot + 1) * BUCKETS);
     this.#firstBytes.fill(0, slot * BUCKETS, (slot + 1) * BUCKETS);
     this.#refused[slot] = null;

@@ -32,6 +32,7 @@ describe("points", () => {
       input_tokens: 0,
       output_tokens: 0,
       cost: 0,
+      unpriced_requests: 0,
       refused: {},
     });
   });
@@ -40,7 +41,7 @@ describe("points", () => {
     const traffic = new Traffic();
     const attempt = servedBy(0, { status: 200, firstByteAt: 1005 });
     const served = { attempts: [attempt], finalAttempt: attempt };
-    const tokens = { input: 2, output: 3, isPartial: false };
+    const tokens = { input: 2, output: 3, cachedInput: 0, cacheWrite: 0, reasoning: 0, isPartial: false };
     traffic.add(ended(NOW, { ...served, tokens, cost: 0.25 }));
     traffic.add(ended(NOW, { ...served, tokens, cost: 0.5, outcome: "incomplete" }));
     traffic.add(ended(NOW, { status: 499, outcome: "client_left" }));

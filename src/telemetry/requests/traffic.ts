@@ -16,6 +16,7 @@ interface TrafficPoint {
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly cost: number;
+  readonly unpriced_requests: number;
   readonly refused: Readonly<Record<string, number>>;
 }
 
@@ -83,6 +84,7 @@ function added(one: TrafficSecond, other: TrafficSecond): TrafficSecond {
     inputTokens: one.inputTokens + other.inputTokens,
     outputTokens: one.outputTokens + other.outputTokens,
     cost: one.cost + other.cost,
+    unpriced: one.unpriced + other.unpriced,
     refused: Object.fromEntries(
       codes.map((code) => [code, (one.refused[code] ?? 0) + (other.refused[code] ?? 0)]),
     ),
@@ -108,6 +110,7 @@ function showPoint(second: number, point: TrafficSecond | undefined): TrafficPoi
     input_tokens: point?.inputTokens ?? 0,
     output_tokens: point?.outputTokens ?? 0,
     cost: point?.cost ?? 0,
+    unpriced_requests: point?.unpriced ?? 0,
     refused: point?.refused ?? {},
   };
 }

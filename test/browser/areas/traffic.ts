@@ -61,7 +61,7 @@ export function testTraffic(context: GetContext): void {
     await ui.field("Input, row 1").fill("1000");
     await ui.field("Output, row 1").fill("much");
     await ui.button("Save").click();
-    await page.getByText("must be a number, not a string").first().waitFor();
+    await page.getByText("must be a decimal such as").first().waitFor();
     await ui.expectAccessible();
     await ui.field("Output, row 1").fill("2000");
     await ui.button("Save").click();

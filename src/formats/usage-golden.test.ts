@@ -1,0 +1,131 @@
+// Usage objects as providers send them, and the token counts that they mean: every token is counted once.
+import { describe, expect, test } from "bun:test";
+import { ANTHROPIC } from "./anthropic/anthropic-format.ts";
+import { OPENAI } from "./openai/openai-format.ts";
+import type { Format } from "./format.ts";
+
+const NONE = {
+  cachedInputTokens: 0,
+  cacheWrite5mTokens: 0,
+  cacheWrite1hTokens: 0,
+  audioInputTokens: 0,
+  reasoningTokens: 0,
+  audioOutputTokens: 0,
+};
+
+const CASES: [string, Format, object, object][] = [
+  [
+    "OpenAI chat: cached input is inside the input, reasoning inside the output",
+    OPENAI,
+    {
+      prompt_tokens: 2006,
+      completion_tokens: 300,
+      total_tokens: 2306,
+      prompt_tokens_details: { cached_tokens: 1920, audio_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 192, audio_tokens: 0, accepted_prediction_tokens: 0 },
+    },
+    { inputTokens: 2006, outputTokens: 300, cachedInputTokens: 1920, reasoningTokens: 192 },
+  ],
+  [
+    "OpenAI responses: the same with other names",
+    OPENAI,
+    {
+      input_tokens: 328,
+      input_tokens_details: { cached_tokens: 128 },
+      output_tokens: 52,
+      output_tokens_details: { reasoning_tokens: 32 },
+      total_tokens: 380,
+    },
+    { inputTokens: 328, outputTokens: 52, cachedInputTokens: 128, reasoningTokens: 32 },
+  ],
+  [
+    "OpenAI chat with audio",
+    OPENAI,
+    {
+      prompt_tokens: 100,
+      completion_tokens: 80,
+      prompt_tokens_details: { audio_tokens: 60, cached_tokens: 30, text_tokens: 40 },
+      completion_tokens_details: { audio_tokens: 50, text_tokens: 30 },
+    },
+    {
+      inputTokens: 100,
+      outputTokens: 80,
+      cachedInputTokens: 30,
+      audioInputTokens: 60,
+      audioOutputTokens: 50,
+    },
+  ],
+  [
+    "Gemini's OpenAI endpoint: thoughts are only in the total and are added to the output",
+    OPENAI,
+    { prompt_tokens: 10, completion_tokens: 20, total_tokens: 130 },
+    { inputTokens: 10, outputTokens: 120, reasoningTokens: 100 },
+  ],
+  [
+    "DeepSeek: cache hits have a counter of their own inside the input",
+    OPENAI,
+    {
+      prompt_tokens: 100,
+      completion_tokens: 5,
+      prompt_cache_hit_tokens: 64,
+      prompt_cache_miss_tokens: 36,
+      total_tokens: 105,
+    },
+    { inputTokens: 100, outputTokens: 5, cachedInputTokens: 64 },
+  ],
+  [
+    "more cached tokens than input count as much as the input",
+    OPENAI,
+    {
+      prompt_tokens: 10,
+      completion_tokens: 1,
+      prompt_tokens_details: { cached_tokens: 99, audio_tokens: 5 },
+    },
+    { inputTokens: 10, outputTokens: 1, cachedInputTokens: 10 },
+  ],
+  [
+    "Anthropic: cache reads and writes are beside the input and are added to it",
+    ANTHROPIC,
+    {
+      input_tokens: 2048,
+      cache_read_input_tokens: 1800,
+      cache_creation_input_tokens: 248,
+      cache_creation: { ephemeral_5m_input_tokens: 148, ephemeral_1h_input_tokens: 100 },
+      output_tokens: 503,
+      service_tier: "standard",
+    },
+    {
+      inputTokens: 4096,
+      outputTokens: 503,
+      cachedInputTokens: 1800,
+      cacheWrite5mTokens: 148,
+      cacheWrite1hTokens: 100,
+    },
+  ],
+  [
+    "Anthropic without the lifetimes of cache writes: five minutes, the default",
+    ANTHROPIC,
+    { input_tokens: 1, cache_creation_input_tokens: 7, cache_read_input_tokens: 0, output_tokens: 2 },
+    { inputTokens: 8, outputTokens: 2, cacheWrite5mTokens: 7 },
+  ],
+  [
+    "Anthropic with thinking inside the output",
+    ANTHROPIC,
+    { input_tokens: 5, output_tokens: 40, output_tokens_details: { thinking_tokens: 30 } },
+    { inputTokens: 5, outputTokens: 40, reasoningTokens: 30 },
+  ],
+];
+
+describe("token counts of", () => {
+  test.each(CASES)("%s", (_, { usage: reader }, usage, expected) => {
+    for (const indent of [0, 2]) {
+      const body = new TextEncoder().encode(JSON.stringify({ id: "x", usage, model: "m" }, null, indent));
+      const counters = reader.readBody(body);
+      expect(counters === null ? null : reader.toTokenCounts(counters)).toEqual({
+        ...NONE,
+        ...expected,
+      } as never);
+      expect(counters).toEqual(reader.countersOf({ ...usage }));
+    }
+  });
+});

@@ -1,0 +1,148 @@
+// One price in integers, and the cost of a request at it: exact, and rounded only once, to a nano-dollar.
+import { decimalOf, DOLLAR_DECIMALS } from "../base/decimal.ts";
+import type { TokenCounts } from "../formats/token-counts.ts";
+import type { Price, PriceAmounts } from "../model/price.ts";
+
+/** Prices in 10⁻⁹ US dollars: integers that a double represents exactly, because no price is above 10⁶ US dollars. */
+interface Rates {
+  readonly input: number;
+  readonly cachedInput: number;
+  readonly cacheWrite5m: number;
+  readonly cacheWrite1h: number;
+  readonly audioInput: number;
+  readonly output: number;
+  readonly reasoning: number;
+  readonly audioOutput: number;
+  readonly perRequest: number;
+}
+
+/** Prices are per million tokens, so that a rate times tokens is a millionth of a nano-dollar. */
+const TOKENS_PER_RATE = 1_000_000;
+const MAX_EXACT = Number.MAX_SAFE_INTEGER - TOKENS_PER_RATE;
+
+export class CompiledPrice {
+  /** False if every request costs the same, so that its cost is known without its tokens. */
+  readonly dependsOnTokens: boolean;
+  readonly #base: Rates;
+  readonly #above: Rates;
+  readonly #aboveTokens: number;
+
+  constructor(price: Price) {
+    const amounts = withOldFields(price);
+    const { above } = price;
+    this.#base = toRates(amounts);
+    this.#above = above === undefined ? this.#base : toRates(amountsAbove(amounts, above));
+    this.#aboveTokens = above?.tokens ?? Infinity;
+    this.dependsOnTokens = above !== undefined || hasTokenRates(this.#base);
+  }
+
+  /** Returns the cost in nano-dollars. */
+  costOf(tokens: TokenCounts): number {
+    const rates = tokens.inputTokens > this.#aboveTokens ? this.#above : this.#base;
+    const millionths = millionthsOf(rates, tokens);
+    // No term is negative, so that all terms and sums were exact if the last sum is below the limit.
+    const nanos = millionths <= MAX_EXACT ? roundToNanos(millionths) : exactNanos(rates, tokens);
+    return Math.min(nanos + rates.perRequest, Number.MAX_SAFE_INTEGER);
+  }
+}
+
+function millionthsOf(rates: Rates, tokens: TokenCounts): number {
+  return (
+    plainInputOf(tokens) * rates.input +
+    tokens.cachedInputTokens * rates.cachedInput +
+    tokens.cacheWrite5mTokens * rates.cacheWrite5m +
+    tokens.cacheWrite1hTokens * rates.cacheWrite1h +
+    tokens.audioInputTokens * rates.audioInput +
+    plainOutputOf(tokens) * rates.output +
+    tokens.reasoningTokens * rates.reasoning +
+    tokens.audioOutputTokens * rates.audioOutput
+  );
+}
+
+/** Rounds half up. Dividing first would not be exact. */
+function roundToNanos(millionths: number): number {
+  const increased = millionths + TOKENS_PER_RATE / 2;
+  return (increased - (increased % TOKENS_PER_RATE)) / TOKENS_PER_RATE;
+}
+
+/** The same for products that a double does not represent exactly: expensive requests with very many tokens. */
+function exactNanos(rates: Rates, tokens: TokenCounts): number {
+  const terms: readonly (readonly [count: number, rate: number])[] = [
+    [plainInputOf(tokens), rates.input],
+    [tokens.cachedInputTokens, rates.cachedInput],
+    [tokens.cacheWrite5mTokens, rates.cacheWrite5m],
+    [tokens.cacheWrite1hTokens, rates.cacheWrite1h],
+    [tokens.audioInputTokens, rates.audioInput],
+    [plainOutputOf(tokens), rates.output],
+    [tokens.reasoningTokens, rates.reasoning],
+    [tokens.audioOutputTokens, rates.audioOutput],
+  ];
+  let millionths = BigInt(TOKENS_PER_RATE / 2);
+  for (const [count, rate] of terms) millionths += BigInt(count) * BigInt(rate);
+  return Number(millionths / BigInt(TOKENS_PER_RATE));
+}
+
+function plainInputOf(tokens: TokenCounts): number {
+  const { inputTokens, cachedInputTokens, cacheWrite5mTokens, cacheWrite1hTokens, audioInputTokens } = tokens;
+  return inputTokens - cachedInputTokens - cacheWrite5mTokens - cacheWrite1hTokens - audioInputTokens;
+}
+
+function plainOutputOf({ outputTokens, reasoningTokens, audioOutputTokens }: TokenCounts): number {
+  return outputTokens - reasoningTokens - audioOutputTokens;
+}
+
+function withOldFields(price: Price): PriceAmounts {
+  const { input_per_million, output_per_million } = price;
+  return {
+    ...price,
+    ...(input_per_million !== undefined && { input: decimalOf(input_per_million) }),
+    ...(output_per_million !== undefined && { output: decimalOf(output_per_million) }),
+  };
+}
+
+/**
+ * Returns the prices above the size. If `above` has a plain price, the ones that default to it do not come from the base
+ * price: a cached price of small requests says nothing about large ones.
+ */
+function amountsAbove(base: PriceAmounts, above: PriceAmounts): PriceAmounts {
+  const { input, output, per_request, ...parts } = base;
+  const { cached_input, cache_write_5m, cache_write_1h, audio_input, reasoning, audio_output } = parts;
+  const ofInput = { cached_input, cache_write_5m, cache_write_1h, audio_input };
+  const ofOutput = { reasoning, audio_output };
+  return {
+    input,
+    output,
+    per_request,
+    ...(above.input === undefined && ofInput),
+    ...(above.output === undefined && ofOutput),
+    ...above,
+  };
+}
+
+function toRates(amounts: PriceAmounts): Rates {
+  const input = toRate(amounts.input ?? "0");
+  const output = toRate(amounts.output ?? "0");
+  const rateOr = (amount: string | undefined, plain: number) =>
+    amount === undefined ? plain : toRate(amount);
+  return {
+    input,
+    cachedInput: rateOr(amounts.cached_input, input),
+    cacheWrite5m: rateOr(amounts.cache_write_5m, input),
+    cacheWrite1h: rateOr(amounts.cache_write_1h, input),
+    audioInput: rateOr(amounts.audio_input, input),
+    output,
+    reasoning: rateOr(amounts.reasoning, output),
+    audioOutput: rateOr(amounts.audio_output, output),
+    perRequest: rateOr(amounts.per_request, 0),
+  };
+}
+
+/** Reads the digits instead of multiplying, because 0.1 × 10⁹ is not exact for all decimals. */
+function toRate(decimal: string): number {
+  const [whole = "", fraction = ""] = decimal.split(".");
+  return Number(whole + fraction.slice(0, DOLLAR_DECIMALS).padEnd(DOLLAR_DECIMALS, "0"));
+}
+
+function hasTokenRates(rates: Rates): boolean {
+  return Object.values({ ...rates, perRequest: 0 }).some((rate) => rate > 0);
+}
