@@ -851,6 +851,27 @@ export interface RevisionWithDiff {
   diff_left_out?: number;
 }
 
+export interface RevisionDiff {
+  from: number;
+  to: number;
+  records: {
+    action: "create" | "update" | "delete";
+    resource: "gateway" | "upstream" | "service" | "rule" | "api_key" | "prices";
+    id: string;
+    gateway_id: string | null;
+    name: string | null;
+    changes: {
+      path: string;
+      before: unknown;
+      after: unknown;
+      /** The values are masks of a secret. They may be equal, although the secret changed. */
+      secret?: true;
+    }[];
+  }[];
+  /** Number of changed fields that are missing in `records` because there are too many. */
+  left_out: number;
+}
+
 export interface Applied {
   changes: {
     action: "create" | "update" | "delete" | "none";
@@ -879,6 +900,23 @@ export interface Rollback {
     name: string;
     reason: "revoked" | "rotated";
   }[];
+  /** With dry_run: what would change. */
+  records?: {
+    action: "create" | "update" | "delete";
+    resource: "gateway" | "upstream" | "service" | "rule" | "api_key" | "prices";
+    id: string;
+    gateway_id: string | null;
+    name: string | null;
+    changes: {
+      path: string;
+      before: unknown;
+      after: unknown;
+      /** The values are masks of a secret. They may be equal, although the secret changed. */
+      secret?: true;
+    }[];
+  }[];
+  /** Number of changed fields that are missing in `records` because there are too many. */
+  left_out?: number;
 }
 
 export interface Error {

@@ -52,11 +52,27 @@ const appliedSchema = z.object({
   revision: z.int(),
 });
 
+const recordChanges = z.array(
+  z.object({
+    action: z.enum(["create", "update", "delete"]),
+    resource: z.enum(["gateway", "upstream", "service", "rule", "api_key", "prices"]),
+    id: z.string(),
+    gateway_id: z.string().nullable(),
+    name: z.string().nullable(),
+    changes: fieldChanges,
+  }),
+);
+const leftOut = count.meta({
+  description: "Number of changed fields that are missing in `records` because there are too many.",
+});
+
 const rollbackSchema = z.object({
   revision: z.int(),
   not_undone: z
     .array(z.object({ api_key_id: z.string(), name: z.string(), reason: z.enum(["revoked", "rotated"]) }))
     .meta({ description: "API keys that were revoked or rotated since then. They remain so." }),
+  records: recordChanges.optional().meta({ description: "With dry_run: what would change." }),
+  left_out: leftOut.optional(),
 });
 
 const usageSums = {
@@ -159,6 +175,7 @@ export const RESPONSE_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
       description: "Number of changed fields that are missing in `diff` because there are too many.",
     }),
   }),
+  RevisionDiff: z.object({ from: z.int(), to: z.int(), records: recordChanges, left_out: leftOut }),
   Applied: appliedSchema,
   Rollback: rollbackSchema,
   Error: errorSchema,

@@ -11,7 +11,7 @@ import {
   type AdminClient,
 } from "./admin-client.ts";
 import { parseArguments, required } from "./arguments.ts";
-import { changeLine, createdLines, fieldChangeSchema } from "./change-lines.ts";
+import { changeLine, fieldChangeSchema, fieldLines, SIGNS } from "./change-lines.ts";
 import { UsageError, type Command } from "./command.ts";
 import { problemLine, readDocument } from "./read-document.ts";
 import { paint, printable } from "./terminal.ts";
@@ -143,8 +143,6 @@ function problemsOf({ message, details }: RejectedRequest, unset: readonly Unset
   });
 }
 
-const SIGNS = { create: ["+", "green"], update: ["~", "yellow"], delete: ["-", "red"] } as const;
-
 function describe({ changes, revision }: Applied, isDryRun: boolean): string {
   const lines: string[] = [];
   for (const change of changes) {
@@ -170,6 +168,5 @@ function titleOf({ resource, gateway, name }: AppliedChange): string {
 function linesOf({ action, resource, diff }: AppliedChange): string[] {
   if (action !== "create") return diff.map((change) => changeLine(resource, change));
   // The title of the record has its name.
-  const fields = diff.filter(({ path }) => path !== "name");
-  return createdLines(resource, fields);
+  return diff.flatMap(({ path, after }) => (path === "name" ? [] : fieldLines(resource, path, after)));
 }

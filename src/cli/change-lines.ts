@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { isJsonObject } from "../base/json.ts";
 import { withoutDefaults } from "../model/document-defaults.ts";
-import { printable } from "./terminal.ts";
+import { paint, printable } from "./terminal.ts";
 
 export const fieldChangeSchema = z.object({
   path: z.string(),
@@ -11,7 +11,21 @@ export const fieldChangeSchema = z.object({
   secret: z.boolean().optional(),
 });
 
-export type FieldChange = z.output<typeof fieldChangeSchema>;
+/** Changed records, as comparisons and rollbacks of the Admin API return them. */
+export const recordChangesSchema = z.array(
+  z.object({
+    action: z.enum(["create", "update", "delete"]),
+    resource: z.string(),
+    id: z.string(),
+    name: z.string().nullable(),
+    changes: z.array(fieldChangeSchema),
+  }),
+);
+
+type RecordChanges = z.output<typeof recordChangesSchema>[number];
+type FieldChange = z.output<typeof fieldChangeSchema>;
+
+export const SIGNS = { create: ["+", "green"], update: ["~", "yellow"], delete: ["-", "red"] } as const;
 
 const MAX_VALUE_CHARACTERS = 160;
 
@@ -28,9 +42,24 @@ export function changeLine(resource: string, { path, before, after, secret }: Fi
   return printable(`    ${path}: ${isRotated ? `changed (${values})` : values}`);
 }
 
-/** Returns a line for each field of a new record that differs from its default, with nested fields on lines of their own. */
-export function createdLines(resource: string, fields: readonly FieldChange[]): string[] {
-  return fields.flatMap(({ path, after }) => linesOf(path, withoutDefaults(resource, path, after)));
+/** Returns lines for a field of a new or deleted record, one per nested field. No line if the field has its default. */
+export function fieldLines(resource: string, path: string, value: unknown): string[] {
+  return linesOf(path, withoutDefaults(resource, path, value));
+}
+
+/** Returns a line for the record and one for each changed field. New and deleted records are shown without their defaults. */
+export function recordLines({ action, resource, id, name, changes }: RecordChanges): string[] {
+  const [sign, color] = SIGNS[action];
+  const parts = [sign, resource.replace("_", " "), name, id === resource || id === name ? null : `(${id})`];
+  const title = printable(parts.filter((part) => part !== null).join(" "));
+  const lines =
+    action === "update"
+      ? changes.map((change) => changeLine(resource, change))
+      : // The title has the name.
+        changes.flatMap(({ path, before, after }) =>
+          path === "name" ? [] : fieldLines(resource, path, action === "create" ? after : before),
+        );
+  return [paint(color, title), ...lines];
 }
 
 function linesOf(path: string, value: unknown): string[] {

@@ -21,7 +21,7 @@ const revisionWithDiffSchema = revisionSchema.extend({
 });
 
 export type RevisionRecord = z.output<typeof revisionSchema>;
-export type RevisionWithDiff = z.output<typeof revisionWithDiffSchema>;
+type RevisionWithDiff = z.output<typeof revisionWithDiffSchema>;
 
 /** Returns the number of a revision; `name` is that of the argument in the usage. */
 export function revisionNumber(name: string, text: string | undefined): number {

@@ -1,46 +1,78 @@
-// gatehouse rollback: restores the whole configuration as of a revision.
+// gatehouse rollback: restores the whole configuration as of a revision, or prints what that would change.
 import { z } from "zod";
-import { adminClient, CLIENT_HELP, CLIENT_OPTIONS } from "./admin-client.ts";
+import { adminClient, CLIENT_HELP, CLIENT_OPTIONS, type AdminClient } from "./admin-client.ts";
 import { parseArguments } from "./arguments.ts";
+import { recordChangesSchema, recordLines } from "./change-lines.ts";
 import type { Command } from "./command.ts";
-import { listRevisions, revisionNumber } from "./revision-records.ts";
+import { leftOutLines, listRevisions, revisionNumber } from "./revision-records.ts";
 import { paint, printable } from "./terminal.ts";
 
 const rollbackSchema = z.object({
   revision: z.int(),
   not_undone: z.array(z.object({ api_key_id: z.string(), name: z.string(), reason: z.string() })),
 });
+const dryRunSchema = rollbackSchema.extend({ records: recordChangesSchema, left_out: z.int() });
 
 export const rollback: Command = {
   summary: "restore the configuration as of a revision",
-  help: `Usage: gatehouse rollback N [--json] [--url URL] [--token TOKEN]
+  help: `Usage: gatehouse rollback N [--dry-run] [--json] [--url URL] [--token TOKEN]
 
 Restores the whole configuration as of revision N, as a new revision. Revoked API keys remain revoked, and rotated ones keep
-their new key. See first what would be undone: gatehouse diff N.
+their new key.
 
+  --dry-run      print what would change, and change nothing
 ${CLIENT_HELP}
-  --json         print {"revision", "not_undone"}`,
+  --json         print {"revision", "not_undone"}; with --dry-run, also "records" and "left_out", as gatehouse diff`,
   run: async (args) => {
     const { values, positionals } = parseArguments(args, {
-      options: { ...CLIENT_OPTIONS, json: { type: "boolean", default: false } },
+      options: {
+        ...CLIENT_OPTIONS,
+        "dry-run": { type: "boolean", default: false },
+        json: { type: "boolean", default: false },
+      },
       maxPositionals: 1,
     });
     const number = revisionNumber("N", positionals[0]);
     const client = await adminClient(values);
-    const [newest] = await listRevisions(client, { limit: 1 });
-    const rolledBack = await client.post(`/revisions/${number}/rollback`, undefined, rollbackSchema);
-    if (values.json) {
-      console.log(JSON.stringify(rolledBack));
-      return 0;
-    }
-    const { revision } = rolledBack;
-    console.log(
-      revision === newest?.revision
-        ? `nothing to restore: revision ${revision} has the configuration of revision ${number}`
-        : `rolled back to revision ${number}; the new revision is ${revision}`,
-    );
-    for (const { api_key_id, name, reason } of rolledBack.not_undone)
-      console.log(paint("yellow", printable(`not undone: API key "${name}" (${api_key_id}) was ${reason}`)));
+    const run = values["dry-run"] ? tryRollback : rollBack;
+    console.log(await run(client, number, values.json));
     return 0;
   },
 };
+
+async function rollBack(client: AdminClient, number: number, isJson: boolean): Promise<string> {
+  const [newest] = await listRevisions(client, { limit: 1 });
+  const rolledBack = await client.post(`/revisions/${number}/rollback`, undefined, rollbackSchema);
+  if (isJson) return JSON.stringify(rolledBack);
+  const { revision } = rolledBack;
+  const result =
+    revision === newest?.revision
+      ? nothingToRestore(revision, number)
+      : `rolled back to revision ${number}; the new revision is ${revision}`;
+  return [result, ...notUndoneLines(rolledBack)].join("\n");
+}
+
+async function tryRollback(client: AdminClient, number: number, isJson: boolean): Promise<string> {
+  const planned = await client.post(`/revisions/${number}/rollback?dry_run=true`, undefined, dryRunSchema);
+  if (isJson) return JSON.stringify(planned);
+  const { revision, records, left_out } = planned;
+  if (records.length === 0)
+    return [nothingToRestore(revision, number), ...notUndoneLines(planned)].join("\n");
+  return [
+    paint("bold", `changes by a rollback to revision ${number}`),
+    ...records.flatMap(recordLines),
+    ...leftOutLines(left_out),
+    ...notUndoneLines(planned),
+    "Dry run: nothing was changed.",
+  ].join("\n");
+}
+
+function nothingToRestore(revision: number, number: number): string {
+  return `nothing to restore: revision ${revision} has the configuration of revision ${number}`;
+}
+
+function notUndoneLines({ not_undone }: z.output<typeof rollbackSchema>): string[] {
+  return not_undone.map(({ api_key_id, name, reason }) =>
+    paint("yellow", printable(`not undone: API key "${name}" (${api_key_id}) was ${reason}`)),
+  );
+}

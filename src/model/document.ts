@@ -78,13 +78,13 @@ export const documentSchema = z
   })
   .meta({ id: "Document" });
 
-/** The schemas of the records of a document, by the name of the resource. */
+/** The schemas of records by the name of the resource, with the fields of a document and of the Admin API. */
 export const recordSchemas: ReadonlyMap<string, z.ZodObject> = new Map<string, z.ZodObject>([
   ["gateway", gatewaySchema],
   ["upstream", documentUpstream],
   ["service", documentService],
   ["rule", documentRule],
-  ["api_key", documentApiKey],
+  ["api_key", apiKeySchema.extend(documentApiKey.shape)],
   ["prices", pricesSchema],
 ]);
 

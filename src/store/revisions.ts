@@ -149,12 +149,16 @@ export async function getRevision(
     [revision, kept],
   );
   if (row === undefined) return null;
+  return { ...toRevision(row), records: toRecordChanges(rowChangesIn(String(row["records"])), cipher) };
+}
+
+/** Decrypts the rows of changed records. Blocks in old revisions are left out: they are not part of the configuration. */
+export function toRecordChanges(changes: readonly RowChange[], cipher: CredentialCipher): RecordChange[] {
   const toRecord = (kind: RecordChange["kind"], stored: Row | null) =>
     stored === null ? null : kind === "prices" ? pricesIn(stored) : fromRow(kind, stored, cipher);
-  const records = rowChangesIn(String(row["records"])).flatMap(({ kind, id, before, after }) =>
+  return changes.flatMap(({ kind, id, before, after }) =>
     kind === "blocks" ? [] : [{ kind, id, before: toRecord(kind, before), after: toRecord(kind, after) }],
   );
-  return { ...toRevision(row), records };
 }
 
 function toRevision(row: Row): Revision {

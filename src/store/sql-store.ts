@@ -7,6 +7,7 @@ import type { CredentialCipher } from "./credential-cipher.ts";
 import { withinDeadline, type Database, type Query } from "./database.ts";
 import { DEADLINE_MS, openAndCheck, VIEW_DEADLINE_MS } from "./open-and-check.ts";
 import { getRevision, listRevisions, readRevision, readVersion, recordRevision } from "./revisions.ts";
+import { readChangesBetween } from "./revision-range.ts";
 import { SqlReader, SqlView } from "./sql-reader.ts";
 import { SqlTransaction } from "./sql-transaction.ts";
 import { isEmbedded, isReadOnly, storeError, unavailable } from "./store-error.ts";
@@ -91,6 +92,14 @@ class SqlStore implements Store {
   getRevision(revision: number) {
     return guarded(DEADLINE_MS, async () =>
       getRevision((await this.#open()).query, this.#keptRevisions, revision, this.#cipher),
+    );
+  }
+
+  changesBetween(from: number, to: number | null) {
+    return guarded(VIEW_DEADLINE_MS, async () =>
+      (await this.#open()).readTransaction((query) =>
+        readChangesBetween(query, this.#keptRevisions, this.#cipher, from, to),
+      ),
     );
   }
 

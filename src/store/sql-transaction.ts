@@ -4,11 +4,20 @@ import { removeBlocks } from "./blocks.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Query, Row } from "./database.ts";
 import { checkReferences, rejectIfUsed } from "./references.ts";
+import { toRecordChanges } from "./revisions.ts";
 import { preserveRevocation, readRecordsAt, isSameRow } from "./rollback.ts";
 import { RollbackDestinations } from "./rollback-destinations.ts";
 import { SqlReader } from "./sql-reader.ts";
 import { NO_GATEWAY } from "./store.ts";
-import type { Change, Kind, UnrestoredKey, RecordOf, StoredPrices, Transaction } from "./store.ts";
+import type {
+  Change,
+  Kind,
+  RecordChange,
+  RecordOf,
+  StoredPrices,
+  Transaction,
+  UnrestoredKey,
+} from "./store.ts";
 import { columnsOf, toRow } from "./tables.ts";
 import { TransactionRecorder } from "./transaction-recorder.ts";
 
@@ -29,6 +38,10 @@ export class SqlTransaction extends SqlReader implements Transaction {
 
   get changes(): readonly Change[] {
     return this.recorder.changes;
+  }
+
+  recordChanges(): readonly RecordChange[] {
+    return toRecordChanges(this.recorder.rowChanges, this.cipher);
   }
 
   async insert<K extends Kind>(kind: K, record: RecordOf[K]): Promise<void> {

@@ -69,6 +69,8 @@ export interface Reader {
 export interface Transaction extends Reader {
   /** What this transaction has changed so far, without duplicates. */
   readonly changes: readonly Change[];
+  /** Returns the records that this transaction has changed so far, before and after it. */
+  recordChanges(): readonly RecordChange[];
   insert<K extends Kind>(kind: K, record: RecordOf[K]): Promise<void>;
   update<K extends Kind>(kind: K, record: RecordOf[K]): Promise<void>;
   /** Rejects the deletion of a record that others use (409). */
@@ -150,6 +152,12 @@ export interface RecordChange {
   readonly after: RecordOf[Kind] | StoredPrices | null;
 }
 
+/** What differs between two revisions, up to the revision `to`. */
+export interface RevisionRange {
+  readonly to: number;
+  readonly records: readonly RecordChange[];
+}
+
 export interface RevisionQuery {
   /** Only revisions that changed this gateway. */
   readonly gatewayId?: string | undefined;
@@ -169,6 +177,11 @@ export interface Store extends Reader, BlockStore {
   listRevisions(query: RevisionQuery): Promise<Page<Revision>>;
   /** Returns null for a revision that does not exist or is no longer kept. */
   getRevision(revision: number): Promise<(Revision & { readonly records: readonly RecordChange[] }) | null>;
+  /**
+   * Returns the records that differ between two revisions. `to` is the newest revision if it is null. Throws a 404 if one of them
+   * does not exist, or not all revisions between them are kept.
+   */
+  changesBetween(from: number, to: number | null): Promise<RevisionRange>;
   /** Stores when API keys were last used, by id. Creates no revision. */
   recordKeyUses(uses: ReadonlyMap<string, string>): Promise<void>;
   /** Adds a batch to the usage totals, only once even if called repeatedly. Creates no revision. */

@@ -57,7 +57,9 @@ test("the guide's document and commands work as written", async () => {
   });
   await gatehouse.api("POST", "/gateways", { name: "by mistake" });
   const history = await paste(historyCommands);
-  expect(history).toContain('"action":"apply","resource":"configuration"');
-  expect(history).toEndWith('{"revision":3,"not_undone":[]}');
+  expect(history).toMatch(/^1 +\S+ +cli:\S+ +apply +configuration$/m);
+  expect(history).toContain("changes between revision 1 and revision 2\n+ gateway by mistake");
+  expect(history).toContain("changes by a rollback to revision 1\n- gateway by mistake");
+  expect(history).toEndWith("rolled back to revision 1; the new revision is 3\n");
   expect((await gatehouse.api("GET", "/gateways")).body.count).toBe(1);
 });

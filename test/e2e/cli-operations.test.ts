@@ -116,7 +116,7 @@ describe("diff", () => {
     await gatehouse.api("DELETE", `/gateways/${id}?cascade=true`);
     const text = await print("diff", String(from));
     expect(text).toContain(`- gateway deleted (${id})\n`);
-    expect(text).toContain(`- api key its key (${key.id})\n    name: "its key" → null\n`);
+    expect(text).toContain(`- api key its key (${key.id})\n    subject: "${id}"\n`);
     expect(text).not.toContain(key.key);
   });
 
@@ -154,7 +154,7 @@ describe("diff", () => {
     const newest = (await short.api("GET", "/revisions?limit=1")).body.revisions[0].revision;
     const result = await run(["diff", "0"], settingsOf(short));
     await short.stop();
-    expectOneLine(result, 1, "revision 1 is no longer kept", `N to compare with is ${newest - 2}`);
+    expectOneLine(result, 1, "Revision 1 is no longer kept", `one to compare with is ${newest - 2}`);
   });
 });
 

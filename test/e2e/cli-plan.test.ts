@@ -2,6 +2,7 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { create } from "../support/admin-fixtures.ts";
 import { temporaryDirectory } from "../support/gatehouse-process.ts";
 import { runCommand, settingsOf } from "../support/run-command.ts";
 import { useGatehouse } from "../support/use-gatehouse.ts";
@@ -96,5 +97,89 @@ test("apply shows a rotated credential as changed, and not an unchanged one", as
   const other = await print(["apply", file, "--dry-run"], { KEY: "sk-bbbbbbbb-5678" });
   expect(other).toContain(
     '\n    targets[0].credentials.header_value: changed ("Bea***1234" → "Bea***5678")\n',
+  );
+});
+
+/** Creates a gateway with an upstream that has this credential, and returns a function that changes the credential. */
+async function upstreamWith(name: string, secret: string): Promise<(secret: string) => Promise<unknown>> {
+  const target = (value: string) => ({
+    provider: "openai",
+    credentials: { header_name: "Authorization", header_value: `Bearer ${value}` },
+  });
+  const { id } = await create(gatehouse, "/gateways", { name });
+  const upstreams = `/gateways/${id}/upstreams`;
+  const upstream = await create(gatehouse, upstreams, { name: "models", targets: [target(secret)] });
+  const [{ id: targetId }] = upstream.targets;
+  return (value) =>
+    gatehouse.api("PATCH", `${upstreams}/${upstream.id}`, { targets: [{ id: targetId, ...target(value) }] });
+}
+
+const newestRevision = async (): Promise<number> =>
+  (await gatehouse.api("GET", "/revisions?limit=1")).body.revisions[0].revision;
+
+const HEADER_VALUE = "targets[0].credentials.header_value";
+
+test("diff compares the credentials of both revisions, whatever they were in between", async () => {
+  const rotate = await upstreamWith("several rotations", "sk-aaaaaaaa-1234");
+  const first = await newestRevision();
+  await rotate("sk-bbbbbbbb-5678");
+  const second = await newestRevision();
+  await rotate("sk-cccccccc-1234");
+  const third = await newestRevision();
+  await rotate("sk-aaaaaaaa-1234");
+  expect(await print(["diff", String(first), String(second)])).toContain(
+    `    ${HEADER_VALUE}: changed ("Bea***1234" → "Bea***5678")\n`,
+  );
+  // Another secret with the same mask, and one with another mask in between.
+  expect(await print(["diff", String(first), String(third)])).toContain(`    ${HEADER_VALUE}: changed\n`);
+  // The same secret again.
+  expect(await print(["diff", String(first)])).toStartWith("nothing differs");
+});
+
+test("diff prints the fields of new records that differ from their defaults", async () => {
+  const first = await newestRevision();
+  const { id } = await create(gatehouse, "/gateways", { name: "sparse", log_bodies: true });
+  expect(await print(["diff", String(first)])).toBe(
+    `changes between revision ${first} and revision ${first + 1}\n` +
+      `+ gateway sparse (${id})\n    log_bodies: true\n`,
+  );
+});
+
+test("rollback --dry-run prints what would change, and changes nothing", async () => {
+  const rotate = await upstreamWith("rolled back", "sk-aaaaaaaa-1234");
+  const [gateway] = (await gatehouse.api("GET", "/gateways?name=rolled%20back")).body.gateways;
+  const key = await create(gatehouse, "/iam/api-keys", { name: "gone", subject: gateway.id });
+  const number = await newestRevision();
+  await rotate("sk-bbbbbbbb-1234");
+  await gatehouse.api("PATCH", `/gateways/${gateway.id}`, { log_bodies: true });
+  await gatehouse.api("DELETE", `/iam/api-keys/${key.id}`);
+  const added = await create(gatehouse, "/gateways", { name: "added since" });
+  const newest = await newestRevision();
+  const tried = await print(["rollback", String(number), "--dry-run"]);
+  expect(tried.split("\n")).toEqual([
+    `changes by a rollback to revision ${number}`,
+    `~ gateway rolled back (${gateway.id})`,
+    "    log_bodies: true → false",
+    expect.stringMatching(/^~ upstream models \(.+\)$/),
+    `    ${HEADER_VALUE}: changed`,
+    `- gateway added since (${added.id})`,
+    `not undone: API key "gone" (${key.id}) was revoked`,
+    "Dry run: nothing was changed.",
+    "",
+  ]);
+  expect(tried).not.toMatch(/aaaaaaaa|bbbbbbbb/);
+  expect(await newestRevision()).toBe(newest);
+  expect(JSON.parse(await print(["rollback", String(number), "--dry-run", "--json"]))).toMatchObject({
+    revision: newest,
+    not_undone: [{ api_key_id: key.id }],
+    records: expect.arrayContaining([
+      expect.objectContaining({ action: "delete", resource: "gateway", id: added.id, name: "added since" }),
+    ]),
+    left_out: 0,
+  });
+  await print(["rollback", String(number)]);
+  expect(await print(["rollback", String(number), "--dry-run"])).toBe(
+    `nothing to restore: revision ${newest + 1} has the configuration of revision ${number}\n` +
+      `not undone: API key "gone" (${key.id}) was revoked\n`,
   );
 });

@@ -232,6 +232,37 @@ describe.each(STORES)("revisions with %s", (_, environment) => {
     expect(await prices()).toEqual(builtin);
   });
 
+  test("two revisions are compared by record; a dry run of a rollback returns the same in reverse", async () => {
+    const { id } = await create(gatehouse, "/gateways", { name: "compared" });
+    const from = Number((await latest(gatehouse)).revision);
+    await gatehouse.api("PATCH", `/gateways/${id}`, { name: "between" });
+    await gatehouse.api("PATCH", `/gateways/${id}`, { name: "compared", log_bodies: true });
+    const compare = (query = "") => gatehouse.api("GET", `/revisions/${from}/diff${query}`);
+    const changed = { action: "update", resource: "gateway", id, gateway_id: null, name: "compared" };
+    expect((await compare()).body).toEqual({
+      from,
+      to: from + 2,
+      records: [{ ...changed, changes: [{ path: "log_bodies", before: false, after: true }] }],
+      left_out: 0,
+    });
+    expect((await compare(`?to=${from + 1}`)).body).toMatchObject({
+      to: from + 1,
+      records: [{ name: "between" }],
+    });
+    expect((await compare(`?to=${from}`)).body).toMatchObject({ to: from, records: [] });
+    expectError(await compare(`?to=${from - 1}`), 400, "validation_failed");
+    expectError(await compare("?to=x"), 400, "validation_failed");
+    expectError(await compare(`?to=${from + 3}`), 404, "not_found");
+    const planned = await gatehouse.api("POST", `/revisions/${from}/rollback?dry_run=true`);
+    expect(planned.body).toEqual({
+      revision: from + 2,
+      not_undone: [],
+      records: [{ ...changed, changes: [{ path: "log_bodies", before: true, after: false }] }],
+      left_out: 0,
+    });
+    expect((await latest(gatehouse)).revision).toBe(from + 2);
+  });
+
   test("a revision that does not exist is 404, whatever its number; rollback accepts only POST", async () => {
     for (const number of ["0", "999999", "-1", "x", "1e3", "1234567890123456", "%00"]) {
       expectError(await gatehouse.api("GET", `/revisions/${number}`), 404, "not_found");

@@ -1,19 +1,26 @@
 // Revisions: the history of configuration changes, and rollback to an earlier revision.
 import { z } from "zod";
-import { GatehouseError } from "../../base/errors.ts";
-import { showGateway } from "../../model/gateway.ts";
-import { diffRecords, hideSecrets, type FieldChange } from "../../model/record-diff.ts";
+import { GatehouseError, validationError } from "../../base/errors.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import { versionOf } from "../../store/revisions.ts";
-import type { RecordChange, Revision, Transaction } from "../../store/store.ts";
+import type { Revision, Transaction } from "../../store/store.ts";
 import { requireConfiguration, taggedResponse } from "../etag.ts";
 import { listResponse, pageQuery } from "../list-query.ts";
 import { addOperation, type Call, type RouteTable } from "../operation.ts";
-import { withoutFields } from "../record-fields.ts";
+import { diffOf, MAX_DIFF, resourceOf, showChanges } from "../record-changes.ts";
 import { LONG_WRITE_MS, toValidationError } from "../write.ts";
 
-/** Limit for the response: the deletion of a gateway with all its keys, or a large document, changes far more fields. */
-const MAX_DIFF = 1000;
+const flag = z.enum(["true", "false"]).default("false");
+const diffQuery = z.strictObject({
+  to: z
+    .string()
+    .regex(/^\d{1,15}$/, "must be the number of a revision")
+    .optional()
+    .meta({ description: "The later revision. Default: the newest one." }),
+});
+const rollbackQuery = z.strictObject({
+  dry_run: flag.meta({ description: "Return the changes without making them." }),
+});
 
 const tag = "revisions";
 const one = "/revisions/{revision}";
@@ -46,10 +53,21 @@ export function addRevisionRoutes(table: RouteTable, current: CurrentConfigurati
   });
 
   addOperation(table, {
+    method: "get",
+    path: `${one}/diff`,
+    tag,
+    summary: "Compare the configuration of this revision with that of a later one",
+    query: diffQuery,
+    response: { status: 200, schema: "RevisionDiff", description: "Credentials are masked." },
+    handle: (call) => compareRevisions(current, call),
+  });
+
+  addOperation(table, {
     method: "post",
     path: `${one}/rollback`,
     tag,
     summary: "Restore the whole configuration as of this revision",
+    query: rollbackQuery,
     response: {
       status: 200,
       schema: "Rollback",
@@ -80,7 +98,22 @@ async function getRevision(
   });
 }
 
-async function rollBack(current: CurrentConfiguration, { params, caller }: Call<unknown>): Promise<Response> {
+async function compareRevisions(
+  current: CurrentConfiguration,
+  { params, query }: Call<z.output<typeof diffQuery>>,
+): Promise<Response> {
+  const from = parseNumber(params["revision"]);
+  const requested = query.to === undefined ? null : Number(query.to);
+  if (requested !== null && requested < from)
+    throw validationError([{ path: "to", message: `must not be earlier than revision ${from}` }]);
+  const { to, records } = await current.store.changesBetween(from, requested);
+  return Response.json({ from, to, ...showChanges(records) });
+}
+
+async function rollBack(
+  current: CurrentConfiguration,
+  { params, query, caller }: Call<z.output<typeof rollbackQuery>>,
+): Promise<Response> {
   const number = parseNumber(params["revision"]);
   const options = {
     subject: caller.subject,
@@ -90,14 +123,23 @@ async function rollBack(current: CurrentConfiguration, { params, caller }: Call<
   } as const;
   const work = async (transaction: Transaction) => {
     await requireConfiguration(caller, transaction);
-    return transaction.rollBackTo(number);
+    const not_undone = (await transaction.rollBackTo(number)).map(({ id, name, reason }) => ({
+      api_key_id: id,
+      name,
+      reason,
+    }));
+    return { not_undone, ...(query.dry_run === "true" && showChanges(transaction.recordChanges())) };
   };
-  const rolledBack = current.commit(work, options);
-  const { revision, version, value } = await rolledBack.catch((error: unknown) => {
+  try {
+    if (query.dry_run === "true") {
+      const planned = await current.dryRun(work, options);
+      return Response.json({ revision: current.snapshot.revision, ...planned });
+    }
+    const { revision, version, value } = await current.commit(work, options);
+    return Response.json({ revision, ...value }, { headers: { ETag: `"${version}"` } });
+  } catch (error) {
     throw toValidationError(error, ({ kind, id }) => `${kind}/${id}.`);
-  });
-  const not_undone = value.map(({ id, name, reason }) => ({ api_key_id: id, name, reason }));
-  return Response.json({ revision, not_undone }, { headers: { ETag: `"${version}"` } });
+  }
 }
 
 function parseNumber(text = ""): number {
@@ -107,21 +149,6 @@ function parseNumber(text = ""): number {
 }
 
 function show({ revision, created_at, subject, action, kind, resource_id, gateway_id, name }: Revision) {
-  const resource = kind === "prices" ? kind : (kind?.slice(0, -1) ?? "configuration");
+  const resource = resourceOf(kind);
   return { revision, created_at, subject, action, resource, resource_id, gateway_id, name };
-}
-
-/** Paths are relative to the record that the revision is about; paths in other records start with kind and id. */
-function diffOf({ kind, id, before, after }: RecordChange, about: Revision): FieldChange[] {
-  const fields = diffRecords(toComparable(before), toComparable(after));
-  if (kind === about.kind && id === about.resource_id) return fields;
-  return fields.map(({ path, ...values }) => ({ path: `${kind}/${id}.${path}`, ...values }));
-}
-
-/** Removes or hides what a response may not show. */
-function toComparable(record: RecordChange["before"]): object | null {
-  if (record === null) return null;
-  if ("required_plugins" in record) return showGateway(record);
-  if ("targets" in record) return hideSecrets(record);
-  return withoutFields({ ...record }, ["hash", "counter_key"]);
 }
