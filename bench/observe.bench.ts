@@ -22,7 +22,11 @@ const BOUND = "at most 1.15 times off";
 
 /** Measures the part that cannot be turned off: recording a finished request. */
 function alwaysOn(): Measurement {
-  const observation = new Observation(new Metrics(), NO_LOG, { requestLogSize: 1000, tracer: null });
+  const observation = new Observation(new Metrics(), NO_LOG, {
+    requestLogSize: 1000,
+    tracer: null,
+    sink: null,
+  });
   const attempt = servedBy(0, { model: "gpt-4o-mini", status: 200, firstByteAt: 1015 });
   const tokens = { input: 180, output: 44, cachedInput: 0, cacheWrite: 0, reasoning: 0, isPartial: false };
   const facts = requestFacts({ attempts: [attempt], finalAttempt: attempt, tokens, cost: 0.001 });

@@ -77,7 +77,7 @@ function GatewayForm({ before }: { readonly before: ApiResponse<Gateway> | null 
           form={form}
           path="log_bodies"
           label="Log bodies"
-          hint="Keeps the first 16 KiB of request and response bodies in the request log, in memory only. Anyone with an admin token can read them."
+          hint="Keeps the first 16 KiB of request and response bodies in the request log, and in REQUEST_LOG_SINK if that is set. Anyone with an admin token can read them."
         />
         <ChoiceField
           form={form}

@@ -43,7 +43,11 @@ async function startNode(): Promise<Node> {
   const log = createLog({ level: "silent", format: "json" }, { write: () => undefined });
   const current = new CurrentConfiguration(store, compileContext(), new Health(), log);
   await current.refresh();
-  const { requests, traffic } = new Observation(new Metrics(), log, { requestLogSize: 0, tracer: null });
+  const { requests, traffic } = new Observation(new Metrics(), log, {
+    requestLogSize: 0,
+    tracer: null,
+    sink: null,
+  });
   const parts = {
     current,
     registry: new PluginRegistry(),

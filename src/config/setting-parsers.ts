@@ -55,6 +55,16 @@ export function workers(text: string | undefined): number {
   return integer(1, 1, 256)(text);
 }
 
+type RequestLogSink = { readonly kind: "file"; readonly path: string };
+
+export function requestLogSink(text: string | undefined): RequestLogSink | null {
+  if (text === undefined) return null;
+  const [, path] = /^file:(?:\/\/)?(.+)$/.exec(text) ?? [];
+  if (path === undefined || path.endsWith("/"))
+    throw new Error(`is "${text}"; give a file such as file:/var/log/gatehouse/requests.jsonl`);
+  return { kind: "file", path };
+}
+
 /** Messages do not contain the value: a database URL may contain a password. */
 export function databaseUrl(text: string | undefined): string | null {
   if (text === undefined) return null;

@@ -33,6 +33,9 @@ describe("readSettings", () => {
       LOG_LEVEL: "info",
       LOG_FORMAT: null,
       REQUEST_LOG_SIZE: 1000,
+      REQUEST_LOG_SINK: null,
+      REQUEST_LOG_MAX_BYTES: 104_857_600,
+      REQUEST_LOG_KEPT_FILES: 5,
       OTEL_EXPORTER_OTLP_ENDPOINT: null,
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: null,
       OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: null,
@@ -125,6 +128,18 @@ describe("readSettings", () => {
       expect(() => readSettings({ OTEL_METRICS_EXPORTER, ...env })).toThrow(
         "OTEL_METRICS_EXPORTER is otlp, but there is no endpoint; set OTEL_EXPORTER_OTLP_ENDPOINT or " +
           "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+      );
+  });
+
+  test("REQUEST_LOG_SINK is a file", () => {
+    const read = (text: string) => readSettings({ REQUEST_LOG_SINK: text }).REQUEST_LOG_SINK;
+    const file = { kind: "file" as const, path: "/var/log/requests.jsonl" };
+    expect(read("file:/var/log/requests.jsonl")).toEqual(file);
+    expect(read("file:///var/log/requests.jsonl")).toEqual(file);
+    expect(read("file:data/requests.jsonl")).toEqual({ ...file, path: "data/requests.jsonl" });
+    for (const bad of ["file:", "file://", "file:/var/log/", "/var/log/requests.jsonl", "kafka"])
+      expect(() => read(bad)).toThrow(
+        `REQUEST_LOG_SINK is "${bad}"; give a file such as file:/var/log/gatehouse/requests.jsonl`,
       );
   });
 

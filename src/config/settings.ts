@@ -19,6 +19,7 @@ import {
   redisUrl,
   resourceAttributes,
   signalHeaders,
+  requestLogSink,
   trustedProxies,
   workers,
 } from "./setting-parsers.ts";
@@ -153,6 +154,21 @@ export const SETTINGS = {
     "1000",
     "number of requests that each process keeps in memory for the Admin API, shared fairly by the gateways; 0: request log off",
     integer(1000, 0, 100_000),
+  ),
+  REQUEST_LOG_SINK: setting(
+    "none",
+    "where the record of every request is written, so that it outlives the process: `file:/path/requests.jsonl`",
+    requestLogSink,
+  ),
+  REQUEST_LOG_MAX_BYTES: setting(
+    "104857600",
+    "size in bytes at which the file of REQUEST_LOG_SINK is rotated to `requests.jsonl.1`",
+    integer(104_857_600, 1_048_576, Number.MAX_SAFE_INTEGER),
+  ),
+  REQUEST_LOG_KEPT_FILES: setting(
+    "5",
+    "number of rotated files of REQUEST_LOG_SINK to keep",
+    integer(5, 1, 1000),
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     "none",

@@ -32,7 +32,7 @@ export function createExplain(parts: ExplainParts): Explain {
   const callParts: CallParts = {
     // The explanation reports every failure. The log and the metrics of real requests must not change.
     log: NO_LOG,
-    observation: new Observation(new Metrics(), NO_LOG, { requestLogSize: 0, tracer: null }),
+    observation: new Observation(new Metrics(), NO_LOG, { requestLogSize: 0, tracer: null, sink: null }),
     maxBodyBytes: parts.maxBodyBytes,
     ownCredentials: new OwnCredentials(parts.secret),
     clientAddress: parts.clientAddress,

@@ -104,7 +104,7 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     gatewayWithoutHost: null,
     onRuleMatched: (exchange, gateway, rule) => {
       exchange.observed = observeRule(observation, gateway, rule);
-      if (gateway.gateway.log_bodies && observation.requests.isOn) beginCapture(exchange);
+      if (gateway.gateway.log_bodies && observation.recordsBodies) beginCapture(exchange);
     },
     onAuthenticated: (exchange, rule) => {
       exchange.authMs = exchange.clock.now() - exchange.startedAt;

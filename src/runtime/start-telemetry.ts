@@ -9,6 +9,7 @@ import { collectProcessMetrics } from "../telemetry/metrics/process-metrics.ts";
 import { Observation } from "../telemetry/observation.ts";
 import { shareMetrics } from "../telemetry/shared-sources.ts";
 import { ALONE, type Siblings } from "../telemetry/siblings.ts";
+import { openRequestSink } from "../telemetry/request-sink/open-request-sink.ts";
 import { openTracer } from "../telemetry/traces/open-tracer.ts";
 import { collectBlocks } from "./blocks.ts";
 import type { Configuration } from "./load-configuration.ts";
@@ -38,6 +39,7 @@ export async function startTelemetry(
   const observation = new Observation(metrics, log, {
     requestLogSize: settings.REQUEST_LOG_SIZE,
     tracer: await openTracer(settings, version, workers.service, metrics, log),
+    sink: await openRequestSink(settings, metrics, log, clock),
   });
   collectHealth(metrics, health);
   collectTargets(metrics, current, clock);
@@ -49,7 +51,7 @@ export async function startTelemetry(
   const exporter = await openMetricsExporter(settings, version, sharedMetrics, workers, log);
   const stop = async () => {
     observation.flush();
-    await Promise.all([observation.tracer?.close(), exporter?.close()]);
+    await Promise.all([observation.tracer?.close(), observation.sink?.close(), exporter?.close()]);
     stopProcessMetrics();
   };
   return { metrics, sharedMetrics, observation, stop };

@@ -1,4 +1,4 @@
-// Passes each finished request to the access log, metrics, request log, traffic and traces, after its response was sent.
+// Passes each finished request to the access log, metrics, request log, its sink, traffic and traces, after its response was sent.
 import { writeAccessLog } from "./log/access-log.ts";
 import { countRequest } from "./metrics/count-request.ts";
 import type { Log } from "./log/log.ts";
@@ -7,6 +7,7 @@ import type { Metrics } from "./metrics/metrics.ts";
 import { ObservedRoutes } from "./metrics/observed-route.ts";
 import type { RequestFacts } from "./requests/request-facts.ts";
 import { RequestLog } from "./requests/request-log.ts";
+import type { RequestSink } from "./request-sink/request-sink.ts";
 import type { Tracer } from "./traces/tracer.ts";
 import { Traffic } from "./requests/traffic.ts";
 
@@ -15,6 +16,8 @@ interface ObservationOptions {
   readonly requestLogSize: number;
   /** Null if tracing is off. */
   readonly tracer: Tracer | null;
+  /** Null if records are kept in memory only. */
+  readonly sink: RequestSink | null;
 }
 
 export class Observation {
@@ -22,17 +25,24 @@ export class Observation {
   readonly requests: RequestLog;
   readonly traffic = new Traffic();
   readonly tracer: Tracer | null;
+  readonly sink: RequestSink | null;
   readonly #log: Log;
   readonly #inFlight: NumberSeries;
   #pending: RequestFacts[] = [];
 
-  constructor(metrics: Metrics, log: Log, { requestLogSize, tracer }: ObservationOptions) {
+  constructor(metrics: Metrics, log: Log, { requestLogSize, tracer, sink }: ObservationOptions) {
     this.tracer = tracer;
+    this.sink = sink;
     this.requests = new RequestLog(requestLogSize);
     this.routes = new ObservedRoutes(metrics);
     this.#log = log;
     this.#inFlight = metrics.number("gatehouse_requests_in_flight", {});
     metrics.onCollect(() => this.flush());
+  }
+
+  /** Whether the bodies of gateways with `log_bodies` are captured. */
+  get recordsBodies(): boolean {
+    return this.requests.isOn || this.sink !== null;
   }
 
   started(): void {
@@ -65,6 +75,7 @@ export class Observation {
   #record(facts: RequestFacts): void {
     countRequest(facts);
     this.requests.add(facts);
+    this.sink?.add(facts);
     this.traffic.add(facts);
     this.tracer?.add(facts);
   }

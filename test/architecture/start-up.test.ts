@@ -39,6 +39,8 @@ test.each([
   ["tracing", "telemetry/traces/tracer.ts"],
   ["the export of traces", "telemetry/traces/trace-exporter.ts"],
   ["the export of metrics", "telemetry/metrics/metrics-exporter.ts"],
+  ["the sink of the request log", "telemetry/request-sink/request-sink.ts"],
+  ["the file of the request log", "telemetry/request-sink/file-sink.ts"],
   ["the Admin API", "admin/api.ts"],
   ["explanations", "explain/explain.ts"],
   ["the grammars of code_sanitation", "plugins/code_sanitation/inspect.ts"],

@@ -335,6 +335,33 @@ describe("doctor", () => {
     expect(stdout).not.toContain("\x1b");
   });
 
+  test("REQUEST_LOG_SINK must be a file that can be written", async () => {
+    const free = { ADMIN_PORT: "0", PROXY_PORT: "0", DATA_DIR: join(scratch, "sink-data") };
+    const sinkAt = async (path: string) =>
+      (await checksOf({ ...free, REQUEST_LOG_SINK: `file:${path}` })).named("sink");
+    const path = join(scratch, "sink", "requests.jsonl");
+    expect((await checksOf(free)).named("sink")).toMatchObject([{ state: "ok" }]);
+    const created = `the file ${path} of REQUEST_LOG_SINK can be created`;
+    expect(await sinkAt(path)).toMatchObject([{ state: "ok", detail: created }]);
+    expect(await Bun.file(path).exists()).toBe(false);
+    await Bun.write(path, "");
+    expect(await sinkAt(path)).toMatchObject([
+      { state: "ok", detail: `the file ${path} of REQUEST_LOG_SINK is writable` },
+    ]);
+    const mend = "make it writable, or set another REQUEST_LOG_SINK";
+    expect(await sinkAt(scratch)).toMatchObject([
+      { state: "fail", detail: `the file ${scratch} of REQUEST_LOG_SINK is not a regular file`, mend },
+    ]);
+    const below = join(path, "requests.jsonl");
+    expect(await sinkAt(below)).toMatchObject([
+      {
+        state: "fail",
+        detail: `the file ${below} of REQUEST_LOG_SINK cannot be created because ${path} is a file`,
+        mend,
+      },
+    ]);
+  });
+
   test("changes nothing before the first start", async () => {
     const directory = join(scratch, "not", "yet");
     const { code, named } = await checksOf({ DATA_DIR: directory, ADMIN_PORT: "0", PROXY_PORT: "0" });

@@ -44,7 +44,11 @@ export function addRequestRoutes(
     tag,
     summary: "List the last requests of a gateway",
     query: requestsQuery,
-    response: { status: 200, schema: "RequestList", description: "Newest first. Kept in memory only." },
+    response: {
+      status: 200,
+      schema: "RequestList",
+      description: "Newest first. The last requests, kept in memory.",
+    },
     handle: async ({ params, query }) => {
       const gatewayId = await requireRequestLog(current, source, params);
       const { limit } = query;

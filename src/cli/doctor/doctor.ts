@@ -10,6 +10,7 @@ import { checkDataDirectory, checkPlugins, checkPorts, checkProcess, checkSecret
 import { checkProviders } from "./provider-checks.ts";
 import { checkSecrets } from "./secret-checks.ts";
 import { checkCounters, checkStore } from "./store-checks.ts";
+import { checkSink } from "./sink-checks.ts";
 
 type Check = (settings: Settings) => CheckResult[] | Promise<CheckResult[]>;
 
@@ -23,6 +24,7 @@ const CHECKS: readonly (readonly [string, Check])[] = [
   ["store", checkStore],
   ["secrets", checkSecrets],
   ["counters", checkCounters],
+  ["sink", checkSink],
   ["traces", checkTraces],
   ["metrics", checkMetrics],
   ["providers", checkProviders],

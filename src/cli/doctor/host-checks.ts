@@ -60,10 +60,15 @@ function maxOpenFiles(): number | null {
   }
 }
 
-export function checkDataDirectory({ DATA_DIR }: Settings): CheckResult[] {
-  // The first start creates missing directories, so check the nearest one that exists.
-  let directory = resolve(DATA_DIR);
+/** The first start creates missing directories: returns the nearest parent that exists, or the path itself. */
+export function nearestDirectory(path: string): string {
+  let directory = path;
   while (!existsSync(directory) && dirname(directory) !== directory) directory = dirname(directory);
+  return directory;
+}
+
+export function checkDataDirectory({ DATA_DIR }: Settings): CheckResult[] {
+  const directory = nearestDirectory(resolve(DATA_DIR));
   const isItself = directory === resolve(DATA_DIR);
   try {
     if (!statSync(directory).isDirectory()) {

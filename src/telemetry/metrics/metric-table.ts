@@ -186,6 +186,11 @@ export const METRICS = {
     merge: "max",
   },
 
+  gatehouse_request_log_records_total: {
+    type: "counter",
+    help: "Records of REQUEST_LOG_SINK that were `written`, or `dropped` because the sink was unavailable or too slow.",
+    labels: ["result"],
+  },
   gatehouse_trace_spans_total: {
     type: "counter",
     help: "Spans that were `exported`, or `dropped` because the collector rejected them or was unavailable.",
