@@ -4,6 +4,7 @@ import type { ContentReader } from "./content-reader.ts";
 import type { FormatName } from "./format-names.ts";
 import type { ChatCompletion, ChatErrorBody, ChatRequest } from "./openai/wire-types.ts";
 import type { GatewayError } from "./gateway-error.ts";
+import type { DetailsReader } from "./response-details.ts";
 import type { UsageReader } from "./usage-reader.ts";
 
 export interface Format {
@@ -22,6 +23,8 @@ export interface Format {
   readonly encodeError: (error: GatewayError) => object;
   /** Reads token usage from responses. */
   readonly usage: UsageReader;
+  /** Reads what spans report of responses. */
+  readonly details: DetailsReader;
   /** Recognizes events with content in streams. */
   readonly content: ContentReader;
   /** Null if streams of this format always report their usage. */

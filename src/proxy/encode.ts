@@ -4,6 +4,7 @@ import type { ContentReader } from "../formats/content-reader.ts";
 import { HUB_FORMAT } from "../formats/format-names.ts";
 import type { StreamUsageOption, Translator } from "../formats/format.ts";
 import { formatNamed, formatOfChatPath } from "../formats/registry.ts";
+import type { DetailsReader } from "../formats/response-details.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -30,6 +31,7 @@ export interface EncodedRequest extends OutgoingRequest {
   /** The gateway reads the response body, so the target must not compress it. */
   readonly readsResponse: boolean;
   readonly usageReader: UsageReader;
+  readonly detailsReader: DetailsReader;
   /** For the format in which the response is relayed. */
   readonly contentReader: ContentReader;
 }
@@ -54,7 +56,7 @@ export function encodeRequest(
   const { body, model } = encodeBody(exchange, target);
   const isChatPath = format.isChatPath(path);
   // A target with an empty path also gets requests to the endpoints of other formats, whose responses have that format.
-  const { usage: usageReader, content } = isChatPath ? format : (formatOfChatPath(path) ?? format);
+  const endpointFormat = isChatPath ? format : (formatOfChatPath(path) ?? format);
   const isChat = isChatPath && exchange.method === "POST" && fields.hasMessages;
   const addedUsageOption = isChat && body !== null ? usageOptionFor(body, fields, target) : null;
   const headers = headersFor(exchange, rule, target, ownCredentials, readsResponse);
@@ -73,8 +75,9 @@ export function encodeRequest(
     model,
     translator,
     readsResponse,
-    usageReader,
-    contentReader: translator === null ? content : formatNamed(HUB_FORMAT).content,
+    usageReader: endpointFormat.usage,
+    detailsReader: endpointFormat.details,
+    contentReader: (translator === null ? endpointFormat : formatNamed(HUB_FORMAT)).content,
   };
 }
 

@@ -100,6 +100,7 @@ function factsOf(
     bodies: exchange.bodies,
     trace: exchange.trace,
     operation: exchange.trace === null ? null : operationOf(exchange),
+    sampling: exchange.fields.sampling,
     series: observed === null ? observedGateway.unmatched : seriesFor(observed, attemptFacts, finalAttempt),
   };
 }

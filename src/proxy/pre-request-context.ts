@@ -82,7 +82,8 @@ export class PreRequestContext extends CallContext implements RequestContext {
     const { exchange, parts, run } = this.#call;
     const bytes = checkBytes("a body", body, parts.maxBodyBytes);
     exchange.setBody(
-      exchange.body?.replacedBy(bytes) ?? RequestBody.scan({ bytes, isJson: false, contentType: null }),
+      exchange.body?.replacedBy(bytes) ??
+        RequestBody.scan({ bytes, isJson: false, contentType: null, isTraced: false }),
     );
     run.verdict = "changed";
   }

@@ -38,11 +38,11 @@ export function takeRequestBody(
         `This gateway reads the request body and cannot decode Content-Encoding "${encoding}". Send the body without it.`,
       );
     }
-    exchange.setBody(RequestBody.scan({ bytes, isJson: false, contentType: null }));
+    exchange.setBody(RequestBody.scan({ bytes, isJson: false, contentType: null, isTraced: false }));
     return undefined;
   }
   const contentType = rule.upstream.readsBody || checksModel(exchange) ? (type ?? "") : null;
-  const body = scanBody({ bytes, isJson, contentType }, offLoop);
+  const body = scanBody({ bytes, isJson, contentType, isTraced: exchange.trace !== null }, offLoop);
   if (isPromise(body)) return body.then((scanned) => exchange.setBody(scanned));
   exchange.setBody(body);
   return undefined;

@@ -159,7 +159,10 @@ test("ends once as incomplete if the client disconnects while it gets the last b
       return new Uint8Array(PIECES * PIECE);
     }
   }
-  stages = { ...NO_STAGES, tap: new HoldingTap({ usageReader: formatNamed("openai").usage, isChat: true }) };
+  stages = {
+    ...NO_STAGES,
+    tap: new HoldingTap({ usageReader: formatNamed("openai").usage, isChat: true, details: null }),
+  };
   pieces = new Pieces(1, () => Promise.reject(new Error("cut")));
   const client = await connect();
   client.pause();

@@ -20,10 +20,13 @@ function parsedFields(text: string): BodyFields {
     hasPrompt: prompt !== undefined,
     streamOptions,
     user: typeof user === "string" && user !== "" ? user : null,
+    // Not traced.
+    sampling: null,
   };
 }
 
-const scan = (bytes: Uint8Array, isJson: boolean) => RequestBody.scan({ bytes, isJson, contentType: null });
+const scan = (bytes: Uint8Array, isJson: boolean) =>
+  RequestBody.scan({ bytes, isJson, contentType: null, isTraced: false });
 
 const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
 

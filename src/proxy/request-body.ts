@@ -5,7 +5,9 @@ import { GatehouseError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { JsonScanner, MAX_DEPTH } from "../base/json-scanner.ts";
 import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
+import type { Sampling } from "../telemetry/requests/request-facts.ts";
 import { isMultipart, modelInForm } from "./form-model.ts";
+import { readSampling } from "./sampling.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -73,6 +75,8 @@ export interface BodyFields {
   readonly streamOptions: unknown;
   /** Null if it is absent, empty or not a string. */
   readonly user: string | null;
+  /** Read for traced requests only. */
+  readonly sampling: Sampling | null;
 }
 
 const NO_MODELS: readonly unknown[] = [];
@@ -87,6 +91,7 @@ export const NO_FIELDS: BodyFields = {
   hasPrompt: false,
   streamOptions: undefined,
   user: null,
+  sampling: null,
 };
 
 export interface BodySource {
@@ -95,12 +100,15 @@ export interface BodySource {
   readonly isJson: boolean;
   /** Null: the model is not searched for in a body that is no JSON. */
   readonly contentType: string | null;
+  /** Whether the fields that only spans need are read, too. */
+  readonly isTraced: boolean;
 }
 
 export class RequestBody implements BodySource {
   readonly bytes: Uint8Array;
   readonly isJson: boolean;
   readonly contentType: string | null;
+  readonly isTraced: boolean;
   readonly fields: BodyFields;
   /** The fields are those of the body that this one replaced. */
   readonly isUnscanned: boolean;
@@ -111,6 +119,7 @@ export class RequestBody implements BodySource {
     this.bytes = source.bytes;
     this.isJson = source.isJson;
     this.contentType = source.contentType;
+    this.isTraced = source.isTraced;
     this.fields = fields;
     this.isUnscanned = isUnscanned;
   }
@@ -130,7 +139,8 @@ export class RequestBody implements BodySource {
    * body until it is scanned off the event loop.
    */
   replacedBy(bytes: Uint8Array): RequestBody {
-    const source = { bytes, isJson: this.isJson, contentType: this.contentType };
+    const { isJson, contentType, isTraced } = this;
+    const source = { bytes, isJson, contentType, isTraced };
     return bytes.byteLength > LARGE_BODY_BYTES
       ? new RequestBody(source, this.fields, true)
       : RequestBody.scan(source);
@@ -159,8 +169,11 @@ export class RequestBody implements BodySource {
 }
 
 /** Throws as `RequestBody.scan` does. */
-export function readFields({ bytes, isJson, contentType }: BodySource): BodyFields {
-  if (isJson) return jsonFields(bytes);
+export function readFields({ bytes, isJson, contentType, isTraced }: BodySource): BodyFields {
+  if (isJson) {
+    const fields = jsonFields(bytes);
+    return isTraced && fields.isObject ? { ...fields, sampling: readSampling(bytes) } : fields;
+  }
   return contentType === null ? NO_FIELDS : otherFields(bytes, contentType);
 }
 
@@ -203,6 +216,7 @@ function scannedFields(bytes: Uint8Array): BodyFields {
     hasPrompt: scanner.startOf(PROMPT) >= 0,
     streamOptions: scannedValue(bytes, STREAM_OPTIONS),
     user: textIn(scannedValue(bytes, USER)),
+    sampling: null,
   };
 }
 

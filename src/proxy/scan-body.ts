@@ -18,9 +18,13 @@ export function scanBody(source: BodySource, offLoop: OffLoop): ValueOrPromise<R
 }
 
 async function scanOffLoop(source: BodySource, offLoop: OffLoop): Promise<RequestBody> {
-  const { bytes, isJson, contentType } = source;
+  const { bytes, isJson, contentType, isTraced } = source;
   const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
-  const fields = await offLoop.run<typeof bodyFieldsTask>(TASK, { bytes, isJson, contentType }, limits);
+  const fields = await offLoop.run<typeof bodyFieldsTask>(
+    TASK,
+    { bytes, isJson, contentType, isTraced },
+    limits,
+  );
   return RequestBody.withFields(source, fields);
 }
 

@@ -1,6 +1,7 @@
 // A target's response whose headers have been received. Its body is in memory or still to be read.
 import type { ContentReader } from "../formats/content-reader.ts";
 import type { Translator } from "../formats/format.ts";
+import type { ResponseDetails } from "../formats/response-details.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { BodyReader } from "../http/body-reader.ts";
@@ -44,6 +45,8 @@ export class TargetResponse {
   /** The whole body if it was small enough to wait for; null if `reader` has it or there is none. */
   body: Uint8Array | null = null;
   reader: BodyReader | null = null;
+  /** Reads what spans report of the response; null if the request is not traced. */
+  details: ResponseDetails | null = null;
   /** The first bytes of the body, or all of it. `body` or `reader` still has these bytes. */
   firstBytes: Uint8Array | null = null;
 

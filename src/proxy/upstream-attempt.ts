@@ -2,6 +2,7 @@
 // there is none.
 import type { Clock } from "../base/clock.ts";
 import type { ValueOrPromise } from "../base/value-or-promise.ts";
+import { ResponseDetails } from "../formats/response-details.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
@@ -127,7 +128,11 @@ export class UpstreamAttempt {
 
   #complete(response: TargetResponse): TargetResponse {
     const { status } = this.#response;
-    if (this.#exchange.trace !== null) this.#facts.responseModel = modelIn(response.firstBytes);
+    if (this.#exchange.trace !== null) {
+      this.#facts.responseModel = modelIn(response.firstBytes);
+      if (this.#response.ok)
+        this.#facts.details = response.details = new ResponseDetails(this.#encoded.detailsReader);
+    }
     if (FAILOVER_STATUSES.has(status)) this.#report.end(healthResultOf(status), this.#exchange.clock.now());
     return response;
   }

@@ -1,6 +1,7 @@
 // Reads the usage of one response while its bytes are relayed, and removes the usage event of a stream if only the gateway
 // requested it.
 import type { FirstContent } from "../formats/first-content.ts";
+import type { ResponseDetails } from "../formats/response-details.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import { decodeBody, parseContentEncoding, type ContentEncoding } from "../http/content-encoding.ts";
@@ -23,6 +24,8 @@ interface TappedResponse {
   readonly isChat: boolean;
   readonly hidesUsage: boolean;
   readonly usageReader: UsageReader;
+  /** Null if the request is not traced. */
+  readonly details: ResponseDetails | null;
 }
 
 /** Bytes to relay. Only encoded streams need a promise. */
@@ -38,10 +41,12 @@ export class UsageTap {
   /** Searched by the tap if it returns encoded bytes. */
   firstContent: FirstContent | null = null;
   protected readonly usage: UsageAccumulator;
+  protected readonly details: ResponseDetails | null;
   readonly #isChat: boolean;
 
-  constructor({ usageReader, isChat }: Pick<TappedResponse, "usageReader" | "isChat">) {
+  constructor({ usageReader, isChat, details }: Pick<TappedResponse, "usageReader" | "isChat" | "details">) {
     this.usage = new UsageAccumulator(usageReader);
+    this.details = details;
     this.#isChat = isChat;
   }
 
@@ -76,9 +81,11 @@ export function usageOfBody({
   body,
   isDecoded,
   usageReader,
+  details,
 }: TappedResponse): Usage | null {
   if (body === null || !response.ok) return null;
   const json = isDecoded || startsObject(body) ? body : decodeObject(body, response);
+  if (details !== null && json !== null) details.readBody(json);
   return json === null ? null : usageOf(usageReader, usageReader.readBody(json));
 }
 
@@ -134,6 +141,7 @@ class JsonTap extends UsageTap {
     const json = this.#decode(bytes);
     // A cut response does not end with its outermost object, so no usage is found in it.
     const counters = json === null ? null : this.#reader.readBody(json);
+    if (this.#isWhole && json !== null) this.details?.readBody(json);
     if (counters !== null) this.usage.add(counters, "final");
     return super.result(isComplete);
   }
@@ -162,6 +170,7 @@ class StreamTap extends UsageTap {
   }
 
   override push(chunk: Uint8Array): RelayedBytes {
+    this.details?.push(chunk);
     return this.#filter.push(chunk);
   }
 
@@ -170,6 +179,7 @@ class StreamTap extends UsageTap {
   }
 
   override pushWhole(body: Uint8Array): Uint8Array {
+    this.details?.push(body);
     return Buffer.concat([this.#filter.push(body), this.#filter.end()]);
   }
 
@@ -197,7 +207,9 @@ class EncodedStreamTap extends UsageTap {
   override async push(chunk: Uint8Array): Promise<Uint8Array> {
     if (!this.#isReadable) return chunk;
     try {
-      const relayed = this.#filter.push(await this.#recoder.decode(chunk));
+      const decoded = await this.#recoder.decode(chunk);
+      this.details?.push(decoded);
+      const relayed = this.#filter.push(decoded);
       if (this.firstContent?.isSearching === true) this.firstContent.push(relayed);
       return this.#isRecoding ? await this.#recoder.encode(relayed) : chunk;
     } catch (error) {

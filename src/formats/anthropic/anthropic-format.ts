@@ -2,6 +2,7 @@
 import type { Format } from "../format.ts";
 import { anthropicContent } from "./content.ts";
 import { decodeError, decodeResponse } from "./decode-response.ts";
+import { anthropicDetails } from "./details.ts";
 import { MessageStreamDecoder } from "./decode-stream.ts";
 import { encodeError } from "./encode-error.ts";
 import { encodeRequest } from "./encode-request.ts";
@@ -28,6 +29,7 @@ export const ANTHROPIC: Format = {
   },
   encodeError,
   usage: anthropicUsage,
+  details: anthropicDetails,
   content: anthropicContent,
   streamUsageOption: null,
 };

@@ -3,6 +3,7 @@ import { HUB_FORMAT } from "../format-names.ts";
 import type { Format } from "../format.ts";
 import { openaiContent } from "./content.ts";
 import { encodeError } from "./encode-error.ts";
+import { openaiDetails } from "./details.ts";
 import { streamUsageOption } from "./stream-usage-option.ts";
 import { openaiUsage } from "./usage.ts";
 
@@ -16,6 +17,7 @@ export const OPENAI: Format = {
   translator: null,
   encodeError,
   usage: openaiUsage,
+  details: openaiDetails,
   content: openaiContent,
   streamUsageOption,
 };

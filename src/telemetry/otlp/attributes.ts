@@ -7,7 +7,8 @@ import type { ProtobufWriter } from "./protobuf-writer.ts";
 const RESOURCE = { attributes: 1 };
 const SCOPE = { name: 1, version: 2 };
 const ATTRIBUTE = { key: 1, value: 2 };
-const VALUE = { text: 1, number: 3, double: 4 };
+const VALUE = { text: 1, number: 3, double: 4, list: 5 };
+const LIST = { values: 1 };
 
 export function writeResource(write: ProtobufWriter, field: number, resource: ResourceAttributes): void {
   const message = write.begin(field);
@@ -53,6 +54,28 @@ export function writeDouble(write: ProtobufWriter, field: number, key: string, v
   write.text(ATTRIBUTE.key, key);
   const wrapped = write.begin(ATTRIBUTE.value);
   write.double(VALUE.double, value);
+  write.end(wrapped);
+  write.end(attribute);
+}
+
+/** Writes nothing if there are no texts. */
+export function writeTexts(
+  write: ProtobufWriter,
+  field: number,
+  key: string,
+  texts: readonly string[],
+): void {
+  if (texts.length === 0) return;
+  const attribute = write.begin(field);
+  write.text(ATTRIBUTE.key, key);
+  const wrapped = write.begin(ATTRIBUTE.value);
+  const list = write.begin(VALUE.list);
+  for (const text of texts) {
+    const value = write.begin(LIST.values);
+    write.text(VALUE.text, redact(text));
+    write.end(value);
+  }
+  write.end(list);
   write.end(wrapped);
   write.end(attribute);
 }

@@ -46,6 +46,7 @@ export function requestFacts(fields: Partial<RequestFacts> = {}): RequestFacts {
     series: gateway.unmatched,
     trace: null,
     operation: null,
+    sampling: null,
     ...fields,
   };
 }

@@ -1,5 +1,6 @@
 // The facts of one finished request, from which the access log, metrics, request log, traffic and traces are made. They contain
 // no part of the configuration, no credential, and no body unless the gateway sets `log_bodies`.
+import type { ResponseDetails } from "../../formats/response-details.ts";
 import type { BodyCapture } from "./body-capture.ts";
 import type { PluginRun } from "../metrics/observed-plugin.ts";
 import type { ObservedGateway, ObservedRule, ObservedTarget } from "../metrics/observed-route.ts";
@@ -29,11 +30,19 @@ export class AttemptFacts {
   spanId: string | null = null;
   /** The model that the response names; set if the request is traced. */
   responseModel: string | null = null;
+  /** What else a successful response says; set if the request is traced. */
+  details: ResponseDetails | null = null;
 
   constructor(target: ObservedTarget, startedAt: number) {
     this.target = target;
     this.startedAt = startedAt;
   }
+}
+
+/** The limits that a request sets for the model; null if it does not. */
+export interface Sampling {
+  readonly maxTokens: number | null;
+  readonly temperature: number | null;
 }
 
 interface TokenFacts {
@@ -87,6 +96,8 @@ export interface RequestFacts {
   readonly trace: RequestTrace | null;
   /** `gen_ai.operation.name` of the GenAI conventions, such as `chat`; set if the request is traced. */
   readonly operation: string | null;
+  /** Set if the request is traced and has a JSON body. */
+  readonly sampling: Sampling | null;
 }
 
 /** Returns the milliseconds per output token after the first one; null if there is none or the count is uncertain. */

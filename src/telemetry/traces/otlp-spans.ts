@@ -1,10 +1,19 @@
 // Encodes a request as OTLP spans: one for the request and one per upstream attempt, with the attributes of OpenTelemetry's HTTP
 // and GenAI conventions. Spans never contain a prompt, a response or a credential.
-import { writeDouble, writeNumber, writeResource, writeScope, writeText } from "../otlp/attributes.ts";
+import {
+  writeDouble,
+  writeNumber,
+  writeResource,
+  writeScope,
+  writeText,
+  writeTexts,
+} from "../otlp/attributes.ts";
 import type { ResourceAttributes } from "../otlp/otlp-settings.ts";
 import { ProtobufWriter } from "../otlp/protobuf-writer.ts";
+import type { ResponseDetails } from "../../formats/response-details.ts";
 import { redact } from "../log/redact.ts";
 import { msPerOutputToken, type AttemptFacts, type RequestFacts } from "../requests/request-facts.ts";
+import { truncateText } from "../truncate-text.ts";
 import type { RequestTrace } from "./request-trace.ts";
 
 /** Field numbers from opentelemetry/proto. */
@@ -111,8 +120,22 @@ export class SpanBatch {
       writeNumber(writer, SPAN.attributes, "gen_ai.usage.input_tokens", tokens.input);
       writeNumber(writer, SPAN.attributes, "gen_ai.usage.output_tokens", tokens.output);
     }
+    if (facts.sampling !== null) {
+      writeNumber(writer, SPAN.attributes, "gen_ai.request.max_tokens", facts.sampling.maxTokens);
+      writeDouble(writer, SPAN.attributes, "gen_ai.request.temperature", facts.sampling.temperature);
+    }
+    if (attempt.details !== null) this.#writeDetails(attempt.details);
     writer.raw(commonPartOfAttempt(facts, attempt));
     writer.end(span);
+  }
+
+  #writeDetails({ id, finishReasons, cacheReadTokens, cacheWriteTokens }: ResponseDetails): void {
+    const writer = this.#writer;
+    const reasons = finishReasons.map(truncateText);
+    writeText(writer, SPAN.attributes, "gen_ai.response.id", truncateText(id));
+    writeTexts(writer, SPAN.attributes, "gen_ai.response.finish_reasons", reasons);
+    writeNumber(writer, SPAN.attributes, "gen_ai.usage.cache_read.input_tokens", cacheReadTokens);
+    writeNumber(writer, SPAN.attributes, "gen_ai.usage.cache_creation.input_tokens", cacheWriteTokens);
   }
 
   /** Converts monotonic times to wall-clock times with the offset at the end of the request. */

@@ -1,0 +1,19 @@
+// How Anthropic messages report id, stop reason and cached tokens.
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { DetailsReader, ResponseDetails } from "../response-details.ts";
+
+export const anthropicDetails: DetailsReader = {
+  read,
+  eventPattern: /"stop_reason"\s*:\s*"|"usage"\s*:\s*\{/,
+};
+
+/** `message_start` carries the message, and `message_delta` its stop reason. */
+function read(body: JsonObject, details: ResponseDetails): void {
+  const message = isJsonObject(body["message"]) ? body["message"] : body;
+  details.addId(message["id"]);
+  const { delta } = body;
+  details.addFinishReason(0, isJsonObject(delta) ? delta["stop_reason"] : message["stop_reason"]);
+  const { usage } = message;
+  if (isJsonObject(usage))
+    details.addCacheTokens(usage["cache_read_input_tokens"], usage["cache_creation_input_tokens"]);
+}

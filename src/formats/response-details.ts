@@ -1,0 +1,87 @@
+// What spans report of a response besides its tokens: its id, why each choice ended, and how much of the input was cached. Read
+// for traced requests only.
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { SseParser } from "./sse.ts";
+
+/** How a format reports the details. */
+export interface DetailsReader {
+  /** Adds what a body, or an event of a stream, says. */
+  readonly read: (body: JsonObject, details: ResponseDetails) => void;
+  /** Matches all events of a stream with details other than the id, and few others. */
+  readonly eventPattern: RegExp;
+}
+
+/** Larger bodies are not parsed. They contain images or embeddings. */
+const MAX_BODY_BYTES = 256 * 1024;
+/** Azure's first event has no id. A stream whose first events have none has none at all. */
+const MAX_EVENTS_WITHOUT_ID = 8;
+const MAX_CHOICES = 128;
+const decoder = new TextDecoder();
+
+export class ResponseDetails {
+  readonly #reader: DetailsReader;
+  readonly #reasons = new Map<number, string>();
+  #parser: SseParser | null = new SseParser();
+  #eventsWithoutId = 0;
+  id: string | null = null;
+  /** Input tokens read from and written to the provider's cache; null if the response does not say. */
+  cacheReadTokens: number | null = null;
+  cacheWriteTokens: number | null = null;
+
+  constructor(reader: DetailsReader) {
+    this.#reader = reader;
+  }
+
+  /** In the order of choices. */
+  get finishReasons(): readonly string[] {
+    return [...this.#reasons].sort(([one], [other]) => one - other).map(([, reason]) => reason);
+  }
+
+  readBody(json: Uint8Array): void {
+    if (json.byteLength <= MAX_BODY_BYTES) this.#read(decoder.decode(json));
+  }
+
+  /** Call with the next bytes of a stream, decoded. */
+  push(chunk: Uint8Array): void {
+    if (this.#parser === null) return;
+    try {
+      for (const { data } of this.#parser.push(chunk)) this.#readEvent(data);
+    } catch {
+      // An event is too large. The details so far are reported.
+      this.#parser = null;
+    }
+  }
+
+  /** Keeps the first id: events may have ids of their own. */
+  addId(id: unknown): void {
+    if (this.id === null && typeof id === "string" && id !== "") this.id = id;
+  }
+
+  addFinishReason(choice: number, reason: unknown): void {
+    if (typeof reason === "string" && this.#reasons.size < MAX_CHOICES) this.#reasons.set(choice, reason);
+  }
+
+  addCacheTokens(read: unknown, written: unknown): void {
+    this.cacheReadTokens = countIn(read) ?? this.cacheReadTokens;
+    this.cacheWriteTokens = countIn(written) ?? this.cacheWriteTokens;
+  }
+
+  #readEvent(data: string): void {
+    const mayHaveId = this.id === null && this.#eventsWithoutId++ < MAX_EVENTS_WITHOUT_ID;
+    if (mayHaveId || this.#reader.eventPattern.test(data)) this.#read(data);
+  }
+
+  #read(json: string): void {
+    let body: unknown;
+    try {
+      body = JSON.parse(json);
+    } catch {
+      return;
+    }
+    if (isJsonObject(body)) this.#reader.read(body, this);
+  }
+}
+
+function countIn(value: unknown): number | null {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : null;
+}
