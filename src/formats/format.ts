@@ -13,6 +13,8 @@ export interface Format {
   readonly chatPath: string;
   /** Whether the path is a chat endpoint of this format, whatever its prefix. */
   readonly isChatPath: (path: string) => boolean;
+  /** Whether the path is an endpoint of this format other than chat that takes messages. Such requests are not translated. */
+  readonly isOtherMessagesPath: (path: string) => boolean;
   /** Whether a request, other than to a chat endpoint, comes from a client of this format. */
   readonly isFromClient: (path: string, headers: Headers) => boolean;
   /** Headers that requests must have, in lower case, with the value to send if neither client nor target sets one. */

@@ -11,6 +11,12 @@ export function formatNamed(name: FormatName): Format {
   return FORMATS[name];
 }
 
+/** Whether a request to this path is known to be something else than a chat request of the format, and is never translated to it. */
+export function isOtherEndpoint(path: string, format: Format): boolean {
+  if (format.isChatPath(path)) return false;
+  return formatOfChatPath(path) !== null || ALL.some((each) => each.isOtherMessagesPath(path));
+}
+
 /** Returns the format that the client of a request expects responses in. */
 export function formatOfClient(path: string, headers: Headers): Format {
   const format = formatOfChatPath(path) ?? ALL.find((each) => each.isFromClient(path, headers));

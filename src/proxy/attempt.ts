@@ -103,7 +103,7 @@ export async function prepareTranslations(
   const { fields } = exchange;
   const { preferred, fallback } = candidatesFor(exchange, rule);
   const targets = [...preferred, ...fallback].flatMap((index) => rule.upstream.targets[index] ?? []);
-  const translated = targets.filter((target) => needsTranslation(fields, target));
+  const translated = targets.filter((target) => needsTranslation(fields, exchange.sentPath, target));
   if (translated.length === 0) return;
   const modelOf = (target: CompiledTarget) => modelFor(fields, target);
   const startedAt = exchange.clock.now();

@@ -16,7 +16,7 @@ import { forwardedHeaders } from "./header-filter.ts";
 import type { OwnCredentials } from "./own-credentials.ts";
 import type { BodyFields, RequestBody } from "./request-body.ts";
 import { translateRequest } from "./translate-request.ts";
-import { needsTranslation } from "./translations.ts";
+import { isPassedOn, needsTranslation } from "./translations.ts";
 
 export interface EncodedRequest extends OutgoingRequest {
   readonly headers: Record<string, string>;
@@ -50,7 +50,7 @@ export function encodeRequest(
 ): EncodedRequest {
   const { fields } = exchange;
   const { format } = target;
-  const translator = rule.rule.response_format === null ? null : format.translator;
+  const translator = translatesResponse(exchange, rule, target) ? format.translator : null;
   const readsResponse = translator !== null || (exchange.gateway?.chain?.pre_response ?? null) !== null;
   const path = pathFor(exchange, rule, target);
   const { body, model } = encodeBody(exchange, target);
@@ -79,6 +79,15 @@ export function encodeRequest(
     detailsReader: endpointFormat.details,
     contentReader: (translator === null ? endpointFormat : formatNamed(HUB_FORMAT)).content,
   };
+}
+
+/** Only responses to chat requests are translated: lists of models, batches and the like have no other format. */
+function translatesResponse(
+  { method, sentPath }: Exchange,
+  { rule }: CompiledRule,
+  target: CompiledTarget,
+): boolean {
+  return rule.response_format !== null && method === "POST" && !isPassedOn(sentPath, target);
 }
 
 /** Returns the option to add to a stream request, or null if it is not needed or the target does not accept it. */
@@ -137,10 +146,12 @@ function headersFor(
 }
 
 function encodeBody(exchange: Exchange, target: CompiledTarget): Pick<EncodedRequest, "body" | "model"> {
-  const { body, fields } = exchange;
+  const { body, fields, sentPath } = exchange;
   if (body === null || !fields.isObject) return { body: body?.bytes ?? null, model: null };
   const model = modelFor(fields, target);
-  const translated = needsTranslation(fields, target) ? translatedBody(exchange, body, target, model) : null;
+  const translated = needsTranslation(fields, sentPath, target)
+    ? translatedBody(exchange, body, target, model)
+    : null;
   if (translated !== null) return { body: translated, model };
   if (model === null || model === fields.model) return { body: body.bytes, model };
   return { body: Buffer.from(spliceTopLevelString(body.text ?? "", "model", model)), model };

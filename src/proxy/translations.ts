@@ -2,6 +2,7 @@
 // without waiting, in the same turn of the event loop in which its target was picked.
 import { GatehouseError } from "../base/errors.ts";
 import type { FormatName } from "../formats/format-names.ts";
+import { isOtherEndpoint } from "../formats/registry.ts";
 import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
@@ -11,8 +12,17 @@ import type * as translateRequestTask from "./translate-request-task.ts";
 const TASK = new URL("./translate-request-task.ts", import.meta.url);
 
 /** Whether the body may have to be translated for the target. */
-export function needsTranslation({ isObject, hasMessages }: BodyFields, { format }: CompiledTarget): boolean {
-  return format.translator !== null && isObject && hasMessages;
+export function needsTranslation(
+  { isObject, hasMessages }: BodyFields,
+  path: string,
+  target: CompiledTarget,
+): boolean {
+  return target.format.translator !== null && isObject && hasMessages && !isPassedOn(path, target);
+}
+
+/** Whether the client chooses the endpoint of the target, and chose one that is not the chat endpoint of the target's format. */
+export function isPassedOn(path: string, target: CompiledTarget): boolean {
+  return target.path === null && isOtherEndpoint(path, target.format);
 }
 
 export class Translations {

@@ -169,6 +169,47 @@ describe("a request in the target's format is forwarded unchanged", () => {
   });
 });
 
+describe("a target with an empty path gets requests to other endpoints unchanged", () => {
+  const other = async (rule: Record<string, unknown> = {}) =>
+    seedRoute(gatehouse, {
+      upstream: { targets: [targetAt(provider, { provider: "anthropic", path: "" })], max_attempts: 1 },
+      rule: { path: `/any-${crypto.randomUUID()}/*`, methods: ["GET", "POST"], strip_path: true, ...rule },
+    });
+
+  test.each(["/v1/messages/count_tokens", "/v1/messages/batches", "/v1/chat/completions"])(
+    "%s is not translated",
+    async (end) => {
+      const { path } = await other();
+      const body = JSON.stringify({ ...CHAT, temperature: 0.5 });
+      await post(path.replace("/*", end), JSON.parse(body));
+      expect(onlyRequest(provider).target).toBe(end);
+      expect(Buffer.from(onlyRequest(provider).body).toString()).toBe(body);
+    },
+  );
+
+  test("the chat endpoint of the target's format is translated", async () => {
+    const { path } = await other();
+    expect((await post(path.replace("/*", "/v1/messages"), SYSTEM_CHAT)).status).toBe(200);
+    expect(onlyRequest(provider).json()).toHaveProperty("system");
+  });
+
+  test("response_format translates no response but that to a chat", async () => {
+    const { path } = await other({ response_format: "openai" });
+    const fake = JSON.stringify({
+      body: '{"input_tokens":7}',
+      headers: [["content-type", "application/json"]],
+    });
+    const counted = await post(path.replace("/*", "/v1/messages/count_tokens"), CHAT, [["x-fake", fake]]);
+    expect([counted.status, counted.body.toString()]).toEqual([200, '{"input_tokens":7}']);
+    const models = await fetch(gatehouse.proxyUrl + path.replace("/*", "/v1/models"), {
+      headers: { "x-fake": JSON.stringify({ body: '{"data":[]}' }) },
+    });
+    expect([models.status, await models.text()]).toEqual([200, '{"data":[]}']);
+    const chat = await post(path.replace("/*", "/v1/messages"), SYSTEM_CHAT);
+    expect(chat.json()).toMatchObject({ object: "chat.completion" });
+  });
+});
+
 describe("anthropic-version", () => {
   test("is added when absent", async () => {
     await post(plain, SYSTEM_CHAT);

@@ -16,6 +16,7 @@ export const ANTHROPIC: Format = {
   name: "anthropic",
   chatPath: "/v1/messages",
   isChatPath: (path) => path.endsWith("/messages"),
+  isOtherMessagesPath: (path) => OTHER_MESSAGES_PATH.test(path),
   // Anthropic's clients send the version with every request.
   isFromClient: (path, headers) => OTHER_MESSAGES_PATH.test(path) || headers.has("anthropic-version"),
   // Anthropic rejects requests without an API version. This version has been the only one since 2023.

@@ -11,6 +11,7 @@ export const OPENAI: Format = {
   name: HUB_FORMAT,
   chatPath: "/v1/chat/completions",
   isChatPath: (path) => path.endsWith("/chat/completions"),
+  isOtherMessagesPath: () => false,
   // The format of all clients that no other format recognizes.
   isFromClient: () => false,
   requiredHeaders: [],
