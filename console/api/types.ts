@@ -1091,6 +1091,8 @@ export interface Traffic {
     p50_ms: number | null;
     p99_ms: number | null;
     first_byte_p50_ms: number | null;
+    /** Of streamed responses. */
+    first_token_p50_ms: number | null;
     input_tokens: number;
     output_tokens: number;
     /** US dollars. */

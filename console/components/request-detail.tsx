@@ -82,7 +82,14 @@ function Properties({ record }: { readonly record: RequestRecord }): JSX.Element
       <dd>
         {formatMs(timings.total_ms)}
         {timings.first_byte_ms !== null && `, first byte after ${formatMs(timings.first_byte_ms)}`}
+        {timings.first_token_ms !== null && `, first token after ${formatMs(timings.first_token_ms)}`}
       </dd>
+      {timings.ms_per_output_token !== null && (
+        <>
+          <dt>Time per output token</dt>
+          <dd>{formatMs(timings.ms_per_output_token)}</dd>
+        </>
+      )}
       {routingProperties(record).map(([name, value]) => (
         <Fragment key={name}>
           <dt>{name}</dt>

@@ -48,7 +48,7 @@ function toBars({ timings, attempts }: RequestRecord): Bar[] {
     const isGood = fault === null && status !== null && status < 400;
     const result =
       fault !== null ? attemptErrorLabel(fault) : status === null ? "No response" : String(status);
-    // A successful attempt ends at its first byte here. The rest of the response is the last bar.
+    // A successful attempt ends at its first byte here. The rest of the response is in later bars.
     const wait = isGood && first_byte_ms !== null ? Math.min(first_byte_ms, ms) : ms;
     bars.push({
       label: `${provider}: ${result}`,
@@ -58,13 +58,17 @@ function toBars({ timings, attempts }: RequestRecord): Bar[] {
       note: isGood ? "to the first byte" : "failed",
     });
   }
-  const { first_byte_ms, total_ms } = timings;
-  if (first_byte_ms !== null && total_ms > first_byte_ms)
+  const { first_byte_ms, first_token_ms, total_ms } = timings;
+  if (first_byte_ms !== null && first_token_ms !== null)
     bars.push({
-      label: "Send response",
+      label: "First token",
       start: first_byte_ms,
-      ms: total_ms - first_byte_ms,
-      kind: "response",
+      ms: first_token_ms - first_byte_ms,
+      kind: "good",
+      note: "after the first byte",
     });
+  const sendStart = first_token_ms ?? first_byte_ms;
+  if (sendStart !== null && total_ms > sendStart)
+    bars.push({ label: "Send response", start: sendStart, ms: total_ms - sendStart, kind: "response" });
   return bars;
 }

@@ -104,6 +104,7 @@ function TrafficCharts({ points }: { readonly points: readonly TrafficPoint[] })
             { label: "p50", values: series.p50, color: "series-1" },
             { label: "p99", values: series.p99, color: "series-4" },
             { label: "First byte", values: series.firstByte, color: "series-3" },
+            { label: "First token", values: series.firstToken, color: "series-5" },
           ]}
         />
         <Chart
@@ -182,6 +183,7 @@ function Tiles({ summary }: { readonly summary: TrafficSummary }): JSX.Element {
     ["p50", formatOptionalMs(summary.p50), "mean"],
     ["p99", formatOptionalMs(summary.p99), "worst second"],
     ["First byte", formatOptionalMs(summary.firstByte), "p50, mean"],
+    ["First token", formatOptionalMs(summary.firstToken), "p50, mean"],
     [
       "Tokens",
       formatCount(inputTokens + outputTokens),

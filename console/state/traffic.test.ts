@@ -12,6 +12,7 @@ function point(secondsAgo: number, fields: Partial<TrafficPoint>): TrafficPoint 
     p50_ms: null,
     p99_ms: null,
     first_byte_p50_ms: null,
+    first_token_p50_ms: null,
     input_tokens: 0,
     output_tokens: 0,
     cost: 0,
@@ -35,7 +36,23 @@ test("sums the last minute; counts rejections over all points", () => {
 });
 
 test("latencies are null without requests", () => {
-  expect(summarize([point(3, {})], 60)).toMatchObject({ requests: 0, p50: null, p99: null, firstByte: null });
+  expect(summarize([point(3, {})], 60)).toMatchObject({
+    requests: 0,
+    p50: null,
+    p99: null,
+    firstByte: null,
+    firstToken: null,
+  });
+});
+
+test("the time to the first token covers only seconds with streams", () => {
+  const points = [
+    point(3, { requests: 9 }),
+    point(2, { requests: 1, first_token_p50_ms: 100 }),
+    point(1, { requests: 3, first_token_p50_ms: 300 }),
+  ];
+  expect(summarize(points, 60).firstToken).toBe(250);
+  expect(toSeries(points, 3).firstToken).toEqual([null, 100, 300]);
 });
 
 test("a series ends at the last reported second instead of dropping to zero", () => {

@@ -9,6 +9,7 @@ export interface TrafficSummary {
   /** The highest p99 of any second. */
   readonly p99: number | null;
   readonly firstByte: number | null;
+  readonly firstToken: number | null;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cost: number;
@@ -36,6 +37,7 @@ export function summarize(points: readonly TrafficPoint[], seconds: number): Tra
     p50: weightedMean(recent, ({ p50_ms }) => p50_ms),
     p99: p99s.length === 0 ? null : Math.max(...p99s),
     firstByte: weightedMean(recent, ({ first_byte_p50_ms }) => first_byte_p50_ms),
+    firstToken: weightedMean(recent, ({ first_token_p50_ms }) => first_token_p50_ms),
     inputTokens: sum(({ input_tokens }) => input_tokens),
     outputTokens: sum(({ output_tokens }) => output_tokens),
     cost: sum(({ cost }) => cost),
@@ -74,6 +76,7 @@ interface TrafficSeries {
   readonly p50: Series;
   readonly p99: Series;
   readonly firstByte: Series;
+  readonly firstToken: Series;
   readonly inputTokens: Series;
   readonly outputTokens: Series;
   readonly cost: Series;
@@ -96,6 +99,7 @@ export function toSeries(points: readonly TrafficPoint[], seconds: number): Traf
     p50: series(({ p50_ms }) => p50_ms, null),
     p99: series(({ p99_ms }) => p99_ms, null),
     firstByte: series(({ first_byte_p50_ms }) => first_byte_p50_ms, null),
+    firstToken: series(({ first_token_p50_ms }) => first_token_p50_ms, null),
     inputTokens: series(({ input_tokens }) => input_tokens, 0),
     outputTokens: series(({ output_tokens }) => output_tokens, 0),
     cost: series(({ cost }) => cost, 0),

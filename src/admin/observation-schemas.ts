@@ -89,6 +89,7 @@ const point = z.object({
   p50_ms: milliseconds.nullable(),
   p99_ms: milliseconds.nullable(),
   first_byte_p50_ms: milliseconds.nullable(),
+  first_token_p50_ms: milliseconds.nullable().meta({ description: "Of streamed responses." }),
   input_tokens: count,
   output_tokens: count,
   cost: z.number().meta({ description: "US dollars." }),

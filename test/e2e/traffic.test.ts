@@ -2,10 +2,10 @@
 import { expect, test } from "bun:test";
 import { expectError, expectProblemsAt } from "../support/admin-fixtures.ts";
 import type { ApiResponse } from "../support/gatehouse-process.ts";
-import { limiter, postChat, seedPlugins } from "../support/plugin-fixtures.ts";
+import { limiter, postChat, seedPlugins, STREAMED_CHAT } from "../support/plugin-fixtures.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
-import { waitUntil } from "../support/waiting.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const [gatehouse, provider] = await Promise.all([useGatehouse(), useFakeProvider()]);
 
@@ -40,6 +40,17 @@ test("requests, errors, times and rejections, in total and per gateway", async (
   expect(busy.p50_ms).toBeGreaterThan(0);
   expect(busy.p99_ms).toBeGreaterThanOrEqual(busy.p50_ms);
   expect(busy.first_byte_p50_ms).toBeGreaterThan(0);
+  expect(busy.first_token_p50_ms).toBeNull();
+});
+
+test("the time to the first token of streams", async () => {
+  const route = await seedRoute(gatehouse, { upstream: { targets: [targetAt(provider)] } });
+  await (await postChat(gatehouse, route, { body: STREAMED_CHAT })).text();
+  const point = await waitFor(async () => {
+    const own = await points(`?gateway_id=${route.gateway}`);
+    return own.find(({ requests }) => requests === 1) ?? null;
+  });
+  expect(point.first_token_p50_ms).toBeGreaterThan(0);
 });
 
 test("a point for every requested second, up to now", async () => {

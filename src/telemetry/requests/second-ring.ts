@@ -18,6 +18,7 @@ export interface TrafficSecond {
   readonly errors: number;
   readonly durations: readonly number[];
   readonly firstBytes: readonly number[];
+  readonly firstTokens: readonly number[];
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cost: number;
@@ -33,6 +34,7 @@ export class SecondRing {
   readonly #errors = new Float64Array(TRAFFIC_SECONDS);
   readonly #durations = new Uint16Array(TRAFFIC_SECONDS * BUCKETS);
   readonly #firstBytes = new Uint16Array(TRAFFIC_SECONDS * BUCKETS);
+  readonly #firstTokens = new Uint16Array(TRAFFIC_SECONDS * BUCKETS);
   readonly #inputTokens = new Float64Array(TRAFFIC_SECONDS);
   readonly #outputTokens = new Float64Array(TRAFFIC_SECONDS);
   readonly #cost = new Float64Array(TRAFFIC_SECONDS);
@@ -43,12 +45,13 @@ export class SecondRing {
 
   add(facts: RequestFacts, second: number): void {
     const slot = this.#slotFor(second);
-    const { finalAttempt, startedAt, endedAt, tokens, cost, errorCode } = facts;
+    const { finalAttempt, firstTokenAt, startedAt, endedAt, tokens, cost, errorCode } = facts;
     addAt(this.#requests, slot, 1);
     if (isError(facts)) addAt(this.#errors, slot, 1);
     count(this.#durations, slot, endedAt - startedAt);
     const firstByteAt = finalAttempt?.firstByteAt ?? null;
     if (firstByteAt !== null) count(this.#firstBytes, slot, firstByteAt - startedAt);
+    if (firstTokenAt !== null) count(this.#firstTokens, slot, firstTokenAt - startedAt);
     if (tokens !== null) {
       addAt(this.#inputTokens, slot, tokens.input);
       addAt(this.#outputTokens, slot, tokens.output);
@@ -69,8 +72,9 @@ export class SecondRing {
         second,
         requests: this.#requests[slot] ?? 0,
         errors: this.#errors[slot] ?? 0,
-        durations: [...this.#durations.subarray(slot * BUCKETS, (slot + 1) * BUCKETS)],
-        firstBytes: [...this.#firstBytes.subarray(slot * BUCKETS, (slot + 1) * BUCKETS)],
+        durations: countsIn(this.#durations, slot),
+        firstBytes: countsIn(this.#firstBytes, slot),
+        firstTokens: countsIn(this.#firstTokens, slot),
         inputTokens: this.#inputTokens[slot] ?? 0,
         outputTokens: this.#outputTokens[slot] ?? 0,
         cost: this.#cost[slot] ?? 0,
@@ -92,8 +96,8 @@ export class SecondRing {
     this.#outputTokens[slot] = 0;
     this.#cost[slot] = 0;
     this.#unpriced[slot] = 0;
-    this.#durations.fill(0, slot * BUCKETS, (slot + 1) * BUCKETS);
-    this.#firstBytes.fill(0, slot * BUCKETS, (slot + 1) * BUCKETS);
+    for (const counts of [this.#durations, this.#firstBytes, this.#firstTokens])
+      counts.fill(0, slot * BUCKETS, (slot + 1) * BUCKETS);
     this.#refused[slot] = null;
     return slot;
   }
@@ -120,6 +124,10 @@ function count(buckets: Uint16Array, slot: number, milliseconds: number): void {
   const at = slot * BUCKETS + bucket;
   const before = buckets[at] ?? 0;
   if (before < MAX_IN_BUCKET) buckets[at] = before + 1;
+}
+
+function countsIn(buckets: Uint16Array, slot: number): number[] {
+  return [...buckets.subarray(slot * BUCKETS, (slot + 1) * BUCKETS)];
 }
 
 /** Returns the value below which this share of the histogram lies, to within one bucket; null if it is empty. */

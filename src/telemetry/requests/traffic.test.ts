@@ -29,6 +29,7 @@ describe("points", () => {
       p50_ms: null,
       p99_ms: null,
       first_byte_p50_ms: null,
+      first_token_p50_ms: null,
       input_tokens: 0,
       output_tokens: 0,
       cost: 0,
@@ -42,7 +43,7 @@ describe("points", () => {
     const attempt = servedBy(0, { status: 200, firstByteAt: 1005 });
     const served = { attempts: [attempt], finalAttempt: attempt };
     const tokens = { input: 2, output: 3, cachedInput: 0, cacheWrite: 0, reasoning: 0, isPartial: false };
-    traffic.add(ended(NOW, { ...served, tokens, cost: 0.25 }));
+    traffic.add(ended(NOW, { ...served, tokens, cost: 0.25, firstTokenAt: 1100 }));
     traffic.add(ended(NOW, { ...served, tokens, cost: 0.5, outcome: "incomplete" }));
     traffic.add(ended(NOW, { status: 499, outcome: "client_left" }));
     traffic.add(ended(NOW, { status: 429, errorCode: "rate_limit_exceeded" }));
@@ -57,15 +58,16 @@ describe("points", () => {
     expect(Object.keys(refused).length).toBeLessThan(20);
     expect(Object.values(refused).reduce((sum, each) => sum + each, 0)).toBe(41);
     expect(point?.first_byte_p50_ms).toBeWithin(3, 8);
+    expect(point?.first_token_p50_ms).toBeWithin(67, 150);
   });
 
   test("a second is dropped when its slot is reused", async () => {
     const traffic = new Traffic();
-    traffic.add(ended(NOW, { status: 500, errorCode: "x" }));
+    traffic.add(ended(NOW, { status: 500, errorCode: "x", firstTokenAt: 1005 }));
     traffic.add(ended(NOW + TRAFFIC_SECONDS));
     expect(await traffic.readTraffic(NOW, NOW, null)).toEqual([]);
     const [point] = await shown(traffic, NOW + TRAFFIC_SECONDS, NOW + TRAFFIC_SECONDS);
-    expect(point).toMatchObject({ requests: 1, errors: 0, refused: {} });
+    expect(point).toMatchObject({ requests: 1, errors: 0, refused: {}, first_token_p50_ms: null });
   });
 });
 
@@ -120,7 +122,7 @@ test("mergePoints sums the seconds of several processes", async () => {
   const read = (...seconds: readonly number[]) => {
     const traffic = new Traffic();
     for (const second of seconds)
-      traffic.add(ended(second, { status: 400, errorCode: "a" }, second - NOW + 1));
+      traffic.add(ended(second, { status: 400, errorCode: "a", firstTokenAt: second }, second - NOW + 1));
     return traffic.readTraffic(NOW, NOW + 10, null);
   };
   const merged = mergePoints([await read(NOW, NOW + 5), await read(NOW, NOW, NOW + 1)]);

@@ -70,6 +70,18 @@ export function testTraffic(context: GetContext): void {
     await ui.button("Send").click();
     await page.locator(".chat-response").getByText("Done", { exact: true }).waitFor();
     await page.locator(".stats").getByText("$").waitFor();
+    await ui.visit("Request log");
+    await ui.row("fake-model").first().getByRole("button").click();
+    await ui
+      .dialog()
+      .getByText(/first byte after .*, first token after [\d.,]+ m?s/)
+      .waitFor();
+    await ui.dialog().getByText("Time per output token").waitFor();
+    await ui.dialog().getByRole("list", { name: "Timing" }).getByText("First token").waitFor();
+    await ui.expectAccessible();
+    await ui.dialog().getByRole("button", { name: "Close" }).click();
+    await ui.visit("Overview");
+    await page.getByRole("region", { name: "Last minute" }).getByText("First token").waitFor();
     await ui.visit("Usage");
     const used = page.getByRole("table", { name: "Usage by model" });
     await used.getByText("fake-model").waitFor();
