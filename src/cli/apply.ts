@@ -13,6 +13,7 @@ import {
 import { parseArguments, required } from "./arguments.ts";
 import { changeLine, fieldChangeSchema, fieldLines, SIGNS } from "./change-lines.ts";
 import { UsageError, type Command } from "./command.ts";
+import { Progress } from "./progress.ts";
 import { problemLine, readDocument } from "./read-document.ts";
 import { paint, printable } from "./terminal.ts";
 
@@ -88,12 +89,11 @@ function settingsOf(plugin: string): z.ZodType | undefined {
 }
 
 async function applyDocument(client: AdminClient, document: unknown, flags: ApplyFlags): Promise<number> {
-  const post = (isDryRun: boolean, pruneGateways: boolean) =>
-    client.post(
-      `/apply?dry_run=${isDryRun}&prune=${flags.prune}&prune_gateways=${pruneGateways}`,
-      document,
-      appliedSchema,
-    );
+  const post = (isDryRun: boolean, pruneGateways: boolean) => {
+    const path = `/apply?dry_run=${isDryRun}&prune=${flags.prune}&prune_gateways=${pruneGateways}`;
+    const work = () => client.post(path, document, appliedSchema);
+    return new Progress().waiting(isDryRun ? "comparing" : "applying", work);
+  };
   const print = (applied: Applied, isDryRun: boolean) =>
     console.log(flags.json ? JSON.stringify(applied, null, 2) : describe(applied, isDryRun));
   const needsConfirmation = flags["prune-gateways"] && !flags.yes && !flags["dry-run"];

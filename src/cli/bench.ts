@@ -3,7 +3,8 @@ import { parseArguments, wholeNumber } from "./arguments.ts";
 import { withBenchGateway, type BenchTarget } from "./bench-gateway.ts";
 import { quantile, runLoad, type LoadResult } from "./bench-load.ts";
 import type { Command } from "./command.ts";
-import { fields, Progress } from "./terminal.ts";
+import { Progress } from "./progress.ts";
+import { fields } from "./terminal.ts";
 
 const CLIENTS = 64;
 
@@ -37,14 +38,21 @@ the gateway and without it.
       options: { seconds: { type: "string" }, json: { type: "boolean" } },
     });
     const seconds = wholeNumber("--seconds", values.seconds, 5, { min: 1, max: 600 });
-    const report = await withBenchGateway((target) => measure(target, seconds * 1000));
+    const progress = new Progress();
+    progress.show("starting the gateway", 0);
+    const report = await withBenchGateway((target) => measure(target, seconds * 1000, progress)).finally(() =>
+      progress.end(),
+    );
     console.log(values.json === true ? JSON.stringify(report) : describe(report));
     return report.failed === 0 ? 0 : 1;
   },
 };
 
-async function measure({ directUrl, gatewayUrl, memoryBytes }: BenchTarget, ms: number): Promise<Report> {
-  const progress = new Progress();
+async function measure(
+  { directUrl, gatewayUrl, memoryBytes }: BenchTarget,
+  ms: number,
+  progress: Progress,
+): Promise<Report> {
   const slice = ms / 10;
   let done = 0;
   const step = async (label: string, url: string, clients: number, slices: number): Promise<LoadResult> => {
@@ -52,34 +60,30 @@ async function measure({ directUrl, gatewayUrl, memoryBytes }: BenchTarget, ms: 
     done += slices;
     return progress.during(label, from, to, slices * slice, () => runLoad(url, clients, slices * slice));
   };
-  try {
-    await step("warming up", gatewayUrl, 8, 1);
-    const direct: number[] = [];
-    const through: number[] = [];
-    let failed = 0;
-    // Alternate, so that other load on this machine affects both alike.
-    for (let turn = 0; turn < 2; turn++) {
-      direct.push(...(await step("without gateway, 1 client", directUrl, 1, 1)).times);
-      const measured = await step("with gateway, 1 client", gatewayUrl, 1, 2);
-      through.push(...measured.times);
-      failed += measured.failed;
-    }
-    const withoutGateway = await step(`without gateway, ${CLIENTS} clients`, directUrl, CLIENTS, 1);
-    const withGateway = await step(`with gateway, ${CLIENTS} clients`, gatewayUrl, CLIENTS, 3);
-    const [direct_ms, gateway_ms] = [percentiles(direct), percentiles(through)];
-    return {
-      direct_ms,
-      gateway_ms,
-      added_ms: { p50: gateway_ms.p50 - direct_ms.p50, p99: gateway_ms.p99 - direct_ms.p99 },
-      at_once: CLIENTS,
-      requests_per_second: withGateway.perSecond,
-      direct_requests_per_second: withoutGateway.perSecond,
-      failed: failed + withGateway.failed,
-      memory_bytes: await memoryBytes(),
-    };
-  } finally {
-    progress.end();
+  await step("warming up", gatewayUrl, 8, 1);
+  const direct: number[] = [];
+  const through: number[] = [];
+  let failed = 0;
+  // Alternate, so that other load on this machine affects both alike.
+  for (let turn = 0; turn < 2; turn++) {
+    direct.push(...(await step("without gateway, 1 client", directUrl, 1, 1)).times);
+    const measured = await step("with gateway, 1 client", gatewayUrl, 1, 2);
+    through.push(...measured.times);
+    failed += measured.failed;
   }
+  const withoutGateway = await step(`without gateway, ${CLIENTS} clients`, directUrl, CLIENTS, 1);
+  const withGateway = await step(`with gateway, ${CLIENTS} clients`, gatewayUrl, CLIENTS, 3);
+  const [direct_ms, gateway_ms] = [percentiles(direct), percentiles(through)];
+  return {
+    direct_ms,
+    gateway_ms,
+    added_ms: { p50: gateway_ms.p50 - direct_ms.p50, p99: gateway_ms.p99 - direct_ms.p99 },
+    at_once: CLIENTS,
+    requests_per_second: withGateway.perSecond,
+    direct_requests_per_second: withoutGateway.perSecond,
+    failed: failed + withGateway.failed,
+    memory_bytes: await memoryBytes(),
+  };
 }
 
 function percentiles(times: readonly number[]): Percentiles {

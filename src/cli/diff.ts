@@ -4,6 +4,7 @@ import { adminClient, CLIENT_HELP, CLIENT_OPTIONS } from "./admin-client.ts";
 import { parseArguments } from "./arguments.ts";
 import { recordChangesSchema, recordLines } from "./change-lines.ts";
 import { UsageError, type Command } from "./command.ts";
+import { Progress } from "./progress.ts";
 import { leftOutLines, revisionNumber } from "./revision-records.ts";
 import { paint } from "./terminal.ts";
 
@@ -33,7 +34,8 @@ ${CLIENT_HELP}
     if (to !== null && to < from)
       throw new UsageError(`N is ${from} and M is ${to}; give the earlier revision first`);
     const client = await adminClient(values);
-    const found = await client.get(`/revisions/${from}/diff${to === null ? "" : `?to=${to}`}`, diffSchema);
+    const path = `/revisions/${from}/diff${to === null ? "" : `?to=${to}`}`;
+    const found = await new Progress().waiting("comparing", () => client.get(path, diffSchema));
     console.log(values.json ? JSON.stringify(found) : describe(found));
     return 0;
   },

@@ -2,6 +2,7 @@
 import { adminClient, CLIENT_HELP, CLIENT_OPTIONS } from "./admin-client.ts";
 import { parseArguments } from "./arguments.ts";
 import type { Command } from "./command.ts";
+import { Progress } from "./progress.ts";
 
 export const exportCommand: Command = {
   summary: "print the configuration as a document",
@@ -18,7 +19,8 @@ ${CLIENT_HELP}`,
     });
     const client = await adminClient(values);
     const accept = values.json === true ? "application/json" : "application/yaml";
-    process.stdout.write(await client.getText("/export", accept));
+    const work = () => client.getText("/export", accept);
+    process.stdout.write(await new Progress().waiting("exporting", work));
     return 0;
   },
 };

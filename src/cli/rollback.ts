@@ -4,6 +4,7 @@ import { adminClient, CLIENT_HELP, CLIENT_OPTIONS, type AdminClient } from "./ad
 import { parseArguments } from "./arguments.ts";
 import { recordChangesSchema, recordLines } from "./change-lines.ts";
 import type { Command } from "./command.ts";
+import { Progress } from "./progress.ts";
 import { leftOutLines, listRevisions, revisionNumber } from "./revision-records.ts";
 import { paint, printable } from "./terminal.ts";
 
@@ -42,7 +43,8 @@ ${CLIENT_HELP}
 
 async function rollBack(client: AdminClient, number: number, isJson: boolean): Promise<string> {
   const [newest] = await listRevisions(client, { limit: 1 });
-  const rolledBack = await client.post(`/revisions/${number}/rollback`, undefined, rollbackSchema);
+  const work = () => client.post(`/revisions/${number}/rollback`, undefined, rollbackSchema);
+  const rolledBack = await new Progress().waiting("rolling back", work);
   if (isJson) return JSON.stringify(rolledBack);
   const { revision } = rolledBack;
   const result =
@@ -53,7 +55,9 @@ async function rollBack(client: AdminClient, number: number, isJson: boolean): P
 }
 
 async function tryRollback(client: AdminClient, number: number, isJson: boolean): Promise<string> {
-  const planned = await client.post(`/revisions/${number}/rollback?dry_run=true`, undefined, dryRunSchema);
+  const path = `/revisions/${number}/rollback?dry_run=true`;
+  const work = () => client.post(path, undefined, dryRunSchema);
+  const planned = await new Progress().waiting("comparing", work);
   if (isJson) return JSON.stringify(planned);
   const { revision, records, left_out } = planned;
   if (records.length === 0)

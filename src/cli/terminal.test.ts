@@ -1,6 +1,6 @@
-// Colors, tables, and progress, on a terminal and elsewhere.
+// Colors and tables, on a terminal and elsewhere.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { paint, Progress, table, usesColor } from "./terminal.ts";
+import { paint, table, usesColor } from "./terminal.ts";
 
 const SETTINGS = ["NO_COLOR", "TERM"] as const;
 const before = SETTINGS.map((name) => process.env[name]);
@@ -46,29 +46,4 @@ test("a table pads columns to their widest cell, ignoring color codes", () => {
     "1   active  x",
     "22  gone    y",
   ]);
-});
-
-describe("progress", () => {
-  const watched = (isTTY: boolean) => {
-    const written: string[] = [];
-    const write = (text: string) => written.push(text) > 0;
-    return { progress: new Progress({ isTTY, write, columns: 80 }), written };
-  };
-
-  test("rewrites one line and clears it at the end", async () => {
-    const { progress, written } = watched(true);
-    progress.show("half", 0.5);
-    expect(written.at(-1)).toBe(`\r\x1b[K${"█".repeat(12)}${"░".repeat(12)} half`);
-    expect(await progress.during("work", 0.5, 1, 10, () => Promise.resolve(7))).toBe(7);
-    expect(written.at(-1)).toEndWith(" work");
-    progress.end();
-    expect(written.at(-1)).toBe("\r\x1b[K");
-  });
-
-  test("prints nothing if the stream is not a terminal", async () => {
-    const { progress, written } = watched(false);
-    await progress.during("work", 0, 1, 10, () => Promise.resolve());
-    progress.end();
-    expect(written).toEqual([]);
-  });
 });

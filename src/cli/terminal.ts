@@ -1,17 +1,17 @@
-// Terminal output of the commands: colors, tables, and progress. Plain text if the output is not a terminal.
+// Terminal output of the commands: colors and tables. Plain text if the output is not a terminal.
 
-type Stream = Pick<NodeJS.WriteStream, "isTTY" | "write" | "columns">;
+type Stream = Pick<NodeJS.WriteStream, "isTTY">;
 
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
 type Style = keyof typeof CODES;
 
 /** Returns true on a terminal with colors, unless NO_COLOR is set to a non-empty value (no-color.org). */
-export function usesColor(stream: Pick<Stream, "isTTY">): boolean {
+export function usesColor(stream: Stream): boolean {
   const { NO_COLOR = "", TERM } = process.env;
   return stream.isTTY && NO_COLOR === "" && TERM !== "dumb";
 }
 
-export function paint(style: Style, text: string, stream: Pick<Stream, "isTTY"> = process.stdout): string {
+export function paint(style: Style, text: string, stream: Stream = process.stdout): string {
   return usesColor(stream) ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text;
 }
 
@@ -41,44 +41,4 @@ export function pad(text: string, width: number): string {
 /** Replaces control characters: text from documents, records, and clients must not control the terminal. */
 export function printable(text: string): string {
   return text.replaceAll(/[\u0000-\u001F\u007F-\u009F]/g, "\uFFFD");
-}
-
-const BAR_WIDTH = 24;
-
-/** A progress bar: one line on stderr that is rewritten in place. Prints nothing if stderr is not a terminal. */
-export class Progress {
-  readonly #stream: Stream;
-  #label = "";
-
-  constructor(stream: Stream = process.stderr) {
-    this.#stream = stream;
-  }
-
-  /** `fraction` is from 0 to 1. */
-  show(label: string, fraction: number): void {
-    this.#label = label;
-    if (!this.#stream.isTTY) return;
-    const full = Math.round(Math.min(1, Math.max(0, fraction)) * BAR_WIDTH);
-    const bar = "█".repeat(full) + "░".repeat(BAR_WIDTH - full);
-    this.#stream.write(`\r\x1b[K${bar} ${label}`);
-  }
-
-  /** Runs `work`, which takes about `ms` milliseconds, and moves the bar from `from` to `to` meanwhile. */
-  async during<T>(label: string, from: number, to: number, ms: number, work: () => Promise<T>): Promise<T> {
-    const startedAt = performance.now();
-    const tick = () =>
-      this.show(label, from + (to - from) * Math.min(1, (performance.now() - startedAt) / ms));
-    tick();
-    const timer = setInterval(tick, 100);
-    try {
-      return await work();
-    } finally {
-      clearInterval(timer);
-    }
-  }
-
-  end(): void {
-    if (this.#label !== "" && this.#stream.isTTY) this.#stream.write("\r\x1b[K");
-    this.#label = "";
-  }
 }

@@ -3,7 +3,8 @@ import { readSettings, SettingsError, type Settings } from "../../config/setting
 import { redact } from "../../telemetry/log/redact.ts";
 import { parseArguments } from "../arguments.ts";
 import type { Command } from "../command.ts";
-import { pad, paint, Progress } from "../terminal.ts";
+import { Progress } from "../progress.ts";
+import { pad, paint } from "../terminal.ts";
 import { fail, ok, type CheckResult } from "./check-result.ts";
 import { checkMetrics, checkTraces } from "./collector-checks.ts";
 import { checkDataDirectory, checkPlugins, checkPorts, checkProcess, checkSecret } from "./host-checks.ts";
