@@ -760,6 +760,14 @@ export interface Prices {
   updated_at: string;
 }
 
+export interface BuiltinPrices {
+  /** The first entry that matches a model is its price. */
+  prices: Price[];
+  /** The day on which the prices were collected. */
+  date: string;
+  sources: string[];
+}
+
 export interface Explanation {
   /** The gateway that handles the request. */
   gateway: {

@@ -110,6 +110,11 @@ const shownPricesSchema = pricesSchema.extend({
   updated_at: timeSchema,
 });
 
+const builtinPricesSchema = pricesSchema.extend({
+  date: z.iso.date().meta({ description: "The day on which the prices were collected." }),
+  sources: z.array(z.url()),
+});
+
 const errorSchema = z.object({
   error: z.string().meta({ description: "A sentence for people." }),
   code: z.enum(Object.keys(ERRORS)).meta({ description: "A stable code for programs." }),
@@ -168,6 +173,7 @@ export const RESPONSE_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   ApiKeyWithKey: apiKeyWithKeySchema,
   UsageReport: usageSchema,
   Prices: shownPricesSchema,
+  BuiltinPrices: builtinPricesSchema,
   Explanation: explanationSchema,
   RevisionWithDiff: revisionSchema.extend({
     diff: fieldChanges,

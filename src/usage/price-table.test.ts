@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { tokenCounts, type TokenCounts } from "../formats/token-counts.ts";
 import { pricesSchema, type Price, type PriceAmounts } from "../model/price.ts";
-import { BUILTIN_PRICES, BUILTIN_PRICES_DATE } from "./builtin-prices.ts";
+import { BUILTIN_PRICES, BUILTIN_PRICES_DATE, BUILTIN_PRICES_SOURCES } from "./builtin-prices.ts";
 import { PriceTable } from "./price-table.ts";
 
 const NO_PARTS = {
@@ -230,7 +230,9 @@ describe("PriceTable", () => {
 });
 
 describe("the built-in prices", () => {
-  test("are valid input of the Admin API and have a date", () => {
+  test("are valid input of the Admin API and have a date and sources", () => {
+    for (const source of BUILTIN_PRICES_SOURCES) expect(new URL(source).protocol).toBe("https:");
+    expect(BUILTIN_PRICES_SOURCES.length).toBeGreaterThan(3);
     expect(pricesSchema.safeParse({ prices: BUILTIN_PRICES }).error).toBeUndefined();
     expect(BUILTIN_PRICES_DATE).toMatch(/^20\d\d-\d\d-\d\d$/);
     expect(BUILTIN_PRICES.length).toBeGreaterThan(30);
@@ -244,6 +246,45 @@ describe("the built-in prices", () => {
       );
       expect({ model, hiddenBy: earlier.map((other) => other.model) }).toEqual({ model, hiddenBy: [] });
     }
+  });
+
+  test.each([
+    ["gpt-4o-2024-08-06", 1.25],
+    ["gpt-4.1-mini", 0.1],
+    ["gpt-5-mini", 0.025],
+    ["o3", 0.5],
+    ["claude-fable-5", 1],
+    ["claude-fable-5-1", 0.25],
+    ["claude-opus-5-5", 0.2],
+    ["claude-opus-4-8", 0.5],
+    ["claude-sonnet-4-5-20250929", 0.3],
+    ["grok-4", 0.75],
+    // No price of cached input is known, so that it costs as much as other input.
+    ["gpt-4o-2024-05-13", 5],
+  ])("cached input of %s costs $%s per million tokens", (model, cached) => {
+    const counts = tokens(1e5, 0, { cachedInputTokens: 1e5 });
+    expect(new PriceTable(BUILTIN_PRICES).costOf(model, counts)).toBe(cached * 1e8);
+  });
+
+  test("Anthropic: cache writes cost 1.25 times the input for five minutes and twice the input for an hour", () => {
+    const table = new PriceTable(BUILTIN_PRICES);
+    for (const { model: pattern } of BUILTIN_PRICES.filter(({ model }) => model.startsWith("claude-"))) {
+      const model = pattern.replace("*", "");
+      if (model === "claude-3-haiku") continue;
+      const input = table.costOf(model, tokens(1e5, 0)) ?? NaN;
+      const written5m = table.costOf(model, tokens(1e5, 0, { cacheWrite5mTokens: 1e5 }));
+      const written1h = table.costOf(model, tokens(1e5, 0, { cacheWrite1hTokens: 1e5 }));
+      expect([model, written5m, written1h]).toEqual([model, input * 1.25, input * 2]);
+    }
+  });
+
+  test("large requests cost more where the provider says so", () => {
+    const table = new PriceTable(BUILTIN_PRICES);
+    expect(table.costOf("claude-haiku-5-5", tokens(100_000, 1000))).toBe(10_500_000);
+    expect(table.costOf("claude-haiku-5-5", tokens(100_001, 1000))).toBe(52_500_500);
+    expect(table.costOf("gemini-2.5-pro", tokens(300_000, 1000, { cachedInputTokens: 100_000 }))).toBe(
+      540_000_000,
+    );
   });
 
   test.each([

@@ -88,6 +88,16 @@ describe("the price of a model", () => {
     await gatehouse.api("DELETE", "/prices");
   });
 
+  test("of the built-in list has a date and sources, also while the installation has its own", async () => {
+    const { body: active } = await gatehouse.api("GET", "/prices");
+    await gatehouse.api("PUT", "/prices", { prices: [{ model: "m", input: "1" }] });
+    const { status, body } = await gatehouse.api("GET", "/prices/builtin");
+    expect([status, body.prices]).toEqual([200, active.prices]);
+    expect(body.date).toMatch(/^20\d\d-\d\d-\d\d$/);
+    expect(body.sources).toContain("https://platform.claude.com/docs/en/about-claude/pricing");
+    await gatehouse.api("DELETE", "/prices");
+  });
+
   test("of a gateway is exported, applied without a change, and rolled back", async () => {
     const prices = [{ model: "m", input: "0.1", above: { tokens: 5, input: "0.2" } }];
     const { id } = await create(gatehouse, "/gateways", { name: "priced", prices });

@@ -1,5 +1,5 @@
-// Prices of models. An operator can replace the built-in ones.
-import { BUILTIN_PRICES, BUILTIN_PRICES_DATE } from "../../usage/builtin-prices.ts";
+// Prices of models of the installation, and the built-in ones, which come after them.
+import { BUILTIN_PRICES, BUILTIN_PRICES_DATE, BUILTIN_PRICES_SOURCES } from "../../usage/builtin-prices.ts";
 import { pricesSchema } from "../../model/price.ts";
 import { validate } from "../../model/validate.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
@@ -12,18 +12,20 @@ const READ_ONLY = ["builtin", "updated_at"];
 
 const PRICES_EXAMPLE = {
   prices: [
-    { model: "gpt-4o-mini*", input_per_million: 0.15, output_per_million: 0.6 },
-    { model: "gpt-4o*", input_per_million: 2.5, output_per_million: 10 },
+    { model: "gpt-4o-mini*", input: "0.15", cached_input: "0.075", output: "0.60" },
+    { model: "our-model", input: "1", output: "4", above: { tokens: 200_000, input: "2", output: "6" } },
+    { model: "our-search", per_request: "0.01" },
   ],
 };
 
 export function addPriceRoutes(table: RouteTable, current: CurrentConfiguration): void {
   const shared = { path: "/prices", tag: "prices" };
+  addBuiltinRoute(table);
 
   addOperation(table, {
     ...shared,
     method: "get",
-    summary: "Get the active prices",
+    summary: "Get the prices of the installation, or the built-in ones if it has none",
     response: { status: 200, schema: "Prices", description: "In the order in which they are matched." },
     etag: "read",
     handle: async ({ caller }) => readResponse(caller, show(await current.store.prices())),
@@ -32,13 +34,14 @@ export function addPriceRoutes(table: RouteTable, current: CurrentConfiguration)
   addOperation(table, {
     ...shared,
     method: "put",
-    summary: "Replace the prices",
+    summary: "Replace the prices of the installation",
     body: "PricesInput",
     bodyExample: PRICES_EXAMPLE,
     response: {
       status: 200,
       schema: "Prices",
-      description: "The new prices. They apply to requests that start from now on.",
+      description:
+        "The new prices. They apply to requests that start from now on, before the built-in prices and after those of a gateway.",
     },
     etag: "changed",
     handle: async ({ body, caller }) => {
@@ -56,8 +59,8 @@ export function addPriceRoutes(table: RouteTable, current: CurrentConfiguration)
   addOperation(table, {
     ...shared,
     method: "delete",
-    summary: "Restore the built-in prices",
-    response: { status: 204, description: "The built-in prices are active." },
+    summary: "Remove the prices of the installation",
+    response: { status: 204, description: "Only the built-in prices and those of gateways apply." },
     etag: "changed",
     handle: async ({ caller }) => {
       const work = async (transaction: Transaction) => {
@@ -66,6 +69,20 @@ export function addPriceRoutes(table: RouteTable, current: CurrentConfiguration)
       };
       await current.write(work, { subject: caller.subject });
       return new Response(null, { status: 204 });
+    },
+  });
+}
+
+function addBuiltinRoute(table: RouteTable): void {
+  addOperation(table, {
+    tag: "prices",
+    path: "/prices/builtin",
+    method: "get",
+    summary: "Get the built-in prices",
+    response: { status: 200, schema: "BuiltinPrices", description: "With their date and sources." },
+    handle: () => {
+      const shown = { prices: BUILTIN_PRICES, date: BUILTIN_PRICES_DATE, sources: BUILTIN_PRICES_SOURCES };
+      return Promise.resolve(Response.json(shown));
     },
   });
 }
