@@ -1,7 +1,7 @@
 // Combinators that build matchers. Matchers do not backtrack and every repetition has a bound, so that the work of a matcher
 // is bounded for any text, however hostile.
 import { isInClass, toLower, WHITESPACE } from "./char-classes.ts";
-import { CHAR_SET_SIZE, charSet, charSetIgnoringCase } from "./char-set.ts";
+import { CHAR_SET_SIZE, charSet, charSetHas, charSetIgnoringCase, charSetWhere } from "./char-set.ts";
 import { endOfWord, KeywordSet, MAX_WORD_LENGTH } from "./keyword-set.ts";
 import {
   canMatchAt,
@@ -67,13 +67,13 @@ export function exact(text: string): Matcher {
 export function seq(...matchers: readonly Matcher[]): Matcher {
   const firstSet = firstSetOfSequence(matchers);
   const required = requiredFirstSet({ firstSet });
+  const count = matchers.length;
   const match = (input: NormalizedText, at: number): number => {
     if (!canMatchAt(required, input, at)) return NO_MATCH;
     let end = at;
-    for (const matcher of matchers) {
+    for (let index = 0; index < count && end >= 0; index++) {
       input.work.steps++;
-      end = matcher(input, end);
-      if (end < 0) return NO_MATCH;
+      end = matchers[index]?.(input, end) ?? NO_MATCH;
     }
     return end;
   };
@@ -152,6 +152,17 @@ export function peek(matcher: Matcher): Matcher {
   return withPart(match, "lookahead", matcher, peek);
 }
 
+/**
+ * Returns a matcher that is tried only where `test` returns true: a test that reads a word once rejects most candidates sooner than the
+ * matcher would. It must return true wherever the matcher matches.
+ */
+export function where(test: (input: NormalizedText, at: number) => boolean, matcher: Matcher): Matcher {
+  const match = withFirstSetOf(matcher, false, (input, at) =>
+    test(input, at) ? matcher(input, at) : NO_MATCH,
+  );
+  return withPart(match, "repetition", matcher, (part) => where(test, part));
+}
+
 const characterChoices = new Map<string, Matcher>();
 
 /** Matches one of the characters, ignoring case. Equal lists share one matcher. */
@@ -199,12 +210,20 @@ export function except(characters: string, min: number, max: number): Matcher {
 export function skipTo(matcher: Matcher, max: number, stops = ""): Matcher {
   const isStop = charTable(stops);
   const required = requiredFirstSet(matcher);
+  // By unit: 1 if a match can start with it, or if it stops the search.
+  const isChecked = charSetWhere(
+    (code) => required === null || required.prefixes[code] !== 0 || isStop[code] === 1,
+  );
   const match: Matcher = (input, at) => {
-    for (let from = at; from <= at + max && from <= input.length; from++) {
+    const last = Math.min(at + max, input.length);
+    input.work.steps += 1 + (Math.max(last - at, 0) >> 3);
+    for (let from = at; from <= last; from++) {
+      const code = unitAt(input, from);
+      if (!charSetHas(isChecked, code)) continue;
       input.work.steps++;
       const end = canMatchAt(required, input, from) ? matcher(input, from) : NO_MATCH;
       if (end >= 0) return end;
-      if (isStop[unitAt(input, from)] === 1) return NO_MATCH;
+      if (isStop[code] === 1) return NO_MATCH;
     }
     return NO_MATCH;
   };

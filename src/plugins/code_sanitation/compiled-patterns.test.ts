@@ -7,7 +7,7 @@ import { codeSanitationSettings, LANGUAGES, SENSITIVITIES } from "./settings.ts"
 
 const idsOf = (...selections: Parameters<typeof compilePatterns>[0][number][]) => {
   const { states } = compilePatterns(selections);
-  const names = states.flatMap(({ triggers }) => triggers.flatMap(({ owner }) => owner.names));
+  const names = states.flatMap((state) => state?.triggers.flatMap(({ owner }) => owner.names) ?? []);
   return new Set(names.map(({ pattern }) => pattern));
 };
 

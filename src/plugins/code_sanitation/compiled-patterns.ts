@@ -1,5 +1,5 @@
 // Compiles a selection of patterns into what a detector scans with. Detectors with the same languages and sensitivities share it.
-import { unionOfCharSets, type CharSet } from "./char-set.ts";
+import { CHAR_SET_SIZE, NON_ASCII, unionOfCharSets, type CharSet } from "./char-set.ts";
 import { CleanStrings } from "./clean-strings.ts";
 import { patternsOf } from "./languages/by-language.ts";
 import type { Pattern } from "./pattern.ts";
@@ -34,8 +34,8 @@ interface PatternEntry {
 
 export type PatternTrigger = Trigger<PatternEntry>;
 
-/** The triggers that end in a state of the prefilter, and a condition that rejects all of them with one lookup. */
-interface StateTriggers {
+/** Triggers that end at the same position, and a condition that rejects all of them with one lookup. */
+interface TriggerList {
   readonly triggers: readonly PatternTrigger[];
   /** Units that may precede at least one of the triggers; null for any. */
   readonly precededBy: CharSet | null;
@@ -46,7 +46,7 @@ interface StateTriggers {
 export interface CompiledPatterns {
   readonly prefilter: Prefilter<PatternEntry>;
   /** By state of the prefilter. */
-  readonly states: readonly StateTriggers[];
+  readonly states: readonly (StateTriggers | undefined)[];
   /** Strings in which none of the patterns found anything. */
   readonly cleanStrings: CleanStrings;
 }
@@ -112,7 +112,9 @@ export function entriesOf(language: Language, patterns: readonly Pattern[]): Pat
 
 export function compileEntries(entries: readonly PatternEntry[]): CompiledPatterns {
   const prefilter = new Prefilter(withoutDuplicates(entries).flatMap(triggersOf));
-  const states = prefilter.triggersByState.map(stateTriggersOf);
+  const states = prefilter.triggersByState.map((triggers) =>
+    triggers.length === 0 ? undefined : new StateTriggers(triggers),
+  );
   return { prefilter, states, cleanStrings: new CleanStrings() };
 }
 
@@ -121,7 +123,41 @@ function triggersOf(owner: PatternEntry): PatternTrigger[] {
   return triggers.map((text) => ({ text, hasDigits: /\d/.test(text), owner, followedBy }));
 }
 
-function stateTriggersOf(triggers: readonly PatternTrigger[]): StateTriggers {
+/** The triggers that end in a state of the prefilter, by the unit that follows: most patterns allow only few. */
+class StateTriggers {
+  readonly triggers: readonly PatternTrigger[];
+  /** By unit, as in a CharSet: 1 + index in #lists; 0 if not created yet, because most are never used. */
+  readonly #listOfUnit = new Uint8Array(CHAR_SET_SIZE);
+  readonly #lists: TriggerList[] = [];
+
+  constructor(triggers: readonly PatternTrigger[]) {
+    this.triggers = triggers;
+  }
+
+  /** Returns the triggers that this unit may follow. */
+  before(unit: number): TriggerList {
+    const code = unit < NON_ASCII ? unit : NON_ASCII;
+    return this.#lists[(this.#listOfUnit[code] ?? 0) - 1] ?? this.#create(code);
+  }
+
+  #create(code: number): TriggerList {
+    const triggers = this.triggers.filter(({ owner: { pattern } }) => mayFollow(pattern, code));
+    let index = this.#lists.findIndex((list) => isSameList(list.triggers, triggers));
+    if (index < 0) index = this.#lists.push(triggerListOf(triggers)) - 1;
+    this.#listOfUnit[code] = index + 1;
+    return this.#lists[index] ?? triggerListOf(triggers);
+  }
+}
+
+function mayFollow({ followedBy, requiredAfter }: Pattern, code: number): boolean {
+  return followedBy?.[code] !== 0 && requiredAfter?.prefixes[code] !== 0;
+}
+
+function isSameList<T>(one: readonly T[], other: readonly T[]): boolean {
+  return one.length === other.length && one.every((each, index) => each === other[index]);
+}
+
+function triggerListOf(triggers: readonly PatternTrigger[]): TriggerList {
   const triggerLength = triggers[0]?.text.length ?? 0;
   // Triggers of different lengths start at different positions, so one lookup cannot reject all of them.
   const areEquallyLong = triggers.every(({ text }) => text.length === triggerLength);

@@ -93,15 +93,37 @@ export function removeNoOpSyntax(input: NormalizedText, depth: number): Rewritte
   input.work.steps += count * STEPS_PER_SPECIAL;
   checkWork(input.work);
   let done = 0;
+  /** Comments that replaceComments replaces with the same effect: start, end, start, end, … */
+  const replaced: number[] = [];
   for (let special = 0; special < count; special++) {
     const index = positions[special] ?? 0;
     if (index < done) continue;
     const end = endOfNoOp(input, index, comments);
     if (end <= index) continue;
-    (rewriter ??= new Rewriter(input, depth)).remove(index, end);
     done = end;
+    if (isSeparateComment(input, index)) {
+      replaced.push(index, end);
+      continue;
+    }
+    rewriter ??= new Rewriter(input, depth);
+    removeAll(replaced, rewriter);
+    rewriter.remove(index, end);
   }
-  return rewriter?.finish() ?? null;
+  if (rewriter === null) return null;
+  removeAll(replaced, rewriter);
+  return rewriter.finish();
+}
+
+function removeAll(ranges: number[], rewriter: Rewriter): void {
+  for (let index = 0; index < ranges.length; index += 2)
+    rewriter.removeUnrecorded(ranges[index] ?? 0, ranges[index + 1] ?? 0);
+  ranges.length = 0;
+}
+
+/** A comment after whitespace: a space instead of it is merged, so the text is the same. Most comments of programs are such. */
+function isSeparateComment(input: NormalizedText, at: number): boolean {
+  const isComment = input.codes[at] === SLASH && unitAt(input, at + 2) !== EXCLAMATION;
+  return isComment && isInClass(unitAt(input, at - 1), WHITESPACE);
 }
 
 /** Returns the end of the syntax without effect that starts at `at`; `at` or less if there is none. */

@@ -26,6 +26,7 @@ export class Rewriter {
   readonly #codes: Uint16Array;
   readonly #changedRanges: number[] = [];
   #length = 0;
+  #isChanged = false;
   /** The parent's units before this position were copied, replaced or removed. */
   #done = 0;
   /** Number of the parent's special positions that were processed. */
@@ -58,6 +59,13 @@ export class Rewriter {
     this.#startChange(from, to);
   }
 
+  /** Removes units of the parent where another variant has the same change: the range is not scanned again. */
+  removeUnrecorded(from: number, to: number): void {
+    this.#copyUpTo(from);
+    this.#done = to;
+    this.#isChanged = true;
+  }
+
   finish(): RewrittenText {
     this.#copyUpTo(this.#parent.length);
     const text = this.#buffer.finish(this.#length, this.#parent, this.#parent.work);
@@ -71,6 +79,7 @@ export class Rewriter {
     checkWork(work);
     this.#copyUpTo(from);
     this.#done = to;
+    this.#isChanged = true;
     const ranges = this.#changedRanges;
     const last = ranges.length - 1;
     const start = Math.max(0, this.#length - MAX_PATTERN_REACH);
@@ -83,7 +92,7 @@ export class Rewriter {
   #copyUpTo(end: number): void {
     const from = this.#done;
     if (end <= from) return;
-    if (this.#changedRanges.length > 0) this.#buffer.sourceMap.add(this.#length, from, from + 1);
+    if (this.#isChanged) this.#buffer.sourceMap.add(this.#length, from, from + 1);
     this.#copySpecials(from, end);
     if (end - from < SHORT_COPY) {
       for (let index = from; index < end; index++)

@@ -2,8 +2,8 @@
 // `ows` and `rws` are named as in RFC 9110: optional and required whitespace.
 import { DIGIT, isInClass, QUOTE, WHITESPACE, WORD } from "./char-classes.ts";
 import { charSet, charSetWhere } from "./char-set.ts";
-import { charTable, choice, except, lit, not, run, seq, times } from "./combinators.ts";
-import { MAX_WORD_LENGTH } from "./keyword-set.ts";
+import { charTable, choice, except, lit, run, seq, times } from "./combinators.ts";
+import { endOfWord } from "./keyword-set.ts";
 import {
   NO_MATCH,
   withFirstSetOf,
@@ -22,7 +22,15 @@ export const ows: Matcher = run(WHITESPACE, 0, 4);
 /** Required whitespace. */
 export const rws: Matcher = run(WHITESPACE, 1, 4);
 export const digits: Matcher = run(DIGIT, 1, 24);
-export const identifier: Matcher = seq(not(run(DIGIT, 1, 1)), run(WORD, 1, MAX_WORD_LENGTH));
+/** A function of its own, not a sequence: patterns try no other matcher as often. */
+export const identifier: Matcher = withPrefixes(
+  prefixesStartingWith(charSetWhere((code) => isInClass(code, WORD) && !isInClass(code, DIGIT))),
+  (input, at) => {
+    if (isInClass(unitAt(input, at), DIGIT)) return NO_MATCH;
+    const wordEnd = endOfWord(input, at);
+    return wordEnd > at ? wordEnd : NO_MATCH;
+  },
+);
 export const quote: Matcher = run(QUOTE, 1, 1);
 /** Matches if no word character follows. */
 export const wordBoundary: Matcher = withParts(

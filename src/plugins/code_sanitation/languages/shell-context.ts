@@ -18,7 +18,8 @@ import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.
 import { NO_MATCH } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { COMMANDS, COMPARED_TOOLS, PLAIN_COMMANDS } from "./shell-commands.ts";
-import { commandOf, stepsOfLoop } from "./shell-grammar.ts";
+import { stepsOfLoop } from "./shell-grammar.ts";
+import { commandOf } from "./shell-names.ts";
 
 /** Units that may precede a command: not the inside of a word, a path or an option. */
 export const BEFORE_COMMAND = charSetExcept(WORD, "-./$");

@@ -1,13 +1,26 @@
 // The grammar of a command line, read from left to right: command names, arguments that do not occur in prose, and whole
 // commands. What precedes a command is in shell-context.ts.
 import { DIGIT, isInClass, LETTER, NEWLINE, QUOTE, WORD } from "../char-classes.ts";
-import { COLON, DASH, DOT } from "../char-codes.ts";
+import { COLON } from "../char-codes.ts";
 import { charSet, charSetHas } from "../char-set.ts";
-import { choice, except, keyword, lit, not, oneOf, opt, peek, run, seq, times } from "../combinators.ts";
-import { isTextAt, KeywordSet, splitWords } from "../keyword-set.ts";
+import {
+  choice,
+  except,
+  keyword,
+  lit,
+  not,
+  oneOf,
+  opt,
+  peek,
+  run,
+  seq,
+  times,
+  where,
+} from "../combinators.ts";
+import { splitWords } from "../keyword-set.ts";
 import { NO_MATCH, withPrefixes, zeroWidth, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
-import { hasPrefix, prefixesOf } from "../prefix-set.ts";
+import { prefixesOf } from "../prefix-set.ts";
 import { digits, end, identifier, ows, quote, rws } from "../tokens.ts";
 import {
   AMBIGUOUS_COMMANDS,
@@ -18,30 +31,11 @@ import {
   SUBSTITUTED_WORDS,
   WORD_COMMANDS,
 } from "./shell-commands.ts";
+import { commandOf, mayStartCommand } from "./shell-names.ts";
 
 const UNDERSCORE = 0x5f;
 
-/** The quotes around a command name. A backtick starts a substitution. */
-const STRING_QUOTES = charSet(0, "'\"");
-
 // Command names.
-
-/** Matches one of the command names, optionally in quotes. Not a file name (`cat.txt`) or a possessive (`cat's`). */
-export function commandOf(names: Iterable<string>): Matcher {
-  const known = new KeywordSet(names);
-  const prefixes = prefixesOf([...names].flatMap((name) => [name, `'${name}`, `"${name}`]));
-  return withPrefixes(prefixes, (input, at) => {
-    if (!hasPrefix(prefixes, unitAt(input, at), unitAt(input, at + 1))) return NO_MATCH;
-    const isQuoted = charSetHas(STRING_QUOTES, unitAt(input, at));
-    const start = isQuoted ? at + 1 : at;
-    let end = start;
-    while (end - start < 24 && (isInClass(unitAt(input, end), WORD) || unitAt(input, end) === DASH)) end++;
-    input.work.steps += end - start + 1;
-    if (!known.has(input, start, end)) return NO_MATCH;
-    if (!isQuoted) return unitAt(input, end) === DOT || isTextAt(input, end, "'s") ? NO_MATCH : end;
-    return unitAt(input, end) === unitAt(input, at) ? end + 1 : NO_MATCH;
-  });
-}
 
 export const plainCommand = commandOf(PLAIN_COMMANDS);
 export const wordCommand = commandOf(WORD_COMMANDS);
@@ -180,7 +174,7 @@ const assembledCommand: Matcher = seq(
   choice(anyCommand, path, address, lit("$")),
 );
 /** Matches a command with an argument that does not occur in prose, or with nothing after it. */
-export const commandLine: Matcher = choice(
+const commandLine: Matcher = choice(
   seq(lit("sleep"), gap, digits),
   echo,
   windowsCommand,
@@ -225,6 +219,8 @@ export const notProse: Matcher = zeroWidth((input, at) => {
   if (ambiguousCommand(input, at) < 0 || argumentsFollow(input, command) >= 0) return at;
   return nameCommand(input, at) >= 0 && nameFollows(input, command) >= 0 ? at : NO_MATCH;
 });
+/** A command that is neither prose nor an identifier of a program. */
+export const command: Matcher = where(mayStartCommand, seq(notProse, commandLine));
 /** Matches unless the next word is a name that programs use for a variable, and one of these characters follows: `a || id;`. */
 export function notIdentifierBefore(characters: string): Matcher {
   const afterName = seq(ows, oneOf(characters));

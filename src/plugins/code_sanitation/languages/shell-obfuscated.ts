@@ -1,7 +1,7 @@
 // Shell patterns for obfuscated commands: split words, expansions, and syntax that is not typed by hand.
 import { isInClass, LETTER, WHITESPACE, WORD } from "../char-classes.ts";
 import { charSet, NOT_WORD } from "../char-set.ts";
-import { choice, lit, oneOf, opt, run, seq, times } from "../combinators.ts";
+import { choice, lit, oneOf, opt, run, seq, times, where } from "../combinators.ts";
 import { lowerCaseText } from "../keyword-set.ts";
 import { NO_MATCH, withFirstSetOf, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
@@ -10,6 +10,7 @@ import { digits, end, identifier, ows, quote, rws, wordBoundary } from "../token
 import { PLAIN_COMMANDS } from "./shell-commands.ts";
 import { afterBraceAndCommand, afterCommand, BEFORE_COMMAND } from "./shell-context.ts";
 import { anyCommand, option, path } from "./shell-grammar.ts";
+import { isQuotedWord } from "./shell-names.ts";
 
 const commandPart: Matcher = run(LETTER, 1, 5);
 const commandRest: Matcher = run(LETTER, 1, 12);
@@ -164,7 +165,7 @@ export const SHELL_OBFUSCATED: readonly Pattern[] = [
       "'time' who knows",
     ],
     precededBy: NOT_WORD,
-    after: seq(anyCommand, quote, lit(" "), choice(path, option, seq(anyCommand, end))),
+    after: where(isQuotedWord, seq(anyCommand, quote, lit(" "), choice(path, option, seq(anyCommand, end)))),
   }),
 ];
 

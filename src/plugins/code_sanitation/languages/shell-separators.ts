@@ -1,7 +1,7 @@
 // Shell patterns for commands after a separator: `;`, `&`, `&&`, `|`, `||` and the end of a line.
 import { WORD } from "../char-classes.ts";
 import { charSetExcept } from "../char-set.ts";
-import { lit, not, oneOf, run, seq, times } from "../combinators.ts";
+import { lit, not, oneOf, run, seq, times, where } from "../combinators.ts";
 import { NO_MATCH, zeroWidth } from "../matcher.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { identifier, ows, quote, rws } from "../tokens.ts";
@@ -17,13 +17,13 @@ import {
 } from "./shell-context.ts";
 import {
   buildCommand,
-  commandLine,
+  command,
   notIdentifierBefore,
-  notProse,
   option,
   textFilter,
   wordCommand,
 } from "./shell-grammar.ts";
+import { mayStartCommand } from "./shell-names.ts";
 
 /** Command lines of every form that the grammar knows. */
 const COMMAND_LINES: readonly string[] = [
@@ -137,7 +137,7 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
     ],
     guard: atTextStart,
     before: notInTable,
-    after: seq(ows, notProse, commandLine),
+    after: seq(ows, command),
   }),
   pattern("shell.separator", [";"], {
     catches: "a command after a semicolon",
@@ -157,7 +157,7 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
       "do { i++; } while (c != '\\0');",
     ],
     before: allOf(notInEntity, notQuotedExample),
-    after: seq(onSameLine, ows, notProse, commandLine),
+    after: seq(onSameLine, ows, command),
   }),
   pattern("shell.operator", ["&&", "||"], {
     catches: "a command after `&&` or `||`",
@@ -172,7 +172,11 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
       'What does "make x && ls -l" do?',
     ],
     before: notQuotedExample,
-    after: seq(onSameLine, ows, not(buildCommand), notIdentifierBefore(");,?:<>&|"), notProse, commandLine),
+    after: seq(
+      onSameLine,
+      ows,
+      where(mayStartCommand, seq(not(buildCommand), notIdentifierBefore(");,?:<>&|"), command)),
+    ),
   }),
   pattern("shell.operator", ["&"], {
     catches: "a command after a single `&`, which starts the command before it in the background",
@@ -189,7 +193,7 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
     ],
     precededBy: charSetExcept(0, "&"),
     before: allOf(notListOfTools, notQuotedExample),
-    after: seq(onSameLine, ows, notIdentifierBefore(");,?:<>"), notProse, commandLine),
+    after: seq(onSameLine, ows, where(mayStartCommand, seq(notIdentifierBefore(");,?:<>"), command))),
   }),
   pattern("shell.pipe", ["|"], {
     catches: "a pipe into a command that is not a text filter",
@@ -220,11 +224,7 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
     after: seq(
       onSameLine,
       ows,
-      not(textFilter),
-      not(stringType),
-      notIdentifierBefore(")"),
-      notProse,
-      commandLine,
+      where(mayStartCommand, seq(not(textFilter), not(stringType), notIdentifierBefore(")"), command)),
     ),
   }),
   pattern("shell.newline-command", ["\n"], {
@@ -241,7 +241,7 @@ export const SHELL_SEPARATORS: readonly Pattern[] = [
     ignores: ["Explain this\nls -la", "1:\nls -la", "42\nping me when you are back"],
     precededBy: charSetExcept(0, ".,:?!"),
     guard: afterFieldValue,
-    after: seq(ows, notProse, commandLine),
+    after: seq(ows, command),
   }),
   pattern("shell.last-command", [";", "|"], {
     catches: "a command name without an argument after a separator, at the end of the text",

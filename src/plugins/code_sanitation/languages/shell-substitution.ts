@@ -2,7 +2,7 @@
 import { WHITESPACE, WORD } from "../char-classes.ts";
 import { CLOSE_PAREN } from "../char-codes.ts";
 import { charSet } from "../char-set.ts";
-import { choice, except, lit, not, run, seq } from "../combinators.ts";
+import { choice, except, lit, not, run, seq, where } from "../combinators.ts";
 import { NO_MATCH, zeroWidth } from "../matcher.ts";
 import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
@@ -27,6 +27,7 @@ import {
   substitutedTool,
   textFilter,
 } from "./shell-grammar.ts";
+import { mayStartCommand } from "./shell-names.ts";
 
 /** Matches `RM)` and `PYTHON)`: the variables of a makefile are upper-case. */
 const makeVariable = zeroWidth((input, at) => {
@@ -151,7 +152,10 @@ export const SHELL_SUBSTITUTION: readonly Pattern[] = [
     ignores: ["see `ls -la`", "see `/bin/sh`"],
     after: seq(
       ows,
-      choice(seq(binaryPath, rws, path), seq(anyCommand, choice(seq(rws, path), lit("<<<")))),
+      where(
+        mayStartCommand,
+        choice(seq(binaryPath, rws, path), seq(anyCommand, choice(seq(rws, path), lit("<<<")))),
+      ),
       searchLine("`", lit("`"), 80),
     ),
   }),

@@ -1,9 +1,25 @@
 // Shell patterns for Windows: batch files, PowerShell, drives, and preinstalled tools that attackers use.
 import { WORD } from "../char-classes.ts";
-import { choice, except, keyword, lit, not, oneOf, opt, run, seq, skipTo, times } from "../combinators.ts";
-import { splitWords } from "../keyword-set.ts";
+import { OPEN_PAREN } from "../char-codes.ts";
+import { charSetHas, charSetIgnoringCase } from "../char-set.ts";
+import {
+  choice,
+  except,
+  keyword,
+  lit,
+  not,
+  oneOf,
+  opt,
+  run,
+  seq,
+  skipTo,
+  times,
+  where,
+} from "../combinators.ts";
+import { endOfWord, splitWords } from "../keyword-set.ts";
 import { atWordStart } from "../look-behind.ts";
 import type { Matcher } from "../matcher.ts";
+import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { digits, end, identifier, ows, quote, quoted, rws } from "../tokens.ts";
 import { BEFORE_COMMAND, notInSentence } from "./shell-context.ts";
@@ -12,15 +28,29 @@ import { address, drive } from "./shell-grammar.ts";
 const BATCH_COMMANDS = splitWords(`
   echo goto call set exit cd cmd del copy start type md rd ren if for powershell
 `);
+const group: Matcher = seq(oneOf("(["), except(")]\n", 0, 24), oneOf(")]"));
 const ifOperand: Matcher = choice(
   quoted(40),
   seq(lit("%"), except("%\n ", 0, 24), lit("%")),
   seq(lit("%"), oneOf("123456789~")),
-  seq(oneOf("(["), except(")]\n", 0, 24), oneOf(")]")),
+  group,
   seq(lit("!"), run(WORD, 1, 24), lit("!")),
   run(WORD, 1, 24),
 );
 const batchComparison = seq(ows, choice(lit("=="), keyword(splitWords(`equ neq gtr geq lss leq`))), ows);
+/** What a comparison and `not`, `exist`, `defined` and `errorlevel` start with. */
+const COMPARISON_STARTS = charSetIgnoringCase("=engld");
+/** Returns false for most conditions of programs, `if (name …` and `if name …`: no comparison follows. */
+function mayCompare(input: NormalizedText, at: number): boolean {
+  const isGroup = unitAt(input, at) === OPEN_PAREN;
+  const start = isGroup ? at + 1 : at;
+  const nameEnd = endOfWord(input, start);
+  if (nameEnd === start || charSetHas(COMPARISON_STARTS, unitAt(input, start))) return true;
+  return isComparison(input, nameEnd) || (isGroup && isComparison(input, group(input, at)));
+}
+function isComparison(input: NormalizedText, at: number): boolean {
+  return charSetHas(COMPARISON_STARTS, unitAt(input, ows(input, at)));
+}
 const batchBody = seq(
   ows,
   choice(seq(opt(oneOf("(@")), ows, keyword(BATCH_COMMANDS)), seq(lit("("), choice(end, lit("\n")))),
@@ -108,16 +138,19 @@ export const SHELL_WINDOWS: readonly Pattern[] = [
       "gif exist a del b",
     ],
     before: atWordStart,
-    after: seq(
-      opt(seq(lit("/i"), rws)),
-      opt(seq(lit("not"), rws)),
-      choice(
-        seq(lit("exist"), rws, choice(quoted(60), except(' \n"', 1, 60)), batchBody),
-        seq(lit("defined"), rws, run(WORD, 1, 24), batchBody),
-        seq(lit("errorlevel"), rws, digits, batchBody),
-        seq(ifOperand, batchComparison, ifOperand, batchBody),
-        seq(lit("("), ifOperand, batchComparison, ifOperand, lit(")"), batchBody),
-        seq(lit("%"), except("%\n ", 1, 24), lit("%"), batchComparison),
+    after: where(
+      mayCompare,
+      seq(
+        opt(seq(lit("/i"), rws)),
+        opt(seq(lit("not"), rws)),
+        choice(
+          seq(lit("exist"), rws, choice(quoted(60), except(' \n"', 1, 60)), batchBody),
+          seq(lit("defined"), rws, run(WORD, 1, 24), batchBody),
+          seq(lit("errorlevel"), rws, digits, batchBody),
+          seq(ifOperand, batchComparison, ifOperand, batchBody),
+          seq(lit("("), ifOperand, batchComparison, ifOperand, lit(")"), batchBody),
+          seq(lit("%"), except("%\n ", 1, 24), lit("%"), batchComparison),
+        ),
       ),
     ),
   }),

@@ -21,7 +21,7 @@ import {
   afterLeadingValue,
   afterValue,
   atFieldStart,
-  followsValue,
+  mayEndValue,
   quoteAfterValue,
   unpairedQuote,
 } from "./sql-context.ts";
@@ -83,7 +83,7 @@ export const SQL_BREAKOUT: readonly Pattern[] = [
     catches: "a quote that closes no string of the text, and a condition after it",
     from: "relaxed",
     followedBy: charSet(WHITESPACE, ")+|&oaxhwOAXHW"),
-    guard: followsValue,
+    guard: mayEndValue,
     after: joinedCondition,
     before: unpairedQuote,
     finds: [
@@ -105,6 +105,7 @@ export const SQL_BREAKOUT: readonly Pattern[] = [
       "the teachers' and pupils; all of them",
       "Côte d'Or 1er cru",
       "print('yes' and 1)",
+      "print('a string that is longer than most' and 1)",
       "a ' or b = 2",
       "the dogs' and cats in the house",
     ],
@@ -113,11 +114,17 @@ export const SQL_BREAKOUT: readonly Pattern[] = [
     catches:
       "a quote that closes no string of the text, and an expression up to a comment or the end of the text",
     followedBy: charSet(WHITESPACE, "=<>!|&^*/%+-iIlLrRgGbBnNsScC"),
-    guard: followsValue,
+    guard: mayEndValue,
     after: operatorChain,
     before: unpairedQuote,
     finds: ["k'-mail--", "k' = 'k", 'k"*1#', "k`=1--", "k' like pin or '1", "k'|!'k", "k'collate`utf8`--"],
-    ignores: ["x = 'k'*1# a comment", "'k' + 'k'", "the rooms' - see below", "k's = 'k", "a '- b'"],
+    ignores: [
+      "x = 'a string that is longer than most'*1# k",
+      "'k' + 'k'",
+      "the rooms' - see below",
+      "k's = 'k",
+      "a '- b'",
+    ],
   }),
   pattern(
     "sql.string-equals",

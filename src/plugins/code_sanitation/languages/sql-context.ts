@@ -92,7 +92,7 @@ function closesString(input: NormalizedText, at: number): boolean {
 export const unpairedQuote: LookBehind = (input, at) => (closesString(input, at) ? NO_MATCH : at);
 
 /** Matches after a value, and at the start of a field: where a quote ends a string. */
-export const followsValue: LookBehind = (input, at) => {
+const followsValue: LookBehind = (input, at) => {
   const before = unitAt(input, at - 1);
   const isValue =
     charSetHas(VALUE_ENDS, before) || (before === unitAt(input, at) && isInClass(before, QUOTE));
@@ -102,6 +102,28 @@ export const followsValue: LookBehind = (input, at) => {
   const isPrefix = prefix > 0 && prefix < at && !isInClass(unitAt(input, prefix - 1), WORD);
   return isPrefix ? NO_MATCH : at;
 };
+
+/** Nearly all strings of programs are shorter. */
+const SHORT_STRING = 32;
+
+/** Returns true only if closesString does. Looks back less far, so that it costs less than what follows a quote. */
+function closesShortString(input: NormalizedText, at: number): boolean {
+  const { codes } = input;
+  const mark = codes[at] ?? 0;
+  const first = Math.max(0, at - SHORT_STRING);
+  let index = at - 1;
+  while (index >= first && codes[index] !== mark && codes[index] !== NEWLINE) index--;
+  input.work.steps += stepsToRead(at - index);
+  return (
+    index >= first &&
+    codes[index] === mark &&
+    (mark !== SINGLE_QUOTE || !isInClass(unitAt(input, index - 1), WORD))
+  );
+}
+
+/** Matches as followsValue does, unless the quote closes a short string. */
+export const mayEndValue: LookBehind = (input, at) =>
+  followsValue(input, at) < 0 || closesShortString(input, at) ? NO_MATCH : at;
 
 /** Matches if the trigger starts with a quote that closes no string and follows a value: `x'`, `)'`, or the start of a field. */
 export const quoteAfterValue: LookBehind = (input, at) =>

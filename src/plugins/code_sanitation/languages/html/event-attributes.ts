@@ -8,6 +8,7 @@ import { NO_MATCH, type Matcher } from "../../matcher.ts";
 import { unitAt } from "../../normalized-text.ts";
 import { pattern, type Pattern, type PatternConditions } from "../../pattern.ts";
 import { digits, end, identifier, ows, quote } from "../../tokens.ts";
+import { stepsToRead } from "../../work-budget.ts";
 import { beforeAnyTag, isInTag } from "./tag-grammar.ts";
 
 const MAX_EVENT_NAME_LENGTH = 26;
@@ -59,7 +60,7 @@ const eventName: LookBehind = (input, at) => {
   const nameEnd = skipWhitespaceBack(input, at);
   let start = nameEnd;
   while (nameEnd - start < MAX_EVENT_NAME_LENGTH && isInClass(unitAt(input, start - 1), LETTER)) start--;
-  input.work.steps += nameEnd - start;
+  input.work.steps += stepsToRead(nameEnd - start);
   if (nameEnd - start < 4) return NO_MATCH;
   if (toLower(unitAt(input, start)) !== LOWER_O || toLower(unitAt(input, start + 1)) !== LOWER_N)
     return NO_MATCH;

@@ -7,6 +7,7 @@ import { skipWhitespaceBack, type LookBehind } from "../../look-behind.ts";
 import { NO_MATCH, type Matcher } from "../../matcher.ts";
 import { unitAt, type NormalizedText } from "../../normalized-text.ts";
 import { end, ows } from "../../tokens.ts";
+import { stepsToRead } from "../../work-budget.ts";
 
 /** How far to look back for the start of a tag. */
 const MAX_TAG_LENGTH = 200;
@@ -15,13 +16,18 @@ const TAG_START = charSet(LETTER, "/!?");
 
 /** Returns whether a `<` with a tag name precedes, without a `>` in between. */
 export function isInTag(input: NormalizedText, at: number): boolean {
-  for (let index = at - 1; index >= Math.max(0, at - MAX_TAG_LENGTH); index--) {
-    input.work.steps++;
-    const code = unitAt(input, index);
-    if (code === LESS && charSetHas(TAG_START, unitAt(input, index + 1))) return true;
-    if (code === GREATER && unitAt(input, index - 1) !== EQUALS) return false;
+  const { codes } = input;
+  const first = Math.max(0, at - MAX_TAG_LENGTH);
+  let index = at - 1;
+  let isTag = false;
+  for (; index >= first; index--) {
+    const code = codes[index] ?? 0;
+    if (code !== LESS && code !== GREATER) continue;
+    isTag = code === LESS && charSetHas(TAG_START, codes[index + 1] ?? 0);
+    if (isTag || (code === GREATER && codes[index - 1] !== EQUALS)) break;
   }
-  return false;
+  input.work.steps += stepsToRead(at - index);
+  return isTag;
 }
 
 export const inTag: LookBehind = (input, at) => (isInTag(input, at) ? at : NO_MATCH);
@@ -31,11 +37,12 @@ const MAX_UNTAGGED_LENGTH = 120;
 
 /** Matches if no tag starts before: the text begins inside of a value, not with markup of its own. */
 export const beforeAnyTag: LookBehind = (input, at) => {
-  for (let index = at - 1; index >= Math.max(0, at - MAX_UNTAGGED_LENGTH); index--) {
-    input.work.steps++;
-    if (unitAt(input, index) === LESS) return NO_MATCH;
-  }
-  return at;
+  const { codes } = input;
+  const first = Math.max(0, at - MAX_UNTAGGED_LENGTH);
+  let index = at - 1;
+  while (index >= first && codes[index] !== LESS) index--;
+  input.work.steps += stepsToRead(at - index);
+  return index < first ? at : NO_MATCH;
 };
 
 /** Matches after `">`, `/>` or `-->` that closes a tag or comment which the text itself did not open. */

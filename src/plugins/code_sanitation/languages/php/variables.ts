@@ -82,8 +82,12 @@ export const VARIABLES: readonly Pattern[] = [
     after: choice(
       seq(times(1, 3, lit("$")), identifier, callParen),
       seq(lit("{"), ows, oneOf("'\"@$_"), except("{}\n", 0, 24), lit("}"), times(0, 3, subscript), callParen),
-      seq(identifier, lit("("), digits, lit(")"), ows, lit("."), ows, lit("$"), identifier, lit("(")),
-      seq(identifier, lit("=@$"), identifier, lit("(")),
+      seq(
+        identifier,
+        choice(seq(lit("("), digits, lit(")"), ows, lit("."), ows, lit("$")), lit("=@$")),
+        identifier,
+        lit("("),
+      ),
     ),
   }),
   pattern("php.variable-function", ["$"], {

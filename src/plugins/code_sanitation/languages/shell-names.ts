@@ -1,0 +1,56 @@
+// Command names: matching one of a list, and cheap tests that reject most words.
+import { isInClass, QUOTE, SPACE, WORD } from "../char-classes.ts";
+import { DASH, DOT } from "../char-codes.ts";
+import { charSet, charSetHas } from "../char-set.ts";
+import { isTextAt, KeywordSet, splitWords } from "../keyword-set.ts";
+import { NO_MATCH, withPrefixes, type Matcher } from "../matcher.ts";
+import { unitAt, type NormalizedText } from "../normalized-text.ts";
+import { hasPrefix, prefixesOf } from "../prefix-set.ts";
+import { stepsToRead } from "../work-budget.ts";
+import { COMMANDS } from "./shell-commands.ts";
+
+/** The quotes around a command name. A backtick starts a substitution. */
+const STRING_QUOTES = charSet(0, "'\"");
+
+/** Matches one of the command names, optionally in quotes. Not a file name (`cat.txt`) or a possessive (`cat's`). */
+export function commandOf(names: Iterable<string>): Matcher {
+  const known = new KeywordSet(names);
+  const prefixes = prefixesOf([...names].flatMap((name) => [name, `'${name}`, `"${name}`]));
+  return withPrefixes(prefixes, (input, at) => {
+    if (!hasPrefix(prefixes, unitAt(input, at), unitAt(input, at + 1))) return NO_MATCH;
+    const isQuoted = charSetHas(STRING_QUOTES, unitAt(input, at));
+    const start = isQuoted ? at + 1 : at;
+    const end = endOfCommandName(input, start);
+    input.work.steps += stepsToRead(end - start);
+    if (!known.has(input, start, end)) return NO_MATCH;
+    if (!isQuoted) return unitAt(input, end) === DOT || isTextAt(input, end, "'s") ? NO_MATCH : end;
+    return unitAt(input, end) === unitAt(input, at) ? end + 1 : NO_MATCH;
+  });
+}
+
+function endOfCommandName(input: NormalizedText, start: number): number {
+  let end = start;
+  while (end - start < 24 && (isInClass(unitAt(input, end), WORD) || unitAt(input, end) === DASH)) end++;
+  return end;
+}
+
+/** Returns false if the next word is not in quotes with a space after it. */
+export function isQuotedWord(input: NormalizedText, at: number): boolean {
+  const wordEnd = endOfCommandName(input, at);
+  input.work.steps += stepsToRead(wordEnd - at);
+  return wordEnd === at || (isInClass(unitAt(input, wordEnd), QUOTE) && unitAt(input, wordEnd + 1) === SPACE);
+}
+
+/** Words that a command line can start with. */
+const FIRST_WORDS = new KeywordSet([
+  ...COMMANDS,
+  ...splitWords(`sleep echo dir set net if while until for bin sbin usr local`),
+]);
+/** Returns false if the next word starts no command line. */
+export function mayStartCommand(input: NormalizedText, at: number): boolean {
+  const start = charSetHas(STRING_QUOTES, unitAt(input, at)) ? at + 1 : at;
+  if (!isInClass(unitAt(input, start), WORD)) return true;
+  const wordEnd = endOfCommandName(input, start);
+  input.work.steps += stepsToRead(wordEnd - start);
+  return FIRST_WORDS.has(input, start, wordEnd);
+}
