@@ -725,6 +725,14 @@ export interface UsageReport {
     model?: string | null;
     api_key_id?: string | null;
     api_key?: string | null;
+    rule_id?: string | null;
+    /** Name of the rule, or its path if it has none. */
+    rule?: string | null;
+    provider?: string | null;
+    gateway_id?: string;
+    gateway?: string | null;
+    /** The labels that the sums are grouped by, as the API key had them at the time of the request. */
+    labels?: Record<string, string | null>;
     /** Chat requests with a response, and other requests that used tokens. */
     requests: number;
     /** Requests among them whose token counts are incomplete. */

@@ -96,6 +96,19 @@ const usageGroups = {
   model: z.string().nullable().optional(),
   api_key_id: z.string().nullable().optional(),
   api_key: z.string().nullable().optional(),
+  rule_id: z.string().nullable().optional(),
+  rule: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ description: "Name of the rule, or its path if it has none." }),
+  provider: z.string().nullable().optional(),
+  gateway_id: z.string().optional(),
+  gateway: z.string().nullable().optional(),
+  labels: z.record(z.string(), z.string().nullable()).optional().meta({
+    description:
+      "The labels that the sums are grouped by, as the API key had them at the time of the request.",
+  }),
 };
 
 const usageSchema = z.object({

@@ -1,6 +1,6 @@
-// gatehouse usage: prints the requests, tokens, and cost of a gateway, grouped.
+// gatehouse usage: prints the requests, tokens, and cost of a gateway, or of all, grouped.
 import { z } from "zod";
-import { USAGE_GROUPS } from "../store/usage.ts";
+import { isUsageGroup, labelIn, USAGE_GROUPS, type UsageGroup } from "../model/usage-group.ts";
 import { adminClient, CLIENT_HELP, CLIENT_OPTIONS } from "./admin-client.ts";
 import { parseArguments } from "./arguments.ts";
 import { UsageError, type Command } from "./command.ts";
@@ -17,7 +17,7 @@ const sums = {
 };
 /** Rows also have the fields that they are grouped by. */
 const reportSchema = z.object({
-  usage: z.array(z.looseObject(sums)),
+  usage: z.array(z.looseObject({ ...sums, labels: z.record(z.string(), z.string().nullable()).optional() })),
   from: z.string(),
   to: z.string(),
   total: z.object(sums),
@@ -28,17 +28,21 @@ type Sums = z.output<typeof reportSchema>["total"];
 const SUM_TITLES = ["REQUESTS", "PARTIAL", "INPUT TOKENS", "OUTPUT TOKENS", "UNPRICED", "COST"];
 const MS_PER_DAY = 86_400_000;
 /** The flag says "key", as the command `keys` does. */
-const GROUP_NAMES: readonly string[] = USAGE_GROUPS.map((group) => (group === "api_key" ? "key" : group));
+const GROUP_NAMES: readonly string[] = [
+  ...USAGE_GROUPS.map((group) => (group === "api_key" ? "key" : group)),
+  "label:NAME",
+];
 
 export const usage: Command = {
-  summary: "print the requests, tokens, and cost of a gateway",
-  help: `Usage: gatehouse usage [--gateway NAME|ID] [--from DAY] [--to DAY] [--by ${GROUP_NAMES.join("|")}] [--json]
+  summary: "print the requests, tokens, and cost of a gateway, or of all",
+  help: `Usage: gatehouse usage [--gateway NAME|ID|--all] [--from DAY] [--to DAY] [--by GROUPS] [--json]
 
 Prints sums per group and in total. Days are in UTC. PARTIAL counts requests whose tokens are a lower bound, because the response
 was cut off. The cost is in US dollars. UNPRICED counts requests that are not in it, because their model has no price or their
 tokens are unknown; "-" is the cost where all requests are unpriced.
 
   --gateway G    name or id; optional if there is only one gateway
+  --all          all gateways; the default with --by gateway
   --from DAY     first day: 2026-11-01, or 7d for 7 days ago; default 30 days up to --to
   --to DAY       last day, written like --from; default today
   --by GROUPS    one of ${GROUP_NAMES.join(", ")}, or several separated by commas; default day
@@ -49,6 +53,7 @@ ${CLIENT_HELP}
       options: {
         ...CLIENT_OPTIONS,
         gateway: { type: "string" },
+        all: { type: "boolean", default: false },
         from: { type: "string" },
         to: { type: "string" },
         by: { type: "string", default: "day" },
@@ -61,20 +66,22 @@ ${CLIENT_HELP}
       const day = dayOf(`--${name}`, values[name]);
       if (day !== null) query.set(name, day);
     }
+    const isAll = values.all || (values.gateway === undefined && groups.includes("gateway"));
+    if (isAll && values.gateway !== undefined)
+      throw new UsageError("--all and --gateway exclude each other; give one");
     const client = await adminClient(values);
-    const gateway = await findGateway(client, values.gateway);
-    const report = await client.get(`/gateways/${gateway.id}/usage?${query.toString()}`, reportSchema);
+    const place = isAll ? "" : `/gateways/${(await findGateway(client, values.gateway)).id}`;
+    const report = await client.get(`${place}/usage?${query.toString()}`, reportSchema);
     console.log(values.json ? JSON.stringify(report) : describe(report, groups));
     return 0;
   },
 };
 
 /** Returns the names of the groups as the Admin API has them. */
-function groupsIn(list: string): string[] {
+function groupsIn(list: string): UsageGroup[] {
   const names = list.split(",").map((name) => name.trim());
-  const groups = names.map((name) => (name === "key" ? "api_key" : name));
-  const isKnown = (group: string) => USAGE_GROUPS.some((known) => known === group);
-  if (!groups.every(isKnown) || new Set(groups).size < groups.length)
+  const groups = names.map((name) => (name === "key" ? "api_key" : name)).filter(isUsageGroup);
+  if (groups.length < names.length || new Set(groups).size < groups.length)
     throw new UsageError(
       `--by is "${list}"; give one or several of ${GROUP_NAMES.join(", ")}, separated by commas`,
     );
@@ -92,16 +99,21 @@ function dayOf(flag: string, text: string | undefined): string | null {
 
 function describe(
   { usage: rows, from, to, total }: z.output<typeof reportSchema>,
-  groups: readonly string[],
+  groups: readonly UsageGroup[],
 ): string {
   if (rows.length === 0) return `no usage from ${from} to ${to}`;
-  const titles = groups.map((group) => group.replace("_", " ").toUpperCase());
-  const named = rows.map((row) => groups.map((group) => printable(groupText(row[group]))));
+  const titles = groups.map((group) => (labelIn(group) ?? group.replace("_", " ")).toUpperCase());
+  const named = rows.map((row) => groups.map((group) => printable(groupText(valueOf(row, group)))));
   const numbers = alignRight([SUM_TITLES, ...rows.map(numbersOf), numbersOf(total)]);
   const [head = [], ...cells] = numbers;
   const lines = named.map((names, index) => [...names, ...(cells[index] ?? [])]);
   const totalLine = ["total", ...groups.slice(1).map(() => ""), ...(cells.at(-1) ?? [])];
   return table([...titles, ...head], [...lines, totalLine.map((cell) => paint("bold", cell))]);
+}
+
+function valueOf(row: z.output<typeof reportSchema>["usage"][number], group: UsageGroup): unknown {
+  const label = labelIn(group);
+  return label === null ? row[group] : row.labels?.[label];
 }
 
 /** Requests without a model or an API key are one group. */

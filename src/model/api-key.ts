@@ -1,6 +1,7 @@
 // API key: authorizes a client to use rules of a gateway. The key itself is shown once; only its hash is stored.
 import { z } from "zod";
 import { idField, nameField } from "./fields.ts";
+import { LABEL_NAME } from "./label-name.ts";
 import type { ChildFields } from "./record.ts";
 
 const isoTime = z.iso.datetime({ offset: true });
@@ -20,8 +21,6 @@ const policiesField = z
   .max(1000, "must not contain more than 1000 rules")
   .overwrite((ids) => [...new Set(ids)]);
 
-/** Also the names of usage groups and of limits per label, so that they need no quoting there. */
-const LABEL_NAME = /^[a-z0-9_-]{1,32}$/;
 const MAX_LABELS = 8;
 
 const labelNameField = z

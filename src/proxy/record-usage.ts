@@ -1,5 +1,6 @@
 // Records the usage of a response: on the exchange, with its cost, and in the totals.
 import type { CompiledPrice } from "../usage/compiled-price.ts";
+import { NO_LABELS } from "../usage/label-set.ts";
 import { NO_TOKENS, type Usage } from "../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { Exchange } from "./exchange.ts";
@@ -28,15 +29,19 @@ export function hasUsage({ usage, costNanos, response, gateway }: Exchange): boo
   return usage !== null || costNanos !== null || (response.isChat && response.upstreamResponse.ok);
 }
 
-/** Adds a request that has usage to the totals of its gateway, key, and model. */
+/** Adds a request that has usage to the totals of its gateway, key, model, rule, and provider. */
 export function recordUsage(exchange: Exchange, totals: UsageTotals): void {
-  const { usage, costNanos, response: targetResponse, gateway, apiKey } = exchange;
-  if (gateway === null || targetResponse === null || !hasUsage(exchange)) return;
+  const { usage, costNanos, response: targetResponse, gateway, apiKey, rule } = exchange;
+  if (gateway === null || rule === null || targetResponse === null || !hasUsage(exchange)) return;
   totals.add({
     gatewayId: gateway.id,
     apiKeyId: apiKey?.id ?? null,
     apiKeyName: apiKey?.name ?? null,
     model: targetResponse.model,
+    ruleId: rule.id,
+    ruleName: rule.rule.name ?? rule.rule.path,
+    provider: targetResponse.target.provider,
+    labels: apiKey?.labels ?? NO_LABELS,
     // The tokens of a successful response without usage are unknown, like those of a response that was cut.
     isPartial: usage?.isPartial ?? true,
     inputTokens: usage?.inputTokens ?? 0,

@@ -4,6 +4,7 @@ import type { Gateway } from "../model/gateway.ts";
 import type { Rule } from "../model/rule.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
 import type { GatewayParts, StoredApiKey } from "../store/store.ts";
+import { labelSetOf, type LabelSet } from "../usage/label-set.ts";
 import { CompileError } from "./compile-error.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { compileUpstream, type CompiledUpstream } from "./compile-upstream.ts";
@@ -39,6 +40,7 @@ export interface CompiledApiKey {
   readonly expiresAt: number;
   /** Null: the key may use every model. */
   readonly models: ModelAllowList | null;
+  readonly labels: LabelSet;
 }
 
 /** State of the process that compiling needs in addition to the records. */
@@ -94,5 +96,6 @@ export function compileApiKey(key: StoredApiKey): CompiledApiKey | null {
     policies: key.policies.length === 0 ? null : new Set(key.policies),
     expiresAt: key.expires_at === null ? Infinity : Date.parse(key.expires_at),
     models: key.models === null ? null : new ModelAllowList(key.models),
+    labels: labelSetOf(key.labels),
   };
 }

@@ -1,4 +1,5 @@
 // Changes of a snapshot: every index agrees with the records, whatever changed in one write or in between.
+import { NO_LABELS } from "../usage/label-set.ts";
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
@@ -31,7 +32,16 @@ function gateway(id: string, subdomain: string | null, paths: readonly string[] 
 }
 
 function apiKey(id: string, hash: string, gatewayId = "one"): CompiledApiKey {
-  return { id, name: id, hash, gatewayId, policies: null, expiresAt: Infinity, models: null };
+  return {
+    id,
+    name: id,
+    hash,
+    gatewayId,
+    policies: null,
+    expiresAt: Infinity,
+    models: null,
+    labels: NO_LABELS,
+  };
 }
 
 function change(

@@ -7,6 +7,7 @@ import { addRevisionHistory } from "./migrations/0004-revisions.ts";
 import { addSealedHeaders } from "./migrations/0005-sealed-headers.ts";
 import { separateBlocks } from "./migrations/0006-block-changes.ts";
 import { addExactCosts } from "./migrations/0007-exact-costs.ts";
+import { addUsageRows } from "./migrations/0008-usage-rows.ts";
 import { StoreRejected } from "./store.ts";
 
 /** In order. A released step is never changed; later changes are new steps. */
@@ -18,6 +19,7 @@ const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) =
   addSealedHeaders,
   separateBlocks,
   addExactCosts,
+  addUsageRows,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -14,7 +14,8 @@ import { isEmbedded, isReadOnly, storeError, unavailable } from "./store-error.t
 import type { ConsistentView, GatewayParts, Kind, ListQuery } from "./store.ts";
 import type { Page, RecordOf, RevisionQuery, Store, StoredPrices } from "./store.ts";
 import type { Transaction, WriteOptions, Written } from "./store.ts";
-import { addUsage, sumUsage, type UsageBatch, type UsageQuery, type UsageSum } from "./usage.ts";
+import { sumUsage } from "./usage-sums.ts";
+import { addUsage, type UsageBatch, type UsageQuery, type UsageSum } from "./usage.ts";
 
 /** Returns the store at this URL. Its database is opened, and created or migrated if necessary, on first use. */
 export function openStore(url: string, cipher: CredentialCipher, keptRevisions = 10_000): Store {
@@ -220,7 +221,7 @@ class SqlStore implements Store {
   }
 
   sumUsage(query: UsageQuery): Promise<UsageSum[]> {
-    return guarded(DEADLINE_MS, async () => sumUsage((await this.#open()).query, query));
+    return guarded(DEADLINE_MS, async () => sumUsage(await this.#open(), query));
   }
 
   async close(): Promise<void> {

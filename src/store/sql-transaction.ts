@@ -20,6 +20,7 @@ import type {
 } from "./store.ts";
 import { columnsOf, toRow } from "./tables.ts";
 import { TransactionRecorder } from "./transaction-recorder.ts";
+import { USAGE_TABLES } from "./usage.ts";
 
 /** Records are restored in this order, so that those that others refer to exist first. */
 const RESTORE_ORDER: readonly Kind[] = ["gateways", "upstreams", "services", "rules", "api_keys"];
@@ -73,7 +74,7 @@ export class SqlTransaction extends SqlReader implements Transaction {
         this.#recordRow(kind, row, null);
       await this.query(`DELETE FROM ${kind} WHERE gateway_id = $1`, [id]);
     }
-    await this.query("DELETE FROM usage_totals WHERE gateway_id = $1", [id]);
+    for (const table of USAGE_TABLES) await this.query(`DELETE FROM ${table} WHERE gateway_id = $1`, [id]);
     await this.#deleteRow("gateways", gateway);
   }
 

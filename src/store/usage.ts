@@ -1,7 +1,9 @@
-// Usage in the store: totals per day, gateway, API key, and model; batches that are added exactly once; and sums.
-import type { Parameter, Query, Row } from "./database.ts";
+// Usage in the store: totals per day, gateway, API key, model, rule, provider, and labels, in batches that are
+// added exactly once.
+import type { UsageGroup } from "../model/usage-group.ts";
+import type { Parameter, Query } from "./database.ts";
 
-/** What one process has counted since its last batch for one day, gateway, API key, and model. */
+/** What one process has counted since its last batch for one day, gateway, API key, model, rule, provider, and set of labels. */
 export interface UsageTotal {
   readonly gatewayId: string;
   /** YYYY-MM-DD in UTC. */
@@ -12,6 +14,13 @@ export interface UsageTotal {
   readonly apiKeyName: string;
   /** Empty if the requests named no model. */
   readonly model: string;
+  readonly ruleId: string;
+  /** Stored with the id, so that a deleted rule still has a name. */
+  readonly ruleName: string;
+  readonly provider: string;
+  /** The labels of the API key at the time of the requests, as JSON, and their hash; empty without labels. */
+  readonly labels: string;
+  readonly labelSet: string;
   requests: number;
   partialRequests: number;
   inputTokens: number;
@@ -31,11 +40,9 @@ export interface UsageBatch {
   readonly totals: readonly UsageTotal[];
 }
 
-export const USAGE_GROUPS = ["day", "model", "api_key"] as const;
-export type UsageGroup = (typeof USAGE_GROUPS)[number];
-
 export interface UsageQuery {
-  readonly gatewayId: string;
+  /** Null: all gateways. */
+  readonly gatewayId: string | null;
   /** The first and last day, both inclusive. */
   readonly from: string;
   readonly to: string;
@@ -50,6 +57,13 @@ export interface UsageSum {
   readonly model?: string | null;
   readonly api_key_id?: string | null;
   readonly api_key?: string | null;
+  readonly rule_id?: string | null;
+  readonly rule?: string | null;
+  readonly provider?: string | null;
+  readonly gateway_id?: string;
+  readonly gateway?: string | null;
+  /** Those labels that the sums are grouped by; null where the API key has none of that name. */
+  readonly labels?: Readonly<Record<string, string | null>>;
   readonly requests: number;
   readonly partial_requests: number;
   readonly input_tokens: number;
@@ -58,7 +72,6 @@ export interface UsageSum {
   readonly unpriced_requests: number;
 }
 
-const NANOS_PER_DOLLAR = 1e9;
 const ROWS_PER_STATEMENT = 100;
 /** A process that has not written for this long has ended and will not retry its last batch. */
 const WRITER_KEPT_DAYS = 30;
@@ -67,17 +80,23 @@ const COLUMNS = [
   "day",
   "api_key_id",
   "model",
+  "rule_id",
+  "provider",
+  "label_set",
   "api_key_name",
+  "rule_name",
+  "labels",
   "requests",
   "partial_requests",
   "input_tokens",
   "output_tokens",
   "cost_nanos",
   "unpriced_requests",
-  // In dollars, as older versions wrote it; 0 in new rows.
-  "cost",
 ];
-const SUMMED = COLUMNS.slice(5);
+const KEY = COLUMNS.slice(0, 7);
+export const SUMMED = COLUMNS.slice(10);
+/** The second one holds what earlier versions wrote. */
+export const USAGE_TABLES = ["usage_rows", "usage_totals"] as const;
 
 /** Must run in a transaction, so that the number of the batch and its totals become durable together. */
 export async function addUsage(query: Query, { writer, number, totals }: UsageBatch): Promise<void> {
@@ -120,60 +139,26 @@ async function upsert(query: Query, totals: readonly UsageTotal[]): Promise<void
       total.day,
       total.apiKeyId,
       total.model,
+      total.ruleId,
+      total.provider,
+      total.labelSet,
       total.apiKeyName,
+      total.ruleName,
+      total.labels,
       total.requests,
       total.partialRequests,
       total.inputTokens,
       total.outputTokens,
       total.costNanos,
       total.unpricedRequests,
-      0,
     ];
     return `(${values.map((value) => `$${parameters.push(value)}`).join(", ")})`;
   });
-  const sums = SUMMED.map((column) => `${column} = usage_totals.${column} + excluded.${column}`).join(", ");
+  const sums = SUMMED.map((column) => `${column} = usage_rows.${column} + excluded.${column}`).join(", ");
   await query(
-    `INSERT INTO usage_totals (${COLUMNS.join(", ")}) VALUES ${rows.join(", ")}
-       ON CONFLICT (gateway_id, day, api_key_id, model)
-       DO UPDATE SET api_key_name = excluded.api_key_name, ${sums}`,
+    `INSERT INTO usage_rows (${COLUMNS.join(", ")}) VALUES ${rows.join(", ")}
+       ON CONFLICT (${KEY.join(", ")})
+       DO UPDATE SET api_key_name = excluded.api_key_name, rule_name = excluded.rule_name, ${sums}`,
     parameters,
   );
-}
-
-/** Returns sums ordered by their groups. API keys have their current name or, if they are deleted, their last one. */
-export async function sumUsage(query: Query, usageQuery: UsageQuery): Promise<UsageSum[]> {
-  const { gatewayId, from, to, groupBy, limit } = usageQuery;
-  const columns = groupBy.map((group) => `u.${group === "api_key" ? "api_key_id" : group}`);
-  const names = groupBy.includes("api_key")
-    ? ["MAX(k.name) AS current_name", "MAX(u.api_key_name) AS kept_name"]
-    : [];
-  const sums = SUMMED.map((column) => `SUM(u.${column}) AS ${column}`);
-  const rows = await query(
-    `SELECT ${[...columns, ...names, ...sums].join(", ")} FROM usage_totals u
-       LEFT JOIN api_keys k ON k.id = u.api_key_id
-       WHERE u.gateway_id = $1 AND u.day >= $2 AND u.day <= $3
-       GROUP BY ${columns.join(", ")} ORDER BY ${columns.join(", ")} LIMIT $4`,
-    [gatewayId, from, to, limit + 1],
-  );
-  return rows.map((row) => toSum(row, groupBy));
-}
-
-function toSum(row: Row, groupBy: readonly UsageGroup[]): UsageSum {
-  const textOrNull = (value: Parameter | undefined) =>
-    value === undefined || value === null || value === "" ? null : String(value);
-  const isGroupedBy = (group: UsageGroup) => groupBy.includes(group);
-  return {
-    ...(isGroupedBy("day") && { day: String(row["day"]) }),
-    ...(isGroupedBy("model") && { model: textOrNull(row["model"]) }),
-    ...(isGroupedBy("api_key") && {
-      api_key_id: textOrNull(row["api_key_id"]),
-      api_key: textOrNull(row["current_name"]) ?? textOrNull(row["kept_name"]),
-    }),
-    requests: Number(row["requests"]),
-    partial_requests: Number(row["partial_requests"]),
-    input_tokens: Number(row["input_tokens"]),
-    output_tokens: Number(row["output_tokens"]),
-    cost_nanos: Number(row["cost_nanos"]) + Math.round(Number(row["cost"]) * NANOS_PER_DOLLAR),
-    unpriced_requests: Number(row["unpriced_requests"]),
-  };
 }

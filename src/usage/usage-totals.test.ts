@@ -6,6 +6,7 @@ import { unavailable } from "../store/store-error.ts";
 import type { Store } from "../store/store.ts";
 import type { UsageBatch } from "../store/usage.ts";
 import { createLog } from "../telemetry/log/log.ts";
+import { labelSetOf, NO_LABELS } from "./label-set.ts";
 import { UsageTotals, type CountedRequest } from "./usage-totals.ts";
 
 const printed: string[] = [];
@@ -38,6 +39,10 @@ const request = (fields: Partial<CountedRequest> = {}): CountedRequest => ({
   apiKeyId: "k",
   apiKeyName: "key",
   model: "m",
+  ruleId: "r",
+  ruleName: "rule",
+  provider: "openai",
+  labels: NO_LABELS,
   isPartial: false,
   inputTokens: 1,
   outputTokens: 2,
@@ -66,12 +71,53 @@ describe("UsageTotals", () => {
       costNanos: 500,
       unpricedRequests: 0,
     };
-    const row = { gatewayId: "g", apiKeyId: "k", apiKeyName: "key", model: "m" };
+    const route = { ruleId: "r", ruleName: "rule", provider: "openai", labels: "{}", labelSet: "" };
+    const row = { gatewayId: "g", apiKeyId: "k", apiKeyName: "key", model: "m", ...route };
     expect(batches[0]?.totals).toEqual([
       { ...one, ...row, requests: 2, partialRequests: 1, inputTokens: 11, outputTokens: 4, costNanos: 1000 },
       { ...one, ...row, model: "n" },
-      { ...one, gatewayId: "g", apiKeyId: "", apiKeyName: "", model: "" },
+      { ...one, ...row, apiKeyId: "", apiKeyName: "", model: "" },
       { ...one, ...row, gatewayId: "h" },
+    ]);
+  });
+
+  test("are summed by rule, provider, and labels too", async () => {
+    const { totals, batches } = totalsOver();
+    const variants = [
+      request(),
+      request({ ruleId: "s", ruleName: "other rule" }),
+      request({ provider: "openai b" }),
+      request({ labels: labelSetOf({ team: "a" }) }),
+      request({ labels: labelSetOf({ team: "b" }) }),
+    ];
+    for (const each of [...variants, ...variants.toReversed()]) totals.add(each);
+    totals.add(request({ labels: labelSetOf({ team: "b" }) }));
+    await totals.flush();
+    const rows = batches.flatMap((batch) => batch.totals);
+    expect(
+      rows.map(({ ruleId, provider, labels, requests }) => [ruleId, provider, labels, requests]),
+    ).toEqual([
+      ["r", "openai", "{}", 2],
+      ["s", "openai", "{}", 2],
+      ["r", "openai b", "{}", 2],
+      ["r", "openai", '{"team":"a"}', 2],
+      ["r", "openai", '{"team":"b"}', 3],
+    ]);
+  });
+
+  test("beyond the limit of rows, rules and providers of a key are counted together, labels are not", async () => {
+    const { totals, batches } = totalsOver();
+    for (let serial = 0; serial < 10_000; serial++) totals.add(request({ model: `m${serial}` }));
+    for (let serial = 0; serial < 100; serial++) {
+      const labels = serial < 40 ? labelSetOf({ team: "a" }) : NO_LABELS;
+      totals.add(request({ ruleId: `r${serial}`, provider: `p${serial % 7}`, labels }));
+    }
+    await totals.flush();
+    const other = batches.flatMap((batch) => batch.totals).slice(10_000);
+    const named = { ruleId: "(other)", ruleName: "(other)", provider: "(other)", model: "(other models)" };
+    expect(other).toMatchObject([
+      { ...named, labels: '{"team":"a"}', requests: 40 },
+      { ...named, labels: "{}", requests: 60 },
     ]);
   });
 

@@ -1,4 +1,5 @@
-// Usage totals per day, gateway, API key, and model: summed in memory per request, written to the store once a second.
+// Usage totals per day, gateway, API key, model, rule, provider, and labels: summed in memory per request, written to the store
+// once a second.
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
@@ -6,16 +7,18 @@ import type { Store } from "../store/store.ts";
 import type { UsageBatch, UsageTotal } from "../store/usage.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { redact } from "../telemetry/log/redact.ts";
+import type { LabelSet } from "./label-set.ts";
 
 const FLUSH_INTERVAL_MS = 1000;
 /** Limits the duration of a transaction, because it blocks other writes. */
 const MAX_BATCH_ROWS = 500;
 /**
- * Clients may send any model name. Above this number of rows per day and gateway, further models of the gateway share the
- * row OTHER_MODELS.
+ * Clients may send any model name. Above this number of rows per day and gateway, further models, rules, and providers of an API
+ * key share one row.
  */
 const MAX_ROWS_PER_DAY = 10_000;
 const OTHER_MODELS = "(other models)";
+const OTHER = "(other)";
 const MAX_MODEL_LENGTH = 255;
 /** Limit for rows of a gateway in memory while the store is unavailable. Its oldest rows are dropped first. */
 const MAX_PENDING_ROWS = 20_000;
@@ -30,6 +33,10 @@ export interface CountedRequest {
   readonly apiKeyId: string | null;
   readonly apiKeyName: string | null;
   readonly model: string | null;
+  readonly ruleId: string;
+  readonly ruleName: string;
+  readonly provider: string;
+  readonly labels: LabelSet;
   readonly isPartial: boolean;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -37,7 +44,7 @@ export interface CountedRequest {
   readonly costNanos: number | null;
 }
 
-/** The rows of one gateway, by day, API key, and model. Their bounds do not depend on other gateways. */
+/** The rows of one gateway, by what distinguishes them. Their bounds do not depend on other gateways. */
 class GatewayRows {
   readonly pending = new Map<string, UsageTotal>();
   readonly today = new Set<string>();
@@ -100,43 +107,45 @@ export class UsageTotals {
   }
 
   #totalFor(request: CountedRequest): UsageTotal {
-    const { gatewayId, apiKeyId, model } = request;
+    const { gatewayId, apiKeyId, model, ruleId, provider, labels } = request;
     const last = this.#lastTotal;
     const isSame =
-      last?.model === model && last.gatewayId === gatewayId && last.apiKeyId === (apiKeyId ?? "");
+      last?.model === model &&
+      last.ruleId === ruleId &&
+      last.gatewayId === gatewayId &&
+      last.apiKeyId === (apiKeyId ?? "") &&
+      last.provider === provider &&
+      last.labelSet === labels.id;
     return isSame ? last : (this.#lastTotal = this.#lookUp(request));
   }
 
-  #lookUp({ gatewayId, apiKeyId, apiKeyName, model }: CountedRequest): UsageTotal {
-    const rows = this.#rowsOf(gatewayId);
-    const keyPrefix = `${this.#day} ${apiKeyId ?? ""} `;
-    let name = model ?? "";
-    let key = keyPrefix + name;
-    const known = rows.pending.get(key);
+  #lookUp(request: CountedRequest): UsageTotal {
+    const rows = this.#rowsOf(request.gatewayId);
+    const known = rows.pending.get(this.#keyOf(request));
     if (known !== undefined) return known;
     // A client may send a secret in place of a model by mistake.
-    name = redact(name).slice(0, MAX_MODEL_LENGTH).replaceAll(UNSTORABLE, "\uFFFD");
-    if (!rows.today.has(keyPrefix + name) && rows.today.size >= MAX_ROWS_PER_DAY) name = OTHER_MODELS;
-    rows.today.add((key = keyPrefix + name));
+    const model = redact(request.model ?? "")
+      .slice(0, MAX_MODEL_LENGTH)
+      .replaceAll(UNSTORABLE, "\uFFFD");
+    let counted: CountedRequest = { ...request, model };
+    let key = this.#keyOf(counted);
+    if (!rows.today.has(key) && rows.today.size >= MAX_ROWS_PER_DAY) {
+      counted = { ...counted, model: OTHER_MODELS, ruleId: OTHER, ruleName: OTHER, provider: OTHER };
+      key = this.#keyOf(counted);
+    }
+    rows.today.add(key);
     let total = rows.pending.get(key);
     if (total === undefined) {
       if (rows.pending.size >= MAX_PENDING_ROWS) this.#dropOldest(rows);
-      total = {
-        gatewayId,
-        day: this.#day,
-        apiKeyId: apiKeyId ?? "",
-        apiKeyName: apiKeyName ?? "",
-        model: name,
-        requests: 0,
-        partialRequests: 0,
-        inputTokens: 0,
-        outputTokens: 0,
-        costNanos: 0,
-        unpricedRequests: 0,
-      };
+      total = newTotal(counted, this.#day);
       rows.pending.set(key, total);
     }
     return total;
+  }
+
+  /** A provider contains no line break, and no other part before the model contains a space. */
+  #keyOf({ apiKeyId, ruleId, labels, provider, model }: CountedRequest): string {
+    return `${this.#day} ${apiKeyId ?? ""} ${ruleId} ${labels.id} ${provider}\n${model ?? ""}`;
   }
 
   #rowsOf(gatewayId: string): GatewayRows {
@@ -216,4 +225,25 @@ export class UsageTotals {
     );
     return true;
   }
+}
+
+function newTotal(request: CountedRequest, day: string): UsageTotal {
+  return {
+    gatewayId: request.gatewayId,
+    day,
+    apiKeyId: request.apiKeyId ?? "",
+    apiKeyName: request.apiKeyName ?? "",
+    model: request.model ?? "",
+    ruleId: request.ruleId,
+    ruleName: request.ruleName,
+    provider: request.provider,
+    labels: request.labels.json,
+    labelSet: request.labels.id,
+    requests: 0,
+    partialRequests: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    costNanos: 0,
+    unpricedRequests: 0,
+  };
 }

@@ -5,9 +5,11 @@ import { addBlocks } from "../../src/store/migrations/0002-blocks.ts";
 import { addUsage } from "../../src/store/migrations/0003-usage.ts";
 import { addRevisionHistory } from "../../src/store/migrations/0004-revisions.ts";
 import { omit } from "../../src/model/record.ts";
-import type { UsageGroup, UsageTotal } from "../../src/store/usage.ts";
+import type { UsageGroup } from "../../src/model/usage-group.ts";
+import type { UsageTotal } from "../../src/store/usage.ts";
 import { insert, insertWhole, openForTest, type StoreMaker } from "./store-fixture.ts";
-import { apiKeyRecord, AWKWARD_TEXT, gatewayRecord, withSql } from "./store-records.ts";
+import { labelSetOf } from "../../src/usage/label-set.ts";
+import { apiKeyRecord, AWKWARD_TEXT, gatewayRecord, ruleRecord, withSql } from "./store-records.ts";
 
 export function describeStoreUsage({ database, createEmpty, createMigrated }: StoreMaker): void {
   const openEmpty = async () => openForTest(await createMigrated());
@@ -18,6 +20,11 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
     apiKeyId: "",
     apiKeyName: "",
     model: "m",
+    ruleId: "r",
+    ruleName: "rule",
+    provider: "openai",
+    labels: "{}",
+    labelSet: "",
     requests: 1,
     partialRequests: 0,
     inputTokens: 10,
@@ -27,7 +34,7 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
     ...fields,
   });
 
-  const usageQuery = (gatewayId: string, ...groupBy: UsageGroup[]) => ({
+  const usageQuery = (gatewayId: string | null, ...groupBy: UsageGroup[]) => ({
     gatewayId,
     from: "2026-11-01",
     to: "2026-11-30",
@@ -133,6 +140,115 @@ export function describeStoreUsage({ database, createEmpty, createMigrated }: St
         ["2026-11-30", null, apiKey.id, apiKey.name, 1],
       ]);
       expect(await store.sumUsage({ ...usageQuery(gateway.id, "day"), limit: 0 })).toHaveLength(1);
+    });
+
+    test("groups by rule with its current or last name, by provider, and by labels", async () => {
+      const store = await openEmpty();
+      const { gateway, rule, service } = await insertWhole(store);
+      const unnamed = await insert(store, "rules", ruleRecord(gateway.id, service.id, { name: null }));
+      const labeled = (labels: Record<string, string>) => ({
+        labels: JSON.stringify(labels),
+        labelSet: JSON.stringify(labels),
+      });
+      const totals = [
+        total(gateway.id, { ruleId: rule.id, ruleName: "old name", ...labeled({ team: "search" }) }),
+        total(gateway.id, { ruleId: unnamed.id, ruleName: "/path", ...labeled({ team: AWKWARD_TEXT }) }),
+        total(gateway.id, { ruleId: "gone", ruleName: "deleted", provider: "anthropic" }),
+        total(gateway.id, {
+          ruleId: "gone",
+          ruleName: "deleted",
+          ...labeled({ "a-1_b": "x", team: "search" }),
+        }),
+      ];
+      await store.addUsage({ writer: "a", number: 1, totals });
+      await store.addUsage({ writer: "a", number: 2, totals: totals.slice(0, 1) });
+      const counted = async (...groupBy: UsageGroup[]) =>
+        (await store.sumUsage(usageQuery(gateway.id, ...groupBy))).map((row) =>
+          omit(row, "partial_requests", "input_tokens", "output_tokens", "cost_nanos", "unpriced_requests"),
+        );
+      expect(await counted("rule")).toEqual(
+        [
+          { rule_id: rule.id, rule: rule.name ?? "old name", requests: 2 },
+          { rule_id: unnamed.id, rule: "/path", requests: 1 },
+          { rule_id: "gone", rule: "deleted", requests: 2 },
+        ].sort((a, b) => (a.rule_id < b.rule_id ? -1 : 1)),
+      );
+      expect(await counted("provider")).toEqual([
+        { provider: "anthropic", requests: 1 },
+        { provider: "openai", requests: 4 },
+      ]);
+      expect(new Set(await counted("label:team"))).toEqual(
+        new Set([
+          { labels: { team: null }, requests: 1 },
+          { labels: { team: "search" }, requests: 3 },
+          { labels: { team: AWKWARD_TEXT }, requests: 1 },
+        ]),
+      );
+      expect(await counted("label:a-1_b", "label:team", "day")).toContainEqual({
+        labels: { "a-1_b": "x", team: "search" },
+        day: "2026-11-10",
+        requests: 1,
+      });
+      expect((await counted("label:none"))[0]).toEqual({ labels: { none: null }, requests: 5 });
+    });
+
+    test("sums over all gateways, by gateway", async () => {
+      const store = await openEmpty();
+      const [one, two] = [
+        await insert(store, "gateways", gatewayRecord({ name: "one" })),
+        await insert(store, "gateways", gatewayRecord({ name: "two" })),
+      ];
+      await store.addUsage({
+        writer: "a",
+        number: 1,
+        totals: [total(one.id), total(two.id), total(two.id, { model: "n" })],
+      });
+      expect(await store.sumUsage(usageQuery(null, "gateway"))).toMatchObject([
+        { gateway_id: one.id, gateway: "one", requests: 1 },
+        { gateway_id: two.id, gateway: "two", requests: 2 },
+      ]);
+      expect(await store.sumUsage(usageQuery(null, "provider"))).toMatchObject([{ requests: 3 }]);
+    });
+
+    test("rows that an earlier version wrote count, without rule, provider, and labels", async () => {
+      const url = await createMigrated();
+      const store = openForTest(url);
+      const { gateway, apiKey } = await insertWhole(store);
+      await store.addUsage({ writer: "a", number: 1, totals: [total(gateway.id, { apiKeyId: apiKey.id })] });
+      await withSql(
+        url,
+        (sql) => sql`INSERT INTO usage_totals (gateway_id, day, api_key_id, model, api_key_name, requests,
+          partial_requests, input_tokens, output_tokens, cost)
+          VALUES (${gateway.id}, '2026-11-10', ${apiKey.id}, 'm', 'old', 5, 1, 50, 100, 1)`,
+      );
+      const sums = (...groupBy: UsageGroup[]) => store.sumUsage(usageQuery(gateway.id, ...groupBy));
+      expect(await sums("model", "api_key")).toMatchObject([
+        { model: "m", api_key: apiKey.name, requests: 6, partial_requests: 1, input_tokens: 60 },
+      ]);
+      expect(await sums("rule")).toMatchObject([
+        { rule_id: null, rule: null, requests: 5 },
+        { rule_id: "r", rule: "rule", requests: 1 },
+      ]);
+      expect(await sums("provider", "label:team")).toMatchObject([
+        { provider: null, labels: { team: null }, requests: 5 },
+        { provider: "openai", labels: { team: null }, requests: 1 },
+      ]);
+      await store.write((transaction) => transaction.removeGateway(gateway.id, true));
+      expect(await sums("day")).toEqual([]);
+    });
+
+    test("stores the longest labels and names", async () => {
+      const store = await openEmpty();
+      const { id } = await insert(store, "gateways", gatewayRecord());
+      const names = Array.from({ length: 8 }, (_, index) => `${index}`.padEnd(32, "x"));
+      const { json, id: labelSet } = labelSetOf(
+        Object.fromEntries(names.map((name) => [name, "🜁".repeat(64)])),
+      );
+      const long = total(id, { model: "🜁".repeat(127), provider: "p".repeat(64), labels: json, labelSet });
+      await store.addUsage({ writer: "a", number: 1, totals: [long] });
+      expect(await store.sumUsage(usageQuery(id, `label:${names[7] ?? ""}`))).toMatchObject([
+        { labels: { [names[7] ?? ""]: "🜁".repeat(64) }, requests: 1 },
+      ]);
     });
 
     test("a deleted API key keeps its last name", async () => {

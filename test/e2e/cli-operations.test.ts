@@ -241,8 +241,11 @@ describe("usage", () => {
     expect(await print("usage", "--gateway", "metered")).toStartWith("no usage from ");
     const key = await seedKey(gatehouse, route.gateway, { name: "mobile" });
     const headers = { "X-GW-API-Key": key.key };
-    for (const model of ["small", "small", "large"])
+    for (const model of ["small", "small", "large"]) {
+      const labels = model === "small" ? { team: "search" } : { team: null };
+      await gatehouse.api("PATCH", `/iam/api-keys/${key.id}`, { labels });
       await (await postChat(gatehouse, route, { headers, body: { ...CHAT, model } })).text();
+    }
     await waitUntil(
       async () => (await printJson("usage", "--gateway", "metered", "--by=model")).total.requests === 3,
     );
@@ -260,6 +263,15 @@ describe("usage", () => {
     );
     expect(lines[1]).toMatch(/^mobile +large +1 +0 +\d+ +\d+ +1 +-$/);
     expect(lines[3]).toMatch(new RegExp(`^total +3 +0 +${input} +${output} +3 +-$`));
+    expect(await print("usage", "--gateway", "metered", "--by", "label:team,provider")).toMatch(
+      /^TEAM +PROVIDER +REQUESTS .*\n\(none\) +openai +1 .*\nsearch +openai +2 /,
+    );
+    expect(await print("usage", "--gateway", "metered", "--by", "rule")).toMatch(/^RULE .*\n\/route-\d+ +3 /);
+    expect(await print("usage", "--by", "gateway")).toMatch(/^GATEWAY [^]*\nmetered +3 /);
+    const everything = await printJson("usage", "--all", "--by=label:team");
+    expect(everything.usage).toContainEqual(
+      expect.objectContaining({ labels: { team: "search" }, requests: 2 }),
+    );
     expect(await print("usage", "--gateway", "metered", "--to", "2026-01-01")).toBe(
       "no usage from 2025-12-03 to 2026-01-01\n",
     );
@@ -268,6 +280,8 @@ describe("usage", () => {
   test("mistakes: one line per mistake", async () => {
     expectOneLine(await run(["usage", "--by", "team"]), 2, '"team"', "day, model, key");
     expectOneLine(await run(["usage", "--by", "day,day"]), 2, '"day,day"');
+    expectOneLine(await run(["usage", "--by", "label:"]), 2, '"label:"', "label:NAME");
+    expectOneLine(await run(["usage", "--all", "--gateway", "metered"]), 2, "--all and --gateway");
     expectOneLine(await run(["usage", "--from", "yesterday"]), 2, "--from", "2026-11-01");
     const reversed = ["usage", "--gateway", "metered", "--from", "2026-02-01", "--to", "2026-01-01"];
     expectOneLine(await run(reversed), 1, "from", "must not be later than 2026-01-01");

@@ -51,6 +51,56 @@ describe("GET /gateways/{id}/usage", () => {
     expect(none).toEqual({ usage: [], from: "2020-01-01", to: "2020-12-31", total: totalOf(0, 0, 0) });
   });
 
+  test("groups by rule, provider, and the labels that the key had at the time of the request", async () => {
+    const route = await routeTo({}, { name: "chat" });
+    const other = await seedRoute(gatehouse, {
+      gateway: route.gateway,
+      upstream: { targets: [targetAt(one, { provider: "vllm" })] },
+    });
+    const key = await seedKey(gatehouse, route.gateway, { labels: { team: "search", app: "web" } });
+    one.behave(USED);
+    const headers = { "X-GW-API-Key": key.key };
+    await (await postChat(gatehouse, route, { headers })).text();
+    await (await postChat(gatehouse, other, { headers })).text();
+    await gatehouse.api("PATCH", `/iam/api-keys/${key.id}`, { labels: { team: "ads" } });
+    await (await postChat(gatehouse, route, { headers })).text();
+    await (await postChat(gatehouse, route)).text();
+    await totalAfter(gatehouse, route, 4);
+    const rows = async (groups: string) => (await usageReport(gatehouse, route, `?group_by=${groups}`)).usage;
+    expect(await rows("rule")).toMatchObject([
+      { rule_id: route.rule, rule: "chat", requests: 3 },
+      { rule_id: other.rule, rule: other.path, requests: 1 },
+    ]);
+    expect(await rows("provider")).toMatchObject([
+      { provider: "openai", requests: 3 },
+      { provider: "vllm", requests: 1 },
+    ]);
+    expect(await rows("label:team")).toMatchObject([
+      { labels: { team: null }, requests: 1 },
+      { labels: { team: "ads" }, ...totalOf(1, 11, 7) },
+      { labels: { team: "search" }, ...totalOf(2, 22, 14) },
+    ]);
+    expect(await rows("label:app,provider,model")).toMatchObject([
+      { labels: { app: null }, provider: "openai", model: "gpt-fake", requests: 1 },
+      { labels: { app: "web" }, provider: "openai", model: "gpt-fake", requests: 2 },
+      { labels: { app: "web" }, provider: "vllm", model: "gpt-fake", requests: 1 },
+    ]);
+    const { status, body } = await gatehouse.api("GET", "/usage");
+    expect(status).toBe(200);
+    expect(body.usage).toContainEqual({
+      gateway_id: route.gateway,
+      gateway: expect.any(String),
+      ...totalOf(4, 44, 28),
+    });
+    expect(body.usage.length).toBeGreaterThan(1);
+    const sum = body.usage.reduce((total: number, row: { requests: number }) => total + row.requests, 0);
+    expect(body.total.requests).toBe(sum);
+    const byTeam = await gatehouse.api("GET", "/usage?group_by=label:team,gateway");
+    expect(byTeam.body.usage).toContainEqual(
+      expect.objectContaining({ labels: { team: "ads" }, gateway_id: route.gateway, requests: 1 }),
+    );
+  });
+
   test("is deleted with its gateway", async () => {
     const route = await routeTo();
     one.behave(USED);
@@ -70,6 +120,12 @@ describe("GET /gateways/{id}/usage", () => {
     ["?group_by=day,day", "?group_by"],
     ["?group_by=day,key", "?group_by"],
     ["?group_by=day,", "?group_by"],
+    ["?group_by=gateway", "?group_by"],
+    ["?group_by=label:", "?group_by"],
+    ["?group_by=label:Team", "?group_by"],
+    ["?group_by=label:a'b", "?group_by"],
+    ["?group_by=label:a,label:a", "?group_by"],
+    [`?group_by=${Array.from({ length: 9 }, (_, index) => `label:l${index}`).join(",")}`, "?group_by"],
     ["?grup_by=day", "?grup_by"],
     ["?from=2026-11-01&from=2026-11-02", "?from"],
   ])("rejects %s", async (query, path) => {
@@ -85,6 +141,12 @@ describe("GET /gateways/{id}/usage", () => {
     const usage = document.paths["/api/v1/gateways/{gateway_id}/usage"].get;
     expect(usage.parameters.map((parameter: { name: string }) => parameter.name)).toEqual([
       "gateway_id",
+      "from",
+      "to",
+      "group_by",
+    ]);
+    const all = document.paths["/api/v1/usage"].get;
+    expect(all.parameters.map((parameter: { name: string }) => parameter.name)).toEqual([
       "from",
       "to",
       "group_by",

@@ -1,9 +1,10 @@
-// Usage of a gateway: tokens and cost, grouped by day, model, and API key.
+// Usage of a gateway or of all gateways: tokens and cost, grouped.
 import { z } from "zod";
 import { validationError } from "../../base/errors.ts";
+import { isUsageGroup, labelIn, USAGE_GROUPS, type UsageGroup } from "../../model/usage-group.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { UsageTotals } from "../../usage/usage-totals.ts";
-import { USAGE_GROUPS, type UsageSum } from "../../store/usage.ts";
+import type { UsageSum } from "../../store/usage.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 import { requireGateway } from "../write.ts";
 
@@ -12,6 +13,7 @@ const DEFAULT_DAYS = 30;
 const MAX_DAYS = 366;
 const MAX_ROWS = 10_000;
 const NANOS_PER_DOLLAR = 1e9;
+const MAX_LABELS = 8;
 
 const dayField = z
   .string()
@@ -19,46 +21,67 @@ const dayField = z
   .optional()
   .meta({ format: "date" });
 
-const usageQuery = z.strictObject({
-  from: dayField.meta({ description: `First day, in UTC. Default: ${DEFAULT_DAYS} days up to \`to\`.` }),
-  to: dayField.meta({ description: "Last day, in UTC. Default: today." }),
-  group_by: z
-    .string()
-    .default("day")
-    .refine(isGroupList, `must be a comma-separated list of ${USAGE_GROUPS.join(", ")}, each at most once`)
-    .meta({ description: "`day`, `model`, and `api_key`, separated by commas." }),
-});
+const groupNames = [...USAGE_GROUPS.filter((group) => group !== "gateway"), "label:<name>"];
+
+/** `names` are the possible groups, for texts. */
+const usageQuery = (defaultGroup: UsageGroup, names: readonly string[], isGroup: (name: string) => boolean) =>
+  z.strictObject({
+    from: dayField.meta({ description: `First day, in UTC. Default: ${DEFAULT_DAYS} days up to \`to\`.` }),
+    to: dayField.meta({ description: "Last day, in UTC. Default: today." }),
+    group_by: z
+      .string()
+      .default(defaultGroup)
+      .refine(
+        (text) => isGroupList(text, isGroup),
+        `must be a comma-separated list of ${names.join(", ")}, each at most once, and at most ${MAX_LABELS} labels`,
+      )
+      .meta({ description: `${names.map((name) => `\`${name}\``).join(", ")}, separated by commas.` }),
+  });
+
+const gatewayUsageQuery = usageQuery("day", groupNames, (name) => name !== "gateway");
+const allUsageQuery = usageQuery("gateway", ["gateway", ...groupNames], () => true);
+type UsageParameters = z.output<typeof allUsageQuery>;
 
 export function addUsageRoutes(
   table: RouteTable,
   current: CurrentConfiguration,
   usageTotals: UsageTotals,
 ): void {
+  const response = {
+    status: 200,
+    schema: "UsageReport",
+    description: "Sorted by the groups, in their order. Accurate to within about two seconds.",
+  } as const;
+  const report = async (gatewayId: string | null, query: UsageParameters): Promise<Response> => {
+    const { from, to } = rangeOf(query, dayOf(table.deadlines.clock.unixNow()));
+    const groupBy = query.group_by.split(",").filter(isUsageGroup);
+    if (gatewayId !== null) await requireGateway(current.store, gatewayId);
+    // The response includes all usage that this process has counted; other processes flush on their own schedule.
+    await usageTotals.flush();
+    const usage = await current.store.sumUsage({ gatewayId, from, to, groupBy, limit: MAX_ROWS });
+    if (usage.length > MAX_ROWS) {
+      const message = `results in more than ${MAX_ROWS} rows; use fewer days or fewer groups`;
+      throw validationError([{ path: "?group_by", message }]);
+    }
+    return Response.json({ usage: usage.map(show), from, to, total: show(totalOf(usage)) });
+  };
   addOperation(table, {
     method: "get",
     path: "/gateways/{gateway_id}/usage",
     tag: "usage",
     summary: "Sum the tokens and the cost of a gateway",
-    query: usageQuery,
-    response: {
-      status: 200,
-      schema: "UsageReport",
-      description: "Sorted by the groups, in their order. Accurate to within about two seconds.",
-    },
-    handle: async ({ params, query }) => {
-      const gatewayId = params["gateway_id"] ?? "";
-      const { from, to } = rangeOf(query, dayOf(table.deadlines.clock.unixNow()));
-      const groupBy = groupsIn(query.group_by);
-      await requireGateway(current.store, gatewayId);
-      // The response includes all usage that this process has counted; other processes flush on their own schedule.
-      await usageTotals.flush();
-      const usage = await current.store.sumUsage({ gatewayId, from, to, groupBy, limit: MAX_ROWS });
-      if (usage.length > MAX_ROWS) {
-        const message = `results in more than ${MAX_ROWS} rows; use fewer days or fewer groups`;
-        throw validationError([{ path: "?group_by", message }]);
-      }
-      return Response.json({ usage: usage.map(show), from, to, total: show(totalOf(usage)) });
-    },
+    query: gatewayUsageQuery,
+    response,
+    handle: ({ params, query }) => report(params["gateway_id"] ?? "", query),
+  });
+  addOperation(table, {
+    method: "get",
+    path: "/usage",
+    tag: "usage",
+    summary: "Sum the tokens and the cost of all gateways",
+    query: allUsageQuery,
+    response,
+    handle: ({ query }) => report(null, query),
   });
 }
 
@@ -69,13 +92,13 @@ function isDay(text: string): boolean {
   return !Number.isNaN(time) && dayOf(time) === text;
 }
 
-function groupsIn(list: string) {
-  return list.split(",").flatMap((name) => USAGE_GROUPS.filter((group) => group === name));
-}
-
-function isGroupList(text: string): boolean {
+function isGroupList(text: string, isGroup: (name: string) => boolean): boolean {
   const names = text.split(",");
-  return groupsIn(text).length === names.length && new Set(names).size === names.length;
+  const groups = names.filter(isUsageGroup).filter(isGroup);
+  const labels = groups.filter((group) => labelIn(group) !== null);
+  return (
+    groups.length === names.length && new Set(names).size === names.length && labels.length <= MAX_LABELS
+  );
 }
 
 function dayOf(time: number): string {
