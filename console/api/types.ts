@@ -1057,7 +1057,7 @@ export interface RequestList {
       first_byte_ms: number | null;
       /** Until the first event of a streamed response with text, reasoning or tool arguments. Null if the response was not streamed. */
       first_token_ms: number | null;
-      /** From the first token to the end, divided by the number of output tokens after the first. Null if the response was not streamed or not complete, or has fewer than two output tokens. */
+      /** From the first token to the end, divided by the number of output tokens after the first, without reasoning that is not relayed. Null if the response was not streamed or not complete, or has fewer than two output tokens. */
       ms_per_output_token: number | null;
       /** Until the request body was read. */
       body_ms: number;

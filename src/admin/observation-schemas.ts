@@ -61,7 +61,7 @@ const request = z.object({
     }),
     ms_per_output_token: milliseconds.nullable().meta({
       description:
-        "From the first token to the end, divided by the number of output tokens after the first. Null if the response was not streamed or not complete, or has fewer than two output tokens.",
+        "From the first token to the end, divided by the number of output tokens after the first, without reasoning that is not relayed. Null if the response was not streamed or not complete, or has fewer than two output tokens.",
     }),
     body_ms: milliseconds.meta({ description: "Until the request body was read." }),
     plugins_ms: milliseconds,

@@ -3,10 +3,16 @@
 import { indexOfBytes, utf8Between } from "../base/byte-search.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 
+export type ContentKind = "reasoning" | "output";
+
 interface ContentFields {
-  /** Names of the fields that hold content. An event without any of them as a text that is not empty is not parsed. */
+  /**
+   * Names of the fields that hold content, those of reasoning first, because it is generated first. An event without any of
+   * them as a text that is not empty is not parsed.
+   */
   readonly names: readonly string[];
-  readonly hasContent: (event: JsonObject) => boolean;
+  /** Returns null if the event has no content. */
+  readonly kindOf: (event: JsonObject) => ContentKind | null;
 }
 
 const LF = 0x0a;
@@ -18,37 +24,38 @@ const DATA_FIELD = /^data: ?/;
 
 export class ContentReader {
   readonly #quotedNames: readonly Uint8Array[];
-  readonly #hasContent: ContentFields["hasContent"];
+  readonly #kindOf: ContentFields["kindOf"];
 
-  constructor({ names, hasContent }: ContentFields) {
+  constructor({ names, kindOf }: ContentFields) {
     this.#quotedNames = names.map((name) => Buffer.from(JSON.stringify(name)));
-    this.#hasContent = hasContent;
+    this.#kindOf = kindOf;
   }
 
-  /** Whether one of these complete lines of an event stream carries content. */
-  isContentIn(lines: Uint8Array): boolean {
-    return this.#quotedNames.some((name) => {
+  /** Returns the kind of the content in these complete lines of an event stream; null if there is none. */
+  contentIn(lines: Uint8Array): ContentKind | null {
+    for (const name of this.#quotedNames) {
       for (let at = indexOfBytes(lines, name, 0); at >= 0; at = indexOfBytes(lines, name, at)) {
         at += name.byteLength;
         if (!isBeforeText(lines, at)) continue;
         const start = at;
         // A line is parsed once per name at most, however often it contains the name.
         while (at < lines.byteLength && !isLineEnd(lines[at])) at++;
-        if (this.#isContentLine(lines, start, at)) return true;
+        const kind = this.#contentAt(lines, start, at);
+        if (kind !== null) return kind;
       }
-      return false;
-    });
+    }
+    return null;
   }
 
-  /** Whether the line around `at` is an event with content. Other fields of an event may have the same name. */
-  #isContentLine(lines: Uint8Array, at: number, lineEnd: number): boolean {
+  /** Reads the event in the line around `at`. Fields that hold no content may have the same name. */
+  #contentAt(lines: Uint8Array, at: number, lineEnd: number): ContentKind | null {
     let from = at;
     while (from > 0 && !isLineEnd(lines[from - 1])) from--;
     try {
       const event: unknown = JSON.parse(utf8Between(lines, from, lineEnd).replace(DATA_FIELD, ""));
-      return isJsonObject(event) && this.#hasContent(event);
+      return isJsonObject(event) ? this.#kindOf(event) : null;
     } catch {
-      return false;
+      return null;
     }
   }
 }

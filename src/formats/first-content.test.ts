@@ -96,6 +96,40 @@ test.each([
 ])("anthropic: %s is content", (_, event) => expect(find(anthropic, [`${event}\n\n`])).toBe(0));
 
 test.each([
+  ["reasoning_content", openai, "reasoning", delta({ content: "", reasoning_content: "x" })],
+  ["reasoning", openai, "reasoning", delta({ content: "", reasoning: "x" })],
+  [
+    "reasoning before text",
+    openai,
+    "reasoning",
+    `${delta({ reasoning: "x" })}\n\n${delta({ content: "x" })}`,
+  ],
+  [
+    "a part with thinking",
+    openai,
+    "reasoning",
+    delta({ content: [{ type: "thinking", thinking: [{ text: "x" }] }] }),
+  ],
+  ["a part with text", openai, "output", delta({ content: [{ type: "text", text: "x" }] })],
+  ["text", openai, "output", delta({ content: "x", reasoning_content: null })],
+  ["text of a completion", openai, "output", choice({ text: "x" })],
+  ["text of a response", openai, "output", line({ type: "response.output_text.delta", delta: "x" })],
+  [
+    "reasoning of a response",
+    openai,
+    "reasoning",
+    line({ type: "response.reasoning_text.delta", delta: "x" }),
+  ],
+  ["thinking", anthropic, "reasoning", block("content_block_delta", { thinking: "x" })],
+  ["text", anthropic, "output", block("content_block_delta", { text: "x" })],
+] as const)("the kind of %s", (_, reader, kind, event) => {
+  const first = new FirstContent(reader, new ManualClock());
+  expect(first.kind).toBeNull();
+  first.push(Buffer.from(`${event}\n\n`));
+  expect(first.kind).toBe(kind);
+});
+
+test.each([
   ["the start", line({ type: "message_start", message: { content: [], text: "x" } })],
   ["a ping", line({ type: "ping" })],
   ["the start of a block", block("content_block_start", { type: "text", text: "" })],

@@ -1,6 +1,6 @@
 // Finds out when the first content of one stream passes, however the stream is split into chunks.
 import type { Clock } from "../base/clock.ts";
-import type { ContentReader } from "./content-reader.ts";
+import type { ContentKind, ContentReader } from "./content-reader.ts";
 
 /** A stream without content in its first bytes is searched no further. It may not be a chat. */
 const MAX_SEARCHED_BYTES = 1024 * 1024;
@@ -16,6 +16,7 @@ export class FirstContent {
   isSearching = true;
   /** A time of the clock; null if there was no content yet. */
   seenAt: number | null = null;
+  kind: ContentKind | null = null;
   /** The pieces of the incomplete line. */
   #incompleteLine: Uint8Array[] = [];
   #bytes = 0;
@@ -31,9 +32,10 @@ export class FirstContent {
     if (end > 0) {
       const lines = end === chunk.byteLength ? chunk : chunk.subarray(0, end);
       const isFirstLineWhole = this.#incompleteLine.length === 0;
-      if (
-        this.#reader.isContentIn(isFirstLineWhole ? lines : Buffer.concat([...this.#incompleteLine, lines]))
-      ) {
+      this.kind = this.#reader.contentIn(
+        isFirstLineWhole ? lines : Buffer.concat([...this.#incompleteLine, lines]),
+      );
+      if (this.kind !== null) {
         this.seenAt = this.#clock.now();
         this.#stop();
         return;

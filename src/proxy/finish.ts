@@ -77,6 +77,7 @@ function factsOf(
     requestedModel: truncateText(exchange.fields.model),
     isStream: exchange.fields.wantsStream || response?.isStream === true,
     firstTokenAt: exchange.firstContent?.seenAt ?? null,
+    relaysReasoning: exchange.firstContent?.kind === "reasoning",
     attempts: attemptFacts,
     finalAttempt,
     tokens:

@@ -4,7 +4,15 @@ import { constants, createGzip } from "node:zlib";
 import type { ApiResponse } from "../support/gatehouse-process.ts";
 import { startGatehouseInProcess } from "../support/gatehouse-in-process.ts";
 import { startOtlpReceiver } from "../support/otlp-receiver.ts";
-import { logged, postChat, STREAMED_CHAT } from "../support/plugin-fixtures.ts";
+import {
+  logged,
+  pluginsDirectory,
+  postChat,
+  SCRIPTED_PLUGINS,
+  scripted,
+  scriptedWhole,
+  STREAMED_CHAT,
+} from "../support/plugin-fixtures.ts";
 import { readMetrics } from "../support/prometheus-text.ts";
 import { CHAT, seedRoute, type SeededRoute } from "../support/proxy-fixtures.ts";
 import { startRawProvider, type ProviderConnection } from "../support/raw-provider.ts";
@@ -17,7 +25,11 @@ const END_AT = 160;
 
 const receiver = startOtlpReceiver();
 const gatehouse = await startGatehouseInProcess({
-  env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: "50" },
+  env: {
+    PLUGINS_DIR: pluginsDirectory(SCRIPTED_PLUGINS),
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    OTEL_BSP_SCHEDULE_DELAY: "50",
+  },
 });
 const { clock } = gatehouse;
 const provider = startRawProvider();
@@ -43,9 +55,14 @@ const delta = (fields: object) => ({
   choices: [{ index: 0, delta: fields }],
 });
 const ROLE = delta({ role: "assistant", content: "", refusal: null });
-const usage = (output: number) => ({
+const usage = (output: number, reasoning = 0) => ({
   choices: [],
-  usage: { prompt_tokens: 1, completion_tokens: output, total_tokens: 1 + output },
+  usage: {
+    prompt_tokens: 1,
+    completion_tokens: output,
+    total_tokens: 1 + output,
+    completion_tokens_details: { reasoning_tokens: reasoning },
+  },
 });
 const CHAT_END = sse(delta({}), usage(5), "[DONE]");
 
@@ -76,9 +93,17 @@ interface Parts {
 
 const TEXT: Parts = { before: sse(ROLE), content: sse(delta({ content: "Hi" })), end: CHAT_END };
 
-function seed(target: object = {}, rule: Record<string, unknown> = {}): Promise<SeededRoute> {
+function seed(
+  target: object = {},
+  rule: Record<string, unknown> = {},
+  required_plugins: readonly Record<string, unknown>[] = [],
+): Promise<SeededRoute> {
   const targets = [{ provider: "raw", format: "openai", base_url: provider.url, ...target }];
-  return seedRoute(gatehouse, { upstream: { targets, max_attempts: 1 }, rule: { name: "chat", ...rule } });
+  return seedRoute(gatehouse, {
+    gateway: { required_plugins },
+    upstream: { targets, max_attempts: 1 },
+    rule: { name: "chat", ...rule },
+  });
 }
 
 interface Wire {
@@ -210,6 +235,13 @@ describe("the first token is the first event with content", () => {
     expect(record).toMatchObject({ stream: true, tokens: { output: 5 }, timings: TIMES });
   });
 
+  test("content that a plugin removes does not count", async () => {
+    const plugin = scripted("pre_response", `context.replaceChunk(context.text.replaceAll('"Ah"', '""'))`);
+    const before = sse(ROLE, delta({ content: "Ah" }));
+    const record = await stream(await seed({}, {}, [plugin]), { ...TEXT, before });
+    expect(record).toMatchObject({ stream: true, tokens: { output: 5 }, timings: TIMES });
+  });
+
   test.each([
     ["with its bytes unchanged", true],
     ["without the usage event, which the client did not request", false],
@@ -233,6 +265,50 @@ describe("the first token is the first event with content", () => {
   });
 });
 
+describe("the time per output token", () => {
+  test.each([
+    ["does not count reasoning that is not relayed", TEXT.content, usage(105, 100)],
+    ["counts reasoning that is relayed", sse(delta({ reasoning_content: "Hm" })), usage(5, 3)],
+    [
+      "counts reasoning that arrives together with text",
+      sse(delta({ reasoning_content: "Hm" }), delta({ content: "Hi" })),
+      usage(5, 3),
+    ],
+  ])("openai: %s", async (_, content, reported) => {
+    const { timings } = await stream(await seed(), { ...TEXT, content, end: sse(reported, "[DONE]") });
+    expect(timings).toMatchObject(TIMES);
+  });
+
+  const messageEnd = (output: number, thinking: number) =>
+    MESSAGE_END.replace(
+      '{"output_tokens":5}',
+      JSON.stringify({ output_tokens: output, output_tokens_details: { thinking_tokens: thinking } }),
+    );
+  const text = blockDelta(0, { type: "text_delta", text: "Hi" });
+  const thinking = blockDelta(0, { type: "thinking_delta", thinking: "Hm" });
+  test.each([
+    ["does not count thinking that is not relayed", text, messageEnd(105, 100)],
+    ["counts thinking that is relayed", thinking, messageEnd(5, 3)],
+  ])("anthropic: %s", async (_, content, end) => {
+    const parts = { before: sse(MESSAGE_START, PING), content: sse(content), end };
+    expect((await stream(await seed({ format: "anthropic" }), parts)).timings).toMatchObject(TIMES);
+  });
+
+  test("Responses API: does not count reasoning that is not relayed", async () => {
+    const { timings } = await stream(await seed(), {
+      before: sse({ type: "response.created", response: { output: [] } }),
+      content: sse({ type: "response.output_text.delta", delta: "Hi" }),
+      end: sse({
+        type: "response.completed",
+        response: {
+          usage: { input_tokens: 1, output_tokens: 105, output_tokens_details: { reasoning_tokens: 100 } },
+        },
+      }),
+    });
+    expect(timings).toMatchObject(TIMES);
+  });
+});
+
 describe("what is unknown is null", () => {
   const whole = `${JSON.stringify({
     choices: [{ text: "Hi" }],
@@ -251,6 +327,21 @@ describe("what is unknown is null", () => {
     const response = await responding;
     await connection.write(lastChunk);
     expect(await response.text()).toBe(whole);
+    const { timings, tokens } = await recordOf(route);
+    expect(tokens.output).toBe(5);
+    expect(timings).toMatchObject({ first_token_ms: null, ms_per_output_token: null });
+  });
+
+  test("both times of a stream that a plugin needs as a whole", async () => {
+    const route = await seed({}, {}, [scriptedWhole("pre_response", "")]);
+    const requested = arrived.promise;
+    const responding = postChat(gatehouse, route, { body: STREAMED_CHAT });
+    const connection = await requested;
+    const events = TEXT.before + TEXT.content + TEXT.end;
+    await connection.write(
+      `HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: ${events.length}\r\n\r\n${events}`,
+    );
+    expect(await (await responding).text()).toContain("Hi");
     const { timings, tokens } = await recordOf(route);
     expect(tokens.output).toBe(5);
     expect(timings).toMatchObject({ first_token_ms: null, ms_per_output_token: null });

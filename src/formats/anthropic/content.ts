@@ -1,14 +1,13 @@
 // Where events of Anthropic messages carry content.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { ContentReader, isText } from "../content-reader.ts";
+import { ContentReader, isText, type ContentKind } from "../content-reader.ts";
 
-export const anthropicContent = new ContentReader({
-  names: ["text", "thinking", "partial_json"],
-  hasContent,
-});
+export const anthropicContent = new ContentReader({ names: ["thinking", "text", "partial_json"], kindOf });
 
 /** Usually a block starts empty and its content follows in deltas. */
-function hasContent({ type, delta, content_block }: JsonObject): boolean {
+function kindOf({ type, delta, content_block }: JsonObject): ContentKind | null {
   const part = type === "content_block_delta" ? delta : type === "content_block_start" ? content_block : null;
-  return isJsonObject(part) && [part["text"], part["thinking"], part["partial_json"]].some(isText);
+  if (!isJsonObject(part)) return null;
+  if (isText(part["thinking"])) return "reasoning";
+  return isText(part["text"]) || isText(part["partial_json"]) ? "output" : null;
 }

@@ -49,7 +49,7 @@ export const METRICS = {
   },
   gatehouse_time_per_output_token_seconds: {
     type: "histogram",
-    help: "Time from the first token to the end of a streamed response, divided by the number of output tokens after the first. Only for complete responses with more than one output token.",
+    help: "Time from the first token to the end of a streamed response, divided by the number of output tokens after the first, without reasoning that is not relayed. Only for complete responses with more than one output token.",
     labels: ROUTE,
     buckets: TOKEN_SECONDS,
   },

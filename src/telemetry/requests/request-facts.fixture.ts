@@ -32,6 +32,7 @@ export function requestFacts(fields: Partial<RequestFacts> = {}): RequestFacts {
     requestedModel: "wanted",
     isStream: false,
     firstTokenAt: null,
+    relaysReasoning: false,
     attempts: [],
     finalAttempt: null,
     tokens: null,

@@ -76,6 +76,8 @@ export interface RequestFacts {
   readonly isStream: boolean;
   /** When the first content of a stream was relayed; null if there was none, and for a response that is not streamed. */
   readonly firstTokenAt: number | null;
+  /** The first content of a stream is reasoning. */
+  readonly relaysReasoning: boolean;
   readonly attempts: readonly AttemptFacts[];
   /** The attempt whose response was sent to the client. */
   readonly finalAttempt: AttemptFacts | null;
@@ -101,7 +103,14 @@ export interface RequestFacts {
 }
 
 /** Returns the milliseconds per output token after the first one; null if there is none or the count is uncertain. */
-export function msPerOutputToken({ firstTokenAt, endedAt, tokens }: RequestFacts): number | null {
-  if (firstTokenAt === null || tokens === null || tokens.isPartial || tokens.output <= 1) return null;
-  return (endedAt - firstTokenAt) / (tokens.output - 1);
+export function msPerOutputToken({
+  firstTokenAt,
+  relaysReasoning,
+  endedAt,
+  tokens,
+}: RequestFacts): number | null {
+  if (firstTokenAt === null || tokens === null || tokens.isPartial) return null;
+  // Reasoning that is not relayed was generated before the first token.
+  const relayedTokens = relaysReasoning ? tokens.output : tokens.output - tokens.reasoning;
+  return relayedTokens > 1 ? (endedAt - firstTokenAt) / (relayedTokens - 1) : null;
 }
