@@ -55,13 +55,14 @@ export function workers(text: string | undefined): number {
   return integer(1, 1, 256)(text);
 }
 
-type RequestLogSink = { readonly kind: "file"; readonly path: string };
+type RequestLogSink = { readonly kind: "file"; readonly path: string } | { readonly kind: "otlp" };
 
 export function requestLogSink(text: string | undefined): RequestLogSink | null {
   if (text === undefined) return null;
+  if (text === "otlp") return { kind: "otlp" };
   const [, path] = /^file:(?:\/\/)?(.+)$/.exec(text) ?? [];
   if (path === undefined || path.endsWith("/"))
-    throw new Error(`is "${text}"; give a file such as file:/var/log/gatehouse/requests.jsonl`);
+    throw new Error(`is "${text}"; give a file such as file:/var/log/gatehouse/requests.jsonl, or otlp`);
   return { kind: "file", path };
 }
 

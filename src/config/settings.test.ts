@@ -39,9 +39,11 @@ describe("readSettings", () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: null,
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: null,
       OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: null,
+      OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: null,
       OTEL_EXPORTER_OTLP_HEADERS: {},
       OTEL_EXPORTER_OTLP_TRACES_HEADERS: null,
       OTEL_EXPORTER_OTLP_METRICS_HEADERS: null,
+      OTEL_EXPORTER_OTLP_LOGS_HEADERS: null,
       OTEL_SERVICE_NAME: null,
       OTEL_RESOURCE_ATTRIBUTES: { attributes: {}, problem: null },
       OTEL_METRICS_EXPORTER: "none",
@@ -131,7 +133,19 @@ describe("readSettings", () => {
       );
   });
 
-  test("REQUEST_LOG_SINK is a file", () => {
+  test("REQUEST_LOG_SINK otlp needs an endpoint", () => {
+    const REQUEST_LOG_SINK = "otlp";
+    const url = "http://localhost:4318";
+    for (const name of ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"])
+      expect(readSettings({ REQUEST_LOG_SINK, [name]: url }).REQUEST_LOG_SINK).toEqual({ kind: "otlp" });
+    for (const env of [{}, { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url }])
+      expect(() => readSettings({ REQUEST_LOG_SINK, ...env })).toThrow(
+        "REQUEST_LOG_SINK is otlp, but there is no endpoint; set OTEL_EXPORTER_OTLP_ENDPOINT or " +
+          "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",
+      );
+  });
+
+  test("REQUEST_LOG_SINK is a file or otlp", () => {
     const read = (text: string) => readSettings({ REQUEST_LOG_SINK: text }).REQUEST_LOG_SINK;
     const file = { kind: "file" as const, path: "/var/log/requests.jsonl" };
     expect(read("file:/var/log/requests.jsonl")).toEqual(file);
@@ -139,7 +153,7 @@ describe("readSettings", () => {
     expect(read("file:data/requests.jsonl")).toEqual({ ...file, path: "data/requests.jsonl" });
     for (const bad of ["file:", "file://", "file:/var/log/", "/var/log/requests.jsonl", "kafka"])
       expect(() => read(bad)).toThrow(
-        `REQUEST_LOG_SINK is "${bad}"; give a file such as file:/var/log/gatehouse/requests.jsonl`,
+        `REQUEST_LOG_SINK is "${bad}"; give a file such as file:/var/log/gatehouse/requests.jsonl, or otlp`,
       );
   });
 

@@ -1,28 +1,21 @@
-// The settings: one table from which the parser, the error messages, and the reference are derived.
+// The settings: one table (with telemetry-settings.ts) from which the parser, the error messages, and the reference are derived.
 // The error for an invalid value names the setting, the value, and the fix.
 import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
 import { parseEncryptionKeys } from "./encryption-keys.ts";
+import { setting } from "./setting.ts";
 import {
   baseDomain,
   boolean,
   databaseUrl,
-  fraction,
-  httpUrl,
   integer,
-  logFormat,
-  logLevel,
-  metricsExporter,
   optionalInteger,
   optionalText,
-  otlpHeaders,
   redisUrl,
-  resourceAttributes,
-  signalHeaders,
-  requestLogSink,
   trustedProxies,
   workers,
 } from "./setting-parsers.ts";
+import { TELEMETRY_SETTINGS } from "./telemetry-settings.ts";
 
 export class SettingsError extends Error {
   constructor(message: string) {
@@ -33,19 +26,6 @@ export class SettingsError extends Error {
 
 /** Including timer lag, a request waits less than 25 ms for a Redis server that does not respond. */
 export const REDIS_SILENT_MS = 16;
-
-interface Setting<T> {
-  readonly description: string;
-  /** The default as the reference shows it. The default itself is `parse(undefined)`. */
-  readonly shownDefault: string;
-  readonly parse: (text: string | undefined) => T;
-}
-
-const setting = <T>(
-  shownDefault: string,
-  description: string,
-  parse: (text: string | undefined) => T,
-): Setting<T> => ({ shownDefault, description, parse });
 
 export const SETTINGS = {
   SERVER_SECRET_KEY: setting(
@@ -148,89 +128,7 @@ export const SETTINGS = {
     "maximum number of blocks per gateway and type of limit; further clients that exceed the limit get 429",
     integer(10_000, 1, 100_000),
   ),
-  LOG_LEVEL: setting("info", "fatal, error, warn, info, debug, trace, or silent", logLevel),
-  LOG_FORMAT: setting("pretty on a terminal, json otherwise", "pretty or json", logFormat),
-  REQUEST_LOG_SIZE: setting(
-    "1000",
-    "number of requests that each process keeps in memory for the Admin API, shared fairly by the gateways; 0: request log off",
-    integer(1000, 0, 100_000),
-  ),
-  REQUEST_LOG_SINK: setting(
-    "none",
-    "where the record of every request is written, so that it outlives the process: `file:/path/requests.jsonl`",
-    requestLogSink,
-  ),
-  REQUEST_LOG_MAX_BYTES: setting(
-    "104857600",
-    "size in bytes at which the file of REQUEST_LOG_SINK is rotated to `requests.jsonl.1`",
-    integer(104_857_600, 1_048_576, Number.MAX_SAFE_INTEGER),
-  ),
-  REQUEST_LOG_KEPT_FILES: setting(
-    "5",
-    "number of rotated files of REQUEST_LOG_SINK to keep",
-    integer(5, 1, 1000),
-  ),
-  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
-    "none",
-    "URL of an OTLP/HTTP collector, for example `http://localhost:4318`; setting it turns traces on",
-    httpUrl,
-  ),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
-    "OTEL_EXPORTER_OTLP_ENDPOINT followed by `/v1/traces`",
-    "URL that traces are sent to, used as it is; setting it turns traces on",
-    httpUrl,
-  ),
-  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: setting(
-    "OTEL_EXPORTER_OTLP_ENDPOINT followed by `/v1/metrics`",
-    "URL that metrics are sent to, used as it is; see OTEL_METRICS_EXPORTER",
-    httpUrl,
-  ),
-  OTEL_EXPORTER_OTLP_HEADERS: setting(
-    "none",
-    "request headers for the collector, for example `api-key=…,x-tenant=acme`",
-    otlpHeaders,
-  ),
-  OTEL_EXPORTER_OTLP_TRACES_HEADERS: setting(
-    "OTEL_EXPORTER_OTLP_HEADERS",
-    "request headers for traces, instead of the general ones",
-    signalHeaders,
-  ),
-  OTEL_EXPORTER_OTLP_METRICS_HEADERS: setting(
-    "OTEL_EXPORTER_OTLP_HEADERS",
-    "request headers for metrics, instead of the general ones",
-    signalHeaders,
-  ),
-  OTEL_SERVICE_NAME: setting(
-    "service.name of OTEL_RESOURCE_ATTRIBUTES, else gatehouse",
-    "service name in traces and metrics",
-    optionalText,
-  ),
-  OTEL_RESOURCE_ATTRIBUTES: setting(
-    "none",
-    "attributes of this service in traces and metrics, percent-encoded: `deployment.environment.name=prod,team=a%2Cb`; a value " +
-      "with an invalid entry is reported at startup and discarded",
-    resourceAttributes,
-  ),
-  OTEL_METRICS_EXPORTER: setting(
-    "none",
-    "`otlp`: the metrics of `/metrics` are also sent to the OTLP/HTTP collector",
-    metricsExporter,
-  ),
-  OTEL_METRIC_EXPORT_INTERVAL: setting(
-    "60000",
-    "milliseconds between two exports of metrics",
-    integer(60_000, 100, 3_600_000),
-  ),
-  OTEL_TRACES_SAMPLER_ARG: setting(
-    "1",
-    "fraction of requests without a traced parent that are traced, from 0 to 1",
-    fraction(1),
-  ),
-  OTEL_BSP_SCHEDULE_DELAY: setting(
-    "1000",
-    "milliseconds that spans are collected before they are exported",
-    integer(1000, 10, 60_000),
-  ),
+  ...TELEMETRY_SETTINGS,
   WATCHDOG_SECONDS: setting(
     "5",
     "seconds after which a process that hangs is replaced, six times as many if it does not use the processor; 0: never",
@@ -266,19 +164,24 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     }
   });
   const settings = Object.fromEntries(parsed) as Settings;
-  requireMetricsEndpoint(settings);
+  requireEndpoint(settings, "METRICS", "OTEL_METRICS_EXPORTER", settings.OTEL_METRICS_EXPORTER === "otlp");
+  requireEndpoint(settings, "LOGS", "REQUEST_LOG_SINK", settings.REQUEST_LOG_SINK?.kind === "otlp");
   if ((environment["WORKERS"] ?? "").trim() === "" && settings.REDIS_URL !== null) {
     return { ...settings, WORKERS: availableParallelism() };
   }
   return settings;
 }
 
-function requireMetricsEndpoint(settings: Settings): void {
-  const { OTEL_METRICS_EXPORTER: exporter, OTEL_EXPORTER_OTLP_ENDPOINT: general } = settings;
-  if (exporter === "none" || (general ?? settings.OTEL_EXPORTER_OTLP_METRICS_ENDPOINT) !== null) return;
+function requireEndpoint(
+  settings: Settings,
+  signal: "METRICS" | "LOGS",
+  setting: SettingName,
+  isExported: boolean,
+): void {
+  const name = `OTEL_EXPORTER_OTLP_${signal}_ENDPOINT` as const;
+  if (!isExported || (settings.OTEL_EXPORTER_OTLP_ENDPOINT ?? settings[name]) !== null) return;
   throw new SettingsError(
-    "OTEL_METRICS_EXPORTER is otlp, but there is no endpoint; set OTEL_EXPORTER_OTLP_ENDPOINT or " +
-      "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+    `${setting} is otlp, but there is no endpoint; set OTEL_EXPORTER_OTLP_ENDPOINT or ${name}`,
   );
 }
 

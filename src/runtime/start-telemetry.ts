@@ -39,7 +39,7 @@ export async function startTelemetry(
   const observation = new Observation(metrics, log, {
     requestLogSize: settings.REQUEST_LOG_SIZE,
     tracer: await openTracer(settings, version, workers.service, metrics, log),
-    sink: await openRequestSink(settings, metrics, log, clock),
+    sink: await openRequestSink({ settings, version, service: workers.service, metrics, log, clock }),
   });
   collectHealth(metrics, health);
   collectTargets(metrics, current, clock);

@@ -335,7 +335,7 @@ describe("doctor", () => {
     expect(stdout).not.toContain("\x1b");
   });
 
-  test("REQUEST_LOG_SINK must be a file that can be written", async () => {
+  test("REQUEST_LOG_SINK must be a file that can be written or a collector that is reachable", async () => {
     const free = { ADMIN_PORT: "0", PROXY_PORT: "0", DATA_DIR: join(scratch, "sink-data") };
     const sinkAt = async (path: string) =>
       (await checksOf({ ...free, REQUEST_LOG_SINK: `file:${path}` })).named("sink");
@@ -347,6 +347,12 @@ describe("doctor", () => {
     await Bun.write(path, "");
     expect(await sinkAt(path)).toMatchObject([
       { state: "ok", detail: `the file ${path} of REQUEST_LOG_SINK is writable` },
+    ]);
+    const REQUEST_LOG_SINK = "otlp";
+    const OTEL_EXPORTER_OTLP_LOGS_ENDPOINT = `http://127.0.0.1:${await freePort()}/v1/logs`;
+    const otlp = await checksOf({ ...free, REQUEST_LOG_SINK, OTEL_EXPORTER_OTLP_LOGS_ENDPOINT });
+    expect(otlp.failed).toMatchObject([
+      { name: "sink", mend: expect.stringContaining("check OTEL_EXPORTER_OTLP_LOGS_ENDPOINT") },
     ]);
     const mend = "make it writable, or set another REQUEST_LOG_SINK";
     expect(await sinkAt(scratch)).toMatchObject([

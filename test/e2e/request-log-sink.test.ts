@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startGatehouseProcess, type ApiResponse } from "../support/gatehouse-process.ts";
+import { startOtlpReceiver } from "../support/otlp-receiver.ts";
 import { postChat } from "../support/plugin-fixtures.ts";
 import { readMetrics } from "../support/prometheus-text.ts";
 import { CHAT, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
@@ -12,6 +13,10 @@ import { waitUntil } from "../support/waiting.ts";
 
 const root = mkdtempSync(join(tmpdir(), "gatehouse-request-log-"));
 afterAll(() => rmSync(root, { recursive: true }));
+
+function raise(message: string): never {
+  throw new Error(message);
+}
 
 function recordsIn(path: string): ApiResponse["body"][] {
   if (!existsSync(path)) return [];
@@ -78,6 +83,66 @@ describe("a file", () => {
       readMetrics(text).sum("gatehouse_request_log_records_total", { result });
     expect([count("written") >= 3, count("dropped")]).toEqual([true, 0]);
   });
+});
+
+describe("otlp", () => {
+  test("a collector receives the records as logs, the last ones at shutdown", async () => {
+    const receiver = startOtlpReceiver({ logs: "/my/logs" });
+    const env = {
+      REQUEST_LOG_SINK: "otlp",
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: `${receiver.url}/my/logs`,
+      OTEL_EXPORTER_OTLP_LOGS_HEADERS: "api-key=for%20logs",
+      OTEL_SERVICE_NAME: "my gateway",
+      // Longer than the test: what is received was sent at shutdown.
+      OTEL_BSP_SCHEDULE_DELAY: "60000",
+    };
+    const sending = await startGatehouseProcess({ env });
+    try {
+      const route = await seedRoute(sending, {
+        gateway: { name: "logged", log_bodies: true },
+        upstream: { targets: [targetAt(provider)] },
+      });
+      provider.behave({ text: "sk-0123456789abcdef" });
+      const headers = { "X-Request-Id": "good" };
+      await (await postChat(sending, route, { headers })).text();
+      provider.behave({ status: 500 });
+      await (await postChat(sending, route, { headers: { "X-Request-Id": "bad" } })).text();
+      provider.reset();
+      const { body } = await sending.api("GET", `/gateways/${route.gateway}/requests`);
+      sending.signal("SIGTERM");
+      expect(await sending.exited).toBe(0);
+      expect(receiver.problems).toEqual([]);
+      expect(receiver.logs).toHaveLength(1);
+      const [{ headers: sent, resource, records } = raise("no logs")] = receiver.logs;
+      expect(sent.get("api-key")).toBe("for logs");
+      expect(resource["service.name"]).toBe("my gateway");
+      expect(records.map((record) => JSON.parse(record.body))).toEqual(body.requests.toReversed());
+      expect(records[0]?.body).toContain("sk-***");
+      expect(records).toMatchObject([
+        {
+          severity: "INFO",
+          eventName: "gatehouse.request",
+          attributes: {
+            "gatehouse.request_id": "good",
+            "gatehouse.gateway": "logged",
+            "gatehouse.outcome": "complete",
+            "http.request.method": "POST",
+            "http.response.status_code": 200,
+            "url.path": route.path,
+            "gen_ai.provider.name": "openai",
+            "gen_ai.request.model": CHAT.model,
+          },
+        },
+        { severity: "ERROR", attributes: { "gatehouse.request_id": "bad" } },
+      ]);
+      const span = receiver.spans().find((each) => each.attributes["gatehouse.request_id"] === "good");
+      expect(records[0]).toMatchObject({ traceId: span?.traceId, spanId: span?.spanId });
+    } finally {
+      await sending.stop();
+      await receiver.stop();
+    }
+  }, 20_000);
 });
 
 test("without REQUEST_LOG_SINK there is no file and no metric", async () => {

@@ -1,5 +1,6 @@
-// An OTLP collector for tests: receives traces and metrics over HTTP in protobuf and rejects what the protocol does not allow.
+// An OTLP collector for tests: receives traces, metrics and logs over HTTP in protobuf and rejects what the protocol does not allow.
 import type { Server } from "bun";
+import { LOGS_EXPORT, readLogsBatch, type ReceivedLogs } from "./otlp-logs-reader.ts";
 import { METRICS_EXPORT, readMetricsBatch, type ReceivedMetrics } from "./otlp-metrics-reader.ts";
 import {
   fields,
@@ -39,6 +40,8 @@ export interface OtlpReceiver {
   readonly spans: () => readonly ReceivedSpan[];
   /** One entry per export of metrics. */
   readonly metrics: readonly ReceivedMetrics[];
+  /** One entry per export of logs. */
+  readonly logs: readonly ReceivedLogs[];
   /** Why requests were rejected. */
   readonly problems: readonly string[];
   /** All received bytes, as text. */
@@ -66,8 +69,13 @@ const EXPORT: MessageShape = { 1: ["resourceSpans", [RESOURCE_SPANS]] };
 
 const KINDS: Record<number, ReceivedSpan["kind"]> = { 2: "SERVER", 3: "CLIENT" };
 
-/** `paths` are the paths of traces and metrics, if they are not the default ones. */
-export function startOtlpReceiver({ traces = "/v1/traces", metrics = "/v1/metrics" } = {}): OtlpReceiver {
+/** `paths` are the paths of the signals, if they are not the default ones. */
+export function startOtlpReceiver({
+  traces = "/v1/traces",
+  metrics = "/v1/metrics",
+  logs = "/v1/logs",
+} = {}): OtlpReceiver {
+  const receivedLogs: ReceivedLogs[] = [];
   const batches: ReceivedBatch[] = [];
   const received: ReceivedMetrics[] = [];
   const problems: string[] = [];
@@ -82,11 +90,13 @@ export function startOtlpReceiver({ traces = "/v1/traces", metrics = "/v1/metric
       if (make !== null) return make();
       text += Buffer.from(body).toString("latin1");
       try {
-        if (request.method !== "POST" || (path !== traces && path !== metrics))
+        if (request.method !== "POST" || ![traces, metrics, logs].includes(path))
           throw new Error(`${request.method} ${request.url}`);
         if (request.headers.get("content-type") !== "application/x-protobuf") throw new Error("not protobuf");
         if (path === metrics)
           received.push(readMetricsBatch(readMessage(body, METRICS_EXPORT), request.headers));
+        else if (path === logs)
+          receivedLogs.push(readLogsBatch(readMessage(body, LOGS_EXPORT), request.headers));
         else batches.push(readBatch(readMessage(body, EXPORT), request.headers));
       } catch (error) {
         problems.push(String(error));
@@ -100,6 +110,7 @@ export function startOtlpReceiver({ traces = "/v1/traces", metrics = "/v1/metric
     batches,
     spans: () => batches.flatMap((batch) => batch.spans),
     metrics: received,
+    logs: receivedLogs,
     problems,
     text: () => text,
     respondWith: (next) => void (make = next),

@@ -26,6 +26,6 @@ export async function checkMetrics(settings: Settings): Promise<CheckResult[]> {
   return [await checkEndpoint("metrics", endpoint)];
 }
 
-function checkEndpoint(name: string, { url, setting }: OtlpEndpoint): Promise<CheckResult> {
+export function checkEndpoint(name: string, { url, setting }: OtlpEndpoint): Promise<CheckResult> {
   return checkConnection(name, new URL(url), { setting, server: "the collector" });
 }

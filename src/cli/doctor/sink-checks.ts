@@ -2,15 +2,20 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Settings } from "../../config/settings.ts";
+import { logsEndpoint } from "../../telemetry/otlp/otlp-settings.ts";
 import { fail, ok, type CheckResult } from "./check-result.ts";
+import { checkEndpoint } from "./collector-checks.ts";
 import { nearestDirectory } from "./host-checks.ts";
 
 const NAME = "sink";
 const FIX = "make it writable, or set another REQUEST_LOG_SINK";
 
-export function checkSink({ REQUEST_LOG_SINK: sink }: Settings): CheckResult[] {
-  if (sink === null) return [ok(NAME, "requests are recorded in memory only: REQUEST_LOG_SINK is not set")];
-  return [checkFile(sink.path)];
+export async function checkSink(settings: Settings): Promise<CheckResult[]> {
+  const sink = settings.REQUEST_LOG_SINK;
+  const endpoint = logsEndpoint(settings);
+  if (endpoint !== null) return [await checkEndpoint(NAME, endpoint)];
+  if (sink?.kind === "file") return [checkFile(sink.path)];
+  return [ok(NAME, "requests are recorded in memory only: REQUEST_LOG_SINK is not set")];
 }
 
 function checkFile(path: string): CheckResult {

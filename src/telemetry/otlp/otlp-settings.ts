@@ -1,4 +1,4 @@
-// Where traces and metrics are sent, and how this service is described to the collector.
+// Where traces, metrics and logs are sent, and how this service is described to the collector.
 import type { Settings } from "../../config/settings.ts";
 
 /** The receiver of one signal. */
@@ -21,8 +21,17 @@ export function metricsEndpoint(settings: Settings): OtlpEndpoint | null {
   return settings.OTEL_METRICS_EXPORTER === "none" ? null : endpointOf(settings, "METRICS", "/v1/metrics");
 }
 
+/** Returns null if the records of requests are not exported. */
+export function logsEndpoint(settings: Settings): OtlpEndpoint | null {
+  return settings.REQUEST_LOG_SINK?.kind === "otlp" ? endpointOf(settings, "LOGS", "/v1/logs") : null;
+}
+
 /** The URL of a signal is used as it is; the path of the signal is appended to the general one. */
-function endpointOf(settings: Settings, signal: "TRACES" | "METRICS", path: string): OtlpEndpoint | null {
+function endpointOf(
+  settings: Settings,
+  signal: "TRACES" | "METRICS" | "LOGS",
+  path: string,
+): OtlpEndpoint | null {
   const headers = settings[`OTEL_EXPORTER_OTLP_${signal}_HEADERS`] ?? settings.OTEL_EXPORTER_OTLP_HEADERS;
   const setting = `OTEL_EXPORTER_OTLP_${signal}_ENDPOINT` as const;
   const url = settings[setting];

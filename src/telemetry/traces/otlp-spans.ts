@@ -8,6 +8,7 @@ import {
   writeText,
   writeTexts,
 } from "../otlp/attributes.ts";
+import type { OpenBatch } from "../otlp/batch-exporter.ts";
 import type { ResourceAttributes } from "../otlp/otlp-settings.ts";
 import { ProtobufWriter } from "../otlp/protobuf-writer.ts";
 import type { ResponseDetails } from "../../formats/response-details.ts";
@@ -51,7 +52,7 @@ interface SpanSender {
 const NO_RESPONSE = { tokens: null, firstTokenAt: null };
 
 /** Collects the spans of traced requests into one export request. */
-export class SpanBatch {
+export class SpanBatch implements OpenBatch {
   readonly #sender: SpanSender;
   readonly #writer = new ProtobufWriter();
   #resourceSpans = 0;
@@ -61,6 +62,10 @@ export class SpanBatch {
   constructor(sender: SpanSender) {
     this.#sender = sender;
     this.#begin();
+  }
+
+  get byteLength(): number {
+    return this.#writer.length;
   }
 
   add(facts: RequestFacts, trace: RequestTrace): void {

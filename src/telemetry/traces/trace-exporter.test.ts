@@ -4,10 +4,11 @@ import { startOtlpReceiver, type OtlpReceiver } from "../../../test/support/otlp
 import { waitUntil } from "../../../test/support/waiting.ts";
 import { createLog } from "../log/log.ts";
 import { Metrics } from "../metrics/metrics.ts";
+import { MAX_BATCH_ITEMS, MAX_QUEUED_ITEMS } from "../otlp/batch-exporter.ts";
 import { requestFacts, servedBy } from "../requests/request-facts.fixture.ts";
 import { RequestTrace } from "./request-trace.ts";
 import { newSpanId, newTraceId } from "./trace-context.ts";
-import { MAX_BATCH_SPANS, MAX_QUEUED_SPANS, TraceExporter } from "./trace-exporter.ts";
+import { TraceExporter } from "./trace-exporter.ts";
 
 const log = createLog({ level: "silent", format: "json" }, { write: () => undefined });
 let receiver: OtlpReceiver;
@@ -42,7 +43,7 @@ test("spans are sent in bounded batches, each exactly once", async () => {
   await waitUntil(() => spans("exported") === total);
   expect(receiver.spans()).toHaveLength(total);
   expect(new Set(receiver.spans().map((span) => span.spanId)).size).toBe(total);
-  for (const batch of receiver.batches) expect(batch.spans.length).toBeLessThanOrEqual(MAX_BATCH_SPANS);
+  for (const batch of receiver.batches) expect(batch.spans.length).toBeLessThanOrEqual(MAX_BATCH_ITEMS);
   expect(receiver.batches.length).toBeLessThan(10);
   expect(receiver.problems).toEqual([]);
   expect(spans("dropped")).toBe(0);
@@ -50,7 +51,7 @@ test("spans are sent in bounded batches, each exactly once", async () => {
 
 test("while the collector is unavailable the queue is bounded; further spans are dropped and counted", async () => {
   receiver.respondWith(() => new Response(null, { status: 429 }));
-  const offered = MAX_QUEUED_SPANS + 1000;
+  const offered = MAX_QUEUED_ITEMS + 1000;
   for (let index = 0; index < offered; index++) exporter.add(traced(0));
   expect(spans("dropped")).toBe(1000);
   receiver.respondWith(null);
