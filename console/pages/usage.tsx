@@ -8,18 +8,20 @@ import { Button, LinkButton } from "../components/button.tsx";
 import { DayBars } from "../components/day-bars.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Page, Section, WhenLoaded } from "../components/page.tsx";
-import { Table, type Column } from "../components/table.tsx";
+import { TotalsTable } from "../components/usage-totals.tsx";
+import { UsageByGroup } from "../components/usage-by-group.tsx";
 import { formatCost, formatCount } from "../components/format.tsx";
 import { gatewayName } from "../state/gateways.ts";
 import { useLoad } from "../state/load.ts";
 import { route, replaceSearch, type RoutedPageProps } from "../state/router.tsx";
 import {
   daysBetween,
-  groupBy,
   keyName,
   modelName,
+  rankGroups,
   sumUsage,
   toCsv,
+  type UsageRowGroup,
   type UsageTotals,
 } from "../state/usage.ts";
 
@@ -82,7 +84,10 @@ export function UsagePage({ parameters }: RoutedPageProps): JSX.Element {
               Select other days, or send a request from the playground.
             </Empty>
           ) : (
-            <UsageTables rows={usage} days={daysBetween(from, to)} />
+            <>
+              <UsageTables rows={usage} days={daysBetween(from, to)} />
+              <UsageByGroup gateway={gateway} from={from} to={to} />
+            </>
           )
         }
       </WhenLoaded>
@@ -128,24 +133,12 @@ function UsageTables({
   );
 }
 
-interface Group {
-  readonly name: string;
-  readonly rows: readonly UsageRow[];
-  readonly totals: UsageTotals;
-}
-
-function rankGroups(
-  rows: readonly UsageRow[],
-  nameOf: (row: UsageRow) => string,
-  by: (totals: UsageTotals) => number,
-): readonly Group[] {
-  return [...groupBy(rows, nameOf)]
-    .map(([name, group]) => ({ name, rows: group, totals: sumUsage(group) }))
-    .sort((left, right) => by(right.totals) - by(left.totals));
-}
-
 /** Returns the largest groups, with all others combined into one. */
-function toParts(groups: readonly Group[], days: readonly string[], select: (totals: UsageTotals) => number) {
+function toParts(
+  groups: readonly UsageRowGroup[],
+  days: readonly string[],
+  select: (totals: UsageTotals) => number,
+) {
   const named = groups.length <= MAX_PARTS ? groups : groups.slice(0, MAX_PARTS - 1);
   const others = groups.slice(named.length).flatMap(({ rows }) => rows);
   const values = (rows: readonly UsageRow[]) =>
@@ -154,35 +147,6 @@ function toParts(groups: readonly Group[], days: readonly string[], select: (tot
     ...named.map(({ name, rows }) => ({ label: name, values: values(rows) })),
     ...(others.length === 0 ? [] : [{ label: "Others", values: values(others) }]),
   ];
-}
-
-function TotalsTable(props: {
-  readonly label: string;
-  readonly first: string;
-  readonly groups: readonly Group[];
-}): JSX.Element {
-  const { label, first, groups } = props;
-  const column = (title: string, select: (totals: UsageTotals) => string): Column<Group> => ({
-    title,
-    kind: "number",
-    cell: ({ totals }) => select(totals),
-  });
-  return (
-    <Table
-      label={label}
-      rows={groups}
-      keyOf={({ name }) => name}
-      columns={[
-        { title: first, kind: "main", cell: ({ name }) => name },
-        column("Requests", ({ requests }) => formatCount(requests)),
-        column("Incomplete", ({ partial }) => formatCount(partial)),
-        column("Input tokens", ({ input }) => formatCount(input)),
-        column("Output tokens", ({ output }) => formatCount(output)),
-        column("Unpriced", ({ unpriced }) => formatCount(unpriced)),
-        column("Cost", ({ cost }) => (cost === null ? "–" : formatCost(cost))),
-      ]}
-    />
-  );
 }
 
 function DayFilter(props: {

@@ -1,7 +1,8 @@
 // Usage totals, and CSV export with safe quoting.
 import { expect, test } from "bun:test";
 import type { UsageRow } from "../api/item-types.ts";
-import { daysBetween, sumUsage, toCsv } from "./usage.ts";
+import type { ApiKey } from "../api/types.ts";
+import { daysBetween, groupChoices, groupName, sumUsage, toCsv } from "./usage.ts";
 
 function row(fields: Partial<UsageRow>): UsageRow {
   const counts = { requests: 1, partial_requests: 0, input_tokens: 10, output_tokens: 20 };
@@ -41,4 +42,22 @@ test("quotes cells with commas, quotes, and line breaks", () => {
 
 test("escapes names that a spreadsheet would evaluate as a formula", () => {
   expect(toCsv([row({ api_key: "=1+1" })])).toContain("'=1+1");
+});
+
+test("usage can be grouped by the labels of all keys", () => {
+  const key = (labels: Record<string, string>) => ({ labels }) as unknown as ApiKey;
+  expect(groupChoices([key({ team: "a", app: "b" }), key({}), key({ team: "c" })])).toEqual([
+    ["rule", "Rule"],
+    ["provider", "Provider"],
+    ["label:app", "Label app"],
+    ["label:team", "Label team"],
+  ]);
+});
+
+test("a row of a group has the name of its rule, its provider, or the value of its label", () => {
+  expect(groupName(row({ rule: "chat" }), "rule")).toBe("chat");
+  expect(groupName(row({ rule: null }), "rule")).toBe("No rule");
+  expect(groupName(row({ provider: "openai" }), "provider")).toBe("openai");
+  expect(groupName(row({ labels: { team: "search" } }), "label:team")).toBe("search");
+  expect(groupName(row({ labels: { team: null } }), "label:team")).toBe("No label");
 });

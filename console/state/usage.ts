@@ -1,5 +1,6 @@
 // Totals and groups of usage rows, and their CSV export.
 import type { UsageRow } from "../api/item-types.ts";
+import type { ApiKey } from "../api/types.ts";
 
 export interface UsageTotals {
   readonly requests: number;
@@ -26,7 +27,7 @@ export function sumUsage(rows: readonly UsageRow[]): UsageTotals {
   };
 }
 
-export function groupBy(
+function groupBy(
   rows: readonly UsageRow[],
   select: (row: UsageRow) => string,
 ): ReadonlyMap<string, readonly UsageRow[]> {
@@ -38,6 +39,24 @@ export function groupBy(
     else group.push(row);
   }
   return groups;
+}
+
+/** Rows with the same name, and their totals. */
+export interface UsageRowGroup {
+  readonly name: string;
+  readonly rows: readonly UsageRow[];
+  readonly totals: UsageTotals;
+}
+
+/** Returns the largest group first. */
+export function rankGroups(
+  rows: readonly UsageRow[],
+  nameOf: (row: UsageRow) => string,
+  by: (totals: UsageTotals) => number,
+): readonly UsageRowGroup[] {
+  return [...groupBy(rows, nameOf)]
+    .map(([name, group]) => ({ name, rows: group, totals: sumUsage(group) }))
+    .sort((left, right) => by(right.totals) - by(left.totals));
 }
 
 /** Returns every day from `from` to `to`, both included. */
@@ -55,6 +74,20 @@ export function keyName({ api_key, api_key_id }: UsageRow): string {
 
 export function modelName({ model }: UsageRow): string {
   return model ?? "No model";
+}
+
+/** Returns the name of the row in a report that is grouped by `rule`, `provider`, or `label:…`. */
+export function groupName({ rule, provider, labels }: UsageRow, group: string): string {
+  if (group === "rule") return rule ?? "No rule";
+  if (group === "provider") return provider ?? "No provider";
+  return labels?.[group.slice("label:".length)] ?? "No label";
+}
+
+/** Returns what usage can be grouped by in addition to API key and model, with the label of the control. */
+export function groupChoices(keys: readonly ApiKey[]): readonly (readonly [group: string, label: string])[] {
+  const names = new Set(keys.flatMap(({ labels }) => Object.keys(labels)));
+  const labels = [...names].sort().map((name) => [`label:${name}`, `Label ${name}`] as const);
+  return [["rule", "Rule"], ["provider", "Provider"], ...labels];
 }
 
 const CSV_COLUMNS: readonly (readonly [

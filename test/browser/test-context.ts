@@ -20,10 +20,14 @@ export async function firstGatewayId({ gatehouse }: TestContext): Promise<string
 }
 
 /** Sends a chat request over the rule with two targets and returns its status. */
-export async function sendChatAs(user: string, { gatehouse }: TestContext): Promise<number> {
+export async function sendChatAs(
+  user: string,
+  { gatehouse }: TestContext,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<number> {
   const response = await fetch(`${gatehouse.proxyUrl}/pair/chat`, {
     method: "POST",
-    headers: { "Content-Type": "application/json", "X-User-ID": user },
+    headers: { "Content-Type": "application/json", "X-User-ID": user, ...headers },
     body: JSON.stringify({ messages: [{ role: "user", content: "Hello" }] }),
   });
   await response.text();

@@ -1,6 +1,6 @@
 // Request log, Explain, overview, usage, and prices.
 import { expect, test } from "bun:test";
-import { sendChatAs, type GetContext } from "../test-context.ts";
+import { firstGatewayId, sendChatAs, type GetContext } from "../test-context.ts";
 
 export function testTraffic(context: GetContext): void {
   test("the request log shows a failover live, its details, and its explanation", async () => {
@@ -52,7 +52,7 @@ export function testTraffic(context: GetContext): void {
   });
 
   test("usage shows requests by key and model, costs after a price is set, and exports CSV", async () => {
-    const { ui } = context();
+    const { ui, gatehouse } = context();
     const { page } = ui;
     await ui.visit("Usage");
     await ui.link("Prices").click();
@@ -80,11 +80,19 @@ export function testTraffic(context: GetContext): void {
     await ui.dialog().getByRole("list", { name: "Timing" }).getByText("First token").waitFor();
     await ui.expectAccessible();
     await ui.dialog().getByRole("button", { name: "Close" }).click();
+    const key = { name: "labeled", subject: await firstGatewayId(context()), labels: { team: "search" } };
+    const created = await gatehouse.api("POST", "/iam/api-keys", key);
+    expect(await sendChatAs("carol", context(), { "X-GW-API-Key": created.body.key })).toBe(200);
     await ui.visit("Overview");
     await page.getByRole("region", { name: "Last minute" }).getByText("First token").waitFor();
     await ui.visit("Usage");
     const used = page.getByRole("table", { name: "Usage by model" });
     await used.getByText("fake-model").waitFor();
+    await page.getByRole("table", { name: "Usage by rule" }).getByText("/pair/chat").waitFor();
+    await ui.button("Provider").click();
+    await page.getByRole("table", { name: "Usage by provider" }).getByText("good").waitFor();
+    await ui.button("Label team").click();
+    await page.getByRole("table", { name: "Usage by label team" }).getByText("search").waitFor();
     await ui.button("Cost").click();
     await page.getByText("Cost per day, by model").waitFor();
     await ui.expectAccessible();
