@@ -1,5 +1,4 @@
-// What spans report of a response besides its tokens: its id, why each choice ended, and how much of the input was cached. Read
-// for traced requests only.
+// What spans report of a response besides its tokens: its id, and why each choice ended. Read for traced requests only.
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { SseParser } from "./sse.ts";
 
@@ -24,9 +23,6 @@ export class ResponseDetails {
   #parser: SseParser | null = new SseParser();
   #eventsWithoutId = 0;
   id: string | null = null;
-  /** Input tokens read from and written to the provider's cache; null if the response does not say. */
-  cacheReadTokens: number | null = null;
-  cacheWriteTokens: number | null = null;
 
   constructor(reader: DetailsReader) {
     this.#reader = reader;
@@ -61,11 +57,6 @@ export class ResponseDetails {
     if (typeof reason === "string" && this.#reasons.size < MAX_CHOICES) this.#reasons.set(choice, reason);
   }
 
-  addCacheTokens(read: unknown, written: unknown): void {
-    this.cacheReadTokens = countIn(read) ?? this.cacheReadTokens;
-    this.cacheWriteTokens = countIn(written) ?? this.cacheWriteTokens;
-  }
-
   #readEvent(data: string): void {
     const mayHaveId = this.id === null && this.#eventsWithoutId++ < MAX_EVENTS_WITHOUT_ID;
     if (mayHaveId || this.#reader.eventPattern.test(data)) this.#read(data);
@@ -80,8 +71,4 @@ export class ResponseDetails {
     }
     if (isJsonObject(body)) this.#reader.read(body, this);
   }
-}
-
-function countIn(value: unknown): number | null {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }

@@ -51,6 +51,7 @@ const usage = {
   completion_tokens: 7,
   total_tokens: 107,
   prompt_tokens_details: { cached_tokens: 64 },
+  completion_tokens_details: { reasoning_tokens: 5 },
 };
 const choice = (index: number, finish_reason: string | null, text = "x") => ({
   index,
@@ -70,6 +71,7 @@ const OPENAI = {
   "gen_ai.usage.input_tokens": 100,
   "gen_ai.usage.output_tokens": 7,
   "gen_ai.usage.cache_read.input_tokens": 64,
+  "gen_ai.usage.reasoning.output_tokens": 5,
 };
 const JSON_TYPE: Behavior["headers"] = [["Content-Type", "application/json"]];
 const SSE_TYPE: Behavior["headers"] = [["Content-Type", "text/event-stream"]];

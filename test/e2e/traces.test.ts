@@ -97,7 +97,6 @@ describe("spans", () => {
       "gen_ai.response.model": "gpt-fake-0613",
       "gen_ai.response.id": expect.stringMatching(/^chatcmpl-fake\d+$/),
       "gen_ai.response.finish_reasons": ["stop"],
-      "gen_ai.usage.cache_read.input_tokens": 0,
       "gen_ai.usage.input_tokens": 7,
       "gen_ai.usage.output_tokens": 9,
       "server.address": "127.0.0.1",

@@ -1,10 +1,10 @@
-// How Anthropic messages report id, stop reason and cached tokens.
+// How Anthropic messages report id and stop reason.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { DetailsReader, ResponseDetails } from "../response-details.ts";
 
 export const anthropicDetails: DetailsReader = {
   read,
-  eventPattern: /"stop_reason"\s*:\s*"|"usage"\s*:\s*\{/,
+  eventPattern: /"stop_reason"\s*:\s*"/,
 };
 
 /** `message_start` carries the message, and `message_delta` its stop reason. */
@@ -13,7 +13,4 @@ function read(body: JsonObject, details: ResponseDetails): void {
   details.addId(message["id"]);
   const { delta } = body;
   details.addFinishReason(0, isJsonObject(delta) ? delta["stop_reason"] : message["stop_reason"]);
-  const { usage } = message;
-  if (isJsonObject(usage))
-    details.addCacheTokens(usage["cache_read_input_tokens"], usage["cache_creation_input_tokens"]);
 }

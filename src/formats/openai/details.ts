@@ -1,17 +1,17 @@
-// How OpenAI's APIs report id, finish reasons and cached tokens: chat completions, completions, and responses.
+// How OpenAI's APIs report id and finish reasons: chat completions, completions, and responses.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { DetailsReader, ResponseDetails } from "../response-details.ts";
 
 export const openaiDetails: DetailsReader = {
   read,
-  eventPattern: /"(?:finish_reason|reason)"\s*:\s*"|"usage"\s*:\s*\{/,
+  eventPattern: /"(?:finish_reason|reason)"\s*:\s*"/,
 };
 
 function read(body: JsonObject, details: ResponseDetails): void {
   // Events of the Responses API carry the response object.
   const response = isJsonObject(body["response"]) ? body["response"] : body;
   details.addId(response["id"]);
-  const { choices, usage, incomplete_details: incomplete } = response;
+  const { choices, incomplete_details: incomplete } = response;
   if (Array.isArray(choices))
     for (const [position, choice] of choices.entries())
       if (isJsonObject(choice)) {
@@ -19,7 +19,4 @@ function read(body: JsonObject, details: ResponseDetails): void {
         details.addFinishReason(typeof index === "number" ? index : position, choice["finish_reason"]);
       }
   if (isJsonObject(incomplete)) details.addFinishReason(0, incomplete["reason"]);
-  if (!isJsonObject(usage)) return;
-  const input = usage["prompt_tokens_details"] ?? usage["input_tokens_details"];
-  if (isJsonObject(input)) details.addCacheTokens(input["cached_tokens"], input["cache_write_tokens"]);
 }

@@ -45,7 +45,7 @@ export interface Sampling {
   readonly temperature: number | null;
 }
 
-interface TokenFacts {
+export interface TokenFacts {
   readonly input: number;
   readonly output: number;
   /** Parts of the input and of the output. */

@@ -13,7 +13,12 @@ import type { ResourceAttributes } from "../otlp/otlp-settings.ts";
 import { ProtobufWriter } from "../otlp/protobuf-writer.ts";
 import type { ResponseDetails } from "../../formats/response-details.ts";
 import { redact } from "../log/redact.ts";
-import { msPerOutputToken, type AttemptFacts, type RequestFacts } from "../requests/request-facts.ts";
+import {
+  msPerOutputToken,
+  type AttemptFacts,
+  type RequestFacts,
+  type TokenFacts,
+} from "../requests/request-facts.ts";
 import { truncateText } from "../truncate-text.ts";
 import type { RequestTrace } from "./request-trace.ts";
 
@@ -121,10 +126,7 @@ export class SpanBatch implements OpenBatch {
     const { tokens, firstTokenAt } = attempt === facts.finalAttempt ? facts : NO_RESPONSE;
     if (firstTokenAt !== null)
       writeSeconds(writer, "gen_ai.response.time_to_first_chunk", firstTokenAt - attempt.startedAt);
-    if (tokens !== null) {
-      writeNumber(writer, SPAN.attributes, "gen_ai.usage.input_tokens", tokens.input);
-      writeNumber(writer, SPAN.attributes, "gen_ai.usage.output_tokens", tokens.output);
-    }
+    if (tokens !== null) this.#writeTokens(tokens);
     if (facts.sampling !== null) {
       writeNumber(writer, SPAN.attributes, "gen_ai.request.max_tokens", facts.sampling.maxTokens);
       writeDouble(writer, SPAN.attributes, "gen_ai.request.temperature", facts.sampling.temperature);
@@ -134,13 +136,25 @@ export class SpanBatch implements OpenBatch {
     writer.end(span);
   }
 
-  #writeDetails({ id, finishReasons, cacheReadTokens, cacheWriteTokens }: ResponseDetails): void {
+  #writeTokens({ input, output, cachedInput, cacheWrite, reasoning }: TokenFacts): void {
+    const writer = this.#writer;
+    writeNumber(writer, SPAN.attributes, "gen_ai.usage.input_tokens", input);
+    writeNumber(writer, SPAN.attributes, "gen_ai.usage.output_tokens", output);
+    // Most responses have none of these parts.
+    const parts = {
+      "cache_read.input": cachedInput,
+      "cache_creation.input": cacheWrite,
+      "reasoning.output": reasoning,
+    };
+    for (const [name, count] of Object.entries(parts))
+      if (count > 0) writeNumber(writer, SPAN.attributes, `gen_ai.usage.${name}_tokens`, count);
+  }
+
+  #writeDetails({ id, finishReasons }: ResponseDetails): void {
     const writer = this.#writer;
     const reasons = finishReasons.map(truncateText);
     writeText(writer, SPAN.attributes, "gen_ai.response.id", truncateText(id));
     writeTexts(writer, SPAN.attributes, "gen_ai.response.finish_reasons", reasons);
-    writeNumber(writer, SPAN.attributes, "gen_ai.usage.cache_read.input_tokens", cacheReadTokens);
-    writeNumber(writer, SPAN.attributes, "gen_ai.usage.cache_creation.input_tokens", cacheWriteTokens);
   }
 
   /** Converts monotonic times to wall-clock times with the offset at the end of the request. */
