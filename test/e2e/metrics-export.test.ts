@@ -150,6 +150,29 @@ test("several workers export once, with merged values and one identity, also aft
   }
 }, 30_000);
 
+test("a failure of either signal is logged without the query and the user of its URL", async () => {
+  const endpoint = "http://collector-user:collector-pass@127.0.0.1:9/in?token=hidden";
+  const failing = await startGatehouseProcess({
+    env: {
+      OTEL_METRICS_EXPORTER: "otlp",
+      OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: endpoint,
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint,
+      OTEL_METRIC_EXPORT_INTERVAL: "100",
+      OTEL_BSP_SCHEDULE_DELAY: "50",
+    },
+  });
+  try {
+    await callNowhere(failing.proxyUrl);
+    await untilPrinted(failing, "metrics export failed");
+    await untilPrinted(failing, "trace export failed");
+    expect(failing.output()).toContain('"url":"http://127.0.0.1:9/in"');
+    for (const secret of ["hidden", "collector-user", "collector-pass"])
+      expect(failing.output()).not.toContain(secret);
+  } finally {
+    await failing.stop();
+  }
+}, 20_000);
+
 test("the last values are sent at shutdown", async () => {
   const own = startOtlpReceiver();
   const ending = await startGatehouseProcess({

@@ -15,7 +15,7 @@ export const hasCollector = isInstalled(program, {
   isOptionalInCi: true,
 });
 
-export interface Collector {
+interface Collector {
   /** Base URL of OTLP over HTTP. */
   readonly url: string;
   /** What its debug exporter, and the collector itself, have printed. */

@@ -1,7 +1,7 @@
 // Sends the metrics of /metrics to an OTLP collector at intervals. What could not be sent is part of the next export, because all
 // values are cumulative.
 import type { Log } from "../log/log.ts";
-import type { OtlpEndpoint } from "../otlp/otlp-settings.ts";
+import { loggedUrl, type OtlpEndpoint } from "../otlp/otlp-settings.ts";
 import { postOtlp } from "../otlp/post-otlp.ts";
 import type { MetricsSource } from "./metrics.ts";
 import { encodeMetrics, type MetricsSender } from "./otlp-metrics.ts";
@@ -65,6 +65,6 @@ export class MetricsExporter {
     if ((reason !== null) === this.#isFailing) return;
     this.#isFailing = reason !== null;
     if (reason === null) this.#log.info("metrics export recovered");
-    else this.#log.warn({ reason, url: this.#options.endpoint.url }, "metrics export failed");
+    else this.#log.warn({ reason, url: loggedUrl(this.#options.endpoint) }, "metrics export failed");
   }
 }

@@ -1,7 +1,7 @@
 // Sends encoded items to an OTLP collector in bounded batches, outside the request path. Items that cannot be sent are dropped and
 // counted.
 import type { Log } from "../log/log.ts";
-import type { OtlpEndpoint } from "./otlp-settings.ts";
+import { loggedUrl, type OtlpEndpoint } from "./otlp-settings.ts";
 import { postOtlp } from "./post-otlp.ts";
 
 export const MAX_BATCH_ITEMS = 512;
@@ -124,6 +124,6 @@ export class BatchExporter {
     this.#isFailing = reason !== null;
     const { log, messages, endpoint } = this.#options;
     if (reason === null) log.info(messages.recovered);
-    else log.warn({ reason, url: endpoint.url }, messages.failed);
+    else log.warn({ reason, url: loggedUrl(endpoint) }, messages.failed);
   }
 }

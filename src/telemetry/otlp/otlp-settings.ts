@@ -41,6 +41,12 @@ function endpointOf(
   return { url: general.replace(/\/+$/, "") + path, headers, setting: "OTEL_EXPORTER_OTLP_ENDPOINT" };
 }
 
+/** Returns the URL without user, password and query, which may contain credentials. */
+export function loggedUrl({ url }: Pick<OtlpEndpoint, "url">): string {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname;
+}
+
 /** Settings win over what this process says about itself, except for the SDK: that is what encodes the data. */
 export function resourceOf(settings: Settings, version: string, instanceId: string): ResourceAttributes {
   const { OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES } = settings;
