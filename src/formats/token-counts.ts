@@ -25,22 +25,25 @@ interface TokenParts {
  * is counted twice, not even if a provider reports cached audio in both counters. A part below 0 is absent.
  */
 export function tokenCounts(inputTokens: number, outputTokens: number, parts: TokenParts): TokenCounts {
-  let input = inputTokens;
-  const ofInput = (count: number) => {
-    const part = Math.max(Math.min(count, input), 0);
-    input -= part;
-    return part;
-  };
-  const reasoningTokens = Math.max(Math.min(parts.reasoningTokens, outputTokens), 0);
-  const otherOutput = outputTokens - reasoningTokens;
+  const cachedInputTokens = limit(parts.cachedInputTokens, inputTokens);
+  let rest = inputTokens - cachedInputTokens;
+  const cacheWrite5mTokens = limit(parts.cacheWrite5mTokens, rest);
+  rest -= cacheWrite5mTokens;
+  const cacheWrite1hTokens = limit(parts.cacheWrite1hTokens, rest);
+  rest -= cacheWrite1hTokens;
+  const reasoningTokens = limit(parts.reasoningTokens, outputTokens);
   return {
     inputTokens,
     outputTokens,
-    cachedInputTokens: ofInput(parts.cachedInputTokens),
-    cacheWrite5mTokens: ofInput(parts.cacheWrite5mTokens),
-    cacheWrite1hTokens: ofInput(parts.cacheWrite1hTokens),
-    audioInputTokens: ofInput(parts.audioInputTokens),
+    cachedInputTokens,
+    cacheWrite5mTokens,
+    cacheWrite1hTokens,
+    audioInputTokens: limit(parts.audioInputTokens, rest),
     reasoningTokens,
-    audioOutputTokens: Math.max(Math.min(parts.audioOutputTokens, otherOutput), 0),
+    audioOutputTokens: limit(parts.audioOutputTokens, outputTokens - reasoningTokens),
   };
+}
+
+function limit(part: number, whole: number): number {
+  return Math.max(Math.min(part, whole), 0);
 }

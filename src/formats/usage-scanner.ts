@@ -22,34 +22,36 @@ export function toCount(value: unknown): number {
   return isCount ? value : ABSENT;
 }
 
-/** The name of a counter, and the position of its value in the result. */
-interface CounterName {
+/** A name in a usage object: of a counter, or of an object that has counters. */
+interface NamedField {
   readonly name: Uint8Array;
+  /** The position of the counter's value in the result; -1 for an object. */
   readonly index: number;
+  /** The fields of the object; null for a counter. */
+  readonly fields: Fields | null;
 }
 
-/** The name of an object in the usage object, and the counters in it. */
-interface CounterGroup {
-  readonly name: Uint8Array;
-  readonly counters: readonly CounterName[];
-}
+/** The fields of an object by the length of their names, because most names are not searched for. */
+type Fields = readonly (readonly NamedField[] | undefined)[];
 
 export class UsageScanner {
-  readonly #topLevel: readonly CounterName[];
-  readonly #groups: readonly CounterGroup[];
+  readonly #fields: Fields;
   readonly #noCounters: readonly number[];
 
   /** A counter in an object of the usage object is named `object.counter`. */
   constructor(names: readonly string[]) {
     const encoder = new TextEncoder();
     const paths = names.map((name, index) => ({ path: name.split("."), index }));
-    const inGroup = (group: string | undefined) =>
+    const countersIn = (group: string | undefined): NamedField[] =>
       paths
         .filter(({ path }) => path.at(-2) === group)
-        .map(({ path, index }) => ({ name: encoder.encode(path.at(-1)), index }));
-    const groups = new Set(paths.flatMap(({ path }) => path.slice(0, -1)));
-    this.#topLevel = inGroup(undefined);
-    this.#groups = [...groups].map((group) => ({ name: encoder.encode(group), counters: inGroup(group) }));
+        .map(({ path, index }) => ({ name: encoder.encode(path.at(-1)), index, fields: null }));
+    const groups = [...new Set(paths.flatMap(({ path }) => path.slice(0, -1)))].map((group) => ({
+      name: encoder.encode(group),
+      index: -1,
+      fields: byLength(countersIn(group)),
+    }));
+    this.#fields = byLength([...countersIn(undefined), ...groups]);
     this.#noCounters = names.map(() => ABSENT);
   }
 
@@ -66,22 +68,24 @@ export class UsageScanner {
     const counters = this.#noCounters.slice();
     let depth = 0;
     let isInUsage = true;
-    /** The group whose object starts next or, inside of it, the group of the counters that are read. */
-    let group: CounterGroup | null = null;
+    /** The fields of the object that starts next or, inside of it, of this object; null if it has no counters. */
+    let nested: Fields | null = null;
     for (; at < byteLength; at++) {
       const byte = body[at];
       if (byte === QUOTE) {
         const start = at + 1;
         for (at = start; at < byteLength && body[at] !== QUOTE; at++) if (body[at] === BACKSLASH) return null;
-        if (!isInUsage) continue;
-        if (depth === 1) {
-          group = this.#groupAt(body, start, at, counters);
-          if (group === null) at = readField(body, start, at, this.#topLevel, counters);
-        } else if (depth === 2 && group !== null) at = readField(body, start, at, group.counters, counters);
+        if (!isInUsage || depth > 2) continue;
+        const fields: Fields | null = depth === 1 ? this.#fields : nested;
+        const field: NamedField | null = fields === null ? null : findKey(fields, body, start, at);
+        if (depth === 1) nested = field?.fields ?? null;
+        if (field === null) continue;
+        if (field.fields === null) at = readCounter(body, at, field.index, counters);
+        else clearCounters(field.fields, counters);
         if (at < 0) return null;
       } else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
-        // Only the object directly after the name of the group contains its counters.
-        if (depth === 1 && byte === OPENING_BRACKET) group = null;
+        // Counters are in the object directly after its name, not in objects of an array.
+        if (depth === 1 && byte === OPENING_BRACKET) nested = null;
         depth++;
       } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) {
         depth--;
@@ -92,36 +96,40 @@ export class UsageScanner {
     }
     return null;
   }
-
-  /** Returns the group that the key from `start` to `end` names, or null. A repeated key replaces the earlier object. */
-  #groupAt(body: Uint8Array, start: number, end: number, counters: number[]): CounterGroup | null {
-    for (const group of this.#groups) {
-      if (!isNameAt(group.name, body, start, end)) continue;
-      if (body[skipBlanks(body, end + 1)] !== COLON) return null;
-      for (const { index } of group.counters) counters[index] = ABSENT;
-      return group;
-    }
-    return null;
-  }
 }
 
-/**
- * Reads the value after the string from `start` to `end` if that string is the name of a counter. Returns the index of
- * the last byte read, or -1 to give up.
- */
-function readField(
-  body: Uint8Array,
-  start: number,
-  end: number,
-  names: readonly CounterName[],
-  counters: number[],
-): number {
-  const index = indexOfName(names, body, start, end);
-  if (index < 0) return end;
-  let at = skipBlanks(body, end + 1);
-  // The string is a value that equals the name of a counter.
-  if (body[at] !== COLON) return end;
-  at = skipBlanks(body, at + 1);
+function byLength(fields: readonly NamedField[]): Fields {
+  const table: NamedField[][] = [];
+  for (const field of fields) (table[field.name.byteLength] ??= []).push(field);
+  return Array.from(table);
+}
+
+/** Returns the field that the string from `start` to `end` names; null if there is none or the string is a value. */
+function findKey(fields: Fields, body: Uint8Array, start: number, end: number): NamedField | null {
+  const candidates = fields[end - start];
+  if (candidates === undefined) return null;
+  for (let index = 0; index < candidates.length; index++) {
+    const field = candidates[index];
+    if (field !== undefined && isNameAt(field.name, body, start))
+      return body[skipBlanks(body, end + 1)] === COLON ? field : null;
+  }
+  return null;
+}
+
+function isNameAt(name: Uint8Array, body: Uint8Array, start: number): boolean {
+  let same = 0;
+  while (same < name.byteLength && body[start + same] === name[same]) same++;
+  return same === name.byteLength;
+}
+
+/** A repeated key replaces the earlier object, also if the new value is no object. */
+function clearCounters(fields: Fields, counters: number[]): void {
+  for (const candidates of fields) for (const { index } of candidates ?? []) counters[index] = ABSENT;
+}
+
+/** Reads the value of the key that ends at `end`. Returns the index of the last byte read, or -1 to give up. */
+function readCounter(body: Uint8Array, end: number, index: number, counters: number[]): number {
+  let at = skipBlanks(body, skipBlanks(body, end + 1) + 1);
   let digit = (body[at] ?? 0) - ZERO;
   let value = digit >= 0 && digit <= 9 ? 0 : ABSENT;
   while (digit >= 0 && digit <= 9) {
@@ -132,18 +140,6 @@ function readField(
   if (value >= 0 && (body[at] === 0x2e || body[at] === 0x65 || body[at] === 0x45)) return -1;
   counters[index] = value > MAX_TOKENS ? ABSENT : value;
   return at - 1;
-}
-
-function indexOfName(names: readonly CounterName[], body: Uint8Array, start: number, end: number): number {
-  for (const { name, index } of names) if (isNameAt(name, body, start, end)) return index;
-  return -1;
-}
-
-function isNameAt(name: Uint8Array, body: Uint8Array, start: number, end: number): boolean {
-  if (name.byteLength !== end - start) return false;
-  let same = 0;
-  while (same < name.byteLength && body[start + same] === name[same]) same++;
-  return same === name.byteLength;
 }
 
 function skipBlanks(body: Uint8Array, from: number): number {
