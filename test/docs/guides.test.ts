@@ -7,7 +7,15 @@ import { startReaderCheckout } from "../support/reader-checkout.ts";
 
 setDefaultTimeout(60_000);
 const GUIDES_DIRECTORY = join(import.meta.dir, "../../docs/guides");
-const GUIDES = ["first-gateway", "keys-and-limits", "failover", "sanitation", "coding-agents", "upgrade"];
+const GUIDES = [
+  "first-gateway",
+  "keys-and-limits",
+  "failover",
+  "sanitation",
+  "coding-agents",
+  "prices",
+  "upgrade",
+];
 const checkout = await startReaderCheckout();
 afterAll(() => checkout.stop());
 
