@@ -14,7 +14,7 @@ import { KeysPage } from "./pages/keys.tsx";
 import { NotFoundPage } from "./pages/not-found.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
 import { PlaygroundPage } from "./pages/playground.tsx";
-import { PricesPage } from "./pages/prices.tsx";
+import { GatewayPricesPage, PricesPage } from "./pages/prices.tsx";
 import { PluginPage } from "./pages/plugin.tsx";
 import { PluginsPage } from "./pages/plugins.tsx";
 import { RequestsPage } from "./pages/requests.tsx";
@@ -51,6 +51,7 @@ const ROUTES: readonly (readonly [pattern: string, page: ComponentType<RoutedPag
   ["/gateways/:gateway/explain", ExplainPage],
   ["/gateways/:gateway/requests", RequestsPage],
   ["/gateways/:gateway/usage", UsagePage],
+  ["/gateways/:gateway/prices", GatewayPricesPage],
   ["/gateways/:gateway/blocks", BlocksPage],
   ["/prices", PricesPage],
   ["/history", HistoryPage],

@@ -30,7 +30,7 @@ export function TextField(props: TextFieldProps): JSX.Element {
         value={typeof value === "string" ? value : ""}
         onInput={(event) => {
           const text = event.currentTarget.value;
-          form.set(path, text === "" && "empty" in props ? props.emptyValue : text);
+          form.set(path, text === "" && "emptyValue" in props ? props.emptyValue : text);
         }}
       />
       {suggestions !== undefined && (

@@ -1,148 +1,116 @@
-// Model prices, from which the gateway computes costs.
+// Model prices, from which the gateway computes costs: of the installation or of one gateway, and the built-in ones.
 import type { JSX } from "preact";
-import { call } from "../api/client.ts";
-import type { Price, Prices } from "../api/types.ts";
-import { Button, IconButton } from "../components/button.tsx";
-import { Empty } from "../components/notice.tsx";
-import { Page, WhenLoaded } from "../components/page.tsx";
-import { Time } from "../components/format.tsx";
-import { FieldErrors, fieldId, type FieldSource } from "../forms/field.tsx";
-import { RecordForm } from "../forms/record-form.tsx";
-import { confirmAction, showToast } from "../state/dialogs.ts";
-import { useForm } from "../state/form.ts";
-import { currentGatewayId } from "../state/gateways.ts";
+import { call, get, type ApiResponse } from "../api/client.ts";
+import type { BuiltinPrices, Gateway, Prices } from "../api/types.ts";
+import { Page, Section, WhenLoaded } from "../components/page.tsx";
+import { Table } from "../components/table.tsx";
+import { PriceListForm } from "../forms/price-list-form.tsx";
+import { showToast } from "../state/dialogs.ts";
+import { currentGatewayId, gatewayName } from "../state/gateways.ts";
 import { useLoad } from "../state/load.ts";
-import { navigate } from "../state/router.tsx";
+import { withDecimals, type PriceRow } from "../state/prices.ts";
+import { navigate, type RoutedPageProps } from "../state/router.tsx";
+
+const UNITS =
+  "US dollars per million tokens. The first row that matches the model applies; a trailing * matches any suffix.";
 
 export function PricesPage(): JSX.Element {
-  const loaded = useLoad(async (signal) => (await call<Prices>("GET", "/prices", { signal })).data, []);
+  const loaded = useLoad(async (signal) => {
+    const [own, builtin] = await Promise.all([
+      call<Prices>("GET", "/prices", { signal }),
+      get<BuiltinPrices>("/prices/builtin", signal),
+    ]);
+    return { own, builtin };
+  }, []);
   const back = currentGatewayId.value === null ? "/" : `/gateways/${currentGatewayId.value}/usage`;
-  const { data } = loaded;
-  const reset = async () => {
-    const isDone = await confirmAction({
-      title: "Restore built-in prices?",
-      text: "Your price list is deleted. Costs that are already recorded do not change.",
-      confirm: "Restore",
-      isDangerous: true,
-      action: () => call("DELETE", "/prices"),
-    });
-    if (!isDone) return;
-    showToast("Restored the built-in prices.");
-    await navigate(back);
-  };
   return (
     <Page
       title="Prices"
       back={{ to: back, label: "Usage" }}
-      description="US dollars per million tokens. The first row that matches the model applies; a trailing * matches any suffix. Models that no row matches have their built-in price."
-      actions={
-        data?.builtin === false && <Button onClick={() => void reset()}>Restore built-in prices</Button>
-      }
+      description={`${UNITS} Prices of a gateway come before these, and the built-in ones after them.`}
     >
       <WhenLoaded loaded={loaded} what="prices">
-        {(prices) => <PricesForm before={prices} back={back} />}
+        {({ own, builtin }) => (
+          <>
+            <PriceListForm
+              prices={own.data.builtin ? [] : own.data.prices.map(withDecimals)}
+              updatedAt={own.data.builtin ? null : own.data.updated_at}
+              back={back}
+              save={(prices) => saveInstallation(prices, own)}
+              onSaved={() => finish(back)}
+            />
+            <BuiltinList builtin={builtin} />
+          </>
+        )}
       </WhenLoaded>
     </Page>
   );
 }
 
-function PricesForm({ before, back }: { readonly before: Prices; readonly back: string }): JSX.Element {
-  const form = useForm<{ prices: readonly Partial<Price>[] }>({ prices: before.prices.map(withDecimals) });
-  const { prices } = form.value;
-  const save = async () => {
-    if (!(await form.submit((value) => call("PUT", "/prices", { body: value })))) return;
-    showToast("Saved prices.");
-    await navigate(back);
-  };
+export function GatewayPricesPage({ parameters }: RoutedPageProps): JSX.Element {
+  const id = parameters["gateway"] ?? "";
+  const path = `/gateways/${id}`;
+  const loaded = useLoad((signal) => call<Gateway>("GET", path, { signal }), []);
+  const back = `${path}/usage`;
   return (
-    <RecordForm form={form} onSubmit={() => void save()} submit="Save" cancel={back}>
-      <div class="actions">
-        <Button icon="add" onClick={() => form.set("prices", [{}, ...prices])}>
-          Add price
-        </Button>
-        <p class="hint">
-          {before.builtin ? "Built-in prices, updated " : "Custom prices, updated "}
-          <Time at={before.updated_at} />. New rows are added at the top.
-        </p>
-      </div>
-      {prices.length === 0 ? (
-        <Empty title="No prices">Without prices, usage shows requests and tokens but no costs.</Empty>
-      ) : (
-        <div class="card">
-          <div class="price-header" aria-hidden="true">
-            <span>Model</span>
-            <span>Input</span>
-            <span>Cached input</span>
-            <span>Output</span>
-          </div>
-          {prices.map((_, index) => (
-            <PriceRow
-              key={prices.length - index}
-              form={form}
-              index={index}
-              onRemove={() =>
-                form.set(
-                  "prices",
-                  prices.filter((__, each) => each !== index),
-                )
-              }
-            />
-          ))}
-        </div>
-      )}
-    </RecordForm>
+    <Page
+      title={`Prices of ${gatewayName(id)}`}
+      back={{ to: back, label: "Usage" }}
+      description={`${UNITS} They come before the prices of the installation and the built-in ones.`}
+    >
+      <WhenLoaded loaded={loaded} what="prices">
+        {({ data, etag }) => (
+          <PriceListForm
+            prices={data.prices.map(withDecimals)}
+            updatedAt={null}
+            back={back}
+            save={(prices) => call("PATCH", path, { body: { prices }, etag })}
+            onSaved={() => finish(back)}
+          />
+        )}
+      </WhenLoaded>
+    </Page>
   );
 }
 
-/** Replaces the deprecated fields, which are numbers, by the ones that the form has. */
-function withDecimals({ input_per_million, output_per_million, ...price }: Price): Price {
-  return {
-    ...price,
-    ...(input_per_million !== undefined && { input: String(input_per_million) }),
-    ...(output_per_million !== undefined && { output: String(output_per_million) }),
-  };
+/** An empty list is removed, so that the API reports the built-in prices again. */
+function saveInstallation(prices: readonly PriceRow[], { etag }: ApiResponse<Prices>): Promise<unknown> {
+  if (prices.length === 0) return call("DELETE", "/prices", { etag });
+  return call("PUT", "/prices", { body: { prices }, etag });
 }
 
-interface PriceRowProps {
-  readonly form: FieldSource;
-  readonly index: number;
-  readonly onRemove: () => void;
+async function finish(back: string): Promise<void> {
+  showToast("Saved prices.");
+  await navigate(back);
 }
 
-function PriceRow({ form, index, onRemove }: PriceRowProps): JSX.Element {
-  const rowPath = `prices[${index}]`;
-  const input = (field: keyof Price, label: string, placeholder: string) => {
-    const path = `${rowPath}.${field}`;
-    const value = form.get(path);
-    const isText = field === "model";
-    return (
-      <div>
-        <input
-          id={fieldId(path)}
-          class={isText ? "input mono" : "input"}
-          aria-label={`${label}, row ${index + 1}`}
-          aria-invalid={form.errorsAt(path).length > 0}
-          inputMode={isText ? "text" : "decimal"}
-          placeholder={placeholder}
-          autocomplete="off"
-          spellcheck={false}
-          value={typeof value === "string" ? value : ""}
-          onInput={(event) => {
-            const text = event.currentTarget.value.trim();
-            form.set(path, text === "" ? undefined : text);
-          }}
-        />
-        <FieldErrors form={form} path={path} />
-      </div>
-    );
-  };
+function BuiltinList({ builtin }: { readonly builtin: BuiltinPrices }): JSX.Element {
+  const { prices, date, sources } = builtin;
   return (
-    <div class="price-row">
-      {input("model", "Model", "gpt-4o*")}
-      {input("input", "Input", "2.50")}
-      {input("cached_input", "Cached input", "same")}
-      {input("output", "Output", "10.00")}
-      <IconButton icon="remove" label={`Remove row ${index + 1}`} onClick={onRemove} />
-    </div>
+    <Section title="Built-in prices">
+      <p class="hint">
+        Collected on {date} from public price lists:{" "}
+        {sources.map((source, index) => (
+          <>
+            {index > 0 && ", "}
+            <a href={source} rel="noreferrer" target="_blank">
+              {new URL(source).hostname}
+            </a>
+          </>
+        ))}
+        .
+      </p>
+      <Table
+        label="Built-in prices"
+        rows={prices}
+        keyOf={({ model }) => model}
+        columns={[
+          { title: "Model", kind: "main", cell: ({ model }) => <code>{model}</code> },
+          { title: "Input", kind: "number", cell: ({ input }) => input },
+          { title: "Cached input", kind: "number", cell: ({ cached_input }) => cached_input ?? "–" },
+          { title: "Output", kind: "number", cell: ({ output }) => output },
+        ]}
+      />
+    </Section>
   );
 }
