@@ -24,7 +24,7 @@ import { Health } from "./telemetry/health.ts";
 import type { Log } from "./telemetry/log/log.ts";
 import { collectOffLoop, type Metrics } from "./telemetry/metrics/metrics.ts";
 import { shareRequests, shareTraffic } from "./telemetry/shared-sources.ts";
-import type { Observation } from "./telemetry/observation.ts";
+import { shareLog } from "./telemetry/log/shared-log.ts";
 import { ALONE, type Siblings } from "./telemetry/siblings.ts";
 import { listenOperations } from "./telemetry/operations-server.ts";
 
@@ -87,7 +87,10 @@ export async function startGatehouse(
   const servers: Server<undefined>[] = [];
   const stop = async (seconds: number) => {
     health.phase = "draining";
-    await stopServers(servers, telemetry.observation, seconds);
+    // Clients that follow the logs would keep their connections open until the timeout.
+    log.recent.close();
+    telemetry.observation.requests.close();
+    await stopServers(servers, seconds);
     offLoop.close();
     upstreamPool.close();
     await telemetry.stop();
@@ -230,6 +233,7 @@ function loadAdminApiOnDemand(
   const { current, registry } = configuration;
   const shared = {
     requests: shareRequests(telemetry.observation.requests, siblings),
+    logs: shareLog(log.recent, siblings),
     traffic: shareTraffic(telemetry.observation.traffic, siblings),
     targetHealth: shareTargetHealth(current, siblings, deadlines.clock),
   };
@@ -257,13 +261,7 @@ function loadAdminApiOnDemand(
   return async (request) => (await (loading ??= load()))(request);
 }
 
-async function stopServers(
-  servers: readonly Server<undefined>[],
-  observation: Observation,
-  seconds: number,
-): Promise<void> {
-  // Clients that follow the request log would keep their connections open until the timeout.
-  observation.requests.close();
+async function stopServers(servers: readonly Server<undefined>[], seconds: number): Promise<void> {
   const finished = Promise.all(servers.map((server) => server.stop()));
   await Promise.race([finished, Bun.sleep(seconds * 1000)]);
   await Promise.all(servers.map((server) => server.stop(true)));

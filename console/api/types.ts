@@ -994,6 +994,15 @@ export interface Error {
   retry_after?: string;
 }
 
+export interface LogLineList {
+  logs: {
+    level: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
+    time: string;
+    msg: string;
+  }[];
+  limit: number;
+}
+
 export interface RequestList {
   requests: {
     request_id: string;

@@ -12,6 +12,7 @@ import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { TargetHealthSource } from "../runtime/target-health.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { Log } from "../telemetry/log/log.ts";
+import type { LogSource } from "../telemetry/log/recent-log.ts";
 import type { RequestSource } from "../telemetry/requests/request-log.ts";
 import type { TrafficSource } from "../telemetry/requests/traffic.ts";
 import { createAuthenticate } from "./authenticate.ts";
@@ -25,6 +26,7 @@ import { addBlockRoutes } from "./routes/blocks.ts";
 import { addExplainRoutes } from "./routes/explain.ts";
 import { addExportRoutes } from "./routes/export.ts";
 import { addGatewayRoutes } from "./routes/gateways.ts";
+import { addLogRoutes } from "./routes/logs.ts";
 import { addPluginRoutes } from "./routes/plugins.ts";
 import { addPriceRoutes } from "./routes/prices.ts";
 import { addProviderRoutes } from "./routes/providers.ts";
@@ -50,6 +52,7 @@ interface AdminApiParts {
   readonly version: string;
   readonly log: Log;
   readonly requests: RequestSource;
+  readonly logs: LogSource;
   readonly traffic: TrafficSource;
   readonly targetHealth: TargetHealthSource;
 }
@@ -120,6 +123,7 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   addPluginRoutes(table, parts.registry);
   addProviderRoutes(table);
   addRequestRoutes(table, current, parts.requests);
+  addLogRoutes(table, parts.logs);
   addTargetHealthRoutes(table, current, parts.targetHealth);
   addTrafficRoutes(table, current, parts.traffic);
   addRevisionRoutes(table, current);

@@ -55,6 +55,7 @@ async function startNode(): Promise<Node> {
     usageTotals: new UsageTotals(store, log, systemClock),
     explain: () => Promise.resolve(null),
     requests,
+    logs: log.recent,
     traffic,
     targetHealth: () => Promise.resolve([]),
     log,

@@ -1,5 +1,6 @@
-// Component schemas of the OpenAPI document for running traffic: requests, target health, and traffic points.
+// Component schemas of the OpenAPI document of what is running: requests, log lines, target health, and traffic points.
 import { z } from "zod";
+import { LOG_LEVELS } from "../telemetry/log/log-levels.ts";
 import { OUTCOMES } from "../telemetry/requests/request-facts.ts";
 
 const time = z.iso.datetime();
@@ -82,6 +83,8 @@ const request = z.object({
   }),
 });
 
+const logLine = z.looseObject({ level: z.enum(LOG_LEVELS), time, msg: z.string() });
+
 const point = z.object({
   time,
   requests: count,
@@ -114,6 +117,7 @@ const target = z.object({
 });
 
 export const OBSERVATION_SCHEMAS = {
+  LogLineList: z.object({ logs: z.array(logLine), limit: count }),
   RequestList: z.object({ requests: z.array(request), count, limit: count }),
   TargetHealthList: z.object({ targets: z.array(target) }),
   Traffic: z.object({ points: z.array(point) }),

@@ -55,3 +55,10 @@ async function readEvents(
     signal.removeEventListener("abort", cancel);
   }
 }
+
+/** Aborted by Ctrl-C, SIGTERM, or the end of the program that reads the output, such as `head`. */
+export function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM", "SIGPIPE"] as const) process.once(name, () => stop.abort());
+  return stop.signal;
+}

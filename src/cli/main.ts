@@ -25,6 +25,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   blocks: async () => (await import("./blocks.ts")).blocks,
   usage: async () => (await import("./usage.ts")).usage,
   requests: async () => (await import("./requests.ts")).requests,
+  logs: async () => (await import("./logs.ts")).logs,
   completion: async () => (await import("./completion.ts")).completionOf(COMMANDS),
 };
 

@@ -6,7 +6,7 @@ import { adminClient, CLIENT_HELP, CLIENT_OPTIONS, matches, parseJson } from "./
 import { parseArguments, wholeNumber } from "./arguments.ts";
 import { UsageError, type Command } from "./command.ts";
 import { findGateway } from "./find-gateway.ts";
-import { followEvents } from "./follow-events.ts";
+import { followEvents, stopSignal } from "./follow-events.ts";
 import { pad, paint, printable, table } from "./terminal.ts";
 
 const requestSchema = z.object({
@@ -111,13 +111,6 @@ function filterFrom({ status, outcome, model }: Filter): URLSearchParams {
     ...(outcome !== undefined && { outcome }),
     ...(model !== undefined && { model }),
   });
-}
-
-/** Aborted by Ctrl-C, SIGTERM, or the end of the program that reads the output, such as `head`. */
-function stopSignal(): AbortSignal {
-  const stop = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM", "SIGPIPE"] as const) process.once(name, () => stop.abort());
-  return stop.signal;
 }
 
 function printEvent({ event, data }: SseEvent, isJson: boolean): void {

@@ -1,9 +1,10 @@
 // Structured logs: one JSON line per event, or a readable line on a terminal. Every line passes through `redact`.
 import { isoTime } from "./iso-time.ts";
+import { LOG_LEVELS, type LogLevel } from "./log-levels.ts";
+import { formatLogLine } from "./pretty-line.ts";
+import { RecentLog } from "./recent-log.ts";
 import { redact } from "./redact.ts";
 
-const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
-type LogLevel = (typeof LEVELS)[number];
 type Fields = Readonly<Record<string, unknown>>;
 
 interface LogOptions {
@@ -18,10 +19,10 @@ export interface LogSink {
   write(line: string): void;
 }
 
-export function createLog(options: LogOptions, sink: LogSink): Log {
-  const pretty = options.color === true ? prettyLine : (line: string) => Bun.stripANSI(prettyLine(line));
-  const show = options.format === "pretty" ? pretty : (line: string) => line;
-  return new Log(options.level, {}, (line) => sink.write(show(line)));
+export function createLog({ level, format, color = false }: LogOptions, sink: LogSink): Log {
+  const pretty = (line: string) => `${formatLogLine(JSON.parse(line) as Record<string, unknown>, color)}\n`;
+  const show = format === "pretty" ? pretty : (line: string) => line;
+  return new Log(level, {}, (line) => sink.write(show(line)), new RecentLog());
 }
 
 /** Each level takes fields and a message, or a message alone. Errors are logged in the field `err`. */
@@ -30,22 +31,26 @@ export class Log {
   readonly #bindings: Fields;
   readonly #bindingsText: string;
   readonly #write: (line: string) => void;
+  /** The lines of this log and of its children. */
+  readonly recent: RecentLog;
 
-  constructor(level: string, bindings: Fields, write: (line: string) => void) {
-    const lowest = LEVELS.findIndex((each) => each === level);
-    this.#lowest = lowest < 0 ? LEVELS.length : lowest;
+  constructor(level: string, bindings: Fields, write: (line: string) => void, recent: RecentLog) {
+    const lowest = LOG_LEVELS.findIndex((each) => each === level);
+    this.#lowest = lowest < 0 ? LOG_LEVELS.length : lowest;
     this.#bindings = bindings;
     this.#bindingsText = redact(fieldsText(bindings));
     this.#write = write;
+    this.recent = recent;
   }
 
   /** Returns a log that adds these fields to every line. */
   child(bindings: Fields): Log {
-    return new Log(LEVELS[this.#lowest] ?? "silent", { ...this.#bindings, ...bindings }, this.#write);
+    const level = LOG_LEVELS[this.#lowest] ?? "silent";
+    return new Log(level, { ...this.#bindings, ...bindings }, this.#write, this.recent);
   }
 
   isLevelEnabled(level: LogLevel): boolean {
-    return LEVELS.indexOf(level) >= this.#lowest;
+    return LOG_LEVELS.indexOf(level) >= this.#lowest;
   }
 
   trace(fields: Fields | string, message?: string): void {
@@ -72,7 +77,7 @@ export class Log {
    * `time` is in Unix milliseconds.
    */
   infoRedacted(time: number, fields: string, message: string): void {
-    if (this.isLevelEnabled("info")) this.#line("info", time, `${fields},"msg":"${message}"`);
+    if (this.isLevelEnabled("info")) this.#line("info", isoTime(time), `${fields},"msg":"${message}"`);
   }
 
   #log(level: LogLevel, given: Fields | string, message?: string): void {
@@ -80,17 +85,21 @@ export class Log {
     const hasFields = typeof given !== "string";
     const fields = hasFields ? fieldsText(given) : "";
     const msg = JSON.stringify((hasFields ? message : given) ?? "");
-    this.#line(level, Date.now(), redact(`${fields},"msg":${msg}`));
+    const time = isoTime(Date.now());
+    const line = this.#line(level, time, redact(`${fields},"msg":${msg}`));
+    this.recent.add({ level, time, line });
   }
 
-  /** Concatenates text, because merging the fields into one object first would double the cost. */
-  #line(level: LogLevel, time: number, rest: string): void {
-    this.#write(`{"level":"${level}","time":"${isoTime(time)}"${this.#bindingsText}${rest}}\n`);
+  /** Concatenates text, because merging the fields into one object first would double the cost. Returns the line. */
+  #line(level: LogLevel, time: string, rest: string): string {
+    const line = `{"level":"${level}","time":"${time}"${this.#bindingsText}${rest}}`;
+    this.#write(`${line}\n`);
+    return line;
   }
 }
 
 /** A log that discards everything. */
-export const NO_LOG = new Log("silent", {}, () => undefined);
+export const NO_LOG = new Log("silent", {}, () => undefined, new RecentLog());
 
 /** Returns the fields as JSON text without braces, with a leading comma. */
 function fieldsText(fields: Fields): string {
@@ -137,29 +146,4 @@ function replaceErrors(_name: string, value: unknown): unknown {
     stack,
     ...(cause !== undefined && { cause }),
   };
-}
-
-const LEVEL_COLORS: Record<string, string> = { fatal: "31", error: "31", warn: "33", info: "32" };
-
-/** A line break or a terminal sequence in a value that a client sent must not look like another log line. */
-function escapeControls(text: string): string {
-  return text.replace(
-    /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-}
-
-/** `12:30:45 INFO  listening  url=http://…` */
-function prettyLine(line: string): string {
-  const { time, level, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
-  const label = String(level);
-  const clock = String(time).slice(11, 19);
-  const rest = Object.entries(fields)
-    .map(
-      ([key, value]) =>
-        `\x1b[2m${key}=\x1b[0m${typeof value === "string" ? escapeControls(value) : JSON.stringify(value)}`,
-    )
-    .join(" ");
-  const color = LEVEL_COLORS[label] ?? "2";
-  return `\x1b[2m${clock}\x1b[0m \x1b[${color}m${label.toUpperCase().padEnd(5)}\x1b[0m ${typeof msg === "string" ? escapeControls(msg) : ""}  ${rest}\n`;
 }
