@@ -1,4 +1,4 @@
-// Traces and metrics in a real OpenTelemetry Collector: what its debug exporter prints.
+// Traces, metrics and logs in a real OpenTelemetry Collector: what its debug exporter prints.
 import { expect, test } from "bun:test";
 import { startFakeProvider } from "../../src/fake-provider/server.ts";
 import { startGatehouseProcess } from "../support/gatehouse-process.ts";
@@ -7,9 +7,9 @@ import { postChat, STREAMED_CHAT } from "../support/plugin-fixtures.ts";
 import { seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { waitFor } from "../support/waiting.ts";
 
-const START = { spans: /^Span #\d+$/m, metrics: /^Metric #\d+$/m };
+const START = { spans: /^Span #\d+$/m, metrics: /^Metric #\d+$/m, logs: /^LogRecord #\d+$/m };
 
-/** Waits until the collector has printed a span or a metric that contains all texts. */
+/** Waits until the collector has printed a span, a metric or a log record that contains all texts. */
 function printed(
   output: () => string,
   kind: keyof typeof START,
@@ -22,7 +22,7 @@ function printed(
 }
 
 test.skipIf(!hasCollector)(
-  "a collector accepts the spans of a request and the metrics that count it",
+  "a collector accepts the spans and the record of a request, and the metrics that count it",
   async () => {
     const collector = await startCollector();
     const provider = await startFakeProvider();
@@ -30,6 +30,7 @@ test.skipIf(!hasCollector)(
       env: {
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
         OTEL_METRICS_EXPORTER: "otlp",
+        REQUEST_LOG_SINK: "otlp",
         OTEL_METRIC_EXPORT_INTERVAL: "200",
         OTEL_BSP_SCHEDULE_DELAY: "50",
         OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=collected",
@@ -61,6 +62,8 @@ test.skipIf(!hasCollector)(
       for (const text of ["Unit: s\n", "DataType: Histogram", "Count: 1\n", "ExplicitBounds #14: 300.000000"])
         expect(durations).toContain(text);
       await printed(output, "metrics", "Name: gatehouse_store_up\n", "DataType: Gauge", "Value: 1.000000");
+
+      await printed(output, "logs", "gatehouse.gateway: Str(collected)", "SeverityText: INFO");
 
       expect(output()).toContain("deployment.environment.name: Str(collected)");
       expect(gatehouse.output()).not.toContain("export failed");

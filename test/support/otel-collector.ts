@@ -32,6 +32,7 @@ const CONFIGURATION = (port: number) => ({
     pipelines: {
       traces: { receivers: ["otlp"], exporters: ["debug"] },
       metrics: { receivers: ["otlp"], exporters: ["debug"] },
+      logs: { receivers: ["otlp"], exporters: ["debug"] },
     },
   },
 });
