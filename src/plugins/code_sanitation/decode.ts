@@ -4,7 +4,7 @@ import { AMPERSAND, BACKSLASH, CLOSE_BRACE, HASH, OPEN_BRACE, PERCENT, SEMICOLON
 import { endOfWord, lowerCaseText } from "./keyword-set.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { Rewriter, type RewrittenText } from "./rewriter.ts";
-import { checkWork } from "./work-budget.ts";
+import { checkWork, stepsToRead } from "./work-budget.ts";
 
 /** The HTML entities for ASCII and invisible characters: all that code consists of. */
 const ENTITIES: ReadonlyMap<string, string> = new Map(
@@ -81,7 +81,7 @@ interface Escape {
 export function decodeEscapes(input: NormalizedText, depth: number): RewrittenText | null {
   let rewriter: Rewriter | null = null;
   const { positions, count } = input.specials;
-  input.work.steps += count;
+  input.work.steps += stepsToRead(count);
   checkWork(input.work);
   let done = 0;
   for (let special = 0; special < count; special++) {

@@ -18,7 +18,7 @@ import {
 } from "./char-codes.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { Rewriter, type RewrittenText } from "./rewriter.ts";
-import { checkWork } from "./work-budget.ts";
+import { checkWork, stepsToRead } from "./work-budget.ts";
 
 /**
  * Replaces comments by spaces, as a database does between two words. Of MySQL's conditional comments only the delimiters are
@@ -28,7 +28,7 @@ export function replaceComments(input: NormalizedText, depth: number): Rewritten
   let rewriter: Rewriter | null = null;
   const comments = new CommentEnds(input);
   const { positions, count } = input.specials;
-  input.work.steps += count;
+  input.work.steps += stepsToRead(count);
   checkWork(input.work);
   let done = 0;
   for (let special = 0; special < count; special++) {
@@ -79,8 +79,8 @@ class CommentEnds {
   }
 }
 
-/** The work of looking at the units around a special character. */
-const STEPS_PER_SPECIAL = 3;
+/** The work of looking at the units around a quote. */
+const STEPS_PER_QUOTE = 3;
 
 /**
  * Removes syntax without effect from within words, such as `c''at`, `c$@at`, `'sys'.'tem'` or a comment in a keyword. Returns
@@ -90,7 +90,7 @@ export function removeNoOpSyntax(input: NormalizedText, depth: number): Rewritte
   let rewriter: Rewriter | null = null;
   const comments = new CommentEnds(input);
   const { positions, count } = input.specials;
-  input.work.steps += count * STEPS_PER_SPECIAL;
+  input.work.steps += stepsToRead(count * 2);
   checkWork(input.work);
   let done = 0;
   /** Comments that replaceComments replaces with the same effect: start, end, start, end, … */
@@ -164,6 +164,9 @@ function endOfEmptyExpansion(input: NormalizedText, at: number, next: number): n
 function endOfNoOpQuotes(input: NormalizedText, at: number, code: number): number {
   const before = unitAt(input, at - 1);
   const next = unitAt(input, at + 1);
+  // No pattern is tried meanwhile, so check the limit here.
+  input.work.steps += STEPS_PER_QUOTE;
+  checkWork(input.work);
   if (next === code && isInClass(before, WORD)) return at + 2;
   if (code !== BACKTICK && isInClass(before, WORD | QUOTE) === isInClass(before, WORD)) {
     const end = endOfConcatenation(input, at, code);

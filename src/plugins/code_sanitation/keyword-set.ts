@@ -8,14 +8,14 @@ export const MAX_WORD_LENGTH = 40;
 
 /** A set of keywords that ranges of a text are looked up in. First letter and length decide most lookups. */
 export class KeywordSet {
-  readonly #keywords: ReadonlySet<string>;
-  /** By hash. Created on first use: most sets are never used. */
-  #byHash: ReadonlyMap<number, readonly string[]> | null = null;
+  readonly #keywords: readonly string[];
+  /** A hash table with linear probing: 1 + index in #keywords; 0 if empty. Created on first use: most sets are never used. */
+  #slots: Int16Array | null = null;
   /** By first letter: bit n is set if a keyword has n letters. */
   readonly #lengths = new Int32Array(0x80);
 
   constructor(keywords: Iterable<string>) {
-    this.#keywords = new Set(keywords);
+    this.#keywords = [...new Set(keywords)];
     for (const keyword of this.#keywords) {
       const first = keyword.charCodeAt(0);
       this.#lengths[first] = (this.#lengths[first] ?? 0) | (1 << keyword.length);
@@ -25,13 +25,38 @@ export class KeywordSet {
   has(input: NormalizedText, from: number, to: number): boolean {
     const lengths = this.#lengths[toLower(unitAt(input, from))] ?? 0;
     if ((lengths & (1 << (to - from))) === 0) return false;
+    input.work.steps += STEPS_PER_LOOKUP + ((to - from) >> 2);
     let hash = 0;
     for (let index = from; index < to; index++)
       hash = (Math.imul(hash, 31) + toLower(unitAt(input, index))) | 0;
-    this.#byHash ??= Map.groupBy(this.#keywords, hashOf);
-    const candidates = this.#byHash.get(hash);
-    return candidates !== undefined && candidates.some((keyword) => isTextAt(input, from, keyword));
+    const slots = (this.#slots ??= hashTableOf(this.#keywords));
+    const last = slots.length - 1;
+    for (let slot = slotOf(hash, last); slots[slot] !== 0; slot = (slot + 1) & last) {
+      const keyword = this.#keywords[(slots[slot] ?? 0) - 1] ?? "";
+      if (keyword.length === to - from && isTextAt(input, from, keyword)) return true;
+    }
+    return false;
   }
+}
+
+/** The work of looking up a word that has the first letter and the length of a keyword. */
+const STEPS_PER_LOOKUP = 2;
+
+function slotOf(hash: number, last: number): number {
+  return (hash ^ (hash >>> 15)) & last;
+}
+
+/** A quarter of the slots is used, so that a lookup rarely compares more than one keyword. */
+function hashTableOf(keywords: readonly string[]): Int16Array {
+  let size = 4;
+  while (size < keywords.length * 4) size *= 2;
+  const slots = new Int16Array(size);
+  for (const [index, keyword] of keywords.entries()) {
+    let slot = slotOf(hashOf(keyword), size - 1);
+    while (slots[slot] !== 0) slot = (slot + 1) & (size - 1);
+    slots[slot] = index + 1;
+  }
+  return slots;
 }
 
 /** Returns whether the lower-case text is at this position, ignoring ASCII case. Creating a string to compare takes longer. */

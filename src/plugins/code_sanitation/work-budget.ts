@@ -1,13 +1,13 @@
 // The limit of the work of one inspection. Work is counted in steps, not in time, so that the same text always has the same result. A step
-// is a matcher that is tried or a few code units that are read, and takes 8 to 15 ns.
+// is a matcher that is tried or a few code units that are read, and takes 6 to 16 ns in hostile text.
 
-/** 0.3 to 0.5 ms: a short text may consist of nothing but code. */
+/** 0.2 to 0.5 ms: a short text may consist of nothing but code. */
 const BASE_STEPS = 30_000;
 /**
- * 30 to 60 ns per byte. Prose takes 0.6 steps per byte, ordinary programs 1 to 2, and the worst known text more than 200 without a limit
- * (`npm run fuzz:sanitation`).
+ * 15 to 40 ns per byte. Prose takes 0.6 steps per byte, ordinary programs 0.9 to 1.8, one in a thousand more than 2, and the worst known
+ * text more than 200 without a limit (`npm run fuzz:sanitation`).
  */
-const STEPS_PER_BYTE = 3.5;
+const STEPS_PER_BYTE = 2.5;
 
 /** Returns the steps that the inspection of a text of this size may take. */
 export function stepsFor(bytes: number): number {
