@@ -21,6 +21,7 @@ go install "go.opentelemetry.io/collector/cmd/builder@$VERSION"
 cat >"$work/builder.yaml" <<END
 dist:
   name: otelcol
+  version: ${VERSION#v}
   output_path: $work/dist
 receivers:
   - gomod: go.opentelemetry.io/collector/receiver/otlpreceiver $VERSION
