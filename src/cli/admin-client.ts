@@ -29,6 +29,8 @@ export const CLIENT_HELP = `  --url URL      address of the Admin API; default G
 
 const EXAMPLE_URL = "http://127.0.0.1:8080";
 const DEADLINE_MS = 30_000;
+/** The server gives up a long write after 30 seconds. Its response must arrive before the client gives up. */
+const WRITE_DEADLINE_MS = 45_000;
 /** Long enough for one command, and short enough that a leaked token is worthless soon. */
 const TOKEN_SECONDS = 300;
 
@@ -152,9 +154,16 @@ async function openStream(
 
 /** Sends one request to the gateway; the error for a failed connection says how to start or find one. */
 export async function sendRequest(url: string, path: string, init: RequestInit = {}): Promise<Response> {
+  const isRead = (init.method ?? "GET") === "GET";
+  const deadlineMs = isRead ? DEADLINE_MS : WRITE_DEADLINE_MS;
   try {
-    return await fetch(url + path, { ...init, signal: init.signal ?? AbortSignal.timeout(DEADLINE_MS) });
-  } catch {
+    return await fetch(url + path, { ...init, signal: init.signal ?? AbortSignal.timeout(deadlineMs) });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "TimeoutError") {
+      const fix = isRead ? "retry" : "the change may have been made, see gatehouse revisions";
+      const message = `the gateway at ${url} did not respond within ${deadlineMs / 1000} seconds; ${fix}`;
+      throw new GatewayUnavailable(message);
+    }
     throw new GatewayUnavailable(
       `no gateway is reachable at ${url}; start one with "gatehouse serve", or give --url`,
     );
