@@ -23,7 +23,7 @@ import { UpstreamPool } from "./upstream/upstream-pool.ts";
 import { Health } from "./telemetry/health.ts";
 import type { Log } from "./telemetry/log/log.ts";
 import { collectOffLoop, type Metrics } from "./telemetry/metrics/metrics.ts";
-import { shareRequests, shareTraffic } from "./telemetry/shared-sources.ts";
+import { shareTraffic } from "./telemetry/shared-sources.ts";
 import { shareLog } from "./telemetry/log/shared-log.ts";
 import { ALONE, type Siblings } from "./telemetry/siblings.ts";
 import { listenOperations } from "./telemetry/operations-server.ts";
@@ -67,23 +67,13 @@ export async function startGatehouse(
   const storage = await openStorage(settings, secret, health, log, clock);
   const offLoop = new OffLoop({ clock });
   const configuration = await loadConfiguration(settings, storage, health, log, offLoop, clock);
-  const telemetry = await startTelemetry(settings, configuration, health, log, clock, version, siblings);
+  const started = { settings, secret, health, log, clock, configuration };
+  const telemetry = await startTelemetry(started, version, siblings);
   collectOffLoop(telemetry.metrics, offLoop);
   telemetry.metrics.set("gatehouse_watchdog_restarts_total", {}, watchdogRestarts);
   const deadlines = new CoarseDeadlines(clock);
   const upstreamPool = new UpstreamPool(deadlines);
-  const parts: Parts = {
-    settings,
-    log,
-    secret,
-    health,
-    storage,
-    configuration,
-    telemetry,
-    deadlines,
-    upstreamPool,
-    offLoop,
-  };
+  const parts: Parts = { ...started, storage, telemetry, deadlines, upstreamPool, offLoop };
   const servers: Server<undefined>[] = [];
   const stop = async (seconds: number) => {
     health.phase = "draining";
@@ -232,7 +222,7 @@ function loadAdminApiOnDemand(
 ): AdminApi {
   const { current, registry } = configuration;
   const shared = {
-    requests: shareRequests(telemetry.observation.requests, siblings),
+    requests: telemetry.requests,
     logs: shareLog(log.recent, siblings),
     traffic: shareTraffic(telemetry.observation.traffic, siblings),
     targetHealth: shareTargetHealth(current, siblings, deadlines.clock),

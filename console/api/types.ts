@@ -1006,6 +1006,8 @@ export interface LogLineList {
 export interface RequestList {
   requests: {
     request_id: string;
+    /** Name of the node that served the request (NODE_NAME). Present if nodes share REDIS_URL. */
+    node?: string;
     /** When the request arrived. */
     time: string;
     /** Revision of the configuration that the request used. */

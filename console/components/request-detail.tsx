@@ -100,6 +100,12 @@ function Properties({ record }: { readonly record: RequestRecord }): JSX.Element
       <dd>
         <code>{record.request_id}</code> <CopyButton text={record.request_id} what="request ID" />
       </dd>
+      {record.node !== undefined && (
+        <>
+          <dt>Node</dt>
+          <dd>{record.node}</dd>
+        </>
+      )}
       <dt>Revision</dt>
       <dd>{record.revision}</dd>
     </dl>

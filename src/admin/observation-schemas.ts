@@ -20,6 +20,9 @@ const attempt = z.object({
 
 const request = z.object({
   request_id: z.string(),
+  node: z.string().optional().meta({
+    description: "Name of the node that served the request (NODE_NAME). Present if nodes share REDIS_URL.",
+  }),
   time: time.meta({ description: "When the request arrived." }),
   revision: z.int().meta({ description: "Revision of the configuration that the request used." }),
   gateway_id: z.string().nullable(),

@@ -1,6 +1,6 @@
 // Defaults of the settings, and the error message for every invalid value.
 import { describe, expect, test } from "bun:test";
-import { availableParallelism } from "node:os";
+import { availableParallelism, hostname } from "node:os";
 import fc from "fast-check";
 import { isLoopback, readSettings, SETTINGS, SettingsError } from "./settings.ts";
 
@@ -32,6 +32,7 @@ describe("readSettings", () => {
       MAX_BLOCKS: 10_000,
       LOG_LEVEL: "info",
       LOG_FORMAT: null,
+      NODE_NAME: hostname(),
       REQUEST_LOG_SIZE: 1000,
       REQUEST_LOG_SINK: null,
       REQUEST_LOG_MAX_BYTES: 104_857_600,

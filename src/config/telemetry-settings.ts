@@ -1,4 +1,5 @@
 // The settings of the log, the request log, traces and metrics.
+import { hostname } from "node:os";
 import { setting } from "./setting.ts";
 import {
   fraction,
@@ -17,6 +18,11 @@ import {
 export const TELEMETRY_SETTINGS = {
   LOG_LEVEL: setting("info", "fatal, error, warn, info, debug, trace, or silent", logLevel),
   LOG_FORMAT: setting("pretty on a terminal, json otherwise", "pretty or json", logFormat),
+  NODE_NAME: setting(
+    "the host name",
+    "name of this node in the request log, which covers all nodes that share REDIS_URL",
+    (text) => text ?? hostname(),
+  ),
   REQUEST_LOG_SIZE: setting(
     "1000",
     "number of requests that each process keeps in memory for the Admin API, shared fairly by the gateways; 0: request log off",

@@ -6,7 +6,9 @@ import type { Log } from "../telemetry/log/log.ts";
 import { collectHealth, Metrics, type MetricsSource } from "../telemetry/metrics/metrics.ts";
 import { openMetricsExporter } from "../telemetry/metrics/open-metrics-exporter.ts";
 import { collectProcessMetrics } from "../telemetry/metrics/process-metrics.ts";
+import { openRequestSource } from "../telemetry/nodes/open-request-source.ts";
 import { Observation } from "../telemetry/observation.ts";
+import type { RequestSource } from "../telemetry/requests/request-log.ts";
 import { shareMetrics } from "../telemetry/shared-sources.ts";
 import { ALONE, type Siblings } from "../telemetry/siblings.ts";
 import { openRequestSink } from "../telemetry/request-sink/open-request-sink.ts";
@@ -20,15 +22,22 @@ export interface Telemetry {
   /** The metrics of all worker processes. */
   readonly sharedMetrics: MetricsSource;
   readonly observation: Observation;
+  /** The requests of all worker processes and nodes. */
+  readonly requests: RequestSource;
   stop(): Promise<void>;
 }
 
+interface TelemetryParts {
+  readonly settings: Settings;
+  readonly secret: string;
+  readonly health: Health;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly configuration: Configuration;
+}
+
 export async function startTelemetry(
-  settings: Settings,
-  { current, blocks }: Configuration,
-  health: Health,
-  log: Log,
-  clock: Clock,
+  { settings, secret, health, log, clock, configuration: { current, blocks } }: TelemetryParts,
   version: string,
   siblings: Siblings | null,
 ): Promise<Telemetry> {
@@ -49,10 +58,13 @@ export async function startTelemetry(
   });
   const stopProcessMetrics = collectProcessMetrics(metrics);
   const exporter = await openMetricsExporter(settings, version, sharedMetrics, workers, log);
+  const own = observation.requests;
+  const requests = await openRequestSource({ settings, secret, siblings: workers, own, metrics, log, clock });
   const stop = async () => {
     observation.flush();
+    requests.close();
     await Promise.all([observation.tracer?.close(), observation.sink?.close(), exporter?.close()]);
     stopProcessMetrics();
   };
-  return { metrics, sharedMetrics, observation, stop };
+  return { metrics, sharedMetrics, observation, requests: requests.source, stop };
 }

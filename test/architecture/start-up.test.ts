@@ -40,6 +40,7 @@ test.each([
   ["the export of traces", "telemetry/traces/trace-exporter.ts"],
   ["the export of metrics", "telemetry/metrics/metrics-exporter.ts"],
   ["the sink of the request log", "telemetry/request-sink/request-sink.ts"],
+  ["the request log of other nodes", "telemetry/nodes/node-requests.ts"],
   ["the export of the request log", "telemetry/request-sink/otlp-sink.ts"],
   ["the file of the request log", "telemetry/request-sink/file-sink.ts"],
   ["the Admin API", "admin/api.ts"],

@@ -191,6 +191,11 @@ export const METRICS = {
     help: "Records of REQUEST_LOG_SINK that were `written`, or `dropped` because the sink was unavailable or too slow.",
     labels: ["result"],
   },
+  gatehouse_request_log_shared_total: {
+    type: "counter",
+    help: "Records `sent` to other nodes that list or follow the request log, or `dropped` because Redis was unavailable or too slow.",
+    labels: ["result"],
+  },
   gatehouse_trace_spans_total: {
     type: "counter",
     help: "Spans that were `exported`, or `dropped` because the collector rejected them or was unavailable.",

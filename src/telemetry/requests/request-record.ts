@@ -19,6 +19,8 @@ interface AttemptRecord {
 
 export interface RequestRecord {
   readonly request_id: string;
+  /** The node that served the request; present if nodes share Redis. */
+  readonly node?: string;
   readonly time: string;
   readonly revision: number;
   readonly gateway_id: string | null;
