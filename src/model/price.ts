@@ -16,7 +16,10 @@ const dollarsField = z.preprocess(
       DECIMAL,
       `must be a decimal such as "2.50", not below 0 and with at most ${DOLLAR_DECIMALS} decimal places`,
     )
-    .refine((text) => Number(text) <= MAX_DOLLARS, `must be at most ${MAX_DOLLARS} dollars`),
+    .refine(
+      (text) => !DECIMAL.test(text) || Number(text) <= MAX_DOLLARS,
+      `must be at most ${MAX_DOLLARS} dollars`,
+    ),
 );
 const numberField = z.number().min(0).max(MAX_DOLLARS, `must be at most ${MAX_DOLLARS} dollars`);
 const tokensField = z.int().min(1).max(MAX_TOKENS, `must be at most ${MAX_TOKENS} tokens`);

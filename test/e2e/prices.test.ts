@@ -98,6 +98,28 @@ describe("the price of a model", () => {
     await gatehouse.api("DELETE", "/prices");
   });
 
+  test("is applied once from a document, numbers included, and shown in the diff of its revision", async () => {
+    const prices = [{ model: "m", input: 0.1, cached_input: "0.01", above: { tokens: 5, input: 0.2 } }];
+    const apply = async () => (await gatehouse.api("POST", "/apply", { gateways: [], prices })).body;
+    expect((await apply()).changes[0].action).toBe("create");
+    const again = await apply();
+    expect(again.changes[0].action).toBe("none");
+    const dearer = [{ ...prices[0], cached_input: "0.02" }];
+    await gatehouse.api("POST", "/apply", { gateways: [], prices: dearer });
+    const { body } = await gatehouse.api("GET", `/revisions/${again.revision + 1}`);
+    expect(body.diff).toEqual([{ path: "prices[0].cached_input", before: "0.01", after: "0.02" }]);
+    await gatehouse.api("POST", `/revisions/${again.revision}/rollback`);
+    expect((await gatehouse.api("GET", "/prices")).body.prices[0]).toEqual({
+      ...{ model: "m", input: "0.1", cached_input: "0.01" },
+      above: { tokens: 5, input: "0.2" },
+    });
+    expectProblemsAt(
+      await gatehouse.api("POST", "/apply", { gateways: [], prices: [{ model: "m", input: "x" }] }),
+      "prices[0].input",
+    );
+    await gatehouse.api("DELETE", "/prices");
+  });
+
   test("of a gateway is exported, applied without a change, and rolled back", async () => {
     const prices = [{ model: "m", input: "0.1", above: { tokens: 5, input: "0.2" } }];
     const { id } = await create(gatehouse, "/gateways", { name: "priced", prices });
