@@ -11,6 +11,7 @@ import { attemptErrorLabel, OUTCOMES } from "./labels.ts";
 import { Notice } from "./notice.tsx";
 import { Section } from "./page.tsx";
 import { PluginTable } from "./plugin-table.tsx";
+import { describeTokens, unknownCostReason } from "./request-cost.ts";
 import { Table } from "./table.tsx";
 import { TextWithCode } from "./text-with-code.tsx";
 import { Waterfall } from "./waterfall.tsx";
@@ -128,12 +129,8 @@ function routingProperties(
         ? model
         : `${model} (requested: ${requested_model})`,
     ],
-    [
-      "Tokens",
-      tokens &&
-        `${formatCount(tokens.input)} input, ${formatCount(tokens.output)} output${tokens.partial ? " (incomplete)" : ""}`,
-    ],
-    ["Cost", cost === null ? <span class="muted">No price for this model</span> : formatCost(cost)],
+    ["Tokens", tokens && describeTokens(tokens, formatCount)],
+    ["Cost", cost === null ? <span class="muted">{unknownCostReason(tokens)}</span> : formatCost(cost)],
   ];
 }
 

@@ -106,7 +106,7 @@ describe("the price of a model", () => {
     expect(again.changes[0].action).toBe("none");
     const dearer = [{ ...prices[0], cached_input: "0.02" }];
     await gatehouse.api("POST", "/apply", { gateways: [], prices: dearer });
-    const { body } = await gatehouse.api("GET", `/revisions/${again.revision + 1}`);
+    const { body } = await gatehouse.api("GET", `/revisions/${Number(again.revision) + 1}`);
     expect(body.diff).toEqual([{ path: "prices[0].cached_input", before: "0.01", after: "0.02" }]);
     await gatehouse.api("POST", `/revisions/${again.revision}/rollback`);
     expect((await gatehouse.api("GET", "/prices")).body.prices[0]).toEqual({
