@@ -85,8 +85,8 @@ describe("UsageTotals", () => {
     const { totals, batches } = totalsOver();
     const variants = [
       request(),
-      request({ ruleId: "s", ruleName: "other rule" }),
       request({ provider: "openai b" }),
+      request({ ruleId: "s", ruleName: "other rule" }),
       request({ labels: labelSetOf({ team: "a" }) }),
       request({ labels: labelSetOf({ team: "b" }) }),
     ];
@@ -98,8 +98,8 @@ describe("UsageTotals", () => {
       rows.map(({ ruleId, provider, labels, requests }) => [ruleId, provider, labels, requests]),
     ).toEqual([
       ["r", "openai", "{}", 2],
-      ["s", "openai", "{}", 2],
       ["r", "openai b", "{}", 2],
+      ["s", "openai", "{}", 2],
       ["r", "openai", '{"team":"a"}', 2],
       ["r", "openai", '{"team":"b"}', 3],
     ]);
