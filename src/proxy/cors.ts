@@ -18,6 +18,14 @@ const OWN_HEADERS = [
   "Retry-After",
 ];
 
+/** The provider's permissions, which those of the gateway replace. */
+const PERMISSIONS = [
+  "access-control-allow-origin",
+  "access-control-allow-credentials",
+  "access-control-expose-headers",
+];
+const MAX_AGE = "access-control-max-age";
+
 /** Browsers send far less. */
 const MAX_REQUESTED_HEADERS = 4096;
 
@@ -40,7 +48,7 @@ export function preflightResponse(exchange: Exchange, hostGateway: CompiledGatew
       "Access-Control-Allow-Origin": allowedOrigin(cors, origin),
       "Access-Control-Allow-Methods": method,
       ...(allowed !== "" && { "Access-Control-Allow-Headers": allowed }),
-      "Access-Control-Max-Age": String(cors.max_age),
+      [MAX_AGE]: String(cors.max_age),
       Vary: "Origin, Access-Control-Request-Method, Access-Control-Request-Headers",
       "X-Request-Id": exchange.requestId,
     },
@@ -49,8 +57,9 @@ export function preflightResponse(exchange: Exchange, hostGateway: CompiledGatew
 
 /** Lets a script of an allowed website read the response, also if it is an error. */
 export function addCorsHeaders({ headers }: Response, exchange: Exchange): void {
-  // A gateway without `cors`, a preflight response, or a plugin with its own rules.
-  if (exchange.gateway?.gateway.cors === null || headers.has("access-control-allow-origin")) return;
+  // A gateway without `cors` relays what the provider allows. A preflight response is complete.
+  if (exchange.gateway?.gateway.cors === null || headers.has(MAX_AGE)) return;
+  for (const name of PERMISSIONS) headers.delete(name);
   headers.append("Vary", "Origin");
   const origin = exchange.request.headers.get("origin");
   if (origin === null) return;

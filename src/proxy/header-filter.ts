@@ -71,10 +71,6 @@ const NOT_RELAYED = new Set([
   // These would act on the whole origin: they let a script take over all pages, or delete the data of the console.
   "service-worker-allowed",
   "clear-site-data",
-  // Which websites may read a response is decided by `cors` of the gateway.
-  "access-control-allow-origin",
-  "access-control-allow-credentials",
-  "access-control-expose-headers",
 ]);
 
 /** nginx acts on these: `X-Accel-Redirect` makes it send another request, to a path that the provider chose. */

@@ -129,15 +129,18 @@ describe("a response", () => {
     expect(other.headers.get("vary")).toBeNull();
   });
 
-  test("of a provider that allows every website does not", async () => {
+  test("of a provider that allows every website names only those that the gateway allows", async () => {
     const headers = [
       ["access-control-allow-origin", "*"],
       ["access-control-allow-credentials", "true"],
     ];
-    const fake = { "x-fake": JSON.stringify({ headers }) };
-    const response = await chat(closed.path, { Origin: APP, ...fake });
+    const fake = { "x-fake": JSON.stringify({ headers }), "X-GW-API-Key": key };
+    const response = await chat(allowed.path, { Origin: "https://evil.example.com", ...fake });
     expect(response.status).toBe(200);
     expect(originIn(response)).toBeNull();
     expect(response.headers.get("access-control-allow-credentials")).toBeNull();
+    expect(originIn(await chat(allowed.path, { Origin: APP, ...fake }))).toBe(APP);
+    const relayed = await chat(closed.path, { Origin: APP, "x-fake": fake["x-fake"] });
+    expect(originIn(relayed)).toBe("*");
   });
 });
