@@ -1,7 +1,9 @@
 // The request log of two nodes over a real Redis: followers that end without notice, and records that Redis does not accept.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { startFaultProxy } from "../../../test/support/fault-proxy.ts";
 import { hasRedis, startRedis, type RedisServer } from "../../../test/support/redis.ts";
 import { waitUntil } from "../../../test/support/waiting.ts";
+import { systemClock, type Clock } from "../../base/clock.ts";
 import { ManualClock } from "../../base/manual-clock.fixture.ts";
 import { NO_LOG } from "../log/log.ts";
 import { Metrics } from "../metrics/metrics.ts";
@@ -17,8 +19,9 @@ class Node {
   readonly clock = new ManualClock();
   readonly requests: NodeRequests;
 
-  constructor(url: string, name: string, secret = "the secret of the nodes") {
-    const { log: own, metrics, clock } = this;
+  constructor(url: string, name: string, options: { secret?: string; clock?: Clock } = {}) {
+    const { log: own, metrics } = this;
+    const { secret = "the secret of the nodes", clock = this.clock } = options;
     const identity = { url, secret, node: name, instanceId: name };
     this.requests = new NodeRequests({ ...identity, own, ofNode: own, metrics, log: NO_LOG, clock });
   }
@@ -80,7 +83,7 @@ describe.skipIf(!hasRedis)("two nodes", () => {
   });
 
   test("nodes with another secret neither reply nor are heard", async () => {
-    const stranger = new Node(redis.url, "stranger", "another secret");
+    const stranger = new Node(redis.url, "stranger", { secret: "another secret" });
     stranger.add("strange");
     await waitUntil(async () => {
       const channels = await redis.command("PUBSUB", "CHANNELS", "gatehouse:nodes:*");
@@ -89,6 +92,23 @@ describe.skipIf(!hasRedis)("two nodes", () => {
     expect(await stranger.idsOfAll()).toEqual(["stranger strange"]);
     expect(await one.idsOfAll()).toEqual(["other first"]);
     stranger.requests.close();
+  });
+
+  test("a connection that has gone silent is replaced", async () => {
+    const network = startFaultProxy({ port: redis.port });
+    const remote = new Node(network.through(redis.url), "remote");
+    // A list waits for the node that is silent.
+    const viewer = new Node(redis.url, "viewer", { clock: systemClock });
+    remote.add("third");
+    const isListed = async () => (await viewer.idsOfAll()).includes("remote third");
+    await waitUntil(isListed);
+    network.strand();
+    expect(await isListed()).toBe(false);
+    for (let interval = 0; interval < 2; interval++) remote.clock.advance(10_000);
+    remote.clock.advance(500);
+    await waitUntil(isListed);
+    for (const each of [remote, viewer]) each.requests.close();
+    network.stop();
   });
 
   test("a follower that ends without notice is dropped when its lease expires", async () => {

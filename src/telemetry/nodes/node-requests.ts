@@ -84,9 +84,11 @@ export class NodeRequests implements RequestSource {
     this.isOn = parts.ofNode.isOn;
     this.#sender = { processId: newId(), instanceId: parts.instanceId };
     this.#cipher = new NodeCipher(parts.secret);
+    const ownChannel = this.#channelOf(this.#sender.processId);
     this.#channels = new RedisChannels({
       url: parts.url,
-      channels: [this.#cipher.channel, this.#channelOf(this.#sender.processId)],
+      channels: [this.#cipher.channel, ownChannel],
+      ownChannel,
       onMessage: (text) => this.#receive(text),
       log: parts.log,
       clock: parts.clock,

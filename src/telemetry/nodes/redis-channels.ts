@@ -6,6 +6,8 @@ import type { Log } from "../log/log.ts";
 
 const CONNECT_TIMEOUT_MS = 1000;
 const RECONNECT_PAUSE_MS = 500;
+/** A firewall may drop a connection without notice, and a subscriber only waits. So each process sends itself a message. */
+const PROBE_MS = 10_000;
 
 const REJECTED = /^(NOPERM|NOAUTH|WRONGPASS)/;
 
@@ -13,6 +15,8 @@ interface RedisChannelsOptions {
   readonly url: string;
   /** The channels to subscribe to. */
   readonly channels: readonly string[];
+  /** One of the channels, to which no one else is subscribed. */
+  readonly ownChannel: string;
   readonly onMessage: (text: string) => void;
   readonly log: Log;
   readonly clock: Clock;
@@ -30,9 +34,14 @@ export class RedisChannels {
   #pause: ClockTimer | null = null;
   #isClosed = false;
   #isRejectionLogged = false;
+  /** Whether a message has arrived since the last probe was sent. */
+  #isHeard = false;
+  readonly #probe: ClockTimer;
 
   constructor(options: RedisChannelsOptions) {
     this.#options = options;
+    this.#probe = options.clock.setInterval(() => this.#checkConnection(), PROBE_MS);
+    this.#probe.unref();
     void this.#connect();
   }
 
@@ -48,6 +57,7 @@ export class RedisChannels {
 
   close(): void {
     this.#isClosed = true;
+    this.#probe.close();
     this.#pause?.close();
     this.#disconnect();
   }
@@ -65,11 +75,25 @@ export class RedisChannels {
     try {
       await connection.publisher.send("PING", []);
       for (const channel of channels)
-        await connection.subscriber.subscribe(channel, (text) => onMessage(text));
+        await connection.subscriber.subscribe(channel, (text) => {
+          this.#isHeard = true;
+          onMessage(text);
+        });
+      this.#isHeard = true;
     } catch (error) {
       this.#logRejection(toError(error).message);
       reconnect();
     }
+  }
+
+  #checkConnection(): void {
+    if (this.#connection === null) return;
+    if (!this.#isHeard) {
+      this.#reconnectLater();
+      return;
+    }
+    this.#isHeard = false;
+    void this.publish(this.#options.ownChannel, "");
   }
 
   /** Only what waiting does not fix: the counters, which use the same server, report that it is unavailable. */
