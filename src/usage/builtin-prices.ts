@@ -26,9 +26,9 @@ type Row = readonly [
 
 /** The first match applies, so a longer name must precede a shorter one with the same beginning. */
 const PRICES: readonly Row[] = [
-  ["gpt-5.6-luna*", 0.2, 1.2, 0.02],
-  ["gpt-5.6-terra*", 2, 12, 0.2],
-  ["gpt-5.6-sol*", 5, 30, 0.5],
+  ["gpt-5.6-luna*", 0.2, 1.2],
+  ["gpt-5.6-terra*", 2, 12],
+  ["gpt-5.6-sol*", 5, 30],
   ["gpt-5.5-pro*", 30, 180],
   ["gpt-5.5-mini*", 0.4, 1.6],
   ["gpt-5.5-nano*", 0.1, 0.4],
