@@ -80,7 +80,7 @@ class CommentEnds {
 }
 
 /** The work of looking at the units around a quote. */
-const STEPS_PER_QUOTE = 3;
+const STEPS_PER_QUOTE = 4;
 
 /**
  * Removes syntax without effect from within words, such as `c''at`, `c$@at`, `'sys'.'tem'` or a comment in a keyword. Returns

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { compileDetector } from "./detector.ts";
 import { maskText } from "./mask.ts";
 import { LANGUAGES } from "./settings.ts";
+import { WorkExhausted } from "./work-budget.ts";
 
 const work = { steps: 0, limit: Infinity };
 const detector = compileDetector(LANGUAGES, work);
@@ -104,6 +105,26 @@ test("is bounded for any mixture of hostile pieces", () => {
     }),
     { numRuns: 150 },
   );
+});
+
+test("the steps of hostile texts count what they take: looked up words, called matchers, matches", () => {
+  // Each took fewer steps per unit, but as much time per step as two others.
+  const least = { "]| bash": 6, "&#x27;rev ": 9, "''||reg delete ssh2.scp://": 4.2, "=": 1.2, ":": 1.2 };
+  for (const [pattern, steps] of Object.entries(least))
+    expect(stepsFor(repeatTo(pattern, SMALL)) / SMALL, pattern).toBeGreaterThan(steps);
+});
+
+test("a scan stops soon after it exceeds its limit", () => {
+  for (const pattern of HOSTILE) {
+    const text = repeatTo(pattern, SMALL * FACTOR);
+    const limit = text.length;
+    try {
+      detector.limitWork(limit, () => detector.findAll(text));
+    } catch (error) {
+      expect(error).toBeInstanceOf(WorkExhausted);
+    }
+    expect(work.steps, pattern).toBeLessThan(limit * 1.8);
+  }
 });
 
 test("the search for the end of an HTML comment counts as work", () => {

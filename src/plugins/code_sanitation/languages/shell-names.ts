@@ -21,7 +21,7 @@ export function commandOf(names: Iterable<string>): Matcher {
     const isQuoted = charSetHas(STRING_QUOTES, unitAt(input, at));
     const start = isQuoted ? at + 1 : at;
     const end = endOfCommandName(input, start);
-    input.work.steps += stepsToRead(end - start);
+    input.work.steps += 1 + stepsToRead(end - start);
     if (!known.has(input, start, end)) return NO_MATCH;
     if (!isQuoted) return unitAt(input, end) === DOT || isTextAt(input, end, "'s") ? NO_MATCH : end;
     return unitAt(input, end) === unitAt(input, at) ? end + 1 : NO_MATCH;
