@@ -89,7 +89,7 @@ function GatewayForm({ before }: { readonly before: ApiResponse<Gateway> | null 
           form={form}
           path="cors.origins"
           label="Websites that may call the gateway"
-          placeholder="https://app.example.com"
+          placeholder="http://127.0.0.1:3000"
           hint="Scripts of these origins may send requests from a browser, one origin per line. * allows every website; leave it empty to allow none."
         />
       </div>
