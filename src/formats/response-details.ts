@@ -20,7 +20,9 @@ const decoder = new TextDecoder();
 export class ResponseDetails {
   readonly #reader: DetailsReader;
   readonly #reasons = new Map<number, string>();
-  #parser: SseParser | null = new SseParser();
+  /** Created by the first chunk: most responses are no streams. */
+  #parser: SseParser | null = null;
+  #isUnreadable = false;
   #eventsWithoutId = 0;
   id: string | null = null;
 
@@ -39,11 +41,13 @@ export class ResponseDetails {
 
   /** Call with the next bytes of a stream, decoded. */
   push(chunk: Uint8Array): void {
-    if (this.#parser === null) return;
+    if (this.#isUnreadable) return;
     try {
+      this.#parser ??= new SseParser();
       for (const { data } of this.#parser.push(chunk)) this.#readEvent(data);
     } catch {
       // An event is too large. The details so far are reported.
+      this.#isUnreadable = true;
       this.#parser = null;
     }
   }
