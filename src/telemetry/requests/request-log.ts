@@ -49,6 +49,8 @@ export interface RequestSource {
 
 export class RequestLog implements RequestSource {
   readonly #size: number;
+  /** Settles when the last record was sent to its listeners; null if none is waiting for its bodies. */
+  #lastSent: Promise<void> | null = null;
   /** Grouped by gateway, so that a busy gateway does not push out the records of the others. */
   readonly #ring: FairRing<RequestFacts>;
   readonly #listeners = new Set<RequestListener>();
@@ -102,8 +104,16 @@ export class RequestLog implements RequestSource {
     const listeners = [...this.#listeners].filter(({ filter }) => matches(facts, filter));
     if (listeners.length === 0) return;
     const record = recordOf(facts);
-    if (isPromise(record)) void record.then((decoded) => this.#send(decoded, listeners));
-    else this.#send(record, listeners);
+    if (!isPromise(record) && this.#lastSent === null) {
+      this.#send(record, listeners);
+      return;
+    }
+    // Bodies are decoded in any order; listeners get the records in the order of the requests.
+    const sent = Promise.all([record, this.#lastSent]).then(([decoded]) => {
+      this.#send(decoded, listeners);
+      if (this.#lastSent === sent) this.#lastSent = null;
+    });
+    this.#lastSent = sent;
   }
 
   #send(record: RequestRecord, listeners: readonly RequestListener[]): void {
