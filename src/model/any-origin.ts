@@ -1,3 +1,3 @@
-// The origin that stands for all websites. In its own file, because the proxy must not load the schemas of resources.
+// The value of `cors.origins` that allows every website. In its own file, because the proxy must not load the schemas of resources.
 
 export const ANY_ORIGIN = "*";

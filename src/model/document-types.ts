@@ -3,6 +3,7 @@ import { z } from "zod";
 import { isJsonObject } from "../base/json.ts";
 import { documentSchema } from "./document.ts";
 import { pluginConfigSchema } from "./plugin-config.ts";
+import { childSchema, unwrapSchema } from "./schema-walk.ts";
 
 /** Returns the schema of a plugin's settings; undefined for a plugin that is not known. */
 export type SettingsSchemaOf = (plugin: string) => z.ZodType | undefined;
@@ -61,21 +62,12 @@ function fieldOf(
     const name = isJsonObject(parent) ? parent["name"] : undefined;
     return typeof name === "string" ? settingsOf(name) : undefined;
   }
-  if (schema instanceof z.ZodObject) return Reflect.get(schema.shape, key);
-  if (schema instanceof z.ZodArray) return schema.element;
-  return schema instanceof z.ZodRecord ? schema.valueType : undefined;
+  return childSchema(schema, key);
 }
 
 /** Returns the schemas that a value may match, without defaults and other wrappers. Null is not one of them. */
-function alternatives(schema: unknown): z.ZodType[] {
-  if (
-    schema instanceof z.ZodDefault ||
-    schema instanceof z.ZodPrefault ||
-    schema instanceof z.ZodNullable ||
-    schema instanceof z.ZodOptional
-  )
-    return alternatives(schema.unwrap());
-  if (schema instanceof z.ZodPipe) return alternatives(schema.in);
+function alternatives(wrapped: unknown): z.ZodType[] {
+  const schema = unwrapSchema(wrapped);
   if (schema instanceof z.ZodUnion) return schema.options.flatMap(alternatives);
   return schema instanceof z.ZodType && !(schema instanceof z.ZodNull) ? [schema] : [];
 }

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { validationError, type ErrorDetail } from "../base/errors.ts";
 import { nearestName } from "../base/nearest-name.ts";
+import { childSchema, unwrapSchema } from "./schema-walk.ts";
 
 const MAX_DETAILS = 50;
 const MAX_NAME_CHARACTERS = 100;
@@ -108,27 +109,9 @@ function describeValue(value: unknown): string {
 
 /** Returns the field names of the object schema at `path`, looking through defaults, arrays, and other wrappers. */
 function knownKeys(root: z.ZodType, path: readonly PropertyKey[]): string[] {
-  let schema: unknown = unwrap(root);
-  for (const key of path) {
-    if (schema instanceof z.ZodObject) schema = unwrap(Reflect.get(schema.shape, key));
-    else if (schema instanceof z.ZodArray) schema = unwrap(schema.element);
-    else if (schema instanceof z.ZodRecord) schema = unwrap(schema.valueType);
-    else return [];
-  }
+  let schema = unwrapSchema(root);
+  for (const key of path) schema = unwrapSchema(childSchema(schema, key));
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
-}
-
-function unwrap(schema: unknown): unknown {
-  if (
-    schema instanceof z.ZodDefault ||
-    schema instanceof z.ZodPrefault ||
-    schema instanceof z.ZodNullable ||
-    schema instanceof z.ZodOptional
-  ) {
-    return unwrap(schema.unwrap());
-  }
-  if (schema instanceof z.ZodPipe) return unwrap(schema.in);
-  return schema;
 }
 
 function shorten(name: string): string {

@@ -30,8 +30,8 @@ test("no resource schema is loaded", () => {
   const withSchema = [...loaded]
     .filter(([file, imports]) => file.startsWith("model/") && imports.includes("zod"))
     .map(([file]) => file);
-  // Validates the settings of plugins, which have their own schemas.
-  expect(withSchema).toEqual(["model/validate.ts"]);
+  // They validate the settings of plugins, which have their own schemas.
+  expect(withSchema).toEqual(["model/validate.ts", "model/schema-walk.ts"]);
 });
 
 test.each([

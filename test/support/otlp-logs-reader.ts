@@ -2,8 +2,8 @@
 import {
   ATTRIBUTE,
   fields,
-  list,
   readAttributes,
+  readExport,
   RESOURCE,
   SCOPE,
   text,
@@ -46,18 +46,8 @@ export const LOGS_EXPORT: MessageShape = { 1: ["resourceLogs", [RESOURCE_LOGS]] 
 const SEVERITIES: Record<string, string> = { 9: "INFO", 13: "WARN", 17: "ERROR" };
 
 export function readLogsBatch(body: unknown, headers: Headers): ReceivedLogs {
-  const records: ReceivedRecord[] = [];
-  let resource: Attributes = {};
-  for (const one of list(fields(body, "resourceLogs")["resourceLogs"])) {
-    const { resource: described, scopeLogs } = fields(one, "resource", "scopeLogs");
-    resource = readAttributes(fields(described, "attributes")["attributes"]);
-    for (const each of list(scopeLogs)) {
-      const { scope, logRecords } = fields(each, "scope", "logRecords");
-      text(fields(scope, "name", "version")["name"], /./);
-      for (const record of list(logRecords)) records.push(readRecord(record));
-    }
-  }
-  return { headers, resource, records };
+  const { resource, items } = readExport(body, ["resourceLogs", "scopeLogs", "logRecords"], readRecord);
+  return { headers, resource, records: items };
 }
 
 function readRecord(value: unknown): ReceivedRecord {

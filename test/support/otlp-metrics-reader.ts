@@ -4,6 +4,7 @@ import {
   fields,
   list,
   readAttributes,
+  readExport,
   RESOURCE,
   SCOPE,
   text,
@@ -67,18 +68,8 @@ const RESOURCE_METRICS: MessageShape = { 1: ["resource", RESOURCE], 2: ["scopeMe
 export const METRICS_EXPORT: MessageShape = { 1: ["resourceMetrics", [RESOURCE_METRICS]] };
 
 export function readMetricsBatch(body: unknown, headers: Headers): ReceivedMetrics {
-  const metrics: ReceivedMetric[] = [];
-  let resource: Attributes = {};
-  for (const one of list(fields(body, "resourceMetrics")["resourceMetrics"])) {
-    const { resource: described, scopeMetrics } = fields(one, "resource", "scopeMetrics");
-    resource = readAttributes(fields(described, "attributes")["attributes"]);
-    for (const each of list(scopeMetrics)) {
-      const { scope, metrics: inScope } = fields(each, "scope", "metrics");
-      text(fields(scope, "name", "version")["name"], /./);
-      for (const metric of list(inScope)) metrics.push(readMetric(metric));
-    }
-  }
-  return { headers, resource, metrics };
+  const { resource, items } = readExport(body, ["resourceMetrics", "scopeMetrics", "metrics"], readMetric);
+  return { headers, resource, metrics: items };
 }
 
 function readMetric(value: unknown): ReceivedMetric {

@@ -33,6 +33,26 @@ export function text(value: unknown, pattern: RegExp): string {
   return value;
 }
 
+/** Reads an export of one signal. `names` are the fields with the resources, with their scopes, and with the items of a scope. */
+export function readExport<T>(
+  body: unknown,
+  [resources, scopes, items]: readonly [string, string, string],
+  readItem: (item: unknown) => T,
+): { resource: Attributes; items: T[] } {
+  const read: T[] = [];
+  let resource: Attributes = {};
+  for (const one of list(fields(body, resources)[resources])) {
+    const described = fields(one, "resource", scopes);
+    resource = readAttributes(fields(described["resource"], "attributes")["attributes"]);
+    for (const each of list(described[scopes])) {
+      const inScope = fields(each, "scope", items);
+      text(fields(inScope["scope"], "name", "version")["name"], /./);
+      read.push(...list(inScope[items]).map(readItem));
+    }
+  }
+  return { resource, items: read };
+}
+
 export function readAttributes(value: unknown): Attributes {
   const read: Record<string, string | number | readonly string[]> = {};
   for (const each of list(value)) {

@@ -4,8 +4,8 @@ import { LOGS_EXPORT, readLogsBatch, type ReceivedLogs } from "./otlp-logs-reade
 import { METRICS_EXPORT, readMetricsBatch, type ReceivedMetrics } from "./otlp-metrics-reader.ts";
 import {
   fields,
-  list,
   readAttributes,
+  readExport,
   RESOURCE,
   SCOPE,
   ATTRIBUTE,
@@ -119,18 +119,8 @@ export function startOtlpReceiver({
 }
 
 function readBatch(body: unknown, headers: Headers): ReceivedBatch {
-  const spans: ReceivedSpan[] = [];
-  let resource: ReceivedBatch["resource"] = {};
-  for (const one of list(fields(body, "resourceSpans")["resourceSpans"])) {
-    const { resource: described, scopeSpans } = fields(one, "resource", "scopeSpans", "schemaUrl");
-    resource = readAttributes(fields(described, "attributes", "droppedAttributesCount")["attributes"]);
-    for (const each of list(scopeSpans)) {
-      const { scope, spans: inScope } = fields(each, "scope", "spans", "schemaUrl");
-      text(fields(scope, "name", "version", "attributes")["name"], /./);
-      for (const span of list(inScope)) spans.push(readSpan(span));
-    }
-  }
-  return { headers, resource, spans };
+  const { resource, items } = readExport(body, ["resourceSpans", "scopeSpans", "spans"], readSpan);
+  return { headers, resource, spans: items };
 }
 
 function readSpan(value: unknown): ReceivedSpan {

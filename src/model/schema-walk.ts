@@ -1,0 +1,21 @@
+// Walks from the schema of a value to the schemas of its fields.
+import { z } from "zod";
+
+/** Returns the schema inside defaults, optional and nullable wrappers, and the input of pipes. */
+export function unwrapSchema(schema: unknown): unknown {
+  if (
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodOptional
+  )
+    return unwrapSchema(schema.unwrap());
+  return schema instanceof z.ZodPipe ? unwrapSchema(schema.in) : schema;
+}
+
+/** Returns the schema of a field of an object, an element of an array, or a value of a record; undefined if there is none. */
+export function childSchema(schema: unknown, key: PropertyKey): unknown {
+  if (schema instanceof z.ZodObject) return Reflect.get(schema.shape, key);
+  if (schema instanceof z.ZodArray) return schema.element;
+  return schema instanceof z.ZodRecord ? schema.valueType : undefined;
+}
