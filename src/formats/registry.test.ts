@@ -1,6 +1,6 @@
 // Every format is registered under its name, and its chat endpoints are recognized, including those of the provider table.
 import { expect, test } from "bun:test";
-import { FORMAT_NAMES, HUB_FORMAT } from "./format-names.ts";
+import { FORMAT_NAMES } from "./format-names.ts";
 import { chatPathOf, knownProviders } from "./providers.ts";
 import { formatNamed, formatOfChatPath } from "./registry.ts";
 
@@ -9,11 +9,6 @@ test.each(FORMAT_NAMES)("%s is registered under its name and recognizes its chat
   expect(format.name).toBe(name);
   expect(format.isChatPath(format.chatPath)).toBe(true);
   expect(formatOfChatPath(`/prefix${format.chatPath}`)).toBe(format);
-});
-
-test("only the hub format has no translator", () => {
-  const withoutTranslator = FORMAT_NAMES.filter((name) => formatNamed(name).translator === null);
-  expect(withoutTranslator).toEqual([HUB_FORMAT]);
 });
 
 test.each(knownProviders().map((provider) => [provider.name, provider] as const))(

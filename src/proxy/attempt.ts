@@ -8,7 +8,7 @@ import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import { allowedCandidates } from "./allowed-models.ts";
-import { modelFor } from "./encode.ts";
+import { modelFor, taskFor } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RequestBody } from "./request-body.ts";
 import type { OffLoopPart } from "../off-loop/off-loop.ts";
@@ -105,9 +105,9 @@ export async function prepareTranslations(
   const targets = [...preferred, ...fallback].flatMap((index) => rule.upstream.targets[index] ?? []);
   const translated = targets.filter((target) => needsTranslation(fields, exchange.sentPath, target));
   if (translated.length === 0) return;
-  const modelOf = (target: CompiledTarget) => modelFor(fields, target);
+  const tasks = translated.map((target) => taskFor(target, modelFor(fields, target)));
   const startedAt = exchange.clock.now();
-  exchange.translations = await Translations.prepare(body, translated, modelOf, offLoop);
+  exchange.translations = await Translations.prepare(body, tasks, offLoop);
   exchange.translateMs += exchange.clock.now() - startedAt;
 }
 

@@ -2,9 +2,10 @@
 import { spliceTopLevelString } from "../base/json-splice.ts";
 import type { ContentReader } from "../formats/content-reader.ts";
 import { HUB_FORMAT } from "../formats/format-names.ts";
-import type { StreamUsageOption, Translator } from "../formats/format.ts";
+import type { StreamUsageOption } from "../formats/format.ts";
 import { formatNamed, formatOfChatPath } from "../formats/registry.ts";
 import type { DetailsReader } from "../formats/response-details.ts";
+import { NO_CONTEXT, type ResponseContext } from "../formats/translator.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -15,7 +16,8 @@ import type { Exchange } from "./exchange.ts";
 import { forwardedHeaders } from "./header-filter.ts";
 import type { OwnCredentials } from "./own-credentials.ts";
 import type { BodyFields, RequestBody } from "./request-body.ts";
-import { translateRequest } from "./translate-request.ts";
+import { translateRequest, type TranslatedRequest, type TranslationTask } from "./translate-request.ts";
+import type { ResponseTranslation } from "./response-translation.ts";
 import { isPassedOn, needsTranslation } from "./translations.ts";
 
 export interface EncodedRequest extends OutgoingRequest {
@@ -26,8 +28,10 @@ export interface EncodedRequest extends OutgoingRequest {
   readonly isChat: boolean;
   /** The model that is sent to the target, if any. */
   readonly model: string | null;
-  /** Translates the response to the hub format; null if the response is relayed in the target's format. */
-  readonly translator: Translator | null;
+  /** Null if the response is relayed in the target's format. */
+  readonly translation: ResponseTranslation | null;
+  /** Fields of the request that the target's format cannot express. */
+  readonly dropped: readonly string[];
   /** The gateway reads the response body, so the target must not compress it. */
   readonly readsResponse: boolean;
   readonly usageReader: UsageReader;
@@ -50,10 +54,10 @@ export function encodeRequest(
 ): EncodedRequest {
   const { fields } = exchange;
   const { format } = target;
-  const translator = translatesResponse(exchange, rule, target) ? format.translator : null;
-  const readsResponse = translator !== null || (exchange.gateway?.chain?.pre_response ?? null) !== null;
+  const { body, model, dropped, context } = encodeBody(exchange, target);
+  const translation = translatesResponse(exchange, rule, target) ? translationFor(target, context) : null;
+  const readsResponse = translation !== null || (exchange.gateway?.chain?.pre_response ?? null) !== null;
   const path = pathFor(exchange, rule, target);
-  const { body, model } = encodeBody(exchange, target);
   const isChatPath = format.isChatPath(path);
   // A target with an empty path also gets requests to the endpoints of other formats, whose responses have that format.
   const endpointFormat = isChatPath ? format : (formatOfChatPath(path) ?? format);
@@ -73,11 +77,12 @@ export function encodeRequest(
     addedUsageOption,
     isChat,
     model,
-    translator,
+    translation,
+    dropped,
     readsResponse,
     usageReader: endpointFormat.usage,
     detailsReader: endpointFormat.details,
-    contentReader: (translator === null ? endpointFormat : formatNamed(HUB_FORMAT)).content,
+    contentReader: (translation === null ? endpointFormat : translation.to).content,
   };
 }
 
@@ -145,32 +150,53 @@ function headersFor(
   return headers;
 }
 
-function encodeBody(exchange: Exchange, target: CompiledTarget): Pick<EncodedRequest, "body" | "model"> {
-  const { body, fields, sentPath } = exchange;
-  if (body === null || !fields.isObject) return { body: body?.bytes ?? null, model: null };
-  const model = modelFor(fields, target);
-  const translated = needsTranslation(fields, sentPath, target)
-    ? translatedBody(exchange, body, target, model)
-    : null;
-  if (translated !== null) return { body: translated, model };
-  if (model === null || model === fields.model) return { body: body.bytes, model };
-  return { body: Buffer.from(spliceTopLevelString(body.text ?? "", "model", model)), model };
+interface EncodedBody {
+  readonly body: Uint8Array | null;
+  readonly model: string | null;
+  readonly dropped: readonly string[];
+  /** Null if the request was not parsed. */
+  readonly context: ResponseContext | null;
 }
 
-/** Returns null if the body already has the target's format. */
-function translatedBody(
-  exchange: Exchange,
-  body: RequestBody,
-  { format }: CompiledTarget,
-  model: string | null,
-): Uint8Array | null {
-  const prepared = exchange.translations?.get(format.name, model);
+const NOTHING: readonly string[] = [];
+
+function encodeBody(exchange: Exchange, target: CompiledTarget): EncodedBody {
+  const { body, fields, sentPath } = exchange;
+  if (body === null || !fields.isObject)
+    return { body: body?.bytes ?? null, model: null, dropped: NOTHING, context: null };
+  const model = modelFor(fields, target);
+  if (!needsTranslation(fields, sentPath, target))
+    return { body: withModel(body, fields, model), model, dropped: NOTHING, context: null };
+  const { bytes, dropped, context } = translatedBody(exchange, body, taskFor(target, model));
+  return { body: bytes ?? withModel(body, fields, model), model, dropped, context };
+}
+
+function withModel(body: RequestBody, fields: BodyFields, model: string | null): Uint8Array {
+  if (model === null || model === fields.model) return body.bytes;
+  return Buffer.from(spliceTopLevelString(body.text ?? "", "model", model));
+}
+
+function translatedBody(exchange: Exchange, body: RequestBody, task: TranslationTask): TranslatedRequest {
+  const prepared = exchange.translations?.get(task);
   if (prepared !== undefined) return prepared;
   const startedAt = exchange.clock.now();
-  const { json } = body;
-  const translated = json === null ? null : translateRequest(format.name, json, model);
-  if (translated !== null) exchange.translateMs += exchange.clock.now() - startedAt;
+  const translated = translateRequest(body.json ?? {}, task);
+  if (translated.bytes !== null) exchange.translateMs += exchange.clock.now() - startedAt;
   return translated;
+}
+
+/** Returns the translation of a request for a target. */
+export function taskFor({ format, tag }: CompiledTarget, model: string | null): TranslationTask {
+  return { from: HUB_FORMAT, to: format.name, model, targetTag: tag };
+}
+
+function translationFor(
+  { format }: CompiledTarget,
+  context: ResponseContext | null,
+): ResponseTranslation | null {
+  const to = formatNamed(HUB_FORMAT);
+  if (to === format || to.inbound === null) return null;
+  return { from: format, to, inbound: to.inbound, context: context ?? NO_CONTEXT };
 }
 
 /** Returns the requested model if the target serves it, else the target's default model; null without a JSON object. */

@@ -4,7 +4,7 @@ import { NOT_A_MEMBER } from "../base/dense-set.ts";
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import type { CoarseDeadlines, Deadline } from "../http/coarse-deadlines.ts";
 import type { FirstContent } from "../formats/first-content.ts";
-import type { StreamDecoder } from "../formats/format.ts";
+import type { StreamTranslation } from "../formats/stream-translation.ts";
 import type { BodyCapture } from "../telemetry/requests/body-capture.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
@@ -22,7 +22,7 @@ const NO_BYTES = new Uint8Array(0);
 /** What the bytes pass through, in this order; null for a stage that is not needed. */
 export interface StreamStages {
   readonly tap: UsageTap | null;
-  readonly translation: StreamDecoder | null;
+  readonly translation: StreamTranslation | null;
   readonly plugins: PluginStage | null;
   readonly bodies: BodyCapture | null;
   readonly firstContent: FirstContent | null;

@@ -33,7 +33,7 @@ export function relay(
   const chain = exchange.gateway?.chain ?? null;
   const hasPlugins = chain !== null && (chain.post_request !== null || chain.pre_response !== null);
   // Most responses are complete and stay unchanged; they need no promise.
-  return !hasPlugins && response.reader === null && response.translator === null
+  return !hasPlugins && response.reader === null && response.translation === null
     ? relayUnchanged(exchange, response, parts)
     : relayProcessed(exchange, response, chain, parts);
 }
@@ -83,8 +83,9 @@ async function relayProcessed(
         ? null
         : new PreResponsePlugins(exchange, chain, parts, response, status);
     if (response.reader !== null && isStreamed(response, plugins)) {
-      const { reader, translator } = response;
-      const translation = translator === null ? null : translateStream(translator, exchange);
+      const { reader, target } = response;
+      const translation =
+        response.translation === null ? null : translateStream(response.translation, target, exchange);
       const firstContent = searchContent(exchange, response, tap);
       const stages = { tap, translation, plugins, bodies: exchange.bodies, firstContent };
       if (chain !== null) updateServerTiming(headers, timing, exchange, response);
@@ -137,9 +138,9 @@ function healthResultFor(outcome: Outcome, status: number): HealthResult {
 }
 
 /** Whether the body is relayed as it arrives. Plugins and the translation of a plain body may need all of it first. */
-function isStreamed({ isStream, translator }: TargetResponse, plugins: PreResponsePlugins | null): boolean {
+function isStreamed({ isStream, translation }: TargetResponse, plugins: PreResponsePlugins | null): boolean {
   if (plugins?.needsWholeBody === true) return false;
-  return isStream || translator === null;
+  return isStream || translation === null;
 }
 
 async function wholeBody(
@@ -150,14 +151,14 @@ async function wholeBody(
   { offLoop }: FinishParts,
 ): Promise<Uint8Array | string | null> {
   if (!hasBody(response)) return null;
-  const { reader, translator, isStream, upstreamResponse, target } = response;
+  const { reader, translation, isStream, upstreamResponse, target } = response;
   const bytes = reader === null ? response.body : await readWholeBody(reader, MAX_WHOLE_BYTES);
   let body: Uint8Array | string = bytes ?? new Uint8Array(0);
   if (tap !== null) body = tap.pushWhole(body);
-  if (translator !== null) {
+  if (translation !== null) {
     const { status } = upstreamResponse;
     const startedAt = exchange.clock.now();
-    body = await translateWholeBody(target.format, exchange, { body, isStream, status }, offLoop);
+    body = await translateWholeBody(translation, target, exchange, { body, isStream, status }, offLoop);
     exchange.translateMs += exchange.clock.now() - startedAt;
   }
   return plugins === null ? body : plugins.run(typeof body === "string" ? Buffer.from(body) : body, true);
@@ -176,7 +177,7 @@ function withoutDefaultType(body: Uint8Array | string | null): Uint8Array | stri
 
 /** Returns the value of Server-Timing. */
 function addHeaders(headers: Headers, exchange: Exchange, response: TargetResponse, now: number): string {
-  const { upstreamResponse, isStream, target, model, translator, isDecoded } = response;
+  const { upstreamResponse, isStream, target, model, translation, isDecoded } = response;
   // Bun sets the Content-Length of a body that it sends. The provider's value is right only where no body is sent.
   const kept = { keepsLength: exchange.method === "HEAD", keepsEncoding: !isDecoded };
   relayHeaders(upstreamResponse.headers, kept, headers);
@@ -184,11 +185,13 @@ function addHeaders(headers: Headers, exchange: Exchange, response: TargetRespon
   headers.set("X-Request-Id", exchange.requestId);
   headers.set("X-GW-Provider", toHeaderValue(target.provider));
   if (model !== null) headers.set("X-GW-Model", toHeaderValue(model));
+  if (response.dropped.length > 0)
+    headers.set("X-GW-Translated", toHeaderValue(`dropped=${response.dropped.join(",")}`));
   headers.set("X-GW-Attempts", exchange.attempts === 1 ? "1" : String(exchange.attempts));
   const timing = serverTiming(exchange, response, now);
   headers.append("Server-Timing", timing);
   if (isStream) headers.set("X-Accel-Buffering", "no");
-  else if (translator !== null && hasBody(response)) headers.set("Content-Type", "application/json");
+  else if (translation !== null && hasBody(response)) headers.set("Content-Type", "application/json");
   exchange.addResponseHeaders(headers);
   return timing;
 }

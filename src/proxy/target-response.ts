@@ -1,6 +1,5 @@
 // A target's response whose headers have been received. Its body is in memory or still to be read.
 import type { ContentReader } from "../formats/content-reader.ts";
-import type { Translator } from "../formats/format.ts";
 import type { ResponseDetails } from "../formats/response-details.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
@@ -10,11 +9,13 @@ import { decodeResponse } from "../upstream/decode-response.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
 import type { BalancerReport } from "./balancer-report.ts";
+import type { ResponseTranslation } from "./response-translation.ts";
 
 /** The properties of the request that decide how its response is read. */
 interface SentRequest {
   readonly model: string | null;
-  readonly translator: Translator | null;
+  readonly translation: ResponseTranslation | null;
+  readonly dropped: readonly string[];
   readonly readsResponse: boolean;
   readonly usageReader: UsageReader;
   readonly contentReader: ContentReader;
@@ -29,8 +30,10 @@ export class TargetResponse {
   readonly firstByteMs: number;
   readonly upstreamResponse: UpstreamResponse;
   readonly report: BalancerReport;
-  /** Translates the response to another format; null if it is relayed in the target's format. */
-  readonly translator: Translator | null;
+  /** Null if the response is relayed in the target's format. */
+  readonly translation: ResponseTranslation | null;
+  /** Fields of the request that the target's format cannot express. */
+  readonly dropped: readonly string[];
   /** Reads the usage of the response in the format of the endpoint. */
   readonly usageReader: UsageReader;
   /** Recognizes events with content in the stream that the client gets. */
@@ -53,7 +56,7 @@ export class TargetResponse {
   constructor(
     target: CompiledTarget,
     response: UpstreamResponse,
-    { model, translator, readsResponse, usageReader, contentReader, isChat }: SentRequest,
+    { model, translation, dropped, readsResponse, usageReader, contentReader, isChat }: SentRequest,
     report: BalancerReport,
     firstByteMs: number,
     hidesUsage: boolean,
@@ -63,7 +66,8 @@ export class TargetResponse {
     this.firstByteMs = firstByteMs;
     this.upstreamResponse = response;
     this.report = report;
-    this.translator = translator;
+    this.translation = translation;
+    this.dropped = dropped;
     this.usageReader = usageReader;
     this.contentReader = contentReader;
     this.isDecoded = readsResponse;
@@ -93,7 +97,7 @@ export class TargetResponse {
   async #read(reader: BodyReader): Promise<void> {
     const length = Number(this.upstreamResponse.headers.get("content-length") ?? Infinity);
     // A decoded body can be much larger than its Content-Length, hence the second limit.
-    if (!this.isStream && (this.translator !== null || length <= SMALL_BODY_BYTES)) {
+    if (!this.isStream && (this.translation !== null || length <= SMALL_BODY_BYTES)) {
       this.body = this.firstBytes = await readWholeBody(reader, MAX_READ_BYTES);
     } else {
       this.firstBytes = await reader.peek();

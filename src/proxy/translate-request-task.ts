@@ -1,17 +1,15 @@
-// Parses and translates a large chat request in a worker thread.
+// Parses and translates a large request in a worker thread.
 import { isJsonObject } from "../base/json.ts";
-import type { FormatName } from "../formats/format-names.ts";
-import { translateRequest } from "./translate-request.ts";
+import { translateRequest, type TranslatedRequest, type TranslationTask } from "./translate-request.ts";
 
 interface Input {
   /** A JSON object in UTF-8. */
   readonly bytes: Uint8Array;
-  readonly format: FormatName;
-  readonly model: string | null;
+  readonly task: TranslationTask;
 }
 
-/** Returns what `translateRequest` returns. */
-export function run({ bytes, format, model }: Input): Uint8Array | null {
+export function run({ bytes, task }: Input): TranslatedRequest {
   const json: unknown = JSON.parse(new TextDecoder().decode(bytes));
-  return isJsonObject(json) ? translateRequest(format, json, model) : null;
+  if (!isJsonObject(json)) throw new TypeError("the body is not a JSON object");
+  return translateRequest(json, task);
 }

@@ -1,23 +1,45 @@
-// Translates a chat request from the hub format to the format of a target.
+// Translates a request from the format of the client to the format of a target.
 import { GatehouseError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { FormatName } from "../formats/format-names.ts";
+import { HUB_FORMAT, type FormatName } from "../formats/format-names.ts";
 import { formatNamed } from "../formats/registry.ts";
 import { TranslationError } from "../formats/translation-error.ts";
+import { TranslationReport } from "../formats/translation-report.ts";
+import type { ResponseContext } from "../formats/translator.ts";
 
-/**
- * Returns the request for this model in the format, or null if `json` already has the format. Throws a GatehouseError if the
- * format cannot express the request.
- */
-export function translateRequest(
-  format: FormatName,
-  json: JsonObject,
-  model: string | null,
-): Uint8Array | null {
-  const { translator } = formatNamed(format);
-  if (translator === null || translator.isRequest(json)) return null;
+/** A worker thread must be able to receive and return all of it. */
+export interface TranslationTask {
+  /** The format of the client. */
+  readonly from: FormatName;
+  readonly to: FormatName;
+  /** The model that is sent to the target; null if the request names none and the target has no default. */
+  readonly model: string | null;
+  readonly targetTag: string;
+}
+
+export interface TranslatedRequest {
+  /** Null if the request already has the format of the target. */
+  readonly bytes: Uint8Array | null;
+  /** Fields that the format of the target cannot express. */
+  readonly dropped: readonly string[];
+  /** What the translation of the response has to know. */
+  readonly context: ResponseContext;
+}
+
+/** Throws a GatehouseError if the format of the target cannot express the request. */
+export function translateRequest(json: JsonObject, task: TranslationTask): TranslatedRequest {
+  const { inbound } = formatNamed(task.from);
+  if (inbound === null) throw new Error(`the format ${task.from} has no translator for clients`);
+  const { outbound } = formatNamed(task.to);
+  const context = inbound.contextOf(json);
+  if (task.from === HUB_FORMAT && outbound.isRequest(json)) return { bytes: null, dropped: [], context };
+  const report = new TranslationReport();
+  const { model, targetTag } = task;
   try {
-    return Buffer.from(JSON.stringify(translator.encodeRequest(model === null ? json : { ...json, model })));
+    const decoded = inbound.decodeRequest(json, report);
+    const request = model === null ? decoded : { ...decoded, model };
+    const encoded = outbound.encodeRequest(request, { report, targetTag });
+    return { bytes: Buffer.from(JSON.stringify(encoded)), dropped: report.dropped, context };
   } catch (error) {
     if (!(error instanceof TranslationError)) throw error;
     const details = [{ path: error.path, message: error.message }];

@@ -1,48 +1,65 @@
-// Translates a whole response to the hub format. Runs on the event loop and in worker threads.
+// Translates a whole response to the format of the client. Runs on the event loop and in worker threads.
 import { GatehouseError } from "../base/errors.ts";
 import type { FormatName } from "../formats/format-names.ts";
-import type { Translator } from "../formats/format.ts";
 import { formatNamed } from "../formats/registry.ts";
+import { StreamTranslation } from "../formats/stream-translation.ts";
+import type {
+  DecodeOptions,
+  InboundTranslator,
+  OutboundTranslator,
+  ResponseContext,
+} from "../formats/translator.ts";
 
 export interface WholeResponse {
-  readonly format: FormatName;
+  /** The format of the target. */
+  readonly from: FormatName;
+  /** The format of the client. */
+  readonly to: FormatName;
   readonly status: number;
   readonly body: Uint8Array;
   /** Whether the body is an event stream. */
   readonly isStream: boolean;
-  /** Unix time in seconds. */
-  readonly createdAt: number;
-  /** Whether the client requested the usage of a stream. */
-  readonly includeUsage: boolean;
+  readonly options: DecodeOptions;
+  readonly context: ResponseContext;
+  readonly requestId: string;
 }
 
 /** Returns null for a stream without an end. Throws a GatehouseError if the body does not have the format. */
 export function translateWhole(response: WholeResponse): Uint8Array | string | null {
-  const { translator, name } = formatNamed(response.format);
-  if (translator === null) throw new Error(`the format ${name} has no translator`);
-  return response.isStream ? translateStream(translator, response) : translateJson(translator, response);
+  const { outbound } = formatNamed(response.from);
+  const { inbound } = formatNamed(response.to);
+  if (inbound === null) throw new Error(`the format ${response.to} has no translator for clients`);
+  return response.isStream
+    ? translateStream(outbound, inbound, response)
+    : translateJson(outbound, inbound, response);
 }
 
 function translateStream(
-  translator: Translator,
-  { body, createdAt, includeUsage }: WholeResponse,
+  outbound: OutboundTranslator,
+  inbound: InboundTranslator,
+  { body, options, context }: WholeResponse,
 ): Uint8Array | null {
-  const decoder = translator.decodeStream({ createdAt, includeUsage });
-  const translated = decoder.push(body) ?? new Uint8Array(0);
-  return decoder.ending() === "truncated" ? null : translated;
+  const translation = new StreamTranslation(outbound, inbound, options, context);
+  const translated = translation.push(body) ?? new Uint8Array(0);
+  return translation.ending() === "truncated" ? null : translated;
 }
 
-function translateJson(translator: Translator, { body, status, createdAt }: WholeResponse): string {
+function translateJson(
+  outbound: OutboundTranslator,
+  inbound: InboundTranslator,
+  { body, status, options, context, requestId }: WholeResponse,
+): string {
   const value = parse(body);
-  if (status >= 400) return JSON.stringify(translator.decodeError(value, status));
-  const translated = translator.decodeResponse(value, createdAt);
-  if (translated === null) {
+  if (status >= 400)
+    return JSON.stringify(inbound.encodeError(outbound.decodeError(value, status), status, requestId));
+  const completion = outbound.decodeResponse(value, options);
+  if (completion === null) {
     throw new GatehouseError(
       "upstream_bad_answer",
       "The provider's response is not in the target's format. Check the target's format.",
     );
   }
-  return JSON.stringify(translated);
+  return JSON.stringify(inbound.encodeResponse(completion, context));
 }
 
 /** Returns null if the body is not JSON. */

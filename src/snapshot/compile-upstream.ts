@@ -4,15 +4,20 @@ import type { BalanceRegistry } from "../balance/balance-registry.ts";
 import type { ErrorDetail } from "../base/errors.ts";
 import { sha256 } from "../base/sha256.ts";
 import type { Format } from "../formats/format.ts";
+import { HUB_FORMAT } from "../formats/format-names.ts";
 import type { Target } from "../model/target.ts";
 import type { Upstream } from "../model/upstream.ts";
 import { chatPathOf, isKnownProvider, providerNamed, type Provider } from "../formats/providers.ts";
 import { formatNamed } from "../formats/registry.ts";
 import { CompileError } from "./compile-error.ts";
 
+const TAG_LENGTH = 12;
+
 export interface CompiledTarget {
   readonly id: string;
   readonly index: number;
+  /** Identifies the target in data that clients send back. Does not tell the id. */
+  readonly tag: string;
   readonly provider: string;
   readonly format: Format;
   /** Scheme, host, and base path, without a trailing slash. */
@@ -105,6 +110,7 @@ function compileTarget(
   return {
     id: target.id,
     index,
+    tag: sha256(`target ${target.id}`).slice(0, TAG_LENGTH),
     provider: target.provider,
     format,
     baseUrl,
@@ -119,7 +125,7 @@ function compileTarget(
 }
 
 function readsBody({ models, defaultModel, format }: CompiledTarget): boolean {
-  return models !== null || defaultModel !== null || format.translator !== null;
+  return models !== null || defaultModel !== null || format.name !== HUB_FORMAT;
 }
 
 function compileCandidates(

@@ -2,10 +2,18 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "bun:test";
-import type { StreamEnding, Translator } from "../../src/formats/format.ts";
+import type { JsonObject } from "../../src/base/json.ts";
 import type { FormatName } from "../../src/formats/format-names.ts";
 import { formatNamed } from "../../src/formats/registry.ts";
+import { StreamTranslation } from "../../src/formats/stream-translation.ts";
 import { TranslationError } from "../../src/formats/translation-error.ts";
+import { TranslationReport } from "../../src/formats/translation-report.ts";
+import {
+  NO_CONTEXT,
+  type InboundTranslator,
+  type OutboundTranslator,
+  type StreamEnding,
+} from "../../src/formats/translator.ts";
 import { StreamUsageFilter } from "../../src/usage/stream-usage-filter.ts";
 import { UsageAccumulator } from "../../src/usage/usage-accumulator.ts";
 
@@ -26,22 +34,28 @@ function casesIn(folder: string) {
   });
 }
 
-function translatorOf(format: FormatName): Translator {
-  const { translator } = formatNamed(format);
-  if (translator === null) throw new Error(`${format} has no translator`);
-  return translator;
+function outboundOf(format: FormatName): OutboundTranslator {
+  return formatNamed(format).outbound;
+}
+
+function inboundOf(format: FormatName): InboundTranslator {
+  const { inbound } = formatNamed(format);
+  if (inbound === null) throw new Error(`${format} has no translator for clients`);
+  return inbound;
 }
 
 describe.each(FOLDERS)("openai chat request to $format", ({ format, requests }) => {
-  const translator = translatorOf(format);
+  const { encodeRequest } = outboundOf(format);
+  const encode = (request: JsonObject) =>
+    encodeRequest(request, { report: new TranslationReport(), targetTag: "t" });
   const cases = casesIn(requests);
   for (const { name, golden } of cases) {
     test(name, () => {
       const before = structuredClone(golden.input);
       if (golden.error === undefined) {
-        expect(translator.encodeRequest(golden.input)).toStrictEqual(golden.output);
+        expect(encode(golden.input)).toStrictEqual(golden.output);
       } else {
-        const { path, message } = catchTranslationError(() => translator.encodeRequest(golden.input));
+        const { path, message } = catchTranslationError(() => encode(golden.input));
         expect({ path, message }).toEqual(golden.error);
       }
       expect(golden.input).toEqual(before);
@@ -52,13 +66,15 @@ describe.each(FOLDERS)("openai chat request to $format", ({ format, requests }) 
 });
 
 describe.each(FOLDERS)("$format response to openai chat", ({ format, responses }) => {
-  const translator = translatorOf(format);
+  const translator = outboundOf(format);
   const cases = casesIn(responses);
   const casesOfKind = (kind: string) => cases.filter(({ golden }) => golden.kind === kind);
 
   for (const { name, golden } of casesOfKind("message")) {
     test(name, () =>
-      expect(translator.decodeResponse(golden.input, golden.created)).toStrictEqual(golden.output),
+      expect(
+        translator.decodeResponse(golden.input, { createdAt: golden.created, targetTag: "t" }),
+      ).toStrictEqual(golden.output),
     );
   }
   for (const { name, golden } of casesOfKind("error")) {
@@ -106,10 +122,12 @@ function decodeStream(
   golden: { created: number; include_usage: boolean },
   chunks: Uint8Array[],
 ) {
-  const decoder = translatorOf(format).decodeStream({
-    createdAt: golden.created,
-    includeUsage: golden.include_usage,
-  });
+  const decoder = new StreamTranslation(
+    outboundOf(format),
+    inboundOf("openai"),
+    { createdAt: golden.created, targetTag: "t" },
+    { ...NO_CONTEXT, includeUsage: golden.include_usage },
+  );
   const { usage: reader } = formatNamed(format);
   const accumulator = new UsageAccumulator(reader);
   const filter = new StreamUsageFilter(reader, accumulator, false);

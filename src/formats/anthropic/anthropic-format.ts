@@ -21,12 +21,14 @@ export const ANTHROPIC: Format = {
   isFromClient: (path, headers) => OTHER_MESSAGES_PATH.test(path) || headers.has("anthropic-version"),
   // Anthropic rejects requests without an API version. This version has been the only one since 2023.
   requiredHeaders: [["anthropic-version", "2023-06-01"]],
-  translator: {
+  inbound: null,
+  outbound: {
     isRequest: isAnthropicRequest,
+    dependsOnTarget: false,
     encodeRequest,
     decodeResponse,
     decodeError,
-    decodeStream: (options) => new MessageStreamDecoder(options),
+    decodeStream: (options, sink) => new MessageStreamDecoder(options, sink),
   },
   encodeError,
   usage: anthropicUsage,

@@ -9,6 +9,7 @@ import type {
   ChatToolCall,
   ChatUsage,
 } from "../openai/wire-types.ts";
+import type { DecodeOptions } from "../translator.ts";
 
 const FINISH_REASONS: ReadonlyMap<unknown, ChatFinishReason> = new Map([
   ["end_turn", "stop"],
@@ -35,8 +36,8 @@ const ERRORS: ReadonlyMap<string, { readonly type: string; readonly code: string
   ["overloaded_error", { type: "server_error", code: "overloaded" }],
 ]);
 
-/** `createdAt` is in Unix seconds; Anthropic's responses carry no time. */
-export function decodeResponse(body: unknown, createdAt: number): ChatCompletion | null {
+/** Anthropic's responses carry no time. */
+export function decodeResponse(body: unknown, { createdAt }: DecodeOptions): ChatCompletion | null {
   if (!isJsonObject(body) || body["type"] !== "message" || !Array.isArray(body["content"])) return null;
   const blocks = body["content"].filter(isJsonObject);
   // Citations split one text into several blocks, so the texts are joined without a separator.

@@ -3,8 +3,11 @@ import { describe, expect, test } from "bun:test";
 import OpenAI from "openai";
 import { formatSse, SseTooLargeError } from "../sse.ts";
 import { decodeError, decodeResponse } from "./decode-response.ts";
-import { MessageStreamDecoder } from "./decode-stream.ts";
+import { openaiInbound } from "../openai/inbound.ts";
+import { StreamTranslation } from "../stream-translation.ts";
 import { TranslationError } from "../translation-error.ts";
+import { NO_CONTEXT } from "../translator.ts";
+import { ANTHROPIC } from "./anthropic-format.ts";
 
 const encoded = (event: { data: string }) => new TextEncoder().encode(formatSse(event));
 
@@ -22,9 +25,19 @@ const STOP = [
   { type: "message_stop" },
 ];
 
+function translation(maxEventBytes?: number): StreamTranslation {
+  const limit = maxEventBytes === undefined ? {} : { maxEventBytes };
+  return new StreamTranslation(
+    ANTHROPIC.outbound,
+    openaiInbound,
+    { createdAt: 1, targetTag: "t", ...limit },
+    { ...NO_CONTEXT, includeUsage: true },
+  );
+}
+
 /** Returns a client that receives these events, translated. */
 function clientReceiving(events: object[]): OpenAI {
-  const decoder = new MessageStreamDecoder({ createdAt: 1, includeUsage: true });
+  const decoder = translation();
   const chunks = events.map((event) => decoder.push(encoded({ data: JSON.stringify(event) })));
   const body = Buffer.concat(chunks.filter((chunk) => chunk !== null));
   return clientFor(new Response(body, { headers: { "content-type": "text/event-stream" } }));
@@ -92,7 +105,7 @@ describe("OpenAI's SDK", () => {
   test("has the same type for a whole response and recognizes an error by its code", async () => {
     const completion: OpenAI.ChatCompletion | null = decodeResponse(
       { ...START.message, type: "message", content: [{ type: "text", text: "Hi" }], stop_reason: "end_turn" },
-      1,
+      { createdAt: 1, targetTag: "t" },
     );
     expect(completion?.choices[0]?.message.content).toBe("Hi");
     const body = decodeError(
@@ -113,13 +126,13 @@ describe("an invalid stream", () => {
     ["no type", "{}"],
     ["the wrong format", "[DONE]"],
   ])("%s is rejected", (_, data) => {
-    const decoder = new MessageStreamDecoder({ createdAt: 1, includeUsage: false });
+    const decoder = translation();
     expect(() => decoder.push(encoded({ data }))).toThrow(TranslationError);
     expect(decoder.ending()).toBe("truncated");
   });
 
   test("an event larger than the limit is rejected", () => {
-    const decoder = new MessageStreamDecoder({ createdAt: 1, includeUsage: false, maxEventBytes: 50 });
+    const decoder = translation(50);
     expect(() => decoder.push(encoded({ data: JSON.stringify(START) }))).toThrow(SseTooLargeError);
   });
 });

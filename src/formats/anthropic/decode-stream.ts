@@ -1,11 +1,11 @@
 // Translates an Anthropic message stream to an OpenAI chat stream while it arrives.
-// [DONE] is written only for message_stop, so that a cut stream never looks complete.
+// It is complete only with message_stop, so that a cut stream never looks complete.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import type { StreamDecoder, StreamDecoderOptions, StreamEnding } from "../format.ts";
-import { CHAT_STREAM_DONE, type ChatCompletionChunk, type ChatDelta } from "../openai/wire-types.ts";
+import type { ChatCompletionChunk, ChatDelta } from "../openai/wire-types.ts";
 import { requireObject } from "../read-fields.ts";
-import { formatSse, SseParser } from "../sse.ts";
+import { SseParser } from "../sse.ts";
 import { TranslationError } from "../translation-error.ts";
+import type { ChatStreamSink, DecodeOptions, StreamDecoder, StreamEnding } from "../translator.ts";
 import { decodeError, refusalOf, textOf, toChatUsage, toFinishReason } from "./decode-response.ts";
 
 /** A tool_use block whose content_block_stop has not arrived yet. */
@@ -16,12 +16,10 @@ interface OpenToolCall {
   hasArguments: boolean;
 }
 
-const encoder = new TextEncoder();
-
 export class MessageStreamDecoder implements StreamDecoder {
   readonly #parser: SseParser;
+  readonly #sink: ChatStreamSink;
   readonly #createdAt: number;
-  readonly #includeUsage: boolean;
   /** By the index of their block. */
   readonly #openToolCalls = new Map<unknown, OpenToolCall>();
   #toolCallCount = 0;
@@ -30,23 +28,18 @@ export class MessageStreamDecoder implements StreamDecoder {
   #usage: JsonObject = {};
   #hasFinishReason = false;
   #ending: StreamEnding = "truncated";
-  #output = "";
 
-  constructor(options: StreamDecoderOptions) {
-    this.#parser = new SseParser(options.maxEventBytes);
-    this.#createdAt = options.createdAt;
-    this.#includeUsage = options.includeUsage;
+  constructor({ maxEventBytes, createdAt }: DecodeOptions, sink: ChatStreamSink) {
+    this.#parser = new SseParser(maxEventBytes);
+    this.#sink = sink;
+    this.#createdAt = createdAt;
   }
 
-  push(bytes: Uint8Array): Uint8Array | null {
+  push(bytes: Uint8Array): void {
     for (const { data } of this.#parser.push(bytes)) {
       if (this.#ending !== "truncated") break;
       this.#decode(parseEvent(data));
     }
-    if (this.#output === "") return null;
-    const output = encoder.encode(this.#output);
-    this.#output = "";
-    return output;
   }
 
   ending(): StreamEnding {
@@ -75,8 +68,8 @@ export class MessageStreamDecoder implements StreamDecoder {
         this.#stopMessage();
         return;
       case "error":
-        this.#output += formatSse({ data: JSON.stringify(decodeError(event, 500)) });
         this.#ending = "error";
+        this.#sink.error(decodeError(event, 500));
         return;
       default:
       // `ping` and unknown types: Anthropic adds event types over time and asks clients to ignore those they do not know.
@@ -139,9 +132,9 @@ export class MessageStreamDecoder implements StreamDecoder {
 
   #stopMessage(): void {
     if (!this.#hasFinishReason) this.#writeFinishReason({});
-    if (this.#includeUsage) this.#write({ ...this.#chunkWith([]), usage: toChatUsage(this.#usage) });
-    this.#output += formatSse({ data: CHAT_STREAM_DONE });
+    this.#sink.chunk({ ...this.#chunkWith([]), usage: toChatUsage(this.#usage) });
     this.#ending = "complete";
+    this.#sink.done();
   }
 
   /** Counts are cumulative. A count that a later event omits or sets to null keeps its earlier value. */
@@ -153,7 +146,7 @@ export class MessageStreamDecoder implements StreamDecoder {
 
   #writeChunk(delta: ChatDelta, stop: JsonObject | null = null): void {
     const finish_reason = stop === null ? null : toFinishReason(stop);
-    this.#write(this.#chunkWith([{ index: 0, delta, logprobs: null, finish_reason }]));
+    this.#sink.chunk(this.#chunkWith([{ index: 0, delta, logprobs: null, finish_reason }]));
   }
 
   #chunkWith(choices: ChatCompletionChunk["choices"]): ChatCompletionChunk {
@@ -163,12 +156,7 @@ export class MessageStreamDecoder implements StreamDecoder {
       created: this.#createdAt,
       model: this.#model,
       choices,
-      ...(this.#includeUsage ? { usage: null } : {}),
     };
-  }
-
-  #write(chunk: ChatCompletionChunk): void {
-    this.#output += formatSse({ data: JSON.stringify(chunk) });
   }
 }
 

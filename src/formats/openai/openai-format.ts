@@ -4,6 +4,8 @@ import type { Format } from "../format.ts";
 import { openaiContent } from "./content.ts";
 import { encodeError } from "./encode-error.ts";
 import { openaiDetails } from "./details.ts";
+import { openaiInbound } from "./inbound.ts";
+import { openaiOutbound } from "./outbound.ts";
 import { streamUsageOption } from "./stream-usage-option.ts";
 import { openaiUsage } from "./usage.ts";
 
@@ -15,7 +17,8 @@ export const OPENAI: Format = {
   // The format of all clients that no other format recognizes.
   isFromClient: () => false,
   requiredHeaders: [],
-  translator: null,
+  inbound: openaiInbound,
+  outbound: openaiOutbound,
   encodeError,
   usage: openaiUsage,
   details: openaiDetails,

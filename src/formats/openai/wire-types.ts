@@ -1,5 +1,6 @@
 // The OpenAI chat completions types that translations read and write. They list only the fields the gateway uses.
 import type { JsonObject } from "../../base/json.ts";
+import type { ReasoningDetail } from "../chat-extensions.ts";
 
 /** A request as a client sends it. Fields are unchecked until they are read; unknown fields are allowed. */
 export interface ChatRequest extends JsonObject {
@@ -50,6 +51,8 @@ export interface ChatCompletion {
         role: "assistant";
         content: string | null;
         refusal: string | null;
+        reasoning_content?: string;
+        reasoning_details?: readonly ReasoningDetail[];
         tool_calls?: ChatToolCall[];
       };
       logprobs: null;
@@ -70,6 +73,8 @@ export interface ChatDelta {
   role?: "assistant";
   content?: string;
   refusal?: string;
+  reasoning_content?: string;
+  reasoning_details?: readonly ReasoningDetail[];
   tool_calls?: ChatToolCallDelta[];
 }
 
@@ -79,7 +84,7 @@ export interface ChatCompletionChunk {
   created: number;
   model: string;
   choices: { index: 0; delta: ChatDelta; logprobs: null; finish_reason: ChatFinishReason | null }[];
-  /** Present only if the client requested usage; null in every chunk except the last. */
+  /** Counts of the whole stream, in the last chunk, whose choices are empty. */
   usage?: ChatUsage | null;
 }
 

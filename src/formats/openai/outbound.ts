@@ -1,0 +1,13 @@
+// Requests to chat targets and the responses of them.
+import type { OutboundTranslator } from "../translator.ts";
+import { decodeError, decodeResponse } from "./decode-response.ts";
+import { ChatStreamDecoder } from "./decode-stream.ts";
+
+export const openaiOutbound: OutboundTranslator = {
+  isRequest: () => true,
+  dependsOnTarget: false,
+  encodeRequest: (request) => request,
+  decodeResponse,
+  decodeError,
+  decodeStream: (options, sink) => new ChatStreamDecoder(options, sink),
+};

@@ -1,0 +1,39 @@
+// Translates one event stream from the format of a target to the format of a client while it arrives.
+import type {
+  DecodeOptions,
+  InboundTranslator,
+  OutboundTranslator,
+  ResponseContext,
+  StreamDecoder,
+  StreamEncoder,
+  StreamEnding,
+} from "./translator.ts";
+
+const encoder = new TextEncoder();
+
+export class StreamTranslation {
+  readonly #decoder: StreamDecoder;
+  readonly #encoder: StreamEncoder;
+
+  constructor(
+    from: OutboundTranslator,
+    to: InboundTranslator,
+    options: DecodeOptions,
+    context: ResponseContext,
+  ) {
+    this.#encoder = to.encodeStream(context);
+    this.#decoder = from.decodeStream(options, this.#encoder);
+  }
+
+  /** Returns the translated events that `bytes` complete, or null if there are none. Throws if the stream is invalid. */
+  push(bytes: Uint8Array): Uint8Array | null {
+    this.#decoder.push(bytes);
+    const text = this.#encoder.take();
+    return text === "" ? null : encoder.encode(text);
+  }
+
+  /** Call at the end of the stream. */
+  ending(): StreamEnding {
+    return this.#decoder.ending();
+  }
+}

@@ -1,0 +1,93 @@
+// The interfaces of translations. All of them go through the hub format, OpenAI chat completions: a request is decoded from
+// the client's format and encoded for the target's, a response is decoded from the target's format and encoded for the client.
+// chat-extensions.ts lists what the hub format has in addition to OpenAI's.
+import type { JsonObject } from "../base/json.ts";
+import type { ChatCompletion, ChatCompletionChunk, ChatErrorBody, ChatRequest } from "./openai/wire-types.ts";
+import type { TranslationReport } from "./translation-report.ts";
+
+/** For the format of a client. */
+export interface InboundTranslator {
+  /** Returns the request in the hub format. Throws a TranslationError if it cannot be translated. */
+  readonly decodeRequest: (body: JsonObject, report: TranslationReport) => ChatRequest;
+  /** Returns what the translation of the response has to know of the request. */
+  readonly contextOf: (body: JsonObject) => ResponseContext;
+  readonly encodeResponse: (completion: ChatCompletion, context: ResponseContext) => object;
+  /** `requestId` is the gateway's id of the request. */
+  readonly encodeError: (body: ChatErrorBody, status: number, requestId: string) => object;
+  readonly encodeStream: (context: ResponseContext) => StreamEncoder;
+}
+
+/** For the format of a target. */
+export interface OutboundTranslator {
+  /** Whether the body is already a request in this format, to be forwarded unchanged. */
+  readonly isRequest: (body: JsonObject) => boolean;
+  /** Whether the encoded request depends on the target and not only on its format. */
+  readonly dependsOnTarget: boolean;
+  /** Returns the request in this format. Throws a TranslationError if the format cannot express it. Does not change `request`. */
+  readonly encodeRequest: (request: ChatRequest, options: EncodeOptions) => object;
+  /** Returns a successful response in the hub format, or null if `body` is not a response in this format. */
+  readonly decodeResponse: (body: unknown, options: DecodeOptions) => ChatCompletion | null;
+  /** Returns an error response in the hub format. `body` is null if it was not JSON. */
+  readonly decodeError: (body: unknown, status: number) => ChatErrorBody;
+  /** Starts the translation of one event stream. */
+  readonly decodeStream: (options: DecodeOptions, sink: ChatStreamSink) => StreamDecoder;
+}
+
+interface EncodeOptions {
+  readonly report: TranslationReport;
+  /** Identifies the target. Encrypted reasoning goes back only to the target that created it. */
+  readonly targetTag: string;
+}
+
+export interface DecodeOptions {
+  /** Unix time in seconds. All chunks of a stream carry the same value. */
+  readonly createdAt: number;
+  readonly targetTag: string;
+  /** Limit for one server-sent event. */
+  readonly maxEventBytes?: number;
+}
+
+/** Kept until the response ends, after the request body has been released. A worker thread must be able to receive it. */
+export interface ResponseContext {
+  /** The requested model. */
+  readonly model: string | null;
+  /** Whether the client of a chat stream requested its usage. */
+  readonly includeUsage: boolean;
+  /** Names of the tools whose input is text instead of JSON. Other formats get them as functions with one field, `input`. */
+  readonly customTools: readonly string[];
+  /** The fields of the request that the format repeats in its responses; null if it repeats none. */
+  readonly repeatedFields: JsonObject | null;
+}
+
+/** For requests that are no JSON object. */
+export const NO_CONTEXT: ResponseContext = {
+  model: null,
+  includeUsage: false,
+  customTools: [],
+  repeatedFields: null,
+};
+
+/** Receives a stream in the hub format. */
+export interface ChatStreamSink {
+  chunk(chunk: ChatCompletionChunk): void;
+  /** The provider reported an error. Nothing follows. */
+  error(body: ChatErrorBody): void;
+  /** The stream is complete: its format's last event has arrived. Nothing follows. */
+  done(): void;
+}
+
+export interface StreamDecoder {
+  /** Passes to the sink what `bytes` complete. Throws if the stream is invalid. */
+  push(bytes: Uint8Array): void;
+  /** Call at the end of the stream. */
+  ending(): StreamEnding;
+}
+
+/** Writes a stream in the format of the client. It writes the format's last event only if `done` is called. */
+export interface StreamEncoder extends ChatStreamSink {
+  /** Returns the text written since the last call. */
+  take(): string;
+}
+
+/** How a stream ended: with the format's last event, with an error event, or without either. */
+export type StreamEnding = "complete" | "error" | "truncated";
