@@ -36,6 +36,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   precondition_failed: "The record is not the version in If-Match. Read it again and retry.",
   body_too_large: "The body is larger than MAX_BODY_BYTES.",
   unsupported_media_type: "The content type or content encoding of the body is not supported.",
+  websocket_not_supported: "The path does not serve WebSockets. Send an HTTP request without `Upgrade`.",
   concurrency_limit_exceeded:
     "The client or the gateway has too many requests in flight (MAX_IN_FLIGHT_PER_CLIENT, MAX_IN_FLIGHT_PER_GATEWAY).",
   rate_limit_exceeded: "A rate limit is exceeded; see `retry_after`.",

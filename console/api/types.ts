@@ -969,6 +969,7 @@ export interface Error {
     | "precondition_failed"
     | "body_too_large"
     | "unsupported_media_type"
+    | "websocket_not_supported"
     | "concurrency_limit_exceeded"
     | "rate_limit_exceeded"
     | "too_many_listeners"

@@ -82,6 +82,10 @@ export const ERRORS = {
     status: 415,
     meaning: "The content type or content encoding of the body is not supported.",
   },
+  websocket_not_supported: {
+    status: 426,
+    meaning: "The path does not serve WebSockets. Send an HTTP request without `Upgrade`.",
+  },
   concurrency_limit_exceeded: {
     status: 429,
     meaning:

@@ -6,13 +6,16 @@ import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { routeKeysFor } from "../snapshot/route-table.ts";
 import type { Exchange } from "./exchange.ts";
 
-interface Matched {
+export interface Matched {
   readonly gateway: CompiledGateway;
   readonly rule: CompiledRule;
 }
 
+/** The part of an exchange that decides which rule matches. */
+type RoutedRequest = Pick<Exchange, "path" | "method" | "request" | "snapshot">;
+
 /** Throws 404, 405 or 400 if no single rule matches. If `gateway` is null, the rules of all gateways are tried. */
-export function matchRule(exchange: Exchange, gateway: CompiledGateway | null): Matched {
+export function matchRule(exchange: RoutedRequest, gateway: CompiledGateway | null): Matched {
   const { path, method, request, snapshot } = exchange;
   const only = gateway ?? snapshot.onlyGateway;
   if (only !== null) {
@@ -23,7 +26,7 @@ export function matchRule(exchange: Exchange, gateway: CompiledGateway | null): 
   return matchAnyGateway(exchange);
 }
 
-function matchAnyGateway(exchange: Exchange): Matched {
+function matchAnyGateway(exchange: RoutedRequest): Matched {
   // Two matches decide. The other gateways on the path, possibly thousands, are not tried.
   const [match, another] = findMatches(exchange, exchange.method, 2);
   if (another !== undefined) throw ambiguousGateway();
@@ -35,7 +38,7 @@ function matchAnyGateway(exchange: Exchange): Matched {
 }
 
 /** Finds up to `limit` gateways that have a rule for the request with this method. */
-function findMatches({ path, request, snapshot }: Exchange, method: string, limit: number): Matched[] {
+function findMatches({ path, request, snapshot }: RoutedRequest, method: string, limit: number): Matched[] {
   const matches: Matched[] = [];
   for (const key of routeKeysFor(path, method, snapshot.patternDepth)) {
     for (const gateway of snapshot.gatewaysByRoute.get(key)?.values() ?? []) {
@@ -55,7 +58,7 @@ function ambiguousGateway(): GatehouseError {
   );
 }
 
-function notMatched({ method, path }: Exchange, allowed: readonly string[]): GatehouseError {
+function notMatched({ method, path }: RoutedRequest, allowed: readonly string[]): GatehouseError {
   if (allowed.length === 0)
     return new GatehouseError("rule_not_found", `No rule matches ${method} ${path.slice(0, 200)}.`);
   const list = allowed.join(", ");

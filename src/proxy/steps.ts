@@ -13,8 +13,9 @@ import { authenticate } from "./authenticate.ts";
 import { preflightResponse } from "./cors.ts";
 import type { Exchange } from "./exchange.ts";
 import { isModelListRequest, listModels } from "./list-models.ts";
-import { matchRule } from "./match-rule.ts";
+import { matchRule, type Matched } from "./match-rule.ts";
 import { nextTurn } from "./next-turn.ts";
+import { requestsWebSocket, ruleForRejection, upgradeRequired } from "./realtime/upgrade.ts";
 import { startRequestBody, takeRequestBody } from "./read-body.ts";
 import { scanReplacedBody } from "./scan-body.ts";
 import { gatewayOfHost, rejectInvalidHost, resolveGateway } from "./resolve-gateway.ts";
@@ -46,6 +47,7 @@ export const STEPS: readonly Step[] = [
   requireConfiguration,
   respondToPreflight,
   findGateway,
+  rejectUpgrade,
   respondWithModelList,
   findRule,
   checkApiKey,
@@ -84,17 +86,28 @@ function findGateway(exchange: Exchange, { baseDomain, gatewayWithoutHost }: Ste
   return null;
 }
 
+/** Before the rule is matched: the rule of an HTTP endpoint may not allow GET, and clients fall back to HTTP only on 426. */
+function rejectUpgrade(exchange: Exchange, parts: StepParts): null {
+  if (!requestsWebSocket(exchange)) return null;
+  const matched = ruleForRejection(exchange);
+  if (matched !== null) useRule(exchange, matched, parts);
+  throw upgradeRequired();
+}
+
 function respondWithModelList(exchange: Exchange, { requireApiKey }: StepParts): Response | null {
   const { gateway } = exchange;
   return isModelListRequest(exchange, gateway) ? listModels(exchange, gateway, requireApiKey) : null;
 }
 
 function findRule(exchange: Exchange, parts: StepParts): null {
-  const { gateway, rule } = matchRule(exchange, exchange.gateway);
+  useRule(exchange, matchRule(exchange, exchange.gateway), parts);
+  return null;
+}
+
+function useRule(exchange: Exchange, { gateway, rule }: Matched, parts: StepParts): void {
   exchange.gateway = gateway;
   exchange.rule = rule;
   parts.onRuleMatched(exchange, gateway, rule);
-  return null;
 }
 
 function checkApiKey(exchange: Exchange, parts: StepParts): null {
