@@ -4,6 +4,15 @@ import { isObject } from "./loose-json.ts";
 
 export type HeaderPair = [name: string, value: string];
 
+/** One reply of the model in a scripted conversation. */
+export interface ScriptedTurn {
+  text?: string;
+  /** Tool calls, after the text if there is one. A custom tool of the Responses API gets the argument `input` as its input. */
+  calls?: { name: string; arguments?: Record<string, unknown> }[];
+  /** Sent if the request asks for thinking. */
+  thinking?: string;
+}
+
 export interface Behavior {
   /** Response status. From 400 up, the body is the provider's error object unless `body` is given. */
   status?: number;
@@ -13,10 +22,18 @@ export interface Behavior {
   body?: string | Uint8Array | (string | Uint8Array)[];
   /** The assistant's text, instead of the default greeting. */
   text?: string;
+  /** The model's thinking, instead of a default one. Sent only to requests that ask for thinking. */
+  thinking?: string;
+  /**
+   * A scripted conversation, the same for every chat API. A request gets the turn whose index is the number of replies of the
+   * model in its messages, so a repeated request gets the same turn. After the last turn, replies are the default ones. A
+   * request without tools does not get a turn with calls: agents send such requests for titles and summaries.
+   */
+  turns?: ScriptedTurn[];
   /** The model named in the response, instead of the requested one. */
   model?: string;
-  /** Token counts to report, instead of the number of words. */
-  usage?: { input: number; output: number };
+  /** Token counts to report, instead of the number of words. `input` includes `cached`; `output` includes `reasoning`. */
+  usage?: { input: number; output: number; cached?: number; reasoning?: number };
   /** Return a tool call even if the request does not ask for one. */
   toolCall?: boolean;
   /** Number of content deltas in a stream. The words of the text are repeated or cut to fit. */

@@ -5,13 +5,12 @@ import { type FakeResponse, jsonResponse } from "./response.ts";
 import { BadFakeHeader, type Behavior, FAKE_HEADER, readFakeHeader } from "./behavior.ts";
 import { type RequestHead, RequestParser } from "./http-parser.ts";
 import { planResponse } from "./response-plan.ts";
-import { openAiError } from "./openai-responses.ts";
+import { openAiError } from "./apis/openai-errors.ts";
 import type { ReceivedRequest } from "./recorded-request.ts";
-import { chooseResponse } from "./route-response.ts";
+import { chooseResponse, type ProviderContext } from "./route-response.ts";
 
 /** The part of the provider that a connection uses. */
-export interface ConnectionOwner {
-  readonly name: string;
+export interface ConnectionOwner extends ProviderContext {
   readonly clock: Clock;
   requestStarted(head: RequestHead, connection: number): ReceivedRequest;
   bodyReceived(request: ReceivedRequest): void;
@@ -123,7 +122,7 @@ export class Connection {
       const requested = request.header(FAKE_HEADER);
       const scripted = this.owner.behaviorFor(request);
       const behavior = requested === undefined ? scripted : { ...scripted, ...readFakeHeader(requested) };
-      return { response: chooseResponse(request, behavior, this.owner.name), behavior };
+      return { response: chooseResponse(request, behavior, this.owner), behavior };
     } catch (error) {
       // A behavior function that throws must fail its test, not this process: report the error in the response.
       const status = error instanceof BadFakeHeader ? 400 : 500;

@@ -1,10 +1,12 @@
 // The content of chat replies, independent of the wire format: a normalized request and a deterministic reply.
-import type { Behavior } from "./behavior.ts";
-import { isObject, listOf, objectOf, stringOf } from "./loose-json.ts";
+import type { Behavior, ScriptedTurn } from "./behavior.ts";
+import { type JsonObject, isObject, listOf, objectOf, stringOf } from "./loose-json.ts";
 
 export interface Tool {
   name: string;
   schema: unknown;
+  /** A tool of the Responses API whose input is text instead of JSON. */
+  custom?: boolean;
 }
 
 export interface ChatRequest {
@@ -16,36 +18,91 @@ export interface ChatRequest {
   tools: Tool[];
   /** "auto" calls a tool if the user's text contains the word "tool"; a name forces that tool. */
   toolChoice: "auto" | "none" | "required" | { name: string };
+  /** Number of replies of the model in the conversation so far. */
+  modelTurns: number;
+  wantsThinking: boolean;
   inputWords: number;
 }
 
 interface ToolCall {
   name: string;
   arguments: Record<string, unknown>;
+  custom: boolean;
 }
 
 export interface ChatReply {
   model: string;
+  /** Null if the request does not ask for thinking. */
+  thinking: string | null;
+  /** False if the reply consists of tool calls only. */
+  hasText: boolean;
+  /** The whole text; empty if the pieces are generated. */
+  text: string;
   /** The text, split into the pieces that a stream sends. May be generated lazily and be huge: iterate it only once. */
   pieces: Iterable<string>;
   calls: ToolCall[];
+  /** Includes the cached tokens. */
   inputTokens: number;
+  cachedTokens: number;
+  /** Includes the reasoning tokens. */
   outputTokens: number;
+  reasoningTokens: number;
 }
 
 export function composeReply(chat: ChatRequest, behavior: Behavior, providerName: string): ChatReply {
-  const calls = chooseToolCalls(chat, behavior);
-  const text = calls.length > 0 ? "" : (behavior.text ?? greeting(chat, providerName));
+  const turn = scriptedTurn(chat, behavior.turns);
+  const calls = turn === null ? chooseToolCalls(chat, behavior) : scriptedCalls(chat, turn);
+  const usualText = calls.length > 0 ? "" : (behavior.text ?? greeting(chat, providerName));
+  const words = fitCount(splitWords(turn?.text ?? usualText), behavior.chunks);
+  const thinking = chat.wantsThinking ? (turn?.thinking ?? behavior.thinking ?? THINKING) : null;
   const big = chat.stream ? behavior.bigStream : undefined;
-  const words = fitCount(splitWords(text), behavior.chunks);
-  const outputWords = words.length + countWords(JSON.stringify(calls.map((call) => call.arguments)));
+  const { usage } = behavior;
+  const reasoningTokens = usage?.reasoning ?? countWords(thinking ?? "");
+  const callWords = calls.length > 0 ? countWords(JSON.stringify(calls.map((call) => call.arguments))) : 0;
   return {
     model: behavior.model ?? chat.model,
+    thinking,
+    hasText: calls.length === 0 || words.length > 0,
+    text: big === undefined ? words.join("") : "",
     pieces: big === undefined ? words : repeatedPieces(big.bytes, big.chunkBytes),
     calls,
-    inputTokens: behavior.usage?.input ?? Math.max(1, chat.inputWords),
-    outputTokens: behavior.usage?.output ?? (calls.length > 0 ? outputWords : Math.max(1, words.length)),
+    inputTokens: usage?.input ?? Math.max(1, chat.inputWords),
+    cachedTokens: usage?.cached ?? 0,
+    outputTokens: usage?.output ?? Math.max(1, words.length + callWords) + reasoningTokens,
+    reasoningTokens,
   };
+}
+
+const THINKING = "The user wants a short reply.";
+
+function scriptedTurn(chat: ChatRequest, turns: readonly ScriptedTurn[] | undefined): ScriptedTurn | null {
+  const turn = turns?.[chat.modelTurns];
+  if (turn === undefined) return null;
+  return chat.tools.length === 0 && listOf(turn.calls).length > 0 ? null : turn;
+}
+
+/** The script may be JSON of a client, so its fields are not trusted to have their types. */
+function scriptedCalls(chat: ChatRequest, turn: ScriptedTurn): ToolCall[] {
+  return listOf(turn.calls).map((call) => {
+    const { name, arguments: given } = objectOf(call);
+    const custom = chat.tools.some((tool) => tool.name === name && tool.custom === true);
+    return { name: stringOf(name, "fake_tool"), arguments: objectOf(given), custom };
+  });
+}
+
+/** Counts the runs of consecutive entries that the model wrote: one reply may consist of several entries. */
+export function countModelTurns(
+  entries: readonly unknown[],
+  isFromModel: (entry: JsonObject) => boolean,
+): number {
+  let count = 0;
+  let inside = false;
+  for (const entry of entries) {
+    const fromModel = isFromModel(objectOf(entry));
+    if (fromModel && !inside) count++;
+    inside = fromModel;
+  }
+  return count;
 }
 
 function greeting(chat: ChatRequest, providerName: string): string {
@@ -69,9 +126,10 @@ function chooseToolCalls(chat: ChatRequest, behavior: Behavior): ToolCall[] {
 
 /** Makes arguments that satisfy the most common schemas, so that clients that validate them accept the call. */
 function callOf(tool: Tool): ToolCall {
+  if (tool.custom === true) return { name: tool.name, arguments: { input: "some input" }, custom: true };
   const properties = objectOf(objectOf(tool.schema)["properties"]);
   const entries = Object.entries(properties).map(([name, schema]) => [name, sampleOf(name, schema)] as const);
-  return { name: tool.name, arguments: Object.fromEntries(entries) };
+  return { name: tool.name, arguments: Object.fromEntries(entries), custom: false };
 }
 
 function sampleOf(name: string, schema: unknown): unknown {
@@ -122,9 +180,14 @@ function* repeatedPieces(bytes: number, chunkBytes: number): Generator<string> {
   if (remaining > 0) yield piece.slice(0, remaining);
 }
 
-/** Splits serialized arguments as providers do: in several pieces, in the middle of words. */
-export function splitArguments(call: ToolCall): string[] {
-  return JSON.stringify(call.arguments).match(/.{1,7}/gsu) ?? [];
+/** Splits the input of a tool as providers do: in several pieces, in the middle of words. */
+export function splitPieces(input: string): string[] {
+  return input.match(/.{1,7}/gsu) ?? [];
+}
+
+/** Returns the arguments as the model writes them: JSON, or the text for a custom tool. */
+export function inputOf(call: ToolCall): string {
+  return call.custom ? stringOf(call.arguments["input"]) : JSON.stringify(call.arguments);
 }
 
 export function toolOf(declaration: unknown, schemaField: string): Tool[] {

@@ -1,38 +1,44 @@
-// Chooses the response to a request: routes by path suffix, then applies the behavior.
+// Chooses the response to a request: finds its route, then applies the behavior.
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
-import {
-  anthropicError,
-  anthropicErrorEvent,
-  anthropicRateLimitHeaders,
-  respondToAnthropicMessages,
-} from "./anthropic-responses.ts";
-import { type FakeResponse, type StreamBody, jsonResponse, slices, sseEvent } from "./response.ts";
+import type { ErrorFormat } from "./apis/api.ts";
+import { openAiErrors } from "./apis/openai-errors.ts";
 import type { Behavior, HeaderPair } from "./behavior.ts";
-import {
-  respondToOpenAiChat,
-  openAiError,
-  openAiErrorBody,
-  openAiModels,
-  openAiRateLimitHeaders,
-} from "./openai-responses.ts";
 import type { ReceivedRequest } from "./recorded-request.ts";
+import { type FakeResponse, type StreamBody, jsonResponse, slices } from "./response.ts";
+import { findRoute, type RouteMatch } from "./routes.ts";
+import { StoredObjects } from "./stored-objects.ts";
 
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 const COMPRESSED_PIECE_BYTES = 64;
 
+/** What the responses of one provider depend on besides the request. */
+export interface ProviderContext {
+  readonly name: string;
+  readonly stored: StoredObjects;
+}
+
 export function chooseResponse(
   request: ReceivedRequest,
   behavior: Behavior,
-  providerName: string,
+  provider: ProviderContext,
 ): FakeResponse {
-  let response = routeRequest(request, behavior, providerName);
-  if (behavior.rateLimited !== undefined)
-    response = rateLimitedResponse(request, behavior.rateLimited.retryAfter);
-  if (behavior.status !== undefined) response = withStatus(request, response, behavior.status);
+  const match = findRoute(request);
+  const errors = match?.route.errors ?? openAiErrors;
+  const { name, stored } = provider;
+  const fails = behavior.rateLimited !== undefined || (behavior.status ?? 200) >= 400;
+  // A request that fails stores nothing.
+  let response = respond(request, behavior, { name, stored: fails ? new StoredObjects() : stored }, match);
+  if (behavior.rateLimited !== undefined) {
+    response = errors.respond(request, 429);
+    response.headers.push(...errors.rateLimitHeaders(behavior.rateLimited.retryAfter));
+  }
+  if (behavior.status !== undefined) response = withStatus(request, response, behavior.status, errors);
   if (behavior.body !== undefined) response = withBody(response, behavior.body);
   if (behavior.errorAfterChunks !== undefined && response.body.kind === "stream") {
-    const event = isAnthropic(request) ? anthropicErrorEvent() : sseEvent(openAiErrorBody(503));
-    response.body = { kind: "stream", pieces: endWith(response.body, behavior.errorAfterChunks, event) };
+    response.body = {
+      kind: "stream",
+      pieces: endWithError(response.body, behavior.errorAfterChunks, errors),
+    };
   }
   const encoding = behavior.gzip === true ? "gzip" : behavior.encoding;
   if (encoding !== undefined) response = compressed(response, encoding);
@@ -40,20 +46,13 @@ export function chooseResponse(
   return response;
 }
 
-function isAnthropic(request: ReceivedRequest): boolean {
-  return request.path.endsWith("/messages");
-}
-
-function routeRequest(request: ReceivedRequest, behavior: Behavior, providerName: string): FakeResponse {
-  const { method, path } = request;
-  const response =
-    method === "POST" && path.endsWith("/chat/completions")
-      ? respondToOpenAiChat(request, behavior, providerName)
-      : method === "POST" && path.endsWith("/messages")
-        ? respondToAnthropicMessages(request, behavior, providerName)
-        : (method === "GET" || method === "HEAD") && path.endsWith("/models")
-          ? openAiModels(request, providerName)
-          : echo(request);
+function respond(
+  request: ReceivedRequest,
+  behavior: Behavior,
+  provider: ProviderContext,
+  match: RouteMatch | null,
+): FakeResponse {
+  const response = match === null ? echo(request) : respondOnRoute(request, behavior, provider, match);
   const big = behavior.bigStream;
   if (big === undefined || response.body.kind === "stream") return response;
   const pieces = blankPieces(big.bytes, big.chunkBytes);
@@ -64,10 +63,20 @@ function routeRequest(request: ReceivedRequest, behavior: Behavior, providerName
   };
 }
 
+function respondOnRoute(
+  request: ReceivedRequest,
+  behavior: Behavior,
+  { name: providerName, stored }: ProviderContext,
+  { route, name }: RouteMatch,
+): FakeResponse {
+  if (route.errors.credential(request) === "invalid") return route.errors.respond(request, 401);
+  return route.handle({ request, behavior, providerName, stored, name });
+}
+
 function echo(request: ReceivedRequest): FakeResponse {
   const { method, target, headers } = request;
   // A 2xx to CONNECT would turn the connection into a tunnel (RFC 9110 9.3.6).
-  if (method === "CONNECT") return openAiError(request, 405, "Not a tunnel.");
+  if (method === "CONNECT") return openAiErrors.respond(request, 405, "Not a tunnel.");
   const body = Buffer.from(request.body).toString();
   const allow: HeaderPair[] = method === "OPTIONS" ? [["Allow", METHODS]] : [];
   return jsonResponse(200, { method, target, headers, body }, allow);
@@ -80,17 +89,14 @@ function* blankPieces(bytes: number, chunkBytes: number): Generator<Uint8Array> 
   if (remaining > 0) yield piece.subarray(0, remaining);
 }
 
-function rateLimitedResponse(request: ReceivedRequest, retryAfter: number | string): FakeResponse {
-  const anthropic = isAnthropic(request);
-  const response = anthropic ? anthropicError(request, 429) : openAiError(request, 429);
-  const limits = anthropic ? anthropicRateLimitHeaders(retryAfter) : openAiRateLimitHeaders(retryAfter);
-  response.headers.push(...limits);
-  return response;
-}
-
-function withStatus(request: ReceivedRequest, response: FakeResponse, status: number): FakeResponse {
+function withStatus(
+  request: ReceivedRequest,
+  response: FakeResponse,
+  status: number,
+  errors: ErrorFormat,
+): FakeResponse {
   if (status < 400 || response.status === status) return { ...response, status };
-  return isAnthropic(request) ? anthropicError(request, status) : openAiError(request, status);
+  return errors.respond(request, status);
 }
 
 function withBody(response: FakeResponse, body: NonNullable<Behavior["body"]>): FakeResponse {
@@ -103,13 +109,14 @@ function bytesOf(data: string | Uint8Array): Uint8Array {
   return typeof data === "string" ? Buffer.from(data) : data;
 }
 
-function* endWith(body: StreamBody, count: number, last: Uint8Array): Generator<Uint8Array> {
+function* endWithError(body: StreamBody, count: number, errors: ErrorFormat): Generator<Uint8Array> {
   let sent = 0;
   for (const piece of body.pieces) {
-    if (sent++ >= count) break;
+    if (sent >= count) break;
+    sent++;
     yield piece;
   }
-  yield last;
+  yield errors.event(sent);
 }
 
 const COMPRESS = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync, zstd: zstdCompressSync };

@@ -4,6 +4,7 @@ import type { Behavior } from "./behavior.ts";
 import { Connection, type ConnectionOwner } from "./connection.ts";
 import type { RequestHead } from "./http-parser.ts";
 import { ReceivedRequest, RequestLog, type RecordedRequest } from "./recorded-request.ts";
+import { StoredObjects } from "./stored-objects.ts";
 
 export type { Behavior, HeaderPair } from "./behavior.ts";
 export type { RecordedRequest } from "./recorded-request.ts";
@@ -35,7 +36,7 @@ export interface FakeProvider {
   readonly connectionsOpened: number;
   openConnections(): number;
   behave(script: BehaviorScript): void;
-  /** Clears records, counts, and behavior; connections stay open. */
+  /** Clears records, counts, behavior, and stored objects; connections stay open. */
   reset(): void;
   /** Resolves once the check returns true; rejects with the check's source after `timeoutMs` (default 4 s). */
   until(check: () => boolean, timeoutMs?: number): Promise<void>;
@@ -60,6 +61,7 @@ type Listener = Bun.TCPSocketListener<Connection | undefined>;
 class TcpFakeProvider implements FakeProvider, ConnectionOwner {
   readonly name: string;
   readonly clock: Clock;
+  readonly stored = new StoredObjects();
   port: number;
   connectionsOpened = 0;
   readonly #hostname: string;
@@ -104,6 +106,7 @@ class TcpFakeProvider implements FakeProvider, ConnectionOwner {
   reset(): void {
     this.#script = {};
     this.#log.clear();
+    this.stored.clear();
     this.connectionsOpened = 0;
   }
 
