@@ -2,6 +2,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, rmSync } from "node:fs";
 import { LAUNCHER, temporaryDirectory } from "../support/gatehouse-process.ts";
+import { expectOneLine, runCommand } from "../support/run-command.ts";
 import { waitUntil } from "../support/waiting.ts";
 
 test("the demo prints a routed response, its commands work as printed, and it leaves nothing behind", async () => {
@@ -36,7 +37,10 @@ test("the demo prints a routed response, its commands work as printed, and it le
 });
 
 /** Starts a command that runs until a signal and returns the first line that it prints. */
-async function firstLine(...args: string[]): Promise<string> {
+const firstLine = (...args: string[]): Promise<string> => withFirstLine(args, (line) => line);
+
+/** Like `firstLine`, and uses the line while the command runs. */
+async function withFirstLine<T>(args: string[], use: (line: string) => T | Promise<T>): Promise<T> {
   const child = Bun.spawn([LAUNCHER, ...args], {
     env: {
       PATH: process.env["PATH"],
@@ -52,9 +56,10 @@ async function firstLine(...args: string[]): Promise<string> {
     for await (const chunk of child.stdout) output += new TextDecoder().decode(chunk);
   })();
   await waitUntil(() => output.includes("\n"));
+  const used = await use(output.slice(0, output.indexOf("\n")));
   child.kill("SIGINT");
   expect(await child.exited).toBe(0);
-  return output.slice(0, output.indexOf("\n"));
+  return used;
 }
 
 const directory = temporaryDirectory();
@@ -73,4 +78,14 @@ test("with --json, commands that run until a signal print JSON", async () => {
     models: [expect.any(String), expect.any(String)],
   });
   expect(JSON.parse(await firstLine("serve", "--json"))).toMatchObject({ msg: expect.any(String) });
+}, 60_000);
+
+test("fake-provider --behave sets the behavior, and a value that is not JSON is an error", async () => {
+  const behave = JSON.stringify({ status: 503 });
+  const status = await withFirstLine(["fake-provider", "--json", "--behave", behave], async (line) => {
+    const { url } = JSON.parse(line) as { url: string };
+    return (await fetch(url)).status;
+  });
+  expect(status).toBe(503);
+  expectOneLine(await runCommand(["fake-provider", "--behave", "503"], {}), 2, '--behave is "503"');
 }, 60_000);
