@@ -6,6 +6,7 @@ import { anthropicDetails } from "./details.ts";
 import { MessageStreamDecoder } from "./decode-stream.ts";
 import { encodeError } from "./encode-error.ts";
 import { encodeRequest } from "./encode-request.ts";
+import { anthropicInbound } from "./inbound.ts";
 import { isAnthropicRequest } from "./recognize-request.ts";
 import { anthropicUsage } from "./usage.ts";
 
@@ -21,7 +22,7 @@ export const ANTHROPIC: Format = {
   isFromClient: (path, headers) => OTHER_MESSAGES_PATH.test(path) || headers.has("anthropic-version"),
   // Anthropic rejects requests without an API version. This version has been the only one since 2023.
   requiredHeaders: [["anthropic-version", "2023-06-01"]],
-  inbound: null,
+  inbound: anthropicInbound,
   outbound: {
     isRequest: isAnthropicRequest,
     dependsOnTarget: false,

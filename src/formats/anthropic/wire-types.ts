@@ -1,4 +1,4 @@
-// The Anthropic messages types that the request translation writes. They list only the fields the gateway uses.
+// The Anthropic messages types that translations write. They list only the fields the gateway uses.
 import type { JsonObject } from "../../base/json.ts";
 
 interface AnthropicTextBlock {
@@ -36,6 +36,36 @@ export interface AnthropicToolResultBlock {
 export type AnthropicUserContentBlock = AnthropicTextBlock | AnthropicImageBlock | AnthropicDocumentBlock;
 export type AnthropicRequestBlock =
   AnthropicUserContentBlock | AnthropicToolUseBlock | AnthropicToolResultBlock;
+
+export type AnthropicThinkingBlock =
+  { type: "thinking"; thinking: string; signature: string } | { type: "redacted_thinking"; data: string };
+
+export type AnthropicResponseBlock = AnthropicTextBlock | AnthropicToolUseBlock | AnthropicThinkingBlock;
+
+export type AnthropicStopReason = "end_turn" | "max_tokens" | "tool_use" | "refusal";
+
+export interface AnthropicUsage {
+  input_tokens: number;
+  cache_creation_input_tokens: number;
+  cache_read_input_tokens: number;
+  output_tokens: number;
+  output_tokens_details?: { thinking_tokens: number };
+}
+
+export interface AnthropicStop {
+  stop_reason: AnthropicStopReason | null;
+  stop_sequence: null;
+  stop_details: { type: "refusal"; category: null; explanation: string } | null;
+}
+
+export interface AnthropicMessage extends AnthropicStop {
+  id: string;
+  type: "message";
+  role: "assistant";
+  model: string;
+  content: AnthropicResponseBlock[];
+  usage: AnthropicUsage;
+}
 
 export interface AnthropicRequestMessage {
   role: "user" | "assistant";

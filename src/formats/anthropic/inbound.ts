@@ -1,0 +1,25 @@
+// Requests of clients with Anthropic's messages format, and the responses to them.
+import type { JsonObject } from "../../base/json.ts";
+import type { InboundTranslator, ResponseContext } from "../translator.ts";
+import { decodeRequest } from "./decode-request.ts";
+import { encodeProviderError } from "./encode-error.ts";
+import { encodeResponse } from "./encode-response.ts";
+import { MessageStreamEncoder } from "./encode-stream.ts";
+
+export const anthropicInbound: InboundTranslator = {
+  decodeRequest,
+  contextOf,
+  encodeResponse,
+  encodeError: encodeProviderError,
+  encodeStream: (context) => new MessageStreamEncoder(context),
+};
+
+/** All messages report their usage, and the input of all tools is JSON. */
+function contextOf({ model }: JsonObject): ResponseContext {
+  return {
+    model: typeof model === "string" ? model : null,
+    includeUsage: true,
+    customTools: [],
+    repeatedFields: null,
+  };
+}

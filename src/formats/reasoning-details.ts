@@ -1,0 +1,33 @@
+// Reads reasoning details of messages, and packs those that the format of a client has no place for into one string, which
+// the client sends back unchanged.
+import { isJsonObject } from "../base/json.ts";
+import type { ReasoningDetail } from "./chat-extensions.ts";
+
+/** No provider's data starts like this: base64 and base64url have no dot. */
+const PACKED_PREFIX = "gw1.";
+
+const TYPES = new Set<unknown>(["reasoning.text", "reasoning.summary", "reasoning.encrypted"]);
+const FORMATS = new Set<unknown>(["anthropic", "responses", "gemini"]);
+const TEXTS = ["text", "summary", "data", "signature", "id", "target"] as const;
+
+/** Whether the value is a detail that the gateway wrote. Those of other routers have other formats. */
+function isReasoningDetail(value: unknown): value is ReasoningDetail {
+  if (!isJsonObject(value) || !TYPES.has(value["type"]) || !FORMATS.has(value["format"])) return false;
+  for (const key of TEXTS) if (value[key] !== undefined && typeof value[key] !== "string") return false;
+  return true;
+}
+
+export function packDetail(detail: ReasoningDetail): string {
+  return PACKED_PREFIX + Buffer.from(JSON.stringify(detail)).toString("base64url");
+}
+
+/** Returns null if `data` is not a packed detail. */
+export function unpackDetail(data: string): ReasoningDetail | null {
+  if (!data.startsWith(PACKED_PREFIX)) return null;
+  try {
+    const value: unknown = JSON.parse(Buffer.from(data.slice(PACKED_PREFIX.length), "base64url").toString());
+    return isReasoningDetail(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
