@@ -385,8 +385,28 @@ export interface Rule {
   service_id: string;
   /** Exact `/v1/chat`, parameters `/teams/{team}/chat`, or prefix `/v1/*`. */
   path: string;
-  /** HTTP methods that the rule matches. */
-  methods: ("GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS")[];
+  /** HTTP methods that the rule matches. `["*"]`: all. */
+  methods: ("GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS" | "*")[];
+  /** What the rule allows in addition to inference, at targets without `path`: `files`, `batches`, `responses` (stored ones), `fine_tuning`, `other`. All API keys share the provider's account. */
+  operations: (
+    | "chat"
+    | "messages"
+    | "responses"
+    | "generate_content"
+    | "completions"
+    | "embeddings"
+    | "models"
+    | "count_tokens"
+    | "images"
+    | "audio_speech"
+    | "audio_transcription"
+    | "moderations"
+    | "files"
+    | "batches"
+    | "rerank"
+    | "fine_tuning"
+    | "other"
+  )[];
   /** Remove the matched path before forwarding. */
   strip_path: boolean;
   /** Send the client's Host to the target. */
@@ -397,8 +417,8 @@ export interface Rule {
   headers: Record<string, string>;
   /** Whether an API key is required. Null: as the gateway. */
   require_api_key: boolean | null;
-  /** Wire format of the response. Responses of targets with another format are translated. */
-  response_format: "openai" | null;
+  /** Wire format of the response; `request`: that of the request. Responses of targets with another format are translated. Null: `request` for targets without `path`, otherwise the format of the target. */
+  response_format: "request" | "openai" | "anthropic" | null;
   /** The format of the gateway's own error responses. Null: as the gateway. */
   error_format: "gatehouse" | "openai" | "anthropic" | "auto" | null;
   /** An inactive rule matches nothing. */
@@ -423,8 +443,28 @@ export interface RuleInput {
   service_id: string;
   /** Exact `/v1/chat`, parameters `/teams/{team}/chat`, or prefix `/v1/*`. */
   path: string;
-  /** HTTP methods that the rule matches. */
+  /** HTTP methods that the rule matches. `["*"]`: all. */
   methods: string[];
+  /** What the rule allows in addition to inference, at targets without `path`: `files`, `batches`, `responses` (stored ones), `fine_tuning`, `other`. All API keys share the provider's account. */
+  operations?: (
+    | "chat"
+    | "messages"
+    | "responses"
+    | "generate_content"
+    | "completions"
+    | "embeddings"
+    | "models"
+    | "count_tokens"
+    | "images"
+    | "audio_speech"
+    | "audio_transcription"
+    | "moderations"
+    | "files"
+    | "batches"
+    | "rerank"
+    | "fine_tuning"
+    | "other"
+  )[];
   /** Remove the matched path before forwarding. */
   strip_path?: boolean;
   /** Send the client's Host to the target. */
@@ -435,8 +475,8 @@ export interface RuleInput {
   headers?: Record<string, string>;
   /** Whether an API key is required. Null: as the gateway. */
   require_api_key?: boolean | null;
-  /** Wire format of the response. Responses of targets with another format are translated. */
-  response_format?: "openai" | null;
+  /** Wire format of the response; `request`: that of the request. Responses of targets with another format are translated. Null: `request` for targets without `path`, otherwise the format of the target. */
+  response_format?: "request" | "openai" | "anthropic" | null;
   /** The format of the gateway's own error responses. Null: as the gateway. */
   error_format?: "gatehouse" | "openai" | "anthropic" | "auto" | null;
   /** An inactive rule matches nothing. */
@@ -530,6 +570,26 @@ export interface Provider {
   base_url: string | null;
   format: "openai" | "anthropic";
   default_path: string;
+  formats: ("openai" | "anthropic")[];
+  operations: (
+    | "chat"
+    | "messages"
+    | "responses"
+    | "generate_content"
+    | "completions"
+    | "embeddings"
+    | "models"
+    | "count_tokens"
+    | "images"
+    | "audio_speech"
+    | "audio_transcription"
+    | "moderations"
+    | "files"
+    | "batches"
+    | "rerank"
+    | "fine_tuning"
+    | "other"
+  )[];
 }
 
 export interface ProviderList {
@@ -650,8 +710,28 @@ export interface DocumentInput {
       name?: string | null;
       /** Exact `/v1/chat`, parameters `/teams/{team}/chat`, or prefix `/v1/*`. */
       path: string;
-      /** HTTP methods that the rule matches. */
+      /** HTTP methods that the rule matches. `["*"]`: all. */
       methods: string[];
+      /** What the rule allows in addition to inference, at targets without `path`: `files`, `batches`, `responses` (stored ones), `fine_tuning`, `other`. All API keys share the provider's account. */
+      operations?: (
+        | "chat"
+        | "messages"
+        | "responses"
+        | "generate_content"
+        | "completions"
+        | "embeddings"
+        | "models"
+        | "count_tokens"
+        | "images"
+        | "audio_speech"
+        | "audio_transcription"
+        | "moderations"
+        | "files"
+        | "batches"
+        | "rerank"
+        | "fine_tuning"
+        | "other"
+      )[];
       /** Remove the matched path before forwarding. */
       strip_path?: boolean;
       /** Send the client's Host to the target. */
@@ -662,8 +742,8 @@ export interface DocumentInput {
       headers?: Record<string, string>;
       /** Whether an API key is required. Null: as the gateway. */
       require_api_key?: boolean | null;
-      /** Wire format of the response. Responses of targets with another format are translated. */
-      response_format?: "openai" | null;
+      /** Wire format of the response; `request`: that of the request. Responses of targets with another format are translated. Null: `request` for targets without `path`, otherwise the format of the target. */
+      response_format?: "request" | "openai" | "anthropic" | null;
       /** The format of the gateway's own error responses. Null: as the gateway. */
       error_format?: "gatehouse" | "openai" | "anthropic" | "auto" | null;
       /** An inactive rule matches nothing. */
@@ -957,6 +1037,8 @@ export interface Error {
     | "cross_site_request"
     | "rule_not_allowed"
     | "model_not_allowed"
+    | "operation_not_allowed"
+    | "operation_not_supported"
     | "not_found"
     | "request_log_off"
     | "rule_not_found"

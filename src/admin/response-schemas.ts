@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { ERRORS } from "../base/errors.ts";
 import { FORMAT_NAMES } from "../formats/format-names.ts";
+import { OPERATIONS } from "../formats/operations.ts";
 import { explanationSchema } from "../model/explanation.ts";
 import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
 import { pricesSchema } from "../model/price.ts";
@@ -176,6 +177,8 @@ export const READ_ONLY_RECORDS: readonly (readonly [name: string, schema: z.ZodT
       base_url: z.string().nullable(),
       format: z.enum(FORMAT_NAMES),
       default_path: z.string(),
+      formats: z.array(z.enum(FORMAT_NAMES)),
+      operations: z.array(z.enum(OPERATIONS)),
     }),
     "providers",
   ],

@@ -61,12 +61,22 @@ export const ERRORS = {
     meaning:
       "The API key may use only some `models`, and the requested model, or the one that would be sent to a provider, is not among them or cannot be determined.",
   },
+  operation_not_allowed: {
+    status: 403,
+    meaning:
+      "The request reads or changes what is stored in the provider's account, or its endpoint is not known, and the rule's `operations` do not list that.",
+  },
+  operation_not_supported: {
+    status: 404,
+    meaning: "No provider of the upstream has the operation that the path names.",
+  },
   not_found: { status: 404, meaning: "There is nothing at this path, or no record with this id." },
   request_log_off: { status: 404, meaning: "The request log is off because REQUEST_LOG_SIZE is 0." },
   rule_not_found: { status: 404, meaning: "No rule matches the request." },
   model_not_found: {
     status: 404,
-    meaning: "No target of the upstream serves the model, and `model_routing` is `require`.",
+    meaning:
+      "No target of the upstream serves the model, and `model_routing` is `require` or the request is for embeddings; or there is no such model to describe.",
   },
   method_not_allowed: { status: 405, meaning: "The path does not support this method; see `Allow`." },
   request_timeout: { status: 408, meaning: "Less than 64 KiB of the body arrived within 60 seconds." },

@@ -11,9 +11,10 @@ import { redact } from "../telemetry/log/redact.ts";
 import { modelRefusal } from "../proxy/allowed-models.ts";
 import { BalancerReport } from "../proxy/balancer-report.ts";
 import { candidatesFor, clientHashFor, noHealthyTarget, type AttemptParts } from "../proxy/attempt.ts";
-import { encodeRequest, modelFor, type EncodedRequest } from "../proxy/encode.ts";
+import { encodeRequest, type EncodedRequest } from "../proxy/encode.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import { CREDENTIAL_HEADERS } from "../proxy/header-filter.ts";
+import { modelFor } from "../proxy/model-for.ts";
 
 /** An explanation sends no request, so it needs no connections. */
 export type ExplainTargetsParts = Omit<AttemptParts, "upstreamPool">;

@@ -2,14 +2,15 @@
 import type { ContentReader } from "./content-reader.ts";
 import type { FormatName } from "./format-names.ts";
 import type { GatewayError } from "./gateway-error.ts";
+import type { ModelListEncoder } from "./model-list.ts";
 import type { DetailsReader } from "./response-details.ts";
 import type { InboundTranslator, OutboundTranslator } from "./translator.ts";
 import type { UsageReader } from "./usage-reader.ts";
 
 export interface Format {
   readonly name: FormatName;
-  /** Path of the chat endpoint for targets whose provider entry is for another format. */
-  readonly chatPath: string;
+  /** The end of the path of the chat endpoint, after the prefix of the provider's API. */
+  readonly chatTail: string;
   /** Whether the path is a chat endpoint of this format, whatever its prefix. */
   readonly isChatPath: (path: string) => boolean;
   /** Whether the path is an endpoint of this format other than chat that takes messages. Such requests are not translated. */
@@ -23,6 +24,8 @@ export interface Format {
   readonly outbound: OutboundTranslator;
   /** Returns the body of an error response in this format. */
   readonly encodeError: (error: GatewayError) => object;
+  /** Lists the gateway's models for clients of this format. */
+  readonly models: ModelListEncoder;
   /** Reads token usage from responses. */
   readonly usage: UsageReader;
   /** Reads what spans report of responses. */

@@ -1,24 +1,24 @@
 // Every format is registered under its name, and its chat endpoints are recognized, including those of the provider table.
 import { expect, test } from "bun:test";
 import { FORMAT_NAMES } from "./format-names.ts";
-import { chatPathOf, knownProviders } from "./providers.ts";
+import { EndpointTable } from "./endpoint-table.ts";
+import { formatOf, knownProviders } from "./providers.ts";
 import { formatNamed, formatOfChatPath } from "./registry.ts";
 
 test.each(FORMAT_NAMES)("%s is registered under its name and recognizes its chat path", (name) => {
   const format = formatNamed(name);
   expect(format.name).toBe(name);
-  expect(format.isChatPath(format.chatPath)).toBe(true);
-  expect(formatOfChatPath(`/prefix${format.chatPath}`)).toBe(format);
+  expect(format.isChatPath(`/v1${format.chatTail}`)).toBe(true);
+  expect(formatOfChatPath(`/prefix/v1${format.chatTail}`)).toBe(format);
 });
 
 test.each(knownProviders().map((provider) => [provider.name, provider] as const))(
-  "the chat path of %s is recognized, and another format has its own path",
+  "the chat path of %s is recognized, in every format that a target may set",
   (_, provider) => {
-    expect(formatNamed(provider.format).isChatPath(provider.default_path)).toBe(true);
-    for (const name of FORMAT_NAMES) {
-      const format = formatNamed(name);
-      const expected = name === provider.format ? provider.default_path : format.chatPath;
-      expect(chatPathOf(provider, format)).toBe(expected);
+    for (const name of [null, ...FORMAT_NAMES]) {
+      const { chat } = EndpointTable.of(provider, name);
+      expect(chat.format.name).toBe(name ?? formatOf(provider));
+      expect(chat.format.isChatPath(chat.path)).toBe(true);
     }
   },
 );

@@ -1,9 +1,10 @@
 // Rule: selects requests by path, method, and headers, and forwards them to a service.
 import { z } from "zod";
-import { HUB_FORMAT } from "../formats/format-names.ts";
+import { RESPONSE_FORMATS } from "../formats/format-names.ts";
 import { ERROR_FORMATS } from "../formats/gateway-error.ts";
+import { OPERATIONS } from "../formats/operations.ts";
 import { headersField, idField, nameField, priorityField } from "./fields.ts";
-import { HTTP_METHODS } from "./http-methods.ts";
+import { ANY_METHOD, HTTP_METHODS } from "./http-methods.ts";
 import type { ChildFields } from "./record.ts";
 import { pathPatternProblem } from "./rule-path.ts";
 
@@ -18,7 +19,7 @@ const pathField = z
 const methodField = z
   .string()
   .overwrite((method) => method.toUpperCase())
-  .pipe(z.enum(HTTP_METHODS));
+  .pipe(z.enum([...HTTP_METHODS, ANY_METHOD]));
 
 export const ruleSchema = z
   .strictObject({
@@ -30,8 +31,17 @@ export const ruleSchema = z
     methods: z
       .array(methodField)
       .min(1, "must contain at least one method")
-      .overwrite((methods) => [...new Set(methods)])
-      .meta({ description: "HTTP methods that the rule matches." }),
+      .overwrite((methods) => (methods.includes(ANY_METHOD) ? [ANY_METHOD] : [...new Set(methods)]))
+      .meta({ description: 'HTTP methods that the rule matches. `["*"]`: all.' }),
+    operations: z
+      .array(z.enum(OPERATIONS))
+      .default([])
+      .overwrite((operations) => [...new Set(operations)])
+      .meta({
+        description:
+          "What the rule allows in addition to inference, at targets without `path`: `files`, `batches`, `responses` (stored " +
+          "ones), `fine_tuning`, `other`. All API keys share the provider's account.",
+      }),
     strip_path: z
       .boolean()
       .default(false)
@@ -48,9 +58,15 @@ export const ruleSchema = z
       .nullable()
       .default(null)
       .meta({ description: "Whether an API key is required. Null: as the gateway." }),
-    response_format: z.literal(HUB_FORMAT).nullable().default(null).meta({
-      description: "Wire format of the response. Responses of targets with another format are translated.",
-    }),
+    response_format: z
+      .enum(RESPONSE_FORMATS)
+      .nullable()
+      .default(null)
+      .meta({
+        description:
+          "Wire format of the response; `request`: that of the request. Responses of targets with another format are " +
+          "translated. Null: `request` for targets without `path`, otherwise the format of the target.",
+      }),
     error_format: z.enum(ERROR_FORMATS).nullable().default(null).meta({
       description: "The format of the gateway's own error responses. Null: as the gateway.",
     }),

@@ -4,8 +4,9 @@ import { GatehouseError } from "../base/errors.ts";
 import type { Candidates, CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { ModelAllowList } from "../snapshot/model-allow-list.ts";
-import { modelFor, pathFor } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
+import { modelFor } from "./model-for.ts";
+import { pathFor } from "./request-endpoint.ts";
 import { ignoresModelOfBody, modelsInPath, modelsInQuery } from "./request-target-models.ts";
 
 const MAX_SHOWN_LENGTH = 255;

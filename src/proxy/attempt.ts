@@ -8,12 +8,15 @@ import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import { allowedCandidates } from "./allowed-models.ts";
-import { modelFor, taskFor } from "./encode.ts";
+import { taskFor } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
+import { modelFor } from "./model-for.ts";
+import { servingCandidates } from "./operation.ts";
 import type { RequestBody } from "./request-body.ts";
+import { endpointAt } from "./request-endpoint.ts";
 import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { TargetResponse } from "./target-response.ts";
-import { needsTranslation, Translations } from "./translations.ts";
+import { Translations } from "./translations.ts";
 import { FAILOVER_STATUSES, UpstreamAttempt, type UpstreamAttemptParts } from "./upstream-attempt.ts";
 
 interface ClientAddressPart {
@@ -89,8 +92,9 @@ export function candidatesFor(exchange: Exchange, rule: CompiledRule): Candidate
   const candidates = upstream.candidatesFor(model);
   if (candidates === null)
     throw new GatehouseError("model_not_found", `No target serves the model "${model ?? ""}".`);
+  const serving = servingCandidates(exchange, rule, candidates);
   const allowed = exchange.apiKey?.models ?? null;
-  return allowed === null ? candidates : allowedCandidates(exchange, rule, candidates, allowed);
+  return allowed === null ? serving : allowedCandidates(exchange, rule, serving, allowed);
 }
 
 /** Translates a large body for all targets that may need it, off the event loop. */
@@ -103,9 +107,10 @@ export async function prepareTranslations(
   const { fields } = exchange;
   const { preferred, fallback } = candidatesFor(exchange, rule);
   const targets = [...preferred, ...fallback].flatMap((index) => rule.upstream.targets[index] ?? []);
-  const translated = targets.filter((target) => needsTranslation(fields, exchange.sentPath, target));
-  if (translated.length === 0) return;
-  const tasks = translated.map((target) => taskFor(target, modelFor(fields, target)));
+  const tasks = targets.flatMap(
+    (target) => taskFor(endpointAt(exchange, rule, target), target, modelFor(fields, target)) ?? [],
+  );
+  if (tasks.length === 0 || !fields.isObject) return;
   const startedAt = exchange.clock.now();
   exchange.translations = await Translations.prepare(body, tasks, offLoop);
   exchange.translateMs += exchange.clock.now() - startedAt;

@@ -1,11 +1,10 @@
 // Builds the request to a target from the client's request: URL, headers, model, and wire format.
+import { GatehouseError } from "../base/errors.ts";
 import { spliceTopLevelString } from "../base/json-splice.ts";
 import type { ContentReader } from "../formats/content-reader.ts";
-import { HUB_FORMAT } from "../formats/format-names.ts";
-import type { StreamUsageOption } from "../formats/format.ts";
-import { formatNamed, formatOfChatPath } from "../formats/registry.ts";
+import type { Format, StreamUsageOption } from "../formats/format.ts";
 import type { DetailsReader } from "../formats/response-details.ts";
-import { NO_CONTEXT, type ResponseContext } from "../formats/translator.ts";
+import { NO_CONTEXT } from "../formats/translator.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -15,10 +14,11 @@ import { clientCredentials, credentialHash } from "./client-credential.ts";
 import type { Exchange } from "./exchange.ts";
 import { forwardedHeaders } from "./header-filter.ts";
 import type { OwnCredentials } from "./own-credentials.ts";
+import { modelFor } from "./model-for.ts";
 import type { BodyFields, RequestBody } from "./request-body.ts";
+import { endpointAt, type RequestEndpoint } from "./request-endpoint.ts";
 import { translateRequest, type TranslatedRequest, type TranslationTask } from "./translate-request.ts";
 import type { ResponseTranslation } from "./response-translation.ts";
-import { isPassedOn, needsTranslation } from "./translations.ts";
 
 export interface EncodedRequest extends OutgoingRequest {
   readonly headers: Record<string, string>;
@@ -53,17 +53,15 @@ export function encodeRequest(
   ownCredentials: OwnCredentials,
 ): EncodedRequest {
   const { fields } = exchange;
-  const { format } = target;
-  const { body, model, dropped, context } = encodeBody(exchange, target);
-  const translation = translatesResponse(exchange, rule, target) ? translationFor(target, context) : null;
+  const endpoint = endpointAt(exchange, rule, target);
+  const { path, format } = endpoint;
+  const { body, model, translated } = encodeBody(exchange, endpoint, target);
+  const translation = translationFor(endpoint, translated);
   const readsResponse = translation !== null || (exchange.gateway?.chain?.pre_response ?? null) !== null;
-  const path = pathFor(exchange, rule, target);
-  const isChatPath = format.isChatPath(path);
-  // A target with an empty path also gets requests to the endpoints of other formats, whose responses have that format.
-  const endpointFormat = isChatPath ? format : (formatOfChatPath(path) ?? format);
-  const isChat = isChatPath && exchange.method === "POST" && fields.hasMessages;
-  const addedUsageOption = isChat && body !== null ? usageOptionFor(body, fields, target) : null;
-  const headers = headersFor(exchange, rule, target, ownCredentials, readsResponse);
+  const isChat = exchange.method === "POST" && fields.isObject && format.isChatPath(path);
+  const canAddOption = isChat && body !== null && (translated === null || translated.bytes === null);
+  const addedUsageOption = canAddOption ? usageOptionFor(body, fields, format, target) : null;
+  const headers = headersFor(exchange, rule, target, format, ownCredentials, readsResponse);
   const query = ownCredentials.removeFromQuery(exchange.sentQuery);
   const clientCredential = target.hasCredential ? null : credentialHash(headers, query);
   return {
@@ -78,61 +76,32 @@ export function encodeRequest(
     isChat,
     model,
     translation,
-    dropped,
+    dropped: translated?.dropped ?? NOTHING,
     readsResponse,
-    usageReader: endpointFormat.usage,
-    detailsReader: endpointFormat.details,
-    contentReader: (translation === null ? endpointFormat : translation.to).content,
+    usageReader: format.usage,
+    detailsReader: format.details,
+    contentReader: (translation === null ? format : translation.to).content,
   };
-}
-
-/** Only responses to chat requests are translated: lists of models, batches and the like have no other format. */
-function translatesResponse(
-  { method, sentPath }: Exchange,
-  { rule }: CompiledRule,
-  target: CompiledTarget,
-): boolean {
-  return rule.response_format !== null && method === "POST" && !isPassedOn(sentPath, target);
 }
 
 /** Returns the option to add to a stream request, or null if it is not needed or the target does not accept it. */
 function usageOptionFor(
   body: Uint8Array,
   { wantsStream, streamOptions }: BodyFields,
+  format: Format,
   target: CompiledTarget,
 ): AddedUsageOption | null {
-  const option = target.format.streamUsageOption;
+  const option = format.streamUsageOption;
   if (option === null || !wantsStream || !option.canAdd(streamOptions) || isKnownToReject(target))
     return null;
   return { option, bodyWith: option.add(body, streamOptions), bodyWithout: body };
-}
-
-/** Returns the path that is sent to the target, without the path of its base URL. */
-export function pathFor(
-  { sentPath: path }: Exchange,
-  { rule, pathKind }: CompiledRule,
-  target: CompiledTarget,
-): string {
-  if (!rule.strip_path) return target.path ?? path;
-  const remainder = pathKind === "prefix" ? path.slice(prefixLength(path, rule.path)) : "";
-  return (target.path ?? "") + remainder;
-}
-
-/** Returns the length of the part of `path` that matches the segments of `pattern` before its final `*`. */
-function prefixLength(path: string, pattern: string): number {
-  let segments = pattern.split("/").length - 2;
-  let at = 0;
-  while (segments-- > 0) {
-    at = path.indexOf("/", at + 1);
-    if (at < 0) return path.length;
-  }
-  return at;
 }
 
 function headersFor(
   { request, sentHeaders }: Exchange,
   { rule }: CompiledRule,
   target: CompiledTarget,
+  format: Format,
   ownCredentials: OwnCredentials,
   readsResponse: boolean,
 ): Record<string, string> {
@@ -144,31 +113,31 @@ function headersFor(
   if (!target.hasCredential)
     for (const [name, value] of clientCredentials(request.headers, ownCredentials)) headers[name] = value;
   for (const [name, value] of target.headers) headers[name] = value;
-  for (const [name, value] of target.format.requiredHeaders) headers[name] ??= value;
+  for (const [name, value] of format.requiredHeaders) headers[name] ??= value;
   const host = rule.preserve_host ? request.headers.get("host") : null;
   if (host !== null) headers["host"] = host;
   return headers;
 }
 
+const NOTHING: readonly string[] = [];
+
 interface EncodedBody {
   readonly body: Uint8Array | null;
   readonly model: string | null;
-  readonly dropped: readonly string[];
-  /** Null if the request was not parsed. */
-  readonly context: ResponseContext | null;
+  /** Null if nothing had to be translated. */
+  readonly translated: TranslatedRequest | null;
 }
 
-const NOTHING: readonly string[] = [];
-
-function encodeBody(exchange: Exchange, target: CompiledTarget): EncodedBody {
-  const { body, fields, sentPath } = exchange;
-  if (body === null || !fields.isObject)
-    return { body: body?.bytes ?? null, model: null, dropped: NOTHING, context: null };
+function encodeBody(exchange: Exchange, endpoint: RequestEndpoint, target: CompiledTarget): EncodedBody {
+  const { body, fields } = exchange;
+  if (body === null || !fields.isObject) {
+    if (endpoint.requestFormat !== null) throw notTranslatable(endpoint);
+    return { body: body?.bytes ?? null, model: null, translated: null };
+  }
   const model = modelFor(fields, target);
-  if (!needsTranslation(fields, sentPath, target))
-    return { body: withModel(body, fields, model), model, dropped: NOTHING, context: null };
-  const { bytes, dropped, context } = translatedBody(exchange, body, taskFor(target, model));
-  return { body: bytes ?? withModel(body, fields, model), model, dropped, context };
+  const task = taskFor(endpoint, target, model);
+  const translated = task === null ? null : translatedBody(exchange, body, task);
+  return { body: translated?.bytes ?? withModel(body, fields, model), model, translated };
 }
 
 function withModel(body: RequestBody, fields: BodyFields, model: string | null): Uint8Array {
@@ -185,26 +154,29 @@ function translatedBody(exchange: Exchange, body: RequestBody, task: Translation
   return translated;
 }
 
-/** Returns the translation of a request for a target. */
-export function taskFor({ format, tag }: CompiledTarget, model: string | null): TranslationTask {
-  return { from: HUB_FORMAT, to: format.name, model, targetTag: tag };
+/** Returns the translation that the endpoint needs; null if the request is forwarded as it is. */
+export function taskFor(
+  { requestFormat, format }: RequestEndpoint,
+  { tag }: CompiledTarget,
+  model: string | null,
+): TranslationTask | null {
+  if (requestFormat === null) return null;
+  return { from: requestFormat.name, to: format.name, model, targetTag: tag };
 }
 
 function translationFor(
-  { format }: CompiledTarget,
-  context: ResponseContext | null,
+  { format, responseFormat, responseFollowsBody }: RequestEndpoint,
+  translated: TranslatedRequest | null,
 ): ResponseTranslation | null {
-  const to = formatNamed(HUB_FORMAT);
-  if (to === format || to.inbound === null) return null;
-  return { from: format, to, inbound: to.inbound, context: context ?? NO_CONTEXT };
+  if (responseFormat === null || responseFormat.inbound === null) return null;
+  if (responseFollowsBody && translated?.bytes === null) return null;
+  const { inbound } = responseFormat;
+  return { from: format, to: responseFormat, inbound, context: translated?.context ?? NO_CONTEXT };
 }
 
-/** Returns the requested model if the target serves it, else the target's default model; null without a JSON object. */
-export function modelFor(
-  { isObject, model: requested }: BodyFields,
-  { models, defaultModel }: CompiledTarget,
-): string | null {
-  if (!isObject) return null;
-  if (requested !== null && (models === null || models.has(requested))) return requested;
-  return defaultModel ?? requested;
+function notTranslatable({ format }: RequestEndpoint): GatehouseError {
+  return new GatehouseError(
+    "untranslatable",
+    `The target has the format ${format.name}, and only a JSON object with a JSON content type can be translated to it.`,
+  );
 }

@@ -4,6 +4,7 @@ import { NOT_A_MEMBER, type DenseSetMember } from "../base/dense-set.ts";
 import type { Server } from "bun";
 import type { Clock, ClockTimer } from "../base/clock.ts";
 import type { FirstContent } from "../formats/first-content.ts";
+import type { Endpoint } from "../formats/operations.ts";
 import { KEEP_ALIVE_SECONDS } from "../http/keep-alive.ts";
 import type { IncomingBody } from "../http/read-body.ts";
 import type { RequestTarget } from "../http/request-target.ts";
@@ -46,6 +47,8 @@ export class Exchange implements DenseSetMember {
   apiKey: CompiledApiKey | null = null;
   gateway: CompiledGateway | null = null;
   rule: CompiledRule | null = null;
+  /** What the path names; null if it names no operation, or if no target of the rule needs to know. */
+  endpoint: Endpoint | null = null;
 
   /** The body while it is being read, and its share of the memory budget afterwards; null if there is none. */
   incomingBody: IncomingBody | null = null;

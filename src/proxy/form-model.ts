@@ -1,6 +1,7 @@
 // The model that a multipart form names, for routing. Parsers of forms differ in details, so everything that one of them could
 // read as another model is reported as ambiguous.
 import { indexOfBytes, utf8Between } from "../base/byte-search.ts";
+import { percentDecoded } from "../base/percent-decoded.ts";
 
 const MULTIPART = /^multipart\/[\w.+-]+\s*;/i;
 const BOUNDARY = /[;\s]boundary\s*=\s*(?:"([^"]{1,70})"|([^\s;",]{1,70}))/gi;
@@ -65,17 +66,9 @@ function endOfHeaders(part: Uint8Array): number {
 function namesModel(headers: string): boolean {
   for (const [, quoted, plain = ""] of headers.matchAll(NAME)) {
     const name = (quoted ?? plain).replaceAll("\\", "").replace(/^[\w-]*'[\w-]*'/, "");
-    if (decodeName(name).trim().toLowerCase() === "model") return true;
+    if (percentDecoded(name).trim().toLowerCase() === "model") return true;
   }
   return false;
-}
-
-function decodeName(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
 }
 
 /** Returns the content of a part without the line break before the next delimiter; null if it is no name of a model. */

@@ -1,15 +1,23 @@
-// Responds to GET /v1/models, unless a rule matches it, with the models of the client's gateway in OpenAI's format.
+// Responds to requests for models with those of the gateway that the client may use: all of them, or one by its id. In
+// OpenAI's format, or in Anthropic's for its clients.
 import { GatehouseError } from "../base/errors.ts";
+import { percentDecoded } from "../base/percent-decoded.ts";
+import { formatOfClient } from "../formats/registry.ts";
+import type { ListedModel } from "../formats/model-list.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import { apiKeyRequired, isAllowed } from "./authenticate.ts";
 import type { Exchange } from "./exchange.ts";
 import { matchRule } from "./match-rule.ts";
 
 const MODELS_PATH = "/v1/models";
+/** The end of such a path. */
+const MODELS_TAIL = "/models";
 
-/** Whether the request is for the model list. A rule of the gateway, or of any if `gateway` is null, takes precedence. */
+/** Whether the request is for models. A rule of the gateway, or of any if `gateway` is null, takes precedence. */
 export function isModelListRequest(exchange: Exchange, gateway: CompiledGateway | null): boolean {
-  if (exchange.path !== MODELS_PATH || exchange.method !== "GET") return false;
+  const { path, method } = exchange;
+  if (!path.startsWith(MODELS_PATH) || method !== "GET") return false;
+  if (path !== MODELS_PATH && !/^\/./.test(path.slice(MODELS_PATH.length))) return false;
   try {
     matchRule(exchange, gateway);
     return false;
@@ -27,8 +35,24 @@ export function listModels(
   const { apiKey } = exchange;
   exchange.gateway = gateway;
   if (apiKey === null && (alwaysRequired || gateway.gateway.require_api_key)) throw apiKeyRequired();
+  return describeModels(exchange, gateway, exchange.path.slice(MODELS_PATH.length - MODELS_TAIL.length));
+}
+
+/** `tail` is `/models`, or `/models/` and the id of a model. */
+export function describeModels(exchange: Exchange, gateway: CompiledGateway, tail: string): Response {
+  const { request, path, requestId } = exchange;
+  const models = usableModels(exchange, gateway);
+  const { encodeModel, encodeModelList } = formatOfClient(path, request.headers).models;
+  const body =
+    tail.length <= MODELS_TAIL.length + 1
+      ? encodeModelList(models)
+      : encodeModel(modelNamed(tail.slice(MODELS_TAIL.length + 1), models));
+  return Response.json(body, { headers: { "X-Request-Id": requestId, "Request-Id": requestId } });
+}
+
+function usableModels({ apiKey }: Exchange, { gateway, rules }: CompiledGateway): ListedModel[] {
   const owners = new Map<string, string>();
-  for (const rule of gateway.rules) {
+  for (const rule of rules) {
     // A rule may require an API key although its gateway does not.
     if (!isAllowed(apiKey, rule) || (apiKey === null && rule.requireApiKey)) continue;
     for (const { models, defaultModel, provider } of rule.upstream.targets) {
@@ -37,14 +61,17 @@ export function listModels(
           owners.set(model, provider);
     }
   }
-  const created = Math.floor(Date.parse(gateway.gateway.created_at) / 1000);
-  const data = [...owners].map(([id, owned_by]) => ({ id, object: "model", created, owned_by }));
-  return Response.json(
-    { object: "list", data },
-    {
-      headers: { "X-Request-Id": exchange.requestId, "Request-Id": exchange.requestId },
-    },
-  );
+  const createdAt = Date.parse(gateway.created_at);
+  return [...owners].map(([id, owner]) => ({ id, owner, createdAt }));
+}
+
+/** `segment` is percent-encoded. A name may contain slashes, encoded or not. */
+function modelNamed(segment: string, models: readonly ListedModel[]): ListedModel {
+  const name = percentDecoded(segment);
+  const model = models.find(({ id }) => id === name);
+  if (model === undefined)
+    throw new GatehouseError("model_not_found", `There is no model "${segment.slice(0, 200)}".`);
+  return model;
 }
 
 function onlyGateway({ snapshot }: Exchange): CompiledGateway {

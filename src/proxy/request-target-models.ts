@@ -1,4 +1,5 @@
 // The models that the path and the query of a request name. Some providers read the model there and ignore that of the body.
+import { percentDecoded } from "../base/percent-decoded.ts";
 
 /** The segment after these is the name of a model if the one after it matches. */
 const BEFORE_NAME: ReadonlyMap<string, RegExp> = new Map([
@@ -25,7 +26,7 @@ const QUERY_NAMES: ReadonlySet<string> = new Set([
 /** Returns the names that end after `fixedLength` characters of the path: the client did not choose those before. */
 export function modelsInPath(path: string, fixedLength: number): string[] {
   const encoded = path.replace(/\/+$/, "").split("/");
-  const segments = encoded.map(decode);
+  const segments = encoded.map(percentDecoded);
   const models: string[] = [];
   let hasRest = false;
   let end = -1;
@@ -53,7 +54,7 @@ export function modelsInQuery(query: string): string[] {
 
 /** Whether the field `model` of a body says nothing about the models that a request to this path uses. */
 export function ignoresModelOfBody(path: string): boolean {
-  return SEVERAL_MODELS.test(decode(path));
+  return SEVERAL_MODELS.test(percentDecoded(path));
 }
 
 /** Whether all segments after this one are the name, which may contain slashes. */
@@ -61,12 +62,4 @@ function isBeforeRest(segments: readonly string[], index: number): boolean {
   const name = segments[index]?.toLowerCase();
   if (name === "run") return segments[index - 1]?.toLowerCase() === "ai"; // Cloudflare Workers AI
   return name === "models" || name === "tunedmodels";
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }

@@ -12,9 +12,10 @@ import { requireAllowedModel } from "./allowed-models.ts";
 import { authenticate } from "./authenticate.ts";
 import { preflightResponse } from "./cors.ts";
 import type { Exchange } from "./exchange.ts";
-import { isModelListRequest, listModels } from "./list-models.ts";
+import { describeModels, isModelListRequest, listModels } from "./list-models.ts";
 import { matchRule, type Matched } from "./match-rule.ts";
 import { nextTurn } from "./next-turn.ts";
+import { endpointOf, requireAllowedBody, requireAllowedEndpoint } from "./operation.ts";
 import { requestsWebSocket, ruleForRejection, upgradeRequired } from "./realtime/upgrade.ts";
 import { startRequestBody, takeRequestBody } from "./read-body.ts";
 import { scanReplacedBody } from "./scan-body.ts";
@@ -51,8 +52,10 @@ export const STEPS: readonly Step[] = [
   respondWithModelList,
   findRule,
   checkApiKey,
+  findOperation,
   startBody,
   finishBody,
+  checkOperation,
   checkModel,
   runPlugins,
   scanBodyOfPlugin,
@@ -117,6 +120,22 @@ function checkApiKey(exchange: Exchange, parts: StepParts): null {
   return null;
 }
 
+/** Responds to requests for models: the key decides which they are, and the targets need not list them. */
+function findOperation(exchange: Exchange): Response | null {
+  const rule = matchedRule(exchange);
+  const endpoint = endpointOf(exchange, rule);
+  exchange.endpoint = endpoint;
+  if (endpoint === null) return null;
+  requireAllowedEndpoint(exchange, rule);
+  const isModels = endpoint.operation === "models" && exchange.method === "GET";
+  return isModels ? describeModels(exchange, matchedGateway(exchange), endpoint.tail) : null;
+}
+
+function checkOperation(exchange: Exchange): null {
+  requireAllowedBody(exchange, matchedRule(exchange));
+  return null;
+}
+
 /** Waits one turn even without a body; `nextTurn` says why. */
 function startBody(exchange: Exchange, parts: StepParts): Promise<null> {
   exchange.incomingBody = startRequestBody(exchange, parts);
@@ -161,8 +180,14 @@ function runPlugins(exchange: Exchange, parts: StepParts): ValueOrPromise<Respon
 }
 
 function scanBodyOfPlugin(exchange: Exchange, { offLoop }: StepParts): ValueOrPromise<null> {
-  const { body } = exchange;
+  const { body, path, sentPath } = exchange;
+  if (sentPath !== path) exchange.endpoint = endpointOf(exchange, matchedRule(exchange));
   return body === null || !body.isUnscanned ? null : scanReplacedBody(exchange, body, offLoop);
+}
+
+function matchedGateway({ gateway }: Exchange): CompiledGateway {
+  if (gateway === null) throw new Error("no gateway is matched yet");
+  return gateway;
 }
 
 function matchedRule({ rule }: Exchange): CompiledRule {

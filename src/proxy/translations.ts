@@ -1,30 +1,14 @@
 // Translations of a large request body, prepared in worker threads before the first attempt: an attempt encodes its request
 // without waiting, in the same turn of the event loop in which its target was picked.
 import { GatehouseError } from "../base/errors.ts";
-import { HUB_FORMAT } from "../formats/format-names.ts";
-import { formatNamed, isOtherEndpoint } from "../formats/registry.ts";
+import { formatNamed } from "../formats/registry.ts";
 import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
-import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
-import type { BodyFields, RequestBody } from "./request-body.ts";
+import type { RequestBody } from "./request-body.ts";
 import type { TranslatedRequest, TranslationTask } from "./translate-request.ts";
 import type * as translateRequestTask from "./translate-request-task.ts";
 
 const TASK = new URL("./translate-request-task.ts", import.meta.url);
-
-/** Whether the body may have to be translated for the target. */
-export function needsTranslation(
-  { isObject, hasMessages }: BodyFields,
-  path: string,
-  target: CompiledTarget,
-): boolean {
-  return target.format.name !== HUB_FORMAT && isObject && hasMessages && !isPassedOn(path, target);
-}
-
-/** Whether the client chooses the endpoint of the target, and chose one that is not the chat endpoint of the target's format. */
-export function isPassedOn(path: string, target: CompiledTarget): boolean {
-  return target.path === null && isOtherEndpoint(path, target.format);
-}
 
 export class Translations {
   /** By task. An error means that the format of the target cannot express the request. */

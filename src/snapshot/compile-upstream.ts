@@ -3,11 +3,12 @@ import type { BalancePlan } from "../balance/balance-plan.ts";
 import type { BalanceRegistry } from "../balance/balance-registry.ts";
 import type { ErrorDetail } from "../base/errors.ts";
 import { sha256 } from "../base/sha256.ts";
+import { EndpointTable } from "../formats/endpoint-table.ts";
 import type { Format } from "../formats/format.ts";
 import { HUB_FORMAT } from "../formats/format-names.ts";
 import type { Target } from "../model/target.ts";
 import type { Upstream } from "../model/upstream.ts";
-import { chatPathOf, isKnownProvider, providerNamed, type Provider } from "../formats/providers.ts";
+import { formatOf, isKnownProvider, providerNamed, type Provider } from "../formats/providers.ts";
 import { formatNamed } from "../formats/registry.ts";
 import { CompileError } from "./compile-error.ts";
 
@@ -19,12 +20,15 @@ export interface CompiledTarget {
   /** Identifies the target in data that clients send back. Does not tell the id. */
   readonly tag: string;
   readonly provider: string;
+  /** The format of chat requests. */
   readonly format: Format;
+  /** Where the provider serves each operation; null if the target has a `path`. */
+  readonly endpoints: EndpointTable | null;
   /** Scheme, host, and base path, without a trailing slash. */
   readonly baseUrl: string;
   /** Represents gateway, base URL, headers, and credential. Only requests with the same key share connections. */
   readonly poolKey: string;
-  /** Null: the target receives the path of the request. */
+  /** The configured path. Null: the target receives the path of the request, or has endpoints. */
   readonly path: string | null;
   /** The headers of the target followed by its credential. Names are in lower case and unique. */
   readonly headers: readonly (readonly [string, string])[];
@@ -53,6 +57,8 @@ export interface CompiledUpstream {
   readonly readsBody: boolean;
   /** Whether a request is rejected unless its model is known: `model_routing` is `require`, and a target has models. */
   readonly requiresModel: boolean;
+  /** Whether a target has endpoints, so that the operation of a request matters. */
+  readonly hasEndpoints: boolean;
   /** Returns null if no target serves the model and `model_routing` is `require`. */
   candidatesFor(model: string | null): Candidates | null;
 }
@@ -89,6 +95,7 @@ export function compileUpstream(upstream: Upstream, balance: BalanceRegistry): C
     usesClientAddress: upstream.algorithm === "ip-hash",
     readsBody: targets.some(readsBody),
     requiresModel: upstream.model_routing === "require" && targets.some(({ models }) => models !== null),
+    hasEndpoints: targets.some(({ endpoints }) => endpoints !== null),
     candidatesFor: compileCandidates(targets, upstream.model_routing),
   };
 }
@@ -100,7 +107,8 @@ function compileTarget(
   baseUrl: string,
   gatewayId: string,
 ): CompiledTarget {
-  const format = formatNamed(target.format ?? provider.format);
+  const endpoints = target.path === null ? EndpointTable.of(provider, target.format) : null;
+  const format = endpoints?.chat.format ?? formatNamed(target.format ?? formatOf(provider));
   const headers = new Map<string, string>();
   for (const [name, value] of Object.entries(target.headers)) headers.set(name.toLowerCase(), value);
   const { credentials, default_model } = target;
@@ -113,10 +121,11 @@ function compileTarget(
     tag: sha256(`target ${target.id}`).slice(0, TAG_LENGTH),
     provider: target.provider,
     format,
+    endpoints,
     baseUrl,
     // Hashed, because the key stays in memory as long as its connections, and the headers contain credentials.
     poolKey: sha256(JSON.stringify([gatewayId, baseUrl, ...headers])),
-    path: target.path === "" ? null : (target.path ?? chatPathOf(provider, format)),
+    path: target.path === "" ? null : target.path,
     headers: [...headers],
     hasCredential: credentials !== null,
     defaultModel: default_model,

@@ -1,6 +1,8 @@
 // Compiles the records of a gateway into the form that requests use. Records that do not compile are never activated.
 import type { BalanceRegistry } from "../balance/balance-registry.ts";
+import { endpointIn } from "../formats/operations.ts";
 import type { Gateway } from "../model/gateway.ts";
+import { ANY_METHOD, HTTP_METHODS } from "../model/http-methods.ts";
 import type { Rule } from "../model/rule.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
 import type { GatewayParts, StoredApiKey } from "../store/store.ts";
@@ -69,7 +71,9 @@ export function compileGateway(parts: GatewayParts, context: CompileContext): Co
       rule,
       pathKind: rule.path.endsWith("/*") ? "prefix" : rule.path.includes("{") ? "parameters" : "exact",
       precedence,
-      methods: new Set(rule.methods),
+      methods: new Set<string>(rule.methods.includes(ANY_METHOD) ? HTTP_METHODS : rule.methods),
+      endpoint: endpointIn(rule.path),
+      operations: new Set(rule.operations),
       headers: Object.entries(rule.headers).map(([name, value]) => [name.toLowerCase(), value]),
       requireApiKey: rule.require_api_key ?? gateway.require_api_key,
       upstream,

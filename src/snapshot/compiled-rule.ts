@@ -1,4 +1,5 @@
 // A rule in the form that requests are matched against.
+import type { Endpoint, Operation } from "../formats/operations.ts";
 import type { Rule } from "../model/rule.ts";
 import type { CompiledUpstream } from "./compile-upstream.ts";
 
@@ -9,6 +10,10 @@ export interface CompiledRule {
   /** Of two rules that match equally well, the lower value wins: by priority, then more headers, then age. */
   readonly precedence: number;
   readonly methods: ReadonlySet<string>;
+  /** What its path names; null if it names no operation. For rules that match one path only. */
+  readonly endpoint: Endpoint | null;
+  /** What it allows in addition to inference. */
+  readonly operations: ReadonlySet<Operation>;
   /** Header names in lower case with the required value, or `*` for any value. */
   readonly headers: readonly (readonly [string, string])[];
   /** The setting of the rule if it has one, otherwise that of its gateway. */

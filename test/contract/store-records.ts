@@ -94,6 +94,7 @@ export function ruleRecord(gateway_id: string, service_id: string, fields: Parti
     service_id,
     path: "/v1/*",
     methods: ["POST"],
+    operations: [],
     strip_path: false,
     preserve_host: false,
     priority: 0,

@@ -52,7 +52,16 @@ describe("GET /providers lists the known providers", () => {
     expect(response.body.count).toBe(16);
     expect(response.body.providers.map((each: { name: string }) => each.name)).toEqual(NAMES.split(" "));
     for (const provider of response.body.providers) {
-      expect(Object.keys(provider)).toEqual(["name", "base_url", "format", "default_path"]);
+      expect(Object.keys(provider)).toEqual([
+        "name",
+        "base_url",
+        "format",
+        "default_path",
+        "formats",
+        "operations",
+      ]);
+      expect(provider.formats).toContain(provider.format);
+      expect(provider.operations.length).toBeGreaterThan(0);
       expect(provider.format).toBe(provider.name === "anthropic" ? "anthropic" : "openai");
       expect(provider.default_path).toStartWith("/");
     }

@@ -167,6 +167,8 @@ const rule: FieldTable = {
         ["POST"],
         ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"],
         becomes(["post", "POST", "Get"], ["POST", "GET"]),
+        ["*"],
+        becomes(["GET", "*"], ["*"]),
       ],
       rejects: [
         ...NOT_LIST,
@@ -190,10 +192,16 @@ const rule: FieldTable = {
     },
     { field: "require_api_key", fallback: null, accepts: [true, false, null], rejects: NOT_BOOLEAN },
     {
+      field: "operations",
+      fallback: [],
+      accepts: [[], ["files", "other"], becomes(["files", "files"], ["files"])],
+      rejects: [...NOT_LIST, null, problemAt(["files", "everything"], "[1]")],
+    },
+    {
       field: "response_format",
       fallback: null,
-      accepts: ["openai", null],
-      rejects: [...NOT_TEXT, "", "anthropic"],
+      accepts: ["openai", "anthropic", "request", null],
+      rejects: [...NOT_TEXT, "", "gemini", "gatehouse"],
     },
     {
       field: "error_format",

@@ -15,7 +15,7 @@ import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 const provider = await useFakeProvider({ name: "Ada" });
 const gatehouse = await useGatehouse();
 const upstream = { targets: [targetAt(provider, { provider: "anthropic" })], max_attempts: 1 };
-// Paths of rules to an anthropic target: relayed in its format, and translated to OpenAI chat.
+// Paths of rules to an anthropic target. Their responses are translated to OpenAI chat, the format of the requests.
 const plain = (await seedRoute(gatehouse, { upstream })).path;
 const translated = (await seedRoute(gatehouse, { upstream, rule: { response_format: "openai" } })).path;
 
@@ -229,8 +229,10 @@ describe("anthropic-version", () => {
   });
 });
 
-describe("without response_format the provider's response is relayed unchanged", () => {
+describe("without response_format a target with a path relays the provider's response unchanged", () => {
   test("response, error, and stream of an anthropic target, also if the request was translated", async () => {
+    const target = targetAt(provider, { provider: "anthropic", path: "/v1/messages" });
+    const { path: plain } = await seedRoute(gatehouse, { upstream: { targets: [target], max_attempts: 1 } });
     const response = await post(plain, SYSTEM_CHAT);
     expect(response.json()).toMatchObject({ type: "message", role: "assistant", usage: { input_tokens: 4 } });
     provider.behave({ status: 529 });

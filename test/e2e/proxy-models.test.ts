@@ -118,7 +118,7 @@ describe("GET /v1/models without a rule for it", () => {
       ["POST", "/v1/models"],
       ["DELETE", "/v1/models"],
       ["GET", "/v1/models/"],
-      ["GET", "/v1/models/a"],
+      ["GET", "/v1/modelsa"],
     ] as const) {
       const response = await rawCall(gatehouse.proxyUrl, { method, target });
       expect({ method, target, code: response.json().code }).toEqual({

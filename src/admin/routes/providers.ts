@@ -1,7 +1,16 @@
 // The built-in table of providers.
-import { knownProviders } from "../../formats/providers.ts";
+import { EndpointTable } from "../../formats/endpoint-table.ts";
+import { knownProviders, type Provider } from "../../formats/providers.ts";
 import { listResponse, pageQuery } from "../list-query.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
+
+function describeProvider(provider: Provider) {
+  const { chat } = EndpointTable.of(provider, null);
+  const { name, base_url, apis } = provider;
+  const formats = [...new Set(apis.map(({ format }) => format))];
+  const operations = [...new Set(apis.flatMap((api) => api.operations))];
+  return { name, base_url, format: chat.format.name, default_path: chat.path, formats, operations };
+}
 
 export function addProviderRoutes(table: RouteTable): void {
   addOperation(table, {
@@ -13,10 +22,11 @@ export function addProviderRoutes(table: RouteTable): void {
     response: {
       status: 200,
       schema: "ProviderList",
-      description: "Name, base URL, wire format, and path of the chat endpoint.",
+      description:
+        "Name, base URL, wire format and path of the chat endpoint, all its formats, and its operations.",
     },
     handle: ({ query }) => {
-      const all = knownProviders();
+      const all = knownProviders().map(describeProvider);
       const page = all.slice(query.offset, query.offset + query.limit);
       return Promise.resolve(listResponse("providers", page, all.length, query));
     },

@@ -7,6 +7,7 @@ import { MessageStreamDecoder } from "./decode-stream.ts";
 import { encodeError } from "./encode-error.ts";
 import { encodeRequest } from "./encode-request.ts";
 import { anthropicInbound } from "./inbound.ts";
+import { anthropicModels } from "./model-list.ts";
 import { isAnthropicRequest } from "./recognize-request.ts";
 import { anthropicUsage } from "./usage.ts";
 
@@ -15,7 +16,7 @@ const OTHER_MESSAGES_PATH = /\/messages\/(?:count_tokens|batches(?:\/[^/]+){0,2}
 
 export const ANTHROPIC: Format = {
   name: "anthropic",
-  chatPath: "/v1/messages",
+  chatTail: "/messages",
   isChatPath: (path) => path.endsWith("/messages"),
   isOtherMessagesPath: (path) => OTHER_MESSAGES_PATH.test(path),
   // Anthropic's clients send the version with every request.
@@ -32,6 +33,7 @@ export const ANTHROPIC: Format = {
     decodeStream: (options, sink) => new MessageStreamDecoder(options, sink),
   },
   encodeError,
+  models: anthropicModels,
   usage: anthropicUsage,
   details: anthropicDetails,
   content: anthropicContent,

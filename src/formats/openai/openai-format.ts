@@ -5,13 +5,14 @@ import { openaiContent } from "./content.ts";
 import { encodeError } from "./encode-error.ts";
 import { openaiDetails } from "./details.ts";
 import { openaiInbound } from "./inbound.ts";
+import { openaiModels } from "./model-list.ts";
 import { openaiOutbound } from "./outbound.ts";
 import { streamUsageOption } from "./stream-usage-option.ts";
 import { openaiUsage } from "./usage.ts";
 
 export const OPENAI: Format = {
   name: HUB_FORMAT,
-  chatPath: "/v1/chat/completions",
+  chatTail: "/chat/completions",
   isChatPath: (path) => path.endsWith("/chat/completions"),
   isOtherMessagesPath: () => false,
   // The format of all clients that no other format recognizes.
@@ -20,6 +21,7 @@ export const OPENAI: Format = {
   inbound: openaiInbound,
   outbound: openaiOutbound,
   encodeError,
+  models: openaiModels,
   usage: openaiUsage,
   details: openaiDetails,
   content: openaiContent,

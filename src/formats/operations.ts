@@ -1,0 +1,85 @@
+// Operations: what a request asks for, read from the end of its path, whatever stands before it.
+import type { FormatName } from "./format-names.ts";
+
+export const OPERATIONS = [
+  "chat",
+  "messages",
+  "responses",
+  "generate_content",
+  "completions",
+  "embeddings",
+  "models",
+  "count_tokens",
+  "images",
+  "audio_speech",
+  "audio_transcription",
+  "moderations",
+  "files",
+  "batches",
+  "rerank",
+  "fine_tuning",
+  "other",
+] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+/** What a path names at a provider, without the prefix of the provider's API. */
+export interface Endpoint {
+  readonly operation: Operation;
+  /** The format whose API has this endpoint. */
+  readonly format: FormatName;
+  /** The end of the path that names the operation, for example `/files/file-1/content`. */
+  readonly tail: string;
+}
+
+/** The operation that creates a chat response, by format. Requests and responses of these are translated. */
+export const CHAT_OPERATIONS: Readonly<Record<FormatName, Operation>> = {
+  openai: "chat",
+  anthropic: "messages",
+};
+
+/** Whether requests to the endpoint are chat requests. */
+export function isChatEndpoint({ operation, format }: Endpoint): boolean {
+  return operation === CHAT_OPERATIONS[format];
+}
+
+interface Pattern {
+  readonly pattern: RegExp;
+  readonly operation: Operation;
+  readonly format: FormatName;
+}
+
+const pattern = (source: string, operation: Operation, format: FormatName = "openai"): Pattern => ({
+  pattern: new RegExp(`${source}$`),
+  operation,
+  format,
+});
+
+/** The first that matches decides. Names at the end of the path come before names that an id follows. */
+const PATTERNS: readonly Pattern[] = [
+  pattern("/chat/completions", "chat"),
+  pattern("/completions", "completions"),
+  pattern("/messages/count_tokens", "count_tokens", "anthropic"),
+  // Messages of OpenAI's threads are no chat requests.
+  pattern("/threads/[^/]+/messages", "other"),
+  pattern("/messages", "messages", "anthropic"),
+  pattern("/embeddings", "embeddings"),
+  pattern("/moderations", "moderations"),
+  pattern("/rerank", "rerank"),
+  pattern("/images/(?:generations|edits|variations)", "images"),
+  pattern("/audio/speech", "audio_speech"),
+  pattern("/audio/(?:transcriptions|translations)", "audio_transcription"),
+  pattern("/messages/batches(?:/[^/]+(?:/(?:cancel|results))?)?", "batches", "anthropic"),
+  pattern("/batches(?:/[^/]+(?:/cancel)?)?", "batches"),
+  pattern("/files(?:/[^/]+(?:/content)?)?", "files"),
+  pattern("/fine_tuning/jobs(?:/[^/]+(?:/[a-z_]+)?)?", "fine_tuning"),
+  pattern("/models(?:/[^:]+)?", "models"),
+];
+
+/** Returns null if the path names no operation, or one that the gateway does not know. */
+export function endpointIn(path: string): Endpoint | null {
+  for (const { pattern: each, operation, format } of PATTERNS) {
+    const match = each.exec(path);
+    if (match !== null) return operation === "other" ? null : { operation, format, tail: match[0] };
+  }
+  return null;
+}

@@ -1,0 +1,13 @@
+// The model that is sent to a target.
+import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
+import type { BodyFields } from "./request-body.ts";
+
+/** Returns the requested model if the target serves it, else the target's default model; null without a JSON object. */
+export function modelFor(
+  { isObject, model: requested }: BodyFields,
+  { models, defaultModel }: CompiledTarget,
+): string | null {
+  if (!isObject) return null;
+  if (requested !== null && (models === null || models.has(requested))) return requested;
+  return defaultModel ?? requested;
+}

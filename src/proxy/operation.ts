@@ -1,0 +1,101 @@
+// The operation of a request to a rule whose targets have no `path`: what it is, and whether the rule allows it.
+import { GatehouseError } from "../base/errors.ts";
+import { endpointIn, type Endpoint, type Operation } from "../formats/operations.ts";
+import type { Candidates } from "../snapshot/compile-upstream.ts";
+import type { CompiledRule } from "../snapshot/compiled-rule.ts";
+import { modelFor } from "./model-for.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** Returns what the path names; null if it names no operation, or if no target of the rule needs to know. */
+export function endpointOf({ sentPath }: Exchange, rule: CompiledRule): Endpoint | null {
+  if (!rule.upstream.hasEndpoints) return null;
+  return sentPath === rule.rule.path ? rule.endpoint : endpointIn(sentPath);
+}
+
+/** Throws if the rule does not allow what the path names. */
+export function requireAllowedEndpoint({ endpoint }: Exchange, { operations }: CompiledRule): void {
+  if (endpoint !== null && needsPermission(endpoint) && !operations.has(endpoint.operation))
+    throw operationNotAllowed(endpoint.operation);
+}
+
+/** Call when the body has been read. Throws if the request names no operation, is no chat request, and the rule forbids such. */
+export function requireAllowedBody(exchange: Exchange, rule: CompiledRule): void {
+  if (isOther(exchange, rule) && !rule.operations.has("other")) throw operationNotAllowed("other");
+}
+
+/** Whether a request is for an endpoint that the gateway does not know. */
+export function isOther({ endpoint, fields }: Exchange, { upstream, pathKind }: CompiledRule): boolean {
+  return endpoint === null && upstream.hasEndpoints && pathKind === "prefix" && !fields.hasMessages;
+}
+
+/** Whether the endpoint shows or changes what others store in the provider's account. */
+function needsPermission({ operation, tail }: Endpoint): boolean {
+  if (operation === "responses") return tail !== "/responses" && tail !== "/responses/compact";
+  return operation === "files" || operation === "batches" || operation === "fine_tuning";
+}
+
+function operationNotAllowed(operation: Operation): GatehouseError {
+  return new GatehouseError(
+    "operation_not_allowed",
+    `The rule does not allow the operation "${operation}". Add it to the rule's operations, or use another path.`,
+  );
+}
+
+/** Returns the candidates that serve the operation of the request. Throws if there is none. */
+export function servingCandidates(
+  exchange: Exchange,
+  rule: CompiledRule,
+  candidates: Candidates,
+): Candidates {
+  const { endpoint } = exchange;
+  if (endpoint === null) return candidates;
+  const { targets } = rule.upstream;
+  const isServing = (index: number) => {
+    const endpoints = targets[index]?.endpoints ?? null;
+    return endpoints === null || endpoints.has(endpoint);
+  };
+  const serving = filterCandidates(candidates, isServing);
+  if (isEmpty(serving)) {
+    // A rule for one path is not for a whole API. It leads to the chat endpoint.
+    if (rule.pathKind !== "prefix") return candidates;
+    throw operationNotSupported(endpoint, rule);
+  }
+  return endpoint.operation === "embeddings" ? sameModelCandidates(exchange, rule, serving) : serving;
+}
+
+/** Vectors of different models cannot be compared, so no target may replace the model of an embedding request. */
+function sameModelCandidates({ fields }: Exchange, rule: CompiledRule, candidates: Candidates): Candidates {
+  if (!fields.isObject) return candidates;
+  const { targets } = rule.upstream;
+  const modelAt = (index: number) => {
+    const target = targets[index];
+    return target === undefined ? null : modelFor(fields, target);
+  };
+  const model = fields.model ?? modelAt(candidates.preferred[0] ?? candidates.fallback[0] ?? 0);
+  const same = filterCandidates(candidates, (index) => modelAt(index) === model);
+  if (isEmpty(same))
+    throw new GatehouseError(
+      "model_not_found",
+      `No target serves the model "${model ?? ""}", and the model of an embedding request is never replaced.`,
+    );
+  return same;
+}
+
+/** Returns the same object if all are kept, which is the normal case. */
+function filterCandidates(candidates: Candidates, isKept: (index: number) => boolean): Candidates {
+  const { preferred, fallback } = candidates;
+  if (preferred.every(isKept) && fallback.every(isKept)) return candidates;
+  return { preferred: preferred.filter(isKept), fallback: fallback.filter(isKept) };
+}
+
+function isEmpty({ preferred, fallback }: Candidates): boolean {
+  return preferred.length === 0 && fallback.length === 0;
+}
+
+function operationNotSupported({ operation }: Endpoint, { upstream }: CompiledRule): GatehouseError {
+  const providers = [...new Set(upstream.targets.map(({ provider }) => provider))].join(", ");
+  return new GatehouseError(
+    "operation_not_supported",
+    `No target of upstream "${upstream.name}" supports the operation "${operation}" (providers: ${providers}).`,
+  );
+}

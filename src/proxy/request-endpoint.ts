@@ -1,0 +1,118 @@
+// Which endpoint of a target a request goes to, and what has to be translated on the way.
+import type { EndpointTable, ProviderEndpoint } from "../formats/endpoint-table.ts";
+import { HUB_FORMAT, type ResponseFormat } from "../formats/format-names.ts";
+import type { Format } from "../formats/format.ts";
+import { isChatEndpoint } from "../formats/operations.ts";
+import { formatNamed, formatOfChatPath, isOtherEndpoint } from "../formats/registry.ts";
+import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
+import type { CompiledRule } from "../snapshot/compiled-rule.ts";
+import type { Exchange } from "./exchange.ts";
+import { isOther } from "./operation.ts";
+
+export interface RequestEndpoint {
+  /** The path that is sent to the target, without the path of its base URL. */
+  readonly path: string;
+  readonly format: Format;
+  /** The format to translate the request from; null if it is forwarded as it is. */
+  readonly requestFormat: Format | null;
+  /** The format to translate the response to; null if it is relayed as it is. */
+  readonly responseFormat: Format | null;
+  /** Whether the response is relayed as it is if the request turns out to have the format of the endpoint already. */
+  readonly responseFollowsBody: boolean;
+}
+
+const HUB = formatNamed(HUB_FORMAT);
+
+export function endpointAt(exchange: Exchange, rule: CompiledRule, target: CompiledTarget): RequestEndpoint {
+  const { endpoints } = target;
+  return endpoints === null
+    ? configuredEndpoint(exchange, rule, target)
+    : providerEndpoint(exchange, rule, target, endpoints);
+}
+
+/** Returns the path that is sent to the target, without the path of its base URL. */
+export function pathFor(exchange: Exchange, rule: CompiledRule, target: CompiledTarget): string {
+  const { endpoints } = target;
+  return endpoints === null || isOther(exchange, rule)
+    ? configuredPath(exchange, rule, target)
+    : foundIn(endpoints, exchange).path;
+}
+
+/** For a target with a `path`. */
+function configuredEndpoint(exchange: Exchange, rule: CompiledRule, target: CompiledTarget): RequestEndpoint {
+  const { sentPath, method, fields } = exchange;
+  const path = configuredPath(exchange, rule, target);
+  // A target with an empty path also gets requests to the endpoints of other formats, whose responses have that format.
+  const format = target.format.isChatPath(path) ? target.format : (formatOfChatPath(path) ?? target.format);
+  const isPassedOn = target.path === null && isOtherEndpoint(sentPath, target.format);
+  const selected = rule.rule.response_format;
+  const client = selected === "request" ? (formatOfChatPath(sentPath) ?? HUB) : HUB;
+  const isTranslated =
+    target.format !== client && fields.isObject && (fields.hasMessages || client !== HUB) && !isPassedOn;
+  const wanted =
+    selected === null || method !== "POST" || isPassedOn ? null : responseFormat(selected, client);
+  return {
+    path,
+    format,
+    requestFormat: isTranslated ? client : null,
+    responseFormat: wanted === target.format ? null : wanted,
+    responseFollowsBody: selected === "request" && formatOfChatPath(sentPath) === null,
+  };
+}
+
+/** For a target without a `path`: the endpoint of its provider for the operation of the request. */
+function providerEndpoint(
+  exchange: Exchange,
+  rule: CompiledRule,
+  target: CompiledTarget,
+  endpoints: EndpointTable,
+): RequestEndpoint {
+  const { endpoint, method, fields } = exchange;
+  if (isOther(exchange, rule)) return unchanged(target.format, configuredPath(exchange, rule, target));
+  const { format, path } = foundIn(endpoints, exchange);
+  if (method !== "POST" || (endpoint !== null && !isChatEndpoint(endpoint))) return unchanged(format, path);
+  const client = endpoint === null ? HUB : formatNamed(endpoint.format);
+  const isChat = endpoint !== null || fields.hasMessages;
+  const selected = rule.rule.response_format ?? "request";
+  const wanted = responseFormat(selected, client);
+  return {
+    path,
+    format,
+    requestFormat: client === format || !isChat ? null : client,
+    responseFormat: wanted === format ? null : wanted,
+    responseFollowsBody: selected === "request" && endpoint === null,
+  };
+}
+
+function unchanged(format: Format, path: string): RequestEndpoint {
+  return { path, format, requestFormat: null, responseFormat: null, responseFollowsBody: false };
+}
+
+function foundIn(endpoints: EndpointTable, { endpoint }: Exchange): ProviderEndpoint {
+  return (endpoint === null ? null : endpoints.find(endpoint)) ?? endpoints.chat;
+}
+
+function responseFormat(selected: ResponseFormat, client: Format): Format {
+  return selected === "request" ? client : formatNamed(selected);
+}
+
+function configuredPath(
+  { sentPath: path }: Exchange,
+  { rule, pathKind }: CompiledRule,
+  target: CompiledTarget,
+): string {
+  if (!rule.strip_path) return target.path ?? path;
+  const remainder = pathKind === "prefix" ? path.slice(prefixLength(path, rule.path)) : "";
+  return (target.path ?? "") + remainder;
+}
+
+/** Returns the length of the part of `path` that matches the segments of `pattern` before its final `*`. */
+function prefixLength(path: string, pattern: string): number {
+  let segments = pattern.split("/").length - 2;
+  let at = 0;
+  while (segments-- > 0) {
+    at = path.indexOf("/", at + 1);
+    if (at < 0) return path.length;
+  }
+  return at;
+}

@@ -1,0 +1,221 @@
+// Operations: one rule for a whole API, whose targets have no `path`. Each request goes to the provider's endpoint for it.
+import { describe, expect, test } from "bun:test";
+import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
+import { CHAT, onlyRequest, rawCall, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+
+const provider = await useFakeProvider({ name: "Ada" });
+const other = await useFakeProvider({ name: "Bea" });
+const gatehouse = await useGatehouse();
+
+/** Creates a rule for all paths below a prefix, and returns the prefix. */
+async function api(
+  targets: readonly Record<string, unknown>[],
+  { rule = {}, upstream = {} }: { rule?: object; upstream?: object } = {},
+): Promise<string> {
+  const prefix = `/api-${crypto.randomUUID()}`;
+  await seedRoute(gatehouse, {
+    upstream: { targets, max_attempts: 1, ...upstream },
+    rule: { path: `${prefix}/*`, methods: ["*"], ...rule },
+  });
+  return prefix;
+}
+
+const call = (target: string, method: string) => rawCall(gatehouse.proxyUrl, { method, target });
+const post = (path: string, body: unknown) => rawJson(gatehouse.proxyUrl, path, body);
+
+describe("a target without a path gets each operation at the provider's endpoint", () => {
+  const OPENAI_ENDPOINTS = [
+    "/chat/completions",
+    "/completions",
+    "/embeddings",
+    "/moderations",
+    "/images/generations",
+    "/images/edits",
+    "/audio/speech",
+    "/audio/transcriptions",
+  ];
+
+  test.each(OPENAI_ENDPOINTS)("%s of openai", async (end) => {
+    const prefix = await api([targetAt(provider, { provider: "openai" })]);
+    await post(`${prefix}/v1${end}`, CHAT);
+    expect(onlyRequest(provider).target).toBe(`/v1${end}`);
+  });
+
+  test.each([
+    ["groq", "/v1/chat/completions", "/openai/v1/chat/completions"],
+    ["azure", "/openai/deployments/d/embeddings", "/openai/v1/embeddings"],
+    ["deepseek", "/v1/chat/completions", "/chat/completions"],
+    ["deepseek", "/v1/messages", "/anthropic/v1/messages"],
+    ["cohere", "/v1/rerank", "/v2/rerank"],
+    ["anthropic", "/v1/messages/count_tokens", "/v1/messages/count_tokens"],
+    ["something-else", "/anything/v1/rerank", "/v1/rerank"],
+  ])("%s: %s goes to %s", async (name, sent, expected) => {
+    const prefix = await api([targetAt(provider, { provider: name })]);
+    await post(prefix + sent, CHAT);
+    expect(onlyRequest(provider).target).toBe(expected);
+  });
+
+  test("strip_path does not change the endpoint, and the query is kept", async () => {
+    const prefix = await api([targetAt(provider, { provider: "openai" })], { rule: { strip_path: true } });
+    await post(`${prefix}/v1/embeddings?a=b`, { model: "m", input: "x" });
+    expect(onlyRequest(provider).target).toBe("/v1/embeddings?a=b");
+  });
+
+  test("a chat request to a path that names no operation goes to the chat endpoint", async () => {
+    const prefix = await api([targetAt(provider, { provider: "openai" })]);
+    expect((await post(`${prefix}/ask`, CHAT)).status).toBe(200);
+    expect(onlyRequest(provider).target).toBe("/v1/chat/completions");
+  });
+
+  test("a rule for one path that names no operation leads to the chat endpoint, whatever the body", async () => {
+    const { path } = await seedRoute(gatehouse, {
+      upstream: { targets: [targetAt(provider, { provider: "openai" })] },
+    });
+    await post(path, { prompt: "Hi" });
+    expect(onlyRequest(provider).target).toBe("/v1/chat/completions");
+  });
+
+  test("a target with a path gets every request there, as before", async () => {
+    const prefix = await api([targetAt(provider, { provider: "openai", path: "/fixed" })]);
+    await post(`${prefix}/v1/embeddings`, { input: "x" });
+    expect(onlyRequest(provider).target).toBe("/fixed");
+  });
+
+  test("a target with an empty path gets the path of the request, as before", async () => {
+    const prefix = await api([targetAt(provider, { provider: "openai", path: "" })]);
+    await call(`${prefix}/v1/files`, "GET");
+    expect(onlyRequest(provider).target).toBe(`${prefix}/v1/files`);
+  });
+});
+
+describe("operations that a provider does not have", () => {
+  test("go to the targets that have them", async () => {
+    const targets = [targetAt(provider, { provider: "anthropic" }), targetAt(other, { provider: "openai" })];
+    const prefix = await api(targets);
+    for (let request = 0; request < 4; request++)
+      await post(`${prefix}/v1/embeddings`, { model: "m", input: "x" });
+    expect([provider.requests.length, other.requests.length]).toEqual([0, 4]);
+  });
+
+  test("are 404 operation_not_supported with operation and providers if no target has them", async () => {
+    const targets = [
+      targetAt(provider, { provider: "anthropic" }),
+      targetAt(other, { provider: "perplexity" }),
+    ];
+    const prefix = await api(targets);
+    const response = await post(`${prefix}/v1/embeddings`, { model: "m", input: "x" });
+    expect(response.status).toBe(404);
+    expect(response.json()).toMatchObject({ code: "operation_not_supported" });
+    expect(response.json().error).toContain('"embeddings"');
+    expect(response.json().error).toContain("anthropic, perplexity");
+    expect([...provider.requests, ...other.requests]).toEqual([]);
+  });
+});
+
+describe("operations that show or change what others store in the provider's account", () => {
+  const STORED = [
+    ["files", "GET", "/v1/files"],
+    ["files", "DELETE", "/v1/files/file-1"],
+    ["batches", "GET", "/v1/batches"],
+    ["fine_tuning", "POST", "/v1/fine_tuning/jobs"],
+    ["other", "GET", "/v1/vector_stores"],
+    ["other", "POST", "/v1/threads/t/messages"],
+    ["other", "DELETE", "/v1/organization/users/u"],
+  ] as const;
+
+  test.each(STORED)("%s (%s %s) is 403 unless the rule lists it", async (operation, method, end) => {
+    const targets = [targetAt(provider, { provider: "openai" })];
+    const refused = await call((await api(targets)) + end, method);
+    expect([refused.status, refused.json().code]).toEqual([403, "operation_not_allowed"]);
+    expect(refused.json().error).toContain(`"${operation}"`);
+    expect(provider.requests).toEqual([]);
+    const listed = await api(targets, { rule: { operations: [operation], strip_path: true } });
+    await call(listed + end, method);
+    expect(onlyRequest(provider).target).toBe(end);
+  });
+});
+
+describe("the gateway itself describes models", () => {
+  const targets = [
+    targetAt(provider, { provider: "openai", models: ["gpt-a", "org/gpt-b"] }),
+    targetAt(other, { provider: "anthropic", default_model: "claude-c" }),
+  ];
+
+  test("as a list in OpenAI's shape, and one by its id", async () => {
+    const prefix = await api(targets);
+    const list = await call(`${prefix}/v1/models`, "GET");
+    expect(list.json()).toMatchObject({ object: "list", data: [{ id: "gpt-a", object: "model" }, {}, {}] });
+    const one = await call(`${prefix}/v1/models/org%2Fgpt-b`, "GET");
+    expect(one.json()).toMatchObject({ id: "org/gpt-b", object: "model", owned_by: "openai" });
+    const absent = await call(`${prefix}/v1/models/GPT-A`, "GET");
+    expect([absent.status, absent.json().code]).toEqual([404, "model_not_found"]);
+    expect([...provider.requests, ...other.requests]).toEqual([]);
+  });
+
+  test("in Anthropic's shape if anthropic-version is sent", async () => {
+    const prefix = await api(targets);
+    const headers: HeaderPair[] = [["anthropic-version", "2023-06-01"]];
+    const get = (end: string) =>
+      rawCall(gatehouse.proxyUrl, { method: "GET", target: prefix + end, headers });
+    expect((await get("/v1/models")).json()).toMatchObject({
+      data: [{ type: "model", id: "gpt-a", display_name: "gpt-a" }, {}, { id: "claude-c" }],
+      has_more: false,
+      first_id: "gpt-a",
+      last_id: "claude-c",
+    });
+    expect((await get("/v1/models/claude-c")).json()).toMatchObject({ type: "model", id: "claude-c" });
+  });
+});
+
+describe("the response has the format of the request", () => {
+  test("chat at an anthropic target, errors and streams included", async () => {
+    const prefix = await api([targetAt(provider, { provider: "anthropic" })]);
+    const chat = `${prefix}/v1/chat/completions`;
+    expect((await post(chat, CHAT)).json()).toMatchObject({ object: "chat.completion" });
+    expect(onlyRequest(provider).target).toBe("/v1/messages");
+    const stream = await post(chat, { ...CHAT, stream: true });
+    expect(stream.body.toString()).toEndWith("data: [DONE]\n\n");
+    provider.behave({ status: 400 });
+    const error = await post(chat, CHAT);
+    expect(error.status).toBe(400);
+    expect(error.json()).toMatchObject({ error: { type: "invalid_request_error", param: null } });
+    provider.behave({});
+  });
+
+  test("equal formats: bytes in, bytes out", async () => {
+    const prefix = await api([targetAt(provider, { provider: "anthropic" })]);
+    const body = `{ "max_tokens":9,\n "messages":[{"role":"user","content":"\\u0048i"}], "model": "claude-fake" }`;
+    const response = await rawCall(gatehouse.proxyUrl, {
+      target: `${prefix}/v1/messages`,
+      headers: [["content-type", "application/json"]],
+      body,
+    });
+    expect(Buffer.from(onlyRequest(provider).body).toString()).toBe(body);
+    expect(response.json()).toMatchObject({ type: "message" });
+  });
+});
+
+describe("embeddings", () => {
+  test("balancing and failover never change the model", async () => {
+    const targets = [
+      targetAt(provider, { provider: "openai", models: ["one"], default_model: "one" }),
+      targetAt(other, { provider: "openai", models: ["two"], default_model: "two" }),
+    ];
+    const prefix = await api(targets, { upstream: { max_attempts: 3 } });
+    provider.behave({ status: 503 });
+    const response = await post(`${prefix}/v1/embeddings`, { model: "one", input: "x" });
+    expect(response.status).toBe(503);
+    expect(other.requests).toEqual([]);
+    provider.behave({});
+    const unknown = await post(`${prefix}/v1/embeddings`, { model: "three", input: "x" });
+    expect([unknown.status, unknown.json().code]).toEqual([404, "model_not_found"]);
+  });
+});
+
+test('methods ["*"] matches every method', async () => {
+  const prefix = await api([targetAt(provider, { provider: "openai", path: "" })]);
+  for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"])
+    expect([method, (await call(`${prefix}/x`, method)).status]).not.toEqual([method, 405]);
+  expect(provider.requests.map((request) => request.method)).toContain("PATCH");
+});
