@@ -1,0 +1,118 @@
+import { describe, expect, spyOn, test } from "bun:test";
+import fc from "fast-check";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import counts from "../../test/golden/tokens/counts.json";
+import { tokensOfText } from "./text-tokens.ts";
+
+const SAMPLES = join(import.meta.dir, "../../test/golden/tokens");
+/** At the place where two texts are joined, words, numbers and punctuation may join too. */
+const MAX_JOINT = 5;
+
+/** Texts in which the classes of characters change often, and texts of any characters. */
+const text = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 40 }),
+  fc
+    .array(
+      fc.constantFrom(
+        "word",
+        "A",
+        "HTTP",
+        "b",
+        "krzk",
+        "ó",
+        "ł",
+        "ư",
+        "Привет",
+        "ї",
+        "漢",
+        "한",
+        "か",
+        " ",
+        "\t",
+        "\n",
+        ".",
+        "({",
+        "--",
+        "7",
+        "2026",
+        "😀",
+        "—",
+      ),
+      { maxLength: 30 },
+    )
+    .map((parts) => parts.join("")),
+);
+
+describe("the estimate is within 0.75 and 1.35 of the true count", () => {
+  test.each(Object.entries(counts))("of %s", (name, { o200k_base: expected }) => {
+    const ratio = tokensOfText(readFileSync(join(SAMPLES, `${name}.txt`), "utf8")) / expected;
+    expect(ratio).toBeGreaterThan(0.75);
+    expect(ratio).toBeLessThan(1.35);
+  });
+
+  const sameInBoth = Object.entries(counts).filter(([name]) => /^(?:prose|code|json|base64)-/.test(name));
+  test.each(sameInBoth)("of %s in the older vocabulary", (name, { cl100k_base: expected }) => {
+    const ratio = tokensOfText(readFileSync(join(SAMPLES, `${name}.txt`), "utf8")) / expected;
+    expect(ratio).toBeGreaterThan(0.75);
+    expect(ratio).toBeLessThan(1.35);
+  });
+});
+
+test("an empty text has no tokens, and any other a positive number", () => {
+  expect(tokensOfText("")).toBe(0);
+  fc.assert(
+    fc.property(text, (value) => {
+      const tokens = tokensOfText(value);
+      expect(Number.isFinite(tokens)).toBe(true);
+      expect(tokens).toBeGreaterThanOrEqual(0);
+      // A single space is part of the next word.
+      if (value.trim() !== "") expect(tokens).toBeGreaterThan(0);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("joined texts have the tokens of both, up to a constant", () => {
+  fc.assert(
+    fc.property(text, text, (first, second) => {
+      const joined = tokensOfText(first + second);
+      const separate = tokensOfText(first) + tokensOfText(second);
+      expect(Math.abs(joined - separate)).toBeLessThanOrEqual(MAX_JOINT);
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+test("a longer text does not have fewer tokens, up to a fraction of one", () => {
+  fc.assert(
+    fc.property(text, text, (first, second) => {
+      expect(tokensOfText(first + second)).toBeGreaterThan(tokensOfText(first) - 1);
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+test.each([
+  ["one letter", "a"],
+  ["one consonant", "k"],
+  ["uppercase letters", "A"],
+  ["alternating case", "aB"],
+  ["accents", "aé"],
+  ["spaces", " "],
+  ["lines", "\r\n\t"],
+  ["punctuation", "({[<"],
+  ["digits", "1"],
+  ["lone surrogates", "\ud800"],
+  ["combining marks", "e\u0301\u0302\u0303"],
+  ["scripts that alternate", "aяא漢"],
+])("every character of a hostile text is read once: %s", (_, part) => {
+  const hostile = part.repeat(20_000 / part.length);
+  const read = spyOn(String.prototype, "charCodeAt");
+  try {
+    tokensOfText(hostile);
+    expect(read).toHaveBeenCalledTimes(hostile.length);
+  } finally {
+    read.mockRestore();
+  }
+});

@@ -1,0 +1,192 @@
+// Estimates the input tokens of a text or of a request body in any format: OpenAI chat completions and responses, Anthropic
+// messages, Gemini. The estimate does not depend on the format, because their fields have different names or mean the same.
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { tokensOfText } from "./text-tokens.ts";
+
+/** What formats add to every request and message: roles and delimiters. OpenAI documents 3 and 3, and a token for the role. */
+const REQUEST_TOKENS = 3;
+const MESSAGE_TOKENS = 4;
+/** The instructions that Anthropic adds for tools; it documents 313 to 346 tokens for current models. */
+const ANTHROPIC_TOOLS_TOKENS = 340;
+/** An image of about 1024 × 1024 pixels: 765 tokens at OpenAI, 1,398 at Anthropic, 258 to 1,032 at Gemini. */
+const IMAGE_TOKENS = 800;
+/** OpenAI's fixed price of an image with low detail. */
+const LOW_DETAIL_IMAGE_TOKENS = 85;
+/** One minute at OpenAI's 10 tokens per second. */
+const AUDIO_TOKENS = 600;
+/** A PDF file of one or two pages: Anthropic documents 1,500 to 3,000 tokens per page. Also for video. */
+const DOCUMENT_TOKENS = 3000;
+/** Base64 has 4 characters for 3 bytes, and a token of text has about 4 bytes. */
+const TOKENS_PER_BASE64_CHARACTER = 3 / 16;
+/** The quotes, colon and comma of a field, and the comma and brackets of an array's item. */
+const JSON_FIELD_TOKENS = 2;
+const JSON_ITEM_TOKENS = 1;
+
+/** Top-level fields that hold conversations: their strings count, the names of their fields do not. */
+const CONVERSATIONS: readonly string[] = [
+  "messages",
+  "input",
+  "contents",
+  "system",
+  "instructions",
+  "systemInstruction",
+  "system_instruction",
+  "prompt",
+  "suffix",
+  "query",
+  "documents",
+];
+/** Top-level fields that models read as JSON, the names of fields included: tools and schemas of the output. */
+const JSON_FIELDS: readonly string[] = [
+  "tools",
+  "functions",
+  "response_format",
+  "text",
+  "output_format",
+  "output_config",
+];
+/** Fields inside `generationConfig` of Gemini that are read as JSON. */
+const GEMINI_SCHEMAS: readonly string[] = ["responseSchema", "responseJsonSchema", "response_schema"];
+
+/** Fields of a conversation that a model does not read as text. */
+const UNREAD = new Set([
+  ...["type", "role", "id", "status", "index", "cache_control", "detail", "annotations", "logprobs"],
+  ...["call_id", "tool_call_id", "tool_use_id", "signature", "thoughtSignature", "thought_signature"],
+  ...["mime_type", "mimeType", "media_type", "url"],
+  // Their tokens are counted per part, by its type.
+  ...["image_url", "input_audio", "video_url", "file_data", "file_url", "file_id"],
+]);
+/** Fields of a conversation whose value is JSON to the model: arguments and results of tools. */
+const JSON_IN_CONVERSATION = new Set(["input", "args", "arguments", "response", "action"]);
+/** Fields with text that only the provider can read, as reasoning or search results. */
+const ENCRYPTED = new Set(["encrypted_content", "data"]);
+/** A call of OpenAI's image tool, whose `result` is an image in base64. */
+const IMAGE_CALL = "image_generation_call";
+const GEMINI_MEDIA = new Set(["inlineData", "inline_data", "fileData", "file_data"]);
+const TOKENS_BY_PART_TYPE = new Map([
+  ["image", IMAGE_TOKENS],
+  ["image_url", IMAGE_TOKENS],
+  ["input_image", IMAGE_TOKENS],
+  ["computer_screenshot", IMAGE_TOKENS],
+  [IMAGE_CALL, IMAGE_TOKENS],
+  ["input_audio", AUDIO_TOKENS],
+  ["video_url", DOCUMENT_TOKENS],
+  ["file", DOCUMENT_TOKENS],
+  ["input_file", DOCUMENT_TOKENS],
+  ["document", DOCUMENT_TOKENS],
+]);
+
+export function estimateTokens(text: string): number {
+  return Math.ceil(tokensOfText(text));
+}
+
+/**
+ * Returns the estimated input tokens of a request. Binary content counts a constant per image, audio or document, whatever its size.
+ * The work is linear in the size of the body and does not recurse.
+ */
+export function estimateRequestTokens(body: JsonObject): number {
+  const walk = new RequestWalk();
+  for (const name of CONVERSATIONS) walk.addConversation(body[name]);
+  for (const name of JSON_FIELDS) walk.addJson(body[name]);
+  const { generationConfig, tools } = body;
+  if (isJsonObject(generationConfig)) for (const name of GEMINI_SCHEMAS) walk.addJson(generationConfig[name]);
+  if (Array.isArray(tools) && tools.some((tool) => isJsonObject(tool) && "input_schema" in tool))
+    walk.tokens += ANTHROPIC_TOOLS_TOKENS;
+  walk.run();
+  return Math.ceil(REQUEST_TOKENS + walk.tokens);
+}
+
+/** Adds up the tokens of values. Values that are to be read wait in a list, so that nesting needs no call stack. */
+class RequestWalk {
+  tokens = 0;
+  readonly #conversation: unknown[] = [];
+  readonly #json: unknown[] = [];
+
+  addConversation(value: unknown): void {
+    if (value === undefined || value === null) return;
+    if (Array.isArray(value)) this.tokens += MESSAGE_TOKENS * value.filter(isJsonObject).length;
+    this.#conversation.push(value);
+  }
+
+  addJson(value: unknown): void {
+    if (value !== undefined && value !== null) this.#json.push(value);
+  }
+
+  run(): void {
+    while (this.#conversation.length > 0) this.#readConversation(this.#conversation.pop());
+    while (this.#json.length > 0) this.#readJson(this.#json.pop());
+  }
+
+  #readConversation(value: unknown): void {
+    if (typeof value === "string") this.tokens += tokensOfText(value);
+    // Completions and embeddings accept lists of token ids.
+    else if (typeof value === "number") this.tokens += 1;
+    else if (Array.isArray(value)) for (const item of value) this.#conversation.push(item);
+    else if (isJsonObject(value)) this.#readPart(value);
+  }
+
+  /** Reads a message, a content part, a tool call or a tool result. */
+  #readPart(part: JsonObject): void {
+    this.tokens += partTokens(part);
+    for (const name in part) {
+      const value = part[name];
+      if (GEMINI_MEDIA.has(name) && isJsonObject(value)) this.tokens += mediaTokens(value);
+      else if (name === "source" && isJsonObject(value)) this.#readSource(value);
+      else if (ENCRYPTED.has(name) && typeof value === "string") this.tokens += base64Tokens(value);
+      else if (UNREAD.has(name) || (name === "result" && part["type"] === IMAGE_CALL)) continue;
+      else if (JSON_IN_CONVERSATION.has(name) && typeof value === "object") this.addJson(value);
+      else if (typeof value === "string" || typeof value === "object") this.#conversation.push(value);
+    }
+  }
+
+  /** Reads the source of an image or document in Anthropic's format: text, content parts, or binary content. */
+  #readSource(source: JsonObject): void {
+    if (typeof source["data"] === "string" && isTextSource(source))
+      this.tokens += tokensOfText(source["data"]);
+    else if (source["type"] === "content") this.#conversation.push(source["content"]);
+  }
+
+  #readJson(value: unknown): void {
+    if (typeof value === "string") this.tokens += tokensOfText(value);
+    else if (Array.isArray(value)) {
+      this.tokens += JSON_ITEM_TOKENS * (value.length + 1);
+      for (const item of value) this.#json.push(item);
+    } else if (isJsonObject(value)) {
+      for (const name in value) {
+        this.tokens += tokensOfText(name) + JSON_FIELD_TOKENS;
+        this.#json.push(value[name]);
+      }
+    } else this.tokens += typeof value === "number" ? tokensOfText(String(value)) : 1;
+  }
+}
+
+/** Tokens of the binary content of a part. */
+function partTokens(part: JsonObject): number {
+  const { type, source, image_url: image } = part;
+  if (typeof type !== "string") return 0;
+  const tokens = TOKENS_BY_PART_TYPE.get(type) ?? 0;
+  if (tokens === IMAGE_TOKENS) {
+    const detail = isJsonObject(image) ? image["detail"] : part["detail"];
+    return detail === "low" ? LOW_DETAIL_IMAGE_TOKENS : IMAGE_TOKENS;
+  }
+  return isJsonObject(source) && isTextSource(source) ? 0 : tokens;
+}
+
+/** Whether a source of Anthropic's format consists of text or parts, which are counted as such. */
+function isTextSource({ type }: JsonObject): boolean {
+  return type === "text" || type === "content";
+}
+
+/** Tokens of Gemini's inline data or file, by its media type. */
+function mediaTokens(media: JsonObject): number {
+  const mediaType = media["mimeType"] ?? media["mime_type"];
+  if (typeof mediaType !== "string") return DOCUMENT_TOKENS;
+  if (mediaType.startsWith("image/")) return IMAGE_TOKENS;
+  if (mediaType.startsWith("audio/")) return AUDIO_TOKENS;
+  const { data } = media;
+  return mediaType.startsWith("text/") && typeof data === "string" ? base64Tokens(data) : DOCUMENT_TOKENS;
+}
+
+function base64Tokens(data: string): number {
+  return TOKENS_PER_BASE64_CHARACTER * data.length;
+}
