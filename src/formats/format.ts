@@ -19,6 +19,8 @@ export interface Format {
   readonly isFromClient: (path: string, headers: Headers) => boolean;
   /** Headers that requests must have, in lower case, with the value to send if neither client nor target sets one. */
   readonly requiredHeaders: readonly (readonly [name: string, value: string])[];
+  /** Start of the names of headers, in lower case, that only servers of this format understand; null if there are none. */
+  readonly ownHeaderPrefix: string | null;
   /** Null if clients of this format get no translation: their requests go only to targets of the same format. */
   readonly inbound: InboundTranslator | null;
   readonly outbound: OutboundTranslator;

@@ -61,7 +61,7 @@ export function encodeRequest(
   const isChat = exchange.method === "POST" && fields.isObject && format.isChatPath(path);
   const canAddOption = isChat && body !== null && (translated === null || translated.bytes === null);
   const addedUsageOption = canAddOption ? usageOptionFor(body, fields, format, target) : null;
-  const headers = headersFor(exchange, rule, target, format, ownCredentials, readsResponse);
+  const headers = headersFor(exchange, rule, target, endpoint, ownCredentials, readsResponse);
   const query = ownCredentials.removeFromQuery(exchange.sentQuery);
   const clientCredential = target.hasCredential ? null : credentialHash(headers, query);
   return {
@@ -101,12 +101,13 @@ function headersFor(
   { request, sentHeaders }: Exchange,
   { rule }: CompiledRule,
   target: CompiledTarget,
-  format: Format,
+  { format, requestFormat }: RequestEndpoint,
   ownCredentials: OwnCredentials,
   readsResponse: boolean,
 ): Record<string, string> {
   const headers =
     sentHeaders === null ? forwardedHeaders(request.headers, ownCredentials) : { ...sentHeaders };
+  if (requestFormat !== null) removeOwnHeaders(headers, requestFormat);
   // Without Accept-Encoding the target may use any encoding (RFC 9110, 12.5.3), also one that the client cannot decode.
   if (readsResponse || headers["accept-encoding"] === undefined) headers["accept-encoding"] = "identity";
   headers["user-agent"] ??= "gatehouse";
@@ -117,6 +118,13 @@ function headersFor(
   const host = rule.preserve_host ? request.headers.get("host") : null;
   if (host !== null) headers["host"] = host;
   return headers;
+}
+
+/** Removes the headers that only servers of the client's format understand. */
+function removeOwnHeaders(headers: Record<string, string>, { ownHeaderPrefix }: Format): void {
+  if (ownHeaderPrefix === null) return;
+  for (const name of Object.keys(headers))
+    if (name.startsWith(ownHeaderPrefix)) Reflect.deleteProperty(headers, name);
 }
 
 const NOTHING: readonly string[] = [];

@@ -9,6 +9,8 @@ import { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import { StreamRelay, type StreamStages } from "./relay-stream.ts";
 import { formatNamed } from "../formats/registry.ts";
+import { StreamTranslation } from "../formats/stream-translation.ts";
+import { NO_CONTEXT } from "../formats/translator.ts";
 import { UsageTap } from "../usage/usage-tap.ts";
 
 const PIECE = 64 * 1024;
@@ -170,4 +172,24 @@ test("ends once as incomplete if the client disconnects while it gets the last b
   client.disconnect(true);
   await untilIdle();
   expect([outcomes, pieces.isCanceled]).toEqual([["incomplete"], true]);
+});
+
+test("a translated stream gets a comment at least every 5 seconds while it has nothing to send", async () => {
+  const end = Promise.withResolvers<null>();
+  pieces = new Pieces(0, () => end.promise);
+  const { outbound } = formatNamed("anthropic");
+  const { inbound } = formatNamed("openai");
+  if (inbound === null) throw new Error("chat clients have no translator");
+  const translation = new StreamTranslation(outbound, inbound, { createdAt: 1, targetTag: "t" }, NO_CONTEXT);
+  stages = { ...NO_STAGES, translation };
+  const client = await connect();
+  const comments = () => client.received().split(": keep-alive\n\n").length - 1;
+  await waitUntil(() => server.pendingRequests === 1);
+  for (let count = 1; count <= 3; count++) {
+    clock.advance(5000);
+    await waitUntil(() => comments() >= count);
+  }
+  expect(outcomes).toEqual([]);
+  end.resolve(null);
+  await client.ended;
 });

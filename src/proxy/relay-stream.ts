@@ -9,6 +9,7 @@ import type { BodyCapture } from "../telemetry/requests/body-capture.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import type { UsageTap } from "../usage/usage-tap.ts";
+import { KeepAliveComments } from "./keep-alive-comments.ts";
 
 /**
  * A client that reads nothing for this long is disconnected. Nothing else detects such a client, and the connection to the
@@ -45,6 +46,8 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
   #hasEnded = false;
   /** Rejects the wait for the client to read; null while the relay does not wait. */
   #stopWaiting: (() => void) | null = null;
+  /** Null unless the stream is translated. */
+  #comments: KeepAliveComments | null = null;
 
   constructor(
     reader: BodyReader,
@@ -59,6 +62,8 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
   }
 
   async pull(client: ReadableStreamDirectController): Promise<void> {
+    if (this.#stages.translation !== null && !this.#hasEnded)
+      this.#comments = new KeepAliveComments(client, this.#deadlines);
     try {
       for (let chunk = await this.#reader.next(); chunk !== null; chunk = await this.#reader.next()) {
         const processed = this.#process(chunk);
@@ -108,6 +113,7 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
     const { bodies, firstContent } = this.#stages;
     bodies?.takeResponse(bytes);
     if (firstContent !== null && firstContent.isSearching) firstContent.push(bytes);
+    this.#comments?.written(bytes);
     const written = client.write(bytes);
     void client.flush();
     return typeof written === "number" ? null : this.#waitForClient(written);
@@ -158,6 +164,7 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
   #end(outcome: Outcome): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
+    this.#comments?.stop();
     this.#onEnd(outcome);
   }
 }

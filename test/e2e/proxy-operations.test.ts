@@ -8,6 +8,8 @@ const provider = await useFakeProvider({ name: "Ada" });
 const other = await useFakeProvider({ name: "Bea" });
 const gatehouse = await useGatehouse();
 
+const MESSAGES = { model: "claude-fake", max_tokens: 9, messages: [{ role: "user", content: "Hi" }] };
+
 /** Creates a rule for all paths below a prefix, and returns the prefix. */
 async function api(
   targets: readonly Record<string, unknown>[],
@@ -180,6 +182,29 @@ describe("the response has the format of the request", () => {
     const error = await post(chat, CHAT);
     expect(error.status).toBe(400);
     expect(error.json()).toMatchObject({ error: { type: "invalid_request_error", param: null } });
+    provider.behave({});
+  });
+
+  test("messages at an openai target, errors and streams included", async () => {
+    const prefix = await api([targetAt(provider, { provider: "openai" })]);
+    const path = `${prefix}/v1/messages`;
+    const headers: HeaderPair[] = [
+      ["anthropic-version", "2023-06-01"],
+      ["anthropic-beta", "some-beta"],
+    ];
+    const send = (body: unknown) => rawJson(gatehouse.proxyUrl, path, body, headers);
+    expect((await send(MESSAGES)).json()).toMatchObject({ type: "message", role: "assistant" });
+    const sent = onlyRequest(provider);
+    expect(sent.target).toBe("/v1/chat/completions");
+    expect(sent.json()).toMatchObject({ model: "claude-fake", messages: [{ role: "user", content: "Hi" }] });
+    expect([sent.header("anthropic-version"), sent.header("anthropic-beta")]).toEqual([undefined, undefined]);
+    const stream = await send({ ...MESSAGES, stream: true });
+    expect(stream.body.toString()).toStartWith("event: message_start\n");
+    expect(stream.body.toString()).toEndWith('event: message_stop\ndata: {"type":"message_stop"}\n\n');
+    provider.behave({ status: 429, headers: [["retry-after", "7"]] });
+    const error = await send(MESSAGES);
+    expect([error.status, error.header("retry-after")]).toEqual([429, "7"]);
+    expect(error.json()).toMatchObject({ type: "error", error: { type: "rate_limit_error" } });
     provider.behave({});
   });
 

@@ -23,6 +23,7 @@ export const ANTHROPIC: Format = {
   isFromClient: (path, headers) => OTHER_MESSAGES_PATH.test(path) || headers.has("anthropic-version"),
   // Anthropic rejects requests without an API version. This version has been the only one since 2023.
   requiredHeaders: [["anthropic-version", "2023-06-01"]],
+  ownHeaderPrefix: "anthropic-",
   inbound: anthropicInbound,
   outbound: {
     isRequest: isAnthropicRequest,

@@ -18,6 +18,7 @@ export const OPENAI: Format = {
   // The format of all clients that no other format recognizes.
   isFromClient: () => false,
   requiredHeaders: [],
+  ownHeaderPrefix: "openai-",
   inbound: openaiInbound,
   outbound: openaiOutbound,
   encodeError,
