@@ -9,11 +9,12 @@ export const fakeProvider: Command = {
   summary: "run a fake provider for experiments and tests",
   help: `Usage: gatehouse fake-provider [--port N] [--name NAME] [--behave JSON] [--json]
 
-Serves the OpenAI and Anthropic wire formats on 127.0.0.1 until SIGTERM or Ctrl-C. Prints its address.
+Serves the APIs of OpenAI, Anthropic and Gemini on 127.0.0.1 until SIGTERM or Ctrl-C. Prints its address.
 
   --port N       default 0, any free port
   --name NAME    the provider's name in its responses; default "fake"
-  --behave JSON  how to respond, e.g. '{"status":503}'; a request can override it in its header x-fake
+  --behave JSON  how to respond, e.g. '{"status":503}'; a request can override it in its header x-fake.
+                 See docs/guides/fake-provider.md
   --json         print {"name", "url"}`,
   run: async (args) => {
     const { values } = parseArguments(args, {

@@ -135,7 +135,8 @@ function callOf(tool: Tool): ToolCall {
 function sampleOf(name: string, schema: unknown): unknown {
   const { type, enum: choices } = objectOf(schema);
   if (Array.isArray(choices)) return listOf(choices)[0];
-  switch (type) {
+  // Gemini accepts the names of types in upper case.
+  switch (stringOf(type).toLowerCase()) {
     case "number":
     case "integer":
       return 42;

@@ -3,14 +3,14 @@ import { parseArgs } from "node:util";
 import { type Behavior, readFakeHeader } from "./behavior.ts";
 import { startFakeProvider } from "./server.ts";
 
-const HELP = `A fake AI provider that speaks the OpenAI and Anthropic wire formats.
+const HELP = `A fake AI provider with the APIs of OpenAI, Anthropic and Gemini.
 
 Usage: bun src/fake-provider/main.ts [--port N] [--hostname HOST] [--name NAME] [--behave JSON]
 
   --port N         port to listen on; default 0, any free port
   --hostname HOST  address to listen on; default 127.0.0.1
   --name NAME      the provider's name in its responses; default "fake"
-  --behave JSON    behavior, e.g. '{"status":503}' or '{"chunkDelayMs":50}'; see src/fake-provider/behavior.ts
+  --behave JSON    behavior, e.g. '{"status":503}' or '{"chunkDelayMs":50}'; see docs/guides/fake-provider.md
   --help           print this help
 
 A request can set its own behavior with the header  x-fake: JSON

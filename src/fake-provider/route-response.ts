@@ -28,10 +28,8 @@ export function chooseResponse(
   const fails = behavior.rateLimited !== undefined || (behavior.status ?? 200) >= 400;
   // A request that fails stores nothing.
   let response = respond(request, behavior, { name, stored: fails ? new StoredObjects() : stored }, match);
-  if (behavior.rateLimited !== undefined) {
-    response = errors.respond(request, 429);
-    response.headers.push(...errors.rateLimitHeaders(behavior.rateLimited.retryAfter));
-  }
+  if (behavior.rateLimited !== undefined)
+    response = errors.rateLimit(request, behavior.rateLimited.retryAfter);
   if (behavior.status !== undefined) response = withStatus(request, response, behavior.status, errors);
   if (behavior.body !== undefined) response = withBody(response, behavior.body);
   if (behavior.errorAfterChunks !== undefined && response.body.kind === "stream") {
@@ -69,7 +67,7 @@ function respondOnRoute(
   { name: providerName, stored }: ProviderContext,
   { route, name }: RouteMatch,
 ): FakeResponse {
-  if (route.errors.credential(request) === "invalid") return route.errors.respond(request, 401);
+  if (route.errors.credential(request) === "invalid") return route.errors.rejectKey(request);
   return route.handle({ request, behavior, providerName, stored, name });
 }
 

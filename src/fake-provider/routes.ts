@@ -3,9 +3,24 @@
 import { anthropicErrors } from "./apis/anthropic-errors.ts";
 import { countMessageTokens, respondToMessages } from "./apis/anthropic-messages.ts";
 import type { ApiHandler, ErrorFormat } from "./apis/api.ts";
+import {
+  countGeminiTokens,
+  generateContent,
+  getGeminiModel,
+  listGeminiModels,
+  streamGenerateContent,
+} from "./apis/gemini.ts";
+import { geminiErrors } from "./apis/gemini-errors.ts";
 import { getAnthropicModel, getOpenAiModel, listAnthropicModels, listOpenAiModels } from "./apis/models.ts";
+import { createSpeech, transcribe } from "./apis/openai-audio.ts";
+import { cancelBatch, createBatch, getBatch, listBatches } from "./apis/openai-batches.ts";
 import { respondToChat } from "./apis/openai-chat.ts";
+import { respondToCompletion } from "./apis/openai-completions.ts";
+import { createEmbeddings } from "./apis/openai-embeddings.ts";
 import { openAiErrors, openAiResponsesErrors } from "./apis/openai-errors.ts";
+import { deleteFile, getFile, getFileContent, listFiles, uploadFile } from "./apis/openai-files.ts";
+import { generateImages } from "./apis/openai-images.ts";
+import { createModeration } from "./apis/openai-moderations.ts";
 import {
   countResponseTokens,
   createResponse,
@@ -13,6 +28,7 @@ import {
   getResponse,
   listResponseInput,
 } from "./apis/openai-responses.ts";
+import { rerank } from "./apis/rerank.ts";
 import type { ReceivedRequest } from "./recorded-request.ts";
 
 type Row = [method: "GET" | "POST" | "DELETE", path: string, handle: ApiHandler, errors?: ErrorFormat];
@@ -27,8 +43,30 @@ const ROWS: readonly Row[] = [
   ["GET", "/responses/*", getResponse],
   ["GET", "/responses/*/input_items", listResponseInput],
   ["DELETE", "/responses/*", deleteResponse],
+  ["POST", "/models/*:generateContent", generateContent, geminiErrors],
+  ["POST", "/models/*:streamGenerateContent", streamGenerateContent, geminiErrors],
+  ["POST", "/models/*:countTokens", countGeminiTokens, geminiErrors],
+  ["GET", "/v1beta/models", listGeminiModels, geminiErrors],
+  ["GET", "/v1beta/models/*", getGeminiModel, geminiErrors],
   ["GET", "/models", listOpenAiModels],
   ["GET", "/models/*", getOpenAiModel],
+  ["POST", "/completions", respondToCompletion],
+  ["POST", "/embeddings", createEmbeddings],
+  ["POST", "/moderations", createModeration],
+  ["POST", "/rerank", rerank],
+  ["POST", "/images/generations", generateImages],
+  ["POST", "/audio/speech", createSpeech],
+  ["POST", "/audio/transcriptions", transcribe],
+  // With the version, because Anthropic's `/v1/messages/batches` is another API.
+  ["POST", "/v1/files", uploadFile],
+  ["GET", "/v1/files", listFiles],
+  ["GET", "/v1/files/*", getFile],
+  ["GET", "/v1/files/*/content", getFileContent],
+  ["DELETE", "/v1/files/*", deleteFile],
+  ["POST", "/v1/batches", createBatch],
+  ["GET", "/v1/batches", listBatches],
+  ["GET", "/v1/batches/*", getBatch],
+  ["POST", "/v1/batches/*/cancel", cancelBatch],
 ];
 
 /** Anthropic has the same paths for models; its clients always send the header `anthropic-version`. */

@@ -9,12 +9,12 @@ export interface StoredResponse {
   readonly conversation: readonly unknown[];
 }
 
-interface StoredFile {
+export interface StoredFile {
   readonly file: JsonObject;
   readonly content: Uint8Array;
 }
 
-interface StoredBatch {
+export interface StoredBatch {
   batch: JsonObject;
 }
 

@@ -101,10 +101,48 @@ async function responsesAgent(stream: boolean): Promise<string[][]> {
   }
 }
 
+interface GeminiPart {
+  text?: string;
+  functionCall?: { name: string; args: object };
+  thoughtSignature?: string;
+}
+
+async function geminiAgent(stream: boolean): Promise<string[][]> {
+  const contents: { role: string; parts: object[] }[] = [{ role: "user", parts: [{ text: "Go" }] }];
+  const tools = [{ functionDeclarations: NAMES.map((name) => ({ name, parameters: { type: "OBJECT" } })) }];
+  const method = stream ? "streamGenerateContent?alt=sse" : "generateContent";
+  const done: string[][] = [];
+  for (;;) {
+    const response = await fetch(`${provider.url}/v1beta/models/gemini-fake:${method}`, {
+      method: "POST",
+      headers: { "x-goog-api-key": "good" },
+      body: JSON.stringify({ contents, tools }),
+    });
+    const chunks = stream
+      ? (await response.text())
+          .trim()
+          .split("\n\n")
+          .map((event) => JSON.parse(event.replace("data: ", "")))
+      : [await response.json()];
+    const parts: GeminiPart[] = chunks.flatMap((chunk) => chunk.candidates[0].content.parts);
+    const text = parts.map((part) => part.text ?? "").join("");
+    const calls = parts.flatMap(({ functionCall }) => (functionCall === undefined ? [] : [functionCall]));
+    done.push([
+      ...(text === "" ? [] : [text]),
+      ...calls.map((call) => `${call.name} ${JSON.stringify(call.args)}`),
+    ]);
+    contents.push({ role: "model", parts });
+    if (calls.length === 0) return done;
+    const results = calls.map(({ name }) => ({ functionResponse: { name, response: { result: "ok" } } }));
+    contents.push({ role: "user", parts: results });
+  }
+}
+
 const AGENTS: [name: string, agent: Agent][] = [
   ["Chat Completions", chatAgent],
   ["Messages", messagesAgent],
   ["Responses", responsesAgent],
+  ["Gemini", geminiAgent],
 ];
 
 describe.each(AGENTS)("%s", (_name, agent) => {

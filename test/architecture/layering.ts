@@ -142,7 +142,7 @@ function fileProblems(file: string, text: string, providerNames: readonly string
   return problems;
 }
 
-/** Provider names are data of formats/; the fake provider imitates two of them. */
+/** Provider names are data of formats/; the fake provider imitates some of them. */
 function knowsProviders(file: string): boolean {
   return folderOf(file) === "formats" || folderOf(file) === "fake-provider";
 }

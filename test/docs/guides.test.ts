@@ -15,6 +15,7 @@ const GUIDES = [
   "coding-agents",
   "prices",
   "upgrade",
+  "fake-provider",
 ];
 const checkout = await startReaderCheckout();
 afterAll(() => checkout.stop());

@@ -103,7 +103,7 @@ describe("whole responses", () => {
     one.behave({ status: 500 });
     await post("/v1/chat/completions");
     one.reset();
-    await post("/v1/files", { messages: [], stream: true });
+    await post("/v1/echo", { messages: [], stream: true });
     expect(onlyRequest(one).json()).toEqual({ messages: [], stream: true });
     await fetch(`${gatehouse.proxyUrl}/any/v1/models`).then((response) => response.text());
     one.behave({ body: '{"data":[],"usage":{"prompt_tokens":5,"total_tokens":5}}' });

@@ -29,7 +29,7 @@ export function anthropicError(request: ReceivedRequest, status: number, message
   return jsonResponse(status, body, anthropicHeaders(request));
 }
 
-function anthropicRateLimitHeaders(retryAfter: number | string): HeaderPair[] {
+function rateLimitHeaders(retryAfter: number | string): HeaderPair[] {
   const reset = new Date(Date.now() + Number(retryAfter || 0) * 1000 || Date.now()).toISOString();
   return [
     ["Retry-After", String(retryAfter)],
@@ -51,8 +51,12 @@ export function anthropicHeaders(request: ReceivedRequest): HeaderPair[] {
 
 export const anthropicErrors: ErrorFormat = {
   respond: anthropicError,
+  rejectKey: (request) => anthropicError(request, 401),
+  rateLimit: (request, retryAfter) => {
+    const response = anthropicError(request, 429);
+    return { ...response, headers: [...response.headers, ...rateLimitHeaders(retryAfter)] };
+  },
   event: () => sseEvent(anthropicErrorBody(529), "error"),
-  rateLimitHeaders: anthropicRateLimitHeaders,
   credential: (request) =>
     request.header("x-api-key") ?? request.header("authorization")?.replace(/^Bearer /, ""),
 };

@@ -1,5 +1,5 @@
 // What the routing table and the APIs of the fake provider share: a call, its handler, and the format of errors.
-import type { Behavior, HeaderPair } from "../behavior.ts";
+import type { Behavior } from "../behavior.ts";
 import { type JsonObject, isObject } from "../loose-json.ts";
 import type { ReceivedRequest } from "../recorded-request.ts";
 import type { FakeResponse } from "../response.ts";
@@ -18,10 +18,12 @@ export type ApiHandler = (call: ApiCall) => FakeResponse;
 
 export interface ErrorFormat {
   respond(request: ReceivedRequest, status: number, message?: string): FakeResponse;
+  /** The response to a request with the provider key "invalid". */
+  rejectKey(request: ReceivedRequest): FakeResponse;
+  rateLimit(request: ReceivedRequest, retryAfter: number | string): FakeResponse;
   /** The event that reports an error in the middle of a stream, after this many events. */
   event(sentEvents: number): Uint8Array;
-  rateLimitHeaders(retryAfter: number | string): HeaderPair[];
-  /** The provider key of the request. The key "invalid" is rejected. */
+  /** The provider key of the request. */
   credential(request: ReceivedRequest): string | undefined;
 }
 

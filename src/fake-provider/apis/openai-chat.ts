@@ -51,7 +51,7 @@ function readToolChoice(choice: unknown): ChatRequest["toolChoice"] {
   return name === "" ? "auto" : { name };
 }
 
-function completionUsage(reply: ChatReply): JsonObject {
+export function completionUsage(reply: ChatReply): JsonObject {
   return {
     prompt_tokens: reply.inputTokens,
     completion_tokens: reply.outputTokens,

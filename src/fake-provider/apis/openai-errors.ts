@@ -48,7 +48,7 @@ export function openAiParameterError(
   return jsonResponse(status, { error }, openAiHeaders(request));
 }
 
-function openAiRateLimitHeaders(retryAfter: number | string): HeaderPair[] {
+function rateLimitHeaders(retryAfter: number | string): HeaderPair[] {
   return [
     ["Retry-After", String(retryAfter)],
     ["X-RateLimit-Limit-Requests", "60"],
@@ -70,8 +70,12 @@ export function openAiHeaders(request: ReceivedRequest): HeaderPair[] {
 
 export const openAiErrors: ErrorFormat = {
   respond: openAiError,
+  rejectKey: (request) => openAiError(request, 401),
+  rateLimit: (request, retryAfter) => {
+    const response = openAiError(request, 429);
+    return { ...response, headers: [...response.headers, ...rateLimitHeaders(retryAfter)] };
+  },
   event: () => sseEvent(openAiErrorBody(503)),
-  rateLimitHeaders: openAiRateLimitHeaders,
   credential: (request) => request.header("authorization")?.replace(/^Bearer /, ""),
 };
 
