@@ -246,7 +246,7 @@ export interface Target {
   /** Base URL that replaces the one of the provider. */
   base_url: string | null;
   /** Wire format that replaces the one of the provider. */
-  format: "openai" | "anthropic" | null;
+  format: "openai" | "anthropic" | "gemini" | null;
 }
 
 export interface Credentials {
@@ -319,7 +319,7 @@ export interface TargetInput {
   /** Base URL that replaces the one of the provider. */
   base_url?: string | null;
   /** Wire format that replaces the one of the provider. */
-  format?: "openai" | "anthropic" | null;
+  format?: "openai" | "anthropic" | "gemini" | null;
 }
 
 export interface CredentialsInput {
@@ -568,9 +568,9 @@ export interface PluginList {
 export interface Provider {
   name: string;
   base_url: string | null;
-  format: "openai" | "anthropic";
+  format: "openai" | "anthropic" | "gemini";
   default_path: string;
-  formats: ("openai" | "anthropic")[];
+  formats: ("openai" | "anthropic" | "gemini")[];
   operations: (
     | "chat"
     | "messages"
@@ -680,7 +680,7 @@ export interface DocumentInput {
         /** Base URL that replaces the one of the provider. */
         base_url?: string | null;
         /** Wire format that replaces the one of the provider. */
-        format?: "openai" | "anthropic" | null;
+        format?: "openai" | "anthropic" | "gemini" | null;
       }[];
       /** Load balancing algorithm. */
       algorithm?:

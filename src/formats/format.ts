@@ -11,6 +11,11 @@ export interface Format {
   readonly name: FormatName;
   /** The end of the path of the chat endpoint, after the prefix of the provider's API. */
   readonly chatTail: string;
+  /**
+   * Returns the path to send, for formats whose path names the model or says whether the response is a stream: `path` may
+   * contain `{model}`, and the result may have a query. Throws a TranslationError if the model cannot be part of a path.
+   */
+  readonly completePath: (path: string, model: string | null, wantsStream: boolean) => string;
   /** Whether the path is a chat endpoint of this format, whatever its prefix. */
   readonly isChatPath: (path: string) => boolean;
   /** Whether the path is an endpoint of this format other than chat that takes messages. Such requests are not translated. */

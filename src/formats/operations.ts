@@ -35,6 +35,7 @@ export interface Endpoint {
 export const CHAT_OPERATIONS: Readonly<Record<FormatName, Operation>> = {
   openai: "chat",
   anthropic: "messages",
+  gemini: "generate_content",
 };
 
 /** Whether requests to the endpoint are chat requests. */
@@ -54,6 +55,8 @@ const pattern = (source: string, operation: Operation, format: FormatName = "ope
   format,
 });
 
+const GEMINI_MODEL = "/(?:models|tunedModels)/[^/:]+";
+
 /** The first that matches decides. Names at the end of the path come before names that an id follows. */
 const PATTERNS: readonly Pattern[] = [
   pattern("/chat/completions", "chat"),
@@ -62,6 +65,9 @@ const PATTERNS: readonly Pattern[] = [
   // Messages of OpenAI's threads are no chat requests.
   pattern("/threads/[^/]+/messages", "other"),
   pattern("/messages", "messages", "anthropic"),
+  pattern(`${GEMINI_MODEL}:(?:generateContent|streamGenerateContent)`, "generate_content", "gemini"),
+  pattern(`${GEMINI_MODEL}:countTokens`, "count_tokens", "gemini"),
+  pattern(`${GEMINI_MODEL}:(?:embedContent|batchEmbedContents)`, "embeddings", "gemini"),
   pattern("/embeddings", "embeddings"),
   pattern("/moderations", "moderations"),
   pattern("/rerank", "rerank"),

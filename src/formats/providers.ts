@@ -51,6 +51,12 @@ const anthropic = (prefix: string, operations: readonly Operation[] = ["messages
   operations,
 });
 
+const gemini = (prefix: string): ProviderApi => ({
+  format: "gemini",
+  prefix,
+  operations: ["generate_content", "count_tokens", "embeddings"],
+});
+
 const PROVIDERS: readonly Provider[] = [
   {
     name: "openai",
@@ -66,7 +72,10 @@ const PROVIDERS: readonly Provider[] = [
   {
     name: "google",
     base_url: "https://generativelanguage.googleapis.com",
-    apis: [openai("/v1beta/openai", ["chat", "embeddings", "models", "images", "files", "batches"])],
+    apis: [
+      openai("/v1beta/openai", ["chat", "embeddings", "models", "images", "files", "batches"]),
+      gemini("/v1beta"),
+    ],
   },
   {
     name: "mistral",
@@ -137,6 +146,7 @@ const PROVIDERS: readonly Provider[] = [
 const OTHER_APIS: Readonly<Record<FormatName, ProviderApi>> = {
   openai: openai("/v1", EVERY_OPENAI_OPERATION),
   anthropic: anthropic("/v1", MESSAGES),
+  gemini: gemini("/v1beta"),
 };
 
 const byName = new Map(PROVIDERS.map((known) => [known.name, known]));

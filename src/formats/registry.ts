@@ -2,9 +2,14 @@
 import { ANTHROPIC } from "./anthropic/anthropic-format.ts";
 import { HUB_FORMAT, type FormatName } from "./format-names.ts";
 import type { Format } from "./format.ts";
+import { GEMINI } from "./gemini/gemini-format.ts";
 import { OPENAI } from "./openai/openai-format.ts";
 
-const FORMATS: Readonly<Record<FormatName, Format>> = { openai: OPENAI, anthropic: ANTHROPIC };
+const FORMATS: Readonly<Record<FormatName, Format>> = {
+  openai: OPENAI,
+  anthropic: ANTHROPIC,
+  gemini: GEMINI,
+};
 const ALL = Object.values(FORMATS);
 
 export function formatNamed(name: FormatName): Format {

@@ -45,6 +45,11 @@ export class SseParser {
     this.#maxEventBytes = maxEventBytes;
   }
 
+  /** Whether bytes of an event have arrived whose blank line has not. */
+  get hasIncompleteEvent(): boolean {
+    return this.#lineLength > 0 || this.#data.length > 0 || this.#event !== "";
+  }
+
   /** Returns the events that the next bytes of the stream complete. Keeps no reference to `bytes`. */
   push(bytes: Uint8Array): SseEvent[] {
     const events: SseEvent[] = [];

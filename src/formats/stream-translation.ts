@@ -28,12 +28,21 @@ export class StreamTranslation {
   /** Returns the translated events that `bytes` complete, or null if there are none. Throws if the stream is invalid. */
   push(bytes: Uint8Array): Uint8Array | null {
     this.#decoder.push(bytes);
-    const text = this.#encoder.take();
-    return text === "" ? null : encoder.encode(text);
+    return this.#take();
   }
 
-  /** Call at the end of the stream. */
+  /** Call at the end of the stream, and then `takeRest`. */
   ending(): StreamEnding {
     return this.#decoder.ending();
+  }
+
+  /** Returns the translated events that the end of the stream completes, or null if there are none. */
+  takeRest(): Uint8Array | null {
+    return this.#take();
+  }
+
+  #take(): Uint8Array | null {
+    const text = this.#encoder.take();
+    return text === "" ? null : encoder.encode(text);
   }
 }

@@ -79,7 +79,9 @@ export interface ChatStreamSink {
 export interface StreamDecoder {
   /** Passes to the sink what `bytes` complete. Throws if the stream is invalid. */
   push(bytes: Uint8Array): void;
-  /** Call at the end of the stream. */
+  /**
+   * Call once at the end of the stream, not if it was cut. Formats without a last event pass the end to the sink here.
+   */
   ending(): StreamEnding;
 }
 

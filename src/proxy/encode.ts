@@ -62,7 +62,7 @@ export function encodeRequest(
   const canAddOption = isChat && body !== null && (translated === null || translated.bytes === null);
   const addedUsageOption = canAddOption ? usageOptionFor(body, fields, format, target) : null;
   const headers = headersFor(exchange, rule, target, endpoint, ownCredentials, readsResponse);
-  const query = ownCredentials.removeFromQuery(exchange.sentQuery);
+  const query = endpoint.query ?? ownCredentials.removeFromQuery(exchange.sentQuery);
   const clientCredential = target.hasCredential ? null : credentialHash(headers, query);
   return {
     baseUrl: target.baseUrl,

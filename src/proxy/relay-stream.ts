@@ -137,6 +137,9 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
     const { tap, translation, plugins } = this.#stages;
     const ending = translation?.ending() ?? "complete";
     if (ending === "truncated") throw new Error("the stream ended before its last event");
+    const lastEvents = translation?.takeRest() ?? NO_BYTES;
+    if (lastEvents.byteLength > 0)
+      await this.#write(client, plugins === null ? lastEvents : await plugins.run(lastEvents, false));
     const rest = tap === null ? NO_BYTES : await tap.end();
     await this.#write(
       client,

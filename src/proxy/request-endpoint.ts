@@ -1,17 +1,22 @@
 // Which endpoint of a target a request goes to, and what has to be translated on the way.
+import { GatehouseError } from "../base/errors.ts";
 import type { EndpointTable, ProviderEndpoint } from "../formats/endpoint-table.ts";
 import { HUB_FORMAT, type ResponseFormat } from "../formats/format-names.ts";
 import type { Format } from "../formats/format.ts";
 import { isChatEndpoint } from "../formats/operations.ts";
 import { formatNamed, formatOfChatPath, isOtherEndpoint } from "../formats/registry.ts";
+import { TranslationError } from "../formats/translation-error.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Exchange } from "./exchange.ts";
+import { modelFor } from "./model-for.ts";
 import { isOther } from "./operation.ts";
 
 export interface RequestEndpoint {
   /** The path that is sent to the target, without the path of its base URL. */
   readonly path: string;
+  /** The query that replaces that of the client; null if the client's is forwarded. */
+  readonly query: string | null;
   readonly format: Format;
   /** The format to translate the request from; null if it is forwarded as it is. */
   readonly requestFormat: Format | null;
@@ -25,17 +30,32 @@ const HUB = formatNamed(HUB_FORMAT);
 
 export function endpointAt(exchange: Exchange, rule: CompiledRule, target: CompiledTarget): RequestEndpoint {
   const { endpoints } = target;
-  return endpoints === null
-    ? configuredEndpoint(exchange, rule, target)
-    : providerEndpoint(exchange, rule, target, endpoints);
+  const endpoint =
+    endpoints === null
+      ? configuredEndpoint(exchange, rule, target)
+      : providerEndpoint(exchange, rule, target, endpoints);
+  const { path } = endpoint;
+  const complete = completePath(path, endpoint.format, exchange, target);
+  if (complete === path) return endpoint;
+  const [completePathOnly = "", query] = complete.split("?");
+  // The client's query is for the endpoint of another API, and Google's APIs reject parameters that they do not know.
+  return { ...endpoint, path: completePathOnly, query: query === undefined ? "" : `?${query}` };
+}
+
+/** Inserts the model into the path, and selects the method, for formats whose paths have them. */
+function completePath(path: string, format: Format, { fields }: Exchange, target: CompiledTarget): string {
+  try {
+    return format.completePath(path, modelFor(fields, target), fields.wantsStream);
+  } catch (error) {
+    if (!(error instanceof TranslationError)) throw error;
+    const details = [{ path: error.path, message: error.message }];
+    throw new GatehouseError("untranslatable", error.message, { details });
+  }
 }
 
 /** Returns the path that is sent to the target, without the path of its base URL. */
 export function pathFor(exchange: Exchange, rule: CompiledRule, target: CompiledTarget): string {
-  const { endpoints } = target;
-  return endpoints === null || isOther(exchange, rule)
-    ? configuredPath(exchange, rule, target)
-    : foundIn(endpoints, exchange).path;
+  return endpointAt(exchange, rule, target).path;
 }
 
 /** For a target with a `path`. */
@@ -53,6 +73,7 @@ function configuredEndpoint(exchange: Exchange, rule: CompiledRule, target: Comp
     selected === null || method !== "POST" || isPassedOn ? null : responseFormat(selected, client);
   return {
     path,
+    query: null,
     format,
     requestFormat: isTranslated ? client : null,
     responseFormat: wanted === target.format ? null : wanted,
@@ -77,6 +98,7 @@ function providerEndpoint(
   const wanted = responseFormat(selected, client);
   return {
     path,
+    query: null,
     format,
     requestFormat: client === format || !isChat ? null : client,
     responseFormat: wanted === format ? null : wanted,
@@ -85,7 +107,7 @@ function providerEndpoint(
 }
 
 function unchanged(format: Format, path: string): RequestEndpoint {
-  return { path, format, requestFormat: null, responseFormat: null, responseFollowsBody: false };
+  return { path, query: null, format, requestFormat: null, responseFormat: null, responseFollowsBody: false };
 }
 
 function foundIn(endpoints: EndpointTable, { endpoint }: Exchange): ProviderEndpoint {

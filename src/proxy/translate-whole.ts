@@ -24,6 +24,8 @@ export interface WholeResponse {
   readonly requestId: string;
 }
 
+const NO_BYTES = new Uint8Array(0);
+
 /** Returns null for a stream without an end. Throws a GatehouseError if the body does not have the format. */
 export function translateWhole(response: WholeResponse): Uint8Array | string | null {
   const { outbound } = formatNamed(response.from);
@@ -40,8 +42,10 @@ function translateStream(
   { body, options, context }: WholeResponse,
 ): Uint8Array | null {
   const translation = new StreamTranslation(outbound, inbound, options, context);
-  const translated = translation.push(body) ?? new Uint8Array(0);
-  return translation.ending() === "truncated" ? null : translated;
+  const translated = translation.push(body) ?? NO_BYTES;
+  return translation.ending() === "truncated"
+    ? null
+    : Buffer.concat([translated, translation.takeRest() ?? NO_BYTES]);
 }
 
 function translateJson(

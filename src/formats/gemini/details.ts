@@ -1,0 +1,19 @@
+// How Gemini reports id and finish reasons.
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { DetailsReader, ResponseDetails } from "../response-details.ts";
+
+export const geminiDetails: DetailsReader = {
+  read,
+  eventPattern: /"(?:finishReason|blockReason)"\s*:\s*"/,
+};
+
+function read({ responseId, candidates, promptFeedback }: JsonObject, details: ResponseDetails): void {
+  details.addId(responseId);
+  if (Array.isArray(candidates))
+    for (const [position, candidate] of candidates.entries())
+      if (isJsonObject(candidate)) {
+        const { index } = candidate;
+        details.addFinishReason(typeof index === "number" ? index : position, candidate["finishReason"]);
+      }
+  if (isJsonObject(promptFeedback)) details.addFinishReason(0, promptFeedback["blockReason"]);
+}

@@ -1,0 +1,50 @@
+// How Gemini reports token usage.
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { tokenCounts, type TokenCounts } from "../token-counts.ts";
+import { UsageReader, type Counters, type EventUsage } from "../usage-reader.ts";
+import { ABSENT } from "../usage-scanner.ts";
+import { endingOf, firstCandidate } from "./decode-response.ts";
+
+export const geminiUsage = new UsageReader({
+  key: "usageMetadata",
+  counters: [
+    "promptTokenCount",
+    "cachedContentTokenCount",
+    "toolUsePromptTokenCount",
+    "candidatesTokenCount",
+    "thoughtsTokenCount",
+    "totalTokenCount",
+  ],
+  toTokenCounts,
+  findInEvent,
+});
+
+/** Cached input is part of the prompt. Results of tools that Google runs, and thoughts, are counted separately and added. */
+function toTokenCounts([
+  prompt = ABSENT,
+  cached = ABSENT,
+  toolUse = ABSENT,
+  candidates = ABSENT,
+  thoughts = ABSENT,
+  total = ABSENT,
+]: Counters): TokenCounts | null {
+  if (prompt === ABSENT && candidates === ABSENT && total === ABSENT) return null;
+  const input = Math.max(prompt, 0) + Math.max(toolUse, 0);
+  const output = Math.max(candidates, 0) + Math.max(thoughts, 0);
+  return tokenCounts(input, output, {
+    cachedInputTokens: cached,
+    cacheWrite5mTokens: 0,
+    cacheWrite1hTokens: 0,
+    audioInputTokens: 0,
+    reasoningTokens: thoughts,
+    audioOutputTokens: 0,
+  });
+}
+
+/** Every event reports the counts so far; the last one has a finish reason. */
+function findInEvent(event: JsonObject): EventUsage | null {
+  const { usageMetadata: usage } = event;
+  if (!isJsonObject(usage)) return null;
+  const isLast = endingOf(event, firstCandidate(event)) !== null;
+  return { usage, stage: isLast ? "final" : "running", isUsageOnly: false };
+}
