@@ -1,38 +1,179 @@
-// Reads whole responses and errors of chat targets. Fields that no client of another format can get are left out by the
-// encoders of those formats, not here.
+// Reads whole responses and errors of chat targets: OpenAI's, and those of servers that differ in details. Fields that no
+// client of another format can get are left out.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import type { ChatCompletion, ChatErrorBody } from "./wire-types.ts";
+import { CONTEXT_LENGTH_EXCEEDED, isContextLengthMessage } from "../context-length.ts";
+import type { DecodeOptions } from "../translator.ts";
+import { openaiUsage } from "./usage.ts";
+import type {
+  ChatCompletion,
+  ChatErrorBody,
+  ChatFinishReason,
+  ChatToolCall,
+  ChatUsage,
+} from "./wire-types.ts";
+
+const FINISH_REASONS: ReadonlyMap<unknown, ChatFinishReason> = new Map([
+  ["stop", "stop"],
+  ["length", "length"],
+  ["max_tokens", "length"],
+  // Mistral: the context window is full. DeepSeek: the server ran out of resources.
+  ["model_length", "length"],
+  ["insufficient_system_resource", "length"],
+  ["tool_calls", "tool_calls"],
+  ["function_call", "tool_calls"],
+  ["content_filter", "content_filter"],
+]);
 
 /** Returns null if the body is no chat completion with a choice. */
-export function decodeResponse(body: unknown): ChatCompletion | null {
-  return isCompletion(body) ? body : null;
+export function decodeResponse(body: unknown, { createdAt }: DecodeOptions): ChatCompletion | null {
+  if (!isJsonObject(body) || !Array.isArray(body["choices"])) return null;
+  const choice: unknown = body["choices"][0];
+  if (!isJsonObject(choice) || !isJsonObject(choice["message"])) return null;
+  const { message } = choice;
+  const id = textOf(body["id"]);
+  const calls = decodeCalls(message, id);
+  const reasoning = reasoningOf(message);
+  return {
+    id,
+    object: "chat.completion",
+    created: typeof body["created"] === "number" ? body["created"] : createdAt,
+    model: textOf(body["model"]),
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: "assistant",
+          content: contentOf(message["content"]),
+          refusal: typeof message["refusal"] === "string" ? message["refusal"] : null,
+          ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
+          ...(calls.length === 0 ? {} : { tool_calls: calls }),
+        },
+        logprobs: null,
+        finish_reason: toFinishReason(choice["finish_reason"]) ?? "stop",
+      },
+    ],
+    usage: toChatUsage(body["usage"]) ?? NO_USAGE,
+  };
 }
 
-function isCompletion(body: unknown): body is ChatCompletion & JsonObject {
-  if (!isJsonObject(body) || !Array.isArray(body["choices"])) return false;
-  const choice: unknown = body["choices"][0];
-  return isJsonObject(choice) && isJsonObject(choice["message"]);
+const NO_USAGE: ChatUsage = {
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  total_tokens: 0,
+  prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+};
+
+/** Returns null as long as the model has not finished. */
+export function toFinishReason(reason: unknown): ChatFinishReason | null {
+  if (reason === null || reason === undefined || reason === "") return null;
+  return FINISH_REASONS.get(reason) ?? "stop";
+}
+
+/** `content` may have parts. Mistral's reasoning models have thinking among them. */
+export function contentOf(content: unknown): string | null {
+  if (!Array.isArray(content)) return typeof content === "string" ? content : null;
+  let text = "";
+  for (const part of content) if (isJsonObject(part) && part["type"] === "text") text += textOf(part["text"]);
+  return text;
+}
+
+/** DeepSeek, vLLM and others write `reasoning_content`; OpenRouter, Groq and newer versions of vLLM write `reasoning`. */
+export function reasoningOf({ reasoning_content, reasoning, content }: JsonObject): string {
+  const text = textOf(reasoning_content) || textOf(reasoning);
+  if (text !== "" || !Array.isArray(content)) return text;
+  let thinking = "";
+  for (const part of content)
+    if (isJsonObject(part) && part["type"] === "thinking") thinking += contentOf(part["thinking"]) ?? "";
+  return thinking;
+}
+
+function decodeCalls(
+  { tool_calls: calls, function_call: legacy }: JsonObject,
+  responseId: string,
+): ChatToolCall[] {
+  const decoded: ChatToolCall[] = [];
+  if (Array.isArray(calls))
+    for (const call of calls)
+      if (isJsonObject(call) && isJsonObject(call["function"])) {
+        const id = textOf(call["id"]) || toCallId(responseId, decoded.length);
+        decoded.push(decodeCall(id, call["function"]));
+      }
+  // The field that OpenAI has replaced by `tool_calls`.
+  if (decoded.length === 0 && isJsonObject(legacy)) decoded.push(decodeCall(toCallId(responseId, 0), legacy));
+  return decoded;
+}
+
+function decodeCall(id: string, call: JsonObject): ChatToolCall {
+  return {
+    id,
+    type: "function",
+    function: { name: textOf(call["name"]), arguments: argumentsOf(call["arguments"]) },
+  };
+}
+
+/** Returns an id for a call without one. It must not occur in other responses. */
+export function toCallId(responseId: string, index: number): string {
+  return `call_${responseId.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(-30)}_${index}`;
+}
+
+/** Some servers send an object. */
+export function argumentsOf(value: unknown): string {
+  return isJsonObject(value) ? JSON.stringify(value) : textOf(value);
+}
+
+/** Returns the text, or "" for any other value. */
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** Returns null if the value reports no usage. */
+export function toChatUsage(usage: unknown): ChatUsage | null {
+  if (!isJsonObject(usage)) return null;
+  const counts = openaiUsage.toTokenCounts(openaiUsage.countersOf(usage));
+  if (counts === null) return null;
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWrite5mTokens, reasoningTokens } = counts;
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    prompt_tokens_details: { cached_tokens: cachedInputTokens, cache_write_tokens: cacheWrite5mTokens },
+    ...(reasoningTokens > 0 ? { completion_tokens_details: { reasoning_tokens: reasoningTokens } } : {}),
+  };
 }
 
 /** `body` is null if it was not JSON, for example an HTML page of a proxy between the gateway and the provider. */
 export function decodeError(body: unknown, status: number): ChatErrorBody {
-  const error = isJsonObject(body) ? body["error"] : null;
-  if (!isJsonObject(error) || typeof error["message"] !== "string") {
-    const type = status >= 500 ? "server_error" : "invalid_request_error";
+  const defaultType = status >= 500 ? "server_error" : "invalid_request_error";
+  const error = isJsonObject(body) ? errorIn(body) : null;
+  if (error === null) {
     const message = `The provider responded with status ${status} and an unreadable error.`;
-    return { error: { message, type, param: null, code: null } };
+    return { error: { message, type: defaultType, param: null, code: null } };
   }
-  const { message, type, param, code } = error;
+  const { type, param, code } = error;
+  const message = textOf(error["message"]);
   return {
     error: {
       message,
-      type: textOrNull(type) ?? (status >= 500 ? "server_error" : "invalid_request_error"),
-      param: textOrNull(param),
-      code: typeof code === "number" ? String(code) : textOrNull(code),
+      type: textOf(type) || defaultType,
+      param: textOf(param) || null,
+      code: codeOf(code, message, status),
     },
   };
 }
 
-function textOrNull(value: unknown): string | null {
-  return typeof value === "string" ? value : null;
+/** Returns the object with the message. vLLM and Mistral have it at the top level; Ollama and others have only a text. */
+function errorIn(body: JsonObject): JsonObject | null {
+  const error = body["error"] ?? body["detail"] ?? null;
+  if (isJsonObject(error) && typeof error["message"] === "string") return error;
+  if (typeof body["message"] === "string") return body;
+  if (typeof error === "string") return { message: error };
+  // The list of validation errors of FastAPI.
+  return Array.isArray(error) ? { message: JSON.stringify(error) } : null;
+}
+
+function codeOf(code: unknown, message: string, status: number): string | null {
+  const isRejected = status >= 400 && status < 500 && status !== 429;
+  if (isRejected && code !== CONTEXT_LENGTH_EXCEEDED && isContextLengthMessage(message))
+    return CONTEXT_LENGTH_EXCEEDED;
+  return typeof code === "number" ? String(code) : textOf(code) || null;
 }

@@ -3,17 +3,37 @@ import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { SseParser } from "../sse.ts";
 import { TranslationError } from "../translation-error.ts";
 import type { ChatStreamSink, DecodeOptions, StreamDecoder, StreamEnding } from "../translator.ts";
-import { decodeError } from "./decode-response.ts";
-import { CHAT_STREAM_DONE, type ChatCompletionChunk } from "./wire-types.ts";
+import {
+  argumentsOf,
+  contentOf,
+  decodeError,
+  reasoningOf,
+  textOf,
+  toCallId,
+  toChatUsage,
+  toFinishReason,
+} from "./decode-response.ts";
+import { CHAT_STREAM_DONE, type ChatCompletionChunk, type ChatDelta, type ChatUsage } from "./wire-types.ts";
+
+type ToolCallDelta = NonNullable<ChatDelta["tool_calls"]>[number];
 
 export class ChatStreamDecoder implements StreamDecoder {
   readonly #parser: SseParser;
   readonly #sink: ChatStreamSink;
+  readonly #createdAt: number;
+  #id = "";
+  #model = "";
+  #created: number | null = null;
+  /** The highest index of a tool call so far. */
+  #lastCall = -1;
+  /** Some providers report the usage so far with every chunk, or with the finish reason. */
+  #usage: ChatUsage | null = null;
   #ending: StreamEnding = "truncated";
 
-  constructor({ maxEventBytes }: DecodeOptions, sink: ChatStreamSink) {
+  constructor({ maxEventBytes, createdAt }: DecodeOptions, sink: ChatStreamSink) {
     this.#parser = new SseParser(maxEventBytes);
     this.#sink = sink;
+    this.#createdAt = createdAt;
   }
 
   push(bytes: Uint8Array): void {
@@ -30,21 +50,78 @@ export class ChatStreamDecoder implements StreamDecoder {
   #decode(data: string): void {
     if (data === CHAT_STREAM_DONE) {
       this.#ending = "complete";
+      if (this.#usage !== null) this.#sink.chunk({ ...this.#chunkWith([]), usage: this.#usage });
       this.#sink.done();
       return;
     }
     const event = parseEvent(data);
-    if (isChunk(event)) this.#sink.chunk(event);
-    else if (isJsonObject(event["error"])) {
+    // OpenRouter sends errors in a chunk with a choice.
+    if (isJsonObject(event["error"])) {
       this.#ending = "error";
       this.#sink.error(decodeError(event, 500));
+    } else if (Array.isArray(event["choices"])) {
+      this.#decodeChunk(event, event["choices"]);
     }
     // Azure and others send events of their own, for example the results of content filters.
   }
-}
 
-function isChunk(event: JsonObject): event is ChatCompletionChunk & JsonObject {
-  return Array.isArray(event["choices"]);
+  #decodeChunk(event: JsonObject, choices: readonly unknown[]): void {
+    this.#id ||= textOf(event["id"]);
+    this.#model ||= textOf(event["model"]);
+    if (typeof event["created"] === "number") this.#created ??= event["created"];
+    this.#usage = toChatUsage(event["usage"]) ?? this.#usage;
+    const [choice] = choices;
+    if (!isJsonObject(choice)) return;
+    const delta = isJsonObject(choice["delta"]) ? this.#decodeDelta(choice["delta"]) : {};
+    const finish_reason = toFinishReason(choice["finish_reason"]);
+    this.#sink.chunk(this.#chunkWith([{ index: 0, delta, logprobs: null, finish_reason }]));
+  }
+
+  #decodeDelta(delta: JsonObject): ChatDelta {
+    const decoded: ChatDelta = {};
+    if (delta["role"] === "assistant") decoded.role = "assistant";
+    const content = contentOf(delta["content"]);
+    if (content !== null) decoded.content = content;
+    if (typeof delta["refusal"] === "string") decoded.refusal = delta["refusal"];
+    const reasoning = reasoningOf(delta);
+    if (reasoning !== "") decoded.reasoning_content = reasoning;
+    const calls = this.#decodeCalls(delta);
+    if (calls.length > 0) decoded.tool_calls = calls;
+    return decoded;
+  }
+
+  #decodeCalls({ tool_calls: calls, function_call: legacy }: JsonObject): ToolCallDelta[] {
+    const decoded: ToolCallDelta[] = [];
+    if (Array.isArray(calls)) {
+      for (const call of calls)
+        if (isJsonObject(call)) decoded.push(this.#decodeCall(call, this.#indexOf(call)));
+      // The field that OpenAI has replaced by `tool_calls`.
+    } else if (isJsonObject(legacy)) {
+      decoded.push(this.#decodeCall({ function: legacy }, 0));
+    }
+    return decoded;
+  }
+
+  /** Gemini's compatible endpoint sends whole calls without an index. */
+  #indexOf({ index, id }: JsonObject): number {
+    if (typeof index === "number") return index;
+    return typeof id === "string" && id !== "" ? this.#lastCall + 1 : Math.max(this.#lastCall, 0);
+  }
+
+  #decodeCall(call: JsonObject, index: number): ToolCallDelta {
+    const definition = isJsonObject(call["function"]) ? call["function"] : {};
+    const text = argumentsOf(definition["arguments"]);
+    if (index <= this.#lastCall) return { index, function: { arguments: text } };
+    this.#lastCall = index;
+    const name = textOf(definition["name"]);
+    const id = textOf(call["id"]) || toCallId(this.#id, index);
+    return { index, id, type: "function", function: { name, arguments: text } };
+  }
+
+  #chunkWith(choices: ChatCompletionChunk["choices"]): ChatCompletionChunk {
+    const created = this.#created ?? this.#createdAt;
+    return { id: this.#id, object: "chat.completion.chunk", created, model: this.#model, choices };
+  }
 }
 
 function parseEvent(data: string): JsonObject {

@@ -1,0 +1,206 @@
+// Responses and streams of chat targets, with the differences between OpenAI and compatible servers.
+import { describe, expect, test } from "bun:test";
+import type { ChatStreamSink } from "../translator.ts";
+import { decodeError, decodeResponse } from "./decode-response.ts";
+import { ChatStreamDecoder } from "./decode-stream.ts";
+import type { ChatCompletionChunk, ChatErrorBody } from "./wire-types.ts";
+
+const OPTIONS = { createdAt: 1, targetTag: "t" };
+
+/** Collects what a decoder passes on. */
+class Recorder implements ChatStreamSink {
+  readonly chunks: ChatCompletionChunk[] = [];
+  failure: ChatErrorBody | null = null;
+  isDone = false;
+
+  chunk(chunk: ChatCompletionChunk): void {
+    this.chunks.push(chunk);
+  }
+
+  error(body: ChatErrorBody): void {
+    this.failure = body;
+  }
+
+  done(): void {
+    this.isDone = true;
+  }
+}
+
+function decodeStream(events: (object | string)[]): { recorder: Recorder; ending: string } {
+  const recorder = new Recorder();
+  const decoder = new ChatStreamDecoder(OPTIONS, recorder);
+  for (const event of events) {
+    const data = typeof event === "string" ? event : JSON.stringify(event);
+    decoder.push(Buffer.from(`data: ${data}\n\n`));
+  }
+  return { recorder, ending: decoder.ending() };
+}
+
+const delta = (fields: object, rest: object = {}) => ({
+  id: "chatcmpl-1",
+  created: 5,
+  model: "m",
+  choices: [{ index: 0, delta: fields, finish_reason: null, ...rest }],
+});
+
+function deltasOf(events: (object | string)[]) {
+  return decodeStream(events).recorder.chunks.map(({ choices }) => choices[0]?.delta);
+}
+
+describe("a stream", () => {
+  test.each([
+    ["reasoning_content", { reasoning_content: "Hm" }],
+    ["reasoning", { reasoning: "Hm", reasoning_details: [{ type: "reasoning.text", text: "Hm", index: 0 }] }],
+    ["thinking parts", { content: [{ type: "thinking", thinking: [{ type: "text", text: "Hm" }] }] }],
+  ])("has its reasoning in %s", (_, fields) => {
+    expect(deltasOf([delta(fields)])).toMatchObject([{ reasoning_content: "Hm" }]);
+  });
+
+  test("has calls without indices and ids", () => {
+    const call = (name: string, id?: string) => ({
+      ...(id === undefined ? {} : { id }),
+      type: "function",
+      function: { name, arguments: { a: 1 } },
+    });
+    expect(deltasOf([delta({ tool_calls: [call("f", "x"), call("g", "y")] })])).toMatchObject([
+      {
+        tool_calls: [
+          { index: 0, id: "x", function: { name: "f", arguments: '{"a":1}' } },
+          { index: 1, id: "y", function: { name: "g" } },
+        ],
+      },
+    ]);
+    expect(deltasOf([delta({ tool_calls: [{ index: 0, ...call("f") }] })])).toMatchObject([
+      { tool_calls: [{ index: 0, id: "call_chatcmpl-1_0" }] },
+    ]);
+  });
+
+  test("has a legacy function call", () => {
+    const events = [
+      delta({ function_call: { name: "f", arguments: "" } }),
+      delta({ function_call: { arguments: "{}" } }),
+      delta({}, { finish_reason: "function_call" }),
+    ];
+    const { recorder } = decodeStream(events);
+    expect(recorder.chunks.map(({ choices }) => choices[0])).toMatchObject([
+      { delta: { tool_calls: [{ index: 0, id: "call_chatcmpl-1_0", function: { name: "f" } }] } },
+      { delta: { tool_calls: [{ index: 0, function: { arguments: "{}" } }] } },
+      { finish_reason: "tool_calls" },
+    ]);
+  });
+
+  test("reports usage once, at its end, wherever the provider puts it", () => {
+    const usage = (count: number) => ({
+      prompt_tokens: 3,
+      completion_tokens: count,
+      total_tokens: 3 + count,
+    });
+    const { recorder, ending } = decodeStream([
+      { ...delta({ content: "a" }), usage: usage(1) },
+      { ...delta({ content: "b" }, { finish_reason: "stop" }), usage: usage(2) },
+      "[DONE]",
+    ]);
+    expect(ending).toBe("complete");
+    expect(recorder.isDone).toBe(true);
+    expect(recorder.chunks.map(({ usage: reported }) => reported?.completion_tokens)).toEqual([
+      undefined,
+      undefined,
+      2,
+    ]);
+    expect(recorder.chunks.at(-1)?.choices).toEqual([]);
+  });
+
+  test("with an error in a chunk ends with it", () => {
+    const { recorder, ending } = decodeStream([
+      delta({ content: "a" }),
+      { ...delta({}, { finish_reason: "error" }), error: { code: 502, message: "Provider disconnected" } },
+      "[DONE]",
+    ]);
+    expect(ending).toBe("error");
+    expect(recorder.isDone).toBe(false);
+    expect(recorder.failure).toMatchObject({ error: { message: "Provider disconnected", code: "502" } });
+  });
+
+  test("that ends after its finish reason is not complete", () => {
+    const { recorder, ending } = decodeStream([delta({ content: "a" }, { finish_reason: "stop" })]);
+    expect(ending).toBe("truncated");
+    expect(recorder.isDone).toBe(false);
+  });
+});
+
+describe("a whole response", () => {
+  const decode = (message: object, rest: object = {}) =>
+    decodeResponse({ id: "1", model: "m", choices: [{ message, finish_reason: "stop" }], ...rest }, OPTIONS);
+
+  test("has reasoning, refusal, and legacy function calls", () => {
+    const message = { content: null, reasoning: "Hm", function_call: { name: "f", arguments: "{}" } };
+    expect(decode(message)?.choices[0].message).toEqual({
+      role: "assistant",
+      content: null,
+      refusal: null,
+      reasoning_content: "Hm",
+      tool_calls: [{ id: "call_1_0", type: "function", function: { name: "f", arguments: "{}" } }],
+    });
+    expect(decode({ content: null, refusal: "No." })?.choices[0].message.refusal).toBe("No.");
+  });
+
+  test("has usage with cached and reasoning tokens, also where the total alone includes the reasoning", () => {
+    const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 20, prompt_cache_hit_tokens: 4 };
+    expect(decode({ content: "Hi" }, { usage })?.usage).toEqual({
+      prompt_tokens: 9,
+      completion_tokens: 11,
+      total_tokens: 20,
+      prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 8 },
+    });
+    expect(decode({ content: "Hi" })?.usage).toMatchObject({ prompt_tokens: 0, completion_tokens: 0 });
+  });
+
+  test("without a choice is none", () => {
+    expect(decodeResponse({ choices: [] }, OPTIONS)).toBeNull();
+    expect(decodeResponse({ object: "list" }, OPTIONS)).toBeNull();
+  });
+});
+
+describe("an error", () => {
+  test.each([
+    ["of OpenAI", { error: { message: "No", type: "t", code: "c", param: "p" } }],
+    ["at the top level", { object: "error", message: "No", type: "t", code: "c", param: "p" }],
+  ])("%s is read", (_, body) => {
+    expect(decodeError(body, 400)).toEqual({ error: { message: "No", type: "t", code: "c", param: "p" } });
+  });
+
+  test.each([
+    ["text", { error: "No" }, "No"],
+    ["detail", { detail: "No" }, "No"],
+    ["validation errors", { detail: [{ msg: "No" }] }, '[{"msg":"No"}]'],
+    ["unreadable", "<html>", "The provider responded with status 400 and an unreadable error."],
+  ])("%s", (_, body, message) => {
+    expect(decodeError(body, 400)).toEqual({
+      error: { message, type: "invalid_request_error", param: null, code: null },
+    });
+  });
+
+  test.each([
+    "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.",
+    "Your input exceeds the context window of this model.",
+    "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+    "the request exceeds the available context size, try increasing it",
+    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+    "prompt is too long: 210000 tokens > 200000 maximum",
+    "input length and `max_tokens` exceed context limit: 190000 + 21333 > 204698",
+    "Input is too long for requested model.",
+  ])("%s has the code of the context length", (message) => {
+    expect(decodeError({ error: { message, type: "x", code: 400 } }, 400).error.code).toBe(
+      "context_length_exceeded",
+    );
+  });
+
+  test("of a rate limit that mentions the context keeps its code", () => {
+    const error = {
+      message: "Too many tokens in the context window per minute.",
+      code: "rate_limit_exceeded",
+    };
+    expect(decodeError({ error }, 429).error.code).toBe("rate_limit_exceeded");
+  });
+});
