@@ -62,6 +62,7 @@ const PATTERNS: readonly Pattern[] = [
   pattern("/chat/completions", "chat"),
   pattern("/completions", "completions"),
   pattern("/messages/count_tokens", "count_tokens", "anthropic"),
+  pattern("/responses/input_tokens", "count_tokens"),
   // Messages of OpenAI's threads are no chat requests.
   pattern("/threads/[^/]+/messages", "other"),
   pattern("/messages", "messages", "anthropic"),

@@ -61,7 +61,7 @@ const PROVIDERS: readonly Provider[] = [
   {
     name: "openai",
     base_url: "https://api.openai.com",
-    apis: [openai("/v1", OPENAI_OPERATIONS)],
+    apis: [openai("/v1", [...OPENAI_OPERATIONS, "count_tokens"])],
   },
   { name: "anthropic", base_url: "https://api.anthropic.com", apis: [anthropic("/v1", MESSAGES)] },
   {

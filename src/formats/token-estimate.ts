@@ -1,6 +1,7 @@
 // Estimates the input tokens of a text or of a request body in any format: OpenAI chat completions and responses, Anthropic
 // messages, Gemini. The estimate does not depend on the format, because their fields have different names or mean the same.
 import { isJsonObject, type JsonObject } from "../base/json.ts";
+import type { Endpoint } from "./operations.ts";
 import { tokensOfText } from "./text-tokens.ts";
 
 /** What formats add to every request and message: roles and delimiters. OpenAI documents 3 and 3, and a token for the role. */
@@ -94,6 +95,13 @@ export function estimateRequestTokens(body: JsonObject): number {
     walk.tokens += ANTHROPIC_TOOLS_TOKENS;
   walk.run();
   return Math.ceil(REQUEST_TOKENS + walk.tokens);
+}
+
+/** The response to a request for the number of input tokens, in the format of the endpoint. */
+export function tokenCountResponse({ tail }: Endpoint, tokens: number): JsonObject {
+  return tail.endsWith("/input_tokens")
+    ? { object: "response.input_tokens", input_tokens: tokens }
+    : { input_tokens: tokens };
 }
 
 /** Adds up the tokens of values. Values that are to be read wait in a list, so that nesting needs no call stack. */

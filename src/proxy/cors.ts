@@ -14,6 +14,7 @@ const OWN_HEADERS = [
   "X-GW-Provider-Request-Id",
   "X-GW-Model",
   "X-GW-Attempts",
+  "X-GW-Estimated",
   "Server-Timing",
   "Retry-After",
 ];

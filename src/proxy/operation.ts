@@ -49,18 +49,26 @@ export function servingCandidates(
 ): Candidates {
   const { endpoint } = exchange;
   if (endpoint === null) return candidates;
-  const { targets } = rule.upstream;
-  const isServing = (index: number) => {
-    const endpoints = targets[index]?.endpoints ?? null;
-    return endpoints === null || endpoints.has(endpoint);
-  };
-  const serving = filterCandidates(candidates, isServing);
+  const serving = candidatesWith(endpoint, rule, candidates);
   if (isEmpty(serving)) {
     // A rule for one path is not for a whole API. It leads to the chat endpoint.
     if (rule.pathKind !== "prefix") return candidates;
     throw operationNotSupported(endpoint, rule);
   }
   return endpoint.operation === "embeddings" ? sameModelCandidates(exchange, rule, serving) : serving;
+}
+
+/** Whether any of the candidates serves the endpoint. */
+export function isServed(endpoint: Endpoint, rule: CompiledRule, candidates: Candidates): boolean {
+  return !isEmpty(candidatesWith(endpoint, rule, candidates));
+}
+
+/** Returns the candidates that have the endpoint, or a `path` for all requests. */
+function candidatesWith(endpoint: Endpoint, { upstream }: CompiledRule, candidates: Candidates): Candidates {
+  return filterCandidates(candidates, (index) => {
+    const endpoints = upstream.targets[index]?.endpoints ?? null;
+    return endpoints === null || endpoints.has(endpoint);
+  });
 }
 
 /** Vectors of different models cannot be compared, so no target may replace the model of an embedding request. */

@@ -12,6 +12,7 @@ import { requireAllowedModel } from "./allowed-models.ts";
 import { authenticate } from "./authenticate.ts";
 import { preflightResponse } from "./cors.ts";
 import type { Exchange } from "./exchange.ts";
+import { estimateWithoutEndpoint } from "./estimate-tokens.ts";
 import { describeModels, isModelListRequest, listModels } from "./list-models.ts";
 import { matchRule, type Matched } from "./match-rule.ts";
 import { nextTurn } from "./next-turn.ts";
@@ -59,6 +60,7 @@ export const STEPS: readonly Step[] = [
   checkModel,
   runPlugins,
   scanBodyOfPlugin,
+  respondWithTokenEstimate,
 ];
 
 function checkHost({ request }: Exchange): null {
@@ -183,6 +185,15 @@ function scanBodyOfPlugin(exchange: Exchange, { offLoop }: StepParts): ValueOrPr
   const { body, path, sentPath } = exchange;
   if (sentPath !== path) exchange.endpoint = endpointOf(exchange, matchedRule(exchange));
   return body === null || !body.isUnscanned ? null : scanReplacedBody(exchange, body, offLoop);
+}
+
+/** After the plugins, so that limits apply and the body is the one that would be sent. */
+function respondWithTokenEstimate(
+  exchange: Exchange,
+  { offLoop }: StepParts,
+): ValueOrPromise<Response | null> {
+  const isEstimated = exchange.endpoint?.operation === "count_tokens";
+  return isEstimated ? estimateWithoutEndpoint(exchange, matchedRule(exchange), offLoop) : null;
 }
 
 function matchedGateway({ gateway }: Exchange): CompiledGateway {

@@ -1,0 +1,58 @@
+// Responds to requests for the number of input tokens with an estimate, if no target has an endpoint that counts them.
+import { GatehouseError } from "../base/errors.ts";
+import type { ValueOrPromise } from "../base/value-or-promise.ts";
+import type { Endpoint } from "../formats/operations.ts";
+import { estimateRequestTokens, tokenCountResponse } from "../formats/token-estimate.ts";
+import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.ts";
+import type { OffLoop } from "../off-loop/off-loop.ts";
+import type { CompiledRule } from "../snapshot/compiled-rule.ts";
+import type * as estimateTokensTask from "./estimate-tokens-task.ts";
+import type { Exchange } from "./exchange.ts";
+import { isServed } from "./operation.ts";
+import type { RequestBody } from "./request-body.ts";
+
+const TASK = new URL("./estimate-tokens-task.ts", import.meta.url);
+
+/** Returns null if a target counts the tokens, or if the request has to be rejected for its model. */
+export function estimateWithoutEndpoint(
+  exchange: Exchange,
+  rule: CompiledRule,
+  offLoop: OffLoop,
+): ValueOrPromise<Response | null> {
+  const { endpoint, method, body, fields } = exchange;
+  const { upstream } = rule;
+  if (endpoint === null || method !== "POST") return null;
+  if (fields.modelProblem !== null && upstream.requiresModel) return null;
+  const candidates = upstream.candidatesFor(fields.model);
+  if (candidates === null || isServed(endpoint, rule, candidates)) return null;
+  if (body !== null && fields.isObject && body.bytes.byteLength > LARGE_BODY_BYTES)
+    return estimateOffLoop(exchange, endpoint, body, offLoop);
+  const json = body?.json ?? null;
+  if (json === null)
+    throw new GatehouseError(
+      "bad_request",
+      "To count tokens, send a JSON object with the Content-Type application/json and without a Content-Encoding.",
+    );
+  return responseWith(exchange, endpoint, estimateRequestTokens(json));
+}
+
+async function estimateOffLoop(
+  exchange: Exchange,
+  endpoint: Endpoint,
+  { bytes }: RequestBody,
+  offLoop: OffLoop,
+): Promise<Response> {
+  const limits = { bytes: bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
+  const tokens = await offLoop.run<typeof estimateTokensTask>(TASK, { bytes }, limits);
+  return responseWith(exchange, endpoint, tokens);
+}
+
+function responseWith(exchange: Exchange, endpoint: Endpoint, tokens: number): Response {
+  const { requestId } = exchange;
+  const headers = new Headers();
+  exchange.addResponseHeaders(headers);
+  headers.set("X-Request-Id", requestId);
+  headers.set("Request-Id", requestId);
+  headers.set("X-GW-Estimated", "true");
+  return Response.json(tokenCountResponse(endpoint, tokens), { headers });
+}
