@@ -27,7 +27,11 @@ export async function consoleTypes(): Promise<Map<string, string>> {
   const types = Object.entries(schemas)
     // A patch is a record with optional fields only; the console uses `Partial` for it.
     .filter(([name]) => !name.endsWith("Patch"))
-    .map(([name, schema]) => `export interface ${name} ${objectType(schema)}\n`);
+    .map(([name, schema]) =>
+      schema.oneOf === undefined && schema.anyOf === undefined
+        ? `export interface ${name} ${objectType(schema)}\n`
+        : `export type ${name} = ${typeOf(schema)};\n`,
+    );
   const meanings = Object.entries(ERRORS).map(
     ([code, { meaning }]) => `  ${code}: ${JSON.stringify(meaning)},`,
   );

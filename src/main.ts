@@ -16,6 +16,7 @@ import { createClientAddress } from "./proxy/client-address.ts";
 import { InFlightLimits } from "./proxy/in-flight-limits.ts";
 import { listenProxy } from "./proxy/server.ts";
 import { loadConfiguration, type Configuration } from "./runtime/load-configuration.ts";
+import { openCredentials } from "./runtime/open-credentials.ts";
 import { openStorage, type Storage } from "./runtime/open-storage.ts";
 import { startTelemetry, type Telemetry } from "./runtime/start-telemetry.ts";
 import { shareTargetHealth } from "./runtime/target-health.ts";
@@ -66,13 +67,15 @@ export async function startGatehouse(
   const health = new Health();
   const storage = await openStorage(settings, secret, health, log, clock);
   const offLoop = new OffLoop({ clock });
-  const configuration = await loadConfiguration(settings, storage, health, log, offLoop, clock);
+  const deadlines = new CoarseDeadlines(clock);
+  const upstreamPool = new UpstreamPool(deadlines);
+  const { credentials, countFetches } = openCredentials(settings, upstreamPool, log, clock);
+  const configuration = await loadConfiguration(settings, storage, health, log, offLoop, credentials, clock);
   const started = { settings, secret, health, log, clock, configuration };
   const telemetry = await startTelemetry(started, version, siblings);
   collectOffLoop(telemetry.metrics, offLoop);
   telemetry.metrics.set("gatehouse_watchdog_restarts_total", {}, watchdogRestarts);
-  const deadlines = new CoarseDeadlines(clock);
-  const upstreamPool = new UpstreamPool(deadlines);
+  countFetches(telemetry.metrics);
   const parts: Parts = { ...started, storage, telemetry, deadlines, upstreamPool, offLoop };
   const servers: Server<undefined>[] = [];
   const stop = async (seconds: number) => {
@@ -82,6 +85,7 @@ export async function startGatehouse(
     telemetry.observation.requests.close();
     await stopServers(servers, seconds);
     offLoop.close();
+    await credentials.close();
     upstreamPool.close();
     await telemetry.stop();
     await configuration.stop();

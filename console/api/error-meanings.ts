@@ -49,6 +49,8 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   internal_error: "An internal error. Search the gateway log for the request_id.",
   upstream_unreachable: "No provider could be reached, or none sent a response.",
   upstream_forbidden: "The provider's host name resolves to a link-local or metadata address.",
+  upstream_credentials:
+    "The token or the keys of a target's `credentials` could not be obtained; the error names the target.",
   upstream_bad_answer: "The provider's response does not follow its wire format.",
   not_ready: "The gateway has not loaded a configuration yet.",
   overloaded:

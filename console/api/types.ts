@@ -242,6 +242,7 @@ export interface Target {
   models: string[];
   /** Additional request headers for the provider. Values of headers that carry a credential by their name (`Authorization`, `X-Api-Key`, `…-Token`) are encrypted and shown masked, like `credentials`. */
   headers: Record<string, string>;
+  /** Without them, the client's own provider credential is forwarded. */
   credentials: Credentials | null;
   /** Base URL that replaces the one of the provider. */
   base_url: string | null;
@@ -249,12 +250,53 @@ export interface Target {
   format: "openai" | "anthropic" | "gemini" | null;
 }
 
-export interface Credentials {
-  /** Header that carries the credential. */
-  header_name: string;
-  /** The credential. Responses show it masked. Send the masked value back to keep the stored one, unless provider, base_url, header_name, or the header Host changes. */
-  header_value: string;
-}
+export type Credentials =
+  | {
+      /** May be omitted. */
+      type?: "header";
+      /** Header that carries the credential. */
+      header_name: string;
+      /** The credential. Responses show it masked. Send the masked value back to keep the stored one, unless provider, base_url, header_name, or the header Host changes. */
+      header_value: string;
+    }
+  | {
+      type: "aws_sigv4";
+      /** Region of the endpoint, such as `us-east-1`. */
+      region: string;
+      /** Signing name of the service, such as `sagemaker`. */
+      service: string;
+      /** Null, together with `secret_access_key`: the role of the gateway's environment, which `ALLOW_ENVIRONMENT_CREDENTIALS` must allow. */
+      access_key_id: string | null;
+      /** Responses show it masked. Send the masked value back to keep the stored one, unless provider, base_url, or the header Host changes. */
+      secret_access_key: string | null;
+      /** Of temporary keys. Responses show it masked. Send the masked value back to keep the stored one. */
+      session_token: string | null;
+    }
+  | {
+      type: "gcp_service_account";
+      /** The text of the JSON key file of a service account. Its `token_uri` is not used: tokens are fetched from the own address of Google. Responses show it masked. Send the masked value back to keep the stored one, unless provider, base_url, or the header Host changes. */
+      service_account: string;
+      scopes: string[];
+    }
+  | {
+      type: "azure_client";
+      /** Id or domain of the Microsoft Entra tenant. */
+      tenant_id: string;
+      /** Application (client) id. */
+      client_id: string;
+      /** Responses show it masked. Send the masked value back to keep the stored one, unless tenant_id, provider, base_url, or the header Host changes. */
+      client_secret: string;
+      scope: string;
+    }
+  | {
+      type: "oauth_client_credentials";
+      /** Token endpoint of the authorization server. */
+      token_url: string;
+      client_id: string;
+      /** Responses show it masked. Send the masked value back to keep the stored one, unless token_url, provider, base_url, or the header Host changes. */
+      client_secret: string;
+      scope: string | null;
+    };
 
 export interface HealthChecks {
   /** Eject targets whose requests fail. */
@@ -315,6 +357,7 @@ export interface TargetInput {
   models?: string[];
   /** Additional request headers for the provider. Values of headers that carry a credential by their name (`Authorization`, `X-Api-Key`, `…-Token`) are encrypted and shown masked, like `credentials`. */
   headers?: Record<string, string>;
+  /** Without them, the client's own provider credential is forwarded. */
   credentials?: CredentialsInput | null;
   /** Base URL that replaces the one of the provider. */
   base_url?: string | null;
@@ -322,12 +365,53 @@ export interface TargetInput {
   format?: "openai" | "anthropic" | "gemini" | null;
 }
 
-export interface CredentialsInput {
-  /** Header that carries the credential. */
-  header_name: string;
-  /** The credential. Responses show it masked. Send the masked value back to keep the stored one, unless provider, base_url, header_name, or the header Host changes. */
-  header_value: string;
-}
+export type CredentialsInput =
+  | {
+      /** May be omitted. */
+      type?: "header";
+      /** Header that carries the credential. */
+      header_name: string;
+      /** The credential. Responses show it masked. Send the masked value back to keep the stored one, unless provider, base_url, header_name, or the header Host changes. */
+      header_value: string;
+    }
+  | {
+      type: "aws_sigv4";
+      /** Region of the endpoint, such as `us-east-1`. */
+      region: string;
+      /** Signing name of the service, such as `sagemaker`. */
+      service: string;
+      /** Null, together with `secret_access_key`: the role of the gateway's environment, which `ALLOW_ENVIRONMENT_CREDENTIALS` must allow. */
+      access_key_id?: string | null;
+      /** Responses show it masked. Send the masked value back to keep the stored one, unless provider, base_url, or the header Host changes. */
+      secret_access_key?: string | null;
+      /** Of temporary keys. Responses show it masked. Send the masked value back to keep the stored one. */
+      session_token?: string | null;
+    }
+  | {
+      type: "gcp_service_account";
+      /** The text of the JSON key file of a service account. Its `token_uri` is not used: tokens are fetched from the own address of Google. Responses show it masked. Send the masked value back to keep the stored one, unless provider, base_url, or the header Host changes. */
+      service_account: string;
+      scopes?: string[];
+    }
+  | {
+      type: "azure_client";
+      /** Id or domain of the Microsoft Entra tenant. */
+      tenant_id: string;
+      /** Application (client) id. */
+      client_id: string;
+      /** Responses show it masked. Send the masked value back to keep the stored one, unless tenant_id, provider, base_url, or the header Host changes. */
+      client_secret: string;
+      scope?: string;
+    }
+  | {
+      type: "oauth_client_credentials";
+      /** Token endpoint of the authorization server. */
+      token_url: string;
+      client_id: string;
+      /** Responses show it masked. Send the masked value back to keep the stored one, unless token_url, provider, base_url, or the header Host changes. */
+      client_secret: string;
+      scope?: string | null;
+    };
 
 export interface HealthChecksInput {
   /** Eject targets whose requests fail. */
@@ -676,6 +760,7 @@ export interface DocumentInput {
         models?: string[];
         /** Additional request headers for the provider. Values of headers that carry a credential by their name (`Authorization`, `X-Api-Key`, `…-Token`) are encrypted and shown masked, like `credentials`. */
         headers?: Record<string, string>;
+        /** Without them, the client's own provider credential is forwarded. */
         credentials?: CredentialsInput | null;
         /** Base URL that replaces the one of the provider. */
         base_url?: string | null;
@@ -908,6 +993,8 @@ export interface Explanation {
     next: boolean;
     reason: string;
     model: string | null;
+    /** Type of the target's credentials. Null: the client's own provider credential is forwarded. */
+    credentials: string | null;
   }[];
   /** The request of the first attempt, with credentials masked. */
   upstream_request: {
@@ -1059,6 +1146,7 @@ export interface Error {
     | "internal_error"
     | "upstream_unreachable"
     | "upstream_forbidden"
+    | "upstream_credentials"
     | "upstream_bad_answer"
     | "not_ready"
     | "overloaded"

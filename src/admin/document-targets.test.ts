@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { targetRecord } from "../../test/contract/store-records.ts";
 import { maskSecret } from "../model/secret-mask.ts";
+import { mapSecrets } from "../model/target-secrets.ts";
 import type { Target } from "../model/target.ts";
 import { withTargetIds } from "./document-targets.ts";
 
@@ -21,8 +22,8 @@ function wanted(target: Target, fields: Partial<Target> = {}) {
   return rest;
 }
 const masked = (target: Target, mask?: string) => {
-  const { header_name, header_value } = target.credentials!;
-  return wanted(target, { credentials: { header_name, header_value: mask ?? maskSecret(header_value) } });
+  const { credentials } = mapSecrets(target, (value) => mask ?? maskSecret(value));
+  return wanted(target, { credentials });
 };
 const idsOf = (targets: Parameters<typeof withTargetIds>[0]) =>
   withTargetIds(targets, stored).map(({ id }) => id);
@@ -47,6 +48,6 @@ test("prefers equal targets over similar ones, and uses each stored target once"
 test("HIDDEN in place of a mask refers to the stored credential", () => {
   const [a, b] = stored as [Target, Target, Target];
   const [first, second] = withTargetIds([masked(a, "***"), masked(b, "***")], stored);
-  expect(first?.credentials?.header_value).toBe(maskSecret(FIRST));
-  expect(second?.credentials?.header_value).toBe(maskSecret(SECOND));
+  expect(first?.credentials).toMatchObject({ header_value: maskSecret(FIRST) });
+  expect(second?.credentials).toMatchObject({ header_value: maskSecret(SECOND) });
 });

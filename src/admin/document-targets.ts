@@ -1,6 +1,6 @@
 // Assigns the ids of stored targets to the targets of a document. Documents have no ids, but health state is kept by id.
 import type { DocumentUpstream } from "../model/document.ts";
-import { isSecretHeader, mapSecrets, secretAt } from "../model/target-secrets.ts";
+import { isSecretHeader, mapSecrets, secretAt, type SecretPlace } from "../model/target-secrets.ts";
 import { HIDDEN, maskSecret } from "../model/secret-mask.ts";
 import type { Target } from "../model/target.ts";
 
@@ -64,10 +64,17 @@ function sameHeaders(wanted: Target["headers"], stored: Target["headers"]): bool
 function sameCredential(wanted: DocumentTarget, stored: Target): boolean {
   if (wanted.credentials === null || stored.credentials === null)
     return wanted.credentials === stored.credentials;
-  const { header_name, header_value } = stored.credentials;
-  return (
-    isSecretOrMask(wanted.credentials.header_value, header_value) &&
-    wanted.credentials.header_name === header_name
+  const places: SecretPlace[] = [];
+  const [given, kept] = [wanted, stored].map((target) => {
+    const { credentials } = mapSecrets({ headers: {}, credentials: target.credentials }, (_, place) => {
+      places.push(place);
+      return HIDDEN;
+    });
+    return { ...credentials, type: credentials?.type ?? "header" };
+  });
+  if (!Bun.deepEquals(given, kept)) return false;
+  return places.every((place) =>
+    isSecretOrMask(secretAt(wanted, place) ?? "", secretAt(stored, place) ?? ""),
   );
 }
 

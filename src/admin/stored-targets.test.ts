@@ -54,7 +54,9 @@ function destinations(targets: readonly Target[]): Map<string, string> {
   return new Map(
     targets.flatMap((target) =>
       secretsOf(target).map(({ value, place }) => {
-        const header = (place.header ?? target.credentials?.header_name ?? "").toLowerCase();
+        const { credentials } = target;
+        const ownHeader = credentials !== null && "header_name" in credentials ? credentials.header_name : "";
+        const header = (place.header ?? ownHeader).toLowerCase();
         const url = target.base_url ?? (target.provider === "openai" ? "https://api.openai.com" : null);
         return [value, JSON.stringify([target.provider, url, target.headers["Host"], header])];
       }),

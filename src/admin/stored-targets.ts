@@ -71,6 +71,7 @@ function findKept(
   );
   if (isMaskOfOther !== true) return { value: null };
   const field = stored === undefined ? null : changedDestination(stored, target);
-  const elsewhere = field ?? (place.header === null ? "target or header" : "target or field of headers");
+  const elsewhere =
+    field ?? (place.header === null ? "target or field of credentials" : "target or field of headers");
   return { reason: `would send a stored secret to another ${elsewhere}` };
 }

@@ -116,6 +116,11 @@ export const ERRORS = {
     status: 502,
     meaning: "The provider's host name resolves to a link-local or metadata address.",
   },
+  upstream_credentials: {
+    status: 502,
+    meaning:
+      "The token or the keys of a target's `credentials` could not be obtained; the error names the target.",
+  },
   upstream_bad_answer: { status: 502, meaning: "The provider's response does not follow its wire format." },
   not_ready: { status: 503, meaning: "The gateway has not loaded a configuration yet." },
   overloaded: {

@@ -12,6 +12,7 @@ import { compileUpstream } from "../snapshot/compile-upstream.ts";
 import { compileChain } from "../snapshot/plugin-chain.ts";
 import { OffLoop } from "../off-loop/off-loop.ts";
 import { PluginHosts } from "../runtime/plugin-hosts.ts";
+import { usesEnvironment, type TargetCredentials } from "../upstream/credentials/cloud-credentials.ts";
 import { createLog } from "../telemetry/log/log.ts";
 
 export interface DocumentValidation {
@@ -69,6 +70,9 @@ export function validateDocument(
   };
 }
 
+/** Nothing is sent, and only the server knows whether targets may use the role of its environment. */
+const UNUSED_CREDENTIALS: TargetCredentials = { of: () => null, problemOf: () => null };
+
 type GatewayValidation = Pick<DocumentValidation, "problems" | "warnings">;
 
 /** Compiles each plugin and upstream separately; its path in the document is used as its id. */
@@ -107,9 +111,15 @@ function validateGateway(gateway: DocumentGateway, gatewayPath: string): Gateway
   for (const [index, upstream] of gateway.upstreams.entries()) {
     const at = `${gatewayPath}.upstreams[${index}]`;
     const targets = upstream.targets.map((target, number) => ({ id: `${at}.${number}`, ...target }));
+    for (const [number, { credentials }] of targets.entries()) {
+      if (credentials === null || !usesEnvironment(credentials)) continue;
+      const message =
+        "uses the role of the server's environment, which ALLOW_ENVIRONMENT_CREDENTIALS must allow there";
+      warnings.push({ path: `${at}.targets[${number}].credentials`, message });
+    }
     const record = { id: at, gateway_id: gatewayPath, ...upstream, targets, ...times };
     compile(
-      () => compileUpstream(record, new BalanceRegistry()),
+      () => compileUpstream(record, new BalanceRegistry(), UNUSED_CREDENTIALS),
       (path) => `${at}.${path}`,
     );
   }

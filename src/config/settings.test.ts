@@ -28,6 +28,7 @@ describe("readSettings", () => {
       MAX_IN_FLIGHT_PER_CLIENT: 10_000,
       MAX_IN_FLIGHT_PER_GATEWAY: 15_000,
       ENCRYPTION_KEY: null,
+      ALLOW_ENVIRONMENT_CREDENTIALS: false,
       REVISIONS_KEPT: 10_000,
       MAX_BLOCKS: 10_000,
       LOG_LEVEL: "info",

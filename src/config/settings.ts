@@ -118,6 +118,12 @@ export const SETTINGS = {
       "encrypts, all decrypt",
     parseEncryptionKeys,
   ),
+  ALLOW_ENVIRONMENT_CREDENTIALS: setting(
+    "false",
+    "`true`: targets with `aws_sigv4` credentials without keys use the AWS role of the gateway's environment; every " +
+      "administrator can then send requests that are signed with it anywhere",
+    boolean(false),
+  ),
   REVISIONS_KEPT: setting(
     "10000",
     "number of configuration revisions to keep for inspection and rollback",

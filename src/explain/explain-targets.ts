@@ -4,7 +4,7 @@ import type { BalancePlan } from "../balance/balance-plan.ts";
 import { GatehouseError } from "../base/errors.ts";
 import type { ExplainedTarget, Explanation } from "../model/explanation.ts";
 import { isSecretHeader } from "../model/target-secrets.ts";
-import { maskSecret } from "../model/secret-mask.ts";
+import { HIDDEN, maskSecret } from "../model/secret-mask.ts";
 import type { Candidates, CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { redact } from "../telemetry/log/redact.ts";
@@ -165,7 +165,8 @@ function describeTarget(
   const { weight = 1, priority = 1 } = upstream.plan.contenders[index] ?? {};
   const state = STATES[upstream.plan.state(index, now)];
   const model = modelFor(exchange.fields, target);
-  return { id, provider, priority, weight, state, eligible: false, next: false, reason, model };
+  const credentials = target.credentialType;
+  return { id, provider, priority, weight, state, eligible: false, next: false, reason, model, credentials };
 }
 
 /** Checks in the same order as a pick. */
@@ -209,15 +210,19 @@ function describeRequest(
   { method, gateway }: Exchange,
   { upstream }: CompiledRule,
   { id, index }: CompiledTarget,
-  { baseUrl, path, headers: sent, body }: EncodedRequest,
+  { baseUrl, path, headers: sent, body, credential }: EncodedRequest,
 ): UpstreamRequest {
   const record = gateway?.parts.upstreams.find((each) => each.id === upstream.id)?.targets[index];
   const secrets = new Set<string>(CREDENTIAL_HEADERS);
-  secrets.add(record?.credentials?.header_name.toLowerCase() ?? "");
+  const credentials = record?.credentials ?? null;
+  if (credentials !== null && "header_name" in credentials)
+    secrets.add(credentials.header_name.toLowerCase());
   const url = baseUrl + path;
   const headers: Record<string, string> = { host: new URL(url).host };
   for (const [name, value] of Object.entries(sent))
     headers[name] = secrets.has(name) || isSecretHeader(name) ? maskSecret(value) : redact(value);
+  // The credential is computed or fetched only for a request that is sent.
+  if (credential !== null) headers["authorization"] = HIDDEN;
   const text = body === null ? null : new TextDecoder().decode(body);
   return { target_id: id, method, url, headers, body: text };
 }

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { recordSchemas } from "./document.ts";
+import { alternativeFor } from "./schema-walk.ts";
 
 /**
  * Returns a part of a record without the fields that equal their defaults. `path` is that of the part in the record, such as
@@ -32,7 +33,7 @@ export function compactObject(schema: z.ZodObject, value: unknown, keepsUnknown 
 
 /** The fields follow the order of the schema. */
 function compact(schema: unknown, value: unknown, keepsUnknown: boolean): unknown {
-  const inner = value === null ? schema : unwrap(schema);
+  const inner = value === null ? schema : alternativeFor(unwrap(schema), value);
   if (inner instanceof z.ZodObject) return compactObject(inner, value, keepsUnknown);
   if (inner instanceof z.ZodArray && Array.isArray(value))
     return value.map((item) => compact(inner.element, item, keepsUnknown));

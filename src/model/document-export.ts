@@ -11,7 +11,7 @@ import type { Price } from "./price.ts";
 import { omit, type ChildFields } from "./record.ts";
 import type { Rule } from "./rule.ts";
 import type { Service } from "./service.ts";
-import { secretsOf } from "./target-secrets.ts";
+import { secretsOf, type SecretPlace } from "./target-secrets.ts";
 import { HIDDEN, maskSecret } from "./secret-mask.ts";
 import type { Upstream } from "./upstream.ts";
 import { formatPath } from "./validate.ts";
@@ -141,10 +141,10 @@ function secretReferences(
         const owner = `gateway ${gateway.name}, upstream ${upstream.name}, target ${index + 1} (${target.provider})`;
         const targetPath = ["gateways", gatewayIndex, "upstreams", upstreamIndex, "targets", index];
         for (const { value, place } of secretsOf(target)) {
-          const header = place.header === null ? [] : [place.header];
-          const name = variableFor([gateway.name, upstream.name, target.provider, ...header], taken);
-          variables.push({ name, place: [owner, ...header.map((each) => `header ${each}`)].join(", ") });
-          const field = place.header === null ? ["credentials", "header_value"] : ["headers", place.header];
+          const name = variableFor([gateway.name, upstream.name, target.provider], place, taken);
+          variables.push({ name, place: [owner, ...labelOfPlace(place)].join(", ") });
+          const field =
+            place.header === null ? ["credentials", place.member ?? ""] : ["headers", place.header];
           references.set(formatPath([...targetPath, ...field]), referenceTo(name, value));
         }
       }
@@ -153,18 +153,25 @@ function secretReferences(
   return { references, variables };
 }
 
-/** Returns an unused variable name such as `ACME_MODELS_OPENAI_KEY`. */
-function variableFor(parts: readonly string[], taken: Set<string>): string {
-  const words = parts.map((part) =>
+function labelOfPlace({ header, member }: SecretPlace): string[] {
+  if (header !== null) return [`header ${header}`];
+  return member === null || member === "header_value" ? [] : [member];
+}
+
+/** Returns an unused variable name such as `ACME_MODELS_OPENAI_KEY` or `ACME_MODELS_AZURE_CLIENT_SECRET`. */
+function variableFor(owner: readonly string[], { header, member }: SecretPlace, taken: Set<string>): string {
+  const own = member === "header_value" || member === null ? [header ?? "", "KEY"] : [member];
+  const words = [...owner, ...own].map((part) =>
     part
       .toUpperCase()
       .replaceAll(/[^A-Z0-9]+/g, "_")
       .replaceAll(/^_+|_+$/g, ""),
   );
-  const stem = `${words.filter((word) => word !== "").join("_")}_KEY`
+  const stem = words
+    .filter((word) => word !== "")
+    .join("_")
     .replace(/_KEY_KEY$/, "_KEY")
-    .replace(/^(?=[0-9])/, "_")
-    .replace(/^_KEY$/, "KEY");
+    .replace(/^(?=[0-9])/, "_");
   let name = stem;
   for (let number = 2; taken.has(name); number++) name = `${stem}_${number}`;
   taken.add(name);

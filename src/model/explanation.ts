@@ -77,6 +77,10 @@ export const explanationSchema = z.object({
       }),
       reason: z.string(),
       model: z.string().nullable(),
+      credentials: z.string().nullable().meta({
+        description:
+          "Type of the target's credentials. Null: the client's own provider credential is forwarded.",
+      }),
     }),
   ),
   upstream_request: z

@@ -13,6 +13,19 @@ export function unwrapSchema(schema: unknown): unknown {
   return schema instanceof z.ZodPipe ? unwrapSchema(schema.in) : schema;
 }
 
+/** Returns the alternative of a discriminated union that a value selects; any other schema as it is. */
+export function alternativeFor(schema: unknown, value: unknown): unknown {
+  if (!(schema instanceof z.ZodDiscriminatedUnion)) return schema;
+  const { discriminator } = schema.def;
+  const selected: unknown =
+    typeof value === "object" && value !== null ? Reflect.get(value, discriminator) : undefined;
+  return schema.options.find((option) => {
+    const field: unknown =
+      option instanceof z.ZodObject ? Reflect.get(option.shape, discriminator) : undefined;
+    return field instanceof z.ZodType && field.safeParse(selected).success;
+  });
+}
+
 /** Returns the schema of a field of an object, an element of an array, or a value of a record; undefined if there is none. */
 export function childSchema(schema: unknown, key: PropertyKey): unknown {
   if (schema instanceof z.ZodObject) return Reflect.get(schema.shape, key);

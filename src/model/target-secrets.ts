@@ -1,4 +1,9 @@
-// The secrets of a target: its credential, and the headers that carry one by their name. Masks them, and says where they are sent.
+// The secrets of a target: those of its credentials, and the headers that carry one by their name. Masks them, and says where they are sent.
+import {
+  changedCredentialDestination,
+  mapCredentialSecrets,
+  type SecretMember,
+} from "./credential-secrets.ts";
 import { providerNamed } from "../formats/providers.ts";
 import { maskSecret } from "./secret-mask.ts";
 import type { Target } from "./target.ts";
@@ -20,27 +25,31 @@ type SecretFields = Pick<Target, "credentials" | "headers">;
 export interface SecretPlace {
   /** Relative to the target: `credentials.header_value` or `headers.X-Api-Key`. */
   readonly path: string;
-  /** The name of the secret header; null for the credential. */
+  /** The name of the secret header; null for a member of `credentials`. */
   readonly header: string | null;
+  /** The secret member of `credentials`; null for a header. */
+  readonly member: SecretMember | null;
 }
 
 interface MappedSecrets<Value> {
   readonly headers: Record<string, string | Value>;
-  readonly credentials: { readonly header_name: string; readonly header_value: Value } | null;
+  readonly credentials: ReturnType<typeof mapCredentialSecrets<Value>> | null;
 }
 
-/** Returns headers and credential with `map` applied to each secret. */
+/** Returns headers and credentials with `map` applied to each secret. */
 export function mapSecrets<Value>(
   { headers, credentials }: SecretFields,
   map: (value: string, place: SecretPlace) => Value,
 ): MappedSecrets<Value> {
   const mapped: Record<string, string | Value> = {};
   for (const [name, value] of Object.entries(headers))
-    mapped[name] = isSecretHeader(name) ? map(value, { path: `headers.${name}`, header: name }) : value;
+    mapped[name] = isSecretHeader(name)
+      ? map(value, { path: `headers.${name}`, header: name, member: null })
+      : value;
   if (credentials === null) return { headers: mapped, credentials };
-  const { header_name, header_value } = credentials;
-  const place = { path: "credentials.header_value", header: null };
-  return { headers: mapped, credentials: { header_name, header_value: map(header_value, place) } };
+  const mapMember = (value: string, member: SecretMember) =>
+    map(value, { path: `credentials.${member}`, header: null, member });
+  return { headers: mapped, credentials: mapCredentialSecrets(credentials, mapMember) };
 }
 
 /** Returns all secrets with their places. */
@@ -51,8 +60,8 @@ export function secretsOf(target: SecretFields): { readonly value: string; reado
 }
 
 /** Returns the secret at the same place of another version of the target. Header names are case-insensitive. */
-export function secretAt(target: SecretFields, { header }: SecretPlace): string | undefined {
-  if (header === null) return target.credentials?.header_value;
+export function secretAt(target: SecretFields, { path, header }: SecretPlace): string | undefined {
+  if (header === null) return secretsOf(target).find(({ place }) => place.path === path)?.value;
   return isSecretHeader(header) ? headerOf(target, header) : undefined;
 }
 
@@ -68,18 +77,15 @@ type Destination = Pick<Target, "provider" | "base_url" | "headers" | "credentia
 
 /**
  * Returns the first field with which `after` sends its secrets elsewhere than `before`; null if there is none. Paths are always
- * below the base URL, so `path` is not such a field. A front end that serves many sites selects one of them by `Host`. Some
- * providers return certain headers to the client, so the header of a credential counts as well.
+ * below the base URL, so `path` is not such a field. A front end that serves many sites selects one of them by `Host`.
  */
 export function changedDestination(before: Destination, after: Destination): string | null {
   if (before.provider !== after.provider) return "provider";
   if (baseUrlOf(before) !== baseUrlOf(after)) return "base_url";
   if (headerOf(before, "host") !== headerOf(after, "host")) return "headers.host";
-  const [headerBefore, headerAfter] = [before, after].map(({ credentials }) =>
-    credentials?.header_name.toLowerCase(),
-  );
-  const isRenamed = headerBefore !== undefined && headerAfter !== undefined && headerBefore !== headerAfter;
-  return isRenamed ? "credentials.header_name" : null;
+  if (before.credentials === null || after.credentials === null) return null;
+  const member = changedCredentialDestination(before.credentials, after.credentials);
+  return member === null ? null : `credentials.${member}`;
 }
 
 function baseUrlOf({ base_url, provider }: Destination): string | null {

@@ -3,14 +3,8 @@ import { z } from "zod";
 import { isForbiddenHost } from "../base/forbidden-address.ts";
 import { FORMAT_NAMES } from "../formats/format-names.ts";
 import { findPathProblem } from "../http/request-target.ts";
-import {
-  headerNameField,
-  headerValueField,
-  headersField,
-  idField,
-  nameField,
-  priorityField,
-} from "./fields.ts";
+import { credentialsSchema } from "./credentials.ts";
+import { headersField, idField, nameField, priorityField } from "./fields.ts";
 
 const baseUrlField = z
   .string()
@@ -31,17 +25,6 @@ function baseUrlProblem(text: string): string | null {
   if (isForbiddenHost(url.hostname)) return "must not be a link-local or metadata address";
   return null;
 }
-
-const credentialsSchema = z
-  .strictObject({
-    header_name: headerNameField.meta({ description: "Header that carries the credential." }),
-    header_value: headerValueField.min(1, "must not be empty").meta({
-      description:
-        "The credential. Responses show it masked. Send the masked value back to keep the stored one, unless provider, " +
-        "base_url, header_name, or the header Host changes.",
-    }),
-  })
-  .meta({ id: "Credentials" });
 
 export const targetSchema = z
   .strictObject({
@@ -88,7 +71,9 @@ export const targetSchema = z
         "Additional request headers for the provider. Values of headers that carry a credential by their name " +
         "(`Authorization`, `X-Api-Key`, `…-Token`) are encrypted and shown masked, like `credentials`.",
     }),
-    credentials: credentialsSchema.nullable().default(null),
+    credentials: credentialsSchema.nullable().default(null).meta({
+      description: "Without them, the client's own provider credential is forwarded.",
+    }),
     base_url: baseUrlField
       .nullable()
       .default(null)

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { validationError, type ErrorDetail } from "../base/errors.ts";
 import { nearestName } from "../base/nearest-name.ts";
-import { childSchema, unwrapSchema } from "./schema-walk.ts";
+import { alternativeFor, childSchema, unwrapSchema } from "./schema-walk.ts";
 
 const MAX_DETAILS = 50;
 const MAX_NAME_CHARACTERS = 100;
@@ -27,7 +27,9 @@ export function check<T>(schema: z.ZodType<T>, value: unknown): Validated<T> {
 /** Throws a 400 for unknown fields only. For a patch: its other fields are validated after merging. */
 export function rejectUnknownFields(schema: z.ZodType, value: unknown): void {
   const issues =
-    schema.safeParse(value).error?.issues.filter((issue) => issue.code === "unrecognized_keys") ?? [];
+    schema
+      .safeParse(value, { reportInput: true })
+      .error?.issues.filter((issue) => issue.code === "unrecognized_keys") ?? [];
   const details = issues.slice(0, MAX_DETAILS).flatMap((issue) => describeIssue(schema, issue));
   if (details.length > 0) throw validationError(details.slice(0, MAX_DETAILS));
 }
@@ -50,7 +52,7 @@ export function unknownNameMessage(name: string, known: Iterable<string>, what =
 
 function describeIssue(schema: z.ZodType, issue: z.core.$ZodIssue): ErrorDetail[] {
   if (issue.code === "unrecognized_keys") {
-    const known = knownKeys(schema, issue.path);
+    const known = knownKeys(schema, issue.path, issue.input);
     return issue.keys.slice(0, MAX_DETAILS).map((key) => ({
       path: formatPath([...issue.path, key]),
       message: unknownNameMessage(key, known),
@@ -67,14 +69,10 @@ function describeIssueMessage(issue: z.core.$ZodIssue): string {
     case "invalid_type":
       if (issue.input === undefined) return "is required";
       return `must be ${withArticle(issue.expected)}, not ${describeValue(issue.input)}`;
-    case "invalid_value": {
-      if (issue.input === undefined) return "is required";
-      const values = issue.values.map((value) => JSON.stringify(value)).join(", ");
-      const nearest =
-        typeof issue.input === "string" ? nearestName(issue.input, issue.values.map(String)) : null;
-      const hint = nearest === null || issue.values.length === 1 ? "" : `; did you mean "${nearest}"?`;
-      return `must be ${issue.values.length === 1 ? "" : "one of "}${values}${hint}`;
-    }
+    case "invalid_value":
+      return issue.input === undefined ? "is required" : describeValues(issue.values, issue.input);
+    case "invalid_union":
+      return describeUnion(issue);
     case "too_small":
       return isCustomMessage(issue.message) ? issue.message : `must be at least ${String(issue.minimum)}`;
     case "too_big":
@@ -82,6 +80,24 @@ function describeIssueMessage(issue: z.core.$ZodIssue): string {
     default:
       return issue.message;
   }
+}
+
+function describeValues(values: readonly unknown[], input: unknown): string {
+  const nearest = typeof input === "string" ? nearestName(input, values.map(String)) : null;
+  const hint = nearest === null || values.length === 1 ? "" : `; did you mean "${nearest}"?`;
+  const list = values.map((value) => JSON.stringify(value)).join(", ");
+  return `must be ${values.length === 1 ? "" : "one of "}${list}${hint}`;
+}
+
+/** The issue of a discriminated union has the values of the field that selects the alternative. */
+function describeUnion(issue: z.core.$ZodIssueInvalidUnion): string {
+  const { options, discriminator } = "options" in issue ? issue : {};
+  if (options === undefined || discriminator === undefined) return issue.message;
+  const { input } = issue;
+  const given: unknown =
+    typeof input === "object" && input !== null ? Reflect.get(input, discriminator) : undefined;
+  const values = options.filter((each) => each !== undefined && each !== null);
+  return given === undefined ? "is required" : describeValues(values, given);
 }
 
 /** Default messages of zod start with a capital letter. Ours do not, because they follow a path. */
@@ -108,9 +124,10 @@ function describeValue(value: unknown): string {
 }
 
 /** Returns the field names of the object schema at `path`, looking through defaults, arrays, and other wrappers. */
-function knownKeys(root: z.ZodType, path: readonly PropertyKey[]): string[] {
+function knownKeys(root: z.ZodType, path: readonly PropertyKey[], value: unknown): string[] {
   let schema = unwrapSchema(root);
   for (const key of path) schema = unwrapSchema(childSchema(schema, key));
+  schema = alternativeFor(schema, value);
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 

@@ -68,6 +68,7 @@ export function encodeRequest(
     baseUrl: target.baseUrl,
     poolKey: clientCredential === null ? target.poolKey : `${target.poolKey}:${clientCredential}`,
     usesClientCredential: clientCredential !== null,
+    credential: target.credential,
     path: path + query,
     method: exchange.method,
     headers,

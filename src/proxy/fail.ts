@@ -36,6 +36,7 @@ const UPSTREAM_ERRORS: Readonly<Record<UpstreamErrorKind, readonly [code: ErrorC
   client_left: ["upstream_unreachable", "The client disconnected before the provider responded."],
   invalid: ["upstream_bad_answer", "The provider's response is not valid HTTP."],
   forbidden: ["upstream_forbidden", "The provider's host name resolves to a link-local or metadata address."],
+  credentials: ["upstream_credentials", "The credentials of the target could not be obtained."],
   connect_timeout: [
     "upstream_timeout",
     "The provider did not accept a connection within timeouts.connect of the upstream.",

@@ -1,6 +1,7 @@
 // One attempt at one target: encodes and sends the request in its constructor, then receives the response or reports why
 // there is none.
 import type { Clock } from "../base/clock.ts";
+import { GatehouseError } from "../base/errors.ts";
 import type { ValueOrPromise } from "../base/value-or-promise.ts";
 import { ResponseDetails } from "../formats/response-details.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
@@ -9,6 +10,7 @@ import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
 import { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import { modelIn } from "../telemetry/traces/trace-context.ts";
 import { truncateText } from "../telemetry/truncate-text.ts";
+import { CredentialError } from "../upstream/request-credential.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { UpstreamPool } from "../upstream/upstream-pool.ts";
 import type { UpstreamResponse } from "../upstream/upstream-response.ts";
@@ -84,7 +86,7 @@ export class UpstreamAttempt {
     // Bytes of a rejected response may still be arriving.
     this.#response.cancel();
     this.#report.end(error.kind === "client_left" ? "neutral" : "failed", this.#exchange.clock.now());
-    return error;
+    return error.kind === "credentials" ? credentialFailure(error, this.#rule, this.#target) : error;
   }
 
   /** Repeats the request without the usage option that the gateway added if the target rejects that option. */
@@ -136,6 +138,17 @@ export class UpstreamAttempt {
     if (FAILOVER_STATUSES.has(status)) this.#report.end(healthResultOf(status), this.#exchange.clock.now());
     return response;
   }
+}
+
+/** The request was not sent, so that a retry does not count against the retry budget, as with every GatehouseError. */
+function credentialFailure(
+  { cause }: UpstreamError,
+  { upstream }: CompiledRule,
+  { index, provider }: CompiledTarget,
+): GatehouseError {
+  const reason = cause instanceof CredentialError ? `: ${cause.message}` : "";
+  const target = `target ${index + 1} (${provider}) of upstream "${upstream.name}"`;
+  return new GatehouseError("upstream_credentials", `No credentials for ${target}${reason}.`, { cause });
 }
 
 /** Retry-After is a number of seconds or an HTTP date (RFC 9110, 10.2.3). */

@@ -8,6 +8,7 @@ import { PluginRegistry } from "../plugins/registry.ts";
 import { DecryptionError } from "../store/credential-cipher.ts";
 import { StoreRejected } from "../store/store.ts";
 import type { Health } from "../telemetry/health.ts";
+import type { TargetCredentials } from "../upstream/credentials/cloud-credentials.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { Blocks } from "./blocks.ts";
 import { CurrentConfiguration } from "./current-configuration.ts";
@@ -30,12 +31,13 @@ export async function loadConfiguration(
   health: Health,
   log: Log,
   offLoop: OffLoop,
+  credentials: TargetCredentials,
   clock: Clock,
 ): Promise<Configuration> {
   const registry = new PluginRegistry();
   const blocks = new Blocks(store, counters, settings.MAX_BLOCKS, log, clock);
   const hosts = new PluginHosts(counters, blocks, log, offLoop, clock);
-  const compile = { plugins: registry, balance: new BalanceRegistry(), instances: hosts };
+  const compile = { plugins: registry, balance: new BalanceRegistry(), credentials, instances: hosts };
   const current = new CurrentConfiguration(store, compile, health, log);
   const customPlugins = new CustomPlugins(settings.PLUGINS_DIR, registry, log, (name) =>
     current.recompilePlugin(name),

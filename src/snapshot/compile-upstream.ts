@@ -6,10 +6,13 @@ import { sha256 } from "../base/sha256.ts";
 import { EndpointTable } from "../formats/endpoint-table.ts";
 import type { Format } from "../formats/format.ts";
 import { HUB_FORMAT } from "../formats/format-names.ts";
+import { credentialTypeOf, type CredentialType } from "../model/credential-secrets.ts";
 import type { Target } from "../model/target.ts";
 import type { Upstream } from "../model/upstream.ts";
 import { formatOf, isKnownProvider, providerNamed, type Provider } from "../formats/providers.ts";
 import { formatNamed } from "../formats/registry.ts";
+import type { TargetCredentials } from "../upstream/credentials/cloud-credentials.ts";
+import type { RequestCredential } from "../upstream/request-credential.ts";
 import { CompileError } from "./compile-error.ts";
 
 const TAG_LENGTH = 12;
@@ -32,8 +35,11 @@ export interface CompiledTarget {
   readonly path: string | null;
   /** The headers of the target followed by its credential. Names are in lower case and unique. */
   readonly headers: readonly (readonly [string, string])[];
+  /** Computes or fetches the credential of each request; null if it is one of `headers`. */
+  readonly credential: RequestCredential | null;
   /** Without a credential, the client's own provider credential is forwarded. */
   readonly hasCredential: boolean;
+  readonly credentialType: CredentialType | null;
   readonly defaultModel: string | null;
   /** Null: the target serves every model. */
   readonly models: ReadonlySet<string> | null;
@@ -63,10 +69,16 @@ export interface CompiledUpstream {
   candidatesFor(model: string | null): Candidates | null;
 }
 
-export function compileUpstream(upstream: Upstream, balance: BalanceRegistry): CompiledUpstream {
+export function compileUpstream(
+  upstream: Upstream,
+  balance: BalanceRegistry,
+  credentials: TargetCredentials,
+): CompiledUpstream {
   const problems: ErrorDetail[] = [];
   const targets: CompiledTarget[] = [];
   for (const [index, target] of upstream.targets.entries()) {
+    const problem = target.credentials === null ? null : credentials.problemOf(target.credentials);
+    if (problem !== null) problems.push({ path: `targets[${index}].credentials`, message: problem });
     const provider = providerNamed(target.provider);
     const baseUrl = target.base_url ?? provider.base_url;
     if (baseUrl === null) {
@@ -74,7 +86,7 @@ export function compileUpstream(upstream: Upstream, balance: BalanceRegistry): C
         ? target.provider
         : `the provider "${target.provider}" is not known and`;
       problems.push({ path: `targets[${index}].base_url`, message: `${subject} needs a base_url` });
-    } else targets.push(compileTarget(target, index, provider, baseUrl, upstream.gateway_id));
+    } else targets.push(compileTarget(target, index, provider, baseUrl, upstream.gateway_id, credentials));
   }
   if (problems.length > 0) throw new CompileError("upstreams", upstream.id, problems);
   const { passive, threshold, interval } = upstream.health_checks;
@@ -106,13 +118,16 @@ function compileTarget(
   provider: Provider,
   baseUrl: string,
   gatewayId: string,
+  cloud: TargetCredentials,
 ): CompiledTarget {
   const endpoints = target.path === null ? EndpointTable.of(provider, target.format) : null;
   const format = endpoints?.chat.format ?? formatNamed(target.format ?? formatOf(provider));
   const headers = new Map<string, string>();
   for (const [name, value] of Object.entries(target.headers)) headers.set(name.toLowerCase(), value);
   const { credentials, default_model } = target;
-  if (credentials !== null) headers.set(credentials.header_name.toLowerCase(), credentials.header_value);
+  const credential = credentials === null ? null : cloud.of(credentials);
+  if (credentials !== null && "header_name" in credentials)
+    headers.set(credentials.header_name.toLowerCase(), credentials.header_value);
   const models = new Set(target.models);
   if (default_model !== null) models.add(default_model);
   return {
@@ -124,10 +139,14 @@ function compileTarget(
     endpoints,
     baseUrl,
     // Hashed, because the key stays in memory as long as its connections, and the headers contain credentials.
-    poolKey: sha256(JSON.stringify([gatewayId, baseUrl, ...headers])),
+    poolKey: sha256(
+      JSON.stringify([gatewayId, baseUrl, ...headers, ...(credential === null ? [] : [credentials])]),
+    ),
     path: target.path === "" ? null : target.path,
     headers: [...headers],
+    credential,
     hasCredential: credentials !== null,
+    credentialType: credentials === null ? null : credentialTypeOf(credentials),
     defaultModel: default_model,
     models: target.models.length === 0 ? null : models,
   };

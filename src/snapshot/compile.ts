@@ -7,6 +7,7 @@ import type { Rule } from "../model/rule.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
 import type { GatewayParts, StoredApiKey } from "../store/store.ts";
 import { labelSetOf, type LabelSet } from "../usage/label-set.ts";
+import type { TargetCredentials } from "../upstream/credentials/cloud-credentials.ts";
 import { CompileError } from "./compile-error.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { compileUpstream, type CompiledUpstream } from "./compile-upstream.ts";
@@ -49,13 +50,16 @@ export interface CompiledApiKey {
 export interface CompileContext {
   readonly plugins: PluginRegistry;
   readonly balance: BalanceRegistry;
+  readonly credentials: TargetCredentials;
   readonly instances: PluginInstances;
 }
 
 export function compileGateway(parts: GatewayParts, context: CompileContext): CompiledGateway {
   const { gateway } = parts;
   const chain = compileChain(gateway.id, gateway.required_plugins, context.plugins, context.instances);
-  const upstreams = new Map(parts.upstreams.map((each) => [each.id, compileUpstream(each, context.balance)]));
+  const upstreams = new Map(
+    parts.upstreams.map((each) => [each.id, compileUpstream(each, context.balance, context.credentials)]),
+  );
   const services = new Map(parts.services.map((service) => [service.id, service]));
   const active = parts.rules.filter((rule) => rule.active).sort(byPrecedence);
   const rules = active.map((rule, precedence): CompiledRule => {

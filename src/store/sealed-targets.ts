@@ -1,4 +1,6 @@
-// The secrets of a target in its row: encrypted, and each bound to its upstream, its target, and the name of its header.
+// The secrets of a target in its row: encrypted, and each bound to its upstream, its target, and the name of its header or
+// member of the credentials.
+import { mapCredentialSecrets, type SecretMember } from "../model/credential-secrets.ts";
 import { isSecretHeader } from "../model/target-secrets.ts";
 import type { Target } from "../model/target.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
@@ -10,10 +12,9 @@ const SEALED = "\u0001";
 type StoredSecretMapper = (value: string, boundTo: string, isSealed: boolean) => string;
 
 export function sealTarget(target: Target, upstreamId: string, cipher: CredentialCipher): Target {
-  const bound = bindingOf(upstreamId, target.id);
   return mapTarget(
     target,
-    (value) => cipher.encrypt(value, bound),
+    (value, member) => cipher.encrypt(value, memberBindingOf(upstreamId, target.id, member)),
     (value, name) =>
       isSecretHeader(name) ? SEALED + cipher.encrypt(value, bindingOf(upstreamId, target.id, name)) : value,
   );
@@ -23,7 +24,7 @@ export function sealTarget(target: Target, upstreamId: string, cipher: Credentia
 export function openTarget(target: Target, upstreamId: string, cipher: CredentialCipher): Target {
   return mapTarget(
     target,
-    (value) => cipher.decrypt(value, bindingOf(upstreamId, target.id)),
+    (value, member) => cipher.decrypt(value, memberBindingOf(upstreamId, target.id, member)),
     (value, name) =>
       value.startsWith(SEALED)
         ? cipher.decrypt(value.slice(SEALED.length), bindingOf(upstreamId, target.id, name))
@@ -35,7 +36,7 @@ export function openTarget(target: Target, upstreamId: string, cipher: Credentia
 export function resealTarget(target: Target, upstreamId: string, reseal: StoredSecretMapper): Target {
   return mapTarget(
     target,
-    (value) => reseal(value, bindingOf(upstreamId, target.id), true),
+    (value, member) => reseal(value, memberBindingOf(upstreamId, target.id, member), true),
     (value, name) => {
       const isSealed = value.startsWith(SEALED);
       if (!isSealed && !isSecretHeader(name)) return value;
@@ -45,21 +46,25 @@ export function resealTarget(target: Target, upstreamId: string, reseal: StoredS
   );
 }
 
-/** A secret is bound to its place: copied to another row, target, or header, it cannot be decrypted. */
-function bindingOf(upstreamId: string, targetId: string, header?: string): string {
+/** A secret is bound to its place: copied to another row, target, header, or member, it cannot be decrypted. */
+function bindingOf(upstreamId: string, targetId: string, header: string): string {
+  return `${upstreamId}/${targetId}/${header.toLowerCase()}`;
+}
+
+/** The value of a header was the only credential of earlier versions. No header name contains a slash. */
+function memberBindingOf(upstreamId: string, targetId: string, member: SecretMember): string {
   const target = `${upstreamId}/${targetId}`;
-  return header === undefined ? target : `${target}/${header.toLowerCase()}`;
+  return member === "header_value" ? target : `${target}/credentials/${member}`;
 }
 
 function mapTarget(
   target: Target,
-  mapCredential: (value: string) => string,
+  mapCredential: (value: string, member: SecretMember) => string,
   mapHeader: (value: string, name: string) => string,
 ): Target {
   const { credentials } = target;
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(target.headers)) headers[name] = mapHeader(value, name);
   if (credentials === null) return { ...target, headers };
-  const header_value = mapCredential(credentials.header_value);
-  return { ...target, headers, credentials: { ...credentials, header_value } };
+  return { ...target, headers, credentials: mapCredentialSecrets(credentials, mapCredential) };
 }

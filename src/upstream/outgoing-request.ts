@@ -1,5 +1,6 @@
 // A request to a provider, and its request line and header fields as sent over the wire.
 import { GatehouseError } from "../base/errors.ts";
+import type { RequestCredential } from "./request-credential.ts";
 
 export interface OutgoingRequest {
   readonly baseUrl: string;
@@ -7,6 +8,8 @@ export interface OutgoingRequest {
   readonly poolKey: string;
   /** Whether the key represents a credential that the client sent. */
   readonly usesClientCredential: boolean;
+  /** Adds headers to the final request; null if `headers` has all of them. */
+  readonly credential: RequestCredential | null;
   /** Including the query. Starts with a slash or is empty. */
   readonly path: string;
   readonly method: string;
@@ -16,7 +19,7 @@ export interface OutgoingRequest {
 }
 
 /** The part of an origin that a request names. */
-interface RequestOrigin {
+export interface RequestOrigin {
   readonly host: string;
   readonly basePath: string;
 }
@@ -42,9 +45,7 @@ export function serializeRequestHeaders(
   { path, method, headers, body }: OutgoingRequest,
   origin: RequestOrigin,
 ): string {
-  let target = origin.basePath + path;
-  if (target === "" || target.startsWith("?")) target = `/${target}`;
-  if (!TARGET.test(target)) target = encodeURI(target.toWellFormed());
+  const target = requestTargetOf(path, origin);
   let text = `${method} ${target} HTTP/1.1\r\nHost: ${headers["host"] ?? origin.host}\r\n`;
   for (const name in headers) {
     const value = headers[name] ?? "";
@@ -54,6 +55,13 @@ export function serializeRequestHeaders(
   if (body !== null) text += `Content-Length: ${body.byteLength}\r\n`;
   else if (method === "POST" || method === "PUT" || method === "PATCH") text += "Content-Length: 0\r\n";
   return `${text}\r\n`;
+}
+
+/** Returns path and query as in the request line. */
+export function requestTargetOf(path: string, { basePath }: RequestOrigin): string {
+  let target = basePath + path;
+  if (target === "" || target.startsWith("?")) target = `/${target}`;
+  return TARGET.test(target) ? target : encodeURI(target.toWellFormed());
 }
 
 function invalidHeader(name: string): GatehouseError {

@@ -15,6 +15,8 @@ export type UpstreamErrorKind =
   | "total_timeout"
   /** The host name resolves to an address that no provider has (link-local, cloud metadata). */
   | "forbidden"
+  /** The request was not sent, because its token or its keys could not be obtained. */
+  | "credentials"
   /** Not an error of the provider: the client disconnected. */
   | "client_left";
 

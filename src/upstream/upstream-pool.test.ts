@@ -29,6 +29,7 @@ function send(basePath = "", fields: Partial<OutgoingRequest> = {}, now = perfor
     baseUrl: provider.url + basePath,
     poolKey: provider.url + basePath,
     usesClientCredential: false,
+    credential: null,
     path: "/v1/chat/completions",
     method: "POST",
     headers,
@@ -86,7 +87,7 @@ test.each([false, true])(
     const unreachable = { baseUrl: "http://127.0.0.1:1", path: "/", method: "GET", headers: {}, body: null };
     const many = usesClientCredential ? 1000 : 8000;
     for (let key = 0; key < many; key++) {
-      const request = { ...unreachable, poolKey: String(key), usesClientCredential };
+      const request = { ...unreachable, poolKey: String(key), usesClientCredential, credential: null };
       pool.send(request, TIMEOUTS, performance.now()).cancel();
     }
     await provider.until(() => provider.openConnections() === 0);

@@ -1,6 +1,7 @@
 // All connections to providers: one origin per base URL, gateway, and credential, and the timer that closes idle connections.
 import { BoundedCache } from "../base/bounded-cache.ts";
 import type { ClockTimer } from "../base/clock.ts";
+import { isPromise } from "../base/value-or-promise.ts";
 import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { Connection } from "./connection.ts";
 import { sendThroughForwardProxy, usesForwardProxy } from "./forward-proxy.ts";
@@ -8,7 +9,9 @@ import { HostResolver } from "./host-resolver.ts";
 import { Origin, type ConnectionWaiter } from "./origin.ts";
 import { serializeRequestHeaders, type OutgoingRequest } from "./outgoing-request.ts";
 import { ProviderAddress } from "./provider-address.ts";
-import type { UpstreamError } from "./upstream-error.ts";
+import { authorizeRequest } from "./authorize-request.ts";
+import type { Authorize, RequestCredential } from "./request-credential.ts";
+import { UpstreamError } from "./upstream-error.ts";
 import { UpstreamResponse, type ResponseSource } from "./upstream-response.ts";
 
 /** Origins beyond these numbers are closed when they have not been used for the longest time. */
@@ -42,17 +45,59 @@ export class UpstreamPool {
    * Sends a request over an idle or a new connection and returns the response before it has arrived: await
    * `headersReceived`, or abort it. `now` is the time of the clock. Throws a GatehouseError if a header of the request cannot be sent.
    */
-  send(request: OutgoingRequest, { connect, first_byte }: SendTimeouts, now: number): UpstreamResponse {
+  send(request: OutgoingRequest, timeouts: SendTimeouts, now: number): UpstreamResponse {
     const origin = this.#originOf(request);
     const headers = serializeRequestHeaders(request, origin.address);
-    const response = new UpstreamResponse(this.#deadlines, now, connect, first_byte);
+    const response = new UpstreamResponse(this.#deadlines, now, timeouts.connect, timeouts.first_byte);
+    if (request.credential === null) this.#dispatch(request, headers, origin, response, now);
+    else this.#sendAuthorized(request, request.credential, response, timeouts, now);
+    return response;
+  }
+
+  /** Sends the request when its credential is in memory. Only the final request can be signed. */
+  #sendAuthorized(
+    request: OutgoingRequest,
+    credential: RequestCredential,
+    response: UpstreamResponse,
+    { connect, first_byte }: SendTimeouts,
+    now: number,
+  ): void {
+    const send = (authorize: Authorize, sentAt: number) => {
+      // The origin may have been closed while the request waited.
+      const origin = this.#originOf(request);
+      const authorized = authorizeRequest(request, origin.address, authorize);
+      const headers = serializeRequestHeaders(authorized, origin.address);
+      this.#dispatch(authorized, headers, origin, response, sentAt);
+    };
+    const authorize = credential.authorizer(now);
+    if (!isPromise(authorize)) {
+      send(authorize, now);
+      return;
+    }
+    response.suspendTimeouts();
+    authorize
+      .then((ready) => {
+        if (response.hasFailed) return;
+        const sentAt = this.#deadlines.clock.now();
+        response.restartTimeouts(sentAt, connect, first_byte);
+        send(ready, sentAt);
+      })
+      .catch((error: unknown) => response.onError(new UpstreamError("credentials", error)));
+  }
+
+  #dispatch(
+    request: OutgoingRequest,
+    headers: string,
+    origin: Origin,
+    response: UpstreamResponse,
+    now: number,
+  ): void {
     if (usesForwardProxy(request.baseUrl)) void sendThroughForwardProxy(request, response, this.#resolver);
     else {
       const idle = origin.takeIdle(now);
       if (idle === null) origin.wait(new WaitingRequest(origin, request, headers, response, now));
       else idle.send(headers, request.body, request.method, response);
     }
-    return response;
   }
 
   /** Closes idle connections now, and each of the others as soon as its response is complete. */

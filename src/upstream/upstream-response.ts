@@ -29,7 +29,7 @@ export class UpstreamResponse implements Deadline, BodyReader {
   /** Null if no caller waits for the headers. */
   #headersWaiter: PromiseWithResolvers<this> | null = null;
   readonly #deadlines: CoarseDeadlines;
-  readonly #firstByteDueAt: number;
+  #firstByteDueAt: number;
   #idleTimeoutMs = Infinity;
   #timeoutKind: "connect_timeout" | "first_byte_timeout" | "idle_timeout" = "connect_timeout";
   #source: ResponseSource | null = null;
@@ -107,6 +107,21 @@ export class UpstreamResponse implements Deadline, BodyReader {
 
   expire(): void {
     this.abort(new UpstreamError(this.#timeoutKind));
+  }
+
+  /** Stops the timeouts until `restartTimeouts`: the request waits for its credential, which has a timeout of its own. */
+  suspendTimeouts(): void {
+    this.dueAt = Infinity;
+  }
+
+  restartTimeouts(now: number, connectTimeoutMs: number, firstByteTimeoutMs: number): void {
+    this.#firstByteDueAt = now + firstByteTimeoutMs;
+    this.dueAt = Math.min(now + connectTimeoutMs, this.#firstByteDueAt);
+  }
+
+  /** Whether the request failed or was aborted. */
+  get hasFailed(): boolean {
+    return this.#error !== null;
   }
 
   // Called by the connection

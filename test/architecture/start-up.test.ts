@@ -45,6 +45,8 @@ test.each([
   ["the file of the request log", "telemetry/request-sink/file-sink.ts"],
   ["the Admin API", "admin/api.ts"],
   ["explanations", "explain/explain.ts"],
+  ["the cloud credentials of targets", "upstream/credentials/credential-source.ts"],
+  ["the fetching of tokens", "upstream/credentials/token-client.ts"],
   ["the grammars of code_sanitation", "plugins/code_sanitation/inspect.ts"],
 ])("%s is not loaded", (_, file) => {
   expect(loadedWith(file).size).toBeGreaterThan(0);

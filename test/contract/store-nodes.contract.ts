@@ -179,7 +179,9 @@ export function describeStoreNodes({ database, createEmpty }: StoreMaker): void 
       await withSql(url, (sql) =>
         sql.unsafe("UPDATE upstreams SET body = $1 WHERE id = $2", [first.body, first.id]),
       );
-      expect((await store.get("upstreams", first.id))?.targets[0]?.credentials?.header_value).toBe(secret);
+      expect((await store.get("upstreams", first.id))?.targets[0]?.credentials).toMatchObject({
+        header_value: secret,
+      });
     });
   });
 }

@@ -11,5 +11,10 @@ export function compileContext(): ConfigurationContext {
   const log = createLog({ level: "silent", format: "json" }, { write: () => undefined });
   const blocks = { has: () => false, add: () => true, canAdd: () => true };
   const hosts = new PluginHosts(new MemoryCounters(), blocks, log, new OffLoop());
-  return { plugins: new PluginRegistry(), balance: new BalanceRegistry(), instances: hosts };
+  return {
+    plugins: new PluginRegistry(),
+    balance: new BalanceRegistry(),
+    credentials: { of: () => null, problemOf: () => null },
+    instances: hosts,
+  };
 }

@@ -148,6 +148,12 @@ export const METRICS = {
     labels: ["gateway", "plugin", "event", "kind"],
   },
 
+  gatehouse_credential_fetches_total: {
+    type: "counter",
+    help: "Fetches of tokens, or of the keys of the environment's role, that `fetched` one or `failed`, by type of credentials.",
+    labels: ["type", "result"],
+  },
+
   gatehouse_blocks_refused_total: {
     type: "counter",
     help: "Requests over a limit that got 429 instead of a block, because the gateway has MAX_BLOCKS blocks of this type.",
