@@ -196,6 +196,7 @@ function createDataPlaneParts(parts: Parts): DataPlaneParts {
     baseDomain: settings.BASE_DOMAIN,
     requireApiKey: settings.REQUIRE_API_KEY,
     maxBodyBytes: settings.MAX_BODY_BYTES,
+    maxUploadBytes: settings.MAX_UPLOAD_BYTES,
     offLoop: parts.offLoop,
     bodyBudget: createBodyBudget(settings, telemetry.metrics, deadlines.clock),
     clientAddress,

@@ -38,7 +38,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   in_use: "Other records refer to this record; the error names them.",
   api_key_revoked: "A revoked API key cannot be changed or rotated.",
   precondition_failed: "The record is not the version in If-Match. Read it again and retry.",
-  body_too_large: "The body is larger than MAX_BODY_BYTES.",
+  body_too_large: "The body is larger than MAX_BODY_BYTES, or MAX_UPLOAD_BYTES for uploads.",
   unsupported_media_type: "The content type or content encoding of the body is not supported.",
   websocket_not_supported: "The path does not serve WebSockets. Send an HTTP request without `Upgrade`.",
   concurrency_limit_exceeded:

@@ -87,7 +87,10 @@ export const ERRORS = {
     status: 412,
     meaning: "The record is not the version in If-Match. Read it again and retry.",
   },
-  body_too_large: { status: 413, meaning: "The body is larger than MAX_BODY_BYTES." },
+  body_too_large: {
+    status: 413,
+    meaning: "The body is larger than MAX_BODY_BYTES, or MAX_UPLOAD_BYTES for uploads.",
+  },
   unsupported_media_type: {
     status: 415,
     meaning: "The content type or content encoding of the body is not supported.",

@@ -23,6 +23,7 @@ describe("readSettings", () => {
       BASE_DOMAIN: null,
       REQUIRE_API_KEY: false,
       MAX_BODY_BYTES: 10_485_760,
+      MAX_UPLOAD_BYTES: 104_857_600,
       MAX_BUFFERED_BYTES: null,
       MAX_IN_FLIGHT: 20_000,
       MAX_IN_FLIGHT_PER_CLIENT: 10_000,

@@ -92,6 +92,11 @@ export const SETTINGS = {
     "maximum size of a request body in bytes; a larger one is rejected with 413",
     integer(10_485_760, 1, 2 ** 31 - 1),
   ),
+  MAX_UPLOAD_BYTES: setting(
+    "104857600",
+    "maximum size in bytes of a form that uploads a file, such as audio, if no plugin reads it",
+    integer(104_857_600, 1, 2 ** 31 - 1),
+  ),
   MAX_BUFFERED_BYTES: setting(
     "a quarter of the memory, divided by WORKERS",
     "bytes of request bodies that a process keeps in memory; further bodies are rejected with 503",

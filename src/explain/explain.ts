@@ -96,11 +96,13 @@ class RequestExplainer {
   }
 
   #stepParts(): StepParts {
-    const { baseDomain, requireApiKey, maxBodyBytes, deadlines, bodyBudget, offLoop } = this.#parts;
+    const { baseDomain, requireApiKey, maxBodyBytes, maxUploadBytes, deadlines, bodyBudget, offLoop } =
+      this.#parts;
     return {
       baseDomain,
       requireApiKey,
       maxBodyBytes,
+      maxUploadBytes,
       deadlines,
       bodyBudget,
       offLoop,

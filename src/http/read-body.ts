@@ -15,6 +15,8 @@ const WINDOW_BYTES = 512 * 1024;
 
 export interface BodyLimits {
   readonly maxBodyBytes: number;
+  /** The setting that limits the size, for the error message; MAX_BODY_BYTES if absent. */
+  readonly sizeSetting?: string;
   readonly deadlines: CoarseDeadlines;
   readonly bodyBudget: BodyBudget;
 }
@@ -36,7 +38,7 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<Ui
 export function startReadingBody(request: Request, limits: BodyLimits): IncomingBody | null {
   const declared = request.headers.get("content-length");
   const length = declared === null ? null : Number(declared);
-  if (length !== null && length > limits.maxBodyBytes) throw tooLarge(limits.maxBodyBytes);
+  if (length !== null && length > limits.maxBodyBytes) throw tooLarge(limits);
   // Bun enforces the declared length, and `bytes` costs half as much as a stream.
   if (length !== null && length <= SMALL_BODY_BYTES)
     return length === 0 ? null : new IncomingBody(limits, request.bytes(), 0);
@@ -184,7 +186,7 @@ export class IncomingBody implements Deadline, ArrivingBody {
         const { done, value } = await reader.read();
         if (this.#isReleased) return;
         if (done || value === undefined) break;
-        if (chunks.size + value.byteLength > maxBodyBytes) throw tooLarge(maxBodyBytes);
+        if (chunks.size + value.byteLength > maxBodyBytes) throw tooLarge(this.#limits);
         this.#count(value.byteLength);
         chunks.add(value);
         if (chunks.size < nextProgress) continue;
@@ -202,8 +204,11 @@ export class IncomingBody implements Deadline, ArrivingBody {
   }
 }
 
-function tooLarge(maxBytes: number): GatehouseError {
-  return new GatehouseError("body_too_large", `The body is larger than ${maxBytes} bytes (MAX_BODY_BYTES).`);
+function tooLarge({ maxBodyBytes, sizeSetting = "MAX_BODY_BYTES" }: BodyLimits): GatehouseError {
+  return new GatehouseError(
+    "body_too_large",
+    `The body is larger than ${maxBodyBytes} bytes (${sizeSetting}).`,
+  );
 }
 
 /** Closes the connection: its next bytes would be the rest of this body. */

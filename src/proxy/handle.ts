@@ -41,6 +41,7 @@ export interface DataPlaneParts {
   readonly baseDomain: string | null;
   readonly requireApiKey: boolean;
   readonly maxBodyBytes: number;
+  readonly maxUploadBytes: number;
   readonly bodyBudget: BodyBudget;
   readonly offLoop: OffLoop;
   readonly clientAddress: (exchange: Exchange) => string;
@@ -96,6 +97,7 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     baseDomain: parts.baseDomain,
     requireApiKey: parts.requireApiKey,
     maxBodyBytes: parts.maxBodyBytes,
+    maxUploadBytes: parts.maxUploadBytes,
     bodyBudget: parts.bodyBudget,
     offLoop: parts.offLoop,
     deadlines: parts.deadlines,

@@ -1,14 +1,39 @@
-// Reads the request body completely within MAX_BODY_BYTES and puts it on the exchange.
+// Reads the request body completely within its limit and puts it on the exchange.
 import { GatehouseError } from "../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import { startReadingBody, type BodyLimits, type IncomingBody } from "../http/read-body.ts";
+import { endpointIn, type Operation } from "../formats/operations.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Exchange } from "./exchange.ts";
+import { isMultipart } from "./form-model.ts";
 import { RequestBody } from "./request-body.ts";
 import { scanBody } from "./scan-body.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
+
+/** Limits of bodies. Forms that upload files, such as audio, may be larger than other bodies. */
+export interface UploadLimits extends BodyLimits {
+  readonly maxUploadBytes: number;
+}
+
+const UPLOADS: ReadonlySet<Operation> = new Set(["files", "audio_transcription", "images"]);
+
+/** A plugin gets no body that is larger than MAX_BODY_BYTES. */
+export function bodyLimitsFor(
+  { request, method, path, gateway }: Exchange,
+  limits: UploadLimits,
+): BodyLimits {
+  if (method !== "POST" || gateway?.chain?.needsRequestBody === true) return limits;
+  const type = request.headers.get("content-type");
+  if (type === null || !isMultipart(type)) return limits;
+  const operation = endpointIn(path)?.operation;
+  if (operation === undefined || !UPLOADS.has(operation)) return limits;
+  const { deadlines, bodyBudget, maxUploadBytes, maxBodyBytes } = limits;
+  return maxUploadBytes <= maxBodyBytes
+    ? limits
+    : { deadlines, bodyBudget, maxBodyBytes: maxUploadBytes, sizeSetting: "MAX_UPLOAD_BYTES" };
+}
 
 /** Starts to read the body; returns null if the request has none. */
 export function startRequestBody({ request, method }: Exchange, limits: BodyLimits): IncomingBody | null {

@@ -2,7 +2,7 @@
 // differs between them is in StepParts.
 import { GatehouseError } from "../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
-import type { BodyLimits, IncomingBody } from "../http/read-body.ts";
+import type { IncomingBody } from "../http/read-body.ts";
 import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -18,11 +18,11 @@ import { matchRule, type Matched } from "./match-rule.ts";
 import { nextTurn } from "./next-turn.ts";
 import { endpointOf, requireAllowedBody, requireAllowedEndpoint } from "./operation.ts";
 import { requestsWebSocket, ruleForRejection, upgradeRequired } from "./realtime/upgrade.ts";
-import { startRequestBody, takeRequestBody } from "./read-body.ts";
+import { bodyLimitsFor, startRequestBody, takeRequestBody, type UploadLimits } from "./read-body.ts";
 import { scanReplacedBody } from "./scan-body.ts";
 import { gatewayOfHost, rejectInvalidHost, resolveGateway } from "./resolve-gateway.ts";
 
-export interface StepParts extends BodyLimits, OffLoopPart {
+export interface StepParts extends UploadLimits, OffLoopPart {
   readonly baseDomain: string | null;
   readonly requireApiKey: boolean;
   /** The gateway of a request that has no Host header. Explain sets the gateway in question; when serving it is null. */
@@ -140,7 +140,7 @@ function checkOperation(exchange: Exchange): null {
 
 /** Waits one turn even without a body; `nextTurn` says why. */
 function startBody(exchange: Exchange, parts: StepParts): Promise<null> {
-  exchange.incomingBody = startRequestBody(exchange, parts);
+  exchange.incomingBody = startRequestBody(exchange, bodyLimitsFor(exchange, parts));
   return nextTurn();
 }
 

@@ -5,13 +5,16 @@ import { CHAT, onlyRequest, rawCall, rawJson, seedRoute, targetAt } from "../sup
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
 const MAX_BODY_BYTES = 100_000;
+const MAX_UPLOAD_BYTES = 1_000_000;
 
 const [ada, bob, cleo] = await Promise.all([
   useFakeProvider({ name: "Ada" }),
   useFakeProvider({ name: "Bob" }),
   useFakeProvider({ name: "Cleo" }),
 ]);
-const gatehouse = await useGatehouse({ env: { MAX_BODY_BYTES: String(MAX_BODY_BYTES) } });
+const gatehouse = await useGatehouse({
+  env: { MAX_BODY_BYTES: String(MAX_BODY_BYTES), MAX_UPLOAD_BYTES: String(MAX_UPLOAD_BYTES) },
+});
 
 const messages = CHAT.messages;
 
@@ -303,6 +306,37 @@ describe("too large bodies get 413, also chunked ones", () => {
     const rejected = await post(MAX_BODY_BYTES + 1);
     expect(rejected.status).toBe(413);
     expect(await rejected.json()).toMatchObject({ code: "body_too_large" });
+    expect(ada.requestCount).toBe(0);
+  });
+});
+
+describe("uploads of files have their own limit, MAX_UPLOAD_BYTES", () => {
+  const upload = async (end: string, size: number) => {
+    const prefix = `/uploads-${crypto.randomUUID()}`;
+    await seedRoute(gatehouse, {
+      upstream: { targets: [targetAt(ada, { provider: "openai" })] },
+      rule: { path: `${prefix}/*`, operations: ["files"] },
+    });
+    const form = new FormData();
+    form.set("file", new File([new Uint8Array(size)], "speech.mp3"));
+    form.set("model", "whisper-1");
+    return fetch(gatehouse.proxyUrl + prefix + end, { method: "POST", body: form });
+  };
+
+  test.each(["/v1/audio/transcriptions", "/v1/files", "/v1/images/edits"])("%s", async (end) => {
+    expect((await upload(end, 3 * MAX_BODY_BYTES)).status).not.toBe(413);
+    expect(onlyRequest(ada).body.length).toBeGreaterThan(3 * MAX_BODY_BYTES);
+    ada.reset();
+    const rejected = await upload(end, MAX_UPLOAD_BYTES);
+    expect(rejected.status).toBe(413);
+    expect(await rejected.json()).toMatchObject({
+      code: "body_too_large",
+      error: `The body is larger than ${MAX_UPLOAD_BYTES} bytes (MAX_UPLOAD_BYTES).`,
+    });
+  });
+
+  test("a form to another endpoint has the limit of other bodies", async () => {
+    expect((await upload("/v1/chat/completions", MAX_BODY_BYTES)).status).toBe(413);
     expect(ada.requestCount).toBe(0);
   });
 });
