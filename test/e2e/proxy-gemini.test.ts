@@ -1,0 +1,149 @@
+// Targets with Gemini's format: chat and messages clients are translated, Gemini's own clients are passed through.
+import { describe, expect, test } from "bun:test";
+import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
+import { CHAT, onlyRequest, rawJson, seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { totalAfter } from "../support/usage-fixtures.ts";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+
+const provider = await useFakeProvider({ name: "Ada" });
+const gatehouse = await useGatehouse();
+const CREDENTIALS = { header_name: "x-goog-api-key", header_value: "AIza-target" };
+
+/** Creates a rule for all paths below a prefix that leads to one Gemini target. */
+async function api(target: object = {}) {
+  const prefix = `/api-${crypto.randomUUID()}`;
+  const targets = [
+    targetAt(provider, { provider: "google", format: "gemini", credentials: CREDENTIALS, ...target }),
+  ];
+  const route = await seedRoute(gatehouse, {
+    upstream: { targets, max_attempts: 1 },
+    rule: { path: `${prefix}/*`, methods: ["*"] },
+  });
+  return { prefix, gateway: route.gateway, route };
+}
+
+const post = (path: string, body: unknown, headers: readonly HeaderPair[] = []) =>
+  rawJson(gatehouse.proxyUrl, path, body, headers);
+const GEMINI_CHAT = { ...CHAT, model: "gemini-2.5-flash" };
+
+describe("chat clients", () => {
+  test("get chat completions; the path names the model, and the query is not forwarded", async () => {
+    const { prefix } = await api();
+    const response = await post(`${prefix}/v1/chat/completions?beta=true`, { ...GEMINI_CHAT, max_tokens: 9 });
+    expect(response.status).toBe(200);
+    expect(response.json()).toMatchObject({
+      object: "chat.completion",
+      choices: [{ message: { role: "assistant" }, finish_reason: "stop" }],
+    });
+    const sent = onlyRequest(provider);
+    expect(sent.target).toBe("/v1beta/models/gemini-2.5-flash:generateContent");
+    expect(sent.header("x-goog-api-key")).toBe("AIza-target");
+    expect(sent.json()).toEqual({
+      contents: [{ role: "user", parts: [{ text: "Good morning" }] }],
+      generationConfig: { maxOutputTokens: 9 },
+    });
+  });
+
+  test("get complete streams", async () => {
+    const { prefix } = await api();
+    provider.behave({ usage: { input: 100, output: 50, cached: 40, reasoning: 30 } });
+    const body = { ...GEMINI_CHAT, stream: true, stream_options: { include_usage: true } };
+    const response = await post(`${prefix}/v1/chat/completions`, body);
+    expect(onlyRequest(provider).target).toBe(
+      "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse",
+    );
+    const text = response.body.toString();
+    expect(text).toContain('"finish_reason":"stop"');
+    expect(text).toContain('"usage":{"prompt_tokens":100,"completion_tokens":50,"total_tokens":150');
+    expect(text).toEndWith("data: [DONE]\n\n");
+  });
+
+  test("never get a clean end of a stream that was cut", async () => {
+    const { prefix } = await api();
+    provider.behave({ chunks: 6, cutAfterChunks: 3 });
+    const response = await post(`${prefix}/v1/chat/completions`, { ...GEMINI_CHAT, stream: true });
+    expect(response.body.toString()).not.toContain("[DONE]");
+    expect(response.body.toString()).not.toContain('"finish_reason":"stop"');
+  });
+
+  test("get errors in their format", async () => {
+    const { prefix } = await api();
+    provider.behave({ status: 429 });
+    const response = await post(`${prefix}/v1/chat/completions`, GEMINI_CHAT);
+    expect(response.status).toBe(429);
+    expect(response.json()).toMatchObject({
+      error: { type: "rate_limit_error", code: "rate_limit_exceeded" },
+    });
+  });
+
+  test("get 400 untranslatable for a model that cannot be part of a path", async () => {
+    const { prefix } = await api();
+    for (const model of ["..", ".", "models/.."]) {
+      const response = await post(`${prefix}/v1/chat/completions`, { ...CHAT, model });
+      expect([response.status, response.json().code]).toEqual([400, "untranslatable"]);
+    }
+    expect(provider.requests).toEqual([]);
+    await post(`${prefix}/v1/chat/completions`, { ...CHAT, model: "a/../../b?c" });
+    expect(onlyRequest(provider).target).toBe("/v1beta/models/a%2F..%2F..%2Fb%3Fc:generateContent");
+  });
+
+  test("whose key allows the model may use it, and no other", async () => {
+    const { prefix, gateway } = await api();
+    const { key } = await seedKey(gatehouse, gateway, { models: ["gemini-2.5-flash"] });
+    const headers: HeaderPair[] = [["X-GW-API-Key", key]];
+    expect((await post(`${prefix}/v1/chat/completions`, GEMINI_CHAT, headers)).status).toBe(200);
+    const refused = await post(`${prefix}/v1/chat/completions`, CHAT, headers);
+    expect([refused.status, refused.json().code]).toEqual([403, "model_not_allowed"]);
+  });
+
+  test("reach a configured path with the model in it", async () => {
+    const { prefix } = await api({ path: "/v1beta/models/{model}:generateContent" });
+    await post(`${prefix}/chat`, { ...GEMINI_CHAT, stream: true });
+    expect(onlyRequest(provider).target).toBe(
+      "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse",
+    );
+  });
+});
+
+describe("messages clients", () => {
+  const MESSAGES = { model: "gemini-2.5-flash", max_tokens: 9, messages: [{ role: "user", content: "Hi" }] };
+
+  test("get messages, streams and errors", async () => {
+    const { prefix } = await api();
+    const send = (body: object) => post(`${prefix}/v1/messages`, { ...MESSAGES, ...body });
+    expect((await send({})).json()).toMatchObject({ type: "message", stop_reason: "end_turn" });
+    const stream = (await send({ stream: true })).body.toString();
+    expect(stream).toStartWith("event: message_start\n");
+    expect(stream).toEndWith('event: message_stop\ndata: {"type":"message_stop"}\n\n');
+    provider.behave({ status: 503 });
+    expect((await send({})).json()).toMatchObject({ type: "error", error: { type: "overloaded_error" } });
+  });
+});
+
+describe("Gemini's own clients", () => {
+  test("are passed through unchanged, and their tokens are counted", async () => {
+    const { prefix, route } = await api();
+    provider.behave({ usage: { input: 100, output: 50, reasoning: 20 } });
+    const body = { contents: [{ parts: [{ text: "Hi" }] }], generationConfig: { topK: 3 } };
+    const path = `${prefix}/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse`;
+    const response = await post(path, body);
+    const sent = onlyRequest(provider);
+    expect(sent.target).toBe("/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse");
+    expect(sent.json()).toEqual(body);
+    expect(response.body.toString()).toContain('"usageMetadata"');
+    expect(response.body.toString()).not.toContain("[DONE]");
+    expect(await totalAfter(gatehouse, route, 1)).toMatchObject({ input_tokens: 100, output_tokens: 50 });
+  });
+
+  test("reach a google target without a format, too", async () => {
+    const { prefix } = await api({ format: null });
+    await post(`${prefix}/v1beta/models/gemini-2.5-flash:countTokens`, { contents: [] });
+    expect(onlyRequest(provider).target).toBe("/v1beta/models/gemini-2.5-flash:countTokens");
+  });
+
+  test("do not reach targets of other formats", async () => {
+    const { prefix } = await api({ provider: "openai", format: null });
+    const response = await post(`${prefix}/v1beta/models/m:generateContent`, { contents: [] });
+    expect([response.status, response.json().code]).toEqual([404, "operation_not_supported"]);
+  });
+});
