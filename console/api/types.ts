@@ -247,7 +247,7 @@ export interface Target {
   /** Base URL that replaces the one of the provider. */
   base_url: string | null;
   /** Wire format that replaces the one of the provider. */
-  format: "openai" | "anthropic" | "gemini" | null;
+  format: "openai" | "anthropic" | "responses" | "gemini" | null;
 }
 
 export type Credentials =
@@ -362,7 +362,7 @@ export interface TargetInput {
   /** Base URL that replaces the one of the provider. */
   base_url?: string | null;
   /** Wire format that replaces the one of the provider. */
-  format?: "openai" | "anthropic" | "gemini" | null;
+  format?: "openai" | "anthropic" | "responses" | "gemini" | null;
 }
 
 export type CredentialsInput =
@@ -652,9 +652,9 @@ export interface PluginList {
 export interface Provider {
   name: string;
   base_url: string | null;
-  format: "openai" | "anthropic" | "gemini";
+  format: "openai" | "anthropic" | "responses" | "gemini";
   default_path: string;
-  formats: ("openai" | "anthropic" | "gemini")[];
+  formats: ("openai" | "anthropic" | "responses" | "gemini")[];
   operations: (
     | "chat"
     | "messages"
@@ -765,7 +765,7 @@ export interface DocumentInput {
         /** Base URL that replaces the one of the provider. */
         base_url?: string | null;
         /** Wire format that replaces the one of the provider. */
-        format?: "openai" | "anthropic" | "gemini" | null;
+        format?: "openai" | "anthropic" | "responses" | "gemini" | null;
       }[];
       /** Load balancing algorithm. */
       algorithm?:

@@ -137,6 +137,7 @@ function RequestFields({ form, path, defaultPath }: RequestFieldsProps): JSX.Ele
           { value: null, label: "Default of the provider" },
           { value: "openai", label: "openai" },
           { value: "anthropic", label: "anthropic" },
+          { value: "responses", label: "responses" },
         ]}
       />
       <MapField

@@ -8,7 +8,8 @@
 // - `is_error: true` of tool messages. Their content may have parts of the types `image_url` and `file`.
 // - `file` parts with `file_url` instead of `file_data`, and with texts (`data:text/plain;base64,…`).
 // - Custom tools: `{"type": "custom", "custom": {"name", "description"}}`, and calls `{"type": "custom", "custom": {"name", "input"}}`.
-// Responses: `reasoning_content` (text) and `reasoning_details` of messages and deltas.
+// Responses: `reasoning_content` (text) and `reasoning_details` of messages and deltas. In streams a detail is complete: it arrives
+// once, after the `reasoning_content` with its text.
 
 /** Reasoning that a client sends back unchanged in the next request, so that the model can continue from it. */
 export interface ReasoningDetail {

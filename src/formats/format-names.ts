@@ -1,6 +1,6 @@
 // Names of the wire formats. Kept apart from the registry so that schemas can list the names without loading translators.
 
-export const FORMAT_NAMES = ["openai", "anthropic", "gemini"] as const;
+export const FORMAT_NAMES = ["openai", "anthropic", "responses", "gemini"] as const;
 export type FormatName = (typeof FORMAT_NAMES)[number];
 
 /** What a rule can select for its responses. `request`: the format of the request. */

@@ -35,6 +35,7 @@ export interface Endpoint {
 export const CHAT_OPERATIONS: Readonly<Record<FormatName, Operation>> = {
   openai: "chat",
   anthropic: "messages",
+  responses: "responses",
   gemini: "generate_content",
 };
 

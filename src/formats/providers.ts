@@ -146,6 +146,7 @@ const PROVIDERS: readonly Provider[] = [
 const OTHER_APIS: Readonly<Record<FormatName, ProviderApi>> = {
   openai: openai("/v1", EVERY_OPENAI_OPERATION),
   anthropic: anthropic("/v1", MESSAGES),
+  responses: { format: "responses", prefix: "/v1", operations: ["responses"] },
   gemini: gemini("/v1beta"),
 };
 

@@ -4,10 +4,12 @@ import { HUB_FORMAT, type FormatName } from "./format-names.ts";
 import type { Format } from "./format.ts";
 import { GEMINI } from "./gemini/gemini-format.ts";
 import { OPENAI } from "./openai/openai-format.ts";
+import { RESPONSES } from "./responses/responses-format.ts";
 
 const FORMATS: Readonly<Record<FormatName, Format>> = {
   openai: OPENAI,
   anthropic: ANTHROPIC,
+  responses: RESPONSES,
   gemini: GEMINI,
 };
 const ALL = Object.values(FORMATS);

@@ -1,5 +1,8 @@
 // The error of translations: a field cannot be expressed in the other format, or has a wrong type.
 
+/** The error code of the gateway. `stateless_responses`: the request refers to a response that the gateway does not store. */
+type TranslationErrorCode = "untranslatable" | "stateless_responses";
+
 export class TranslationError extends Error {
   override readonly name = "TranslationError";
 
@@ -10,6 +13,7 @@ export class TranslationError extends Error {
   constructor(
     readonly path: string,
     message: string,
+    readonly code: TranslationErrorCode = "untranslatable",
   ) {
     super(message);
   }

@@ -3,6 +3,7 @@
 // chat-extensions.ts lists what the hub format has in addition to OpenAI's.
 import type { JsonObject } from "../base/json.ts";
 import type { ChatCompletion, ChatCompletionChunk, ChatErrorBody, ChatRequest } from "./openai/wire-types.ts";
+import type { ClientTool } from "./responses/client-tools.ts";
 import type { TranslationReport } from "./translation-report.ts";
 
 /** For the format of a client. */
@@ -55,6 +56,8 @@ export interface ResponseContext {
   readonly includeUsage: boolean;
   /** Names of the tools whose input is text instead of JSON. Other formats get them as functions with one field, `input`. */
   readonly customTools: readonly string[];
+  /** The tools of a Responses request whose calls are no plain function calls, by the name of the function. */
+  readonly clientTools?: ReadonlyMap<string, ClientTool>;
   /** The fields of the request that the format repeats in its responses; null if it repeats none. */
   readonly repeatedFields: JsonObject | null;
 }

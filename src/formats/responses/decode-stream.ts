@@ -1,0 +1,215 @@
+// Translates a stream of the Responses API to a chat stream while it arrives. It is complete only with response.completed or
+// response.incomplete, so that a cut stream never looks complete.
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { decodeError } from "../openai/decode-response.ts";
+import type { ChatCompletionChunk, ChatDelta, ChatFinishReason } from "../openai/wire-types.ts";
+import { SseParser } from "../sse.ts";
+import { TranslationError } from "../translation-error.ts";
+import type { ChatStreamSink, DecodeOptions, StreamDecoder, StreamEnding } from "../translator.ts";
+import { PARAGRAPH, textOf, toChatUsage, toDetail, toFinishReason } from "./decode-response.ts";
+
+interface OpenCall {
+  /** Index among the calls, which differs from the index among the items. */
+  readonly index: number;
+  readonly isCustom: boolean;
+  hasInput: boolean;
+  isEnded: boolean;
+}
+
+/** In the hub format calls of custom tools are calls of functions with one field, `input`. */
+const CUSTOM_INPUT_START = '{"input":"';
+const CUSTOM_INPUT_END = '"}';
+
+export class ResponseStreamDecoder implements StreamDecoder {
+  readonly #parser: SseParser;
+  readonly #sink: ChatStreamSink;
+  readonly #createdAt: number;
+  readonly #targetTag: string;
+  /** By output index. */
+  readonly #calls = new Map<unknown, OpenCall>();
+  #hasReasoning = false;
+  #isStarted = false;
+  #id = "";
+  #model = "";
+  #ending: StreamEnding = "truncated";
+
+  constructor({ maxEventBytes, createdAt, targetTag }: DecodeOptions, sink: ChatStreamSink) {
+    this.#parser = new SseParser(maxEventBytes);
+    this.#sink = sink;
+    this.#createdAt = createdAt;
+    this.#targetTag = targetTag;
+  }
+
+  push(bytes: Uint8Array): void {
+    for (const { data } of this.#parser.push(bytes)) {
+      if (this.#ending !== "truncated") break;
+      // Azure and others end the stream as chat streams end, after the last event.
+      if (data !== "[DONE]") this.#decode(parseEvent(data));
+    }
+  }
+
+  ending(): StreamEnding {
+    return this.#ending;
+  }
+
+  #decode(event: JsonObject): void {
+    const { type, delta, item, response, output_index: index } = event;
+    switch (type) {
+      case "response.created":
+      case "response.in_progress":
+      case "response.queued":
+        this.#start(response);
+        return;
+      case "response.output_text.delta":
+        this.#write({ content: textOf(delta) }, delta);
+        return;
+      case "response.refusal.delta":
+        this.#write({ refusal: textOf(delta) }, delta);
+        return;
+      case "response.reasoning_summary_part.added":
+        this.#separateReasoning();
+        return;
+      case "response.reasoning_summary_text.delta":
+      case "response.reasoning_text.delta":
+        this.#write({ reasoning_content: textOf(delta) }, delta);
+        this.#hasReasoning = true;
+        return;
+      case "response.output_item.added":
+        if (isJsonObject(item)) this.#startItem(index, item);
+        return;
+      case "response.function_call_arguments.delta":
+      case "response.custom_tool_call_input.delta":
+        this.#writeInput(index, textOf(delta));
+        return;
+      case "response.output_item.done":
+        if (isJsonObject(item)) this.#endItem(index, item);
+        return;
+      default:
+        this.#decodeEnd(event);
+    }
+  }
+
+  #decodeEnd({ type, response, ...event }: JsonObject): void {
+    const body = isJsonObject(response) ? response : {};
+    switch (type) {
+      case "response.completed":
+      case "response.incomplete":
+        this.#complete(body, type);
+        return;
+      case "response.failed":
+        this.#fail(body["error"]);
+        return;
+      case "error":
+        // The fields of the error are those of the event, or are in an object, as in chat streams.
+        this.#fail(isJsonObject(event["error"]) ? event["error"] : event);
+        return;
+      default:
+      // Events without content, and types that were added later.
+    }
+  }
+
+  #start(response: unknown): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    if (isJsonObject(response)) {
+      this.#id = textOf(response["id"]);
+      this.#model = textOf(response["model"]);
+    }
+    this.#writeChunk({ role: "assistant", content: "" });
+  }
+
+  #separateReasoning(): void {
+    if (this.#hasReasoning) this.#write({ reasoning_content: PARAGRAPH }, PARAGRAPH);
+  }
+
+  #startItem(outputIndex: unknown, { type, call_id, name }: JsonObject): void {
+    const isCustom = type === "custom_tool_call";
+    if ((!isCustom && type !== "function_call") || this.#calls.has(outputIndex)) return;
+    const index = this.#calls.size;
+    this.#calls.set(outputIndex, { index, isCustom, hasInput: false, isEnded: false });
+    const json = isCustom ? CUSTOM_INPUT_START : "";
+    this.#writeChunk({
+      tool_calls: [
+        { index, id: textOf(call_id), type: "function", function: { name: textOf(name), arguments: json } },
+      ],
+    });
+  }
+
+  #writeInput(outputIndex: unknown, input: string): void {
+    const call = this.#calls.get(outputIndex);
+    if (call === undefined || input === "") return;
+    call.hasInput = true;
+    this.#writeArguments(call, call.isCustom ? JSON.stringify(input).slice(1, -1) : input);
+  }
+
+  #writeArguments({ index }: OpenCall, json: string): void {
+    this.#writeChunk({ tool_calls: [{ index, function: { arguments: json } }] });
+  }
+
+  /** Some servers send the arguments only with the complete item. */
+  #endItem(outputIndex: unknown, item: JsonObject): void {
+    const { type } = item;
+    if (type === "reasoning") {
+      const detail = toDetail(item, this.#targetTag);
+      if (detail !== null) this.#write({ reasoning_details: [detail] }, detail.data);
+      return;
+    }
+    if (type !== "function_call" && type !== "custom_tool_call") return;
+    this.#startItem(outputIndex, item);
+    const call = this.#calls.get(outputIndex);
+    if (call === undefined || call.isEnded) return;
+    call.isEnded = true;
+    const input = textOf(call.isCustom ? item["input"] : item["arguments"]);
+    if (!call.hasInput) this.#writeInput(outputIndex, input);
+    if (call.isCustom) this.#writeArguments(call, CUSTOM_INPUT_END);
+  }
+
+  #complete(response: JsonObject, type: string): void {
+    this.#start(response);
+    const status = type === "response.incomplete" ? "incomplete" : "completed";
+    this.#writeChunk({}, toFinishReason({ ...response, status }, this.#calls.size > 0));
+    this.#sink.chunk({ ...this.#chunkWith([]), usage: toChatUsage(response["usage"]) });
+    this.#ending = "complete";
+    this.#sink.done();
+  }
+
+  #fail(error: unknown): void {
+    this.#ending = "error";
+    this.#sink.error(decodeError({ error }, 500));
+  }
+
+  /** Writes nothing if `content` is empty. */
+  #write(delta: ChatDelta, content: unknown): void {
+    if (content === "" || typeof content !== "string") return;
+    this.#start(null);
+    this.#writeChunk(delta);
+  }
+
+  #writeChunk(delta: ChatDelta, finish_reason: ChatFinishReason | null = null): void {
+    this.#sink.chunk(this.#chunkWith([{ index: 0, delta, logprobs: null, finish_reason }]));
+  }
+
+  #chunkWith(choices: ChatCompletionChunk["choices"]): ChatCompletionChunk {
+    return {
+      id: this.#id,
+      object: "chat.completion.chunk",
+      created: this.#createdAt,
+      model: this.#model,
+      choices,
+    };
+  }
+}
+
+function parseEvent(data: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(data);
+  } catch {
+    value = null;
+  }
+  if (isJsonObject(value) && typeof value["type"] === "string") return value;
+  throw new TranslationError(
+    "stream",
+    "The provider's stream contains an event that is not in the format of the Responses API. Check the target's format.",
+  );
+}

@@ -1,0 +1,28 @@
+// Requests of Responses clients and the responses to them.
+import type { JsonObject } from "../../base/json.ts";
+import type { InboundTranslator, ResponseContext } from "../translator.ts";
+import { clientToolsIn } from "./client-tools.ts";
+import { decodeRequest } from "./decode-request.ts";
+import { encodeResponse } from "./encode-response.ts";
+import { ResponseStreamEncoder } from "./encode-stream.ts";
+import { repeatedFields } from "./response-object.ts";
+
+export const responsesInbound: InboundTranslator = {
+  decodeRequest,
+  contextOf,
+  encodeResponse,
+  // Errors of the Responses API have the same form.
+  encodeError: (body) => body,
+  encodeStream: (context) => new ResponseStreamEncoder(context),
+};
+
+function contextOf(body: JsonObject): ResponseContext {
+  const { model } = body;
+  return {
+    model: typeof model === "string" ? model : null,
+    includeUsage: true,
+    customTools: [],
+    clientTools: clientToolsIn(body),
+    repeatedFields: repeatedFields(body),
+  };
+}
