@@ -9,6 +9,8 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   credential_required:
     "The change would send a stored secret to another place. Send the secret itself; `details` names the field.",
   ambiguous_gateway: "Several gateways match. Send the Host of one gateway, or one of its API keys.",
+  stateless_responses:
+    "The request refers to a stored response by its id, and the target's format has none. Send the items of the conversation.",
   untranslatable: "The body cannot be translated to the wire format of the selected provider.",
   unauthorized: "The admin token is missing or invalid.",
   api_key_required: "The rule requires an API key, and the request has none.",

@@ -502,7 +502,7 @@ export interface Rule {
   /** Whether an API key is required. Null: as the gateway. */
   require_api_key: boolean | null;
   /** Wire format of the response; `request`: that of the request. Responses of targets with another format are translated. Null: `request` for targets without `path`, otherwise the format of the target. */
-  response_format: "request" | "openai" | "anthropic" | null;
+  response_format: "request" | "openai" | "anthropic" | "responses" | null;
   /** The format of the gateway's own error responses. Null: as the gateway. */
   error_format: "gatehouse" | "openai" | "anthropic" | "auto" | null;
   /** An inactive rule matches nothing. */
@@ -560,7 +560,7 @@ export interface RuleInput {
   /** Whether an API key is required. Null: as the gateway. */
   require_api_key?: boolean | null;
   /** Wire format of the response; `request`: that of the request. Responses of targets with another format are translated. Null: `request` for targets without `path`, otherwise the format of the target. */
-  response_format?: "request" | "openai" | "anthropic" | null;
+  response_format?: "request" | "openai" | "anthropic" | "responses" | null;
   /** The format of the gateway's own error responses. Null: as the gateway. */
   error_format?: "gatehouse" | "openai" | "anthropic" | "auto" | null;
   /** An inactive rule matches nothing. */
@@ -828,7 +828,7 @@ export interface DocumentInput {
       /** Whether an API key is required. Null: as the gateway. */
       require_api_key?: boolean | null;
       /** Wire format of the response; `request`: that of the request. Responses of targets with another format are translated. Null: `request` for targets without `path`, otherwise the format of the target. */
-      response_format?: "request" | "openai" | "anthropic" | null;
+      response_format?: "request" | "openai" | "anthropic" | "responses" | null;
       /** The format of the gateway's own error responses. Null: as the gateway. */
       error_format?: "gatehouse" | "openai" | "anthropic" | "auto" | null;
       /** An inactive rule matches nothing. */
@@ -1114,6 +1114,7 @@ export interface Error {
     | "validation_failed"
     | "credential_required"
     | "ambiguous_gateway"
+    | "stateless_responses"
     | "untranslatable"
     | "unauthorized"
     | "api_key_required"

@@ -28,6 +28,11 @@ export const ERRORS = {
     status: 400,
     meaning: "Several gateways match. Send the Host of one gateway, or one of its API keys.",
   },
+  stateless_responses: {
+    status: 400,
+    meaning:
+      "The request refers to a stored response by its id, and the target's format has none. Send the items of the conversation.",
+  },
   untranslatable: {
     status: 400,
     meaning: "The body cannot be translated to the wire format of the selected provider.",

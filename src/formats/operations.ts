@@ -63,7 +63,8 @@ const PATTERNS: readonly Pattern[] = [
   pattern("/chat/completions", "chat"),
   pattern("/completions", "completions"),
   pattern("/messages/count_tokens", "count_tokens", "anthropic"),
-  pattern("/responses/input_tokens", "count_tokens"),
+  pattern("/responses/input_tokens", "count_tokens", "responses"),
+  pattern("/responses", "responses", "responses"),
   // Messages of OpenAI's threads are no chat requests.
   pattern("/threads/[^/]+/messages", "other"),
   pattern("/messages", "messages", "anthropic"),
@@ -78,6 +79,7 @@ const PATTERNS: readonly Pattern[] = [
   pattern("/audio/(?:transcriptions|translations)", "audio_transcription"),
   pattern("/messages/batches(?:/[^/]+(?:/(?:cancel|results))?)?", "batches", "anthropic"),
   pattern("/batches(?:/[^/]+(?:/cancel)?)?", "batches"),
+  pattern("/responses/[^/]+(?:/(?:cancel|input_items))?", "responses", "responses"),
   pattern("/files(?:/[^/]+(?:/content)?)?", "files"),
   pattern("/fine_tuning/jobs(?:/[^/]+(?:/[a-z_]+)?)?", "fine_tuning"),
   pattern("/models(?:/[^:]+)?", "models"),

@@ -51,6 +51,11 @@ const anthropic = (prefix: string, operations: readonly Operation[] = ["messages
   operations,
 });
 
+const responses = (prefix: string, operations: readonly Operation[] = ["responses"]): ProviderApi => ({
+  format: "responses",
+  prefix,
+  operations,
+});
 const gemini = (prefix: string): ProviderApi => ({
   format: "gemini",
   prefix,
@@ -61,13 +66,13 @@ const PROVIDERS: readonly Provider[] = [
   {
     name: "openai",
     base_url: "https://api.openai.com",
-    apis: [openai("/v1", [...OPENAI_OPERATIONS, "count_tokens"])],
+    apis: [openai("/v1", OPENAI_OPERATIONS), responses("/v1", ["responses", "count_tokens"])],
   },
   { name: "anthropic", base_url: "https://api.anthropic.com", apis: [anthropic("/v1", MESSAGES)] },
   {
     name: "azure",
     base_url: null,
-    apis: [openai("/openai/v1", OPENAI_OPERATIONS)],
+    apis: [openai("/openai/v1", OPENAI_OPERATIONS), responses("/openai/v1")],
   },
   {
     name: "google",
@@ -87,6 +92,7 @@ const PROVIDERS: readonly Provider[] = [
     base_url: "https://api.groq.com",
     apis: [
       openai("/openai/v1", ["chat", "models", "audio_speech", "audio_transcription", "files", "batches"]),
+      responses("/openai/v1"),
     ],
   },
   {
@@ -97,7 +103,11 @@ const PROVIDERS: readonly Provider[] = [
   {
     name: "openrouter",
     base_url: "https://openrouter.ai",
-    apis: [openai("/api/v1", ["chat", "completions", "embeddings", "models"]), anthropic("/api/v1")],
+    apis: [
+      openai("/api/v1", ["chat", "completions", "embeddings", "models"]),
+      anthropic("/api/v1"),
+      responses("/api/v1"),
+    ],
   },
   {
     name: "together",
@@ -120,12 +130,15 @@ const PROVIDERS: readonly Provider[] = [
   {
     name: "fireworks",
     base_url: "https://api.fireworks.ai",
-    apis: [openai("/inference/v1", ["chat", "completions", "embeddings", "models", "rerank"])],
+    apis: [
+      openai("/inference/v1", ["chat", "completions", "embeddings", "models", "rerank"]),
+      responses("/inference/v1"),
+    ],
   },
   {
     name: "xai",
     base_url: "https://api.x.ai",
-    apis: [openai("/v1", ["chat", "completions", "models", "images"])],
+    apis: [openai("/v1", ["chat", "completions", "models", "images"]), responses("/v1")],
   },
   {
     name: "cohere",
@@ -146,7 +159,7 @@ const PROVIDERS: readonly Provider[] = [
 const OTHER_APIS: Readonly<Record<FormatName, ProviderApi>> = {
   openai: openai("/v1", EVERY_OPENAI_OPERATION),
   anthropic: anthropic("/v1", MESSAGES),
-  responses: { format: "responses", prefix: "/v1", operations: ["responses"] },
+  responses: responses("/v1", ["responses", "count_tokens"]),
   gemini: gemini("/v1beta"),
 };
 

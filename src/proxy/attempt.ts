@@ -16,6 +16,7 @@ import type { RequestBody } from "./request-body.ts";
 import { endpointAt } from "./request-endpoint.ts";
 import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { TargetResponse } from "./target-response.ts";
+import { isUntranslatable } from "./translate-request.ts";
 import { Translations } from "./translations.ts";
 import { FAILOVER_STATUSES, UpstreamAttempt, type UpstreamAttemptParts } from "./upstream-attempt.ts";
 
@@ -136,7 +137,7 @@ function startAttempt(
   try {
     return new UpstreamAttempt(exchange, rule, target, observed, parts, now);
   } catch (error) {
-    if (error instanceof GatehouseError && error.code === "untranslatable") return error;
+    if (isUntranslatable(error)) return error;
     throw error;
   }
 }

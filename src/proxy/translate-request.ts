@@ -7,6 +7,8 @@ import { TranslationError } from "../formats/translation-error.ts";
 import { TranslationReport } from "../formats/translation-report.ts";
 import type { ResponseContext } from "../formats/translator.ts";
 
+const UNTRANSLATABLE: ReadonlySet<string> = new Set(["untranslatable", "stateless_responses"]);
+
 /** A worker thread must be able to receive and return all of it. */
 export interface TranslationTask {
   /** The format of the client. */
@@ -26,7 +28,12 @@ export interface TranslatedRequest {
   readonly context: ResponseContext;
 }
 
-/** Throws a GatehouseError if the format of the target cannot express the request. */
+/** Whether an error means that the format of a target cannot express the request. That of another target may. */
+export function isUntranslatable(error: unknown): error is GatehouseError {
+  return error instanceof GatehouseError && UNTRANSLATABLE.has(error.code);
+}
+
+/** Throws a GatehouseError for which `isUntranslatable` is true if the format of the target cannot express the request. */
 export function translateRequest(json: JsonObject, task: TranslationTask): TranslatedRequest {
   const { inbound } = formatNamed(task.from);
   if (inbound === null) throw new Error(`the format ${task.from} has no translator for clients`);
@@ -43,6 +50,6 @@ export function translateRequest(json: JsonObject, task: TranslationTask): Trans
   } catch (error) {
     if (!(error instanceof TranslationError)) throw error;
     const details = [{ path: error.path, message: error.message }];
-    throw new GatehouseError("untranslatable", error.message, { details });
+    throw new GatehouseError(error.code, error.message, { details });
   }
 }

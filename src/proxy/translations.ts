@@ -5,7 +5,7 @@ import { formatNamed } from "../formats/registry.ts";
 import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { RequestBody } from "./request-body.ts";
-import type { TranslatedRequest, TranslationTask } from "./translate-request.ts";
+import { isUntranslatable, type TranslatedRequest, type TranslationTask } from "./translate-request.ts";
 import type * as translateRequestTask from "./translate-request-task.ts";
 
 const TASK = new URL("./translate-request-task.ts", import.meta.url);
@@ -37,7 +37,7 @@ export class Translations {
     try {
       this.#results.set(key, await offLoop.run<typeof translateRequestTask>(TASK, { bytes, task }, limits));
     } catch (error) {
-      if (!(error instanceof GatehouseError) || error.code !== "untranslatable") throw error;
+      if (!isUntranslatable(error)) throw error;
       this.#results.set(key, error);
     }
   }

@@ -200,7 +200,7 @@ const rule: FieldTable = {
     {
       field: "response_format",
       fallback: null,
-      accepts: ["openai", "anthropic", "request", null],
+      accepts: ["openai", "anthropic", "responses", "request", null],
       rejects: [...NOT_TEXT, "", "gemini", "gatehouse"],
     },
     {

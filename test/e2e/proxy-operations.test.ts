@@ -208,6 +208,16 @@ describe("the response has the format of the request", () => {
     provider.behave({});
   });
 
+  test("responses at an anthropic target; one that refers to a stored response is refused", async () => {
+    const prefix = await api([targetAt(provider, { provider: "anthropic" })]);
+    const path = `${prefix}/v1/responses`;
+    const response = await post(path, { model: "claude-fake", input: "Hi" });
+    expect(response.json()).toMatchObject({ object: "response", status: "completed", store: false });
+    expect(onlyRequest(provider).target).toBe("/v1/messages");
+    const stored = await post(path, { model: "claude-fake", input: "Hi", previous_response_id: "resp_1" });
+    expect([stored.status, stored.json().code]).toEqual([400, "stateless_responses"]);
+  });
+
   test("equal formats: bytes in, bytes out", async () => {
     const prefix = await api([targetAt(provider, { provider: "anthropic" })]);
     const body = `{ "max_tokens":9,\n "messages":[{"role":"user","content":"\\u0048i"}], "model": "claude-fake" }`;
