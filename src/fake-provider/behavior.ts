@@ -50,6 +50,8 @@ export interface Behavior {
   rateLimited?: { retryAfter: number | string };
   /** After this many chunks, send the provider's error event and end the stream. */
   errorAfterChunks?: number;
+  /** Realtime: close the WebSocket with this code, after this many responses of the model; default 0, after the first event. */
+  closeWebSocket?: { code: number; reason?: string; afterResponses?: number };
 
   /** Respond as soon as the request headers are read and ignore the body. Ignored if a function returns it. */
   answerEarly?: boolean;

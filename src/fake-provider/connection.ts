@@ -1,13 +1,14 @@
 // One TCP connection: parses requests one at a time, responds to each, and notices when the peer disconnects.
 import type { Clock } from "../base/clock.ts";
 import { ResponsePlayer, type RawSocket } from "./response-player.ts";
-import { type FakeResponse, jsonResponse } from "./response.ts";
+import { type FakeResponse, jsonResponse, type WebSocketSession } from "./response.ts";
 import { BadFakeHeader, type Behavior, FAKE_HEADER, readFakeHeader } from "./behavior.ts";
 import { type RequestHead, RequestParser } from "./http-parser.ts";
 import { planResponse } from "./response-plan.ts";
 import { openAiError } from "./apis/openai-errors.ts";
 import type { ReceivedRequest } from "./recorded-request.ts";
 import { chooseResponse, type ProviderContext } from "./route-response.ts";
+import { WebSocketConnection } from "./websocket-connection.ts";
 
 /** The part of the provider that a connection uses. */
 export interface ConnectionOwner extends ProviderContext {
@@ -26,6 +27,7 @@ export class Connection {
   readonly #parser = new RequestParser();
   #request: ReceivedRequest | null = null;
   #player: ResponsePlayer | null = null;
+  #webSocket: WebSocketConnection | null = null;
   #closed = false;
   /** Set by an early response. Bytes that still arrive are read and dropped: unread bytes would cause a reset on close. */
   #ignoresInput = false;
@@ -38,6 +40,10 @@ export class Connection {
 
   received(bytes: Buffer): void {
     if (this.#ignoresInput) return;
+    if (this.#webSocket !== null) {
+      this.#webSocket.received(bytes);
+      return;
+    }
     this.#parser.feed(bytes);
     if (this.#player === null) this.#advance();
     else if (this.#parser.waiting > MAX_WAITING_BYTES) this.socket.terminate();
@@ -45,13 +51,15 @@ export class Connection {
 
   drained(): void {
     this.#player?.drained();
+    this.#webSocket?.drained();
   }
 
   /** Ends the current response: the peer disconnected, or the provider was stopped. */
   closed(byPeer: boolean): void {
     this.#closed = true;
     this.#player?.abandon();
-    if (byPeer) this.#request?.abort();
+    if (this.#webSocket !== null) this.#webSocket.closed(byPeer);
+    else if (byPeer) this.#request?.abort();
     this.#request = null;
   }
 
@@ -112,7 +120,9 @@ export class Connection {
     });
     this.#player = new ResponsePlayer(this.socket, plan, request, this.owner.clock, (how) => {
       this.#request = null;
-      if (how === "complete") this.#complete(request, closeAfter);
+      if (how === "complete" && response.webSocket !== undefined)
+        this.#upgrade(request, response.webSocket, behavior);
+      else if (how === "complete") this.#complete(request, closeAfter);
     });
     this.#player.play();
   }
@@ -128,6 +138,13 @@ export class Connection {
       const status = error instanceof BadFakeHeader ? 400 : 500;
       return { response: openAiError(request, status, String(error)), behavior: {} };
     }
+  }
+
+  #upgrade(request: ReceivedRequest, session: WebSocketSession, behavior: Behavior): void {
+    this.#player = null;
+    this.#webSocket = new WebSocketConnection(this.socket, request, session, behavior, this.owner.clock);
+    this.#webSocket.open();
+    this.#webSocket.received(this.#parser.takeWaiting());
   }
 
   #complete(request: ReceivedRequest, closeAfter: boolean): void {

@@ -43,6 +43,13 @@ export class RequestParser {
     return this.#input.length;
   }
 
+  /** Returns and forgets the bytes that belong to no returned event: after an upgrade they are not HTTP. */
+  takeWaiting(): Buffer {
+    const waiting = this.#input;
+    this.#input = EMPTY;
+    return waiting;
+  }
+
   feed(bytes: Buffer): void {
     this.#input = this.#input.length === 0 ? bytes : Buffer.concat([this.#input, bytes]);
   }

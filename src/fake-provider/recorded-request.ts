@@ -26,6 +26,8 @@ export interface RecordedRequest {
   readonly finished: boolean;
   /** Response bytes that the kernel has accepted: shows whether backpressure from the reader arrived here. */
   readonly bytesSent: number;
+  /** Set once the request was upgraded: the texts that the client sent, and the code of its close frame. */
+  readonly webSocket: { readonly messages: readonly string[]; readonly closeCode: number | null } | null;
 }
 
 const EMPTY = new Uint8Array(0);
@@ -41,6 +43,7 @@ export class ReceivedRequest implements RecordedRequest {
   abortedAt: number | null = null;
   finished = false;
   bytesSent = 0;
+  webSocket: { messages: string[]; closeCode: number | null } | null = null;
   /** Body bytes counted for this request in the log; null if the request is not, or no longer, in the log. */
   loggedBytes: number | null = null;
 

@@ -37,7 +37,7 @@ export function* planResponse(
   if (behavior.delayMs !== undefined) yield { kind: "wait", ms: behavior.delayMs };
   if (behavior.closeBeforeAnswer === true || behavior.refuse === true) yield* cut(behavior);
   for (const status of behavior.informational ?? []) yield Buffer.from(`${statusLine(status)}\r\n`);
-  const bodiless = response.status === 204 || response.status === 304;
+  const bodiless = response.status < 200 || response.status === 204 || response.status === 304;
   const framing = chooseFraming(response, behavior, terms);
   const head = planHead(
     response,

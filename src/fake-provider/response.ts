@@ -5,6 +5,20 @@ export interface FakeResponse {
   status: number;
   headers: HeaderPair[];
   body: WholeBody | StreamBody;
+  /** With status 101: what happens on the connection after the response. */
+  webSocket?: WebSocketSession;
+}
+
+/** The messages of one WebSocket. They are generated while they are sent. */
+export interface WebSocketSession {
+  /** Number of responses of the model that were sent completely. */
+  readonly finishedResponses: number;
+  /** Returns the first messages of the server. */
+  open(): Iterable<string>;
+  /** Returns the messages that reply to a message of the client. */
+  receive(text: string): Iterable<string>;
+  /** Returns a message that reports an error of the server. */
+  error(): string;
 }
 
 interface WholeBody {

@@ -52,7 +52,8 @@ function respond(
 ): FakeResponse {
   const response = match === null ? echo(request) : respondOnRoute(request, behavior, provider, match);
   const big = behavior.bigStream;
-  if (big === undefined || response.body.kind === "stream") return response;
+  if (big === undefined || response.body.kind === "stream" || response.webSocket !== undefined)
+    return response;
   const pieces = blankPieces(big.bytes, big.chunkBytes);
   return {
     status: 200,

@@ -28,6 +28,7 @@ import {
   getResponse,
   listResponseInput,
 } from "./apis/openai-responses.ts";
+import { openRealtime, realtimeErrors } from "./apis/realtime.ts";
 import { rerank } from "./apis/rerank.ts";
 import type { ReceivedRequest } from "./recorded-request.ts";
 
@@ -48,6 +49,7 @@ const ROWS: readonly Row[] = [
   ["POST", "/models/*:countTokens", countGeminiTokens, geminiErrors],
   ["GET", "/v1beta/models", listGeminiModels, geminiErrors],
   ["GET", "/v1beta/models/*", getGeminiModel, geminiErrors],
+  ["GET", "/realtime", openRealtime, realtimeErrors],
   ["GET", "/models", listOpenAiModels],
   ["GET", "/models/*", getOpenAiModel],
   ["POST", "/completions", respondToCompletion],

@@ -100,7 +100,7 @@ function userMessage(text: string): JsonObject {
   return { type: "message", role: "user", content: [{ type: "input_text", text }] };
 }
 
-function readChatRequest({ body, conversation }: ResponseRequest): ChatRequest {
+export function readChatRequest({ body, conversation }: ResponseRequest): ChatRequest {
   const results = conversation.slice(conversation.findLastIndex((item) => !isToolResult(objectOf(item))) + 1);
   const words = conversation.reduce<number>((sum, item) => sum + countWords(itemText(objectOf(item))), 0);
   return {
@@ -183,7 +183,7 @@ function usageOf(reply: ChatReply): JsonObject {
   };
 }
 
-function outputItems({ request }: ApiCall, body: JsonObject, reply: ChatReply): JsonObject[] {
+export function outputItems({ request }: ApiCall, body: JsonObject, reply: ChatReply): JsonObject[] {
   const items: JsonObject[] = [];
   if (reply.thinking !== null) items.push(reasoningItem(request, body, reply.thinking));
   if (reply.hasText) {
