@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { targetRecord, upstreamRecord } from "../../test/contract/store-records.ts";
 import { GatehouseError } from "../base/errors.ts";
 import { maskTarget, secretsOf } from "../model/target-secrets.ts";
+import type { Credentials } from "../model/credentials.ts";
 import type { Target } from "../model/target.ts";
 import { withTargetIds } from "./document-targets.ts";
 import { toStoredTargets } from "./stored-targets.ts";
@@ -15,8 +16,30 @@ const base_url = fc.constantFrom(null, "https://api.openai.com", "https://evil.e
 const headerName = fc.constantFrom("X-Api-Key", "x-api-key", "Authorization", "X-Request-Id");
 const host = fc.constantFrom({}, { Host: "evil.example" });
 
+function credentialsOf(secret: fc.Arbitrary<string>): fc.Arbitrary<Credentials> {
+  const client = { client_id: fc.constant("app"), client_secret: secret, scope: fc.constant("all") };
+  return fc.oneof(
+    fc.record({ header_name: headerName, header_value: secret }),
+    fc.record({ type: fc.constant("header"), header_name: headerName, header_value: secret }),
+    fc.record({
+      type: fc.constant("aws_sigv4"),
+      region: fc.constantFrom("us-east-1", "eu-west-1"),
+      service: fc.constant("sagemaker"),
+      access_key_id: fc.constant("AKID"),
+      secret_access_key: secret,
+      session_token: fc.option(secret),
+    }),
+    fc.record({ type: fc.constant("azure_client"), tenant_id: fc.constantFrom("mine", "evil"), ...client }),
+    fc.record({
+      type: fc.constant("oauth_client_credentials"),
+      token_url: fc.constantFrom("https://mine.example", "https://evil.example"),
+      ...client,
+    }),
+  );
+}
+
 function targetsOf(secret: fc.Arbitrary<string>): fc.Arbitrary<Target[]> {
-  const credentials = fc.option(fc.record({ header_name: headerName, header_value: secret }));
+  const credentials = fc.option(credentialsOf(secret));
   const secretHeader = fc.option(secret.map((value) => ({ "X-Api-Key": value })));
   const target = fc
     .tuple(id, provider, base_url, host, credentials, secretHeader)
@@ -49,16 +72,23 @@ function mixed(stored: readonly Target[], others: readonly Target[], selected: r
   });
 }
 
+/** The member with a secret, and what decides where it is sent besides the target. */
+function placeOfCredential(credentials: Credentials | null, path: string): string {
+  if (credentials === null) return "";
+  if ("header_name" in credentials) return credentials.header_name.toLowerCase();
+  const tenant = "tenant_id" in credentials ? credentials.tenant_id : "";
+  const url = "token_url" in credentials ? credentials.token_url : "";
+  return JSON.stringify([credentials.type, path, tenant, url]);
+}
+
 /** Everything that decides where a secret is sent, by secret. */
 function destinations(targets: readonly Target[]): Map<string, string> {
   return new Map(
     targets.flatMap((target) =>
       secretsOf(target).map(({ value, place }) => {
-        const { credentials } = target;
-        const ownHeader = credentials !== null && "header_name" in credentials ? credentials.header_name : "";
-        const header = (place.header ?? ownHeader).toLowerCase();
+        const at = place.header?.toLowerCase() ?? placeOfCredential(target.credentials, place.path);
         const url = target.base_url ?? (target.provider === "openai" ? "https://api.openai.com" : null);
-        return [value, JSON.stringify([target.provider, url, target.headers["Host"], header])];
+        return [value, JSON.stringify([target.provider, url, target.headers["Host"], at])];
       }),
     ),
   );

@@ -1,10 +1,11 @@
 // Secrets at rest: encrypted headers, several encryption keys, and the replacement of a key while nodes write.
 import { describe, expect, test } from "bun:test";
+import type { Credentials } from "../../src/model/credentials.ts";
 import { CredentialCipher } from "../../src/store/credential-cipher.ts";
 import { countSecrets, rewrapSecrets } from "../../src/store/rewrap.ts";
 import { StoreRejected, type Store } from "../../src/store/store.ts";
 import { closeOpened, openForTest, type StoreMaker } from "./store-fixture.ts";
-import { gatewayRecord, targetRecord, upstreamRecord, withSql } from "./store-records.ts";
+import { ENCRYPTION_SECRET, gatewayRecord, targetRecord, upstreamRecord, withSql } from "./store-records.ts";
 
 const [OLD, NEW] = ["the old key", "the new key"];
 const KEY = "planted-header-0123456789";
@@ -50,6 +51,48 @@ export function describeStoreSecrets({ database, createEmpty }: StoreMaker): voi
       const text = await storedText(url);
       expect(text).not.toContain(KEY);
       expect(text).toContain("blue");
+    });
+
+    test("the secrets of cloud credentials are encrypted, and each only at its own place", async () => {
+      const url = await createEmpty();
+      const store = openForTest(url);
+      const gateway = gatewayRecord();
+      const client = { client_id: "app", client_secret: KEY };
+      const all: Credentials[] = [
+        {
+          type: "aws_sigv4",
+          region: "us-east-1",
+          service: "bedrock",
+          access_key_id: "AKID",
+          secret_access_key: KEY,
+          session_token: `${KEY} of the session`,
+        },
+        { type: "gcp_service_account", service_account: `{"private_key":"${KEY}"}`, scopes: ["all"] },
+        { type: "azure_client", tenant_id: "mine", scope: "all", ...client },
+        { type: "oauth_client_credentials", token_url: "https://a.example", scope: null, ...client },
+      ];
+      const targets = all.map((each) => targetRecord({ credentials: each }));
+      const upstream = upstreamRecord(gateway.id, { targets });
+      await store.write(async (transaction) => {
+        await transaction.insert("gateways", gateway);
+        await transaction.insert("upstreams", upstream);
+      });
+      expect(await store.get("upstreams", upstream.id)).toStrictEqual(upstream);
+      const text = await storedText(url);
+      expect(text).not.toContain(KEY);
+      expect(text).toContain("AKID");
+      expect(await countSecrets(url, new CredentialCipher(ENCRYPTION_SECRET))).toMatchObject({ newest: 10 });
+      // Whoever can write to the database cannot turn one secret into another.
+      const swapped = await withSql(url, async (sql) => {
+        const [row] = (await sql.unsafe("SELECT body FROM upstreams")) as { body: string }[];
+        const body = row?.body ?? "";
+        const [, key = ""] = /"secret_access_key":"([^"]+)"/.exec(body) ?? [];
+        const changed = body.replace(/"session_token":"[^"]+"/, `"session_token":"${key}"`);
+        await sql.unsafe("UPDATE upstreams SET body = $1", [changed]);
+        return changed !== body;
+      });
+      expect(swapped).toBe(true);
+      expect(store.get("upstreams", upstream.id)).rejects.toThrow();
     });
 
     test("a node with several keys reads what each of them encrypted, and writes with the first", async () => {
