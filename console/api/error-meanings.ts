@@ -11,6 +11,8 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   ambiguous_gateway: "Several gateways match. Send the Host of one gateway, or one of its API keys.",
   stateless_responses:
     "The request refers to a stored response by its id, and the target's format has none. Send the items of the conversation.",
+  thread_unsupported_request:
+    "The request creates or continues a message thread, which Anthropic stores, and the target has another format. Send the whole conversation.",
   untranslatable: "The body cannot be translated to the wire format of the selected provider.",
   unauthorized: "The admin token is missing or invalid.",
   api_key_required: "The rule requires an API key, and the request has none.",

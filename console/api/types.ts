@@ -1115,6 +1115,7 @@ export interface Error {
     | "credential_required"
     | "ambiguous_gateway"
     | "stateless_responses"
+    | "thread_unsupported_request"
     | "untranslatable"
     | "unauthorized"
     | "api_key_required"

@@ -33,6 +33,11 @@ export const ERRORS = {
     meaning:
       "The request refers to a stored response by its id, and the target's format has none. Send the items of the conversation.",
   },
+  thread_unsupported_request: {
+    status: 400,
+    meaning:
+      "The request creates or continues a message thread, which Anthropic stores, and the target has another format. Send the whole conversation.",
+  },
   untranslatable: {
     status: 400,
     meaning: "The body cannot be translated to the wire format of the selected provider.",

@@ -77,10 +77,7 @@ const PROVIDERS: readonly Provider[] = [
   {
     name: "google",
     base_url: "https://generativelanguage.googleapis.com",
-    apis: [
-      openai("/v1beta/openai", ["chat", "embeddings", "models", "images", "files", "batches"]),
-      gemini("/v1beta"),
-    ],
+    apis: [openai("/v1beta/openai", ["chat", "embeddings", "models", "images"]), gemini("/v1beta")],
   },
   {
     name: "mistral",

@@ -1,7 +1,15 @@
 // The error of translations: a field cannot be expressed in the other format, or has a wrong type.
 
-/** The error code of the gateway. `stateless_responses`: the request refers to a response that the gateway does not store. */
-type TranslationErrorCode = "untranslatable" | "stateless_responses";
+/**
+ * The error code of the gateway. `stateless_responses` and `thread_unsupported_request`: the request refers to, or creates, a
+ * conversation that only a provider of the client's format stores.
+ */
+export const TRANSLATION_ERROR_CODES = [
+  "untranslatable",
+  "stateless_responses",
+  "thread_unsupported_request",
+] as const;
+type TranslationErrorCode = (typeof TRANSLATION_ERROR_CODES)[number];
 
 export class TranslationError extends Error {
   override readonly name = "TranslationError";

@@ -33,9 +33,9 @@ export function isErrorBody(body: unknown): body is ErrorBody {
   );
 }
 
-/** Before the gateway is known, errors have the gateway's own format. */
-function errorFormatFor({ rule, gateway }: Exchange): ErrorFormat {
-  return rule?.rule.error_format ?? gateway?.gateway.error_format ?? "gatehouse";
+/** Before the gateway is known, for example with an unknown key, that of the only gateway decides. */
+function errorFormatFor({ rule, gateway, snapshot }: Exchange): ErrorFormat {
+  return rule?.rule.error_format ?? (gateway ?? snapshot.onlyGateway)?.gateway.error_format ?? "gatehouse";
 }
 
 /** Returns the path of the first detail. */

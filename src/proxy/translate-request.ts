@@ -3,11 +3,11 @@ import { GatehouseError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { HUB_FORMAT, type FormatName } from "../formats/format-names.ts";
 import { formatNamed } from "../formats/registry.ts";
-import { TranslationError } from "../formats/translation-error.ts";
+import { TRANSLATION_ERROR_CODES, TranslationError } from "../formats/translation-error.ts";
 import { TranslationReport } from "../formats/translation-report.ts";
 import type { ResponseContext } from "../formats/translator.ts";
 
-const UNTRANSLATABLE: ReadonlySet<string> = new Set(["untranslatable", "stateless_responses"]);
+const UNTRANSLATABLE: ReadonlySet<string> = new Set(TRANSLATION_ERROR_CODES);
 
 /** A worker thread must be able to receive and return all of it. */
 export interface TranslationTask {

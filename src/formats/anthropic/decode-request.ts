@@ -38,6 +38,13 @@ const KNOWN_FIELDS = new Set([
 ]);
 
 export function decodeRequest(body: JsonObject, report: TranslationReport): ChatRequest {
+  if ((body["thread"] ?? null) !== null) {
+    throw new TranslationError(
+      "thread",
+      "Message threads are stored by Anthropic only. Omit thread, and send the whole conversation.",
+      "thread_unsupported_request",
+    );
+  }
   for (const [field, value] of Object.entries(body)) {
     if (KNOWN_FIELDS.has(field) || value === null || value === undefined) continue;
     const reason = REJECTED[field];

@@ -36,7 +36,11 @@ const SHARED_TYPES = new Set([
 ]);
 
 export function encodeError({ status, message, code, requestId }: GatewayError): object {
-  return { type: "error", error: { type: typeOfStatus(status), message, code }, request_id: requestId };
+  // Anthropic's clients then send the whole conversation instead.
+  const details =
+    code === "thread_unsupported_request" ? { details: { error_code: code, unsupported: ["provider"] } } : {};
+  const error = { type: typeOfStatus(status), message, code, ...details };
+  return { type: "error", error, request_id: requestId };
 }
 
 export function encodeProviderError({ error }: ChatErrorBody, status: number, requestId: string): object {

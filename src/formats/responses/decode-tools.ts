@@ -1,5 +1,6 @@
 // Translates the tools of a Responses request to functions of the hub format. Hosted tools, which the provider runs, are
-// rejected: no other provider has them, and leaving them out would change the result.
+// rejected: no other provider has them, and leaving them out would change the result. The exception is a web search beside
+// tools of the client: coding agents offer it with every request, and work without it. It is dropped and reported.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import {
   readArray,
@@ -20,6 +21,8 @@ export class DecodedTools {
   readonly #byName = new Map<string, JsonObject>();
   readonly #clientTools = new Map<string, ClientTool>();
   readonly #report: TranslationReport;
+  /** The error to throw if the client has no tools of its own; null if it offers no web search. */
+  #searchRejection: TranslationError | null = null;
 
   constructor(report: TranslationReport) {
     this.#report = report;
@@ -69,9 +72,19 @@ export class DecodedTools {
           parameters: readObject(tool, "parameters", path),
         });
         return;
+      case "web_search":
+      case "web_search_preview":
+        this.#searchRejection = hostedTool(tool, path);
+        this.#report.drop("web_search");
+        return;
       default:
         throw hostedTool(tool, path);
     }
+  }
+
+  /** Call when all tools are added. */
+  rejectSearchAlone(): void {
+    if (this.#searchRejection !== null && this.#byName.size === 0) throw this.#searchRejection;
   }
 
   /** A grammar becomes part of the description, where the model reads it; no other format can enforce it. */
@@ -126,6 +139,7 @@ interface ToolSelection {
 
 /** Returns the tools that the model may call, and whether it has to. */
 export function selectTools(choice: unknown, tools: DecodedTools): ToolSelection {
+  tools.rejectSearchAlone();
   const { functions } = tools;
   const all: ToolSelection = functions.length === 0 ? {} : { tools: functions };
   if (choice === undefined || choice === null) return all;
