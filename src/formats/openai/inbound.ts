@@ -1,7 +1,8 @@
-// Requests of chat clients and the responses to them. The hub format is their own, so nothing is translated.
+// Requests of chat clients and the responses to them. The hub format is their own, so only calls of custom tools are translated.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { formatSse } from "../sse.ts";
 import type { InboundTranslator, ResponseContext, StreamEncoder } from "../translator.ts";
+import { CustomCallStream, withCustomCalls } from "./custom-tool-calls.ts";
 import { requestsStreamUsage } from "./stream-usage-option.ts";
 import {
   CHAT_STREAM_DONE,
@@ -13,7 +14,8 @@ import {
 export const openaiInbound: InboundTranslator = {
   decodeRequest: (body) => body,
   contextOf,
-  encodeResponse: (completion) => completion,
+  encodeResponse: (completion, { customTools }) =>
+    customTools.length === 0 ? completion : withCustomCalls(completion, customTools),
   encodeError: (body) => body,
   encodeStream: (context) => new ChatStreamEncoder(context),
 };
@@ -35,15 +37,19 @@ function customToolName(tool: unknown): string[] {
 
 class ChatStreamEncoder implements StreamEncoder {
   readonly #includeUsage: boolean;
+  readonly #customCalls: CustomCallStream | null;
   #output = "";
 
-  constructor({ includeUsage }: ResponseContext) {
+  constructor({ includeUsage, customTools }: ResponseContext) {
     this.#includeUsage = includeUsage;
+    this.#customCalls = customTools.length === 0 ? null : new CustomCallStream(customTools);
   }
 
   chunk(chunk: ChatCompletionChunk): void {
-    if (this.#includeUsage) this.#write({ ...chunk, usage: chunk.usage ?? null });
-    else if (chunk.choices.length > 0) this.#write(withoutUsage(chunk));
+    if (!this.#includeUsage && chunk.choices.length === 0) return;
+    const own = this.#includeUsage ? { ...chunk, usage: chunk.usage ?? null } : withoutUsage(chunk);
+    const written = this.#customCalls === null ? own : this.#customCalls.rewrite(own);
+    if (written !== null) this.#write(written);
   }
 
   error(body: ChatErrorBody): void {

@@ -119,10 +119,14 @@ const CUSTOM_PARAMETERS: JsonObject = {
 };
 
 function hostedTool({ type }: JsonObject, path: string): TranslationError {
-  const name = typeof type === "string" ? JSON.stringify(type) : "without a type";
+  const tool = typeof type === "string" ? `The tool ${JSON.stringify(type)}` : "A tool without a type";
+  const isSearch = typeof type === "string" && type.startsWith("web_search");
+  const fix = isSearch
+    ? 'Remove it; in Codex, set web_search = "disabled".'
+    : "Remove it, or use a function.";
   return new TranslationError(
     path,
-    `The tool ${name} is run by OpenAI; the provider of the target does not have it. Remove it, or use a function.`,
+    `${tool} is run by OpenAI, and the provider of the target does not have it. ${fix}`,
   );
 }
 

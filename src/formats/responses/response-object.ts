@@ -1,6 +1,7 @@
 // Creates the parts of Responses that whole responses and streams share: the response object and its items.
 import { newId } from "../../base/ids.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { customInputOf } from "../openai/custom-tool-calls.ts";
 import type { ChatErrorBody, ChatFinishReason } from "../openai/wire-types.ts";
 import type { ResponseContext } from "../translator.ts";
 import type { ClientTool } from "./client-tools.ts";
@@ -170,17 +171,11 @@ export function completeCall(call: CallItem, json: string): void {
       call.arguments = json === "" ? "{}" : json;
       return;
     case "custom_tool_call":
-      call.input = inputOf(json);
+      call.input = customInputOf(json);
       return;
     case "tool_search_call":
       call.arguments = parseObject(json) ?? {};
   }
-}
-
-/** A model that does not follow the schema of a custom tool usually writes the input itself. */
-function inputOf(json: string): string {
-  const input = parseObject(json)?.["input"];
-  return typeof input === "string" ? input : json;
 }
 
 function parseObject(json: string): JsonObject | null {
