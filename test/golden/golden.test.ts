@@ -29,6 +29,11 @@ const FOLDERS = [
     requests: join(import.meta.dir, "openai-chat-to-gemini"),
     responses: join(import.meta.dir, "gemini-to-openai-chat"),
   },
+  {
+    format: "responses" satisfies FormatName,
+    requests: join(import.meta.dir, "openai-chat-to-responses"),
+    responses: join(import.meta.dir, "responses-to-openai-chat"),
+  },
 ] as const;
 
 function casesIn(folder: string) {

@@ -77,10 +77,13 @@ export const PARAGRAPH = "\n\n";
 
 export function reasoningTextOf({ summary, content }: JsonObject): string {
   const parts = partsOf(summary);
-  return (parts.length > 0 ? parts : partsOf(content)).map(({ text }) => textOf(text)).join(PARAGRAPH);
+  return (parts.length > 0 ? parts : partsOf(content))
+    .map(({ text }) => textOf(text))
+    .filter((text) => text !== "")
+    .join(PARAGRAPH);
 }
 
-function partsOf(content: unknown): JsonObject[] {
+export function partsOf(content: unknown): JsonObject[] {
   return Array.isArray(content) ? content.filter(isJsonObject) : [];
 }
 

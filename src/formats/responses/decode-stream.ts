@@ -6,7 +6,7 @@ import type { ChatCompletionChunk, ChatDelta, ChatFinishReason } from "../openai
 import { SseParser } from "../sse.ts";
 import { TranslationError } from "../translation-error.ts";
 import type { ChatStreamSink, DecodeOptions, StreamDecoder, StreamEnding } from "../translator.ts";
-import { PARAGRAPH, textOf, toChatUsage, toDetail, toFinishReason } from "./decode-response.ts";
+import { PARAGRAPH, partsOf, textOf, toChatUsage, toDetail, toFinishReason } from "./decode-response.ts";
 
 interface OpenCall {
   /** Index among the calls, which differs from the index among the items. */
@@ -27,7 +27,10 @@ export class ResponseStreamDecoder implements StreamDecoder {
   readonly #targetTag: string;
   /** By output index. */
   readonly #calls = new Map<unknown, OpenCall>();
+  /** Output indexes of messages whose text or refusal has begun. */
+  readonly #messages = new Set<unknown>();
   #hasReasoning = false;
+  #startsParagraph = false;
   #isStarted = false;
   #id = "";
   #model = "";
@@ -61,18 +64,17 @@ export class ResponseStreamDecoder implements StreamDecoder {
         this.#start(response);
         return;
       case "response.output_text.delta":
-        this.#write({ content: textOf(delta) }, delta);
+        this.#writeText(index, textOf(delta));
         return;
       case "response.refusal.delta":
-        this.#write({ refusal: textOf(delta) }, delta);
+        this.#writeRefusal(index, textOf(delta));
         return;
       case "response.reasoning_summary_part.added":
-        this.#separateReasoning();
+        this.#startsParagraph = true;
         return;
       case "response.reasoning_summary_text.delta":
       case "response.reasoning_text.delta":
-        this.#write({ reasoning_content: textOf(delta) }, delta);
-        this.#hasReasoning = true;
+        this.#writeReasoning(textOf(delta));
         return;
       case "response.output_item.added":
         if (isJsonObject(item)) this.#startItem(index, item);
@@ -118,17 +120,34 @@ export class ResponseStreamDecoder implements StreamDecoder {
     this.#writeChunk({ role: "assistant", content: "" });
   }
 
-  #separateReasoning(): void {
-    if (this.#hasReasoning) this.#write({ reasoning_content: PARAGRAPH }, PARAGRAPH);
+  #writeText(outputIndex: unknown, text: string): void {
+    if (text === "") return;
+    this.#messages.add(outputIndex);
+    this.#write({ content: text });
+  }
+
+  #writeRefusal(outputIndex: unknown, refusal: string): void {
+    if (refusal === "") return;
+    this.#messages.add(outputIndex);
+    this.#write({ refusal });
+  }
+
+  #writeReasoning(text: string): void {
+    if (text === "") return;
+    const separator = this.#hasReasoning && this.#startsParagraph ? PARAGRAPH : "";
+    this.#hasReasoning = true;
+    this.#startsParagraph = false;
+    this.#write({ reasoning_content: separator + text });
   }
 
   #startItem(outputIndex: unknown, { type, call_id, name }: JsonObject): void {
+    if (type === "reasoning") this.#startsParagraph = true;
     const isCustom = type === "custom_tool_call";
     if ((!isCustom && type !== "function_call") || this.#calls.has(outputIndex)) return;
     const index = this.#calls.size;
     this.#calls.set(outputIndex, { index, isCustom, hasInput: false, isEnded: false });
     const json = isCustom ? CUSTOM_INPUT_START : "";
-    this.#writeChunk({
+    this.#write({
       tool_calls: [
         { index, id: textOf(call_id), type: "function", function: { name: textOf(name), arguments: json } },
       ],
@@ -146,15 +165,34 @@ export class ResponseStreamDecoder implements StreamDecoder {
     this.#writeChunk({ tool_calls: [{ index, function: { arguments: json } }] });
   }
 
-  /** Some servers send the arguments only with the complete item. */
   #endItem(outputIndex: unknown, item: JsonObject): void {
-    const { type } = item;
-    if (type === "reasoning") {
-      const detail = toDetail(item, this.#targetTag);
-      if (detail !== null) this.#write({ reasoning_details: [detail] }, detail.data);
-      return;
+    switch (item["type"]) {
+      case "reasoning": {
+        const detail = toDetail(item, this.#targetTag);
+        if (detail !== null) this.#write({ reasoning_details: [detail] });
+        return;
+      }
+      case "message":
+        this.#endMessage(outputIndex, item);
+        return;
+      case "function_call":
+      case "custom_tool_call":
+        this.#endCall(outputIndex, item);
+        return;
+      default:
     }
-    if (type !== "function_call" && type !== "custom_tool_call") return;
+  }
+
+  /** Some servers send texts and arguments only with the complete item. */
+  #endMessage(outputIndex: unknown, item: JsonObject): void {
+    if (this.#messages.has(outputIndex)) return;
+    for (const part of partsOf(item["content"])) {
+      this.#writeText(outputIndex, part["type"] === "output_text" ? textOf(part["text"]) : "");
+      this.#writeRefusal(outputIndex, part["type"] === "refusal" ? textOf(part["refusal"]) : "");
+    }
+  }
+
+  #endCall(outputIndex: unknown, item: JsonObject): void {
     this.#startItem(outputIndex, item);
     const call = this.#calls.get(outputIndex);
     if (call === undefined || call.isEnded) return;
@@ -175,12 +213,14 @@ export class ResponseStreamDecoder implements StreamDecoder {
 
   #fail(error: unknown): void {
     this.#ending = "error";
-    this.#sink.error(decodeError({ error }, 500));
+    const body = decodeError(
+      { error: isJsonObject(error) ? { type: errorTypeOf(error), ...error } : error },
+      500,
+    );
+    this.#sink.error(body);
   }
 
-  /** Writes nothing if `content` is empty. */
-  #write(delta: ChatDelta, content: unknown): void {
-    if (content === "" || typeof content !== "string") return;
+  #write(delta: ChatDelta): void {
     this.#start(null);
     this.#writeChunk(delta);
   }
@@ -198,6 +238,15 @@ export class ResponseStreamDecoder implements StreamDecoder {
       choices,
     };
   }
+}
+
+/** Errors in streams have a code, but no type. */
+function errorTypeOf({ code }: JsonObject): string {
+  if (code === "rate_limit_exceeded") return "rate_limit_error";
+  if (code === "insufficient_quota") return "insufficient_quota";
+  return typeof code === "string" && /^(?:context_|invalid_)/.test(code)
+    ? "invalid_request_error"
+    : "server_error";
 }
 
 function parseEvent(data: string): JsonObject {

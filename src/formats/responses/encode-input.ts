@@ -1,8 +1,12 @@
 // Translates chat messages to the input items of a Responses request.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { sha256 } from "../../base/sha256.ts";
 import { readArray, readString, requireObject, requireString } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
+
+/** OpenAI rejects longer ones. */
+const MAX_CALL_ID_LENGTH = 64;
 
 export function encodeInput(messages: unknown, report: TranslationReport, targetTag: string): JsonObject[] {
   if (!Array.isArray(messages)) throw new TranslationError("messages", "messages must be an array.");
@@ -56,8 +60,14 @@ class InputEncoder {
     const content = this.#encodeOutput(message, path);
     const calls = readArray(message, "tool_calls", path) ?? [];
     const reasoning = this.#encodeReasoning(readArray(message, "reasoning_details", path) ?? []);
-    // The API rejects reasoning that no other item of the same turn follows.
-    if (content === null && calls.length === 0) return;
+    // Reasoning of chat servers is plain text, which the API has no place for. That of the target is in its encrypted items.
+    if (reasoning.length === 0) {
+      if ((message["reasoning_content"] ?? "") !== "") this.#report.drop("reasoning");
+    } else if (content === null && calls.length === 0) {
+      // The API rejects reasoning that no other item of the same turn follows.
+      this.#report.drop("reasoning");
+      return;
+    }
     this.items.push(...reasoning);
     if (content !== null) this.#addMessage("assistant", content);
     calls.forEach((call, index) =>
@@ -106,7 +116,7 @@ class InputEncoder {
   }
 
   #encodeCall(call: JsonObject, path: string): void {
-    const call_id = requireString(call, "id", path);
+    const call_id = toCallId(requireString(call, "id", path));
     if (isJsonObject(call["custom"])) {
       const name = requireString(call["custom"], "name", `${path}.custom`);
       const input = requireString(call["custom"], "input", `${path}.custom`);
@@ -122,7 +132,7 @@ class InputEncoder {
   }
 
   #encodeToolResult(message: JsonObject, path: string): void {
-    const call_id = requireString(message, "tool_call_id", path);
+    const call_id = toCallId(requireString(message, "tool_call_id", path));
     const content = this.#encodeContent(message["content"] ?? "", `${path}.content`);
     const output = message["is_error"] === true ? asError(content) : content;
     const type = this.#customCalls.has(call_id) ? "custom_tool_call_output" : "function_call_output";
@@ -142,10 +152,14 @@ class InputEncoder {
   }
 }
 
+function toCallId(id: string): string {
+  return id.length <= MAX_CALL_ID_LENGTH ? id : sha256(id);
+}
+
 /** Tool results have no error flag, so the model reads it in the text. */
 function asError(content: string | JsonObject[]): string | JsonObject[] {
-  const prefix = "Error: ";
-  return typeof content === "string" ? prefix + content : [{ type: "input_text", text: prefix }, ...content];
+  if (typeof content !== "string") return [{ type: "input_text", text: "Error:" }, ...content];
+  return /^\W*error/i.test(content) ? content : `Error: ${content}`;
 }
 
 function encodePart(part: JsonObject, path: string): JsonObject {
@@ -158,7 +172,7 @@ function encodePart(part: JsonObject, path: string): JsonObject {
       return { type: "input_image", image_url: requireString(image, "url", `${path}.image_url`), detail };
     }
     case "file":
-      return { type: "input_file", ...requireObject(part["file"], `${path}.file`) };
+      return encodeFile(requireObject(part["file"], `${path}.file`), `${path}.file`);
     case "input_audio":
       return { type: "input_audio", input_audio: requireObject(part["input_audio"], `${path}.input_audio`) };
     default:
@@ -167,4 +181,12 @@ function encodePart(part: JsonObject, path: string): JsonObject {
         `${path}.type is not one that can be translated. Use text, image_url, or file.`,
       );
   }
+}
+
+/** The API requires a name for data. */
+function encodeFile(file: JsonObject, path: string): JsonObject {
+  const data = readString(file, "file_data", path);
+  const extension = data?.startsWith("data:text/") === true ? "txt" : "pdf";
+  const filename = data === undefined ? {} : { filename: `document.${extension}` };
+  return { type: "input_file", ...filename, ...file };
 }

@@ -1,12 +1,14 @@
 // Translates a chat request to a Responses request: the top-level fields. Messages and tools have their own files.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { sha256 } from "../../base/sha256.ts";
 import type { ChatRequest } from "../openai/wire-types.ts";
 import { readArray, readBoolean, readNumber, readObject, readString, requireObject } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
 import type { OutboundTranslator } from "../translator.ts";
 import { encodeInput } from "./encode-input.ts";
-import { encodeToolChoice, encodeTools } from "./encode-tools.ts";
+import { addReasoning } from "./encode-reasoning.ts";
+import { encodeToolChoice, encodeTools, withPossibleStrictness } from "./encode-tools.ts";
 
 type EncodeOptions = Parameters<OutboundTranslator["encodeRequest"]>[1];
 
@@ -20,10 +22,10 @@ const SAME_FIELDS = [
   "prompt_cache_retention",
   "safety_identifier",
   "service_tier",
-  "temperature",
-  "top_p",
-  "user",
 ] as const;
+
+/** OpenAI rejects longer ones. */
+const MAX_USER_LENGTH = 64;
 
 /** Fields that are read here. All others are dropped and reported. */
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
@@ -42,10 +44,13 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   "store",
   "stream",
   "stream_options",
+  "temperature",
   "thinking",
   "tool_choice",
   "tools",
   "top_logprobs",
+  "top_p",
+  "user",
   "verbosity",
   "web_search_options",
 ]);
@@ -61,32 +66,34 @@ export function encodeRequest(body: ChatRequest, { report, targetTag }: EncodeOp
   const choice = encodeToolChoice(body.tool_choice, tools.length > 0);
   if (choice !== null) request["tool_choice"] = choice;
   if (tools.length === 0) delete request["parallel_tool_calls"];
-  addText(body, request);
-  addReasoning(body, request);
+  addText(body, request, report);
+  addReasoning(body, request, report);
   addStream(body, request);
+  const user = readString(body, "user");
+  if (user !== undefined) request["user"] = user.length > MAX_USER_LENGTH ? sha256(user) : user;
   // Responses are never stored: chat clients cannot read or delete them.
   if (readBoolean(body, "store") === true) report.drop("store");
   for (const key in body) if (!KNOWN_FIELDS.has(key) && (body[key] ?? null) !== null) report.drop(key);
   return request;
 }
 
-function addText(body: ChatRequest, request: JsonObject): void {
+function addText(body: ChatRequest, request: JsonObject, report: TranslationReport): void {
   const text: JsonObject = {};
   const verbosity = readString(body, "verbosity");
   if (verbosity !== undefined) text["verbosity"] = verbosity;
   const format = readObject(body, "response_format");
-  if (format !== undefined) text["format"] = encodeFormat(format);
+  if (format !== undefined) text["format"] = encodeFormat(format, report);
   if (Object.keys(text).length > 0) request["text"] = text;
 }
 
-function encodeFormat(format: JsonObject): JsonObject {
+function encodeFormat(format: JsonObject, report: TranslationReport): JsonObject {
   switch (format["type"]) {
     case "text":
     case "json_object":
       return { type: format["type"] };
     case "json_schema": {
       const schema = requireObject(format["json_schema"], "response_format.json_schema");
-      return { type: "json_schema", ...schema };
+      return { type: "json_schema", ...withPossibleStrictness(schema, "schema", report) };
     }
     default:
       throw new TranslationError(
@@ -94,27 +101,6 @@ function encodeFormat(format: JsonObject): JsonObject {
         'response_format.type must be "text", "json_object", or "json_schema".',
       );
   }
-}
-
-/** Encrypted reasoning is requested only together with reasoning: other models reject the option. */
-function addReasoning(body: ChatRequest, request: JsonObject): void {
-  const thinking = readObject(body, "thinking");
-  const isThinking = thinking !== undefined && thinking["type"] !== "disabled";
-  const effort = readString(body, "reasoning_effort") ?? (isThinking ? effortFor(thinking) : undefined);
-  if (effort === undefined && !isThinking) return;
-  const reasoning: JsonObject = {};
-  if (effort !== undefined) reasoning["effort"] = effort;
-  // Clients of Anthropic's format expect to see the reasoning. Others do not, and not every account may request summaries.
-  if (isThinking) reasoning["summary"] = "auto";
-  request["reasoning"] = reasoning;
-  if (effort !== "none") request["include"] = ["reasoning.encrypted_content"];
-}
-
-/** Returns undefined for thinking without a budget: the model decides. */
-function effortFor({ budget_tokens: budget }: JsonObject): string | undefined {
-  if (typeof budget !== "number") return undefined;
-  if (budget < 4096) return "low";
-  return budget < 16384 ? "medium" : "high";
 }
 
 /** Every Responses stream reports usage, so `include_usage` is not needed. */

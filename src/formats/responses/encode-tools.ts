@@ -1,5 +1,6 @@
 // Translates tools and tool_choice of a chat request to those of the Responses API.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isStrictSchema } from "../openai/strict-schema.ts";
 import {
   readArray,
   readBoolean,
@@ -17,7 +18,7 @@ export function encodeTools(tools: readonly unknown[], report: TranslationReport
     const tool = requireObject(value, path);
     report.dropPresent(tool, ["cache_control"]);
     if (tool["type"] === "function")
-      return encodeFunction(requireObject(tool["function"], `${path}.function`), path);
+      return encodeFunction(requireObject(tool["function"], `${path}.function`), path, report);
     if (tool["type"] === "custom")
       return encodeCustomTool(requireObject(tool["custom"], `${path}.custom`), path);
     throw new TranslationError(`${path}.type`, `${path}.type must be "function" or "custom".`);
@@ -25,16 +26,28 @@ export function encodeTools(tools: readonly unknown[], report: TranslationReport
 }
 
 /** In the Responses API functions are strict unless the request says otherwise; in chat completions they are not. */
-function encodeFunction(definition: JsonObject, toolPath: string): JsonObject {
+function encodeFunction(definition: JsonObject, toolPath: string, report: TranslationReport): JsonObject {
   const path = `${toolPath}.function`;
   const description = readString(definition, "description", path);
-  return {
+  const tool = {
     type: "function",
     name: requireString(definition, "name", path),
     ...(description === undefined ? {} : { description }),
     parameters: readObject(definition, "parameters", path) ?? { type: "object", properties: {} },
     strict: readBoolean(definition, "strict", path) ?? false,
   };
+  return withPossibleStrictness(tool, "parameters", report);
+}
+
+/** OpenAI enforces a schema only if all its properties are required. Others become best effort. */
+export function withPossibleStrictness(
+  definition: JsonObject,
+  key: "parameters" | "schema",
+  report: TranslationReport,
+): JsonObject {
+  if (definition["strict"] !== true || isStrictSchema(definition[key])) return definition;
+  report.drop("strict");
+  return { ...definition, strict: false };
 }
 
 function encodeCustomTool(definition: JsonObject, toolPath: string): JsonObject {
