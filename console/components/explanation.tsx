@@ -114,7 +114,18 @@ function Targets({ targets }: { readonly targets: Explanation["targets"] }): JSX
         keyOf={({ id }) => id}
         isDimmed={({ eligible }) => !eligible}
         columns={[
-          { title: "Target", kind: "main", cell: ({ provider }) => provider },
+          {
+            title: "Target",
+            kind: "main",
+            cell: ({ provider, credentials }) => (
+              <>
+                {provider}
+                {credentials !== null && credentials !== "header" && (
+                  <span class="muted"> · {credentials}</span>
+                )}
+              </>
+            ),
+          },
           { title: "Model", cell: ({ model }) => model ?? <span class="muted">–</span> },
           { title: "Priority", kind: "number", cell: ({ priority }) => priority },
           { title: "Weight", kind: "number", cell: ({ weight }) => weight },

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import type { Provider } from "../api/types.ts";
 import { Button } from "../components/button.tsx";
-import { emptyCredential } from "../state/credential.ts";
+import { CredentialFields } from "./credential-fields.tsx";
 import { MapField, StringListField } from "./collections.tsx";
 import { Disclosure } from "./disclosure.tsx";
 import { Field, fieldId, type FieldSource } from "./field.tsx";
@@ -148,48 +148,6 @@ function RequestFields({ form, path, defaultPath }: RequestFieldsProps): JSX.Ele
         hint="Values that are credentials by the name of their header are stored encrypted and shown masked."
       />
     </Disclosure>
-  );
-}
-
-interface CredentialFieldsProps {
-  readonly form: FieldSource;
-  readonly path: string;
-  readonly format: string | undefined;
-}
-
-function CredentialFields({ form, path, format }: CredentialFieldsProps): JSX.Element {
-  const credentials = form.get(path);
-  if (typeof credentials !== "object" || credentials === null) {
-    return (
-      <div class="field">
-        <Button icon="keys" onClick={() => form.set(path, emptyCredential(format))}>
-          Add credential
-        </Button>
-        <p class="hint">Without one, the client's own provider credential is forwarded.</p>
-      </div>
-    );
-  }
-  return (
-    <div class="fields inline">
-      <TextField form={form} path={`${path}.header_name`} label="Credential header" isMono isRequired />
-      <TextField
-        form={form}
-        path={`${path}.header_value`}
-        label="Credential"
-        isMono
-        isSecret
-        isRequired
-        hint={
-          <>
-            A stored credential is shown masked. It is kept unless you change it. Enter it again if you change
-            the provider, the base URL, or the header.{" "}
-            <button type="button" class="link-button" onClick={() => form.set(path, null)}>
-              Remove credential
-            </button>
-          </>
-        }
-      />
-    </div>
   );
 }
 

@@ -1,8 +1,44 @@
-// Credential header of each wire format.
+// Types of credentials, and what a new credential of each type contains.
+import type { CredentialsInput } from "../api/types.ts";
 
-/** Returns the header, with the part of its value that precedes the key. */
+type CredentialType = NonNullable<CredentialsInput["type"]>;
+
+export const CREDENTIAL_TYPES: readonly { readonly value: CredentialType; readonly label: string }[] = [
+  { value: "header", label: "Header with a fixed value" },
+  { value: "aws_sigv4", label: "AWS signature (SigV4)" },
+  { value: "gcp_service_account", label: "Google service account" },
+  { value: "azure_client", label: "Microsoft Entra application" },
+  { value: "oauth_client_credentials", label: "OAuth client credentials" },
+];
+
+/** Credentials without a type have a header. */
+export function credentialTypeOf(credentials: object): string {
+  return "type" in credentials && typeof credentials.type === "string" ? credentials.type : "header";
+}
+
+/** Returns the credential header of a wire format, with the part of its value that precedes the key. */
 export function emptyCredential(format: string | undefined): { header_name: string; header_value: string } {
   return format === "anthropic"
     ? { header_name: "x-api-key", header_value: "" }
     : { header_name: "Authorization", header_value: "Bearer " };
+}
+
+export function emptyCredentialOf(type: string, format: string | undefined): CredentialsInput {
+  const client = { client_id: "", client_secret: "" };
+  switch (type) {
+    case "aws_sigv4":
+      return { type, region: "", service: "bedrock" };
+    case "gcp_service_account":
+      return {
+        type,
+        service_account: "",
+        scopes: ["https://www.googleapis.com/auth/cloud-platform"],
+      };
+    case "azure_client":
+      return { type, tenant_id: "", ...client, scope: "https://cognitiveservices.azure.com/.default" };
+    case "oauth_client_credentials":
+      return { type, token_url: "", ...client };
+    default:
+      return emptyCredential(format);
+  }
 }

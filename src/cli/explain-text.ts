@@ -70,7 +70,9 @@ function target(each: Explanation["targets"][number]): string {
   const sign = each.next ? paint("green", "→") : each.eligible ? yes() : skipped();
   const numbers = `priority ${each.priority}, weight ${each.weight}, ${each.state}`;
   const model = each.model === null ? "" : `, model ${each.model}`;
-  return `${sign} ${each.provider} (${numbers}${model}): ${each.reason}`;
+  const isCloud = each.credentials !== null && each.credentials !== "header";
+  const credentials = isCloud ? `, credentials ${each.credentials}` : "";
+  return `${sign} ${each.provider} (${numbers}${model}${credentials}): ${each.reason}`;
 }
 
 function upstreamRequest({ upstream_request: request }: Explanation): string[] {

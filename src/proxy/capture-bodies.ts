@@ -1,4 +1,5 @@
 // Captures request and response bodies for the request log of gateways with `log_bodies`. Others pay one comparison.
+import { isSecretHeader } from "../model/target-secrets.ts";
 import { BodyCapture } from "../telemetry/requests/body-capture.ts";
 import type { TargetResponse } from "./target-response.ts";
 import type { Exchange } from "./exchange.ts";
@@ -17,6 +18,8 @@ export function captureUpstreamResponse(
   { target, upstreamResponse: response, isDecoded }: TargetResponse,
 ): void {
   for (const [, value] of target.headers) hideCredential(bodies, value);
+  for (const [name, value] of Object.entries(response.credentialHeaders ?? {}))
+    if (isSecretHeader(name)) hideCredential(bodies, value ?? null);
   bodies.responseEncoding = isDecoded ? null : response.headers.get("content-encoding");
 }
 

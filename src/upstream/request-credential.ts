@@ -13,8 +13,10 @@ export interface WireRequest {
   readonly body: Uint8Array | null;
 }
 
-/** Returns the headers that authorize a request. They replace headers with the same name; undefined removes one. */
-export type Authorize = (request: WireRequest) => Record<string, string | undefined>;
+/** Headers that authorize a request. They replace headers with the same name; undefined removes one. */
+export type AddedHeaders = Readonly<Record<string, string | undefined>>;
+
+export type Authorize = (request: WireRequest) => AddedHeaders;
 
 export interface RequestCredential {
   /** Returns a promise only if something has to be fetched first. Rejects with a CredentialError. */

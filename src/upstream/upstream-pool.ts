@@ -9,7 +9,7 @@ import { HostResolver } from "./host-resolver.ts";
 import { Origin, type ConnectionWaiter } from "./origin.ts";
 import { serializeRequestHeaders, type OutgoingRequest } from "./outgoing-request.ts";
 import { ProviderAddress } from "./provider-address.ts";
-import { authorizeRequest } from "./authorize-request.ts";
+import { credentialHeadersFor, withHeaders } from "./authorize-request.ts";
 import type { Authorize, RequestCredential } from "./request-credential.ts";
 import { UpstreamError } from "./upstream-error.ts";
 import { UpstreamResponse, type ResponseSource } from "./upstream-response.ts";
@@ -65,7 +65,8 @@ export class UpstreamPool {
     const send = (authorize: Authorize, sentAt: number) => {
       // The origin may have been closed while the request waited.
       const origin = this.#originOf(request);
-      const authorized = authorizeRequest(request, origin.address, authorize);
+      response.credentialHeaders = credentialHeadersFor(request, origin.address, authorize);
+      const authorized = withHeaders(request, response.credentialHeaders);
       const headers = serializeRequestHeaders(authorized, origin.address);
       this.#dispatch(authorized, headers, origin, response, sentAt);
     };

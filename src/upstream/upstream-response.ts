@@ -2,6 +2,7 @@
 import { NOT_A_MEMBER } from "../base/dense-set.ts";
 import type { BodyReader } from "../http/body-reader.ts";
 import type { CoarseDeadlines, Deadline } from "../http/coarse-deadlines.ts";
+import type { AddedHeaders } from "./request-credential.ts";
 import type { ParsedResponseHeaders, ResponseHeaders } from "./response-headers.ts";
 import { UpstreamError } from "./upstream-error.ts";
 
@@ -26,6 +27,8 @@ export class UpstreamResponse implements Deadline, BodyReader {
   hasBody = false;
   /** How long the request waited for a connection; 0 if one was idle. */
   queueMs = 0;
+  /** What a computed or fetched credential added to the request; null if there is none. */
+  credentialHeaders: AddedHeaders | null = null;
   /** Null if no caller waits for the headers. */
   #headersWaiter: PromiseWithResolvers<this> | null = null;
   readonly #deadlines: CoarseDeadlines;

@@ -261,6 +261,11 @@ test("an explanation names the type of the credentials, and shows nothing of the
     expect(body.targets[0].credentials).toBe(credentials.type);
     expect(body.upstream_request.headers.authorization).toBe("***");
     expectNoSecret(body);
+    const { name } = (await gatehouse.api("GET", `/gateways/${route.gateway}`)).body;
+    const args = ["explain", "--gateway", name, "--path", route.path];
+    const { stdout } = await runCommand(args, settingsOf(gatehouse));
+    expect(stdout).toContain(`credentials ${credentials.type}): receives this request`);
+    expectNoSecret(stdout);
   }
   expect(provider.requestCount).toBe(0);
 });

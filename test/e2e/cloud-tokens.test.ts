@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { startWithProviders } from "../support/gatehouse-in-process.ts";
 import { CHAT, onlyRequest, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { useTokenServer } from "../support/token-server.ts";
-import { waitUntil } from "../support/waiting.ts";
+import { waitFor, waitUntil } from "../support/waiting.ts";
 
 const {
   gatehouse,
@@ -193,6 +193,22 @@ test("a token server that rejects the client in the body gets it in the Authoriz
     form: { grant_type: "client_credentials" },
     authorization: `Basic ${btoa("a+b:pass%3A%25")}`,
   });
+});
+
+test("a token that a provider repeats is not recorded with the bodies of requests", async () => {
+  tokens.respond(() => Response.json({ access_token: "a-token/of-no-known+shape", expires_in: 600 }));
+  const route = await seedRoute(gatehouse, {
+    gateway: { log_bodies: true },
+    upstream: { targets: [targetAt(provider, { credentials: oauth() })] },
+  });
+  provider.behave((request) => ({ text: `echo ${request.header("authorization")?.split(" ")[1] ?? ""}` }));
+  expect((await send(route.path)).body.toString()).toContain("echo a-token/of-no-known+shape");
+  const { bodies } = await waitFor(async () => {
+    const { body } = await gatehouse.api("GET", `/gateways/${route.gateway}/requests`);
+    return (body.requests[0] as { bodies: { response: string } } | undefined) ?? null;
+  });
+  expect(bodies.response).toContain("echo");
+  expect(bodies.response).not.toContain("of-no-known");
 });
 
 test("a token is never fetched from a link-local or metadata address", async () => {

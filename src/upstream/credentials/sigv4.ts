@@ -1,7 +1,7 @@
 // AWS Signature Version 4 in the Authorization header
 // (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html).
 import { createHash, createHmac } from "node:crypto";
-import type { WireRequest } from "../request-credential.ts";
+import type { AddedHeaders, WireRequest } from "../request-credential.ts";
 
 export interface AwsKeys {
   readonly accessKeyId: string;
@@ -42,7 +42,7 @@ export class Sigv4Signer {
   }
 
   /** Returns the headers to add to the request; undefined for a header of the client that would contradict them. */
-  sign(request: WireRequest, unixNow: number): Record<string, string | undefined> {
+  sign(request: WireRequest, unixNow: number): AddedHeaders {
     const { accessKeyId, sessionToken } = this.#keys;
     const time = new Date(unixNow).toISOString().replaceAll(/[:-]|\.\d{3}/g, "");
     const date = time.slice(0, 8);
@@ -78,10 +78,7 @@ export class Sigv4Signer {
 }
 
 /** Returns the headers to sign, sorted by name. */
-function canonicalHeaders(
-  headers: Readonly<Record<string, string | undefined>>,
-  host: string,
-): (readonly [string, string])[] {
+function canonicalHeaders(headers: AddedHeaders, host: string): (readonly [string, string])[] {
   const signed: (readonly [string, string])[] = [["host", host]];
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined || UNSIGNED_HEADERS.has(name) || !ASCII.test(value)) continue;

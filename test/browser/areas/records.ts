@@ -103,6 +103,46 @@ export function testRecords(context: GetContext): void {
     ]);
   });
 
+  test("a credential has the fields of its type, and its stored secret is shown masked", async () => {
+    const { ui, gatehouse, healthy } = context();
+    const { page } = ui;
+    await ui.visit("Upstreams");
+    await ui.link("New upstream").click();
+    await ui.field("Name").fill("cloud");
+    const target = page.getByRole("group", { name: /^Target 1/ });
+    await ui.field("Provider", target).fill("good");
+    await ui.field("Base URL", target).fill(healthy.url);
+    await target.getByRole("button", { name: "Add credential" }).click();
+    for (const [type, label] of [
+      ["AWS signature (SigV4)", "Secret access key"],
+      ["Google service account", "Service account"],
+      ["Microsoft Entra application", "Tenant id"],
+      ["OAuth client credentials", "Token URL"],
+    ] as const) {
+      await ui.field("Credential type", target).selectOption({ label: type });
+      await ui.field(label, target).waitFor();
+      await ui.expectAccessible();
+    }
+    await ui.field("Token URL", target).fill("http://169.254.169.254/token");
+    await ui.field("Client id", target).fill("console");
+    await ui.field("Client secret", target).fill("a-client-secret-0123456789");
+    await ui.button("Create upstream").click();
+    await target.getByText("must not be a link-local or metadata address").waitFor();
+    await ui.field("Token URL", target).fill("https://login.example.com/token");
+    await ui.button("Create upstream").click();
+    await ui.waitForToast("Saved upstream “cloud”");
+    await ui.link("cloud").click();
+    expect(await ui.field("Client secret", target).inputValue()).toBe("a-c***6789");
+    const { upstreams } = (
+      await gatehouse.api("GET", `/gateways/${await firstGatewayId(context())}/upstreams`)
+    ).body;
+    const cloud = upstreams.find(({ name }: { name: string }) => name === "cloud");
+    expect(cloud.targets[0].credentials).toMatchObject({ type: "oauth_client_credentials", scope: null });
+    await ui.button("Delete").click();
+    await ui.dialog().getByRole("button", { name: "Delete" }).click();
+    await ui.waitForToast("Deleted upstream “cloud”");
+  });
+
   test("creates and edits a service; its upstream cannot be deleted", async () => {
     const { ui } = context();
     await ui.visit("Services");
