@@ -16,8 +16,8 @@ import type { RequestBody } from "./request-body.ts";
 import { endpointAt } from "./request-endpoint.ts";
 import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { TargetResponse } from "./target-response.ts";
-import { isUntranslatable } from "./translate-request.ts";
 import { Translations } from "./translations.ts";
+import { isUntranslatable } from "./untranslatable.ts";
 import { FAILOVER_STATUSES, UpstreamAttempt, type UpstreamAttemptParts } from "./upstream-attempt.ts";
 
 interface ClientAddressPart {

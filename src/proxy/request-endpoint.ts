@@ -1,16 +1,15 @@
 // Which endpoint of a target a request goes to, and what has to be translated on the way.
-import { GatehouseError } from "../base/errors.ts";
 import type { EndpointTable, ProviderEndpoint } from "../formats/endpoint-table.ts";
 import { HUB_FORMAT, type ResponseFormat } from "../formats/format-names.ts";
 import type { Format } from "../formats/format.ts";
 import { isChatEndpoint } from "../formats/operations.ts";
 import { formatNamed, formatOfChatPath, isOtherEndpoint } from "../formats/registry.ts";
-import { TranslationError } from "../formats/translation-error.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Exchange } from "./exchange.ts";
 import { modelFor } from "./model-for.ts";
 import { isOther } from "./operation.ts";
+import { orUntranslatable } from "./untranslatable.ts";
 
 export interface RequestEndpoint {
   /** The path that is sent to the target, without the path of its base URL. */
@@ -44,13 +43,7 @@ export function endpointAt(exchange: Exchange, rule: CompiledRule, target: Compi
 
 /** Inserts the model into the path, and selects the method, for formats whose paths have them. */
 function completePath(path: string, format: Format, { fields }: Exchange, target: CompiledTarget): string {
-  try {
-    return format.completePath(path, modelFor(fields, target), fields.wantsStream);
-  } catch (error) {
-    if (!(error instanceof TranslationError)) throw error;
-    const details = [{ path: error.path, message: error.message }];
-    throw new GatehouseError("untranslatable", error.message, { details });
-  }
+  return orUntranslatable(() => format.completePath(path, modelFor(fields, target), fields.wantsStream));
 }
 
 /** Returns the path that is sent to the target, without the path of its base URL. */
@@ -96,11 +89,13 @@ function providerEndpoint(
   const isChat = endpoint !== null || fields.hasMessages;
   const selected = rule.rule.response_format ?? "request";
   const wanted = responseFormat(selected, client);
+  const isTranslated = client !== format && isChat;
   return {
     path,
-    query: null,
+    // That of the client is for the API that it uses, for example `?beta=true`.
+    query: isTranslated && endpoint !== null ? "" : null,
     format,
-    requestFormat: client === format || !isChat ? null : client,
+    requestFormat: isTranslated ? client : null,
     responseFormat: wanted === format ? null : wanted,
     responseFollowsBody: selected === "request" && endpoint === null,
   };

@@ -1,13 +1,10 @@
 // Translates a request from the format of the client to the format of a target.
-import { GatehouseError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { HUB_FORMAT, type FormatName } from "../formats/format-names.ts";
 import { formatNamed } from "../formats/registry.ts";
-import { TRANSLATION_ERROR_CODES, TranslationError } from "../formats/translation-error.ts";
 import { TranslationReport } from "../formats/translation-report.ts";
 import type { ResponseContext } from "../formats/translator.ts";
-
-const UNTRANSLATABLE: ReadonlySet<string> = new Set(TRANSLATION_ERROR_CODES);
+import { orUntranslatable } from "./untranslatable.ts";
 
 /** A worker thread must be able to receive and return all of it. */
 export interface TranslationTask {
@@ -28,11 +25,6 @@ export interface TranslatedRequest {
   readonly context: ResponseContext;
 }
 
-/** Whether an error means that the format of a target cannot express the request. That of another target may. */
-export function isUntranslatable(error: unknown): error is GatehouseError {
-  return error instanceof GatehouseError && UNTRANSLATABLE.has(error.code);
-}
-
 /** Throws a GatehouseError for which `isUntranslatable` is true if the format of the target cannot express the request. */
 export function translateRequest(json: JsonObject, task: TranslationTask): TranslatedRequest {
   const { inbound } = formatNamed(task.from);
@@ -42,14 +34,10 @@ export function translateRequest(json: JsonObject, task: TranslationTask): Trans
   if (task.from === HUB_FORMAT && outbound.isRequest(json)) return { bytes: null, dropped: [], context };
   const report = new TranslationReport();
   const { model, targetTag } = task;
-  try {
+  return orUntranslatable(() => {
     const decoded = inbound.decodeRequest(json, report);
     const request = model === null ? decoded : { ...decoded, model };
     const encoded = outbound.encodeRequest(request, { report, targetTag });
     return { bytes: Buffer.from(JSON.stringify(encoded)), dropped: report.dropped, context };
-  } catch (error) {
-    if (!(error instanceof TranslationError)) throw error;
-    const details = [{ path: error.path, message: error.message }];
-    throw new GatehouseError(error.code, error.message, { details });
-  }
+  });
 }

@@ -5,8 +5,9 @@ import { formatNamed } from "../formats/registry.ts";
 import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../off-loop/large-body.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import type { RequestBody } from "./request-body.ts";
-import { isUntranslatable, type TranslatedRequest, type TranslationTask } from "./translate-request.ts";
+import type { TranslatedRequest, TranslationTask } from "./translate-request.ts";
 import type * as translateRequestTask from "./translate-request-task.ts";
+import { isUntranslatable } from "./untranslatable.ts";
 
 const TASK = new URL("./translate-request-task.ts", import.meta.url);
 

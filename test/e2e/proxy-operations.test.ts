@@ -187,7 +187,7 @@ describe("the response has the format of the request", () => {
 
   test("messages at an openai target, errors and streams included", async () => {
     const prefix = await api([targetAt(provider, { provider: "openai" })]);
-    const path = `${prefix}/v1/messages`;
+    const path = `${prefix}/v1/messages?beta=true`;
     const headers: HeaderPair[] = [
       ["anthropic-version", "2023-06-01"],
       ["anthropic-beta", "some-beta"],
