@@ -82,6 +82,10 @@ export class ReceivedRequest implements RecordedRequest {
   }
 }
 
+export function asksForWebSocket(request: ReceivedRequest): boolean {
+  return request.method === "GET" && request.header("upgrade")?.toLowerCase() === "websocket";
+}
+
 export class RequestLog {
   /** The same array for the lifetime of the provider, so that a test may keep a reference to it. */
   readonly entries: ReceivedRequest[] = [];

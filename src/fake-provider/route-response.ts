@@ -3,7 +3,7 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "nod
 import type { ErrorFormat } from "./apis/api.ts";
 import { openAiErrors } from "./apis/openai-errors.ts";
 import type { Behavior, HeaderPair } from "./behavior.ts";
-import type { ReceivedRequest } from "./recorded-request.ts";
+import { asksForWebSocket, type ReceivedRequest } from "./recorded-request.ts";
 import { type FakeResponse, type StreamBody, jsonResponse, slices } from "./response.ts";
 import { findRoute, type RouteMatch } from "./routes.ts";
 import { StoredObjects } from "./stored-objects.ts";
@@ -76,6 +76,8 @@ function echo(request: ReceivedRequest): FakeResponse {
   const { method, target, headers } = request;
   // A 2xx to CONNECT would turn the connection into a tunnel (RFC 9110 9.3.6).
   if (method === "CONNECT") return openAiErrors.respond(request, 405, "Not a tunnel.");
+  // Agents that try a WebSocket first, for example on /v1/responses, then use HTTP.
+  if (asksForWebSocket(request)) return openAiErrors.respond(request, 426, "This path has no WebSocket.");
   const body = Buffer.from(request.body).toString();
   const allow: HeaderPair[] = method === "OPTIONS" ? [["Allow", METHODS]] : [];
   return jsonResponse(200, { method, target, headers, body }, allow);

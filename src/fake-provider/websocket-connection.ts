@@ -95,6 +95,8 @@ export class WebSocketConnection {
       if (this.#sentMessages === cutAfterChunks) yield { kind: "close", reset: reset === true };
       if (this.#sentMessages === stallAfterChunks) yield { kind: "stall" };
       if (this.#sentMessages > 0 && chunkDelayMs !== undefined) yield { kind: "wait", ms: chunkDelayMs };
+      // No message may follow a close frame (RFC 6455 5.5.1).
+      if (this.#isClosing) return;
       const isError = this.#sentMessages++ === errorAfterChunks;
       yield encodeFrame("text", Buffer.from(isError ? this.session.error() : message));
       if (isError) return;

@@ -179,6 +179,17 @@ describe("the end of a connection", () => {
     expect(provider.requests[0]).toMatchObject({ finished: true, webSocket: { closeCode: 4001 } });
   });
 
+  test("does not wait for the rest of a response", async () => {
+    const client = connect({ chunks: 100_000, chunkDelayMs: 1 });
+    await client.until("session.created");
+    client.send({ type: "response.create" });
+    await client.until("response.output_text.delta");
+    client.socket.close(4002);
+    expect(await client.closed).toMatchObject({ code: 4002 });
+    await provider.until(() => provider.requests[0]!.finished);
+    expect(client.events.some((event) => event.type === "response.done")).toBe(false);
+  });
+
   test("has the scripted code, at once or after responses", async () => {
     const atOnce = connect({ closeWebSocket: { code: 1008, reason: "policy" } });
     expect(await atOnce.closed).toMatchObject({ code: 1008, reason: "policy" });
@@ -228,6 +239,11 @@ describe("an upgrade", () => {
     await client.until("session.created");
     expect(client.socket.protocol).toBe("realtime");
     client.socket.close();
+  });
+
+  test("of another path is rejected with 426", async () => {
+    const response = await fetch(`${provider.url}/v1/responses`, { headers: { upgrade: "websocket" } });
+    expect(response.status).toBe(426);
   });
 
   test("is rejected with the scripted status, with an invalid key, and without the upgrade headers", async () => {

@@ -1,7 +1,7 @@
 // OpenAI Realtime over WebSocket: a text conversation with deltas and usage. Audio is accepted and not heard.
 import { type ChatReply, composeReply, splitPieces } from "../conversation.ts";
 import { type JsonObject, objectOf, stringOf } from "../loose-json.ts";
-import type { ReceivedRequest } from "../recorded-request.ts";
+import { asksForWebSocket, type ReceivedRequest } from "../recorded-request.ts";
 import type { FakeResponse, WebSocketSession } from "../response.ts";
 import { acceptKey } from "../websocket-frames.ts";
 import { type ApiCall, type ErrorFormat, ownId } from "./api.ts";
@@ -28,7 +28,7 @@ function offeredProtocols(request: ReceivedRequest): string[] {
 export function openRealtime(call: ApiCall): FakeResponse {
   const { request } = call;
   const key = request.header("sec-websocket-key");
-  if (request.header("upgrade")?.toLowerCase() !== "websocket" || key === undefined) {
+  if (!asksForWebSocket(request) || key === undefined) {
     const response = openAiErrors.respond(request, 426, "Connect with WebSocket.");
     return { ...response, headers: [...response.headers, ["Upgrade", "websocket"]] };
   }
