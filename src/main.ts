@@ -14,6 +14,7 @@ import { OffLoop } from "./off-loop/off-loop.ts";
 import { createDataPlane, type DataPlaneParts } from "./proxy/handle.ts";
 import { createClientAddress } from "./proxy/client-address.ts";
 import { InFlightLimits } from "./proxy/in-flight-limits.ts";
+import { OpenSockets } from "./proxy/realtime/open-sockets.ts";
 import { listenProxy } from "./proxy/server.ts";
 import { loadConfiguration, type Configuration } from "./runtime/load-configuration.ts";
 import { openCredentials } from "./runtime/open-credentials.ts";
@@ -76,14 +77,15 @@ export async function startGatehouse(
   collectOffLoop(telemetry.metrics, offLoop);
   telemetry.metrics.set("gatehouse_watchdog_restarts_total", {}, watchdogRestarts);
   countFetches(telemetry.metrics);
-  const parts: Parts = { ...started, storage, telemetry, deadlines, upstreamPool, offLoop };
-  const servers: Server<undefined>[] = [];
+  const sockets = new OpenSockets(telemetry.metrics.number("gatehouse_open_websockets", {}));
+  const parts: Parts = { ...started, storage, telemetry, deadlines, upstreamPool, sockets, offLoop };
+  const servers: Listener[] = [];
   const stop = async (seconds: number) => {
     health.phase = "draining";
     // Clients that follow the logs would keep their connections open until the timeout.
     log.recent.close();
     telemetry.observation.requests.close();
-    await stopServers(servers, seconds);
+    await stopServers(servers, sockets, seconds);
     offLoop.close();
     await credentials.close();
     upstreamPool.close();
@@ -119,6 +121,7 @@ interface Parts {
   readonly telemetry: Telemetry;
   readonly deadlines: CoarseDeadlines;
   readonly upstreamPool: UpstreamPool;
+  readonly sockets: OpenSockets;
   readonly offLoop: OffLoop;
 }
 
@@ -128,10 +131,12 @@ function readServerSecret(settings: Settings, log: Log): string {
   return value;
 }
 
+type Listener = Pick<Server<undefined>, "port" | "url" | "stop">;
+
 interface Listeners {
-  readonly admin: Server<undefined> | null;
-  readonly proxy: Server<undefined> | null;
-  readonly operations: Server<undefined> | null;
+  readonly admin: Listener | null;
+  readonly proxy: Listener | null;
+  readonly operations: Listener | null;
 }
 
 function portsOf({ admin, proxy, operations }: Listeners): Listening {
@@ -143,19 +148,14 @@ function portsOf({ admin, proxy, operations }: Listeners): Listening {
 }
 
 /** Adds each listener to `servers` as soon as it is open, so that a failure of the next one can close it. */
-function openListeners(
-  parts: Parts,
-  role: Role,
-  siblings: Siblings | null,
-  servers: Server<undefined>[],
-): Listeners {
+function openListeners(parts: Parts, role: Role, siblings: Siblings | null, servers: Listener[]): Listeners {
   const { settings, health, telemetry, log } = parts;
   const dataPlaneParts = createDataPlaneParts(parts);
   const dataPlane = createDataPlane(dataPlaneParts);
   const address = { hostname: settings.HOST, health, reusePort: siblings !== null };
   const metrics = telemetry.sharedMetrics;
   const ports = portsFor(settings, role);
-  const open = (setting: PortSetting, message: string, start: (port: number) => Server<undefined>) => {
+  const open = (setting: PortSetting, message: string, start: (port: number) => Listener) => {
     const port = ports.get(setting);
     if (port === undefined) return null;
     const server = listen(setting, port, settings, start);
@@ -172,7 +172,9 @@ function openListeners(
       fallThrough: settings.ADMIN_FALLTHROUGH ? dataPlane : null,
     }),
   );
-  const proxy = open("PROXY_PORT", "proxy listening", (port) => listenProxy({ ...address, port, dataPlane }));
+  const proxy = open("PROXY_PORT", "proxy listening", (port) =>
+    listenProxy({ ...address, port, dataPlane, maxMessageBytes: settings.MAX_BODY_BYTES }),
+  );
   const operations = open("OPERATIONS_PORT", "operations listening", (port) =>
     listenOperations({ ...address, port, metrics }),
   );
@@ -206,6 +208,7 @@ function createDataPlaneParts(parts: Parts): DataPlaneParts {
     observation: telemetry.observation,
     usageTotals: storage.usageTotals,
     upstreamPool,
+    sockets: parts.sockets,
   };
 }
 
@@ -256,8 +259,14 @@ function loadAdminApiOnDemand(
   return async (request) => (await (loading ??= load()))(request);
 }
 
-async function stopServers(servers: readonly Server<undefined>[], seconds: number): Promise<void> {
+async function stopServers(
+  servers: readonly Listener[],
+  sockets: OpenSockets,
+  seconds: number,
+): Promise<void> {
   const finished = Promise.all(servers.map((server) => server.stop()));
+  sockets.drain();
   await Promise.race([finished, Bun.sleep(seconds * 1000)]);
+  sockets.closeAll();
   await Promise.all(servers.map((server) => server.stop(true)));
 }

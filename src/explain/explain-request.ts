@@ -28,7 +28,10 @@ export function exchangeFor(explained: ExplainRequest, snapshot: Snapshot, clock
   const family = explained.client_address.includes(":") ? "IPv6" : "IPv4";
   const peer = { address: explained.client_address, family, port: 0 } as const;
   const listener = { requestIP: () => peer, timeout: () => undefined };
-  return new Exchange(request, listener, snapshot, newId(), requestTargetOf(request.url), clock);
+  const exchange = new Exchange(request, listener, snapshot, newId(), requestTargetOf(request.url), clock);
+  // The proxy listener serves WebSockets, but no explanation opens one.
+  exchange.upgrade = () => false;
+  return exchange;
 }
 
 function bodyOf(body: unknown): Uint8Array<ArrayBuffer> | null {

@@ -11,10 +11,11 @@ import { redact } from "../telemetry/log/redact.ts";
 import { modelRefusal } from "../proxy/allowed-models.ts";
 import { BalancerReport } from "../proxy/balancer-report.ts";
 import { candidatesFor, clientHashFor, noHealthyTarget, type AttemptParts } from "../proxy/attempt.ts";
-import { encodeRequest, type EncodedRequest } from "../proxy/encode.ts";
+import type { EncodedRequest } from "../proxy/encode.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import { CREDENTIAL_HEADERS } from "../proxy/header-filter.ts";
 import { modelFor } from "../proxy/model-for.ts";
+import { encodeForTarget } from "../proxy/realtime/encode-handshake.ts";
 
 /** An explanation sends no request, so it needs no connections. */
 export type ExplainTargetsParts = Omit<AttemptParts, "upstreamPool">;
@@ -115,7 +116,7 @@ function encodeFor(
 ): EncodedRequest | GatehouseError {
   const report = new BalancerReport(plan, target.index, now, null);
   try {
-    return encodeRequest(exchange, rule, target, parts.ownCredentials);
+    return encodeForTarget(exchange, rule, target, parts.ownCredentials);
   } catch (error) {
     if (!(error instanceof GatehouseError)) throw error;
     return error;

@@ -23,7 +23,7 @@ import { explainTargets, type ExplainedAttempt, type ExplainTargetsParts } from 
 
 type ExplainParts = Omit<
   DataPlaneParts,
-  "recordKeyUse" | "usageTotals" | "inFlight" | "observation" | "upstreamPool" | "isDraining"
+  "recordKeyUse" | "usageTotals" | "inFlight" | "observation" | "upstreamPool" | "sockets" | "isDraining"
 > & { readonly health: Health };
 
 type CallParts = PluginParts & ExplainTargetsParts;

@@ -6,6 +6,7 @@ import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { ModelAllowList } from "../snapshot/model-allow-list.ts";
 import type { Exchange } from "./exchange.ts";
 import { modelFor } from "./model-for.ts";
+import { queryFor } from "./realtime/handshake-query.ts";
 import { pathFor } from "./request-endpoint.ts";
 import { ignoresModelOfBody, modelsInPath, modelsInQuery } from "./request-target-models.ts";
 
@@ -47,15 +48,17 @@ export function modelRefusal(
   target: CompiledTarget,
   allowed: ModelAllowList,
 ): GatehouseError | null {
-  const { fields, body, method, sentQuery } = exchange;
+  const { fields, body, method, handshake } = exchange;
   const { modelProblem } = fields;
   if (modelProblem !== null) return new GatehouseError(modelProblem.code, modelProblem.message);
   const path = pathFor(exchange, rule, target);
   // Only a JSON object gets the default model of the target; other bodies are forwarded unchanged.
   const model = fields.isObject ? modelFor(fields, target) : fields.model;
-  const named: unknown[] = [...modelsSentByClient(path, rule, target), ...modelsInQuery(sentQuery)];
-  if (model !== null && !ignoresModelOfBody(path)) named.push(model);
-  if (named.length === 0 && !(body === null && METHODS_WITHOUT_MODEL.has(method))) return modelUnknown();
+  const query = handshake === null ? exchange.sentQuery : queryFor(exchange.sentQuery, target);
+  const named: unknown[] = [...modelsSentByClient(path, rule, target), ...modelsInQuery(query)];
+  if (model !== null && handshake === null && !ignoresModelOfBody(path)) named.push(model);
+  const runsModel = body !== null || handshake !== null || !METHODS_WITHOUT_MODEL.has(method);
+  if (named.length === 0 && runsModel) return modelUnknown();
   for (const each of [...named, ...fields.furtherModels])
     if (typeof each !== "string" || !allowed.allows(each)) return modelNotAllowed(each);
   return null;

@@ -137,9 +137,14 @@ function startAttempt(
   try {
     return new UpstreamAttempt(exchange, rule, target, observed, parts, now);
   } catch (error) {
-    if (isUntranslatable(error)) return error;
+    if (isUntranslatable(error) || hasNoEndpoint(error)) return error;
     throw error;
   }
+}
+
+/** Whether the provider of the target does not serve the operation of the request. That of another target may. */
+function hasNoEndpoint(error: unknown): error is GatehouseError {
+  return error instanceof GatehouseError && error.code === "operation_not_supported";
 }
 
 /** Whether the connection failed before any byte of a response arrived. */

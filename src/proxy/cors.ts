@@ -97,6 +97,7 @@ function allowingCors(
   return null;
 }
 
-function corsFor({ gateway: { cors } }: CompiledGateway, origin: string): Cors | null {
+/** Returns the gateway's `cors` if it allows the origin, else null. */
+export function corsFor({ gateway: { cors } }: CompiledGateway, origin: string): Cors | null {
   return cors !== null && (cors.origins.includes(origin) || cors.origins.includes(ANY_ORIGIN)) ? cors : null;
 }

@@ -18,13 +18,15 @@ import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
 import type { AttemptFacts } from "../telemetry/requests/request-facts.ts";
 import type { RequestTrace } from "../telemetry/traces/request-trace.ts";
 import { UpstreamError } from "../upstream/upstream-error.ts";
+import type { ClientHandshake } from "./realtime/client-handshake.ts";
+import type { Upgrade } from "./realtime/client-socket.ts";
 import { NO_FIELDS, type BodyFields, type RequestBody } from "./request-body.ts";
 import type { Translations } from "./translations.ts";
 import type { TargetResponse } from "./target-response.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
 
 /** The part of Bun's server that a request needs: the client's address and the idle timeout of its connection. */
-type Listener = Pick<Server<undefined>, "requestIP" | "timeout">;
+export type Listener = Pick<Server<undefined>, "requestIP" | "timeout">;
 
 export class Exchange implements DenseSetMember {
   readonly request: Request;
@@ -92,6 +94,12 @@ export class Exchange implements DenseSetMember {
   bodies: BodyCapture | null = null;
   /** Null if the request is not traced. */
   trace: RequestTrace | null = null;
+  /** Null if the client requests no WebSocket. */
+  handshake: ClientHandshake | null = null;
+  /** Completes the handshake; null if the listener serves no WebSockets. */
+  upgrade: Upgrade | null = null;
+  /** The usage is in the totals and metrics already: that of a WebSocket is recorded while it is open. */
+  isUsageRecorded = false;
 
   /** The upstream attempt in progress, or the last one. */
   #attempt: UpstreamResponse | null = null;

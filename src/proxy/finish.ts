@@ -13,9 +13,7 @@ import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { PluginParts } from "./plugin-call.ts";
 import { runPostResponse } from "./run-plugins.ts";
-import { hasUsage, recordUsage } from "./record-usage.ts";
-
-const NANOS_PER_DOLLAR = 1e9;
+import { hasUsage, NANOS_PER_DOLLAR, recordUsage } from "./record-usage.ts";
 
 export interface FinishParts extends PluginParts, OffLoopPart {
   readonly deadlines: CoarseDeadlines;
@@ -93,6 +91,7 @@ function factsOf(
           },
     cost: exchange.costNanos === null ? null : exchange.costNanos / NANOS_PER_DOLLAR,
     isUnpriced: exchange.costNanos === null && hasUsage(exchange),
+    isUsageCounted: exchange.isUsageRecorded,
     startedAt: exchange.startedAt,
     endedAt,
     endedWallMs,

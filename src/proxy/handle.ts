@@ -1,6 +1,5 @@
 // Handles one request of the data plane: runs STEPS, makes the upstream attempt, relays its response. Owns the only
 // try/catch around them.
-import type { Server } from "bun";
 import type { Clock } from "../base/clock.ts";
 import { errorResponse, GatehouseError } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
@@ -20,12 +19,16 @@ import type { UsageTotals } from "../usage/usage-totals.ts";
 import { attempt, prepareTranslations, type AttemptParts } from "./attempt.ts";
 import { beginCapture, captureUpstreamResponse, captureResponse } from "./capture-bodies.ts";
 import { addCorsHeaders } from "./cors.ts";
-import { Exchange } from "./exchange.ts";
+import { Exchange, type Listener } from "./exchange.ts";
 import { CLIENT_DISCONNECTED_STATUS, fail } from "./fail.ts";
-import { finish, type FinishParts } from "./finish.ts";
+import { finish } from "./finish.ts";
 import { observeRule } from "./observe-rule.ts";
 import type { InFlightLimits } from "./in-flight-limits.ts";
 import { OwnCredentials } from "./own-credentials.ts";
+import type { Upgrade } from "./realtime/client-socket.ts";
+import { openSocket } from "./realtime/open-socket.ts";
+import type { OpenSockets } from "./realtime/open-sockets.ts";
+import type { SocketParts } from "./realtime/socket-relay.ts";
 import { relay } from "./relay.ts";
 import { runBeforeBody, runPreRequest } from "./run-plugins.ts";
 import { serverTiming } from "./server-timing.ts";
@@ -51,14 +54,17 @@ export interface DataPlaneParts {
   readonly observation: Observation;
   readonly usageTotals: UsageTotals;
   readonly upstreamPool: UpstreamPool;
+  readonly sockets: OpenSockets;
 }
 
-type ServingParts = StepParts & AttemptParts & FinishParts;
+type ServingParts = StepParts & AttemptParts & SocketParts;
 
 export type DataPlane = (
   request: Request,
-  server: Server<undefined>,
+  server: Listener,
   target: RequestTarget,
+  /** Null if the listener serves no WebSockets. */
+  upgrade?: Upgrade | null,
 ) => Promise<Response>;
 
 export function createDataPlane(parts: DataPlaneParts): DataPlane {
@@ -70,12 +76,13 @@ export function createDataPlane(parts: DataPlaneParts): DataPlane {
     `This process has ${inFlight.total} requests in flight (MAX_IN_FLIGHT). Retry later.`,
     { headers: { "Retry-After": "1", "Server-Timing": "total;dur=0.0" } },
   );
-  return (request, server, target) => {
+  return (request, server, target, upgrade = null) => {
     // Turns off Bun's idle timeout: a model may be silent for longer. From here on the gateway's own timeouts apply.
     server.timeout(request, 0);
     const requestId = requestIdFrom(request.headers.get("x-request-id"));
     if (!inFlight.enter()) return Promise.resolve(errorResponse(overloaded, requestId));
     const exchange = new Exchange(request, server, current.snapshot, requestId, target, clock);
+    exchange.upgrade = upgrade;
     observation.started();
     if (observation.tracer !== null) exchange.trace = observation.tracer.begin(request.headers);
     const mayBeCrossOrigin = current.snapshot.gatewaysByCors.size > 0;
@@ -94,6 +101,8 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     inFlight: parts.inFlight,
     usageTotals: parts.usageTotals,
     upstreamPool: parts.upstreamPool,
+    sockets: parts.sockets,
+    current: parts.current,
     baseDomain: parts.baseDomain,
     requireApiKey: parts.requireApiKey,
     maxBodyBytes: parts.maxBodyBytes,
@@ -160,6 +169,8 @@ async function handle(exchange: Exchange, parts: ServingParts): Promise<Response
     if (exchange.isOver)
       throw new UpstreamError(exchange.isClientDisconnected ? "client_left" : "total_timeout");
     const upstreamResponse = await attempt(exchange, rule, observed, parts);
+    const { writer } = upstreamResponse.upstreamResponse;
+    if (writer !== null) return openSocket(exchange, upstreamResponse, writer, parts);
     if (exchange.bodies !== null) captureUpstreamResponse(exchange.bodies, upstreamResponse);
     const relayed = relay(exchange, upstreamResponse, parts);
     return isPromise(relayed) ? await relayed : relayed;

@@ -2,7 +2,9 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 const GATEWAY_KEY = /gw_[A-Za-z0-9_-]{43}/;
-const JWT = /([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)/g;
+/** A token has three segments. Text with dots before or after it has more. */
+const SEGMENTS = /[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+){2,}/g;
+const HMAC_BYTES = 32;
 const BASIC = /^basic\s+([A-Za-z0-9+/=_-]+)/i;
 
 export class OwnCredentials {
@@ -33,10 +35,15 @@ export class OwnCredentials {
 
   /** Repeated headers arrive as one value, so every token in the text is checked. */
   #hasAdminToken(text: string): boolean {
-    return [...text.matchAll(JWT)].some(([, signed = "", signature = ""]) => {
-      const expected = createHmac("sha256", this.#secret).update(signed).digest();
-      const given = Buffer.from(signature, "base64url");
-      return given.length === expected.length && timingSafeEqual(given, expected);
+    return (text.match(SEGMENTS) ?? []).some((found) => {
+      const segments = found.split(".");
+      return segments.some((signature, index) => {
+        const given = Buffer.from(signature, "base64url");
+        if (index < 2 || given.length !== HMAC_BYTES) return false;
+        const signed = `${segments[index - 2] ?? ""}.${segments[index - 1] ?? ""}`;
+        const expected = createHmac("sha256", this.#secret).update(signed).digest();
+        return timingSafeEqual(given, expected);
+      });
     });
   }
 }

@@ -4,15 +4,27 @@ import { NO_LABELS } from "../usage/label-set.ts";
 import { NO_TOKENS, type Usage } from "../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { Exchange } from "./exchange.ts";
+import type { TargetResponse } from "./target-response.ts";
+
+export const NANOS_PER_DOLLAR = 1e9;
 
 /** Sets the usage of the exchange and its cost, at the prices that were in effect when the request started. */
 export function settleUsage(exchange: Exchange, usage: Usage | null): void {
   exchange.usage = usage;
-  const { response, gateway, snapshot } = exchange;
-  const model = response?.model ?? null;
-  if (response === null || model === null || !response.upstreamResponse.ok) return;
+  const { response } = exchange;
+  if (response !== null && response.upstreamResponse.ok)
+    exchange.costNanos = costFor(exchange, response.model, usage);
+}
+
+/** Returns the cost in nano-dollars; null if the price or the tokens are unknown. */
+export function costFor(
+  { gateway, snapshot }: Exchange,
+  model: string | null,
+  usage: Usage | null,
+): number | null {
+  if (model === null) return null;
   const price = gateway?.prices?.priceOf(model) ?? snapshot.prices.priceOf(model);
-  if (price !== null) exchange.costNanos = costAt(price, usage);
+  return price === null ? null : costAt(price, usage);
 }
 
 /** Returns null if the tokens are unknown and the cost depends on them. */
@@ -31,8 +43,19 @@ export function hasUsage({ usage, costNanos, response, gateway }: Exchange): boo
 
 /** Adds a request that has usage to the totals of its gateway, key, model, rule, and provider. */
 export function recordUsage(exchange: Exchange, totals: UsageTotals): void {
-  const { usage, costNanos, response: targetResponse, gateway, apiKey, rule } = exchange;
-  if (gateway === null || rule === null || targetResponse === null || !hasUsage(exchange)) return;
+  const { usage, costNanos, response, isUsageRecorded } = exchange;
+  if (response === null || isUsageRecorded || !hasUsage(exchange)) return;
+  addToTotals(exchange, response, usage, costNanos, totals);
+}
+
+export function addToTotals(
+  { gateway, apiKey, rule }: Exchange,
+  targetResponse: TargetResponse,
+  usage: Usage | null,
+  costNanos: number | null,
+  totals: UsageTotals,
+): void {
+  if (gateway === null || rule === null) return;
   totals.add({
     gatewayId: gateway.id,
     apiKeyId: apiKey?.id ?? null,

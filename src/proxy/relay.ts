@@ -176,7 +176,12 @@ function withoutDefaultType(body: Uint8Array | string | null): Uint8Array | stri
 }
 
 /** Returns the value of Server-Timing. */
-function addHeaders(headers: Headers, exchange: Exchange, response: TargetResponse, now: number): string {
+export function addHeaders(
+  headers: Headers,
+  exchange: Exchange,
+  response: TargetResponse,
+  now: number,
+): string {
   const { upstreamResponse, isStream, target, model, translation, isDecoded } = response;
   // Bun sets the Content-Length of a body that it sends. The provider's value is right only where no body is sent.
   const kept = { keepsLength: exchange.method === "HEAD", keepsEncoding: !isDecoded };

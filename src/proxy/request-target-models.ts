@@ -47,9 +47,16 @@ export function modelsInPath(path: string, fixedLength: number): string[] {
 /** Returns the values of all parameters that name a model. */
 export function modelsInQuery(query: string): string[] {
   if (query === "") return [];
-  return [...new URLSearchParams(query)].flatMap(([name, value]) =>
-    QUERY_NAMES.has(name.toLowerCase()) ? [value] : [],
-  );
+  return [...new URLSearchParams(query)].flatMap(([name, value]) => (isModelName(name) ? [value] : []));
+}
+
+/** Whether a query parameter names a model. `name` is as it is written in the query. */
+export function isModelParameter(name: string): boolean {
+  return [...new URLSearchParams(name).keys()].some(isModelName);
+}
+
+function isModelName(name: string): boolean {
+  return QUERY_NAMES.has(name.toLowerCase());
 }
 
 /** Whether the field `model` of a body says nothing about the models that a request to this path uses. */

@@ -25,8 +25,8 @@ export function rejectInvalidHost(host: string | null): void {
 
 /** Returns null if neither the key nor the Host identifies a gateway; then the rules of all gateways are tried. */
 export function resolveGateway(exchange: Exchange, baseDomain: string | null): CompiledGateway | null {
-  const { snapshot, request } = exchange;
-  const sentKey = sentApiKey(request.headers, exchange.query);
+  const { snapshot, request, handshake } = exchange;
+  const sentKey = sentApiKey(request.headers, exchange.query, handshake?.apiKeys);
   if (sentKey !== null) {
     if (exchange.query !== "") exchange.sentQuery = withoutApiKey(exchange.query);
     const key = findKey(exchange, sentKey);

@@ -6,8 +6,15 @@ const BEARER_KEY = /^bearer +gw_/i;
 /** Headers of Anthropic, Azure, and Google. */
 const PROVIDER_HEADERS = ["x-api-key", "api-key", "x-goog-api-key"] as const;
 
-/** `query` starts with a question mark or is empty. Throws if the request has two different keys. */
-export function sentApiKey(headers: Headers, query: string): string | null {
+/**
+ * `query` starts with a question mark or is empty. `otherKeys` are keys in further places. Throws if the request has two
+ * different keys.
+ */
+export function sentApiKey(
+  headers: Headers,
+  query: string,
+  otherKeys: readonly string[] | null = null,
+): string | null {
   let key = headers.get("x-gw-api-key");
   const authorization = headers.get("authorization");
   if (authorization !== null && BEARER_KEY.test(authorization))
@@ -16,6 +23,7 @@ export function sentApiKey(headers: Headers, query: string): string | null {
     const value = headers.get(name);
     if (value?.startsWith(PREFIX) === true) key = sameKey(key, value);
   }
+  if (otherKeys !== null) for (const other of otherKeys) key = sameKey(key, other);
   const inQuery = query === "" ? null : keyInQuery(query);
   return inQuery === null ? key : sameKey(key, inQuery);
 }

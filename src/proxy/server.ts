@@ -6,6 +6,8 @@ import { requestTargetOf } from "../http/request-target.ts";
 import { reservedPrefixOf } from "../model/rule-path.ts";
 import type { Health } from "../telemetry/health.ts";
 import type { DataPlane } from "./handle.ts";
+import type { ClientSocketEvents, Upgrade } from "./realtime/client-socket.ts";
+import { socketHandlers } from "./realtime/socket-handlers.ts";
 
 interface ProxyListenerParts {
   readonly hostname: string;
@@ -13,6 +15,7 @@ interface ProxyListenerParts {
   readonly reusePort: boolean;
   readonly health: Health;
   readonly dataPlane: DataPlane;
+  readonly maxMessageBytes: number;
 }
 
 export function listenProxy({
@@ -21,8 +24,9 @@ export function listenProxy({
   reusePort,
   health,
   dataPlane,
-}: ProxyListenerParts): Server<undefined> {
-  return Bun.serve({
+  maxMessageBytes,
+}: ProxyListenerParts): Server<ClientSocketEvents> {
+  const listener = Bun.serve<ClientSocketEvents>({
     hostname,
     port,
     reusePort,
@@ -30,9 +34,14 @@ export function listenProxy({
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch(request, server) {
       const target = requestTargetOf(request.url);
-      return respondToReservedPath(request, target.path, health) ?? dataPlane(request, server, target);
+      return (
+        respondToReservedPath(request, target.path, health) ?? dataPlane(request, server, target, upgrade)
+      );
     },
+    websocket: socketHandlers(maxMessageBytes),
   });
+  const upgrade: Upgrade = (request, data, headers) => listener.upgrade(request, { data, headers });
+  return listener;
 }
 
 /** Returns null if the path is not reserved. No rule can serve a reserved path: it is a health check or 404. */

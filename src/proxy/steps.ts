@@ -17,7 +17,15 @@ import { describeModels, isModelListRequest, listModels } from "./list-models.ts
 import { matchRule, type Matched } from "./match-rule.ts";
 import { nextTurn } from "./next-turn.ts";
 import { endpointOf, requireAllowedBody, requireAllowedEndpoint } from "./operation.ts";
-import { requestsWebSocket, ruleForRejection, upgradeRequired } from "./realtime/upgrade.ts";
+import { ClientHandshake } from "./realtime/client-handshake.ts";
+import { fieldsOfQuery } from "./realtime/handshake-query.ts";
+import {
+  rejectForeignOrigin,
+  requestsWebSocket,
+  ruleForRejection,
+  servesWebSocket,
+  upgradeRequired,
+} from "./realtime/upgrade.ts";
 import { bodyLimitsFor, startRequestBody, takeRequestBody, type UploadLimits } from "./read-body.ts";
 import { scanReplacedBody } from "./scan-body.ts";
 import { gatewayOfHost, rejectInvalidHost, resolveGateway } from "./resolve-gateway.ts";
@@ -48,12 +56,14 @@ export const STEPS: readonly Step[] = [
   checkPath,
   requireConfiguration,
   respondToPreflight,
+  readHandshake,
   findGateway,
   rejectUpgrade,
   respondWithModelList,
   findRule,
   checkApiKey,
   findOperation,
+  checkHandshake,
   startBody,
   finishBody,
   checkOperation,
@@ -84,6 +94,12 @@ function respondToPreflight(exchange: Exchange, { baseDomain }: StepParts): Resp
   return preflightResponse(exchange, gatewayOfHost(exchange, baseDomain));
 }
 
+/** Before the gateway is found: a WebSocket may have its API key in the handshake. */
+function readHandshake(exchange: Exchange): null {
+  if (requestsWebSocket(exchange)) exchange.handshake = new ClientHandshake(exchange.request.headers);
+  return null;
+}
+
 /** Sets the gateway even if no rule of it matches later: the request is counted for this gateway. */
 function findGateway(exchange: Exchange, { baseDomain, gatewayWithoutHost }: StepParts): null {
   const hasHost = gatewayWithoutHost === null || exchange.request.headers.has("host");
@@ -93,7 +109,7 @@ function findGateway(exchange: Exchange, { baseDomain, gatewayWithoutHost }: Ste
 
 /** Before the rule is matched: the rule of an HTTP endpoint may not allow GET, and clients fall back to HTTP only on 426. */
 function rejectUpgrade(exchange: Exchange, parts: StepParts): null {
-  if (!requestsWebSocket(exchange)) return null;
+  if (exchange.handshake === null || servesWebSocket(exchange)) return null;
   const matched = ruleForRejection(exchange);
   if (matched !== null) useRule(exchange, matched, parts);
   throw upgradeRequired();
@@ -134,7 +150,18 @@ function findOperation(exchange: Exchange): Response | null {
 }
 
 function checkOperation(exchange: Exchange): null {
-  requireAllowedBody(exchange, matchedRule(exchange));
+  // A realtime endpoint runs a model, like those whose requests have a body.
+  if (exchange.handshake === null) requireAllowedBody(exchange, matchedRule(exchange));
+  return null;
+}
+
+/** The query of a handshake names the model, as the body of other requests does. */
+function checkHandshake(exchange: Exchange): null {
+  const { handshake, sentQuery } = exchange;
+  if (handshake === null) return null;
+  handshake.check();
+  rejectForeignOrigin(exchange);
+  exchange.fields = fieldsOfQuery(sentQuery);
   return null;
 }
 

@@ -83,7 +83,8 @@ export class TargetResponse {
    */
   open(idleMs: number): Promise<void> | null {
     const { upstreamResponse: response, isDecoded, isStream } = this;
-    if (!response.hasBody) return null;
+    // The frames of a WebSocket are read when the client has one, too.
+    if (!response.hasBody || response.writer !== null) return null;
     response.idleTimeoutMs = idleMs;
     const encoding = isDecoded ? parseContentEncoding(response.headers.get("content-encoding")) : "identity";
     // Most bodies have arrived together with the headers.

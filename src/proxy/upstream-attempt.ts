@@ -17,8 +17,9 @@ import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import { rejectsUsageOption, rememberRejection } from "../usage/usage-option.ts";
 import { BalancerReport, healthResultOf } from "./balancer-report.ts";
 import type { OwnCredentials } from "./own-credentials.ts";
-import { encodeRequest, type AddedUsageOption, type EncodedRequest } from "./encode.ts";
+import type { AddedUsageOption, EncodedRequest } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
+import { encodeForTarget } from "./realtime/encode-handshake.ts";
 import { TargetResponse } from "./target-response.ts";
 
 /** Responses with these statuses are retried at another target; all others go to the client. */
@@ -57,7 +58,7 @@ export class UpstreamAttempt {
     this.#facts = new AttemptFacts(observedTarget, now);
     this.#report = new BalancerReport(rule.upstream.plan, target.index, now, this.#facts);
     try {
-      this.#encoded = encodeRequest(exchange, rule, target, ownCredentials);
+      this.#encoded = encodeForTarget(exchange, rule, target, ownCredentials);
       if (exchange.trace !== null) this.#facts.spanId = exchange.trace.beginAttempt(this.#encoded.headers);
       this.#response = upstreamPool.send(this.#encoded, rule.upstream.timeouts, now);
     } catch (error) {
@@ -109,7 +110,7 @@ export class UpstreamAttempt {
     const firstByteMs = now - this.#facts.startedAt;
     this.#facts.status = response.status;
     this.#facts.firstByteAt = now;
-    if (response.ok) this.#report.responseStarted(firstByteMs, now);
+    if (response.ok || response.writer !== null) this.#report.responseStarted(firstByteMs, now);
     if (response.status === 429) applyRetryAfter(this.#report, response, clock);
     const accepted = new TargetResponse(
       this.#target,

@@ -5,10 +5,12 @@ import { isIP } from "node:net";
 import { toError } from "../base/to-error.ts";
 import type { CoarseDeadlines, Deadline } from "../http/coarse-deadlines.ts";
 import type { HeaderFieldCache } from "./header-field-cache.ts";
+import type { OutgoingRequest } from "./outgoing-request.ts";
 import { InvalidResponse, type ParsedResponseHeaders } from "./response-headers.ts";
 import { ResponseParser, type ResponseEvents } from "./response-parser.ts";
 import { UpstreamError } from "./upstream-error.ts";
 import type { ResponseSource, UpstreamResponse } from "./upstream-response.ts";
+import type { SocketWriter } from "./websocket/socket-writer.ts";
 
 export interface ConnectionOwner {
   /** The header fields that responses of this provider repeat. */
@@ -30,7 +32,9 @@ const scratchBuffer = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
 /** Limit for connecting including the TLS handshake, independent of the timeout of the waiting request. */
 const OPEN_TIMEOUT_MS = 30_000;
 
-export class Connection implements ResponseEvents, ResponseSource, Deadline {
+type SentRequest = Pick<OutgoingRequest, "body" | "method" | "handshake">;
+
+export class Connection implements ResponseEvents, ResponseSource, SocketWriter, Deadline {
   dueAt = Infinity;
   setPosition = NOT_A_MEMBER;
   readonly #owner: ConnectionOwner;
@@ -48,6 +52,7 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
   isOpen = true;
   /** Set by the owner: when an idle connection expires. */
   idleUntil = 0;
+  onDrained: (() => void) | null = null;
 
   constructor(owner: ConnectionOwner) {
     this.#owner = owner;
@@ -73,9 +78,9 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
   }
 
   /** Sends a request and reports its response to `response`. The connection must be established and idle. */
-  send(headers: string, body: Uint8Array | null, method: string, response: UpstreamResponse): void {
+  send(headers: string, { body, method, handshake }: SentRequest, response: UpstreamResponse): void {
     this.#response = response;
-    this.#parser.begin(method);
+    this.#parser.begin(method, handshake);
     response.onSent(this);
     const length = headers.length + (body?.byteLength ?? 0);
     if (length > SCRATCH_BYTES) {
@@ -89,6 +94,12 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
     if (written < 0) this.#fail(new UpstreamError("broken"));
     // The next request overwrites the scratch buffer, so the unsent part is copied.
     else if (written < length) this.#unsent = Buffer.from(scratchBuffer.subarray(written, length));
+  }
+
+  /** For a WebSocket, after the handshake. */
+  write(bytes: Uint8Array): boolean {
+    if (this.isOpen) this.#write(bytes);
+    return this.#unsent === null;
   }
 
   close(): void {
@@ -125,6 +136,7 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
     const keepAlive = parsed.headers.get("keep-alive");
     const seconds = keepAlive === null ? undefined : KEEP_ALIVE_TIMEOUT.exec(keepAlive)?.[1];
     this.#idleMs = seconds === undefined ? null : Math.max(0, Number(seconds) * 1000 - IDLE_MARGIN_MS);
+    if (parsed.status === 101) this.#response?.onSwitch(this);
     this.#response?.onHeaders(parsed);
   }
 
@@ -182,6 +194,7 @@ export class Connection implements ResponseEvents, ResponseSource, Deadline {
     const unsent = this.#unsent;
     this.#unsent = null;
     if (unsent !== null) this.#write(unsent);
+    if (this.#unsent === null) this.onDrained?.();
   }
 
   /** The provider has closed its side of the connection. */

@@ -1,6 +1,7 @@
 // A request to a provider, and its request line and header fields as sent over the wire.
 import { GatehouseError } from "../base/errors.ts";
 import type { RequestCredential } from "./request-credential.ts";
+import { serializeHandshake, type WebSocketHandshake } from "./websocket/handshake.ts";
 
 export interface OutgoingRequest {
   readonly baseUrl: string;
@@ -16,6 +17,8 @@ export interface OutgoingRequest {
   /** Names in lower case. `host` replaces the host of the base URL. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | null;
+  /** Set if the request starts a WebSocket. */
+  readonly handshake?: WebSocketHandshake;
 }
 
 /** The part of an origin that a request names. */
@@ -42,7 +45,7 @@ const INVALID_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** Throws a GatehouseError if a header field cannot be sent. */
 export function serializeRequestHeaders(
-  { path, method, headers, body }: OutgoingRequest,
+  { path, method, headers, body, handshake }: OutgoingRequest,
   origin: RequestOrigin,
 ): string {
   const target = requestTargetOf(path, origin);
@@ -52,6 +55,7 @@ export function serializeRequestHeaders(
     if (INVALID_VALUE.test(value) || !TOKEN.test(name)) throw invalidHeader(name);
     if (!GATEWAY_HEADERS.has(name)) text += `${name}: ${value}\r\n`;
   }
+  if (handshake !== undefined) text += serializeHandshake(handshake);
   if (body !== null) text += `Content-Length: ${body.byteLength}\r\n`;
   else if (method === "POST" || method === "PUT" || method === "PATCH") text += "Content-Length: 0\r\n";
   return `${text}\r\n`;

@@ -2,6 +2,7 @@
 // skipped. Body bytes are passed on as parts of the received chunks.
 import type { HeaderFieldCache } from "./header-field-cache.ts";
 import { InvalidResponse, parseResponseHeaders, type ParsedResponseHeaders } from "./response-headers.ts";
+import { checkHandshake, type WebSocketHandshake } from "./websocket/handshake.ts";
 
 export interface ResponseEvents {
   onHeaders(parsed: ParsedResponseHeaders): void;
@@ -29,6 +30,7 @@ export class ResponseParser {
   readonly #events: ResponseEvents;
   readonly #headerFieldCache: HeaderFieldCache;
   #method = "GET";
+  #handshake: WebSocketHandshake | null = null;
   #state: State = "ended";
   /** The start of a header section or line that is not complete yet. */
   #incomplete: Buffer | null = null;
@@ -44,9 +46,10 @@ export class ResponseParser {
     this.#headerFieldCache = headerFieldCache;
   }
 
-  /** `method` of the request: a response to HEAD has no body. */
-  begin(method: string): void {
+  /** `method` of the request: a response to HEAD has no body. `handshake`: the request may switch to the WebSocket protocol. */
+  begin(method: string, handshake: WebSocketHandshake | null = null): void {
     this.#method = method;
+    this.#handshake = handshake;
     this.#state = "headers";
     this.#incomplete = null;
     this.#interimResponses = 0;
@@ -129,10 +132,17 @@ export class ResponseParser {
     this.#incomplete = null;
     const parsed = parseResponseHeaders(all.toString("latin1", 0, end), this.#method, this.#headerFieldCache);
     if (parsed.status >= 200) this.#beginBody(parsed);
-    else if (parsed.status === 101) throw new InvalidResponse("101 Switching Protocols without an upgrade");
+    else if (parsed.status === 101) this.#switchProtocol(parsed);
     else if (++this.#interimResponses > MAX_INTERIM_RESPONSES)
       throw new InvalidResponse(`more than ${MAX_INTERIM_RESPONSES} interim responses`);
     return at + end + HEADERS_END.length - (before?.length ?? 0);
+  }
+
+  /** All bytes after the headers are frames of the new protocol, passed on as a body. */
+  #switchProtocol(parsed: ParsedResponseHeaders): void {
+    if (this.#handshake === null) throw new InvalidResponse("101 Switching Protocols without an upgrade");
+    checkHandshake(this.#handshake, parsed.headers);
+    this.#beginBody({ ...parsed, framing: "until_close", isKeepAlive: false });
   }
 
   #beginBody(parsed: ParsedResponseHeaders): void {

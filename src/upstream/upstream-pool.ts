@@ -93,11 +93,14 @@ export class UpstreamPool {
     response: UpstreamResponse,
     now: number,
   ): void {
-    if (usesForwardProxy(request.baseUrl)) void sendThroughForwardProxy(request, response, this.#resolver);
+    const usesProxy = usesForwardProxy(request.baseUrl);
+    if (usesProxy && request.handshake !== undefined)
+      response.onError(new UpstreamError("unreachable", new Error("WebSocket through a forward proxy")));
+    else if (usesProxy) void sendThroughForwardProxy(request, response, this.#resolver);
     else {
       const idle = origin.takeIdle(now);
       if (idle === null) origin.wait(new WaitingRequest(origin, request, headers, response, now));
-      else idle.send(headers, request.body, request.method, response);
+      else idle.send(headers, request, response);
     }
   }
 
@@ -194,7 +197,7 @@ class WaitingRequest implements ConnectionWaiter, ResponseSource {
 
   onConnection(connection: Connection): void {
     this.#response.queueMs = this.#origin.deadlines.clock.now() - this.#waitsSince;
-    connection.send(this.#headers, this.#request.body, this.#request.method, this.#response);
+    connection.send(this.#headers, this.#request, this.#response);
   }
 
   onError(error: UpstreamError): void {

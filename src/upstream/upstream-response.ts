@@ -5,6 +5,7 @@ import type { CoarseDeadlines, Deadline } from "../http/coarse-deadlines.ts";
 import type { AddedHeaders } from "./request-credential.ts";
 import type { ParsedResponseHeaders, ResponseHeaders } from "./response-headers.ts";
 import { UpstreamError } from "./upstream-error.ts";
+import type { SocketWriter } from "./websocket/socket-writer.ts";
 
 /** Bytes buffered for a reader that is slower than the provider. When there are more, the connection is paused. */
 const MAX_BUFFERED_BYTES = 64 * 1024;
@@ -29,6 +30,8 @@ export class UpstreamResponse implements Deadline, BodyReader {
   queueMs = 0;
   /** What a computed or fetched credential added to the request; null if there is none. */
   credentialHeaders: AddedHeaders | null = null;
+  /** Sends to the provider after the handshake of a WebSocket; null for every other response. */
+  writer: SocketWriter | null = null;
   /** Null if no caller waits for the headers. */
   #headersWaiter: PromiseWithResolvers<this> | null = null;
   readonly #deadlines: CoarseDeadlines;
@@ -139,6 +142,11 @@ export class UpstreamResponse implements Deadline, BodyReader {
     this.#source = source;
     this.#timeoutKind = "first_byte_timeout";
     this.dueAt = this.#firstByteDueAt;
+  }
+
+  /** The provider switches to the WebSocket protocol. Call before `onHeaders`. */
+  onSwitch(writer: SocketWriter): void {
+    this.writer = writer;
   }
 
   onHeaders({ status, headers, framing }: ParsedResponseHeaders): void {

@@ -13,6 +13,7 @@ const GUIDES = [
   "failover",
   "sanitation",
   "coding-agents",
+  "realtime",
   "prices",
   "upgrade",
   "fake-provider",

@@ -1,5 +1,6 @@
 // Providers: the table of known providers, their endpoints, and addresses to which no request is sent.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { HeaderPair } from "../../src/fake-provider/behavior.ts";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expectProblemsAt } from "../support/admin-fixtures.ts";
@@ -228,6 +229,26 @@ describe.skipIf(!canUnshare)("a name that resolves to a link-local or metadata a
       code: "upstream_forbidden",
     });
     expect((await rawCall(proxyUrl, { target: path })).json().code).toBe("upstream_forbidden");
+  });
+
+  test("a WebSocket to such a name is 502 upstream_forbidden", async () => {
+    const { path } = await seedRoute(gatehouse, {
+      upstream: { targets: [{ provider: "openai", base_url: `http://sneaky.test:${provider.port}` }] },
+      rule: { path: "/forbidden/realtime", methods: ["GET"] },
+    });
+    const headers: HeaderPair[] = [
+      ["Connection", "Upgrade"],
+      ["Upgrade", "websocket"],
+      ["Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="],
+      ["Sec-WebSocket-Version", "13"],
+    ];
+    const response = await waitFor(async () => {
+      const received = await rawCall(proxyUrl, { method: "GET", target: path, headers });
+      // Until the other process has the route.
+      return received.status === 426 ? null : received;
+    });
+    expect(response.status).toBe(502);
+    expect(response.json().code).toBe("upstream_forbidden");
   });
 
   test("other names in the same hosts file are served", async () => {

@@ -1,7 +1,11 @@
 // Recognizes WebSocket handshakes, and rejects those that the gateway does not serve.
 import { GatehouseError } from "../../base/errors.ts";
-import { matchRule, type Matched } from "../match-rule.ts";
+import { corsFor } from "../cors.ts";
 import type { Exchange } from "../exchange.ts";
+import { matchRule, type Matched } from "../match-rule.ts";
+
+/** The end of the paths that serve WebSockets. */
+export const REALTIME = "/realtime";
 
 /**
  * Whether the client requests a WebSocket. `Upgrade` is a list of protocols, each with an optional version (RFC 9110, section
@@ -16,6 +20,33 @@ export function requestsWebSocket({ method, request }: Exchange): boolean {
 
 function isWebSocket(protocol: string): boolean {
   return protocol.split("/")[0]?.trim().toLowerCase() === "websocket";
+}
+
+/** Whether the request is for a realtime endpoint of a listener that serves WebSockets, and a rule matches it. */
+export function servesWebSocket(exchange: Exchange): boolean {
+  if (exchange.upgrade === null || !exchange.path.endsWith(REALTIME)) return false;
+  try {
+    matchRule(exchange, exchange.gateway);
+    return true;
+  } catch (error) {
+    if (!(error instanceof GatehouseError)) throw error;
+    // Any other error says what the client can do about it.
+    return error.code !== "rule_not_found" && error.code !== "method_not_allowed";
+  }
+}
+
+/**
+ * Throws if a website that the gateway's `cors` does not allow opens a WebSocket without an API key: browsers do not ask the
+ * gateway before they do so, and its script could use the network position of the user. A key is the script's own.
+ */
+export function rejectForeignOrigin({ request, apiKey, gateway }: Exchange): void {
+  const origin = request.headers.get("origin");
+  if (origin === null || apiKey !== null || gateway === null || corsFor(gateway, origin) !== null) return;
+  throw new GatehouseError(
+    "cross_site_request",
+    `WebSockets of ${origin.slice(0, 100)} need an API key, or the origin must be listed in cors of the gateway.`,
+    { headers: { Connection: "close" } },
+  );
 }
 
 /**

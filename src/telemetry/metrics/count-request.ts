@@ -1,5 +1,11 @@
 // Adds one finished request to the metrics.
-import { msPerOutputToken, type AttemptFacts, type RequestFacts } from "../requests/request-facts.ts";
+import {
+  msPerOutputToken,
+  type AttemptFacts,
+  type RequestFacts,
+  type TokenFacts,
+} from "../requests/request-facts.ts";
+import type { RequestSeries } from "./request-series.ts";
 
 export function countRequest(facts: RequestFacts): void {
   const { series, gateway, rule, attempts, finalAttempt, tokens, cost, errorCode, startedAt, firstTokenAt } =
@@ -13,12 +19,7 @@ export function countRequest(facts: RequestFacts): void {
     const msPerToken = msPerOutputToken(facts);
     if (msPerToken !== null) series.perOutputToken.observe(msPerToken / 1000);
   }
-  if (tokens !== null) {
-    series.inputTokens.add(tokens.input);
-    series.outputTokens.add(tokens.output);
-  }
-  if (cost !== null) series.cost.add(cost);
-  else if (facts.isUnpriced) series.unpriced.add();
+  if (!facts.isUsageCounted) countUsage(series, tokens, cost, facts.isUnpriced);
   gateway.countOutcome(facts.outcome);
   if (errorCode !== null) gateway.countError(errorCode);
   let previous: AttemptFacts | null = null;
@@ -30,4 +31,18 @@ export function countRequest(facts: RequestFacts): void {
     }
     previous = attempt;
   }
+}
+
+export function countUsage(
+  series: RequestSeries,
+  tokens: Pick<TokenFacts, "input" | "output"> | null,
+  cost: number | null,
+  isUnpriced: boolean,
+): void {
+  if (tokens !== null) {
+    series.inputTokens.add(tokens.input);
+    series.outputTokens.add(tokens.output);
+  }
+  if (cost !== null) series.cost.add(cost);
+  else if (isUnpriced) series.unpriced.add();
 }

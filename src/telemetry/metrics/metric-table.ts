@@ -79,6 +79,7 @@ export const METRICS = {
     labels: ["gateway", "code"],
   },
   gatehouse_requests_in_flight: { type: "gauge", help: "Requests in progress.", labels: [] },
+  gatehouse_open_websockets: { type: "gauge", help: "WebSockets of clients that are open.", labels: [] },
   gatehouse_buffered_body_bytes: {
     type: "gauge",
     help: "Bytes of request bodies in memory; MAX_BUFFERED_BYTES limits them per process.",

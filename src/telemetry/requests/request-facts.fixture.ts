@@ -38,6 +38,7 @@ export function requestFacts(fields: Partial<RequestFacts> = {}): RequestFacts {
     tokens: null,
     cost: null,
     isUnpriced: false,
+    isUsageCounted: false,
     startedAt: 1000,
     endedAt: 1250,
     endedWallMs: Date.parse("2026-01-01T00:00:01.000Z"),

@@ -86,6 +86,8 @@ export interface RequestFacts {
   readonly cost: number | null;
   /** The request has usage, but its cost is unknown. */
   readonly isUnpriced: boolean;
+  /** The metrics have the tokens and the cost already: those of a WebSocket are counted while it is open. */
+  readonly isUsageCounted: boolean;
   readonly startedAt: number;
   readonly endedAt: number;
   /** Milliseconds since the epoch, at `endedAt`. */

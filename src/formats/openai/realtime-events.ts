@@ -1,0 +1,57 @@
+// The server events of OpenAI's Realtime API that the gateway reads: which responses run, and what each of them used.
+import { isJsonObject } from "../../base/json.ts";
+import { tokenCounts, type TokenCounts } from "../token-counts.ts";
+import { toCount } from "../usage-scanner.ts";
+
+/** `started`: the model generates a response. `done`: it ended; `tokens` is null if the provider reports no usage. */
+type RealtimeEvent =
+  { readonly type: "started" } | { readonly type: "done"; readonly tokens: TokenCounts | null };
+
+const STARTED = "response.created";
+const DONE = "response.done";
+
+/** Returns null for every other message. Most messages are not parsed, because they do not contain the names. */
+export function readRealtimeEvent(message: string): RealtimeEvent | null {
+  if (!message.includes(`"${DONE}"`) && !message.includes(`"${STARTED}"`)) return null;
+  const event = parse(message);
+  if (!isJsonObject(event)) return null;
+  if (event["type"] === STARTED) return { type: "started" };
+  if (event["type"] !== DONE) return null;
+  const { response } = event;
+  return { type: "done", tokens: tokensOf(isJsonObject(response) ? response["usage"] : null) };
+}
+
+/** Audio that was cached is part of both counters; each token is counted once, as cached. */
+function tokensOf(usage: unknown): TokenCounts | null {
+  const input = countIn(usage, "input_tokens");
+  const output = countIn(usage, "output_tokens");
+  if (input < 0 && output < 0) return null;
+  const inputDetails = objectIn(usage, "input_token_details");
+  const outputDetails = objectIn(usage, "output_token_details");
+  const cachedAudio = countIn(objectIn(inputDetails, "cached_tokens_details"), "audio_tokens");
+  return tokenCounts(Math.max(input, 0), Math.max(output, 0), {
+    cachedInputTokens: countIn(inputDetails, "cached_tokens"),
+    cacheWrite5mTokens: 0,
+    cacheWrite1hTokens: 0,
+    audioInputTokens: countIn(inputDetails, "audio_tokens") - Math.max(cachedAudio, 0),
+    reasoningTokens: countIn(outputDetails, "reasoning_tokens"),
+    audioOutputTokens: countIn(outputDetails, "audio_tokens"),
+  });
+}
+
+function objectIn(value: unknown, name: string): unknown {
+  return isJsonObject(value) ? value[name] : null;
+}
+
+/** Below 0 if there is none. */
+function countIn(value: unknown, name: string): number {
+  return toCount(objectIn(value, name));
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,228 @@
+// Relays messages between the WebSocket of a client and that of a provider, in both directions with backpressure, until either
+// side closes, the idle timeout expires, or the process stops.
+import { NOT_A_MEMBER } from "../../base/dense-set.ts";
+import type { ClockTimer } from "../../base/clock.ts";
+import type { ErrorCode } from "../../base/errors.ts";
+import { readRealtimeEvent } from "../../formats/openai/realtime-events.ts";
+import type { Deadline } from "../../http/coarse-deadlines.ts";
+import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
+import type { Outcome } from "../../telemetry/requests/request-facts.ts";
+import type { UpstreamError } from "../../upstream/upstream-error.ts";
+import { CLOSE, isSendable } from "../../upstream/websocket/close-codes.ts";
+import type { SocketWriter } from "../../upstream/websocket/socket-writer.ts";
+import { UpstreamSocket, type UpstreamSocketEvents } from "../../upstream/websocket/upstream-socket.ts";
+import type { HealthResult } from "../balancer-report.ts";
+import type { Exchange } from "../exchange.ts";
+import { finish, type FinishParts } from "../finish.ts";
+import type { TargetResponse } from "../target-response.ts";
+import type { ClientSocket, ClientSocketEvents } from "./client-socket.ts";
+import type { OpenSockets } from "./open-sockets.ts";
+import { recordSocketUsage } from "./record-socket-usage.ts";
+import { SocketPermission } from "./socket-permission.ts";
+
+/** Larger messages of a provider close the socket with 1009. */
+export const MAX_PROVIDER_MESSAGE_BYTES = 32 * 1024 * 1024;
+/** With more bytes than these to send, the other side is not read. */
+const MAX_QUEUED_BYTES = 256 * 1024;
+/** How long a client may take to receive the close frame. */
+const CLOSE_TIMEOUT_MS = 5000;
+const SWITCHING_PROTOCOLS = 101;
+
+export interface SocketParts extends FinishParts {
+  readonly sockets: OpenSockets;
+  readonly current: Pick<CurrentConfiguration, "snapshot">;
+}
+
+/** Why a socket ended, for telemetry. */
+interface Ending {
+  readonly outcome: Outcome;
+  readonly health: HealthResult;
+  readonly errorCode: ErrorCode | null;
+}
+
+const COMPLETE: Ending = { outcome: "complete", health: "succeeded", errorCode: null };
+const CLIENT_LEFT: Ending = { outcome: "client_left", health: "neutral", errorCode: null };
+const LOST: Ending = { outcome: "incomplete", health: "failed", errorCode: "upstream_unreachable" };
+const TIMED_OUT: Ending = { outcome: "incomplete", health: "neutral", errorCode: "upstream_timeout" };
+
+export class SocketRelay implements Deadline, ClientSocketEvents, UpstreamSocketEvents {
+  dueAt = Infinity;
+  setPosition = NOT_A_MEMBER;
+  readonly #exchange: Exchange;
+  readonly #response: TargetResponse;
+  readonly #parts: SocketParts;
+  readonly #upstream: UpstreamSocket;
+  readonly #permission: SocketPermission;
+  readonly #idleMs: number;
+  #client: ClientSocket | null = null;
+  /** Responses that the model is generating. */
+  #running = 0;
+  #isDraining = false;
+  /** Set by the first event that ends the socket. */
+  #ending: Ending | null = null;
+  #isClientClosed = false;
+  #isUpstreamClosed = false;
+  #closeTimer: ClockTimer | null = null;
+
+  constructor(
+    exchange: Exchange,
+    response: TargetResponse,
+    writer: SocketWriter,
+    idleMs: number,
+    parts: SocketParts,
+  ) {
+    this.#exchange = exchange;
+    this.#response = response;
+    this.#parts = parts;
+    this.#permission = new SocketPermission(exchange, parts.current);
+    this.#idleMs = idleMs;
+    const { upstreamResponse } = response;
+    const { clock } = exchange;
+    this.#upstream = new UpstreamSocket(upstreamResponse, writer, MAX_PROVIDER_MESSAGE_BYTES, this, clock);
+  }
+
+  /** Called if the client disconnected before its handshake was complete. */
+  abandon(): void {
+    this.#upstream.terminate();
+  }
+
+  // ClientSocketEvents
+
+  onOpen(client: ClientSocket): void {
+    this.#client = client;
+    this.#exchange.isUsageRecorded = true;
+    this.#touch();
+    this.#parts.deadlines.watch(this);
+    this.#upstream.start();
+    this.#parts.sockets.add(this);
+  }
+
+  onClientMessage(message: string | Buffer): void {
+    if (this.#ending !== null) return;
+    this.#touch();
+    const refusal = this.#permission.refusalOf(message);
+    if (refusal !== null) {
+      const ending: Ending = { outcome: "refused", health: "neutral", errorCode: refusal.code };
+      this.#end(ending, CLOSE.policyViolation, refusal.reason);
+      return;
+    }
+    this.#upstream.send(message);
+    if (this.#upstream.queuedBytes > MAX_QUEUED_BYTES) this.#client?.pause();
+  }
+
+  onClientPing(): void {
+    this.#touch();
+  }
+
+  onClientDrained(): void {
+    this.#touch();
+    if ((this.#client?.getBufferedAmount() ?? 0) <= MAX_QUEUED_BYTES) this.#upstream.resume();
+  }
+
+  onClientClosed(code: number, reason: string): void {
+    this.#isClientClosed = true;
+    this.#closeTimer?.close();
+    const isAbnormal = code === CLOSE.abnormal;
+    this.#ending ??= isAbnormal ? CLIENT_LEFT : COMPLETE;
+    if (isAbnormal) this.#upstream.close(CLOSE.goingAway, "");
+    else this.#upstream.close(code, reason);
+    this.#finishIfOver();
+  }
+
+  // UpstreamSocketEvents
+
+  onMessage(message: string | Uint8Array): void {
+    const client = this.#client;
+    if (client === null || this.#ending !== null) return;
+    this.#touch();
+    const sent = client.send(message);
+    if (sent === -1 && client.getBufferedAmount() > MAX_QUEUED_BYTES) this.#upstream.pause();
+    if (typeof message === "string") this.#readEvent(message);
+  }
+
+  onDrained(): void {
+    this.#touch();
+    if (this.#client?.isPaused === true) this.#client.resume();
+  }
+
+  onClosed(code: number, reason: string, error: UpstreamError | null): void {
+    this.#isUpstreamClosed = true;
+    if (error === null) {
+      this.#ending ??= COMPLETE;
+      this.#closeClient(code === CLOSE.noStatus ? CLOSE.normal : code, reason);
+    } else if (error.kind === "total_timeout") {
+      this.#ending ??= TIMED_OUT;
+      this.#closeClient(CLOSE.goingAway, "The WebSocket was open for timeouts.total of the upstream.");
+    } else {
+      this.#ending ??= LOST;
+      const { facts } = this.#response.report;
+      if (facts !== null) facts.fault ??= error.kind;
+      this.#closeClient(CLOSE.internalError, "The connection to the provider was lost.");
+    }
+    this.#finishIfOver();
+  }
+
+  // Deadline: no message in either direction, and no ping of the client
+
+  expire(): void {
+    this.dueAt = Infinity;
+    this.#end(TIMED_OUT, CLOSE.goingAway, "No message within timeouts.idle of the upstream.");
+  }
+
+  // For OpenSockets
+
+  drain(): void {
+    this.#isDraining = true;
+    if (this.#running === 0) this.closeForShutdown();
+  }
+
+  closeForShutdown(): void {
+    this.#end(COMPLETE, CLOSE.goingAway, "The gateway is shutting down.");
+  }
+
+  #readEvent(message: string): void {
+    const event = readRealtimeEvent(message);
+    if (event === null) return;
+    if (event.type === "started") {
+      this.#running++;
+      return;
+    }
+    this.#running = Math.max(0, this.#running - 1);
+    const usage = event.tokens === null ? null : { ...event.tokens, isPartial: false };
+    recordSocketUsage(this.#exchange, this.#response, usage, this.#parts.usageTotals);
+    if (this.#isDraining && this.#running === 0) this.closeForShutdown();
+  }
+
+  #end(ending: Ending, code: number, reason: string): void {
+    if (this.#ending !== null) return;
+    this.#ending = ending;
+    this.#upstream.close(code, "");
+    this.#closeClient(code, reason);
+  }
+
+  #closeClient(code: number, reason: string): void {
+    const client = this.#client;
+    if (client === null || this.#isClientClosed || this.#closeTimer !== null) return;
+    if (client.isPaused) client.resume();
+    this.#closeTimer = this.#exchange.clock.setTimeout(() => client.terminate(), CLOSE_TIMEOUT_MS);
+    client.close(isSendable(code) ? code : CLOSE.normal, reason);
+  }
+
+  #touch(): void {
+    this.dueAt = this.#exchange.clock.now() + this.#idleMs;
+  }
+
+  #finishIfOver(): void {
+    if (!this.#isClientClosed || !this.#isUpstreamClosed || this.#exchange.finished) return;
+    const { outcome, health, errorCode } = this.#ending ?? COMPLETE;
+    this.#parts.deadlines.unwatch(this);
+    this.#parts.sockets.delete(this);
+    // The tokens of a response that was cut off are unknown.
+    for (; this.#running > 0; this.#running--)
+      recordSocketUsage(this.#exchange, this.#response, null, this.#parts.usageTotals);
+    const now = this.#exchange.clock.now();
+    this.#exchange.errorCode = errorCode;
+    this.#response.report.end(health, now);
+    finish(this.#exchange, outcome, SWITCHING_PROTOCOLS, now, this.#parts);
+  }
+}

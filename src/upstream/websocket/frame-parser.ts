@@ -1,0 +1,159 @@
+// Parses the frames that a WebSocket server sends, wherever they are split, and joins fragments to messages. Parsing is as
+// strict as RFC 6455 requires, and bounded.
+import { ChunkCollector } from "../../http/chunk-collector.ts";
+import { CLOSE, isSendable } from "./close-codes.ts";
+import { MAX_CONTROL_BYTES, OPCODE } from "./frames.ts";
+
+export interface FrameEvents {
+  onText(text: string): void;
+  onBinary(bytes: Uint8Array): void;
+  onPing(payload: Uint8Array): void;
+  /** `code` is CLOSE.noStatus if the frame has none. */
+  onClose(code: number, reason: string): void;
+}
+
+/** The server violated the protocol or a limit. `code` is the close code to send. */
+export class FrameError extends Error {
+  override readonly name = "FrameError";
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const MAX_FRAME_HEADER_BYTES = 10;
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** After a close frame no further bytes are parsed. Throws FrameError. */
+export class FrameParser {
+  readonly #events: FrameEvents;
+  readonly #maxMessageBytes: number;
+  readonly #header = Buffer.alloc(MAX_FRAME_HEADER_BYTES);
+  #headerLength = 0;
+  /** Bytes of the current frame that have not arrived; -1 while its header is incomplete. */
+  #remaining = -1;
+  #isFinal = false;
+  #opcode = 0;
+  /** The opcode of the message that is being received; 0 between messages. */
+  #messageOpcode = 0;
+  readonly #message = new ChunkCollector();
+  readonly #control = new ChunkCollector();
+  #isClosed = false;
+
+  constructor(events: FrameEvents, maxMessageBytes: number) {
+    this.#events = events;
+    this.#maxMessageBytes = maxMessageBytes;
+  }
+
+  push(bytes: Uint8Array): void {
+    let at = 0;
+    while (at < bytes.length && !this.#isClosed)
+      at = this.#remaining < 0 ? this.#readHeader(bytes, at) : this.#readPayload(bytes, at);
+  }
+
+  #readHeader(bytes: Uint8Array, from: number): number {
+    let at = from;
+    while (at < bytes.length) {
+      this.#header[this.#headerLength++] = bytes[at++] ?? 0;
+      if (this.#headerLength < 2) continue;
+      const short = (this.#header[1] ?? 0) & 0x7f;
+      const wanted = short === 126 ? 4 : short === 127 ? 10 : 2;
+      if (this.#headerLength < wanted) continue;
+      this.#headerLength = 0;
+      this.#beginFrame(short);
+      break;
+    }
+    return at;
+  }
+
+  #beginFrame(short: number): void {
+    const [first = 0, second = 0] = this.#header;
+    if ((first & 0x70) !== 0) throw protocolError("reserved bits are set");
+    if ((second & 0x80) !== 0) throw protocolError("a frame of a server is masked");
+    this.#isFinal = (first & 0x80) !== 0;
+    this.#opcode = first & 0x0f;
+    const length = this.#lengthOf(short);
+    if (this.#opcode >= OPCODE.close) this.#checkControl(length);
+    else this.#checkData(length);
+    this.#remaining = length;
+    if (length === 0) this.#endFrame();
+  }
+
+  #lengthOf(short: number): number {
+    if (short < 126) return short;
+    const length = short === 126 ? this.#header.readUInt16BE(2) : Number(this.#header.readBigUInt64BE(2));
+    // Section 5.2: the minimal number of bytes must be used to encode the length.
+    if (length < (short === 126 ? 126 : 0x10000)) throw protocolError("the length is not minimal");
+    return length;
+  }
+
+  #checkControl(length: number): void {
+    const { close, ping, pong } = OPCODE;
+    if (this.#opcode !== close && this.#opcode !== ping && this.#opcode !== pong)
+      throw protocolError(`unknown opcode ${this.#opcode}`);
+    if (!this.#isFinal || length > MAX_CONTROL_BYTES) throw protocolError("invalid control frame");
+  }
+
+  #checkData(length: number): void {
+    const { continuation, text, binary } = OPCODE;
+    if (this.#opcode === continuation) {
+      if (this.#messageOpcode === 0) throw protocolError("a continuation without a message");
+    } else {
+      if (this.#opcode !== text && this.#opcode !== binary)
+        throw protocolError(`unknown opcode ${this.#opcode}`);
+      if (this.#messageOpcode !== 0) throw protocolError("a message inside of another");
+      this.#messageOpcode = this.#opcode;
+    }
+    if (this.#message.size + length > this.#maxMessageBytes)
+      throw new FrameError(CLOSE.messageTooBig, `a message is larger than ${this.#maxMessageBytes} bytes`);
+  }
+
+  #readPayload(bytes: Uint8Array, at: number): number {
+    const end = Math.min(bytes.length, at + this.#remaining);
+    // Copied: the collector frees the memory of large chunks, and this chunk may have further frames.
+    const part = new Uint8Array(bytes.subarray(at, end));
+    (this.#opcode >= OPCODE.close ? this.#control : this.#message).add(part);
+    this.#remaining -= end - at;
+    if (this.#remaining === 0) this.#endFrame();
+    return end;
+  }
+
+  #endFrame(): void {
+    this.#remaining = -1;
+    if (this.#opcode >= OPCODE.close) this.#endControl(this.#control.take());
+    else if (this.#isFinal) {
+      const isText = this.#messageOpcode === OPCODE.text;
+      this.#messageOpcode = 0;
+      const message = this.#message.take();
+      if (isText) this.#events.onText(decodeText(message));
+      else this.#events.onBinary(message);
+    }
+  }
+
+  #endControl(payload: Uint8Array): void {
+    if (this.#opcode === OPCODE.ping) this.#events.onPing(payload);
+    if (this.#opcode !== OPCODE.close) return;
+    this.#isClosed = true;
+    if (payload.length === 0) {
+      this.#events.onClose(CLOSE.noStatus, "");
+      return;
+    }
+    const code = ((payload[0] ?? 0) << 8) | (payload[1] ?? 0);
+    if (payload.length === 1 || !isSendable(code)) throw protocolError("invalid close code");
+    this.#events.onClose(code, decodeText(payload.subarray(2)));
+  }
+}
+
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw new FrameError(CLOSE.invalidText, "a text is not UTF-8");
+  }
+}
+
+function protocolError(message: string): FrameError {
+  return new FrameError(CLOSE.protocolError, message);
+}

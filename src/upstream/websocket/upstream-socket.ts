@@ -1,0 +1,183 @@
+// The WebSocket to a provider, over a connection whose handshake is complete: messages out with backpressure, messages in at
+// the reader's pace, and the closing handshake.
+import type { Clock, ClockTimer } from "../../base/clock.ts";
+import { UpstreamError } from "../upstream-error.ts";
+import type { UpstreamResponse } from "../upstream-response.ts";
+import { CLOSE, isSendable } from "./close-codes.ts";
+import { FrameError, FrameParser, type FrameEvents } from "./frame-parser.ts";
+import { encodeClose, encodeFrame, OPCODE } from "./frames.ts";
+import type { SocketWriter } from "./socket-writer.ts";
+
+export interface UpstreamSocketEvents {
+  onMessage(message: string | Uint8Array): void;
+  /** All messages have been handed to the kernel. */
+  onDrained(): void;
+  /**
+   * Called exactly once. `code` is CLOSE.noStatus if the provider sent none, and CLOSE.abnormal if it sent no close frame;
+   * then `error` says why.
+   */
+  onClosed(code: number, reason: string, error: UpstreamError | null): void;
+}
+
+/** How long a provider may take to close the connection after the closing handshake began. */
+const CLOSE_TIMEOUT_MS = 5000;
+/** With more bytes than these to send, pings are not replied to: a provider that does not read gets no replies either. */
+const MAX_QUEUED_FOR_PONG = 64 * 1024;
+
+export class UpstreamSocket implements FrameEvents {
+  readonly #response: UpstreamResponse;
+  readonly #writer: SocketWriter;
+  readonly #events: UpstreamSocketEvents;
+  readonly #clock: Clock;
+  readonly #parser: FrameParser;
+  /** Frames that wait for the connection. */
+  #queue: Uint8Array[] = [];
+  #queuedBytes = 0;
+  /** Size of the frame of which the connection has sent only a part. */
+  #unsentBytes = 0;
+  #isWritable = true;
+  #isCloseSent = false;
+  #isClosed = false;
+  #closeTimer: ClockTimer | null = null;
+  #pause: PromiseWithResolvers<undefined> | null = null;
+
+  constructor(
+    response: UpstreamResponse,
+    writer: SocketWriter,
+    maxMessageBytes: number,
+    events: UpstreamSocketEvents,
+    clock: Clock,
+  ) {
+    this.#response = response;
+    this.#writer = writer;
+    this.#events = events;
+    this.#clock = clock;
+    this.#parser = new FrameParser(this, maxMessageBytes);
+    writer.onDrained = () => this.#sendQueued();
+  }
+
+  /** Starts to deliver messages. */
+  start(): void {
+    void this.#read();
+  }
+
+  /** Bytes that the provider has not taken yet. */
+  get queuedBytes(): number {
+    return this.#queuedBytes + this.#unsentBytes;
+  }
+
+  send(message: string | Uint8Array): void {
+    if (this.#isCloseSent) return;
+    this.#write(encodeFrame(typeof message === "string" ? OPCODE.text : OPCODE.binary, message));
+  }
+
+  /** Starts the closing handshake. A code that must not be sent becomes a close frame without a code. */
+  close(code: number, reason: string): void {
+    if (this.#isCloseSent) return;
+    this.#isCloseSent = true;
+    this.#write(isSendable(code) ? encodeClose(code, reason) : encodeClose(null, ""));
+    this.#closeTimer = this.#clock.setTimeout(() => this.#response.cancel(), CLOSE_TIMEOUT_MS);
+    // A paused reader would not see the close frame of the provider.
+    this.resume();
+  }
+
+  /** Ends the connection without a closing handshake. */
+  terminate(): void {
+    this.#isCloseSent = true;
+    this.#response.cancel();
+    this.resume();
+  }
+
+  /** Stops the delivery of messages after those that have been read. */
+  pause(): void {
+    if (!this.#isCloseSent) this.#pause ??= Promise.withResolvers<undefined>();
+  }
+
+  resume(): void {
+    this.#pause?.resolve(undefined);
+    this.#pause = null;
+  }
+
+  // FrameEvents, for the parser
+
+  onText(text: string): void {
+    if (!this.#isCloseSent) this.#events.onMessage(text);
+  }
+
+  onBinary(bytes: Uint8Array): void {
+    if (!this.#isCloseSent) this.#events.onMessage(bytes);
+  }
+
+  onPing(payload: Uint8Array): void {
+    if (this.#isCloseSent || this.queuedBytes > MAX_QUEUED_FOR_PONG) return;
+    this.#write(encodeFrame(OPCODE.pong, payload));
+  }
+
+  onClose(code: number, reason: string): void {
+    // RFC 6455, section 5.5.1: the code of the received frame is echoed.
+    this.close(code, reason);
+    this.#closed(code, reason, null);
+  }
+
+  async #read(): Promise<void> {
+    try {
+      for (;;) {
+        const bytes = await this.#response.next();
+        if (bytes === null) break;
+        this.#parser.push(bytes);
+        if (this.#pause !== null) await this.#pause.promise;
+      }
+      this.#closed(CLOSE.abnormal, "", new UpstreamError("cut"));
+    } catch (error) {
+      if (error instanceof FrameError) {
+        this.close(error.code, "");
+        this.#closed(CLOSE.abnormal, "", new UpstreamError("invalid", error));
+        await this.#discard();
+      } else
+        this.#closed(
+          CLOSE.abnormal,
+          "",
+          error instanceof UpstreamError ? error : new UpstreamError("cut", error),
+        );
+    }
+    this.#closeTimer?.close();
+    this.#response.cancel();
+  }
+
+  /** Reads until the provider has closed the connection: an unread byte would make the kernel reset it. */
+  async #discard(): Promise<void> {
+    try {
+      while ((await this.#response.next()) !== null);
+    } catch {
+      // The connection is closed, which is what this waits for.
+    }
+  }
+
+  #closed(code: number, reason: string, error: UpstreamError | null): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#events.onClosed(code, reason, error);
+  }
+
+  #write(frame: Uint8Array): void {
+    this.#queuedBytes += frame.length;
+    this.#queue.push(frame);
+    if (this.#isWritable) this.#sendQueued();
+  }
+
+  #sendQueued(): void {
+    const queue = this.#queue;
+    let count = 0;
+    this.#isWritable = true;
+    this.#unsentBytes = 0;
+    while (this.#isWritable && count < queue.length) {
+      const frame = queue[count++];
+      if (frame === undefined) break;
+      this.#isWritable = this.#writer.write(frame);
+      this.#queuedBytes -= frame.length;
+      if (!this.#isWritable) this.#unsentBytes = frame.length;
+    }
+    this.#queue = count === queue.length ? [] : queue.slice(count);
+    if (this.#isWritable) this.#events.onDrained();
+  }
+}
