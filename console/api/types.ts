@@ -223,6 +223,12 @@ export interface Upstream {
   created_at: string;
   updated_at: string;
   gateway_id: string;
+  /** Only in responses to writes, and only if there are any: what is legal in the record, but probably wrong. Read-only. */
+  warnings?: {
+    /** The field that the warning is about. */
+    path: string;
+    message: string;
+  }[];
 }
 
 export interface Target {
@@ -443,6 +449,12 @@ export interface Service {
   created_at: string;
   updated_at: string;
   gateway_id: string;
+  /** Only in responses to writes, and only if there are any: what is legal in the record, but probably wrong. Read-only. */
+  warnings?: {
+    /** The field that the warning is about. */
+    path: string;
+    message: string;
+  }[];
 }
 
 export interface ServiceList {
@@ -511,6 +523,12 @@ export interface Rule {
   created_at: string;
   updated_at: string;
   gateway_id: string;
+  /** Only in responses to writes, and only if there are any: what is legal in the record, but probably wrong. Read-only. */
+  warnings?: {
+    /** The field that the warning is about. */
+    path: string;
+    message: string;
+  }[];
 }
 
 export interface RuleList {
@@ -585,6 +603,12 @@ export interface ApiKey {
   created_at: string;
   updated_at: string;
   gateway_id: string;
+  /** Only in responses to writes, and only if there are any: what is legal in the record, but probably wrong. Read-only. */
+  warnings?: {
+    /** The field that the warning is about. */
+    path: string;
+    message: string;
+  }[];
   /** The first nine characters of the key. */
   prefix: string;
   /** False: the key is revoked. */
@@ -876,6 +900,12 @@ export interface ApiKeyWithKey {
   created_at: string;
   updated_at: string;
   gateway_id: string;
+  /** Only in responses to writes, and only if there are any: what is legal in the record, but probably wrong. Read-only. */
+  warnings?: {
+    /** The field that the warning is about. */
+    path: string;
+    message: string;
+  }[];
   /** The first nine characters of the key. */
   prefix: string;
   /** False: the key is revoked. */
@@ -1071,6 +1101,12 @@ export interface Applied {
     }[];
     /** The key of a new API key without key_sha256. It is not shown again. */
     key?: string;
+  }[];
+  /** What is legal in the document, but probably wrong. */
+  warnings: {
+    /** The field that the warning is about. */
+    path: string;
+    message: string;
   }[];
   revision: number;
 }

@@ -12,12 +12,15 @@ import { omit } from "../model/record.ts";
 import type { Rule } from "../model/rule.ts";
 import type { Service } from "../model/service.ts";
 import type { Upstream } from "../model/upstream.ts";
+import { configurationWarnings } from "../snapshot/warnings/configuration-warnings.ts";
+import type { ConfigurationWarning } from "../snapshot/warnings/warning.ts";
 import type { GatewayParts, Kind, RecordOf, StoredApiKey, Transaction } from "../store/store.ts";
 import { ambiguousNameError, findByName, matchKeys, matchRules } from "./document-matching.ts";
 import { withTargetIds } from "./document-targets.ts";
 import { DocumentWriter } from "./document-writer.ts";
 import { newChild } from "./record-fields.ts";
 import { toStoredTargets } from "./stored-targets.ts";
+import { withOthers } from "./warnings.ts";
 
 const PAGE = 1000;
 
@@ -40,6 +43,8 @@ interface PruneOptions {
 
 export class DocumentApplication {
   readonly writer: DocumentWriter;
+  /** About the gateways of the document as they are after it. */
+  readonly warnings: ConfigurationWarning[] = [];
   readonly #transaction: Transaction;
   readonly #options: PruneOptions;
 
@@ -93,7 +98,9 @@ export class DocumentApplication {
     const services = await this.#putServices(scope, upstreams);
     const rules = await this.#putRules(scope, services, knownRules);
     const matchedKeys = matchKeys(wanted.api_keys ?? [], knownKeys, place);
-    await this.#putKeys(scope, rules, matchedKeys);
+    const keys = await this.#putKeys(scope, rules, matchedKeys);
+    const after = withOthers({ gateway, upstreams, services, rules }, this.#options.prune ? null : parts);
+    this.warnings.push(...configurationWarnings(after, keys));
     if (!this.#options.prune || parts === null) return;
     for (const key of knownKeys) if (!matchedKeys.includes(key)) await this.writer.revoke(wanted.name, key);
     await this.#pruneGateway(wanted, parts, knownRules);
@@ -187,11 +194,13 @@ export class DocumentApplication {
     scope: Scope,
     rules: readonly Rule[],
     matchedKeys: readonly (StoredApiKey | null)[],
-  ): Promise<void> {
+  ): Promise<StoredApiKey[]> {
+    const stored: StoredApiKey[] = [];
     for (const [index, key] of (scope.wanted.api_keys ?? []).entries()) {
       const at = `${scope.place}.api_keys[${index}]`;
-      await this.#putKey(scope, key, at, matchedKeys[index] ?? null, rules);
+      stored.push(await this.#putKey(scope, key, at, matchedKeys[index] ?? null, rules));
     }
+    return stored;
   }
 
   async #putKey(
@@ -200,7 +209,7 @@ export class DocumentApplication {
     place: string,
     before: StoredApiKey | null,
     rules: readonly Rule[],
-  ): Promise<void> {
+  ): Promise<StoredApiKey> {
     const { name, expires_at, labels, models, key_sha256, prefix } = wanted;
     const isPast = expires_at !== null && Date.parse(expires_at) <= Date.now();
     // A key that is copied with its hash, or unchanged, may have expired; a new expiration must be in the future.
@@ -215,7 +224,7 @@ export class DocumentApplication {
         ? { hash: key_sha256 ?? before?.hash ?? "", prefix: prefix ?? kept?.prefix ?? "gw_" }
         : { hash: hashApiKey(key), prefix: apiKeyPrefix(key) };
     const allRules = [...rules, ...(parts?.rules ?? [])];
-    await this.writer.put({
+    return this.writer.put({
       kind: "api_keys",
       gateway: gatewayName,
       name,

@@ -4,4 +4,19 @@ import { z } from "zod";
 export const timeSchema = z.iso.datetime();
 
 export const recordFieldSchemas = { id: z.uuid(), created_at: timeSchema, updated_at: timeSchema };
-export const childFieldSchemas = { ...recordFieldSchemas, gateway_id: z.uuid() };
+
+export const warningsSchema = z.array(
+  z.object({
+    path: z.string().meta({ description: "The field that the warning is about." }),
+    message: z.string(),
+  }),
+);
+
+export const childFieldSchemas = {
+  ...recordFieldSchemas,
+  gateway_id: z.uuid(),
+  warnings: warningsSchema.optional().meta({
+    description:
+      "Only in responses to writes, and only if there are any: what is legal in the record, but probably wrong. Read-only.",
+  }),
+};

@@ -4,7 +4,7 @@ import { mergePatch, type JsonObject } from "../base/json.ts";
 import { rejectUnknownFields, validate } from "../model/validate.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
 import type { Kind, RecordOf, Transaction } from "../store/store.ts";
-import { readResponse, recordResponse, requireMatch, type Versioned } from "./etag.ts";
+import { readResponse, recordResponse, requireMatch } from "./etag.ts";
 import { listQuery, listResponse, type ListParameters } from "./list-query.ts";
 import {
   addOperation,
@@ -15,6 +15,7 @@ import {
 } from "./operation.ts";
 import { rejectReadOnly, timeOfChange, withoutFields } from "./record-fields.ts";
 import type { DeleteParameters, Resource } from "./resource.ts";
+import { recordWarnings } from "./warnings.ts";
 import { LONG_WRITE_MS, requireGateway, requireRecord, writeRecord, type RecordReader } from "./write.ts";
 
 export function addResource<K extends Kind, Fields>(
@@ -93,7 +94,11 @@ function createOperation<K extends Kind, Fields>(
       });
       const collection = resource.collection.replace("{gateway_id}", gatewayIdIn(params));
       const headers = { Location: `/api/v1${collection}/${record.id}` };
-      return recordResponse(resource.show(record), { status: 201, headers, shownOnce });
+      return recordResponse(resource.show(record), {
+        status: 201,
+        headers,
+        shownOnce: { ...shownOnce, ...recordWarnings(current, record) },
+      });
     },
   };
 }
@@ -132,11 +137,9 @@ function replaceOperation<K extends Kind, Fields>(
     bodyExample: resource.example,
     response: { status: 200, schema: resource.schemaName, description: "The changed record." },
     etag: "changed",
-    handle: async (call) =>
-      recordResponse(
-        await changeRecord(current, resource, call, (before, updatedAt) =>
-          resource.change(before, validateChange(resource, call.body), updatedAt),
-        ),
+    handle: (call) =>
+      changeRecord(current, resource, call, (before, updatedAt) =>
+        resource.change(before, validateChange(resource, call.body), updatedAt),
       ),
   };
 }
@@ -155,7 +158,7 @@ export function mergeOperation<K extends Kind, Fields>(
     bodyExample: resource.patchExample ?? resource.example,
     response: { status: 200, schema: resource.schemaName, description: "The changed record." },
     etag: "changed",
-    handle: async (call) => {
+    handle: (call) => {
       const { body } = call;
       const merge = (before: RecordOf[K], updatedAt: string) => {
         // Merging removes a field that is set to null, so an unknown one has to be found before.
@@ -164,7 +167,7 @@ export function mergeOperation<K extends Kind, Fields>(
         const merged = mergePatch(resource.show(before), body);
         return resource.change(before, validateChange(resource, merged), updatedAt);
       };
-      return recordResponse(await changeRecord(current, resource, call, merge));
+      return changeRecord(current, resource, call, merge);
     },
   };
 }
@@ -198,13 +201,14 @@ function deleteOperation<K extends Kind, Fields>(
   };
 }
 
-/** Checks preconditions, writes the changed record, and returns it as it is shown. */
+/** Checks preconditions, writes the changed record, and responds with it, with warnings about it, and with `shownOnce`. */
 export async function changeRecord<K extends Kind, Fields>(
   current: CurrentConfiguration,
   resource: Resource<K, Fields>,
   { params, caller }: Pick<Call<unknown>, "params" | "caller">,
   change: (before: RecordOf[K], updatedAt: string) => RecordOf[K],
-): Promise<Versioned> {
+  shownOnce: JsonObject = {},
+): Promise<Response> {
   const changed = await writeRecord(current, caller, async (transaction) => {
     const before = await find(transaction, resource, params);
     requireMatch(caller, resource.show(before));
@@ -213,7 +217,9 @@ export async function changeRecord<K extends Kind, Fields>(
     await transaction.update(resource.kind, record);
     return record;
   });
-  return resource.show(changed);
+  return recordResponse(resource.show(changed), {
+    shownOnce: { ...shownOnce, ...recordWarnings(current, changed) },
+  });
 }
 
 /** Validates a complete record. Read-only fields are ignored, so that a record can be sent back as it was read. */

@@ -1,7 +1,7 @@
 // The declaration of a resource: what distinguishes it from the others. resource-operations.ts derives its operations.
 import type { z } from "zod";
 import type { JsonObject } from "../base/json.ts";
-import { READ_ONLY_FIELDS, type RecordFields } from "../model/record.ts";
+import { CHILD_READ_ONLY_FIELDS, type RecordFields } from "../model/record.ts";
 import type { Kind, RecordOf, Transaction } from "../store/store.ts";
 import type { Versioned } from "./etag.ts";
 import type { ListParameters } from "./list-query.ts";
@@ -76,7 +76,7 @@ export function childDeclaration<K extends ChildKind>(kind: K, singular: string)
     collection: `/gateways/{gateway_id}/${kind}`,
     idParameter: `${singular}_id`,
     isChild: true,
-    readOnlyFields: READ_ONLY_FIELDS,
+    readOnlyFields: CHILD_READ_ONLY_FIELDS,
     hasPut: true,
     delete: (transaction: Transaction, { id }: { readonly id: string }) => transaction.remove(kind, id),
     requireParent: async (reader: RecordReader, { gateway_id }: { readonly gateway_id: string }) => {

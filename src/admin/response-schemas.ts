@@ -7,7 +7,7 @@ import { explanationSchema } from "../model/explanation.ts";
 import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
 import { pricesSchema } from "../model/price.ts";
 import { OBSERVATION_SCHEMAS } from "./observation-schemas.ts";
-import { timeSchema } from "./record-schemas.ts";
+import { timeSchema, warningsSchema } from "./record-schemas.ts";
 import { apiKeyWithKeySchema } from "./routes/api-keys.ts";
 
 const count = z.int().min(0);
@@ -50,6 +50,7 @@ const appliedSchema = z.object({
         .meta({ description: "The key of a new API key without key_sha256. It is not shown again." }),
     }),
   ),
+  warnings: warningsSchema.meta({ description: "What is legal in the document, but probably wrong." }),
   revision: z.int(),
 });
 

@@ -25,7 +25,11 @@ const changeSchema = z.object({
   diff: z.array(fieldChangeSchema),
   key: z.string().optional(),
 });
-const appliedSchema = z.object({ changes: z.array(changeSchema), revision: z.int() });
+const appliedSchema = z.object({
+  changes: z.array(changeSchema),
+  warnings: z.array(z.object({ path: z.string(), message: z.string() })).default([]),
+  revision: z.int(),
+});
 
 type AppliedChange = z.output<typeof changeSchema>;
 type Applied = z.output<typeof appliedSchema>;
@@ -50,7 +54,8 @@ export const apply: Command = {
 
 Applies a document (YAML or JSON; - reads standard input) to a running gateway: completely or not at all, as one
 revision. \${NAME} and \${NAME:-default} in the document are replaced from the environment; write $\${ for a literal \${.
-A value that is exactly one such reference is a number or a boolean where the field is one.
+A value that is exactly one such reference is a number or a boolean where the field is one. Prints warnings about what is legal
+but probably wrong; they do not change the exit code.
 
   --dry-run      print what would change, and change nothing
   --prune        delete what the gateways of the document have and the document does not name; API keys are revoked,
@@ -72,8 +77,9 @@ ${CLIENT_HELP}`,
     if (problems.length + missing.length > 0)
       return reportProblems(file, [...problems, ...missing].map(locate));
     const client = await adminClient(values);
+    const warn = (warning: ErrorDetail) => console.error(problemLine(file, locate(warning), "warning"));
     try {
-      return await applyDocument(client, document, values);
+      return await applyDocument(client, document, values, warn);
     } catch (error) {
       if (!(error instanceof RejectedRequest)) throw error;
       return reportProblems(file, problemsOf(error, unset).map(locate));
@@ -88,14 +94,21 @@ function settingsOf(plugin: string): z.ZodType | undefined {
   return plugins.get(plugin)?.settings;
 }
 
-async function applyDocument(client: AdminClient, document: unknown, flags: ApplyFlags): Promise<number> {
+async function applyDocument(
+  client: AdminClient,
+  document: unknown,
+  flags: ApplyFlags,
+  warn: (warning: ErrorDetail) => void,
+): Promise<number> {
   const post = (isDryRun: boolean, pruneGateways: boolean) => {
     const path = `/apply?dry_run=${isDryRun}&prune=${flags.prune}&prune_gateways=${pruneGateways}`;
     const work = () => client.post(path, document, appliedSchema);
     return new Progress().waiting(isDryRun ? "comparing" : "applying", work);
   };
-  const print = (applied: Applied, isDryRun: boolean) =>
+  const print = (applied: Applied, isDryRun: boolean) => {
+    if (!flags.json) for (const warning of applied.warnings) warn(warning);
     console.log(flags.json ? JSON.stringify(applied, null, 2) : describe(applied, isDryRun));
+  };
   const needsConfirmation = flags["prune-gateways"] && !flags.yes && !flags["dry-run"];
   if (needsConfirmation) {
     const planned = await post(true, true);

@@ -11,7 +11,8 @@ export const checkCommand: Command = {
 
 Validates a document (- reads standard input) as gatehouse apply would: fields, names and references, providers,
 settings of built-in plugins. Prints one line per problem with its position and path, and exits with 1 if there is one. Unknown
-plugins and variables that are not set are warnings: the gateway to which the document is applied may know them.
+plugins and variables that are not set are warnings: the gateway to which the document is applied may know them. What is legal
+but probably wrong is a warning, too, such as a rule that no request reaches. Warnings do not change the exit code.
 
   --json  print {"valid", "faults", "warnings"}; each fault has "path", "message", "line", "column"`,
   run: async (args) => {

@@ -2,6 +2,7 @@
 import { BalanceRegistry } from "../balance/balance-registry.ts";
 import type { ErrorDetail } from "../base/errors.ts";
 import { MemoryCounters } from "../counters/memory-counters.ts";
+import { documentWarnings } from "./document-warnings.ts";
 import { linkProblems, linkProblemsBeside } from "../model/document-links.ts";
 import { mapTexts, resolveVariables, applyDefaults } from "../model/document-variables.ts";
 import { documentSchema, type ConfigurationDocument, type DocumentGateway } from "../model/document.ts";
@@ -17,7 +18,7 @@ import { createLog } from "../telemetry/log/log.ts";
 
 export interface DocumentValidation {
   readonly problems: readonly ErrorDetail[];
-  /** What only the server can decide: unset variables and unknown plugins. */
+  /** What only the server can decide (unset variables, unknown plugins), and what is legal but probably wrong. */
   readonly warnings: readonly ErrorDetail[];
   /** Null if the document as a whole is invalid. */
   readonly document: ConfigurationDocument | null;
@@ -62,10 +63,15 @@ export function validateDocument(
   const compiled = parsed.value.gateways.map((gateway, index) =>
     validateGateway(gateway, `gateways[${index}]`),
   );
-  const problems = [...resolved.problems, ...links, ...compiled.flatMap((each) => each.problems)];
+  const problems = withoutUnset([
+    ...resolved.problems,
+    ...links,
+    ...compiled.flatMap((each) => each.problems),
+  ]);
+  const doubtful = problems.length === 0 ? withoutUnset(documentWarnings(parsed.value)) : [];
   return {
-    problems: withoutUnset(problems),
-    warnings: [...warnings, ...compiled.flatMap((each) => each.warnings)],
+    problems,
+    warnings: [...warnings, ...compiled.flatMap((each) => each.warnings), ...doubtful],
     document: parsed.value,
   };
 }

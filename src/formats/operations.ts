@@ -93,3 +93,9 @@ export function endpointIn(path: string): Endpoint | null {
   }
   return null;
 }
+
+/** Whether the endpoint shows or changes what others store in the provider's account. */
+export function needsPermission({ operation, tail }: Endpoint): boolean {
+  if (operation === "responses") return tail !== "/responses" && tail !== "/responses/compact";
+  return operation === "files" || operation === "batches" || operation === "fine_tuning";
+}

@@ -14,6 +14,9 @@ export interface ChildFields extends RecordFields {
 /** Fields that the server sets: rejected in a new record, ignored in a record that is sent back. */
 export const READ_ONLY_FIELDS: readonly string[] = ["id", "gateway_id", "created_at", "updated_at"];
 
+/** Those of a record that belongs to a gateway. `warnings` is in responses to writes only. */
+export const CHILD_READ_ONLY_FIELDS: readonly string[] = [...READ_ONLY_FIELDS, "warnings"];
+
 /** Returns a copy of `record` without the named fields. */
 export function omit<T extends object, Name extends keyof T>(
   record: T,

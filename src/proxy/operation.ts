@@ -1,6 +1,6 @@
 // The operation of a request to a rule whose targets have no `path`: what it is, and whether the rule allows it.
 import { GatehouseError } from "../base/errors.ts";
-import { endpointIn, type Endpoint, type Operation } from "../formats/operations.ts";
+import { endpointIn, needsPermission, type Endpoint, type Operation } from "../formats/operations.ts";
 import type { Candidates } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { modelFor } from "./model-for.ts";
@@ -26,12 +26,6 @@ export function requireAllowedBody(exchange: Exchange, rule: CompiledRule): void
 /** Whether a request is for an endpoint that the gateway does not know. */
 export function isOther({ endpoint, fields }: Exchange, { upstream, pathKind }: CompiledRule): boolean {
   return endpoint === null && upstream.hasEndpoints && pathKind === "prefix" && !fields.hasMessages;
-}
-
-/** Whether the endpoint shows or changes what others store in the provider's account. */
-function needsPermission({ operation, tail }: Endpoint): boolean {
-  if (operation === "responses") return tail !== "/responses" && tail !== "/responses/compact";
-  return operation === "files" || operation === "batches" || operation === "fine_tuning";
 }
 
 function operationNotAllowed(operation: Operation): GatehouseError {

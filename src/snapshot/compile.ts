@@ -3,7 +3,6 @@ import type { BalanceRegistry } from "../balance/balance-registry.ts";
 import { endpointIn } from "../formats/operations.ts";
 import type { Gateway } from "../model/gateway.ts";
 import { ANY_METHOD, HTTP_METHODS } from "../model/http-methods.ts";
-import type { Rule } from "../model/rule.ts";
 import type { PluginRegistry } from "../plugins/registry.ts";
 import type { GatewayParts, StoredApiKey } from "../store/store.ts";
 import { labelSetOf, type LabelSet } from "../usage/label-set.ts";
@@ -16,6 +15,7 @@ import { compileChain, type PluginChain } from "./plugin-chain.ts";
 import type { PluginInstances } from "./plugin-instances.ts";
 import { PriceTable } from "../usage/price-table.ts";
 import { RouteTable } from "./route-table.ts";
+import { byPrecedence } from "./rule-precedence.ts";
 
 export interface CompiledGateway {
   readonly id: string;
@@ -86,11 +86,6 @@ export function compileGateway(parts: GatewayParts, context: CompileContext): Co
   const routes = new RouteTable(rules);
   const prices = gateway.prices.length === 0 ? null : new PriceTable(gateway.prices);
   return { id: gateway.id, gateway, routes, rules, upstreams: [...upstreams.values()], chain, prices, parts };
-}
-
-function byPrecedence(a: Rule, b: Rule): number {
-  const headers = Object.keys(b.headers).length - Object.keys(a.headers).length;
-  return a.priority - b.priority || headers || (a.id < b.id ? -1 : 1);
 }
 
 /** Returns null for a revoked key, which is then treated like an unknown key. */

@@ -3,10 +3,9 @@ import { z } from "zod";
 import { GatehouseError, validationError } from "../../base/errors.ts";
 import { apiKeyPrefix, hashApiKey, newApiKey } from "../../base/ids.ts";
 import { apiKeySchema, type ApiKeyFields } from "../../model/api-key.ts";
-import { omit, READ_ONLY_FIELDS } from "../../model/record.ts";
+import { CHILD_READ_ONLY_FIELDS, omit } from "../../model/record.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import type { StoredApiKey } from "../../store/store.ts";
-import { recordResponse } from "../etag.ts";
 import { listQuery } from "../list-query.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 import { newChild, timeOfChange } from "../record-fields.ts";
@@ -35,7 +34,7 @@ export const apiKeys: Resource<"api_keys", ApiKeyFields> = {
   isChild: false,
   schema: apiKeySchema,
   shownSchema,
-  readOnlyFields: [...READ_ONLY_FIELDS, "key", "prefix", "active", "last_used_at"],
+  readOnlyFields: [...CHILD_READ_ONLY_FIELDS, "key", "prefix", "active", "last_used_at"],
   example: {
     name: "mobile app",
     subject_type: "gateway",
@@ -109,14 +108,14 @@ export function addApiKeyRoutes(table: RouteTable, current: CurrentConfiguration
     summary: "Replace the key of an API key. The old key stops working immediately.",
     response: { status: 200, schema: "ApiKeyWithKey", description: "The record with its new key." },
     etag: "changed",
-    handle: async (call) => {
+    handle: (call) => {
       const key = newApiKey();
-      const shown = await changeRecord(current, apiKeys, call, (before, updated_at) => ({
+      const change = (before: StoredApiKey, updated_at: string) => ({
         ...before,
         ...secretFieldsOf(key),
         updated_at,
-      }));
-      return recordResponse(shown, { shownOnce: { key } });
+      });
+      return changeRecord(current, apiKeys, call, change, { key });
     },
   });
 }

@@ -10,6 +10,7 @@ import { omit } from "../../model/record.ts";
 import { check } from "../../model/validate.ts";
 import type { PluginRegistry } from "../../plugins/registry.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
+import { warningsInDocument } from "../../snapshot/warnings/configuration-warnings.ts";
 import type { Transaction } from "../../store/store.ts";
 import { DocumentApplication } from "../apply-document.ts";
 import { requireConfiguration, taggedResponse } from "../etag.ts";
@@ -86,17 +87,19 @@ async function applyDocument(
       pruneGateways: query.prune_gateways === "true",
     });
     await application.apply(document);
-    return application.writer.changes;
+    const { writer, warnings } = application;
+    return { changes: writer.changes, warnings: warningsInDocument(warnings, (id) => writer.placeOf(id)) };
   };
   const options = { subject: caller.subject, action: "apply", deadlineMs: LONG_WRITE_MS } as const;
   try {
     if (query.dry_run === "true") {
       // The keys of a dry run are never stored, so the response does not contain them.
-      const changes = (await current.dryRun(work, options)).map((change) => omit(change, "key"));
-      return Response.json({ changes, revision: current.snapshot.revision });
+      const { changes, warnings } = await current.dryRun(work, options);
+      const shown = changes.map((change) => omit(change, "key"));
+      return Response.json({ changes: shown, warnings, revision: current.snapshot.revision });
     }
-    const { value: changes, revision, version } = await current.commit(work, options);
-    return Response.json({ changes, revision }, { headers: { ETag: `"${version}"` } });
+    const { value, revision, version } = await current.commit(work, options);
+    return Response.json({ ...value, revision }, { headers: { ETag: `"${version}"` } });
   } catch (error) {
     throw toValidationError(
       error,

@@ -1,0 +1,36 @@
+// Warnings in responses to writes: about the written record, or about the records of an applied document.
+import type { ErrorDetail } from "../base/errors.ts";
+import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
+import { configurationWarnings, warningsAbout } from "../snapshot/warnings/configuration-warnings.ts";
+import type { GatewayParts, Kind, RecordOf } from "../store/store.ts";
+
+/** The field of the response that has the warnings about a written record. Absent without warnings. */
+interface WithWarnings {
+  readonly warnings?: readonly ErrorDetail[];
+}
+
+/** Call when the write is active. */
+export function recordWarnings(current: CurrentConfiguration, record: RecordOf[Kind]): WithWarnings {
+  // No warning is about a field of a gateway.
+  if (!("gateway_id" in record)) return {};
+  const parts = current.snapshot.gateways.get(record.gateway_id)?.parts;
+  if (parts === undefined) return {};
+  const keys = "policies" in record ? [record] : [];
+  const warnings = warningsAbout(record.id, configurationWarnings(parts, keys));
+  return warnings.length === 0 ? {} : { warnings };
+}
+
+/** Returns the records of a gateway after a document was applied that contains `applied`; null: all others are deleted. */
+export function withOthers(applied: GatewayParts, before: GatewayParts | null): GatewayParts {
+  return {
+    gateway: applied.gateway,
+    upstreams: [...applied.upstreams, ...othersIn(before?.upstreams ?? [], applied.upstreams)],
+    services: [...applied.services, ...othersIn(before?.services ?? [], applied.services)],
+    rules: [...applied.rules, ...othersIn(before?.rules ?? [], applied.rules)],
+  };
+}
+
+function othersIn<T extends { readonly id: string }>(before: readonly T[], applied: readonly T[]): T[] {
+  const ids = new Set(applied.map(({ id }) => id));
+  return before.filter(({ id }) => !ids.has(id));
+}

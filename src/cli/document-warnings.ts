@@ -1,0 +1,48 @@
+// Warnings about a document without a server: what is legal in it, but probably wrong.
+import type { ErrorDetail } from "../base/errors.ts";
+import { rulesMatching } from "../model/document-links.ts";
+import type { ConfigurationDocument, DocumentGateway } from "../model/document.ts";
+import { configurationWarnings, warningsInDocument } from "../snapshot/warnings/configuration-warnings.ts";
+import type { ConfigurationWarning } from "../snapshot/warnings/warning.ts";
+
+const TIMES = { created_at: "", updated_at: "" };
+
+/** The references of the document must be valid. */
+export function documentWarnings({ gateways }: ConfigurationDocument): ErrorDetail[] {
+  const places = new Map<string, string>();
+  const warnings = gateways.flatMap((gateway, index) =>
+    gatewayWarnings(gateway, (kind, at) => {
+      // Rules of the same precedence are used in the order of their ids.
+      const id = `${index} ${kind} ${String(at).padStart(8, "0")}`;
+      places.set(id, `gateways[${index}].${kind}[${at}]`);
+      return id;
+    }),
+  );
+  return warningsInDocument(warnings, (id) => places.get(id));
+}
+
+/** Compares the gateway as if its records were stored. `idAt` returns the id of a record by its place in the document. */
+function gatewayWarnings(
+  wanted: DocumentGateway,
+  idAt: (kind: "upstreams" | "services" | "rules" | "api_keys", index: number) => string,
+): ConfigurationWarning[] {
+  const base = (id: string) => ({ id, gateway_id: "", ...TIMES });
+  const upstreams = wanted.upstreams.map((upstream, index) => {
+    const targets = upstream.targets.map((target, at) => ({ id: String(at), ...target }));
+    return { ...upstream, ...base(idAt("upstreams", index)), targets };
+  });
+  const services = wanted.services.map(({ upstream, ...service }, index) => {
+    const upstream_id = upstreams.find(({ name }) => name === upstream)?.id ?? "";
+    return { ...service, upstream_id, ...base(idAt("services", index)) };
+  });
+  const rules = wanted.rules.map(({ service, ...rule }, index) => {
+    const service_id = services.find(({ name }) => name === service)?.id ?? "";
+    return { ...rule, service_id, ...base(idAt("rules", index)) };
+  });
+  const keys = (wanted.api_keys ?? []).map(({ policies, models }, index) => {
+    const ruleIds = policies.flatMap((policy) => rulesMatching(rules, policy)[0]?.id ?? []);
+    return { id: idAt("api_keys", index), policies: ruleIds, models };
+  });
+  const gateway = { ...wanted, ...base(""), required_plugins: [] };
+  return configurationWarnings({ gateway, upstreams, services, rules }, keys);
+}

@@ -1,0 +1,80 @@
+// Warnings about API keys: keys that can reach no rule, and allowed models that no target serves.
+import type { Upstream } from "../../model/upstream.ts";
+import type { StoredApiKey } from "../../store/store.ts";
+import { ModelAllowList } from "../model-allow-list.ts";
+import { usedTargets, type RoutedRule } from "./routed-rule.ts";
+import type { ConfigurationWarning } from "./warning.ts";
+
+/** What an API key is valid for. */
+export type KeyGrants = Pick<StoredApiKey, "id" | "policies" | "models">;
+
+/** The models that the targets of an upstream serve. */
+interface ServedModels {
+  /** Whether a target serves every model. */
+  readonly all: boolean;
+  readonly names: ReadonlySet<string>;
+  /** Models that replace those that no target serves. */
+  readonly substitutes: readonly string[];
+}
+
+/** `rules` are those that requests can reach. */
+export function keyWarnings(
+  keys: readonly KeyGrants[],
+  rules: readonly RoutedRule[],
+): ConfigurationWarning[] {
+  if (keys.length === 0) return [];
+  const served = new Map<string, ServedModels>();
+  for (const { upstream } of rules)
+    if (!served.has(upstream.id)) served.set(upstream.id, servedModels(upstream));
+  const upstreamsOfAll = [...served.values()];
+  return keys.flatMap((key) => {
+    const { id, policies, models } = key;
+    const granted = rules.filter(({ rule }) => policies.includes(rule.id));
+    if ((policies.length === 0 ? rules : granted).length === 0) {
+      const message =
+        policies.length === 0
+          ? "the key can reach no rule: the gateway has no active rule"
+          : "the key can reach no rule: none of these rules is active and matches requests";
+      return [{ places: [{ recordId: id, path: "policies" }], message }];
+    }
+    if (models === null) return [];
+    const upstreams =
+      policies.length === 0
+        ? upstreamsOfAll
+        : granted.flatMap(({ upstream }) => served.get(upstream.id) ?? []);
+    return modelWarnings(id, models, upstreams);
+  });
+}
+
+function modelWarnings(
+  recordId: string,
+  models: readonly string[],
+  upstreams: readonly ServedModels[],
+): ConfigurationWarning[] {
+  if (upstreams.some(({ all }) => all)) return [];
+  const allowed = new ModelAllowList(models);
+  const isReplaced = upstreams.some(({ substitutes }) => substitutes.some((model) => allowed.allows(model)));
+  if (isReplaced) return [];
+  return models.flatMap((pattern, index) => {
+    const isServed = upstreams.some(({ names }) => matchesAny(pattern, names));
+    const message = `no target that the key can reach serves "${pattern}"`;
+    return isServed ? [] : [{ places: [{ recordId, path: `models[${index}]` }], message }];
+  });
+}
+
+function matchesAny(pattern: string, names: ReadonlySet<string>): boolean {
+  if (!pattern.endsWith("*")) return names.has(pattern);
+  const prefix = pattern.slice(0, -1);
+  for (const name of names) if (name.startsWith(prefix)) return true;
+  return false;
+}
+
+function servedModels(upstream: Upstream): ServedModels {
+  const targets = usedTargets(upstream).map(({ target }) => target);
+  const defaults = targets.flatMap(({ default_model }) => default_model ?? []);
+  return {
+    all: targets.some(({ models }) => models.length === 0),
+    names: new Set([...targets.flatMap(({ models }) => models), ...defaults]),
+    substitutes: upstream.model_routing === "require" ? [] : defaults,
+  };
+}
