@@ -43,6 +43,7 @@ const ATTEMPT_ERRORS: Readonly<Record<string, string>> = {
   idle_timeout: "Idle timeout",
   total_timeout: "Total timeout",
   forbidden: "Forbidden address",
+  credentials: "No credentials",
   client_left: "Client disconnected",
 };
 

@@ -413,14 +413,22 @@ describe("doctor", () => {
     expect(JSON.stringify(failed)).not.toContain("hunter2");
     const stopped = await startFakeProvider();
     await stopped.stop();
+    const tokenServer = await startFakeProvider();
+    await tokenServer.stop();
+    const credentials = {
+      type: "oauth_client_credentials",
+      token_url: `${tokenServer.url}/token`,
+      client_id: "app",
+      client_secret: "secret",
+    };
     const upstreams = `/gateways/${route.gateway}/upstreams`;
-    const upstream = { name: "stopped", targets: [targetAt(stopped)] };
+    const upstream = { name: "stopped", targets: [targetAt(stopped), targetAt(provider, { credentials })] };
     const { body } = await gatehouse.api("POST", upstreams, upstream);
     const unreachable = await checksOf(settings());
     await gatehouse.api("DELETE", `${upstreams}/${body.id}`);
-    expect(unreachable.failed).toMatchObject([
-      { name: "providers", detail: `${stopped.url} is not reachable (ECONNREFUSED)` },
-    ]);
+    expect(unreachable.failed.map(({ name, detail }) => `${name}: ${detail}`).sort()).toEqual(
+      [stopped, tokenServer].map(({ url }) => `providers: ${url} is not reachable (ECONNREFUSED)`).sort(),
+    );
     const otherKey = await checksOf({ ...settings(), SERVER_SECRET_KEY: `${TEST_SECRET}-another` });
     expect(otherKey.failed).toMatchObject([
       { name: "providers", mend: expect.stringContaining("ENCRYPTION_KEY") },

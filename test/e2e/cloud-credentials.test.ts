@@ -4,11 +4,13 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { create, expectError } from "../support/admin-fixtures.ts";
-import { temporaryDirectory, type ApiResponse } from "../support/gatehouse-process.ts";
-import { CHAT, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { startGatehouseProcess, temporaryDirectory, type ApiResponse } from "../support/gatehouse-process.ts";
+import { CHAT, onlyRequest, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
 import { runCommand, settingsOf } from "../support/run-command.ts";
 import { createServiceAccount } from "../support/service-account.ts";
+import { checkSignature } from "../support/sigv4-check.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { waitFor } from "../support/waiting.ts";
 
 setDefaultTimeout(60_000);
 const gatehouse = await useGatehouse();
@@ -271,27 +273,43 @@ test("an explanation names the type of the credentials, and shows nothing of the
 });
 
 describe("the role of the environment", () => {
-  test("signs with the variables of the environment if ALLOW_ENVIRONMENT_CREDENTIALS is true", async () => {
-    const role = { type: "aws_sigv4", region: "us-east-1", service: "bedrock" };
-    const { startGatehouseProcess } = await import("../support/gatehouse-process.ts");
-    const { checkSignature } = await import("../support/sigv4-check.ts");
-    const keys = {
-      AWS_ACCESS_KEY_ID: "ASIAEXAMPLE",
-      AWS_SECRET_ACCESS_KEY: "secret-of-the-environment",
-      AWS_SESSION_TOKEN: "token-of-the-environment",
-    };
-    const allowed = await startGatehouseProcess({ env: { ...keys, ALLOW_ENVIRONMENT_CREDENTIALS: "true" } });
+  const role = { type: "aws_sigv4", region: "us-east-1", service: "bedrock" };
+  const env = {
+    ALLOW_ENVIRONMENT_CREDENTIALS: "true",
+    AWS_ACCESS_KEY_ID: "ASIAEXAMPLE",
+    AWS_SECRET_ACCESS_KEY: "secret-of-the-environment",
+    AWS_SESSION_TOKEN: "token-of-the-environment",
+  };
+
+  test("signs with the variables of the environment, and only while the setting allows it", async () => {
+    const dataDir = temporaryDirectory();
+    const allowed = await startGatehouseProcess({ env, dataDir, keepData: true });
+    const { path } = await seedRoute(allowed, { upstream: { targets: [targetWith(role)] } });
+    const other = await seedRoute(allowed, { upstream: { targets: [targetWith(null)] } });
+    expect((await rawJson(allowed.proxyUrl, path, CHAT)).status).toBe(200);
+    const request = onlyRequest(provider);
+    expect(await checkSignature(request, "secret-of-the-environment")).toMatchObject({
+      accessKeyId: "ASIAEXAMPLE",
+      isValid: true,
+    });
+    expect(request.header("x-amz-security-token")).toBe("token-of-the-environment");
+    await allowed.stop();
+
+    // Without the setting, the stored gateway is not served and is reported; the other one is served.
+    const { ALLOW_ENVIRONMENT_CREDENTIALS: removed, ...keys } = env;
+    expect(removed).toBe("true");
+    const denied = await startGatehouseProcess({ env: keys, dataDir, notReady: true });
     try {
-      const { path } = await seedRoute(allowed, { upstream: { targets: [targetWith(role)] } });
-      expect((await rawJson(allowed.proxyUrl, path, CHAT)).status).toBe(200);
-      const request = provider.requests.at(-1)!;
-      expect(await checkSignature(request, "secret-of-the-environment")).toMatchObject({
-        accessKeyId: "ASIAEXAMPLE",
-        isValid: true,
+      const readiness = await waitFor(async () => {
+        const response = await fetch(`${denied.adminUrl}/readyz`);
+        const text = await response.text();
+        return text.includes("ALLOW_ENVIRONMENT_CREDENTIALS") ? text : null;
       });
-      expect(request.header("x-amz-security-token")).toBe("token-of-the-environment");
+      expect(readiness).toContain("faulty_gateways");
+      expect((await rawJson(denied.proxyUrl, path, CHAT)).status).not.toBe(200);
+      expect((await rawJson(denied.proxyUrl, other.path, CHAT)).status).toBe(200);
     } finally {
-      await allowed.stop();
+      await denied.stop();
     }
   });
 });

@@ -3,7 +3,8 @@ import { afterAll, beforeEach, expect, test } from "bun:test";
 import { createServer, request as sendRequest, type IncomingMessage } from "node:http";
 import { pipeline } from "node:stream";
 import { postChat } from "../support/plugin-fixtures.ts";
-import { CHAT, seedRoute } from "../support/proxy-fixtures.ts";
+import { CHAT, onlyRequest, seedRoute } from "../support/proxy-fixtures.ts";
+import { checkSignature } from "../support/sigv4-check.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
 /** The targets of the requests that the proxy received. */
@@ -57,6 +58,22 @@ test.each([false, true])("a request goes through the proxy (stream: %p)", async 
 test("an error of the provider is passed on", async () => {
   provider.behave({ status: 418 });
   expect((await postChat(gatehouse, throughProxy)).status).toBe(418);
+});
+
+test("a request through the proxy is signed as it arrives", async () => {
+  const credentials = {
+    type: "aws_sigv4",
+    region: "us-east-1",
+    service: "bedrock",
+    access_key_id: "AKID",
+    secret_access_key: "a secret",
+  };
+  const target = { provider: "bedrock", base_url: "http://provider.invalid", credentials };
+  const route = await seedRoute(gatehouse, { upstream: { targets: [target] } });
+  expect((await postChat(gatehouse, route)).status).toBe(200);
+  expect(proxied).toEqual(["http://provider.invalid/openai/v1/chat/completions"]);
+  const { isValid } = await checkSignature(onlyRequest(provider), "a secret");
+  expect(isValid).toBe(true);
 });
 
 test("a host in NO_PROXY is connected to directly", async () => {

@@ -1,8 +1,9 @@
-// Checks the providers of the stored configuration: names resolve, TCP and TLS connect. No request is sent.
+// Checks the providers and token servers of the stored configuration: names resolve, TCP and TLS connect. No request is sent.
 import type { Settings } from "../../config/settings.ts";
 import { providerNamed } from "../../formats/providers.ts";
 import { CredentialCipher } from "../../store/credential-cipher.ts";
 import { openStore } from "../../store/sql-store.ts";
+import { tokenAddressOf } from "../../upstream/credentials/access-tokens.ts";
 import { resolveHost } from "../../upstream/host-resolver.ts";
 import { UpstreamError } from "../../upstream/upstream-error.ts";
 import { fail, ok, warn, type CheckResult } from "./check-result.ts";
@@ -43,14 +44,17 @@ export async function checkProviders(settings: Settings): Promise<CheckResult[]>
   return results.sort((a, b) => (a.detail < b.detail ? -1 : 1));
 }
 
-/** Returns the distinct origins of the targets of all upstreams. */
+/** Returns the distinct origins of the targets of all upstreams, and of their token servers. */
 async function storedOrigins(url: string, cipher: CredentialCipher): Promise<string[]> {
   const store = openStore(url, cipher);
   try {
     return await store.view(async (view) => {
       const all = await view.allGatewayParts();
       const targets = all.flatMap(({ upstreams }) => upstreams).flatMap((upstream) => upstream.targets);
-      const urls = targets.map(({ base_url, provider }) => base_url ?? providerNamed(provider).base_url);
+      const urls = targets.flatMap(({ base_url, provider, credentials }) => [
+        base_url ?? providerNamed(provider).base_url,
+        credentials === null ? null : tokenAddressOf(credentials),
+      ]);
       return [...new Set(urls.filter((each) => each !== null).map((each) => new URL(each).origin))];
     });
   } finally {
@@ -61,9 +65,9 @@ async function storedOrigins(url: string, cipher: CredentialCipher): Promise<str
 async function checkOrigin(url: URL): Promise<CheckResult> {
   if (await isForbidden(hostOf(url))) {
     const detail = `${url.origin} resolves to a link-local or metadata address`;
-    return fail("providers", detail, "set another base_url");
+    return fail("providers", detail, "set another base_url or token_url");
   }
-  return checkConnection("providers", url, { setting: "base_url", server: "the provider" });
+  return checkConnection("providers", url, { setting: "base_url or token_url", server: "the server" });
 }
 
 async function isForbidden(host: string): Promise<boolean> {

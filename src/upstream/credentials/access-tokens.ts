@@ -19,6 +19,20 @@ export const TOKEN_ADDRESSES: TokenAddresses = {
   microsoft: "https://login.microsoftonline.com",
 };
 
+/** Returns the address that tokens are fetched from; null for credentials without a token. */
+export function tokenAddressOf(credentials: Credentials): string | null {
+  switch (credentials.type) {
+    case "gcp_service_account":
+      return TOKEN_ADDRESSES.google;
+    case "azure_client":
+      return TOKEN_ADDRESSES.microsoft;
+    case "oauth_client_credentials":
+      return credentials.token_url;
+    default:
+      return null;
+  }
+}
+
 type CredentialsOf<Type> = Extract<Credentials, { type: Type }>;
 type TokenFetch = () => Promise<FetchedValue<string>>;
 
