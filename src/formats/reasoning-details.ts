@@ -11,7 +11,7 @@ const FORMATS = new Set<unknown>(["anthropic", "responses", "gemini"]);
 const TEXTS = ["text", "summary", "data", "signature", "id", "target"] as const;
 
 /** Whether the value is a detail that the gateway wrote. Those of other routers have other formats. */
-function isReasoningDetail(value: unknown): value is ReasoningDetail {
+export function isReasoningDetail(value: unknown): value is ReasoningDetail {
   if (!isJsonObject(value) || !TYPES.has(value["type"]) || !FORMATS.has(value["format"])) return false;
   for (const key of TEXTS) if (value[key] !== undefined && typeof value[key] !== "string") return false;
   return true;

@@ -221,12 +221,12 @@ describe("the first token is the first event with content", () => {
     expect(record).toMatchObject({ stream: true, tokens: { output: 5 }, timings: TIMES });
   });
 
-  test("translated: thinking that is not relayed does not count", async () => {
+  test("translated: the signature of thinking without text does not count", async () => {
     const record = await stream(await seed({ format: "anthropic" }, { response_format: "openai" }), {
       before: sse(
         MESSAGE_START,
         block(0, { type: "thinking", thinking: "" }),
-        blockDelta(0, { type: "thinking_delta", thinking: "Hm" }),
+        blockDelta(0, { type: "signature_delta", signature: "c2ln" }),
         { type: "content_block_stop", index: 0 },
       ),
       content: sse(block(1, { type: "text", text: "" }), blockDelta(1, { type: "text_delta", text: "Hi" })),

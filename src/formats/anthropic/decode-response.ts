@@ -1,7 +1,9 @@
 // Translates whole Anthropic responses and errors to OpenAI chat; decode-stream.ts translates streams.
-// Left out are thinking blocks, because OpenAI's chat responses have no field for reasoning or for the signature that must be
-// sent back with it, and blocks of server tools, because the client cannot run those.
+// Thinking becomes `reasoning_content`, and `reasoning_details` with the signature that must be sent back. Blocks of server
+// tools are left out, because the client cannot run those.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { ReasoningDetail } from "../chat-extensions.ts";
+import { CONTEXT_LENGTH_EXCEEDED, isContextLengthMessage } from "../context-length.ts";
 import type {
   ChatCompletion,
   ChatErrorBody,
@@ -10,6 +12,7 @@ import type {
   ChatUsage,
 } from "../openai/wire-types.ts";
 import type { DecodeOptions } from "../translator.ts";
+import { argumentsOf } from "./tool-arguments.ts";
 
 const FINISH_REASONS: ReadonlyMap<unknown, ChatFinishReason> = new Map([
   ["end_turn", "stop"],
@@ -43,6 +46,8 @@ export function decodeResponse(body: unknown, { createdAt }: DecodeOptions): Cha
   // Citations split one text into several blocks, so the texts are joined without a separator.
   const text = blocks.map((block) => (block["type"] === "text" ? textOf(block["text"]) : "")).join("");
   const calls = blocks.filter(({ type }) => type === "tool_use").map(decodeToolUse);
+  const details = blocks.map(toReasoningDetail).filter((detail) => detail !== null);
+  const reasoning = details.map((detail) => detail.text ?? "").join("");
   return {
     id: textOf(body["id"]),
     object: "chat.completion",
@@ -55,6 +60,8 @@ export function decodeResponse(body: unknown, { createdAt }: DecodeOptions): Cha
           role: "assistant",
           content: text === "" && calls.length > 0 ? null : text,
           refusal: refusalOf(body),
+          ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
+          ...(details.length === 0 ? {} : { reasoning_details: details }),
           ...(calls.length === 0 ? {} : { tool_calls: calls }),
         },
         logprobs: null,
@@ -65,11 +72,21 @@ export function decodeResponse(body: unknown, { createdAt }: DecodeOptions): Cha
   };
 }
 
+/** Returns the reasoning of a block, with its signature; null for other blocks. */
+export function toReasoningDetail({ type, thinking, signature, data }: JsonObject): ReasoningDetail | null {
+  if (type === "redacted_thinking")
+    return { type: "reasoning.encrypted", format: "anthropic", data: textOf(data) };
+  if (type !== "thinking") return null;
+  const detail = { type: "reasoning.text", format: "anthropic", text: textOf(thinking) } as const;
+  if (typeof signature === "string" && signature !== "") return { ...detail, signature };
+  return detail.text === "" ? null : detail;
+}
+
 function decodeToolUse({ id, name, input }: JsonObject): ChatToolCall {
   return {
     id: textOf(id),
     type: "function",
-    function: { name: textOf(name), arguments: JSON.stringify(input ?? {}) },
+    function: { name: textOf(name), arguments: argumentsOf(input) },
   };
 }
 
@@ -120,5 +137,9 @@ export function decodeError(body: unknown, status: number): ChatErrorBody {
     return { error: { message, type, param: null, code: null } };
   }
   const { type, code } = ERRORS.get(error["type"]) ?? { type: error["type"], code: null };
-  return { error: { message: error["message"], type, param: null, code } };
+  const { message } = error;
+  // Anthropic has no code for it.
+  if (type === "invalid_request_error" && code === null && isContextLengthMessage(message))
+    return { error: { message, type, param: null, code: CONTEXT_LENGTH_EXCEEDED } };
+  return { error: { message, type, param: null, code } };
 }

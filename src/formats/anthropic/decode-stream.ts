@@ -6,7 +6,15 @@ import { requireObject } from "../read-fields.ts";
 import { SseParser } from "../sse.ts";
 import { TranslationError } from "../translation-error.ts";
 import type { ChatStreamSink, DecodeOptions, StreamDecoder, StreamEnding } from "../translator.ts";
-import { decodeError, refusalOf, textOf, toChatUsage, toFinishReason } from "./decode-response.ts";
+import {
+  decodeError,
+  refusalOf,
+  textOf,
+  toChatUsage,
+  toFinishReason,
+  toReasoningDetail,
+} from "./decode-response.ts";
+import { argumentsOf } from "./tool-arguments.ts";
 
 /** A tool_use block whose content_block_stop has not arrived yet. */
 interface OpenToolCall {
@@ -16,12 +24,21 @@ interface OpenToolCall {
   hasArguments: boolean;
 }
 
+/** A thinking block whose content_block_stop has not arrived yet. Its parts are kept for the detail, which is sent as a whole. */
+interface OpenThinking {
+  readonly type: unknown;
+  readonly data: unknown;
+  thinking: string;
+  signature: string;
+}
+
 export class MessageStreamDecoder implements StreamDecoder {
   readonly #parser: SseParser;
   readonly #sink: ChatStreamSink;
   readonly #createdAt: number;
   /** By the index of their block. */
   readonly #openToolCalls = new Map<unknown, OpenToolCall>();
+  readonly #openThinking = new Map<unknown, OpenThinking>();
   #toolCallCount = 0;
   #id = "";
   #model = "";
@@ -83,8 +100,10 @@ export class MessageStreamDecoder implements StreamDecoder {
     this.#writeChunk({ role: "assistant", content: "" });
   }
 
-  #startBlock(blockIndex: unknown, { type, id, name, input, text }: JsonObject): void {
+  #startBlock(blockIndex: unknown, block: JsonObject): void {
+    const { type, id, name, input, text } = block;
     if (type === "text") this.#writeText(text);
+    if (type === "thinking" || type === "redacted_thinking") this.#startThinking(blockIndex, block);
     if (type !== "tool_use") return;
     const index = this.#toolCallCount++;
     this.#openToolCalls.set(blockIndex, { index, input, hasArguments: false });
@@ -95,9 +114,36 @@ export class MessageStreamDecoder implements StreamDecoder {
     });
   }
 
-  #decodeBlockDelta(blockIndex: unknown, { type, text, partial_json }: JsonObject): void {
-    if (type === "text_delta") this.#writeText(text);
-    else if (type === "input_json_delta") this.#writeArguments(blockIndex, textOf(partial_json));
+  #startThinking(blockIndex: unknown, { type, thinking, signature, data }: JsonObject): void {
+    this.#openThinking.set(blockIndex, { type, data, thinking: "", signature: textOf(signature) });
+    this.#writeThinking(blockIndex, textOf(thinking));
+  }
+
+  #decodeBlockDelta(blockIndex: unknown, delta: JsonObject): void {
+    switch (delta["type"]) {
+      case "text_delta":
+        this.#writeText(delta["text"]);
+        break;
+      case "input_json_delta":
+        this.#writeArguments(blockIndex, textOf(delta["partial_json"]));
+        break;
+      case "thinking_delta":
+        this.#writeThinking(blockIndex, textOf(delta["thinking"]));
+        break;
+      case "signature_delta": {
+        const block = this.#openThinking.get(blockIndex);
+        if (block !== undefined) block.signature += textOf(delta["signature"]);
+        break;
+      }
+      default:
+    }
+  }
+
+  #writeThinking(blockIndex: unknown, text: string): void {
+    if (text === "") return;
+    const block = this.#openThinking.get(blockIndex);
+    if (block !== undefined) block.thinking += text;
+    this.#writeChunk({ reasoning_content: text });
   }
 
   #writeText(text: unknown): void {
@@ -113,10 +159,16 @@ export class MessageStreamDecoder implements StreamDecoder {
   }
 
   #stopBlock(blockIndex: unknown): void {
+    const thinking = this.#openThinking.get(blockIndex);
+    if (thinking !== undefined) {
+      this.#openThinking.delete(blockIndex);
+      const detail = toReasoningDetail({ ...thinking });
+      if (detail !== null) this.#writeChunk({ reasoning_details: [detail] });
+    }
     const call = this.#openToolCalls.get(blockIndex);
     if (call === undefined) return;
     // Anthropic sends no JSON at all for a tool without parameters. OpenAI's clients parse the arguments, and "" is not JSON.
-    if (!call.hasArguments) this.#writeArguments(blockIndex, JSON.stringify(call.input ?? {}));
+    if (!call.hasArguments) this.#writeArguments(blockIndex, argumentsOf(call.input));
     this.#openToolCalls.delete(blockIndex);
   }
 

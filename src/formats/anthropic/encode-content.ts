@@ -1,36 +1,49 @@
-// Translates the content of one OpenAI chat message, a string or parts, to Anthropic blocks: text, images, PDF documents.
+// Translates the content of one chat message, a string or parts, to Anthropic blocks: text, images, documents.
 import type {
   AnthropicDocumentBlock,
   AnthropicImageBlock,
-  AnthropicSource,
+  AnthropicTextBlock,
   AnthropicUserContentBlock,
 } from "./wire-types.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { readString, requireObject, requireString } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
+import type { TranslationReport } from "../translation-report.ts";
 
 /** Returns the blocks of a user message or tool result. Empty texts are left out because Anthropic rejects them. */
-export function encodeContent(content: unknown, path: string): AnthropicUserContentBlock[] {
+export function encodeContent(
+  content: unknown,
+  path: string,
+  report: TranslationReport,
+): AnthropicUserContentBlock[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   const blocks: AnthropicUserContentBlock[] = [];
   for (const [part, partPath] of readParts(content, path)) {
-    const block = encodePart(part, partPath);
-    if (block.type !== "text" || block.text !== "") blocks.push(block);
+    const block = encodePart(part, partPath, report);
+    if (block.type === "text" && block.text === "") continue;
+    blocks.push(withBreakpoint(block, part));
   }
   return blocks;
 }
 
 /** Returns the texts of a system, developer, or assistant message, whose content may only be text. */
-export function encodeTextContent(content: unknown, path: string): string[] {
-  if (typeof content === "string") return content === "" ? [] : [content];
-  const texts: string[] = [];
+export function encodeTextContent(content: unknown, path: string): AnthropicTextBlock[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  const texts: AnthropicTextBlock[] = [];
   for (const [part, partPath] of readParts(content, path)) {
     const field = part["type"] === "refusal" ? "refusal" : "text";
     if (part["type"] !== field) throw unknownPart(part, partPath, "text");
     const text = requireString(part, field, partPath);
-    if (text !== "") texts.push(text);
+    if (text !== "") texts.push(withBreakpoint<AnthropicTextBlock>({ type: "text", text }, part));
   }
   return texts;
+}
+
+/** Returns `block` with the cache breakpoint of `owner`, a part, tool, or message, if it has one. */
+export function withBreakpoint<T extends { cache_control?: JsonObject }>(block: T, owner: JsonObject): T {
+  const control = owner["cache_control"];
+  if (isJsonObject(control)) block.cache_control = control;
+  return block;
 }
 
 function readParts(content: unknown, path: string): [JsonObject, string][] {
@@ -43,12 +56,12 @@ function readParts(content: unknown, path: string): [JsonObject, string][] {
   });
 }
 
-function encodePart(part: JsonObject, path: string): AnthropicUserContentBlock {
+function encodePart(part: JsonObject, path: string, report: TranslationReport): AnthropicUserContentBlock {
   switch (part["type"]) {
     case "text":
       return { type: "text", text: requireString(part, "text", path) };
     case "image_url":
-      return encodeImage(requireObject(part["image_url"], `${path}.image_url`), `${path}.image_url`);
+      return encodeImage(requireObject(part["image_url"], `${path}.image_url`), `${path}.image_url`, report);
     case "file":
       return encodeFile(requireObject(part["file"], `${path}.file`), `${path}.file`);
     default:
@@ -56,41 +69,50 @@ function encodePart(part: JsonObject, path: string): AnthropicUserContentBlock {
   }
 }
 
-/** `detail` is dropped: it is a hint about cost that Anthropic does not have. */
-function encodeImage(image: JsonObject, path: string): AnthropicImageBlock {
+/** `detail` is a hint about cost that Anthropic does not have. */
+function encodeImage(image: JsonObject, path: string, report: TranslationReport): AnthropicImageBlock {
+  if ((image["detail"] ?? "auto") !== "auto") report.drop("detail");
   const url = requireString(image, "url", path);
   if (/^https?:\/\//i.test(url)) return { type: "image", source: { type: "url", url } };
-  const source = parseDataUrl(url);
-  if (source?.media_type.startsWith("image/") !== true) {
+  const data = parseDataUrl(url);
+  if (data?.media_type.startsWith("image/") !== true) {
     throw new TranslationError(
       `${path}.url`,
       `${path}.url must be an http(s) URL or a base64 data URL of an image ("data:image/png;base64,…").`,
     );
   }
   // A common misspelling, which Anthropic rejects and OpenAI accepts.
-  if (source.media_type === "image/jpg") source.media_type = "image/jpeg";
-  return { type: "image", source };
+  if (data.media_type === "image/jpg") data.media_type = "image/jpeg";
+  return { type: "image", source: { type: "base64", ...data } };
 }
 
 function encodeFile(file: JsonObject, path: string): AnthropicDocumentBlock {
-  const source = parseDataUrl(readString(file, "file_data", path) ?? "");
-  if (source?.media_type !== "application/pdf") {
-    throw new TranslationError(
-      path,
-      `${path} must contain a PDF in file_data ("data:application/pdf;base64,…"). Anthropic cannot read OpenAI file ids.`,
-    );
-  }
+  const url = readString(file, "file_url", path);
   const title = readString(file, "filename", path);
+  const source = url === undefined ? encodeFileData(file, path) : ({ type: "url", url } as const);
   return title === undefined ? { type: "document", source } : { type: "document", source, title };
 }
 
-function parseDataUrl(url: string): (AnthropicSource & { type: "base64" }) | null {
+function encodeFileData(file: JsonObject, path: string): AnthropicDocumentBlock["source"] {
+  const data = parseDataUrl(readString(file, "file_data", path) ?? "");
+  if (data?.media_type === "application/pdf") return { type: "base64", ...data };
+  if (data?.media_type.startsWith("text/") === true) {
+    const text = Buffer.from(data.data, "base64").toString();
+    return { type: "text", media_type: "text/plain", data: text };
+  }
+  throw new TranslationError(
+    path,
+    `${path} must contain a PDF or a text in file_data ("data:application/pdf;base64,…"). Anthropic cannot read OpenAI file ids.`,
+  );
+}
+
+function parseDataUrl(url: string): { media_type: string; data: string } | null {
   // Only the part before the comma is matched, because matching megabytes of base64 would be slow.
   const comma = url.indexOf(",");
   if (comma === -1 || comma > 256) return null;
   const mediaType = /^data:([^;,\s]+)(?:;[^;,]+)*;base64$/i.exec(url.slice(0, comma));
   if (mediaType?.[1] === undefined) return null;
-  return { type: "base64", media_type: mediaType[1].toLowerCase(), data: url.slice(comma + 1) };
+  return { media_type: mediaType[1].toLowerCase(), data: url.slice(comma + 1) };
 }
 
 function unknownPart(part: JsonObject, path: string, known: string): TranslationError {

@@ -3,20 +3,24 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { isAnthropicRequest } from "./recognize-request.ts";
 import { encodeRequest } from "./encode-request.ts";
+import type { ChatRequest } from "../openai/wire-types.ts";
 import { TranslationError } from "../translation-error.ts";
+import { TranslationReport } from "../translation-report.ts";
 
 const USER = { role: "user", content: "Hi" };
+
+const encode = (request: ChatRequest) => encodeRequest(request, { report: new TranslationReport() });
 
 test("a schema nested too deeply is rejected", () => {
   let schema: object = { type: "string" };
   for (let depth = 0; depth < 20_000; depth += 1) schema = { type: "array", items: schema };
   const response_format = { type: "json_schema", json_schema: { name: "deep", strict: true, schema } };
-  expect(() => encodeRequest({ messages: [USER], response_format })).toThrow("more than 64 levels deep");
+  expect(() => encode({ messages: [USER], response_format })).toThrow("more than 64 levels deep");
 });
 
 test("a data URL of several megabytes is translated quickly", () => {
   const url = `data:image/png;base64,${"A".repeat(8_000_000)}`;
-  const request = encodeRequest({
+  const request = encode({
     messages: [{ role: "user", content: [{ type: "image_url", image_url: { url } }] }],
   });
   expect(request.messages[0]?.content).toHaveLength(1);
@@ -57,7 +61,7 @@ test("any JSON either translates to messages with alternating roles or throws a 
     fc.property(body, (input) => {
       isAnthropicRequest(input);
       try {
-        const roles = encodeRequest(input).messages.map(({ role }) => role);
+        const roles = encode(input).messages.map(({ role }) => role);
         expect(roles.every((role, index) => role !== roles[index - 1])).toBe(true);
       } catch (error) {
         if (!(error instanceof TranslationError)) throw error;

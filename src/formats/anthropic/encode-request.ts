@@ -1,65 +1,152 @@
-// Translates an OpenAI chat request to an Anthropic messages request: the top-level fields. Messages, tools, and response
-// format have their own files. Fields that Anthropic does not support are dropped if they are hints (seed, penalties, logprobs,
-// reasoning_effort) and rejected if the response would differ from the requested one (n, audio).
-import type { AnthropicRequest } from "./wire-types.ts";
+// Translates a chat request to an Anthropic messages request: the top-level fields. Messages, tools, thinking, and response
+// format have their own files. Fields that Anthropic does not support are dropped and reported if they are hints (seed,
+// penalties), and rejected if the response would differ from the requested one (n, logprobs, audio).
+import type { AnthropicRequest, AnthropicTextBlock } from "./wire-types.ts";
+import { isJsonObject } from "../../base/json.ts";
 import type { ChatRequest } from "../openai/wire-types.ts";
-import { readArray, readBoolean, readNumber, readObject, readString } from "../read-fields.ts";
+import { readArray, readBoolean, readNumber, readString } from "../read-fields.ts";
+import { TranslationError } from "../translation-error.ts";
+import type { TranslationReport } from "../translation-report.ts";
+import { claudeModelOf, type ClaudeModel } from "./claude-models.ts";
 import { encodeMessages } from "./encode-messages.ts";
 import { encodeResponseFormat } from "./encode-response-format.ts";
+import { encodeThinking, type EncodedThinking } from "./encode-thinking.ts";
 import { encodeTools } from "./encode-tools.ts";
-import { TranslationError } from "../translation-error.ts";
 
 /** Anthropic requires max_tokens, OpenAI does not. Every Anthropic model supports this many output tokens. */
 const DEFAULT_MAX_TOKENS = 4096;
+/** For models whose thinking is part of the output. All of them support more. */
+const DEFAULT_MAX_TOKENS_WITH_THINKING = 32_000;
 
-export function encodeRequest(body: ChatRequest): AnthropicRequest {
+/** Fields that are carried, rejected, or have no effect outside OpenAI's format. Others are dropped and reported. */
+const HANDLED_FIELDS = new Set([
+  "model",
+  "messages",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "max_tokens",
+  "max_completion_tokens",
+  "temperature",
+  "top_p",
+  "top_k",
+  "stop",
+  "stream",
+  "stream_options",
+  "response_format",
+  "user",
+  "safety_identifier",
+  "n",
+  "modalities",
+  "reasoning_effort",
+  "thinking",
+  "cache_control",
+]);
+
+export function encodeRequest(
+  body: ChatRequest,
+  { report }: { readonly report: TranslationReport },
+): AnthropicRequest {
   rejectUnsupported(body);
-  const { system, messages } = encodeMessages(body.messages);
+  for (const [field, value] of Object.entries(body))
+    if (!HANDLED_FIELDS.has(field) && (value ?? null) !== null && value !== false) report.drop(field);
+  const name = readString(body, "model");
+  const model = claudeModelOf(name);
+  const { system, messages, lacksThinking } = encodeMessages(body.messages, report);
   const format = encodeResponseFormat(body.response_format);
-  if (format.instruction !== null) system.push(format.instruction);
+  if (format.instruction !== null) system.push({ type: "text", text: format.instruction });
+  const tools = encodeTools(body, report);
+  const isToolForced = tools.tool_choice?.type === "any" || tools.tool_choice?.type === "tool";
+  if (isToolForced && !model.hasForcedTools) {
+    throw new TranslationError(
+      "tool_choice",
+      `${name} does not accept a tool_choice that requires a tool call. Set tool_choice to "auto".`,
+    );
+  }
+  const maxTokens = readNumber(body, "max_completion_tokens") ?? readNumber(body, "max_tokens");
+  const thinking = encodeThinking(body, { model, maxTokens, isToolForced, lacksThinking }, report);
 
-  const request: AnthropicRequest = { max_tokens: readMaxTokens(body), messages };
-  const model = readString(body, "model");
-  if (model !== undefined) request.model = model;
-  if (system.length > 0) request.system = system.join("\n\n");
-  Object.assign(request, encodeTools(body));
-  const stop = readStop(body.stop);
+  const request: AnthropicRequest = { max_tokens: maxTokens ?? defaultMaxTokens(model, thinking), messages };
+  if (name !== undefined) request.model = name;
+  if (system.length > 0) request.system = toSystem(system);
+  Object.assign(request, tools);
+  const stop = readStop(body.stop, report);
   if (stop.length > 0) request.stop_sequences = stop;
-  addSampling(request, body);
+  addSampling(request, body, model, thinking, report);
+  if (thinking.thinking !== null) request.thinking = thinking.thinking;
+  if (thinking.effort !== null) request.output_config = { effort: thinking.effort };
   if (format.schema !== null)
-    request.output_config = { format: { type: "json_schema", schema: format.schema } };
-  // `safety_identifier` replaces OpenAI's deprecated `user`.
-  const user = readString(body, "user") ?? readString(body, "safety_identifier");
-  if (user !== undefined && user !== "") request.metadata = { user_id: user };
-  const stream = readBoolean(body, "stream");
-  if (stream !== undefined) request.stream = stream;
+    request.output_config = {
+      ...request.output_config,
+      format: { type: "json_schema", schema: format.schema },
+    };
+  addOthers(request, body);
   return request;
 }
 
-function readMaxTokens(body: ChatRequest): number {
-  return readNumber(body, "max_completion_tokens") ?? readNumber(body, "max_tokens") ?? DEFAULT_MAX_TOKENS;
+function addOthers(request: AnthropicRequest, body: ChatRequest): void {
+  // `safety_identifier` replaces OpenAI's deprecated `user`.
+  const user = readString(body, "user") ?? readString(body, "safety_identifier");
+  if (user !== undefined && user !== "") request.metadata = { user_id: user };
+  const control = body["cache_control"];
+  if (isJsonObject(control)) request.cache_control = control;
+  const stream = readBoolean(body, "stream");
+  if (stream !== undefined) request.stream = stream;
 }
 
-function addSampling(request: AnthropicRequest, body: ChatRequest): void {
+/** Texts with cache breakpoints must stay apart. */
+function toSystem(texts: AnthropicTextBlock[]): string | AnthropicTextBlock[] {
+  if (texts.some(({ cache_control: control }) => control !== undefined)) return texts;
+  return texts.map(({ text }) => text).join("\n\n");
+}
+
+function defaultMaxTokens({ thinksByDefault }: ClaudeModel, { thinking, isOn }: EncodedThinking): number {
+  const budget = thinking?.["budget_tokens"];
+  if (typeof budget === "number") return budget + DEFAULT_MAX_TOKENS;
+  return isOn || thinksByDefault ? DEFAULT_MAX_TOKENS_WITH_THINKING : DEFAULT_MAX_TOKENS;
+}
+
+/** The smallest `top_p` that Anthropic accepts together with thinking. */
+const MIN_TOP_P_WITH_THINKING = 0.95;
+
+/** `top_k` is Anthropic's field, which chat clients send through the extra_body of their SDK. */
+function addSampling(
+  request: AnthropicRequest,
+  body: ChatRequest,
+  { hasSampling }: ClaudeModel,
+  { isOn }: EncodedThinking,
+  report: TranslationReport,
+): void {
   const temperature = readNumber(body, "temperature");
   const topP = readNumber(body, "top_p");
-  // OpenAI accepts values up to 2, Anthropic up to 1.
-  if (temperature !== undefined) request.temperature = Math.min(1, Math.max(0, temperature));
-  // Since Claude 4.1, only one of the two is allowed. Many clients always send both; a top_p of 1 has no effect.
-  if (topP !== undefined && !(topP === 1 && temperature !== undefined)) request.top_p = topP;
-  // `top_k` and `thinking` are Anthropic's fields. Chat clients send them through the extra_body of their SDK, as they do with
-  // Anthropic's own OpenAI-compatible endpoint.
   const topK = readNumber(body, "top_k");
-  if (topK !== undefined) request.top_k = topK;
-  const thinking = readObject(body, "thinking");
-  if (thinking !== undefined) request.thinking = thinking;
+  if (temperature !== undefined) {
+    // OpenAI accepts values up to 2, Anthropic up to 1.
+    if (hasSampling && !isOn) request.temperature = Math.min(1, Math.max(0, temperature));
+    else if (temperature !== 1) report.drop("temperature");
+  }
+  // Since Claude 4.1, only one of the two is allowed. Many clients always send both; a top_p of 1 has no effect.
+  if (topP !== undefined && !(topP === 1 && (temperature !== undefined || !hasSampling))) {
+    if (hasSampling && (!isOn || topP >= MIN_TOP_P_WITH_THINKING)) request.top_p = topP;
+    else report.drop("top_p");
+  }
+  if (topK === undefined) return;
+  if (hasSampling && !isOn) request.top_k = topK;
+  else report.drop("top_k");
 }
 
-function readStop(stop: unknown): string[] {
+/** Anthropic rejects stop sequences that consist of whitespace. */
+function readStop(stop: unknown, report: TranslationReport): string[] {
   if (stop === undefined || stop === null) return [];
-  if (typeof stop === "string") return [stop];
-  if (Array.isArray(stop) && stop.every((sequence) => typeof sequence === "string")) return stop;
-  throw new TranslationError("stop", "stop must be a string or an array of strings.");
+  const sequences: unknown[] = Array.isArray(stop) ? stop : [stop];
+  const accepted: string[] = [];
+  for (const sequence of sequences) {
+    if (typeof sequence !== "string")
+      throw new TranslationError("stop", "stop must be a string or an array of strings.");
+    if (sequence.trim() === "") report.drop("stop");
+    else accepted.push(sequence);
+  }
+  return accepted;
 }
 
 function rejectUnsupported(body: ChatRequest): void {
@@ -70,6 +157,8 @@ function rejectUnsupported(body: ChatRequest): void {
       "Anthropic returns one choice per request. Omit n, or send several requests.",
     );
   }
+  if (readBoolean(body, "logprobs") === true)
+    throw new TranslationError("logprobs", "Anthropic does not return log probabilities. Omit logprobs.");
   if (readArray(body, "modalities")?.includes("audio") === true) {
     throw new TranslationError(
       "modalities",

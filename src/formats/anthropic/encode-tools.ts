@@ -1,6 +1,6 @@
-// Translates tools, tool_choice, and parallel_tool_calls of an OpenAI chat request to Anthropic's fields.
+// Translates tools, tool_choice, and parallel_tool_calls of a chat request to Anthropic's fields.
 import type { AnthropicTool, AnthropicToolChoice } from "./wire-types.ts";
-import { isJsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ChatRequest } from "../openai/wire-types.ts";
 import {
   readArray,
@@ -11,15 +11,28 @@ import {
   requireString,
 } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
+import type { TranslationReport } from "../translation-report.ts";
+import { withBreakpoint } from "./encode-content.ts";
 
 interface EncodedTools {
   tools?: AnthropicTool[];
   tool_choice?: AnthropicToolChoice;
 }
 
-export function encodeTools(body: ChatRequest): EncodedTools {
-  const tools = (readArray(body, "tools") ?? []).map((tool, index) => encodeTool(tool, `tools[${index}]`));
-  const choice = encodeToolChoice(body.tool_choice);
+/** A custom tool takes a text. Anthropic gets it as a tool with one field. */
+const CUSTOM_TOOL_SCHEMA: JsonObject = {
+  type: "object",
+  properties: { input: { type: "string" } },
+  required: ["input"],
+};
+
+export function encodeTools(body: ChatRequest, report: TranslationReport): EncodedTools {
+  const defined = (readArray(body, "tools") ?? []).map((tool, index) =>
+    encodeTool(tool, `tools[${index}]`, report),
+  );
+  const allowed = readAllowedTools(body.tool_choice);
+  const tools = allowed === null ? defined : defined.filter(({ name }) => allowed.names.has(name));
+  const choice = encodeToolChoice(allowed === null ? body.tool_choice : allowed.mode);
   if (tools.length === 0) {
     if (choice?.type === "any" || choice?.type === "tool") {
       throw new TranslationError(
@@ -40,30 +53,54 @@ export function encodeTools(body: ChatRequest): EncodedTools {
  * `strict` is dropped, as in Anthropic's own OpenAI-compatible endpoint. Anthropic's strict tools accept fewer schemas and at
  * most 20 tools, so keeping the flag would make requests fail that work without it.
  */
-function encodeTool(value: unknown, path: string): AnthropicTool {
+function encodeTool(value: unknown, path: string, report: TranslationReport): AnthropicTool {
   const tool = requireObject(value, path);
-  if (tool["type"] !== "function") {
+  const { type } = tool;
+  if (type !== "function" && type !== "custom") {
     throw new TranslationError(
       `${path}.type`,
-      `${path}.type must be "function"; other tools cannot be translated.`,
+      `${path}.type must be "function" or "custom"; other tools cannot be translated.`,
     );
   }
-  const definition = requireObject(tool["function"], `${path}.function`);
-  const description = readString(definition, "description", `${path}.function`);
-  return {
-    name: requireString(definition, "name", `${path}.function`),
+  const definition = requireObject(tool[type], `${path}.${type}`);
+  const description = readString(definition, "description", `${path}.${type}`);
+  if (definition["strict"] === true) report.drop("strict");
+  const format = definition["format"];
+  if (isJsonObject(format) && format["type"] !== "text") report.drop("format");
+  const encoded: AnthropicTool = {
+    name: requireString(definition, "name", `${path}.${type}`),
     ...(description === undefined ? {} : { description }),
-    // Anthropic requires a schema with a type; OpenAI's functions may have no parameters.
-    input_schema: { type: "object", ...(readObject(definition, "parameters", `${path}.function`) ?? {}) },
+    input_schema:
+      type === "custom"
+        ? CUSTOM_TOOL_SCHEMA
+        : // Anthropic requires a schema with a type; OpenAI's functions may have no parameters.
+          { type: "object", ...(readObject(definition, "parameters", `${path}.function`) ?? {}) },
   };
+  return withBreakpoint(encoded, tool);
+}
+
+/** Returns the tools that `tool_choice` restricts the model to; null if it does not. */
+function readAllowedTools(choice: unknown): { mode: string; names: ReadonlySet<string> } | null {
+  if (!isJsonObject(choice) || choice["type"] !== "allowed_tools") return null;
+  const path = "tool_choice.allowed_tools";
+  const allowed = requireObject(choice["allowed_tools"], path);
+  const names = new Set<string>();
+  for (const [index, value] of (readArray(allowed, "tools", path) ?? []).entries()) {
+    const tool = requireObject(value, `${path}.tools[${index}]`);
+    const named = isJsonObject(tool["function"]) ? tool["function"] : tool["custom"];
+    names.add(requireString(isJsonObject(named) ? named : tool, "name", `${path}.tools[${index}]`));
+  }
+  return { mode: readString(allowed, "mode", path) ?? "auto", names };
 }
 
 function encodeToolChoice(choice: unknown): AnthropicToolChoice | null {
   if (choice === undefined || choice === null) return null;
   if (choice === "auto" || choice === "none") return { type: choice };
   if (choice === "required") return { type: "any" };
-  if (isJsonObject(choice) && isJsonObject(choice["function"])) {
-    return { type: "tool", name: requireString(choice["function"], "name", "tool_choice.function") };
+  if (isJsonObject(choice)) {
+    const named = choice["function"] ?? choice["custom"];
+    if (isJsonObject(named))
+      return { type: "tool", name: requireString(named, "name", `tool_choice.${String(choice["type"])}`) };
   }
   throw new TranslationError(
     "tool_choice",

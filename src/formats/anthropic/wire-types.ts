@@ -1,41 +1,46 @@
 // The Anthropic messages types that translations write. They list only the fields the gateway uses.
 import type { JsonObject } from "../../base/json.ts";
 
-interface AnthropicTextBlock {
+/** A breakpoint of the prompt cache. */
+interface Cacheable {
+  cache_control?: JsonObject;
+}
+
+export interface AnthropicTextBlock extends Cacheable {
   type: "text";
   text: string;
 }
 
-export type AnthropicSource =
-  { type: "base64"; media_type: string; data: string } | { type: "url"; url: string };
+type AnthropicSource = { type: "base64"; media_type: string; data: string } | { type: "url"; url: string };
 
-export interface AnthropicImageBlock {
+export interface AnthropicImageBlock extends Cacheable {
   type: "image";
   source: AnthropicSource;
 }
 
-export interface AnthropicDocumentBlock {
+export interface AnthropicDocumentBlock extends Cacheable {
   type: "document";
-  source: AnthropicSource;
+  source: AnthropicSource | { type: "text"; media_type: "text/plain"; data: string };
   title?: string;
 }
 
-export interface AnthropicToolUseBlock {
+export interface AnthropicToolUseBlock extends Cacheable {
   type: "tool_use";
   id: string;
   name: string;
   input: JsonObject;
 }
 
-export interface AnthropicToolResultBlock {
+export interface AnthropicToolResultBlock extends Cacheable {
   type: "tool_result";
   tool_use_id: string;
   content: string | AnthropicUserContentBlock[];
+  is_error?: true;
 }
 
 export type AnthropicUserContentBlock = AnthropicTextBlock | AnthropicImageBlock | AnthropicDocumentBlock;
 export type AnthropicRequestBlock =
-  AnthropicUserContentBlock | AnthropicToolUseBlock | AnthropicToolResultBlock;
+  AnthropicUserContentBlock | AnthropicToolUseBlock | AnthropicToolResultBlock | AnthropicThinkingBlock;
 
 export type AnthropicThinkingBlock =
   { type: "thinking"; thinking: string; signature: string } | { type: "redacted_thinking"; data: string };
@@ -72,7 +77,7 @@ export interface AnthropicRequestMessage {
   content: string | AnthropicRequestBlock[];
 }
 
-export interface AnthropicTool {
+export interface AnthropicTool extends Cacheable {
   name: string;
   description?: string;
   input_schema: JsonObject;
@@ -83,11 +88,11 @@ export type AnthropicToolChoice =
   | { type: "tool"; name: string; disable_parallel_tool_use?: boolean }
   | { type: "none" };
 
-export interface AnthropicRequest {
+export interface AnthropicRequest extends Cacheable {
   /** Absent if neither the client nor the target names a model. */
   model?: string;
   max_tokens: number;
-  system?: string;
+  system?: string | AnthropicTextBlock[];
   messages: AnthropicRequestMessage[];
   tools?: AnthropicTool[];
   tool_choice?: AnthropicToolChoice;
@@ -96,7 +101,7 @@ export interface AnthropicRequest {
   top_p?: number;
   top_k?: number;
   thinking?: JsonObject;
-  output_config?: { format: { type: "json_schema"; schema: JsonObject } };
+  output_config?: { effort?: string; format?: { type: "json_schema"; schema: JsonObject } };
   metadata?: { user_id: string };
   stream?: boolean;
 }

@@ -38,6 +38,7 @@ function customToolName(tool: unknown): string[] {
 class ChatStreamEncoder implements StreamEncoder {
   readonly #includeUsage: boolean;
   readonly #customCalls: CustomCallStream | null;
+  #detailCount = 0;
   #output = "";
 
   constructor({ includeUsage, customTools }: ResponseContext) {
@@ -45,8 +46,9 @@ class ChatStreamEncoder implements StreamEncoder {
     this.#customCalls = customTools.length === 0 ? null : new CustomCallStream(customTools);
   }
 
-  chunk(chunk: ChatCompletionChunk): void {
-    if (!this.#includeUsage && chunk.choices.length === 0) return;
+  chunk(given: ChatCompletionChunk): void {
+    if (!this.#includeUsage && given.choices.length === 0) return;
+    const chunk = this.#numberDetails(given);
     const own = this.#includeUsage ? { ...chunk, usage: chunk.usage ?? null } : withoutUsage(chunk);
     const written = this.#customCalls === null ? own : this.#customCalls.rewrite(own);
     if (written !== null) this.#write(written);
@@ -64,6 +66,16 @@ class ChatStreamEncoder implements StreamEncoder {
     const output = this.#output;
     this.#output = "";
     return output;
+  }
+
+  /** SDKs that merge the deltas of a stream require an index in the entries of lists, as tool calls have it. */
+  #numberDetails(chunk: ChatCompletionChunk): ChatCompletionChunk {
+    const [choice] = chunk.choices;
+    const details = choice?.delta.reasoning_details;
+    if (choice === undefined || details === undefined) return chunk;
+    const numbered = details.map((detail) => ({ ...detail, index: this.#detailCount++ }));
+    const delta = { ...choice.delta, reasoning_details: numbered };
+    return { ...chunk, choices: [{ ...choice, delta }] };
   }
 
   #write(data: object): void {
