@@ -1,4 +1,5 @@
 // Operations: what a request asks for, read from the end of its path, whatever stands before it.
+import { percentDecoded } from "../base/percent-decoded.ts";
 import type { FormatName } from "./format-names.ts";
 
 export const OPERATIONS = [
@@ -29,6 +30,10 @@ export interface Endpoint {
   readonly format: FormatName;
   /** The end of the path that names the operation, for example `/files/file-1/content`. */
   readonly tail: string;
+  /** The model, if the path names it; the tail then has `{model}` in its place. */
+  readonly model: string | null;
+  /** Whether the response is a stream, if the path says so; null if the body does. */
+  readonly wantsStream: boolean | null;
 }
 
 /** The operation that creates a chat response, by format. Requests and responses of these are translated. */
@@ -56,7 +61,7 @@ const pattern = (source: string, operation: Operation, format: FormatName = "ope
   format,
 });
 
-const GEMINI_MODEL = "/(?:models|tunedModels)/[^/:]+";
+const GEMINI_MODEL = "/(?:models|tunedModels)/([^/:]+)";
 
 /** The first that matches decides. Names at the end of the path come before names that an id follows. */
 const PATTERNS: readonly Pattern[] = [
@@ -89,7 +94,10 @@ const PATTERNS: readonly Pattern[] = [
 export function endpointIn(path: string): Endpoint | null {
   for (const { pattern: each, operation, format } of PATTERNS) {
     const match = each.exec(path);
-    if (match !== null) return operation === "other" ? null : { operation, format, tail: match[0] };
+    if (match === null) continue;
+    const [tail, model] = match;
+    if (model !== undefined) return endpointWithModel(operation, format, tail, model);
+    return operation === "other" ? null : { operation, format, tail, model: null, wantsStream: null };
   }
   return null;
 }
@@ -98,4 +106,14 @@ export function endpointIn(path: string): Endpoint | null {
 export function needsPermission({ operation, tail }: Endpoint): boolean {
   if (operation === "responses") return tail !== "/responses" && tail !== "/responses/compact";
   return operation === "files" || operation === "batches" || operation === "fine_tuning";
+}
+
+function endpointWithModel(operation: Operation, format: FormatName, tail: string, model: string): Endpoint {
+  return {
+    operation,
+    format,
+    tail: tail.replace(`/${model}:`, "/{model}:"),
+    model: percentDecoded(model),
+    wantsStream: tail.endsWith(":streamGenerateContent"),
+  };
 }

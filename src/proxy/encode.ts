@@ -141,12 +141,17 @@ function encodeBody(exchange: Exchange, endpoint: RequestEndpoint, target: Compi
   const { body, fields } = exchange;
   if (body === null || !fields.isObject) {
     if (endpoint.requestFormat !== null) throw notTranslatable(endpoint);
-    return { body: body?.bytes ?? null, model: null, translated: null };
+    return { body: body?.bytes ?? null, model: exchange.endpoint?.model ?? null, translated: null };
   }
   const model = modelFor(fields, target);
   const task = taskFor(endpoint, target, model);
   const translated = task === null ? null : translatedBody(exchange, body, task);
+  if (translated === null && isModelInPath(exchange)) return { body: body.bytes, model, translated };
   return { body: translated?.bytes ?? withModel(body, fields, model), model, translated };
+}
+
+function isModelInPath({ endpoint }: Exchange): boolean {
+  return endpoint !== null && endpoint.model !== null;
 }
 
 function withModel(body: RequestBody, fields: BodyFields, model: string | null): Uint8Array {

@@ -137,7 +137,13 @@ export class Exchange implements DenseSetMember {
 
   setBody(body: RequestBody): void {
     this.body = body;
-    this.fields = body.fields;
+    const { fields } = body;
+    const { model, wantsStream } = this.endpoint ?? {};
+    // The path decides: the provider does not read the model of the body.
+    this.fields =
+      typeof model === "string"
+        ? { ...fields, model, wantsStream: wantsStream ?? fields.wantsStream }
+        : fields;
   }
 
   /** Call when no further attempt needs the body: a response may stream for minutes, and prompts are large. */

@@ -37,13 +37,19 @@ export function endpointAt(exchange: Exchange, rule: CompiledRule, target: Compi
   const complete = completePath(path, endpoint.format, exchange, target);
   if (complete === path) return endpoint;
   const [completePathOnly = "", query] = complete.split("?");
+  const isOwnClient = exchange.endpoint !== null && exchange.endpoint.model !== null;
+  if (isOwnClient) return { ...endpoint, path: completePathOnly };
   // The client's query is for the endpoint of another API, and Google's APIs reject parameters that they do not know.
   return { ...endpoint, path: completePathOnly, query: query === undefined ? "" : `?${query}` };
 }
 
 /** Inserts the model into the path, and selects the method, for formats whose paths have them. */
-function completePath(path: string, format: Format, { fields }: Exchange, target: CompiledTarget): string {
-  return orUntranslatable(() => format.completePath(path, modelFor(fields, target), fields.wantsStream));
+function completePath(path: string, format: Format, exchange: Exchange, target: CompiledTarget): string {
+  const { fields, endpoint } = exchange;
+  const model = modelFor(fields, target) ?? endpoint?.model ?? null;
+  return orUntranslatable(() =>
+    format.completePath(path, model, endpoint?.wantsStream ?? fields.wantsStream),
+  );
 }
 
 /** Returns the path that is sent to the target, without the path of its base URL. */

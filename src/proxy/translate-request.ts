@@ -1,4 +1,5 @@
 // Translates a request from the format of the client to the format of a target.
+import { GatehouseError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { HUB_FORMAT, type FormatName } from "../formats/format-names.ts";
 import { formatNamed } from "../formats/registry.ts";
@@ -28,7 +29,11 @@ export interface TranslatedRequest {
 /** Throws a GatehouseError for which `isUntranslatable` is true if the format of the target cannot express the request. */
 export function translateRequest(json: JsonObject, task: TranslationTask): TranslatedRequest {
   const { inbound } = formatNamed(task.from);
-  if (inbound === null) throw new Error(`the format ${task.from} has no translator for clients`);
+  if (inbound === null)
+    throw new GatehouseError(
+      "untranslatable",
+      `Requests in the format ${task.from} are not translated. Use a target with this format.`,
+    );
   const { outbound } = formatNamed(task.to);
   const context = inbound.contextOf(json);
   if (task.from === HUB_FORMAT && outbound.isRequest(json)) return { bytes: null, dropped: [], context };

@@ -10,13 +10,13 @@ const gatehouse = await useGatehouse();
 const CREDENTIALS = { header_name: "x-goog-api-key", header_value: "AIza-target" };
 
 /** Creates a rule for all paths below a prefix that leads to one Gemini target. */
-async function api(target: object = {}) {
+async function api(target: object = {}, upstream: object = {}) {
   const prefix = `/api-${crypto.randomUUID()}`;
   const targets = [
     targetAt(provider, { provider: "google", format: "gemini", credentials: CREDENTIALS, ...target }),
   ];
   const route = await seedRoute(gatehouse, {
-    upstream: { targets, max_attempts: 1 },
+    upstream: { targets, max_attempts: 1, ...upstream },
     rule: { path: `${prefix}/*`, methods: ["*"] },
   });
   return { prefix, gateway: route.gateway, route };
@@ -139,6 +139,28 @@ describe("Gemini's own clients", () => {
     const { prefix } = await api({ format: null });
     await post(`${prefix}/v1beta/models/gemini-2.5-flash:countTokens`, { contents: [] });
     expect(onlyRequest(provider).target).toBe("/v1beta/models/gemini-2.5-flash:countTokens");
+  });
+
+  test("the model in the path decides, not one in the body", async () => {
+    const { prefix, gateway } = await api({ models: ["gemini-2.5-flash"] }, { model_routing: "require" });
+    const path = (model: string) => `${prefix}/v1beta/models/${model}:generateContent?a=b`;
+    const body = { model: "gemini-2.5-flash", contents: [{ parts: [{ text: "Hi" }] }] };
+    const refused = await post(path("gemini-3-pro"), body);
+    expect([refused.status, refused.json().code]).toEqual([404, "model_not_found"]);
+    const { key } = await seedKey(gatehouse, gateway, { models: ["gemini-3-pro"] });
+    const forbidden = await post(path("gemini-2.5-flash"), body, [["X-GW-API-Key", key]]);
+    expect([forbidden.status, forbidden.json().code]).toEqual([403, "model_not_allowed"]);
+    expect(provider.requests).toEqual([]);
+    expect((await post(path("gemini%2D2.5-flash"), body)).status).toBe(200);
+    const sent = onlyRequest(provider);
+    expect(sent.target).toBe("/v1beta/models/gemini-2.5-flash:generateContent?a=b");
+    expect(sent.json()).toEqual(body);
+  });
+
+  test("get the default model of the target if it does not serve theirs", async () => {
+    const { prefix } = await api({ models: ["gemini-a"], default_model: "gemini-b" });
+    await post(`${prefix}/v1beta/models/gemini-c:streamGenerateContent`, { contents: [] });
+    expect(onlyRequest(provider).target).toBe("/v1beta/models/gemini-b:streamGenerateContent");
   });
 
   test("do not reach targets of other formats", async () => {
