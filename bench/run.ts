@@ -7,6 +7,7 @@ import { benchHalfSentBodies } from "./half-sent-bodies.bench.ts";
 import { benchGrowth } from "./growth-writes.bench.ts";
 import { benchObserve } from "./observe.bench.ts";
 import { benchOverload } from "./overload.bench.ts";
+import { benchTranslate } from "./translate.bench.ts";
 import { benchUsage } from "./usage.bench.ts";
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
@@ -20,6 +21,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
     await benchHalfSentBodies();
   },
   sanitation: benchCodeSanitation,
+  translate: benchTranslate,
   usage: benchUsage,
 };
 
