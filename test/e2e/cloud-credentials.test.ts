@@ -272,6 +272,25 @@ test("an explanation names the type of the credentials, and shows nothing of the
   expect(provider.requestCount).toBe(0);
 });
 
+test("check warns that a document uses the role of the server's environment", async () => {
+  const file = join(directory, "role.yaml");
+  await Bun.write(
+    file,
+    `gateways:
+  - name: role
+    upstreams:
+      - name: models
+        targets:
+          - {provider: vllm, base_url: "https://a.example", credentials: {type: aws_sigv4, region: us-east-1, service: sagemaker}}
+`,
+  );
+  const { code, stdout, stderr } = await runCommand(["check", file], settingsOf(gatehouse));
+  expect({ code, warned: (stdout + stderr).includes("ALLOW_ENVIRONMENT_CREDENTIALS must allow") }).toEqual({
+    code: 0,
+    warned: true,
+  });
+});
+
 describe("the role of the environment", () => {
   const role = { type: "aws_sigv4", region: "us-east-1", service: "bedrock" };
   const env = {

@@ -179,6 +179,52 @@ describe("without a token", () => {
   });
 });
 
+describe("while a request waits for its token", () => {
+  const timeouts = { connect: 100, first_byte: 200, total: 5000 };
+  const seedWaiting = async () => {
+    const gate = Promise.withResolvers<Response>();
+    tokens.respond(() => gate.promise);
+    const targets = [targetAt(provider, { credentials: oauth() })];
+    const route = await seedRoute(gatehouse, { upstream: { targets, timeouts } });
+    const response = send(route.path);
+    await waitUntil(() => tokens.requests.length === 1);
+    return { gate, response };
+  };
+
+  test("the timeouts for the provider do not run", async () => {
+    const { gate, response } = await seedWaiting();
+    clock.advance(3000);
+    gate.resolve(Response.json({ access_token: "slow" }));
+    expect((await response).status).toBe(200);
+  });
+
+  test("the total timeout does", async () => {
+    const { gate, response } = await seedWaiting();
+    clock.advance(5100);
+    expect((await response).json()).toMatchObject({ code: "upstream_timeout" });
+    gate.resolve(new Response());
+    expect(provider.requestCount).toBe(0);
+  });
+});
+
+test("fetches are counted by type and result", async () => {
+  const count = async (result: string) => {
+    const text = await (await fetch(`${gatehouse.adminUrl}/metrics`)).text();
+    const series = `gatehouse_credential_fetches_total{type="oauth_client_credentials",result="${result}"} `;
+    return Number(
+      text
+        .split("\n")
+        .find((line) => line.startsWith(series))
+        ?.slice(series.length) ?? 0,
+    );
+  };
+  const before = [await count("fetched"), await count("failed")];
+  await send(path);
+  tokens.respond(() => new Response("down", { status: 503 }));
+  await send((await routeWith(oauth())).path);
+  expect([await count("fetched"), await count("failed")]).toEqual(before.map((each) => each + 1));
+});
+
 test("a token server that rejects the client in the body gets it in the Authorization header", async () => {
   tokens.respond(({ authorization }) =>
     authorization === null
