@@ -6,6 +6,7 @@ import { documentWarnings } from "./document-warnings.ts";
 import { linkProblems, linkProblemsBeside } from "../model/document-links.ts";
 import { mapTexts, resolveVariables, applyDefaults } from "../model/document-variables.ts";
 import { documentSchema, type ConfigurationDocument, type DocumentGateway } from "../model/document.ts";
+import { HIDDEN } from "../model/secret-mask.ts";
 import { check, unknownNameMessage } from "../model/validate.ts";
 import { PluginRegistry } from "../plugins/registry.ts";
 import { CompileError } from "../snapshot/compile-error.ts";
@@ -43,12 +44,14 @@ export function validateDocument(
     problems.filter(({ path }) => !unsetPaths.has(path));
   const { document } = applyDefaults(resolved.document);
   let parsed = check(documentSchema, document);
-  // If only placeholders are invalid, validate the document without the fields that have them.
-  if (!parsed.ok && withoutUnset(parsed.details).length === 0)
-    parsed = check(
-      documentSchema,
-      mapTexts(document, (text, path) => (unsetPaths.has(path) ? undefined : text)),
-    );
+  // If only placeholders are invalid, validate the document with masks, which every secret accepts, or else without the fields.
+  for (const replacement of [HIDDEN, undefined]) {
+    if (parsed.ok || withoutUnset(parsed.details).length > 0) break;
+    const isMask = replacement === HIDDEN;
+    const replaced = isMask ? new Set(parsed.details.map(({ path }) => path)) : unsetPaths;
+    const changed = mapTexts(document, (text, path) => (replaced.has(path) ? replacement : text));
+    parsed = check(documentSchema, changed);
+  }
   if (!parsed.ok) {
     const reported = new Set(resolved.problems.map(({ path }) => path));
     const fields = parsed.details.filter(({ path }) => !reported.has(path));

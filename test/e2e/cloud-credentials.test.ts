@@ -272,6 +272,30 @@ test("an explanation names the type of the credentials, and shows nothing of the
   expect(provider.requestCount).toBe(0);
 });
 
+test("check validates a document whose secrets are in variables that are not set", async () => {
+  const file = join(directory, "unset.yaml");
+  const write = (provider: string) =>
+    Bun.write(
+      file,
+      `gateways:
+  - name: unset
+    upstreams:
+      - name: models
+        targets:
+          - {provider: ${provider}, credentials: {type: gcp_service_account, service_account: "\${ACCOUNT}"}}
+          - {provider: openai, credentials: {type: azure_client, tenant_id: "\${TENANT}", client_id: a, client_secret: "\${SECRET}"}}
+`,
+    );
+  const run = async () => {
+    const { code, stdout, stderr } = await runCommand(["check", file], settingsOf(gatehouse));
+    return { code, text: stdout + stderr };
+  };
+  await write("openai");
+  expect(await run()).toMatchObject({ code: 0, text: expect.stringContaining("no problems in 1 gateway") });
+  await write("unheard-of");
+  expect(await run()).toMatchObject({ code: 1, text: expect.stringContaining("needs a base_url") });
+});
+
 test("check warns that a document uses the role of the server's environment", async () => {
   const file = join(directory, "role.yaml");
   await Bun.write(
