@@ -1,5 +1,4 @@
 // Translates a whole chat completion to a response of the Responses API; encode-stream.ts translates streams.
-import { isJsonObject } from "../../base/json.ts";
 import type { ReasoningDetail } from "../chat-extensions.ts";
 import type { ChatCompletion } from "../openai/wire-types.ts";
 import { packDetail } from "../reasoning-details.ts";
@@ -67,9 +66,9 @@ export function reasoningItem(id: string, text: string, detail: ReasoningDetail 
 
 function addMessage(output: OutputItem[], { content, refusal }: Message, ids: ResponseIds): void {
   const parts: MessageItem["content"] = [];
-  const text = textOf(content);
-  if (text !== "") parts.push({ type: "output_text", text, annotations: [], logprobs: [] });
-  if (typeof refusal === "string" && refusal !== "") parts.push({ type: "refusal", refusal });
+  if (content !== null && content !== "")
+    parts.push({ type: "output_text", text: content, annotations: [], logprobs: [] });
+  if (refusal !== null && refusal !== "") parts.push({ type: "refusal", refusal });
   if (parts.length === 0) return;
   output.push({
     id: ids.item("msg", output.length),
@@ -78,13 +77,4 @@ function addMessage(output: OutputItem[], { content, refusal }: Message, ids: Re
     role: "assistant",
     content: parts,
   });
-}
-
-/** Some chat providers, for example Mistral, return parts instead of a text. */
-export function textOf(content: unknown): string {
-  if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return "";
-  return content
-    .map((part) => (isJsonObject(part) && typeof part["text"] === "string" ? part["text"] : ""))
-    .join("");
 }

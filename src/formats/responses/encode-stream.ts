@@ -1,6 +1,5 @@
 // Writes a chat stream as events of the Responses API while it arrives. Every item is announced, written and closed; the one
 // terminal event repeats the whole response. Calls stay open until the end, because chat streams may interleave them.
-import { isJsonObject } from "../../base/json.ts";
 import type { ReasoningDetail } from "../chat-extensions.ts";
 import type {
   ChatCompletionChunk,
@@ -8,14 +7,17 @@ import type {
   ChatErrorBody,
   ChatFinishReason,
 } from "../openai/wire-types.ts";
+import { TranslationError } from "../translation-error.ts";
 import type { ResponseContext, StreamEncoder } from "../translator.ts";
 import { EventWriter } from "./event-writer.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { OpenMessage } from "./open-message.ts";
 import { OpenReasoning } from "./open-reasoning.ts";
 import { createResponse, errorOf, finishResponse, ResponseIds, toResponsesUsage } from "./response-object.ts";
-import { textOf } from "./encode-response.ts";
 import type { ResponseObject } from "./wire-types.ts";
+
+/** The last event repeats all text, so it is kept. Models generate far less. */
+const MAX_TEXT_LENGTH = 32 * 1024 * 1024;
 
 export class ResponseStreamEncoder implements StreamEncoder {
   readonly #context: ResponseContext;
@@ -27,6 +29,7 @@ export class ResponseStreamEncoder implements StreamEncoder {
   #reasoning: OpenReasoning | null = null;
   #finishReason: ChatFinishReason | null = null;
   #usage: unknown = null;
+  #textLength = 0;
 
   constructor(context: ResponseContext) {
     this.#context = context;
@@ -34,11 +37,11 @@ export class ResponseStreamEncoder implements StreamEncoder {
 
   chunk(chunk: ChatCompletionChunk): void {
     if (this.#response === null) this.#start(chunk.id, chunk.created, chunk.model);
-    if (isJsonObject(chunk.usage)) this.#usage = chunk.usage;
+    this.#usage = chunk.usage ?? this.#usage;
     const choice = chunk.choices[0];
     if (choice === undefined) return;
-    if (isJsonObject(choice.delta)) this.#encodeDelta(choice.delta);
-    if ((choice.finish_reason ?? null) !== null) this.#finishReason = choice.finish_reason;
+    this.#encodeDelta(choice.delta);
+    this.#finishReason = choice.finish_reason ?? this.#finishReason;
   }
 
   error(body: ChatErrorBody): void {
@@ -73,18 +76,28 @@ export class ResponseStreamEncoder implements StreamEncoder {
   }
 
   #encodeDelta(delta: ChatDelta): void {
-    // Some chat providers name the field `reasoning`.
-    const reasoning = delta.reasoning_content ?? (isJsonObject(delta) ? delta["reasoning"] : undefined);
-    if (typeof reasoning === "string" && reasoning !== "") this.#writeReasoning(reasoning);
-    for (const each of delta.reasoning_details ?? []) this.#addDetail(each);
-    const text = textOf(delta.content);
-    if (text !== "") this.#openMessage().writeText(text);
-    if (typeof delta.refusal === "string" && delta.refusal !== "")
-      this.#openMessage().writeRefusal(delta.refusal);
-    if (!Array.isArray(delta.tool_calls) || delta.tool_calls.length === 0) return;
+    const { reasoning_content: reasoning = "", content = "", refusal = "", tool_calls: calls = [] } = delta;
+    this.#count(reasoning.length + content.length + refusal.length);
+    if (reasoning !== "") this.#writeReasoning(reasoning);
+    for (const detail of delta.reasoning_details ?? []) this.#addDetail(detail);
+    if (content !== "") this.#openMessage().writeText(content);
+    if (refusal !== "") this.#openMessage().writeRefusal(refusal);
+    if (calls.length === 0) return;
     this.#closeReasoning(null);
     this.#closeMessage("completed");
-    for (const call of delta.tool_calls) this.#calls?.encode(call);
+    for (const call of calls) {
+      this.#count(call.function.arguments.length);
+      this.#calls?.encode(call);
+    }
+  }
+
+  #count(length: number): void {
+    this.#textLength += length;
+    if (this.#textLength <= MAX_TEXT_LENGTH) return;
+    throw new TranslationError(
+      "stream",
+      `The provider's stream has more than ${MAX_TEXT_LENGTH} characters of text.`,
+    );
   }
 
   #writeReasoning(text: string): void {

@@ -30,8 +30,8 @@ export class OpenCalls {
   }
 
   encode({ index, id, function: called }: CallDelta): void {
-    const call = this.#calls.get(index) ?? this.#open(index, id ?? "", called?.name ?? "");
-    const delta = called?.arguments ?? "";
+    const call = this.#calls.get(index) ?? this.#open(index, id ?? "", called.name ?? "");
+    const delta = called.arguments;
     if (delta === "") return;
     call.json += delta;
     // The input of custom tools is part of a JSON text, which is complete only at the end.
