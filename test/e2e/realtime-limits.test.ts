@@ -16,7 +16,7 @@ const raw = startRawProvider();
 afterAll(() => raw.stop());
 const MEBIBYTE = 1024 * 1024;
 const gatehouse = await useGatehouse({
-  env: { MAX_BODY_BYTES: String(MEBIBYTE), MAX_IN_FLIGHT_PER_GATEWAY: "2" },
+  env: { MAX_BODY_BYTES: String(MEBIBYTE), MAX_IN_FLIGHT_PER_CLIENT: "2" },
 });
 
 const HANDSHAKE =
@@ -202,6 +202,19 @@ describe("limits of requests in flight", () => {
     two.socket.terminate();
     await waitUntil(async () => (await metric(gatehouse, "gatehouse_open_websockets")) === before);
     (await openRealtime(url)).socket.close();
+  });
+
+  test("a socket that has ended is not counted for its client any more", async () => {
+    const { url, gateway } = await seed();
+    const first = await openRealtime(url);
+    for (let ended = 1; ended <= 4; ended++) {
+      (await openRealtime(url)).socket.close();
+      await waitUntil(async () => {
+        const { body } = await gatehouse.api("GET", `/gateways/${gateway}/requests`);
+        return body.requests.length === ended;
+      });
+    }
+    first.socket.close();
   });
 });
 
