@@ -32,6 +32,7 @@ const scratchBuffer = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
 /** Limit for connecting including the TLS handshake, independent of the timeout of the waiting request. */
 const OPEN_TIMEOUT_MS = 30_000;
 
+type ConnectionSocket = Pick<Socket, "write" | "terminate" | "pause" | "resume">;
 type SentRequest = Pick<OutgoingRequest, "body" | "method" | "handshake">;
 
 export class Connection implements ResponseEvents, ResponseSource, SocketWriter, Deadline {
@@ -39,7 +40,7 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
   setPosition = NOT_A_MEMBER;
   readonly #owner: ConnectionOwner;
   readonly #parser: ResponseParser;
-  #socket: Socket<Connection> | null = null;
+  #socket: ConnectionSocket | null = null;
   #response: UpstreamResponse | null = null;
   /** The part of the current request that did not fit into the kernel's send buffer. */
   #unsent: Uint8Array | null = null;
@@ -61,11 +62,8 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
 
   /** Resolves when the connection is established and, for TLS, the certificate is verified. */
   open(address: string, port: number, serverName: string | null): Promise<undefined> {
-    const opening = (this.#opening = Promise.withResolvers<undefined>());
-    const { deadlines } = this.#owner;
-    this.dueAt = deadlines.clock.now() + OPEN_TIMEOUT_MS;
-    deadlines.watch(this);
-    const tls = serverName === null ? undefined : isIP(serverName) === 0 ? { serverName } : true;
+    const opening = this.#beginOpening();
+    const tls = tlsFor(serverName);
     // Failures are also reported to `onConnectError` or `onClose`; the first report counts.
     Bun.connect({
       hostname: address,
@@ -74,7 +72,26 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
       socket: tls === undefined ? PLAIN_HANDLERS : TLS_HANDLERS,
       ...(tls !== undefined && { tls }),
     }).catch((error: unknown) => this.onConnectError(toError(error)));
-    return opening.promise;
+    return opening;
+  }
+
+  /** Like `open`, over a socket through which a proxy has connected to the provider. */
+  openOver(socket: Socket<unknown>, serverName: string | null): Promise<undefined> {
+    const opening = this.#beginOpening();
+    const tls = tlsFor(serverName);
+    if (tls !== undefined) socket.upgradeTLS({ data: this, tls, socket: TLS_HANDLERS });
+    else {
+      this.onOpen(socket);
+      this.onEstablished();
+    }
+    return opening;
+  }
+
+  #beginOpening(): Promise<undefined> {
+    const { deadlines } = this.#owner;
+    this.dueAt = deadlines.clock.now() + OPEN_TIMEOUT_MS;
+    deadlines.watch(this);
+    return (this.#opening = Promise.withResolvers<undefined>()).promise;
   }
 
   /** Sends a request and reports its response to `response`. The connection must be established and idle. */
@@ -153,7 +170,7 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
   // Called by the socket handlers
 
   /** The TCP connection is established; for TLS, the handshake follows. */
-  onOpen(socket: Socket<Connection>): void {
+  onOpen(socket: ConnectionSocket): void {
     this.#socket = socket;
     if (!this.isOpen) socket.terminate();
   }
@@ -243,6 +260,11 @@ export class Connection implements ResponseEvents, ResponseSource, SocketWriter,
     this.close();
     response?.onError(error);
   }
+}
+
+/** An IP address is no server name (RFC 6066, section 3). */
+function tlsFor(serverName: string | null): { serverName: string } | true | undefined {
+  return serverName === null ? undefined : isIP(serverName) === 0 ? { serverName } : true;
 }
 
 /** Shared by all connections; `socket.data` is the connection. */

@@ -1,8 +1,11 @@
 // Sends requests through the forward proxy of HTTP_PROXY, HTTPS_PROXY, and NO_PROXY. These use Bun's fetch, which
 // implements proxy tunnels. Each request has its own connection.
+import type { ConnectionOwner } from "./connection.ts";
 import type { HostResolver } from "./host-resolver.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
+import type { ProviderAddress } from "./provider-address.ts";
 import { ResponseHeaders } from "./response-headers.ts";
+import { Tunnel } from "./tunnel.ts";
 import { UpstreamError } from "./upstream-error.ts";
 import type { UpstreamResponse } from "./upstream-response.ts";
 
@@ -22,11 +25,38 @@ const hasProxy = proxies["http:"] !== "" || proxies["https:"] !== "";
 
 export function usesForwardProxy(baseUrl: string): boolean {
   if (!hasProxy) return false;
-  const { protocol, hostname, host } = new URL(baseUrl);
-  if (proxies[protocol === "https:" ? "https:" : "http:"] === "") return false;
+  const { hostname, host } = new URL(baseUrl);
+  if (proxyFor(baseUrl) === "") return false;
   return !exceptions.some(
     (each) => each === "*" || hostname === each || host === each || hostname.endsWith(`.${each}`),
   );
+}
+
+function proxyFor(baseUrl: string): string {
+  return proxies[new URL(baseUrl).protocol === "https:" ? "https:" : "http:"];
+}
+
+/** Sends a WebSocket handshake. fetch cannot, so it uses a tunnel for both schemes (RFC 6455, section 4.1). */
+export async function sendThroughTunnel(
+  request: OutgoingRequest,
+  headers: string,
+  response: UpstreamResponse,
+  owner: ConnectionOwner & { readonly address: ProviderAddress },
+  resolver: HostResolver,
+): Promise<void> {
+  const { address } = owner;
+  const host = address.hostname.includes(":") ? `[${address.hostname}]` : address.hostname;
+  try {
+    const proxy = new URL(proxyFor(request.baseUrl));
+    const tunnel = new Tunnel(proxy, `${host}:${address.port}`);
+    response.onWaiting({ pause: () => undefined, resume: () => undefined, cancel: () => tunnel.close() });
+    await rejectForbiddenHost(request.baseUrl, resolver);
+    const connection = await tunnel.open(proxy, address, owner);
+    if (response.hasFailed) connection.close();
+    else connection.send(headers, request, response);
+  } catch (error) {
+    response.onError(error instanceof UpstreamError ? error : new UpstreamError("unreachable", error));
+  }
 }
 
 export async function sendThroughForwardProxy(

@@ -4,7 +4,7 @@ import type { ClockTimer } from "../base/clock.ts";
 import { isPromise } from "../base/value-or-promise.ts";
 import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import type { Connection } from "./connection.ts";
-import { sendThroughForwardProxy, usesForwardProxy } from "./forward-proxy.ts";
+import { sendThroughForwardProxy, sendThroughTunnel, usesForwardProxy } from "./forward-proxy.ts";
 import { HostResolver } from "./host-resolver.ts";
 import { Origin, type ConnectionWaiter } from "./origin.ts";
 import { serializeRequestHeaders, type OutgoingRequest } from "./outgoing-request.ts";
@@ -95,7 +95,7 @@ export class UpstreamPool {
   ): void {
     const usesProxy = usesForwardProxy(request.baseUrl);
     if (usesProxy && request.handshake !== undefined)
-      response.onError(new UpstreamError("unreachable", new Error("WebSocket through a forward proxy")));
+      void sendThroughTunnel(request, headers, response, origin, this.#resolver);
     else if (usesProxy) void sendThroughForwardProxy(request, response, this.#resolver);
     else {
       const idle = origin.takeIdle(now);

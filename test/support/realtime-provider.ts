@@ -1,6 +1,6 @@
 // A provider that serves WebSockets, and a client that records what it receives.
 import { afterAll, beforeEach } from "bun:test";
-import type { ServerWebSocket } from "bun";
+import type { ServerWebSocket, TLSOptions } from "bun";
 import { waitFor } from "./waiting.ts";
 
 type ProviderSocket = ServerWebSocket;
@@ -32,8 +32,9 @@ interface RealtimeProvider {
 const echo = (socket: ProviderSocket, message: string | Buffer): void => void socket.send(message);
 
 /** Call at the top level of a test file. It is reset before each test. */
-export function useRealtimeProvider(): RealtimeProvider {
+export function useRealtimeProvider(tls?: TLSOptions): RealtimeProvider {
   const server = Bun.serve({
+    ...(tls !== undefined && { tls }),
     port: 0,
     hostname: "127.0.0.1",
     fetch(request, listener) {
