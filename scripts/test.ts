@@ -1,5 +1,6 @@
 // `npm test`: checks format and types, then runs the tests and the linter in parallel. Arguments are passed to `bun test`.
-// The fault suite and the long form of some tests are separate commands: `npm run test:fault`, `npm run test:long`.
+// The fault suite, the tests with other clients, and the long form of some tests are separate commands: `npm run test:fault`,
+// `npm run test:clients`, `npm run test:long`.
 import { spawn } from "bun";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,8 +38,8 @@ for (const args of [["fmt", "--check"], ["check"], ["check", "-p", "console"]]) 
 }
 const [program, postgres] = await preparation;
 
-const ignored = "--path-ignore-patterns=test/fault/**";
-const options = ["--parallel=3", "--timeout=20000", ignored, ...process.argv.slice(2)];
+const ignored = ["fault", "clients"].map((name) => `--path-ignore-patterns=test/${name}/**`);
+const options = ["--parallel=3", "--timeout=20000", ...ignored, ...process.argv.slice(2)];
 const tests = spawn([process.execPath, "test", ...options], {
   stdio: [...stdio],
   env: { ...process.env, ...program, ...postgres },

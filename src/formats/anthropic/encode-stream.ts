@@ -32,6 +32,8 @@ export class MessageStreamEncoder implements StreamEncoder {
   readonly #requestedModel: string | null;
   #output = "";
   #isStarted = false;
+  /** Reasoning that the client sends back, waiting for the next block. */
+  #redacted: AnthropicResponseBlock[] = [];
   #nextIndex = 0;
   /** The block that has started last and has not stopped; null if there is none. */
   #openBlock: "text" | "thinking" | "tool_use" | null = null;
@@ -65,6 +67,7 @@ export class MessageStreamEncoder implements StreamEncoder {
     this.#stopBlock();
     this.#startWaitingCalls();
     this.#stopBlock();
+    if (this.#nextIndex === 0) this.#writeRedacted();
     const usage = this.#usage === null ? NO_USAGE : toAnthropicUsage(this.#usage);
     const delta = toStop(this.#finishReason, this.#hasCalls, this.#refusal);
     this.#write("message_delta", { type: "message_delta", delta, usage });
@@ -111,11 +114,16 @@ export class MessageStreamEncoder implements StreamEncoder {
       if (this.#openBlock !== "thinking" && block.thinking !== "") this.#addReasoning(block.thinking);
       this.#open("thinking", { type: "thinking", thinking: "", signature: "" });
       this.#stopBlock(block.signature);
-    } else {
-      this.#stopBlock();
+    } else this.#redacted.push(block);
+  }
+
+  /** Clients take the last block for the answer, so such blocks are written only before another one, or if there is no other. */
+  #writeRedacted(): void {
+    for (const block of this.#redacted) {
       this.#writeStart(block);
       this.#writeStop();
     }
+    this.#redacted = [];
   }
 
   #addText(text: string): void {
@@ -154,6 +162,7 @@ export class MessageStreamEncoder implements StreamEncoder {
     this.#stopBlock();
     if (kind !== "tool_use") this.#startWaitingCalls();
     this.#stopBlock();
+    this.#writeRedacted();
     this.#openBlock = kind;
     this.#writeStart(block);
   }

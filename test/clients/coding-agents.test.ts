@@ -1,0 +1,106 @@
+// Claude Code and Codex complete a task that reads and edits a file, through the gateway, at providers of other formats.
+import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
+import { commandOf, hasClient, runProgram } from "./installed-client.ts";
+import { connectTo, MODEL } from "./one-rule-gateway.ts";
+
+const provider = await useFakeProvider({ name: "Ada" });
+const gatehouse = await useGatehouse();
+
+const TASK = "Change the greeting in greeting.txt to good morning.";
+let folder: string;
+let file: string;
+let home: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "gatehouse-agent-"));
+  home = join(folder, "home");
+  mkdirSync(join(home, ".codex"), { recursive: true });
+  file = join(folder, "greeting.txt");
+  writeFileSync(file, "Hello\n");
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const hasClaude = hasClient("@anthropic-ai/claude-code");
+describe.skipIf(!hasClaude)("Claude Code", () => {
+  test.each([
+    { provider: "openai", format: "openai" },
+    { provider: "openai", format: "responses" },
+    { provider: "google", format: "gemini" },
+  ])(
+    "reads and edits a file at a target of $provider with the format $format",
+    async (target) => {
+      const key = await connectTo(gatehouse, provider, target);
+      provider.behave({
+        turns: [
+          { text: "I read the file.", calls: [{ name: "Read", arguments: { file_path: file } }] },
+          {
+            calls: [
+              {
+                name: "Edit",
+                arguments: { file_path: file, old_string: "Hello", new_string: "Good morning" },
+              },
+            ],
+          },
+          { text: "I changed the greeting." },
+        ],
+      });
+      const command = [commandOf("claude"), "-p", TASK, "--permission-mode", "acceptEdits", "--model", MODEL];
+      const result = await runProgram(command, folder, {
+        HOME: home,
+        ANTHROPIC_BASE_URL: gatehouse.proxyUrl,
+        ANTHROPIC_API_KEY: key,
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      });
+      expect(result).toMatchObject({ code: 0, stdout: "I changed the greeting.\n" });
+      expect(readFileSync(file, "utf8")).toBe("Good morning\n");
+    },
+    100_000,
+  );
+});
+
+const hasCodex = hasClient("@openai/codex");
+describe.skipIf(!hasCodex)("Codex", () => {
+  test.each([
+    { provider: "openai", format: "openai" },
+    { provider: "anthropic", format: "anthropic" },
+    { provider: "google", format: "gemini" },
+  ])(
+    "reads and edits a file at a target of $provider with the format $format",
+    async (target) => {
+      const key = await connectTo(gatehouse, provider, target);
+      const run = (cmd: string) => ({ name: "exec_command", arguments: { cmd } });
+      provider.behave({
+        turns: [
+          { text: "I read the file.", calls: [run("cat greeting.txt")] },
+          { calls: [run("printf 'Good morning\\n' > greeting.txt")] },
+          { text: "I changed the greeting." },
+        ],
+      });
+      writeFileSync(
+        join(home, ".codex", "config.toml"),
+        `model = "${MODEL}"
+model_provider = "gatehouse"
+[model_providers.gatehouse]
+name = "Gatehouse"
+base_url = "${gatehouse.proxyUrl}/v1"
+env_key = "GATEHOUSE_KEY"
+wire_api = "responses"
+`,
+      );
+      const command = [
+        commandOf("codex"),
+        "exec",
+        "--skip-git-repo-check",
+        "--dangerously-bypass-approvals-and-sandbox",
+        TASK,
+      ];
+      const result = await runProgram(command, folder, { HOME: home, GATEHOUSE_KEY: key });
+      expect(result).toMatchObject({ code: 0, stdout: "I changed the greeting.\n" });
+      expect(readFileSync(file, "utf8")).toBe("Good morning\n");
+    },
+    100_000,
+  );
+});
