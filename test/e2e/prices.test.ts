@@ -168,7 +168,7 @@ describe("the cost of a request", () => {
       cache_write_5m: "3.75",
       cache_write_1h: "6",
     };
-    const route = await routeTo({ provider: "anthropic" });
+    const route = await routeTo({ provider: "anthropic", path: "/v1/messages" });
     await gatehouse.api("PATCH", `/gateways/${route.gateway}`, {
       prices: [{ model: "m-anthropic", ...price }],
     });
