@@ -5,7 +5,7 @@ import { isInstalled } from "../support/required-program.ts";
 
 const modules = join(import.meta.dir, "node_modules");
 
-export interface ProgramResult {
+interface ProgramResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;

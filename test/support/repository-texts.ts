@@ -14,7 +14,9 @@ export function repositoryTexts(): Map<string, string> {
     ...new Glob("*.{md,json,js,toml}").scanSync({ cwd: ROOT }),
     ...FOLDERS.flatMap((folder) => [...new Glob(`${folder}/**/*`).scanSync({ cwd: ROOT, dot: true })]),
     "bin/gatehouse",
-  ].sort();
+  ]
+    .filter((path) => !path.includes("node_modules/"))
+    .sort();
   const texts = new Map<string, string>();
   for (const path of paths) {
     try {
