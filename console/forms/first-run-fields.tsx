@@ -6,6 +6,7 @@ import { Code } from "../components/code.tsx";
 import { emptyCredential } from "../state/credential.ts";
 import { FAKE_PROVIDER, type Draft } from "../state/first-run-draft.ts";
 import type { Form } from "../state/form.ts";
+import { StringListField } from "./collections.tsx";
 import { Disclosure } from "./disclosure.tsx";
 import { ChoiceField, TextField } from "./inputs.tsx";
 
@@ -80,12 +81,11 @@ function AccountFields({ form, providers }: ProviderFieldsProps): JSX.Element {
         />
       </div>
       <div class="fields inline">
-        <TextField
+        <StringListField
           form={form}
-          path="model"
-          label="Default model"
-          isMono
-          hint="Used if a request has no model. See your provider's model list."
+          path="models"
+          label="Models"
+          hint="One per line. The first one replaces models that are not in the list. Empty: all models."
         />
         <TextField
           form={form}

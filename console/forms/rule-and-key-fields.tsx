@@ -7,7 +7,7 @@ import { ruleLabel } from "../components/labels.ts";
 import { showToast } from "../state/dialogs.ts";
 import type { Form } from "../state/form.ts";
 import { knownKeys, rememberKey } from "../state/known-keys.ts";
-import { PASTED_KEY, type Draft, type PlaygroundData } from "../state/playground.ts";
+import { chatPathOf, PASTED_KEY, type Draft, type PlaygroundData } from "../state/playground.ts";
 import { ChoiceField, TextField, type Choice } from "./inputs.tsx";
 
 const HOUR_MS = 3_600_000;
@@ -37,7 +37,7 @@ export function RuleAndKeyFields(props: RuleAndKeyFieldsProps): JSX.Element {
           path="path"
           label="Path"
           isMono
-          hint="The rule has a path pattern. Replace the parameters by values."
+          hint="The rule has a path pattern. Send any path that matches it."
         />
       )}
       {needsPastedKey && (
@@ -59,7 +59,8 @@ function RuleField({ form, data }: Pick<RuleAndKeyFieldsProps, "form" | "data">)
   const { rules } = data;
   const select = (path: string, ruleId: unknown) => {
     form.set(path, ruleId);
-    form.set("path", rules.find(({ id }) => id === ruleId)?.path ?? form.value.path);
+    const rule = rules.find(({ id }) => id === ruleId);
+    if (rule !== undefined) form.set("path", chatPathOf(rule));
   };
   return (
     <ChoiceField

@@ -23,9 +23,9 @@ const INITIAL_DRAFT: Draft = {
   provider: "",
   credential: "",
   baseUrl: "",
-  model: "",
+  models: [],
   name: "my gateway",
-  path: "/v1/chat/completions",
+  path: "/v1/*",
   requireKey: true,
 };
 
@@ -38,7 +38,7 @@ export function FirstRunPage(): JSX.Element {
       title={isDone ? "First route created" : "Create your first route"}
       description={
         isDone
-          ? "Requests to its path now go to your provider."
+          ? "Requests to its paths now go to your provider."
           : "This creates a gateway, an upstream, a service, a rule, and an API key. You can change everything later."
       }
     >
@@ -91,7 +91,7 @@ function FirstRunForm({ providers, created, onStep }: FirstRunFormProps): JSX.El
             label="Path"
             isMono
             isRequired
-            hint="With the default path, OpenAI SDKs only need the gateway's address as base URL."
+            hint="With the default path, SDKs only need another base URL and key: each endpoint goes to that of your provider."
           />
           <CheckboxField
             form={form}
@@ -151,6 +151,11 @@ function FirstRouteCreated({ created }: { readonly created: FirstRoute }): JSX.E
           <Code text={created.key} what="API key" />
         </div>
       )}
+      <p class="hint">
+        Give SDKs this key and the address of the proxy as base URL. Its port is 8081 by default. OpenAI's
+        SDKs need the path <code>/v1</code> after the address, Anthropic's do not. The command{" "}
+        <code>gatehouse connect</code> prints the settings for SDKs and coding agents.
+      </p>
       <div class="actions">
         <LinkButton
           to={`/gateways/${gateway}/playground?key=${created.ids.api_key ?? ""}`}

@@ -13,7 +13,13 @@ import { useForm, type Form } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
 import type { RoutedPageProps } from "../state/router.tsx";
 
+/** As the only method of a rule: it matches all. */
+const ANY_METHOD = "*";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
+const METHOD_CHOICES = [
+  { value: ANY_METHOD, label: "All" },
+  ...METHODS.map((method) => ({ value: method, label: method })),
+];
 
 export function RulePage({ parameters }: RoutedPageProps): JSX.Element {
   const { gateway = "", id = "new" } = parameters;
@@ -93,6 +99,10 @@ interface FieldsProps {
 }
 
 function MatchFields({ form, services }: FieldsProps & Pick<RuleFormProps, "services">): JSX.Element {
+  const { methods } = form.value;
+  const setMethods = (path: string, chosen: unknown) => {
+    form.set(path, withoutMixedMethods(Array.isArray(chosen) ? chosen.map(String) : [], methods));
+  };
   return (
     <>
       <TextField
@@ -110,11 +120,11 @@ function MatchFields({ form, services }: FieldsProps & Pick<RuleFormProps, "serv
         }
       />
       <MultiChoiceField
-        form={form}
+        form={{ ...form, set: setMethods }}
         path="methods"
         label="Methods"
         isRequired
-        choices={METHODS.map((method) => ({ value: method, label: method }))}
+        choices={METHOD_CHOICES}
       />
       <ChoiceField
         form={form}
@@ -126,6 +136,17 @@ function MatchFields({ form, services }: FieldsProps & Pick<RuleFormProps, "serv
       />
     </>
   );
+}
+
+/** "All" replaces the other methods when it is chosen, and is removed when another one is. */
+function withoutMixedMethods(
+  chosen: readonly string[],
+  before: readonly string[] | undefined,
+): readonly string[] {
+  if (chosen.length < 2 || !chosen.includes(ANY_METHOD)) return chosen;
+  return before?.includes(ANY_METHOD) === true
+    ? chosen.filter((method) => method !== ANY_METHOD)
+    : [ANY_METHOD];
 }
 
 function AdvancedFields({ form }: FieldsProps): JSX.Element {

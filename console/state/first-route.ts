@@ -47,7 +47,7 @@ function requestFor(
   const base = `/gateways/${gateway}`;
   switch (step) {
     case "gateway":
-      return ["/gateways", { name: input.name, require_api_key: input.requireKey }];
+      return ["/gateways", { name: input.name, require_api_key: input.requireKey, error_format: "auto" }];
     case "upstream":
       return [
         `${base}/upstreams`,
@@ -58,12 +58,9 @@ function requestFor(
         },
       ];
     case "service":
-      return [`${base}/services`, { name: "chat", upstream_id: ids.upstream }];
+      return [`${base}/services`, { name: "models", upstream_id: ids.upstream }];
     case "rule":
-      return [
-        `${base}/rules`,
-        { name: "chat", service_id: ids.service, path: input.path, methods: ["POST"] },
-      ];
+      return [`${base}/rules`, { service_id: ids.service, path: input.path, methods: ["*"] }];
     case "api_key":
       return [KEYS_PATH, { name: "first key", subject: gateway, policies: [ids.rule] }];
   }

@@ -9,7 +9,8 @@ export interface Draft {
   readonly provider: string;
   readonly credential: string;
   readonly baseUrl: string;
-  readonly model: string;
+  /** The first one is the default. */
+  readonly models: readonly string[];
   readonly name: string;
   readonly path: string;
   readonly requireKey: boolean;
@@ -44,10 +45,11 @@ export function toTarget(draft: Draft, providers: readonly Provider[]): TargetIn
   const { format } = providers.find(({ name }) => name === draft.provider) ?? {};
   const { header_name, header_value } = emptyCredential(format);
   const credential = draft.credential.trim();
+  const [defaultModel] = draft.models;
   return {
     provider: draft.provider,
     ...(baseUrl !== "" && { base_url: baseUrl }),
-    ...(draft.model.trim() !== "" && { default_model: draft.model.trim() }),
+    ...(defaultModel !== undefined && { default_model: defaultModel, models: [...draft.models] }),
     ...(credential !== "" && { credentials: { header_name, header_value: header_value + credential } }),
   };
 }
@@ -55,7 +57,7 @@ export function toTarget(draft: Draft, providers: readonly Provider[]): TargetIn
 const FIELDS: Readonly<Record<string, string>> = {
   "targets[0].base_url": "baseUrl",
   "targets[0].provider": "provider",
-  "targets[0].default_model": "model",
+  "targets[0].default_model": "models",
   "targets[0].credentials.header_value": "credential",
 };
 

@@ -52,16 +52,26 @@ export async function loadPlaygroundData(gateway: string, signal: AbortSignal): 
 export function initialDraft({ rules, keys }: PlaygroundData, wantedKeyId: string | null): Draft {
   const key = keys.find(({ id }) => knownKeys.value.has(id) && (wantedKeyId === null || id === wantedKeyId));
   // Chat requests use POST, so prefer a rule that allows it.
-  const rule = rules.find(({ methods }) => methods.includes("POST")) ?? rules[0];
+  const rule = rules.find(allowsPost) ?? rules[0];
   return {
     rule: rule?.id ?? "",
-    path: rule?.path ?? "",
+    path: rule === undefined ? "" : chatPathOf(rule),
     key: key?.id ?? null,
     pastedKey: "",
     model: "",
     message: "Say hello in one sentence.",
     isStreamed: true,
   };
+}
+
+function allowsPost({ methods }: Pick<Rule, "methods">): boolean {
+  return methods.some((method) => method === "POST" || method === "*");
+}
+
+/** Path of a chat request to a rule. A rule for a prefix serves a whole API; the path in it names the operation. */
+export function chatPathOf({ path }: Pick<Rule, "path">): string {
+  if (!path.endsWith("/*")) return path;
+  return path === "/*" ? "/v1/chat/completions" : path.replace(/\*$/, "chat/completions");
 }
 
 export function toChatCall(draft: Draft, { rules }: PlaygroundData): ChatCall {
@@ -72,7 +82,7 @@ export function toChatCall(draft: Draft, { rules }: PlaygroundData): ChatCall {
     ([name, value]) => [name, value === "*" ? "any" : value] as const,
   );
   return {
-    method: rule?.methods.includes("POST") === false ? (rule.methods[0] ?? "POST") : "POST",
+    method: rule === undefined || allowsPost(rule) ? "POST" : (rule.methods[0] ?? "POST"),
     path,
     headers: {
       "Content-Type": "application/json",

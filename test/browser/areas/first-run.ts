@@ -29,11 +29,15 @@ export function testFirstRun(context: GetContext): void {
     await ui.field("Base URL").fill(healthy.url);
     await ui.button("Create route").click();
     await ui.heading("First route created").waitFor();
-    expect((await gatehouse.api("GET", "/gateways")).body.count).toBe(1);
+    const { gateways } = (await gatehouse.api("GET", "/gateways")).body;
+    expect(gateways).toMatchObject([{ error_format: "auto" }]);
+    const { rules } = (await gatehouse.api("GET", `/gateways/${gateways[0].id}/rules`)).body;
+    expect(rules).toMatchObject([{ path: "/v1/*", methods: ["*"] }]);
     await page.getByLabel("API key", { exact: true }).getByText(/^gw_/).waitFor();
     await ui.expectAccessible();
     await ui.link("Try it in the playground").click();
     await ui.heading("Playground").waitFor();
+    expect(await ui.field("Path").inputValue()).toBe("/v1/chat/completions");
     await ui.button("Send").click();
     await page.locator(".chat-response").getByText("Hello from the fake provider, word by word.").waitFor();
     await page.locator(".chat-response").getByText("Done", { exact: true }).waitFor();

@@ -183,10 +183,15 @@ export function testRecords(context: GetContext): void {
       .waitFor();
     await ui.expectAccessible();
     await ui.field("Path").fill("/pair/chat");
-    await ui.page.getByLabel("PUT", { exact: true }).check();
+    const method = (name: string) => ui.page.getByLabel(name, { exact: true });
+    await method("All").check();
+    expect(await method("POST").isChecked()).toBe(false);
+    await method("POST").check();
+    expect(await method("All").isChecked()).toBe(false);
+    await method("PUT").check();
     await ui.button("Create rule").click();
     await ui.link("/pair/chat").click();
-    await ui.page.getByLabel("PUT", { exact: true }).uncheck();
+    await method("PUT").uncheck();
     await ui.page.getByText("Keys, headers, forwarding").click();
     await ui.field("API key").selectOption({ label: "Optional" });
     await ui.expectAccessible();
