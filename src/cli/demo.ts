@@ -7,8 +7,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { readSettings, SettingsError, type Settings } from "../config/settings.ts";
 import { startFakeProvider, type FakeProvider } from "../fake-provider/server.ts";
-import { EXAMPLE_UPSTREAM } from "../formats/example-upstream.ts";
-import { HUB_FORMAT } from "../formats/format-names.ts";
+import { WHOLE_API_UPSTREAM } from "../formats/example-upstream.ts";
 import { startGatehouse, type Gatehouse } from "../main.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import { adminClient } from "./admin-client.ts";
@@ -19,7 +18,10 @@ import { awaitSignal, runUntil } from "./run-until-signal.ts";
 import { logFor } from "./serve.ts";
 
 const TOKEN_SECONDS = 86_400;
-const PATH = "/v1/chat/completions";
+/** One rule for every endpoint of the clients' SDKs. */
+const RULE = { path: "/v1/*", methods: ["*"] };
+const CHAT_PATH = "/v1/chat/completions";
+const MESSAGES_PATH = "/v1/messages";
 
 /** What a user needs to send requests to the demo; with --json printed as it is. */
 interface DemoAccess {
@@ -44,7 +46,7 @@ continue with. The ports are ADMIN_PORT and PROXY_PORT, or free ones if these ar
     const signal = awaitSignal();
     const providers: FakeProvider[] = [];
     try {
-      for (const { provider } of EXAMPLE_UPSTREAM.targets)
+      for (const { provider } of WHOLE_API_UPSTREAM.targets)
         providers.push(await startFakeProvider({ name: provider }));
       const settings = demoSettings(directory);
       const log = logFor(settings);
@@ -96,19 +98,18 @@ async function configure(
   const token = await mintToken(settings.SERVER_SECRET_KEY ?? "", TOKEN_SECONDS, "demo");
   const client = await adminClient({ url: admin_url, token });
   const create = async (path: string, body: unknown) => (await client.post(path, body, createdSchema)).id;
-  const targets = EXAMPLE_UPSTREAM.targets.map((target, index) => ({
+  const targets = WHOLE_API_UPSTREAM.targets.map((target, index) => ({
     ...target,
     base_url: providers[index]?.url,
   }));
-  const subject = await create("/gateways", { name: "demo" });
+  const subject = await create("/gateways", { name: "demo", error_format: "auto" });
   const gatewayPath = `/gateways/${subject}`;
-  const upstream_id = await create(`${gatewayPath}/upstreams`, { ...EXAMPLE_UPSTREAM, targets });
-  const service_id = await create(`${gatewayPath}/services`, { name: "chat", upstream_id });
-  const rule = { service_id, path: PATH, methods: ["POST"], response_format: HUB_FORMAT };
-  await create(`${gatewayPath}/rules`, rule);
+  const upstream_id = await create(`${gatewayPath}/upstreams`, { ...WHOLE_API_UPSTREAM, targets });
+  const service_id = await create(`${gatewayPath}/services`, { name: "models", upstream_id });
+  await create(`${gatewayPath}/rules`, { service_id, ...RULE });
   const { key } = await client.post("/iam/api-keys", { name: "demo", subject }, createdKeySchema);
   const models = targets.map((target) => target.default_model);
-  return { admin_url, url: `${proxyUrl ?? ""}${PATH}`, token, api_key: key, models };
+  return { admin_url, url: `${proxyUrl ?? ""}${CHAT_PATH}`, token, api_key: key, models };
 }
 
 /** Sends the first request and prints commands to continue with. */
@@ -129,20 +130,28 @@ function nextCommands({ admin_url, url, token, api_key, models }: DemoAccess): s
   const chat = (model: string, rest = "") =>
     `curl -sS${rest === "" ? "" : "N"} ${url} -H "Content-Type: application/json" -H "X-GW-API-Key: ${api_key}" \\
   -d '{"model": "${model}"${rest}, "messages": [{"role": "user", "content": "Tell me something."}]}'`;
+  const { origin } = new URL(url);
   return `
 Paste these commands into another terminal.
 
 # the first provider
 ${chat(models[0] ?? "")}
 
-# the second provider, streamed; the response has the same format
+# the second provider, streamed; the response has the format of the request
 ${chat(models[1] ?? "", ', "stream": true')}
 
+# the first provider, as a client of the second one calls it
+curl -sS ${origin}${MESSAGES_PATH} -H "Content-Type: application/json" -H "X-Api-Key: ${api_key}" \\
+  -d '{"model": "${models[0] ?? ""}", "max_tokens": 100, "messages": [{"role": "user", "content": "Tell me something."}]}'
+
 # the models that this key may use
-curl -sS ${new URL("/v1/models", url).href} -H "X-GW-API-Key: ${api_key}"
+curl -sS ${origin}/v1/models -H "X-GW-API-Key: ${api_key}"
 
 # the configuration, through the Admin API
 curl -sS ${admin_url}/api/v1/gateways -H "Authorization: Bearer ${token}"
+
+SDKs and coding agents need only another base URL and this key: ${origin}/v1 for OpenAI's SDKs, ${origin} for
+Anthropic's. See docs/guides/sdks-and-coding-agents.md.
 
 API reference: ${admin_url}/api/docs
 Console: ${admin_url}/console (sign in with the token of the last command)

@@ -28,6 +28,7 @@ async function paste(script: string): Promise<string> {
       SERVER_SECRET_KEY: TEST_SECRET,
       GATEHOUSE_URL: gatehouse.adminUrl,
       OPENAI_API_KEY: "sk-of-the-guide-0123456789",
+      ANTHROPIC_API_KEY: "sk-ant-of-the-guide-0123456789",
     },
     stdout: "pipe",
     stderr: "pipe",
@@ -49,7 +50,7 @@ test("the guide's document and commands work as written", async () => {
   writeFileSync(file, document);
   expect(await paste(checkCommand)).toBe("gatehouse.yaml: no problems in 1 gateway\n");
   const applied = await paste(applyCommand);
-  expect(applied).toContain("+ rule acme / chat");
+  expect(applied).toContain("+ rule acme / whole api");
   expect(applied).toContain("Applied as revision 1.");
   expect((await gatehouse.api("GET", "/gateways")).body.gateways[0]).toMatchObject({
     name: "acme",

@@ -20,12 +20,16 @@ test("the demo prints a routed response, its commands work as printed, and it le
   expect(output).toContain("→ 200, provider: openai");
   expect(output).toContain('Hello from openai. You said: \\"Hello, Gatehouse!\\".');
 
-  const commands = output.slice(output.indexOf("# the first provider"), output.indexOf("API reference:"));
+  const commands = output.slice(
+    output.indexOf("# the first provider"),
+    output.indexOf("SDKs and coding agents"),
+  );
   const shell = Bun.spawnSync(["sh", "-ec", commands]);
   const responses = shell.stdout.toString();
   expect(shell.exitCode).toBe(0);
   expect(responses).toContain("Hello from openai.");
   expect(responses).toMatch(/"delta":\{"content":"Hello"\}[\s\S]*data: \[DONE\]/);
+  expect(responses).toContain('"type":"message"');
   expect(responses).toContain('"id":"claude-sonnet-4-5","object":"model"');
   expect(responses).toContain('{"gateways":[{"id":');
 
