@@ -16,7 +16,8 @@ const routeTo = (target: Record<string, unknown> = {}) =>
 const chat = async (route: SeededRoute, body: object, usage: object | null = null) => {
   if (usage !== null)
     provider.behave({
-      body: JSON.stringify({ object: "chat.completion", choices: [], usage }),
+      // In the formats of both providers.
+      body: JSON.stringify({ object: "chat.completion", choices: [], type: "message", content: [], usage }),
       headers: [["Content-Type", "application/json"]],
     });
   const response = await postChat(gatehouse, route, { body: { ...CHAT, ...body } });

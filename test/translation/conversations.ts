@@ -220,20 +220,32 @@ export const completions: fc.Arbitrary<ChatCompletion> = reply.map((each) => ({
 
 /** Streams as decoders pass them on: reasoning, text, tool calls, finish reason, usage. */
 export const streams: fc.Arbitrary<ChatCompletionChunk[]> = fc
-  .tuple(reply, fc.integer({ min: 1, max: 7 }))
-  .map(([each, pieceLength]) => {
+  .tuple(reply, fc.integer({ min: 1, max: 7 }), fc.boolean())
+  .map(([each, pieceLength, isInterleaved]) => {
     const deltas: ChatDelta[] = [{ role: "assistant", content: "" }];
     for (const piece of piecesOf(each.reasoning, pieceLength)) deltas.push({ reasoning_content: piece });
     for (const piece of piecesOf(each.content, pieceLength)) deltas.push({ content: piece });
-    for (const [index, { id, type, function: called }] of callsOf(each).entries()) {
-      const { name: calledName, arguments: json } = called;
-      deltas.push({ tool_calls: [{ index, id, type, function: { name: calledName, arguments: "" } }] });
-      for (const piece of piecesOf(json, pieceLength))
-        deltas.push({ tool_calls: [{ index, function: { arguments: piece } }] });
-    }
+    const calls = callsOf(each).map((whole, index) => callDeltas(whole, index, pieceLength));
+    deltas.push(...(isInterleaved ? interleaved(calls) : calls.flat()));
     const chunks = deltas.map((delta) => chunkOf(delta, null));
     return [...chunks, chunkOf({}, finishOf(each)), { ...chunkOf({}, null), choices: [], usage: each.usage }];
   });
+
+function callDeltas(
+  { id, type, function: called }: ChatToolCall,
+  index: number,
+  pieceLength: number,
+): ChatDelta[] {
+  const start = { tool_calls: [{ index, id, type, function: { name: called.name, arguments: "" } }] };
+  const pieces = piecesOf(called.arguments, pieceLength);
+  return [start, ...pieces.map((piece) => ({ tool_calls: [{ index, function: { arguments: piece } }] }))];
+}
+
+/** Some servers generate parallel calls at the same time. */
+function interleaved(calls: readonly ChatDelta[][]): ChatDelta[] {
+  const longest = Math.max(0, ...calls.map((deltas) => deltas.length));
+  return Array.from({ length: longest }, (_, at) => calls.flatMap((deltas) => deltas[at] ?? [])).flat();
+}
 
 function chunkOf(delta: ChatDelta, finish_reason: ChatFinishReason | null): ChatCompletionChunk {
   return {

@@ -3,9 +3,16 @@ import fc from "fast-check";
 import { expect, test } from "bun:test";
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import type { ReasoningDetail } from "../../src/formats/chat-extensions.ts";
-import { FORMAT_NAMES, type FormatName } from "../../src/formats/format-names.ts";
-import type { ChatCompletion } from "../../src/formats/openai/wire-types.ts";
+import { FORMAT_NAMES, HUB_FORMAT, type FormatName } from "../../src/formats/format-names.ts";
+import {
+  CHAT_STREAM_DONE,
+  type ChatCompletion,
+  type ChatCompletionChunk,
+  type ChatDelta,
+} from "../../src/formats/openai/wire-types.ts";
+import { unpackDetail } from "../../src/formats/reasoning-details.ts";
 import { formatNamed } from "../../src/formats/registry.ts";
+import { SseParser } from "../../src/formats/sse.ts";
 import { TranslationReport } from "../../src/formats/translation-report.ts";
 import { NO_CONTEXT } from "../../src/formats/translator.ts";
 import { runs } from "../support/long-form.ts";
@@ -112,5 +119,65 @@ test.each(CASES)("%s clients return reasoning of %s unchanged", (name, _, detail
       expect(assistant[0]?.tool_calls).toEqual([CALL]);
     }),
     { numRuns: runs({ short: 50, long: 20_000 }) },
+  );
+});
+
+function chunkOf(delta: ChatDelta, finish_reason: "tool_calls" | null = null): ChatCompletionChunk {
+  return {
+    id: "resp_1",
+    object: "chat.completion.chunk",
+    created: 1_760_000_000,
+    model: "any-model",
+    choices: [{ index: 0, delta, logprobs: null, finish_reason }],
+  };
+}
+
+/** Reads the stream of a client. Reasoning of other formats is packed into the data of the client's format. */
+function detailsInStream(name: FormatName, stream: string): ReasoningDetail[] {
+  if (name === HUB_FORMAT) return detailsInChunks(stream);
+  const found: ReasoningDetail[] = [];
+  const reader = formatNamed(name).outbound.decodeStream(
+    { createdAt: 1, targetTag: "t" },
+    {
+      chunk: ({ choices }) => found.push(...choices.flatMap(({ delta }) => delta.reasoning_details ?? [])),
+      error: () => undefined,
+      done: () => undefined,
+    },
+  );
+  reader.push(Buffer.from(stream));
+  expect(reader.ending()).toBe("complete");
+  return found.map((detail) => unpackDetail(detail.data ?? "") ?? detail);
+}
+
+/** The gateway ignores details in streams of chat targets: only details that it wrote itself go back. */
+function detailsInChunks(stream: string): ReasoningDetail[] {
+  const events = new SseParser()
+    .push(Buffer.from(stream))
+    .filter(({ data: each }) => each !== CHAT_STREAM_DONE);
+  return events.flatMap((event) => {
+    const chunk: ChatCompletionChunk = JSON.parse(event.data);
+    return chunk.choices.flatMap(({ delta }) => delta.reasoning_details ?? []);
+  });
+}
+
+test.each(CASES)("streams to %s clients contain the reasoning of %s unchanged", (name, _, detail) => {
+  const { inbound } = formatNamed(name);
+  if (inbound === null) throw new Error(`${name} has no clients`);
+  fc.assert(
+    fc.property(fc.array(detail, { minLength: 1, maxLength: 3 }), (details) => {
+      const stream = inbound.encodeStream({ ...NO_CONTEXT, model: "any-model", includeUsage: true });
+      stream.chunk(chunkOf({ role: "assistant", content: "" }));
+      for (const each of details) {
+        if (each.text !== undefined) stream.chunk(chunkOf({ reasoning_content: each.text }));
+        stream.chunk(chunkOf({ reasoning_details: [each] }));
+      }
+      stream.chunk(chunkOf({ content: "One moment." }));
+      stream.chunk(chunkOf({ tool_calls: [{ index: 0, ...CALL }] }));
+      stream.chunk(chunkOf({}, "tool_calls"));
+      stream.done();
+      // Chat clients get an index in addition.
+      expect(detailsInStream(name, stream.take())).toMatchObject(details);
+    }),
+    { numRuns: runs({ short: 50, long: 10_000 }) },
   );
 });
