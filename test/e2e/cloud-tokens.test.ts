@@ -3,6 +3,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { startWithProviders } from "../support/gatehouse-in-process.ts";
 import { CHAT, onlyRequest, rawJson, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { openRealtime, useRealtimeProvider } from "../support/realtime-provider.ts";
 import { useTokenServer } from "../support/token-server.ts";
 import { waitFor, waitUntil } from "../support/waiting.ts";
 
@@ -12,6 +13,7 @@ const {
   clock,
 } = await startWithProviders("first", "second");
 const tokens = useTokenServer();
+const realtime = useRealtimeProvider();
 let serial = 0;
 
 /** New credentials for each test: a token is kept as long as the process. */
@@ -255,6 +257,18 @@ test("a token that a provider repeats is not recorded with the bodies of request
   });
   expect(bodies.response).toContain("echo");
   expect(bodies.response).not.toContain("of-no-known");
+});
+
+test("the handshake of a WebSocket waits for the token and carries it", async () => {
+  const route = await seedRoute(gatehouse, {
+    upstream: {
+      targets: [{ provider: "openai", base_url: realtime.url, path: "/v1/realtime", credentials: oauth() }],
+    },
+    rule: { path: "/cloud/realtime", methods: ["GET"] },
+  });
+  const client = await openRealtime(gatehouse.proxyUrl + route.path);
+  client.socket.close();
+  expect(realtime.handshakes.map(({ headers }) => headers.get("authorization"))).toEqual(["Bearer token-1"]);
 });
 
 test("a token is never fetched from a link-local or metadata address", async () => {
