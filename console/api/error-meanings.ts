@@ -29,9 +29,10 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   model_not_allowed:
     "The API key may use only some `models`, and the requested model, or the one that would be sent to a provider, is not among them or cannot be determined.",
   operation_not_allowed:
-    "The request reads or changes what is stored in the provider's account, or its endpoint is not known, and the rule's `operations` do not list that.",
+    "The request lists or deletes what is stored in the provider's account, is for fine-tuning, or its endpoint is not known, and the rule's `operations` do not list that.",
   operation_not_supported: "No provider of the upstream has the operation that the path names.",
-  not_found: "There is nothing at this path, or no record with this id.",
+  not_found:
+    "There is nothing at this path, or no record with this id; or the id of a stored object (file, batch, response) is not one that this gateway returned to this API key.",
   request_log_off: "The request log is off because REQUEST_LOG_SIZE is 0.",
   rule_not_found: "No rule matches the request.",
   model_not_found:

@@ -74,13 +74,18 @@ export const ERRORS = {
   operation_not_allowed: {
     status: 403,
     meaning:
-      "The request reads or changes what is stored in the provider's account, or its endpoint is not known, and the rule's `operations` do not list that.",
+      "The request lists or deletes what is stored in the provider's account, is for fine-tuning, or its endpoint is not known, and the rule's `operations` do not list that.",
   },
   operation_not_supported: {
     status: 404,
     meaning: "No provider of the upstream has the operation that the path names.",
   },
-  not_found: { status: 404, meaning: "There is nothing at this path, or no record with this id." },
+  not_found: {
+    status: 404,
+    meaning:
+      "There is nothing at this path, or no record with this id; or the id of a stored object (file, batch, response) is not one that " +
+      "this gateway returned to this API key.",
+  },
   request_log_off: { status: 404, meaning: "The request log is off because REQUEST_LOG_SIZE is 0." },
   rule_not_found: { status: 404, meaning: "No rule matches the request." },
   model_not_found: {

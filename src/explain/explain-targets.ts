@@ -16,6 +16,7 @@ import type { Exchange } from "../proxy/exchange.ts";
 import { CREDENTIAL_HEADERS } from "../proxy/header-filter.ts";
 import { modelFor } from "../proxy/model-for.ts";
 import { encodeForTarget } from "../proxy/realtime/encode-handshake.ts";
+import { isStoredAt } from "../proxy/stored-ids/stored-at.ts";
 
 /** An explanation sends no request, so it needs no connections. */
 export type ExplainTargetsParts = Omit<AttemptParts, "upstreamPool">;
@@ -116,7 +117,7 @@ function encodeFor(
 ): EncodedRequest | GatehouseError {
   const report = new BalancerReport(plan, target.index, now, null);
   try {
-    return encodeForTarget(exchange, rule, target, parts.ownCredentials);
+    return encodeForTarget(exchange, rule, target, parts);
   } catch (error) {
     if (!(error instanceof GatehouseError)) throw error;
     return error;
@@ -136,6 +137,7 @@ function explainTarget(
   if (!eligible.includes(target.index)) {
     const reason =
       errors.get(target.index)?.message ??
+      storageReason(exchange, target) ??
       refusalOf(exchange, rule, target) ??
       ineligibleReason(target, candidates, rule.upstream.plan, eligible, now);
     return describeTarget(exchange, rule, target, now, reason);
@@ -147,6 +149,12 @@ function explainTarget(
       ? "chosen at random, by weight"
       : "another target is next";
   return { ...describeTarget(exchange, rule, target, now, reason), eligible: true, next: isNext };
+}
+
+/** Returns why the ids of stored objects in the request exclude the target; null if they do not. */
+function storageReason({ storedAt }: Exchange, target: CompiledTarget): string | null {
+  if (storedAt === null || isStoredAt(storedAt, target)) return null;
+  return "the stored objects that the request names are at another target";
 }
 
 /** Returns why the API key excludes the target; null if it does not. */

@@ -11,6 +11,7 @@ import { OwnCredentials } from "../proxy/own-credentials.ts";
 import type { PluginParts } from "../proxy/plugin-call.ts";
 import { respondToReservedPath } from "../proxy/server.ts";
 import { STEPS, type StepParts } from "../proxy/steps.ts";
+import { IdSeal } from "../proxy/stored-ids/id-seal.ts";
 import type { CompiledGateway } from "../snapshot/compile.ts";
 import type { Health } from "../telemetry/health.ts";
 import { NO_LOG } from "../telemetry/log/log.ts";
@@ -35,6 +36,7 @@ export function createExplain(parts: ExplainParts): Explain {
     observation: new Observation(new Metrics(), NO_LOG, { requestLogSize: 0, tracer: null, sink: null }),
     maxBodyBytes: parts.maxBodyBytes,
     ownCredentials: new OwnCredentials(parts.secret),
+    idSeal: new IdSeal(parts.secret),
     clientAddress: parts.clientAddress,
   };
   return async (gatewayId, request) => {
@@ -106,6 +108,7 @@ class RequestExplainer {
       deadlines,
       bodyBudget,
       offLoop,
+      idSeal: this.#callParts.idSeal,
       // Every real request has a Host header. An explanation without one is about the gateway in question.
       gatewayWithoutHost: this.#gateway,
       onRuleMatched: doNothing,

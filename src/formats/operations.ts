@@ -72,6 +72,8 @@ const PATTERNS: readonly Pattern[] = [
   pattern("/responses", "responses", "responses"),
   // Messages of OpenAI's threads are no chat requests.
   pattern("/threads/[^/]+/messages", "other"),
+  // Files of a vector store or a container are not those of the files API.
+  pattern("/(?:vector_stores|containers)/[^/]+/files(?:/[^/]+(?:/content)?)?", "other"),
   pattern("/messages", "messages", "anthropic"),
   pattern(`${GEMINI_MODEL}:(?:generateContent|streamGenerateContent)`, "generate_content", "gemini"),
   pattern(`${GEMINI_MODEL}:countTokens`, "count_tokens", "gemini"),
@@ -102,10 +104,21 @@ export function endpointIn(path: string): Endpoint | null {
   return null;
 }
 
-/** Whether the endpoint shows or changes what others store in the provider's account. */
-export function needsPermission({ operation, tail }: Endpoint): boolean {
-  if (operation === "responses") return tail !== "/responses" && tail !== "/responses/compact";
-  return operation === "files" || operation === "batches" || operation === "fine_tuning";
+/** Whether requests to the endpoint list or delete what any client has stored in the provider's account. */
+export function needsPermission({ operation, tail }: Endpoint, method: string): boolean {
+  switch (operation) {
+    case "fine_tuning":
+      return true;
+    case "models":
+      return method === "DELETE";
+    case "responses":
+      return method === "DELETE" && tail !== "/responses";
+    case "files":
+    case "batches":
+      return method === "DELETE" || (method !== "POST" && /\/(?:files|batches)$/.test(tail));
+    default:
+      return false;
+  }
 }
 
 function endpointWithModel(operation: Operation, format: FormatName, tail: string, model: string): Endpoint {

@@ -39,8 +39,8 @@ export const ruleSchema = z
       .overwrite((operations) => [...new Set(operations)])
       .meta({
         description:
-          "What the rule allows in addition to inference, at targets without `path`: `files`, `batches`, `responses` (stored " +
-          "ones), `fine_tuning`, `other`. All API keys share the provider's account.",
+          "What the rule allows in addition to inference, at targets without `path`: listing and deleting `files`, `batches` and " +
+          "stored `responses`; deleting `models`; `fine_tuning`; `other`. All API keys share the provider's account.",
       }),
     strip_path: z
       .boolean()

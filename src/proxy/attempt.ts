@@ -11,7 +11,7 @@ import { allowedCandidates } from "./allowed-models.ts";
 import { taskFor } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
 import { modelFor } from "./model-for.ts";
-import { servingCandidates } from "./operation.ts";
+import { servingCandidates, storingCandidates } from "./operation.ts";
 import type { RequestBody } from "./request-body.ts";
 import { endpointAt } from "./request-endpoint.ts";
 import type { OffLoopPart } from "../off-loop/off-loop.ts";
@@ -93,7 +93,9 @@ export function candidatesFor(exchange: Exchange, rule: CompiledRule): Candidate
   const candidates = upstream.candidatesFor(model);
   if (candidates === null)
     throw new GatehouseError("model_not_found", `No target serves the model "${model ?? ""}".`);
-  const serving = servingCandidates(exchange, rule, candidates);
+  const { storedAt } = exchange;
+  const storing = storedAt === null ? candidates : storingCandidates(rule, candidates, storedAt);
+  const serving = servingCandidates(exchange, rule, storing);
   const allowed = exchange.apiKey?.models ?? null;
   return allowed === null ? serving : allowedCandidates(exchange, rule, serving, allowed);
 }

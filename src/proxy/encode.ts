@@ -19,6 +19,9 @@ import type { BodyFields, RequestBody } from "./request-body.ts";
 import { endpointAt, type RequestEndpoint } from "./request-endpoint.ts";
 import { translateRequest, type TranslatedRequest, type TranslationTask } from "./translate-request.ts";
 import type { ResponseTranslation } from "./response-translation.ts";
+import type { IdSeal } from "./stored-ids/id-seal.ts";
+import { responseIdsFor } from "./stored-ids/response-ids-for.ts";
+import type { ResponseIds } from "./stored-ids/response-ids.ts";
 
 export interface EncodedRequest extends OutgoingRequest {
   readonly headers: Record<string, string>;
@@ -30,6 +33,8 @@ export interface EncodedRequest extends OutgoingRequest {
   readonly model: string | null;
   /** Null if the response is relayed in the target's format. */
   readonly translation: ResponseTranslation | null;
+  /** Seals the ids of stored objects in the response; null if it contains none. */
+  readonly ids: ResponseIds | null;
   /** Fields of the request that the target's format cannot express. */
   readonly dropped: readonly string[];
   /** The gateway reads the response body, so the target must not compress it. */
@@ -46,18 +51,25 @@ export interface AddedUsageOption {
   readonly bodyWithout: Uint8Array;
 }
 
+export interface EncodeParts {
+  readonly ownCredentials: OwnCredentials;
+  readonly idSeal: IdSeal;
+}
+
 export function encodeRequest(
   exchange: Exchange,
   rule: CompiledRule,
   target: CompiledTarget,
-  ownCredentials: OwnCredentials,
+  { ownCredentials, idSeal }: EncodeParts,
 ): EncodedRequest {
   const { fields } = exchange;
   const endpoint = endpointAt(exchange, rule, target);
   const { path, format } = endpoint;
   const { body, model, translated } = encodeBody(exchange, endpoint, target);
   const translation = translationFor(endpoint, translated);
-  const readsResponse = translation !== null || (exchange.gateway?.chain?.pre_response ?? null) !== null;
+  const ids = translation === null ? responseIdsFor(exchange, target, idSeal) : null;
+  const readsResponse =
+    translation !== null || ids !== null || (exchange.gateway?.chain?.pre_response ?? null) !== null;
   const isChat = exchange.method === "POST" && fields.isObject && format.isChatPath(path);
   const canAddOption = isChat && body !== null && (translated === null || translated.bytes === null);
   const addedUsageOption = canAddOption ? usageOptionFor(body, fields, format, target) : null;
@@ -77,6 +89,7 @@ export function encodeRequest(
     isChat,
     model,
     translation,
+    ids,
     dropped: translated?.dropped ?? NOTHING,
     readsResponse,
     usageReader: format.usage,

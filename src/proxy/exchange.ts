@@ -21,6 +21,7 @@ import { UpstreamError } from "../upstream/upstream-error.ts";
 import type { ClientHandshake } from "./realtime/client-handshake.ts";
 import type { Upgrade } from "./realtime/client-socket.ts";
 import { NO_FIELDS, type BodyFields, type RequestBody } from "./request-body.ts";
+import type { StoredAt } from "./stored-ids/stored-at.ts";
 import type { Translations } from "./translations.ts";
 import type { TargetResponse } from "./target-response.ts";
 import type { Usage } from "../usage/usage-accumulator.ts";
@@ -67,6 +68,8 @@ export class Exchange implements DenseSetMember {
   #responseHeaders: string[] | null = null;
   #notes: Map<string, Map<string, unknown>> | null = null;
 
+  /** Where the stored objects are that the request names; null if it names none. */
+  storedAt: StoredAt | null = null;
   /** Translations of a large body; null if there are none. */
   translations: Translations | null = null;
 

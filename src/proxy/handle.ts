@@ -34,6 +34,7 @@ import { runBeforeBody, runPreRequest } from "./run-plugins.ts";
 import { serverTiming } from "./server-timing.ts";
 import { isLarge } from "./translations.ts";
 import { STEPS, type StepParts } from "./steps.ts";
+import { IdSeal } from "./stored-ids/id-seal.ts";
 
 export interface DataPlaneParts {
   readonly clock: Clock;
@@ -111,6 +112,7 @@ function createServingParts(parts: DataPlaneParts): ServingParts {
     offLoop: parts.offLoop,
     deadlines: parts.deadlines,
     ownCredentials: new OwnCredentials(parts.secret),
+    idSeal: new IdSeal(parts.secret),
     clientAddress: parts.clientAddress,
     gatewayWithoutHost: null,
     onRuleMatched: (exchange, gateway, rule) => {

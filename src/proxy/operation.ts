@@ -5,6 +5,7 @@ import type { Candidates } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { modelFor } from "./model-for.ts";
 import type { Exchange } from "./exchange.ts";
+import { isStoredAt, type StoredAt } from "./stored-ids/stored-at.ts";
 
 /** Returns what the path names; null if it names no operation, or if no target of the rule needs to know. */
 export function endpointOf({ sentPath }: Exchange, rule: CompiledRule): Endpoint | null {
@@ -13,8 +14,8 @@ export function endpointOf({ sentPath }: Exchange, rule: CompiledRule): Endpoint
 }
 
 /** Throws if the rule does not allow what the path names. */
-export function requireAllowedEndpoint({ endpoint }: Exchange, { operations }: CompiledRule): void {
-  if (endpoint !== null && needsPermission(endpoint) && !operations.has(endpoint.operation))
+export function requireAllowedEndpoint({ endpoint, method }: Exchange, { operations }: CompiledRule): void {
+  if (endpoint !== null && needsPermission(endpoint, method) && !operations.has(endpoint.operation))
     throw operationNotAllowed(endpoint.operation);
 }
 
@@ -33,6 +34,22 @@ function operationNotAllowed(operation: Operation): GatehouseError {
     "operation_not_allowed",
     `The rule does not allow the operation "${operation}". Add it to the rule's operations, or use another path.`,
   );
+}
+
+/** Returns the candidates that have the objects that the request names. Throws if none of them does. */
+export function storingCandidates(
+  rule: CompiledRule,
+  candidates: Candidates,
+  storedAt: StoredAt,
+): Candidates {
+  const { targets } = rule.upstream;
+  const storing = filterCandidates(candidates, (index) => isStoredAt(storedAt, targets[index]));
+  if (isEmpty(storing))
+    throw new GatehouseError(
+      "model_not_found",
+      "The target that has the stored objects of the request does not serve its model.",
+    );
+  return storing;
 }
 
 /** Returns the candidates that serve the operation of the request. Throws if there is none. */

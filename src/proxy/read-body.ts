@@ -4,6 +4,8 @@ import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import { startReadingBody, type BodyLimits, type IncomingBody } from "../http/read-body.ts";
 import { endpointIn, type Operation } from "../formats/operations.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
+import { idsInRequest } from "../formats/stored-ids.ts";
+import type { CompiledUpstream } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import type { Exchange } from "./exchange.ts";
 import { isMultipart } from "./form-model.ts";
@@ -75,11 +77,16 @@ export function takeRequestBody(
 
 /**
  * Plugins may read any body, and so does the check of the models of an API key. Model routing reads any body where it is
- * required, else it and format translation only JSON.
+ * required, else it and format translation only JSON. Ids of stored objects are searched in any body.
  */
 function readsBody(exchange: Exchange, { upstream }: CompiledRule, isJson: boolean): boolean {
   if (exchange.gateway?.chain?.needsRequestBody === true || checksModel(exchange)) return true;
-  return upstream.requiresModel || (upstream.readsBody && isJson);
+  return upstream.requiresModel || (upstream.readsBody && isJson) || mayHaveIds(exchange, upstream);
+}
+
+/** Whether ids of stored objects in the body have to be opened. */
+function mayHaveIds({ endpoint }: Exchange, { hasEndpoints }: CompiledUpstream): boolean {
+  return hasEndpoints && endpoint !== null && idsInRequest(endpoint.operation) !== null;
 }
 
 function checksModel({ apiKey }: Exchange): boolean {

@@ -49,6 +49,7 @@ class Pieces implements BodyReader {
 const NO_STAGES: StreamStages = {
   tap: null,
   translation: null,
+  ids: null,
   plugins: null,
   bodies: null,
   firstContent: null,

@@ -10,6 +10,7 @@ import type { BodyReader } from "../http/body-reader.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import type { UsageTap } from "../usage/usage-tap.ts";
 import { KeepAliveComments } from "./keep-alive-comments.ts";
+import type { IdSplicer } from "./stored-ids/response-ids.ts";
 
 /**
  * A client that reads nothing for this long is disconnected. Nothing else detects such a client, and the connection to the
@@ -24,6 +25,7 @@ const NO_BYTES = new Uint8Array(0);
 export interface StreamStages {
   readonly tap: UsageTap | null;
   readonly translation: StreamTranslation | null;
+  readonly ids: IdSplicer | null;
   readonly plugins: PluginStage | null;
   readonly bodies: BodyCapture | null;
   readonly firstContent: FirstContent | null;
@@ -101,10 +103,11 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
   }
 
   #translateAndRun(bytes: Uint8Array): ValueOrPromise<Uint8Array> {
-    const { translation, plugins } = this.#stages;
+    const { translation, ids, plugins } = this.#stages;
     const translated = translation === null || bytes.byteLength === 0 ? bytes : translation.push(bytes);
     if (translated === null || translated.byteLength === 0) return NO_BYTES;
-    return plugins === null ? translated : plugins.run(translated, false);
+    const spliced = ids === null ? translated : ids.push(translated);
+    return plugins === null || spliced.byteLength === 0 ? spliced : plugins.run(spliced, false);
   }
 
   /** Returns null if the client can take more; otherwise wait for the promise before reading more. */
@@ -134,13 +137,14 @@ export class StreamRelay implements Bun.DirectUnderlyingSource<Uint8Array>, Dead
 
   /** Writes what the tap held back at the end of the body, then what the plugins held back. */
   async #finish(client: ReadableStreamDirectController): Promise<void> {
-    const { tap, translation, plugins } = this.#stages;
+    const { tap, translation, ids, plugins } = this.#stages;
     const ending = translation?.ending() ?? "complete";
     if (ending === "truncated") throw new Error("the stream ended before its last event");
     const lastEvents = translation?.takeRest() ?? NO_BYTES;
     if (lastEvents.byteLength > 0)
       await this.#write(client, plugins === null ? lastEvents : await plugins.run(lastEvents, false));
-    const rest = tap === null ? NO_BYTES : await tap.end();
+    const held = tap === null ? NO_BYTES : await tap.end();
+    const rest = ids === null ? held : Buffer.concat([ids.push(held), ids.end()]);
     await this.#write(
       client,
       plugins === null || rest.byteLength === 0 ? rest : await plugins.run(rest, false),

@@ -33,7 +33,7 @@ export function relay(
   const chain = exchange.gateway?.chain ?? null;
   const hasPlugins = chain !== null && (chain.post_request !== null || chain.pre_response !== null);
   // Most responses are complete and stay unchanged; they need no promise.
-  return !hasPlugins && response.reader === null && response.translation === null
+  return !hasPlugins && response.reader === null && response.translation === null && response.ids === null
     ? relayUnchanged(exchange, response, parts)
     : relayProcessed(exchange, response, chain, parts);
 }
@@ -87,7 +87,8 @@ async function relayProcessed(
       const translation =
         response.translation === null ? null : translateStream(response.translation, target, exchange);
       const firstContent = searchContent(exchange, response, tap);
-      const stages = { tap, translation, plugins, bodies: exchange.bodies, firstContent };
+      const ids = response.ids?.splicer(response.isStream) ?? null;
+      const stages = { tap, translation, ids, plugins, bodies: exchange.bodies, firstContent };
       if (chain !== null) updateServerTiming(headers, timing, exchange, response);
       exchange.releaseBody();
       const streamRelay = new StreamRelay(reader, stages, end, parts.deadlines);
@@ -161,6 +162,7 @@ async function wholeBody(
     body = await translateWholeBody(translation, target, exchange, { body, isStream, status }, offLoop);
     exchange.translateMs += exchange.clock.now() - startedAt;
   }
+  if (response.ids !== null && typeof body !== "string") body = response.ids.spliceWhole(body, isStream);
   return plugins === null ? body : plugins.run(typeof body === "string" ? Buffer.from(body) : body, true);
 }
 

@@ -29,8 +29,11 @@ import {
 import { bodyLimitsFor, startRequestBody, takeRequestBody, type UploadLimits } from "./read-body.ts";
 import { scanReplacedBody } from "./scan-body.ts";
 import { gatewayOfHost, rejectInvalidHost, resolveGateway } from "./resolve-gateway.ts";
+import type { IdSeal } from "./stored-ids/id-seal.ts";
+import { openRequestIds } from "./stored-ids/open-request-ids.ts";
 
 export interface StepParts extends UploadLimits, OffLoopPart {
+  readonly idSeal: IdSeal;
   readonly baseDomain: string | null;
   readonly requireApiKey: boolean;
   /** The gateway of a request that has no Host header. Explain sets the gateway in question; when serving it is null. */
@@ -70,6 +73,7 @@ export const STEPS: readonly Step[] = [
   checkModel,
   runPlugins,
   scanBodyOfPlugin,
+  openStoredIds,
   respondWithTokenEstimate,
 ];
 
@@ -212,6 +216,11 @@ function scanBodyOfPlugin(exchange: Exchange, { offLoop }: StepParts): ValueOrPr
   const { body, path, sentPath } = exchange;
   if (sentPath !== path) exchange.endpoint = endpointOf(exchange, matchedRule(exchange));
   return body === null || !body.isUnscanned ? null : scanReplacedBody(exchange, body, offLoop);
+}
+
+/** After the plugins, which see the ids of the client. */
+function openStoredIds(exchange: Exchange, parts: StepParts): ValueOrPromise<null> {
+  return openRequestIds(exchange, matchedRule(exchange), parts);
 }
 
 /** After the plugins, so that limits apply and the body is the one that would be sent. */

@@ -10,11 +10,13 @@ import type { UpstreamResponse } from "../upstream/upstream-response.ts";
 import { readWholeBody } from "../upstream/read-whole-body.ts";
 import type { BalancerReport } from "./balancer-report.ts";
 import type { ResponseTranslation } from "./response-translation.ts";
+import type { ResponseIds } from "./stored-ids/response-ids.ts";
 
 /** The properties of the request that decide how its response is read. */
 interface SentRequest {
   readonly model: string | null;
   readonly translation: ResponseTranslation | null;
+  readonly ids: ResponseIds | null;
   readonly dropped: readonly string[];
   readonly readsResponse: boolean;
   readonly usageReader: UsageReader;
@@ -32,6 +34,8 @@ export class TargetResponse {
   readonly report: BalancerReport;
   /** Null if the response is relayed in the target's format. */
   readonly translation: ResponseTranslation | null;
+  /** Seals the ids of stored objects in the response; null if it contains none. */
+  readonly ids: ResponseIds | null;
   /** Fields of the request that the target's format cannot express. */
   readonly dropped: readonly string[];
   /** Reads the usage of the response in the format of the endpoint. */
@@ -56,7 +60,7 @@ export class TargetResponse {
   constructor(
     target: CompiledTarget,
     response: UpstreamResponse,
-    { model, translation, dropped, readsResponse, usageReader, contentReader, isChat }: SentRequest,
+    { model, translation, ids, dropped, readsResponse, usageReader, contentReader, isChat }: SentRequest,
     report: BalancerReport,
     firstByteMs: number,
     hidesUsage: boolean,
@@ -67,6 +71,7 @@ export class TargetResponse {
     this.upstreamResponse = response;
     this.report = report;
     this.translation = translation;
+    this.ids = response.ok ? ids : null;
     this.dropped = dropped;
     this.usageReader = usageReader;
     this.contentReader = contentReader;

@@ -20,6 +20,7 @@ import type { OwnCredentials } from "./own-credentials.ts";
 import type { AddedUsageOption, EncodedRequest } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
 import { encodeForTarget } from "./realtime/encode-handshake.ts";
+import type { IdSeal } from "./stored-ids/id-seal.ts";
 import { TargetResponse } from "./target-response.ts";
 
 /** Responses with these statuses are retried at another target; all others go to the client. */
@@ -27,6 +28,7 @@ export const FAILOVER_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 50
 
 export interface UpstreamAttemptParts {
   readonly ownCredentials: OwnCredentials;
+  readonly idSeal: IdSeal;
   readonly upstreamPool: UpstreamPool;
 }
 
@@ -46,9 +48,10 @@ export class UpstreamAttempt {
     rule: CompiledRule,
     target: CompiledTarget,
     observed: ObservedRule,
-    { ownCredentials, upstreamPool }: UpstreamAttemptParts,
+    parts: UpstreamAttemptParts,
     now: number,
   ) {
+    const { upstreamPool } = parts;
     this.#upstreamPool = upstreamPool;
     this.#exchange = exchange;
     this.#rule = rule;
@@ -58,7 +61,7 @@ export class UpstreamAttempt {
     this.#facts = new AttemptFacts(observedTarget, now);
     this.#report = new BalancerReport(rule.upstream.plan, target.index, now, this.#facts);
     try {
-      this.#encoded = encodeForTarget(exchange, rule, target, ownCredentials);
+      this.#encoded = encodeForTarget(exchange, rule, target, parts);
       if (exchange.trace !== null) this.#facts.spanId = exchange.trace.beginAttempt(this.#encoded.headers);
       this.#response = upstreamPool.send(this.#encoded, rule.upstream.timeouts, now);
     } catch (error) {

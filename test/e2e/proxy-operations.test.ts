@@ -118,9 +118,9 @@ describe("operations that a provider does not have", () => {
 describe("operations that show or change what others store in the provider's account", () => {
   const STORED = [
     ["files", "GET", "/v1/files"],
-    ["files", "DELETE", "/v1/files/file-1"],
     ["batches", "GET", "/v1/batches"],
     ["fine_tuning", "POST", "/v1/fine_tuning/jobs"],
+    ["models", "DELETE", "/v1/models/my-model"],
     ["other", "GET", "/v1/vector_stores"],
     ["other", "POST", "/v1/threads/t/messages"],
     ["other", "DELETE", "/v1/organization/users/u"],

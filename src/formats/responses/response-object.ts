@@ -39,7 +39,7 @@ export function repeatedFields(request: JsonObject): JsonObject {
 }
 
 /** Identifies responses that are not stored. */
-const ID_PREFIX = "resp_stateless_";
+export const STATELESS_ID_PREFIX = "resp_stateless_";
 
 /** Creates the ids of a response and its items from the id of the target's response. They differ only in their prefix. */
 export class ResponseIds {
@@ -51,7 +51,7 @@ export class ResponseIds {
   }
 
   get response(): string {
-    return ID_PREFIX + this.#suffix;
+    return STATELESS_ID_PREFIX + this.#suffix;
   }
 
   item(prefix: string, outputIndex: number): string {

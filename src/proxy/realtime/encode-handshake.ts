@@ -4,9 +4,8 @@ import { sha256 } from "../../base/sha256.ts";
 import type { CompiledTarget } from "../../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
 import { newHandshake } from "../../upstream/websocket/handshake.ts";
-import { encodeRequest, type EncodedRequest } from "../encode.ts";
+import { encodeRequest, type EncodedRequest, type EncodeParts } from "../encode.ts";
 import type { Exchange } from "../exchange.ts";
-import type { OwnCredentials } from "../own-credentials.ts";
 import { pathFor } from "../request-endpoint.ts";
 import { isCredential } from "./client-handshake.ts";
 import { modelInQueryFor, queryFor } from "./handshake-query.ts";
@@ -20,11 +19,12 @@ export function encodeForTarget(
   exchange: Exchange,
   rule: CompiledRule,
   target: CompiledTarget,
-  ownCredentials: OwnCredentials,
+  parts: EncodeParts,
 ): EncodedRequest {
-  const encoded = encodeRequest(exchange, rule, target, ownCredentials);
+  const encoded = encodeRequest(exchange, rule, target, parts);
   const { handshake, sentQuery } = exchange;
   if (handshake === null) return encoded;
+  const { ownCredentials } = parts;
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(encoded.headers))
     if (!HANDSHAKE_HEADER.test(name)) headers[name] = value;

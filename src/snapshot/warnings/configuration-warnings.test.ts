@@ -116,10 +116,16 @@ describe("rules and the paths of their targets", () => {
   });
 
   test("operations that are missing, or have no effect", () => {
-    expect(warningsIn({ rules: [{ path: "/v1/files/*" }] })).toEqual([
-      'rules[0].operations: requests to /v1/files/* are rejected unless operations contains "files"',
+    const list = { path: "/v1/files/*", methods: ["GET" as const, "DELETE" as const] };
+    expect(warningsIn({ rules: [{ ...list, path: "/v1/files" }] })).toEqual([
+      'rules[0].operations: requests to /v1/files are rejected unless operations contains "files"',
     ]);
-    expect(warningsIn({ rules: [{ path: "/v1/files/*", operations: ["files"] }] })).toEqual([]);
+    expect(warningsIn({ rules: [{ ...list, path: "/v1/files", operations: ["files"] }] })).toEqual([]);
+    expect(warningsIn({ rules: [{ path: "/v1/fine_tuning/jobs/*" }] })).toEqual([
+      'rules[0].operations: requests to /v1/fine_tuning/jobs/* are rejected unless operations contains "fine_tuning"',
+    ]);
+    // Files are uploaded and read without it.
+    expect(warningsIn({ rules: [list, { path: "/v1/files" }] })).toEqual([]);
     expect(warningsIn({ rules: [{ operations: ["files"] }], targets: [{ path: "" }] })).toEqual([
       "rules[0].operations: operations of the rule /v1/* has no effect: all targets have a path, where the rule allows all operations",
     ]);

@@ -1,5 +1,6 @@
 // Warnings about rules: alone, beside other rules, and with the targets that they lead to.
-import { needsPermission, type Operation } from "../../formats/operations.ts";
+import { needsPermission, type Endpoint, type Operation } from "../../formats/operations.ts";
+import { ANY_METHOD } from "../../model/http-methods.ts";
 import { missingEndpoint, pathWarnings } from "./target-path-warnings.ts";
 import { usedTargets, type RoutedRule } from "./routed-rule.ts";
 import type { ConfigurationWarning } from "./warning.ts";
@@ -65,12 +66,23 @@ export function ruleWarnings(
 function methodWarnings(routed: RoutedRule, withPost: ReadonlySet<string> | null): ConfigurationWarning[] {
   const { rule, endpoint, isPrefix, pattern } = routed;
   if (isPrefix || endpoint === null || withPost === null || withPost.has(pattern)) return [];
-  if (WITHOUT_POST.has(endpoint.operation) || needsPermission(endpoint)) return [];
+  if (WITHOUT_POST.has(endpoint.operation) || isForOtherMethods(endpoint)) return [];
   const message = `requests to ${rule.path} have the method POST, which no rule for this path matches`;
   return [{ places: [{ recordId: rule.id, path: "methods" }], message }];
 }
 
-function operationWarnings({ rule, service, upstream, endpoint }: RoutedRule): ConfigurationWarning[] {
+/** Whether the endpoint lists, shows or deletes objects. */
+function isForOtherMethods(endpoint: Endpoint): boolean {
+  return needsPermission(endpoint, "GET") || needsPermission(endpoint, "DELETE");
+}
+
+function operationWarnings({
+  rule,
+  service,
+  upstream,
+  endpoint,
+  isPrefix,
+}: RoutedRule): ConfigurationWarning[] {
   const hasEndpoints = upstream.targets.some(({ path }) => path === null);
   const places = [
     { recordId: rule.id, path: "operations" },
@@ -81,7 +93,11 @@ function operationWarnings({ rule, service, upstream, endpoint }: RoutedRule): C
     const message = `operations of the rule ${rule.path} has no effect: all targets have a path, where the rule allows all operations`;
     return [{ places, message }];
   }
-  if (!hasEndpoints || endpoint === null || !needsPermission(endpoint)) return [];
+  if (!hasEndpoints || endpoint === null) return [];
+  // Below a prefix there are objects, which may be read.
+  const requested = isPrefix ? { ...endpoint, tail: `${endpoint.tail}/{id}` } : endpoint;
+  const isRejected = (method: string) => needsPermission(requested, method === ANY_METHOD ? "POST" : method);
+  if (!rule.methods.every(isRejected)) return [];
   if (rule.operations.includes(endpoint.operation)) return [];
   const message = `requests to ${rule.path} are rejected unless operations contains "${endpoint.operation}"`;
   return [{ places: places.slice(0, 1), message }];

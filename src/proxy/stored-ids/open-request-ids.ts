@@ -1,0 +1,179 @@
+// Replaces the sealed ids of a request by the provider's ids, and finds the target that has the objects. Only requests for
+// operations that have such ids are searched, and only where a target of the rule has no `path`.
+import { GatehouseError } from "../../base/errors.ts";
+import { percentDecoded } from "../../base/percent-decoded.ts";
+import type { ValueOrPromise } from "../../base/value-or-promise.ts";
+import {
+  CITED_ID,
+  ID,
+  idInPath,
+  isIdParameter,
+  mayHaveIdInTarget,
+  RESPONSE_ID,
+  STORED_RESPONSE,
+} from "../../formats/stored-ids.ts";
+import { STATELESS_ID_PREFIX } from "../../formats/responses/response-object.ts";
+import type { Endpoint } from "../../formats/operations.ts";
+import { LARGE_BODY_BYTES, LARGE_BODY_TIMEOUT_MS } from "../../off-loop/large-body.ts";
+import type { OffLoop } from "../../off-loop/off-loop.ts";
+import type { CompiledTarget } from "../../snapshot/compile-upstream.ts";
+import type { CompiledRule } from "../../snapshot/compiled-rule.ts";
+import type { Exchange } from "../exchange.ts";
+import { isOther } from "../operation.ts";
+import { RequestBody } from "../request-body.ts";
+import { findIds, mayContainIds, type FoundId } from "./find-ids.ts";
+import type * as findIdsTask from "./find-ids-task.ts";
+import type { IdOwner, IdSeal } from "./id-seal.ts";
+import { ownerOf } from "./response-ids-for.ts";
+import type { StoredAt } from "./stored-at.ts";
+
+const TASK = new URL("./find-ids-task.ts", import.meta.url);
+const MAX_SHOWN_LENGTH = 100;
+
+interface OpenIdsParts {
+  readonly idSeal: IdSeal;
+  readonly offLoop: OffLoop;
+}
+
+/** Throws if the request names an object that its client may not use. Returns a promise only for a large body. */
+export function openRequestIds(
+  exchange: Exchange,
+  rule: CompiledRule,
+  { idSeal, offLoop }: OpenIdsParts,
+): ValueOrPromise<null> {
+  if (!rule.upstream.hasEndpoints) return null;
+  const { endpoint, body } = exchange;
+  const operation = endpoint === null ? (isOther(exchange, rule) ? null : "chat") : endpoint.operation;
+  const searched = body === null || operation === null ? null : { bytes: body.bytes, operation };
+  const searchesBody = searched !== null && mayContainIds(searched);
+  const searchesTarget = endpoint !== null && mayHaveIdInTarget(endpoint);
+  if (!searchesTarget && !searchesBody) return null;
+  const opener = new IdOpener(idSeal, ownerOf(exchange), rule.upstream.targets);
+  if (searchesTarget) openTarget(exchange, endpoint, opener);
+  if (!searchesBody || body === null) exchange.storedAt = opener.storedAt;
+  else if (body.bytes.byteLength <= LARGE_BODY_BYTES) openBody(exchange, body, findIds(searched), opener);
+  else {
+    const limits = { bytes: body.bytes.byteLength, timeoutMs: LARGE_BODY_TIMEOUT_MS };
+    const finding = offLoop.run<typeof findIdsTask>(TASK, searched, limits);
+    return finding.then((found) => openBody(exchange, body, found, opener));
+  }
+  return null;
+}
+
+/** Opens the ids in the path and in the query. */
+function openTarget(exchange: Exchange, endpoint: Endpoint, opener: IdOpener): void {
+  const found = idInPath(endpoint);
+  if (found !== null) {
+    const opened = encodeURIComponent(opener.open(percentDecoded(found.id), found.kind));
+    const tail = found.before + opened + found.after;
+    exchange.sentPath = exchange.sentPath.slice(0, -endpoint.tail.length) + tail;
+    exchange.endpoint = { ...endpoint, tail };
+  }
+  if (exchange.sentQuery === "") return;
+  const opened = exchange.sentQuery
+    .slice(1)
+    .split("&")
+    .map((parameter) => {
+      const [name = "", value = ""] = parameter.split("=", 2);
+      if (value === "" || !isIdParameter(endpoint, percentDecoded(name))) return parameter;
+      return `${name}=${encodeURIComponent(opener.open(percentDecoded(value), ID))}`;
+    });
+  exchange.sentQuery = `?${opened.join("&")}`;
+}
+
+function openBody(exchange: Exchange, body: RequestBody, found: readonly FoundId[], opener: IdOpener): null {
+  const { bytes } = body;
+  const pieces: Uint8Array[] = [];
+  let from = 0;
+  for (const { id, kind, start, end } of found) {
+    const opened = kind === CITED_ID ? opener.openCited(id) : opener.openInBody(id, kind);
+    if (opened === id) continue;
+    pieces.push(bytes.subarray(from, start), Buffer.from(JSON.stringify(opened)));
+    from = end;
+  }
+  exchange.storedAt = opener.storedAt;
+  if (pieces.length === 0) return null;
+  pieces.push(bytes.subarray(from));
+  const { isJson, contentType, isTraced, fields } = body;
+  const source = { bytes: Buffer.concat(pieces), isJson, contentType, isTraced };
+  exchange.setBody(RequestBody.withFields(source, fields));
+  return null;
+}
+
+/** Opens the ids of one request. They must all belong to the same target. */
+class IdOpener {
+  /** Null if the request names no object. */
+  storedAt: StoredAt | null = null;
+  readonly #idSeal: IdSeal;
+  readonly #owner: IdOwner;
+  readonly #targets: readonly CompiledTarget[];
+  readonly #opened = new Map<string, string>();
+
+  constructor(idSeal: IdSeal, owner: IdOwner, targets: readonly CompiledTarget[]) {
+    this.#idSeal = idSeal;
+    this.#owner = owner;
+    this.#targets = targets;
+  }
+
+  /** Throws if the id is not a sealed one, or if its object is at another target than those of earlier ids. */
+  open(id: string, kind: string): string {
+    const known = this.#opened.get(id);
+    if (known !== undefined) return known;
+    const opened = this.#idSeal.open(id, this.#owner);
+    const target = this.#targets.find(
+      ({ tag, endpoints }) => tag === opened?.targetTag && endpoints !== null,
+    );
+    if (opened === null || target === undefined) throw this.#notOpened(id, kind);
+    this.#goTo(target, id);
+    this.#opened.set(id, opened.id);
+    return opened.id;
+  }
+
+  /** As `open`, but targets with a `path` accept the provider's own ids. */
+  openInBody(id: string, kind: string): string {
+    const isOwn = this.#targets.some(({ endpoints }) => endpoints === null);
+    if (!isOwn || this.#idSeal.open(id, this.#owner) !== null) return this.open(id, kind);
+    this.#goTo("with_path", id);
+    return id;
+  }
+
+  /** Returns an id that is not a sealed one as it is. It does not decide about the target. */
+  openCited(id: string): string {
+    return this.#idSeal.open(id, this.#owner)?.id ?? id;
+  }
+
+  #notOpened(id: string, kind: string): GatehouseError {
+    if (kind !== RESPONSE_ID) return notFound(id);
+    const areStored = this.#targets.some(({ endpoints }) => endpoints?.has(STORED_RESPONSE) === true);
+    return areStored && !id.startsWith(STATELESS_ID_PREFIX) ? notFound(id) : statelessResponse(id);
+  }
+
+  #goTo(storedAt: StoredAt, id: string): void {
+    if (this.storedAt !== null && this.storedAt !== storedAt) throw differentTargets(id);
+    this.storedAt = storedAt;
+  }
+}
+
+function notFound(id: string): GatehouseError {
+  return new GatehouseError(
+    "not_found",
+    `No stored object has the id "${id.slice(0, MAX_SHOWN_LENGTH)}". Ids are valid only as this gateway returned them, and ` +
+      "with the same API key.",
+  );
+}
+
+function statelessResponse(id: string): GatehouseError {
+  return new GatehouseError(
+    "stateless_responses",
+    `The response "${id.slice(0, MAX_SHOWN_LENGTH)}" is not stored, because it was translated from another format. Send the ` +
+      "items of the conversation in input.",
+  );
+}
+
+function differentTargets(id: string): GatehouseError {
+  return new GatehouseError(
+    "bad_request",
+    `The object "${id.slice(0, MAX_SHOWN_LENGTH)}" is stored at another provider account than the other objects of the ` +
+      "request. Store them with one request, or upload the file again.",
+  );
+}
