@@ -50,16 +50,22 @@ export async function readChild<K extends ChildKind>(
   return call<RecordOf[K]>("GET", `${collectionPath(gatewayId, kind)}/${encodeURIComponent(id)}`, { signal });
 }
 
-/** Creates the record if `before` is null, otherwise replaces it. */
+/** Creates the record if `before` is null, otherwise replaces it. Returns the warnings about it. */
 export async function saveChild(
   gatewayId: string,
   kind: ChildKind,
   before: ApiResponse<{ readonly id: string }> | null,
   record: object,
-): Promise<void> {
+): Promise<NonNullable<Rule["warnings"]>> {
   const collection = collectionPath(gatewayId, kind);
-  if (before === null) await call("POST", collection, { body: record });
-  else await call("PUT", `${collection}/${before.data.id}`, { body: record, etag: before.etag });
+  const { data } =
+    before === null
+      ? await call<RecordOf[ChildKind]>("POST", collection, { body: record })
+      : await call<RecordOf[ChildKind]>("PUT", `${collection}/${before.data.id}`, {
+          body: record,
+          etag: before.etag,
+        });
+  return data.warnings ?? [];
 }
 
 export const KEYS_PATH = "/iam/api-keys";

@@ -3,7 +3,8 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Loaded } from "../state/load.ts";
 import { Link } from "../state/router.tsx";
-import { LoadError, Loading } from "./notice.tsx";
+import { saveWarnings } from "../state/save-warnings.ts";
+import { LoadError, Loading, Notice } from "./notice.tsx";
 
 interface PageProps {
   readonly title: string;
@@ -48,8 +49,30 @@ export function Page({
         </div>
         {actions !== undefined && <div class="actions">{actions}</div>}
       </header>
+      <SaveWarnings />
       {children}
     </article>
+  );
+}
+
+function SaveWarnings(): JSX.Element | null {
+  const saved = saveWarnings.value;
+  if (saved === null) return null;
+  return (
+    <Notice kind="warning">
+      <p>
+        <strong>Saved {saved.title}, but it may not work as intended:</strong>
+      </p>
+      <ul>
+        {saved.warnings.map(({ path, message }) => (
+          <li key={path + message}>
+            {path !== "" && <code>{path}</code>}
+            {path !== "" && ": "}
+            {message}
+          </li>
+        ))}
+      </ul>
+    </Notice>
   );
 }
 

@@ -5,6 +5,7 @@ import { confirmDelete } from "../state/delete.ts";
 import { showToast } from "../state/dialogs.ts";
 import type { Form } from "../state/form.ts";
 import { navigate } from "../state/router.tsx";
+import { showSaveWarnings, type Warning } from "../state/save-warnings.ts";
 import { RecordForm } from "./record-form.tsx";
 
 interface EditFormProps<T extends object> {
@@ -15,7 +16,8 @@ interface EditFormProps<T extends object> {
   readonly name: string;
   /** API path and display name of the stored record; null for a new one. */
   readonly stored: { readonly path: string; readonly name: string } | null;
-  readonly save: (value: T) => Promise<void>;
+  /** Resolves to the warnings of the API about the saved record. */
+  readonly save: (value: T) => Promise<readonly Warning[]>;
   /** Console path of the list page. */
   readonly listPath: string;
   /** Runs after a change, before the list is shown. */
@@ -30,9 +32,11 @@ export function EditForm<T extends object>(props: EditFormProps<T>): JSX.Element
     await navigate(listPath);
   };
   const submit = async () => {
-    if (!(await form.submit(save))) return;
+    let warnings: readonly Warning[] = [];
+    if (!(await form.submit(async (value) => (warnings = await save(value))))) return;
     showToast(`Saved ${kind} “${name}”.`);
     await returnToList();
+    showSaveWarnings(`${kind} “${name}”`, warnings);
   };
   const deleteRecord = async () => {
     if (stored !== null && (await confirmDelete({ kind, ...stored }))) await returnToList();

@@ -6,6 +6,7 @@ import { CredentialFields } from "./credential-fields.tsx";
 import { MapField, StringListField } from "./collections.tsx";
 import { Disclosure } from "./disclosure.tsx";
 import { Field, fieldId, type FieldSource } from "./field.tsx";
+import { FORMAT_CHOICES } from "./format-choices.ts";
 import { ChoiceField, NumberField, TextField } from "./inputs.tsx";
 
 interface TargetFieldsProps {
@@ -45,7 +46,7 @@ export function TargetFields({ form, index, providers, onRemove }: TargetFieldsP
           hint="Targets with the lowest number are used first."
         />
       </div>
-      <RequestFields form={form} path={path} defaultPath={provider?.default_path} />
+      <RequestFields form={form} path={path} provider={provider} />
       {onRemove !== undefined && (
         <div class="actions end">
           <Button kind="quiet" icon="remove" onClick={onRemove}>
@@ -118,27 +119,23 @@ function ModelFields({ form, path }: TargetPartProps): JSX.Element {
 }
 
 interface RequestFieldsProps extends TargetPartProps {
-  readonly defaultPath: string | undefined;
+  readonly provider: Provider | undefined;
 }
 
-function RequestFields({ form, path, defaultPath }: RequestFieldsProps): JSX.Element {
+function RequestFields({ form, path, provider }: RequestFieldsProps): JSX.Element {
   return (
     <Disclosure
       title="Path, format, headers"
       form={form}
       paths={[`${path}.path`, `${path}.format`, `${path}.headers`]}
     >
-      <PathField form={form} path={`${path}.path`} defaultPath={defaultPath} />
+      <PathField form={form} path={`${path}.path`} provider={provider} />
       <ChoiceField
         form={form}
         path={`${path}.format`}
         label="Wire format"
-        choices={[
-          { value: null, label: "Default of the provider" },
-          { value: "openai", label: "openai" },
-          { value: "anthropic", label: "anthropic" },
-          { value: "responses", label: "responses" },
-        ]}
+        hint={provider === undefined ? undefined : `${provider.name} has ${provider.formats.join(", ")}.`}
+        choices={[{ value: null, label: "That of the request, if the provider has it" }, ...FORMAT_CHOICES]}
       />
       <MapField
         form={form}
@@ -154,29 +151,40 @@ function RequestFields({ form, path, defaultPath }: RequestFieldsProps): JSX.Ele
 interface PathFieldProps {
   readonly form: FieldSource;
   readonly path: string;
-  readonly defaultPath: string | undefined;
+  readonly provider: Provider | undefined;
 }
 
 /** A missing path, an empty path, and a given path have different meanings, so the choice is explicit. */
-function PathField({ form, path, defaultPath }: PathFieldProps): JSX.Element {
+function PathField({ form, path, provider }: PathFieldProps): JSX.Element {
   const value = form.get(path);
   const kind = typeof value !== "string" ? "provider" : value === "" ? "request" : "custom";
   const select = (next: string) =>
     form.set(
       path,
-      next === "provider" ? null : next === "request" ? "" : (defaultPath ?? "/v1/chat/completions"),
+      next === "provider"
+        ? null
+        : next === "request"
+          ? ""
+          : (provider?.default_path ?? "/v1/chat/completions"),
     );
   return (
-    <Field form={form} path={path} label="Path at the provider">
+    <Field
+      form={form}
+      path={path}
+      label="Path at the provider"
+      hint={
+        provider === undefined
+          ? undefined
+          : `Operations of ${provider.name}: ${provider.operations.join(", ")}.`
+      }
+    >
       <select
         id={fieldId(path)}
         class="input"
         value={kind}
         onChange={(event) => select(event.currentTarget.value)}
       >
-        <option value="provider">
-          Chat endpoint of the provider{defaultPath === undefined ? "" : ` (${defaultPath})`}
-        </option>
+        <option value="provider">Endpoint of the provider for each operation</option>
         <option value="request">Path of the request</option>
         <option value="custom">Custom path</option>
       </select>

@@ -45,6 +45,7 @@ function GatewayForm({ before }: { readonly before: ApiResponse<Gateway> | null 
     const value = { ...fields, cors: cors.origins.length === 0 ? null : cors };
     if (record === undefined) await call("POST", "/gateways", { body: value });
     else await call("PATCH", `/gateways/${record.id}`, { body: value, etag: before?.etag });
+    return [];
   };
   return (
     <EditForm

@@ -18,6 +18,7 @@ import { keyState } from "../state/key-state.ts";
 import { rememberKey } from "../state/known-keys.ts";
 import { useLoad } from "../state/load.ts";
 import { navigate, type RoutedPageProps } from "../state/router.tsx";
+import { showSaveWarnings } from "../state/save-warnings.ts";
 
 export function KeyPage({ parameters }: RoutedPageProps): JSX.Element {
   const { gateway = "", id = "new" } = parameters;
@@ -100,6 +101,7 @@ function KeyForm({ gateway, before, rules, onCreated }: KeyFormProps): JSX.Eleme
   });
   const save = async () => {
     let created: ApiKeyWithKey | null = null;
+    let warnings: ApiKey["warnings"];
     const isSaved = await form.submit(async ({ models, labels, ...value }) => {
       // A merge patch keeps labels that it does not name.
       const removed = Object.keys(record?.labels ?? {}).map((name) => [name, null] as const);
@@ -108,18 +110,23 @@ function KeyForm({ gateway, before, rules, onCreated }: KeyFormProps): JSX.Eleme
         labels: { ...Object.fromEntries(removed), ...labels },
         models: models.length === 0 ? null : models,
       };
-      if (record === undefined)
-        created = (await call<ApiKeyWithKey>("POST", KEYS_PATH, { body: { ...body, subject: gateway } }))
-          .data;
-      else await call("PATCH", `${KEYS_PATH}/${record.id}`, { body, etag: before?.etag });
+      if (record === undefined) {
+        const response = await call<ApiKeyWithKey>("POST", KEYS_PATH, {
+          body: { ...body, subject: gateway },
+        });
+        created = response.data;
+        ({ warnings } = response.data);
+      } else {
+        const path = `${KEYS_PATH}/${record.id}`;
+        ({ warnings } = (await call<ApiKey>("PATCH", path, { body, etag: before?.etag })).data);
+      }
     });
     if (!isSaved) return;
-    if (created !== null) {
-      onCreated(created);
-      return;
-    }
-    showToast(`Saved API key “${form.value.name}”.`);
-    await navigate(listPath);
+    if (created === null) {
+      showToast(`Saved API key “${form.value.name}”.`);
+      await navigate(listPath);
+    } else onCreated(created);
+    showSaveWarnings(`API key “${form.value.name}”`, warnings);
   };
   return (
     <>

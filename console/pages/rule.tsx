@@ -8,6 +8,7 @@ import { ChildForm } from "../forms/child-form.tsx";
 import { MapField } from "../forms/collections.tsx";
 import { Disclosure } from "../forms/disclosure.tsx";
 import { ERROR_FORMAT_CHOICES } from "../forms/error-format-choices.ts";
+import { RESPONSE_FORMAT_CHOICES } from "../forms/format-choices.ts";
 import { CheckboxField, ChoiceField, MultiChoiceField, NumberField, TextField } from "../forms/inputs.tsx";
 import { useForm, type Form } from "../state/form.ts";
 import { useLoad } from "../state/load.ts";
@@ -19,6 +20,15 @@ const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 const METHOD_CHOICES = [
   { value: ANY_METHOD, label: "All" },
   ...METHODS.map((method) => ({ value: method, label: method })),
+];
+
+/** Operations that a rule does not allow unless it lists them. */
+const OPERATIONS = [
+  { value: "files", label: "Files" },
+  { value: "batches", label: "Batches" },
+  { value: "responses", label: "Stored responses" },
+  { value: "fine_tuning", label: "Fine-tuning" },
+  { value: "other", label: "Endpoints that the gateway does not know" },
 ];
 
 export function RulePage({ parameters }: RoutedPageProps): JSX.Element {
@@ -152,10 +162,11 @@ function withoutMixedMethods(
 function AdvancedFields({ form }: FieldsProps): JSX.Element {
   return (
     <Disclosure
-      title="Keys, headers, forwarding"
+      title="Keys, operations, formats, headers, forwarding"
       form={form}
       paths={[
         "require_api_key",
+        "operations",
         "response_format",
         "error_format",
         "headers",
@@ -174,14 +185,19 @@ function AdvancedFields({ form }: FieldsProps): JSX.Element {
           { value: false, label: "Optional" },
         ]}
       />
+      <MultiChoiceField
+        form={form}
+        path="operations"
+        label="Operations in addition to inference"
+        hint="They show or change what is stored in the provider's account, which all API keys share. Targets with a path allow all operations."
+        choices={OPERATIONS}
+      />
       <ChoiceField
         form={form}
         path="response_format"
         label="Response format"
-        choices={[
-          { value: null, label: "Format of the provider" },
-          { value: "openai", label: "OpenAI, translated if necessary" },
-        ]}
+        hint="Responses in another format are translated. The default is the format of the request or, for targets with a path, the format of the provider."
+        choices={[{ value: null, label: "Default" }, ...RESPONSE_FORMAT_CHOICES]}
       />
       <ChoiceField
         form={form}

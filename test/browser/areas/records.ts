@@ -192,13 +192,49 @@ export function testRecords(context: GetContext): void {
     await ui.button("Create rule").click();
     await ui.link("/pair/chat").click();
     await method("PUT").uncheck();
-    await ui.page.getByText("Keys, headers, forwarding").click();
+    await ui.page.getByText("Keys, operations, formats, headers, forwarding").click();
     await ui.field("API key").selectOption({ label: "Optional" });
+    await ui.page.getByLabel("Files", { exact: true }).check();
+    await ui.field("Response format").selectOption({ label: "Format of the request" });
     await ui.expectAccessible();
     await ui.button("Save").click();
     await ui.waitForToast("Saved rule “/pair/chat”");
     const { rules } = (await gatehouse.api("GET", `/gateways/${await firstGatewayId(context())}/rules`)).body;
-    expect(rules[1]).toMatchObject({ path: "/pair/chat", methods: ["POST"], require_api_key: false });
+    expect(rules[1]).toMatchObject({
+      path: "/pair/chat",
+      methods: ["POST"],
+      operations: ["files"],
+      require_api_key: false,
+      response_format: "request",
+    });
+  });
+
+  test("warnings about a saved rule are shown until the page is left", async () => {
+    const { ui, gatehouse } = context();
+    const { page } = ui;
+    await ui.visit("Rules");
+    await ui.link("New rule").click();
+    await ui.field("Path").fill("/pair/files");
+    await ui.field("Service").selectOption({ label: "paired" });
+    await ui.button("Create rule").click();
+    await ui.waitForToast("Saved rule “/pair/files”");
+    const warning = page.getByText('requests to /pair/files are rejected unless operations contains "files"');
+    await warning.waitFor();
+    await ui.expectAccessible();
+    await ui.link("/pair/files").click();
+    await page.getByText("Keys, operations, formats, headers, forwarding").click();
+    expect(await warning.count()).toBe(0);
+    await page.getByLabel("Files", { exact: true }).check();
+    await page.getByLabel("All", { exact: true }).check();
+    await ui.button("Save").click();
+    await ui.link("/pair/files").waitFor();
+    expect(await warning.count()).toBe(0);
+    const { rules } = (await gatehouse.api("GET", `/gateways/${await firstGatewayId(context())}/rules`)).body;
+    expect(rules[2]).toMatchObject({ path: "/pair/files", methods: ["*"], operations: ["files"] });
+    await ui.link("/pair/files").click();
+    await ui.button("Delete").click();
+    await ui.dialog().getByRole("button", { name: "Delete" }).click();
+    await ui.waitForToast("Deleted rule");
   });
 
   test("creates, edits, rotates, and revokes an API key that is shown once", async () => {
