@@ -19,8 +19,7 @@ const FINISH_REASONS: ReadonlyMap<unknown, ChatFinishReason> = new Map([
   ["IMAGE_SAFETY", "content_filter"],
   ["IMAGE_PROHIBITED_CONTENT", "content_filter"],
   ["IMAGE_RECITATION", "content_filter"],
-  // Gemini withholds an invalid call. Google's own OpenAI-compatible endpoint reports it as filtered, too: a client must not
-  // take the response for complete.
+  // Gemini withholds an invalid call. A client must not take the response for complete.
   ["MALFORMED_FUNCTION_CALL", "content_filter"],
   ["MALFORMED_RESPONSE", "content_filter"],
   ["MISSING_THOUGHT_SIGNATURE", "content_filter"],

@@ -5,6 +5,7 @@ import { readArray, readBoolean, readNumber, readObject, readString, requireObje
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
 import { encodeContents } from "./encode-contents.ts";
+import { encodeSchema } from "./encode-schema.ts";
 import { encodeThinking } from "./encode-thinking.ts";
 import { encodeTools } from "./encode-tools.ts";
 import { isGemini3 } from "./model-generation.ts";
@@ -86,7 +87,7 @@ function encodeGenerationConfig(
   if (maxTokens !== undefined) config.maxOutputTokens = maxTokens;
   const stop = readStop(body.stop, report);
   if (stop.length > 0) config.stopSequences = stop;
-  addResponseFormat(config, body.response_format);
+  addResponseFormat(config, body.response_format, report);
   const thinking = encodeThinking(body, model, report);
   if (thinking !== null) config.thinkingConfig = thinking;
   return config;
@@ -103,7 +104,7 @@ function readStop(stop: unknown, report: TranslationReport): string[] {
   return usable;
 }
 
-function addResponseFormat(config: GeminiGenerationConfig, format: unknown): void {
+function addResponseFormat(config: GeminiGenerationConfig, format: unknown, report: TranslationReport): void {
   if (format === undefined || format === null) return;
   const { type, json_schema } = requireObject(format, "response_format");
   if (type === "text") return;
@@ -117,7 +118,7 @@ function addResponseFormat(config: GeminiGenerationConfig, format: unknown): voi
   if (type === "json_object") return;
   const parent = "response_format.json_schema";
   const schema = readObject(requireObject(json_schema, parent), "schema", parent);
-  if (schema !== undefined) config.responseJsonSchema = schema;
+  if (schema !== undefined) config.responseJsonSchema = encodeSchema(schema, `${parent}.schema`, report);
 }
 
 function rejectUnsupported(body: ChatRequest): void {

@@ -11,6 +11,7 @@ import {
 } from "../read-fields.ts";
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
+import { encodeSchema } from "./encode-schema.ts";
 import type { GeminiFunctionDeclaration, GeminiRequest, GeminiToolConfig } from "./wire-types.ts";
 
 /** A custom tool takes a text. Gemini gets it as a function with one parameter. */
@@ -62,7 +63,7 @@ function encodeTool(value: unknown, path: string, report: TranslationReport): Ge
   if (tool["type"] === "custom") {
     const definition = requireObject(tool["custom"], `${path}.custom`);
     report.dropPresent(definition, ["format"]);
-    return declaration(definition, `${path}.custom`, CUSTOM_TOOL_SCHEMA);
+    return declaration(definition, `${path}.custom`, CUSTOM_TOOL_SCHEMA, report);
   }
   if (tool["type"] !== "function") {
     throw new TranslationError(
@@ -76,24 +77,31 @@ function encodeTool(value: unknown, path: string, report: TranslationReport): Ge
     definition,
     `${path}.function`,
     readObject(definition, "parameters", `${path}.function`),
+    report,
   );
 }
 
-/**
- * `parametersJsonSchema` takes JSON Schema as it is. The older `parameters` takes a subset of OpenAPI's schemas only. Gemini
- * rejects a schema of an object without a type.
- */
+/** `parametersJsonSchema` takes JSON Schema. The older `parameters` takes a subset of OpenAPI's schemas only. */
 function declaration(
   definition: JsonObject,
   path: string,
   schema: JsonObject | undefined,
+  report: TranslationReport,
 ): GeminiFunctionDeclaration {
   const description = readString(definition, "description", path);
   return {
     name: requireString(definition, "name", path),
     ...(description === undefined ? {} : { description }),
-    ...(schema === undefined ? {} : { parametersJsonSchema: { type: "object", ...schema } }),
+    ...(schema === undefined ? {} : { parametersJsonSchema: encodeParameters(schema, path, report) }),
   };
+}
+
+/** Gemini rejects the schema of an object without a type. */
+function encodeParameters(schema: JsonObject, path: string, report: TranslationReport): JsonObject {
+  const encoded = encodeSchema(schema, `${path}.parameters`, report);
+  return encoded["type"] === undefined && encoded["$ref"] === undefined
+    ? { type: "object", ...encoded }
+    : encoded;
 }
 
 function readToolChoice(choice: unknown): ToolChoice | null {
