@@ -227,6 +227,12 @@ function untranslatableItem(type: unknown, path: string): TranslationError {
       `${path} refers to a stored item. The gateway stores no items for this target. Send the item itself.`,
     );
   }
+  if (type === "compaction" || type === "compaction_trigger") {
+    return new TranslationError(
+      `${path}.type`,
+      "The provider of the target cannot compact conversations. Compact them in the client; Codex does so with a provider in model_providers instead of openai_base_url.",
+    );
+  }
   return new TranslationError(
     `${path}.type`,
     `An item of type ${JSON.stringify(type)} cannot be translated to the format of the target. Remove it.`,

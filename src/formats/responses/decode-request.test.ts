@@ -402,6 +402,7 @@ describe("other fields", () => {
     ["input[0]", { input: [{ type: "item_reference", id: "msg_1" }] }],
     ["input[0]", { input: [{ id: "msg_1" }] }],
     ["input[0].type", { input: [{ type: "computer_call_output" }] }],
+    ["input[0].type", { input: [{ type: "compaction_trigger" }] }],
     ["input[0].role", { input: [{ role: "robot", content: "x" }] }],
     [
       "input[0].content[0].file_id",

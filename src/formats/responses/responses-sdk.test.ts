@@ -235,3 +235,120 @@ test("a failed stream ends with response.failed and its code", async () => {
     response: { status: "failed", error: { code: "context_length_exceeded", message: "Too long." } },
   });
 });
+
+describe("tools whose calls are no plain function calls", () => {
+  const tools: ResponseCreateParamsNonStreaming["tools"] = [
+    { type: "custom", name: "patch" },
+    {
+      type: "namespace",
+      name: "agents",
+      description: "",
+      tools: [
+        { type: "function", name: "spawn" },
+        { type: "custom", name: "run" },
+      ],
+    },
+    { type: "tool_search", execution: "client", parameters: { type: "object" } },
+  ];
+  const callOf = (id: string, name: string, json: string) => ({
+    id,
+    type: "function" as const,
+    function: { name, arguments: json },
+  });
+  const message = {
+    tool_calls: [
+      callOf("call_1", "patch", '{"input":"*** Begin\\n\\"x\\""}'),
+      callOf("call_2", "agents__spawn", ""),
+      callOf("call_3", "agents__run", "not JSON"),
+      callOf("call_4", "tool_search", '{"query":"x"}'),
+    ],
+  };
+  const expected = [
+    { type: "custom_tool_call", call_id: "call_1", name: "patch", input: '*** Begin\n"x"' },
+    { type: "function_call", call_id: "call_2", name: "spawn", namespace: "agents", arguments: "{}" },
+    { type: "custom_tool_call", call_id: "call_3", name: "run", namespace: "agents", input: "not JSON" },
+    { type: "tool_search_call", call_id: "call_4", execution: "client", arguments: { query: "x" } },
+  ];
+
+  test("a whole response has the calls that the client knows", async () => {
+    const { client } = clientWith(message, "tool_calls");
+    const { output } = await client.responses.create({ ...REQUEST, tools });
+    expect(output).toMatchObject(expected);
+    expect(output.map(({ id }) => id?.split("_")[0])).toEqual(["ctc", "fc", "ctc", "tsc"]);
+  });
+
+  test("a stream has them too, and the input of a custom tool", async () => {
+    const { client } = clientWith(message, "tool_calls");
+    const events = await Array.fromAsync(await client.responses.create({ ...REQUEST, tools, stream: true }));
+    expect(events.at(-1)).toMatchObject({ type: "response.completed", response: { output: expected } });
+    const inputs = events.filter(({ type }) => type === "response.custom_tool_call_input.done");
+    expect(inputs).toMatchObject([{ input: '*** Begin\n"x"' }, { input: "not JSON" }]);
+  });
+
+  test("tools that only an item of the input defines", async () => {
+    const { client } = clientWith(message, "tool_calls");
+    const item = { type: "additional_tools", role: "developer", tools } as const;
+    const { output } = await client.responses.create({
+      model: "m",
+      input: [item, { role: "user", content: "Hi" }],
+    });
+    expect(output).toMatchObject(expected);
+  });
+});
+
+test("calls whose arguments a chat stream interleaves", async () => {
+  const encoder = responsesInbound.encodeStream(responsesInbound.contextOf({ model: "m", input: "Hi" }));
+  const base = { id: "c", object: "chat.completion.chunk", created: 1, model: "m" } as const;
+  const write = (index: number, id: string | undefined, json: string) =>
+    encoder.chunk({
+      ...base,
+      choices: [
+        {
+          index: 0,
+          delta: {
+            tool_calls: [
+              id === undefined
+                ? { index, function: { arguments: json } }
+                : { index, id, type: "function", function: { name: "f", arguments: json } },
+            ],
+          },
+          logprobs: null,
+          finish_reason: null,
+        },
+      ],
+    });
+  write(0, "call_1", '{"a"');
+  write(1, "call_2", '{"b"');
+  write(0, undefined, ":1}");
+  write(1, undefined, ":2}");
+  encoder.done();
+  const body = encoder.take();
+  const client = new OpenAI({
+    apiKey: "k",
+    fetch: async () =>
+      Promise.resolve(new Response(body, { headers: { "content-type": "text/event-stream" } })),
+  });
+  const stream = client.responses.stream({ model: "m", input: "Hi" });
+  expect((await stream.finalResponse()).output).toMatchObject([
+    { call_id: "call_1", arguments: '{"a":1}', status: "completed" },
+    { call_id: "call_2", arguments: '{"b":2}', status: "completed" },
+  ]);
+});
+
+test("a stream with more text than any model writes is aborted", () => {
+  const encoder = responsesInbound.encodeStream(responsesInbound.contextOf({ model: "m", input: "Hi" }));
+  const content = "x".repeat(1024 * 1024);
+  const write = () => {
+    for (let count = 0; count < 33; count++) {
+      encoder.chunk({
+        id: "c",
+        object: "chat.completion.chunk",
+        created: 1,
+        model: "m",
+        choices: [{ index: 0, delta: { content }, logprobs: null, finish_reason: null }],
+      });
+      encoder.take();
+    }
+  };
+  expect(write).toThrow("The provider's stream has more than 33554432 characters of text.");
+});
