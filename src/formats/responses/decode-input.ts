@@ -224,7 +224,7 @@ function untranslatableItem(type: unknown, path: string): TranslationError {
   if (type === "item_reference") {
     return new TranslationError(
       path,
-      `${path} refers to a stored item. The gateway stores no items for this target. Send the item itself.`,
+      `${path} refers to a stored item, but nothing is stored for this target. Send the item itself; the AI SDK does so with providerOptions.openai.store = false.`,
     );
   }
   if (type === "compaction" || type === "compaction_trigger") {

@@ -6,6 +6,7 @@ import type {
   ChatDelta,
   ChatErrorBody,
   ChatFinishReason,
+  ChatUsage,
 } from "../openai/wire-types.ts";
 import { TranslationError } from "../translation-error.ts";
 import type { ResponseContext, StreamEncoder } from "../translator.ts";
@@ -28,7 +29,7 @@ export class ResponseStreamEncoder implements StreamEncoder {
   #message: OpenMessage | null = null;
   #reasoning: OpenReasoning | null = null;
   #finishReason: ChatFinishReason | null = null;
-  #usage: unknown = null;
+  #usage: ChatUsage | null = null;
   #textLength = 0;
 
   constructor(context: ResponseContext) {

@@ -2,7 +2,7 @@
 import { newId } from "../../base/ids.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { customInputOf } from "../openai/custom-tool-calls.ts";
-import type { ChatErrorBody, ChatFinishReason } from "../openai/wire-types.ts";
+import type { ChatErrorBody, ChatFinishReason, ChatUsage } from "../openai/wire-types.ts";
 import type { ResponseContext } from "../translator.ts";
 import type { ClientTool } from "./client-tools.ts";
 import type { CallItem, OutputItem, ResponseObject, ResponsesUsage } from "./wire-types.ts";
@@ -92,7 +92,7 @@ export function createResponse(
 export function finishResponse(
   response: ResponseObject,
   finishReason: ChatFinishReason | null,
-  usage: ResponsesUsage | null,
+  usage: ResponsesUsage,
 ): void {
   response.usage = usage;
   const reason = INCOMPLETE_REASONS.get(finishReason);
@@ -114,29 +114,16 @@ export function errorOf({ error }: ChatErrorBody): { code: string; message: stri
   return { code: code ?? (type === "rate_limit_error" ? "rate_limit_exceeded" : "server_error"), message };
 }
 
-/** Not every chat provider reports usage, or all parts of it. */
-export function toResponsesUsage(usage: unknown): ResponsesUsage | null {
-  if (!isJsonObject(usage)) return null;
-  const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details, completion_tokens_details } =
-    usage;
-  const input = countOf(prompt_tokens);
-  const output = countOf(completion_tokens);
-  const inputDetails = isJsonObject(prompt_tokens_details) ? prompt_tokens_details : {};
-  const outputDetails = isJsonObject(completion_tokens_details) ? completion_tokens_details : {};
+/** Not every chat server reports usage, but clients require the counts. */
+export function toResponsesUsage(usage: ChatUsage | null): ResponsesUsage {
+  const { cached_tokens = 0, cache_write_tokens = 0 } = usage?.prompt_tokens_details ?? {};
   return {
-    input_tokens: input,
-    input_tokens_details: {
-      cached_tokens: countOf(inputDetails["cached_tokens"]),
-      cache_write_tokens: countOf(inputDetails["cache_write_tokens"]),
-    },
-    output_tokens: output,
-    output_tokens_details: { reasoning_tokens: countOf(outputDetails["reasoning_tokens"]) },
-    total_tokens: typeof total_tokens === "number" ? total_tokens : input + output,
+    input_tokens: usage?.prompt_tokens ?? 0,
+    input_tokens_details: { cached_tokens, cache_write_tokens },
+    output_tokens: usage?.completion_tokens ?? 0,
+    output_tokens_details: { reasoning_tokens: usage?.completion_tokens_details?.reasoning_tokens ?? 0 },
+    total_tokens: usage?.total_tokens ?? 0,
   };
-}
-
-function countOf(value: unknown): number {
-  return typeof value === "number" ? value : 0;
 }
 
 const CALL_PREFIXES = { function: "fc", custom: "ctc", tool_search: "tsc" } as const;

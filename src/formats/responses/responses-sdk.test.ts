@@ -335,6 +335,21 @@ test("calls whose arguments a chat stream interleaves", async () => {
   ]);
 });
 
+test("a stream of a server that reports no usage has counts of 0", () => {
+  const encoder = responsesInbound.encodeStream(responsesInbound.contextOf({ model: "m", input: "Hi" }));
+  for (const chunk of chunksOf({ content: "Hello" }, "stop").filter(({ choices }) => choices.length > 0))
+    encoder.chunk(chunk);
+  encoder.done();
+  const last = encoder.take().trim().split("\n\n").at(-1)!;
+  expect(JSON.parse(last.slice(last.indexOf("data: ") + 6)).response.usage).toEqual({
+    input_tokens: 0,
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+    output_tokens: 0,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 0,
+  });
+});
+
 test("a stream with more text than any model writes is aborted", () => {
   const encoder = responsesInbound.encodeStream(responsesInbound.contextOf({ model: "m", input: "Hi" }));
   const content = "x".repeat(1024 * 1024);
