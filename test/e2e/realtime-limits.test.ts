@@ -50,13 +50,13 @@ function clientFrame(opcode: number, payload: string, isFinal = true): string {
   return String.fromCharCode((isFinal ? 0x80 : 0) | opcode, 0x80 | payload.length, 0, 0, 0, 0) + payload;
 }
 
-/** Accepts the handshake of the gateway and resolves when it is complete. */
-async function acceptHandshake(connection: ProviderConnection): Promise<void> {
+/** Accepts the handshake of the gateway and sends frames in the same segment. */
+async function acceptHandshake(connection: ProviderConnection, frames = ""): Promise<void> {
   const request = await connection.request();
   const key = /sec-websocket-key: (\S+)/i.exec(request)?.[1] ?? "";
   const accept = createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
   await connection.write(
-    `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+    `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n${frames}`,
   );
 }
 
@@ -147,6 +147,28 @@ describe("sizes and frames", () => {
     expect(await client.closed).toMatchObject({ code: 4000 });
     expect(client.messages).toEqual(["fragment"]);
     expect(connection).not.toBeNull();
+  });
+
+  test("frames that arrive together with the provider's handshake are relayed", async () => {
+    await raw.behave(async (connection) => {
+      await acceptHandshake(connection, "\x81\x05hello\x88\x02\x0f\xa0");
+    });
+    const client = await openRealtime((await seed(gatehouse, {}, raw.url)).url);
+    expect(await client.closed).toMatchObject({ code: 4000 });
+    expect(client.messages).toEqual(["hello"]);
+  });
+
+  test("a close frame without a code is passed on as 1000 to a client, and without a code to a provider", async () => {
+    await raw.behave(async (connection) => {
+      await acceptHandshake(connection);
+      await connection.write("\x88\x00");
+    });
+    const client = await openRealtime((await seed(gatehouse, {}, raw.url)).url);
+    expect(await client.closed).toMatchObject({ code: 1000 });
+    const other = await openRaw((await seed()).url);
+    other.send(clientFrame(8, ""));
+    await other.ended;
+    await waitUntil(() => provider.closes.some(({ code }) => code === 1005));
   });
 
   test.each([
@@ -400,7 +422,8 @@ describe("shutdown", () => {
     (await provider.socket()).send('{"type":"response.created"}');
     await client.next();
     own.signal("SIGTERM");
-    expect(await client.closed).toMatchObject({ code: 1001 });
+    expect(await client.closed).toMatchObject({ code: 1001, reason: "The gateway is shutting down." });
+    await waitUntil(() => provider.closes.some(({ code }) => code === 1001));
     expect(await own.exited).toBe(0);
     await own.stop();
   });

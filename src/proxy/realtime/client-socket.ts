@@ -11,6 +11,8 @@ export interface ClientSocketEvents {
   onClientDrained(): void;
   /** `code` is 1005 if the client sent none, and 1006 if it sent no close frame. */
   onClientClosed(code: number, reason: string): void;
+  /** One of the functions above threw an error. The socket is terminated. */
+  onHandlerError(error: unknown): void;
 }
 
 /** Turns the client's connection into a WebSocket. Returns false if the client has disconnected. */

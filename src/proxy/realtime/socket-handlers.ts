@@ -1,6 +1,6 @@
 // Passes the events of clients' WebSockets to their relays.
 import type { WebSocketHandler } from "bun";
-import type { ClientSocketEvents } from "./client-socket.ts";
+import type { ClientSocket, ClientSocketEvents } from "./client-socket.ts";
 import { MAX_PROVIDER_MESSAGE_BYTES } from "./socket-relay.ts";
 
 /** The runtime pings clients that have been silent for about this time, and closes connections that do not reply. */
@@ -15,10 +15,21 @@ export function socketHandlers(maxMessageBytes: number): WebSocketHandler<Client
     backpressureLimit: 2 * MAX_PROVIDER_MESSAGE_BYTES,
     idleTimeout: PING_SECONDS,
     perMessageDeflate: false,
-    open: (socket) => socket.data.onOpen(socket),
-    message: (socket, message) => socket.data.onClientMessage(message),
-    drain: (socket) => socket.data.onClientDrained(),
-    ping: (socket) => socket.data.onClientPing(),
-    close: (socket, code, reason) => socket.data.onClientClosed(code, reason),
+    open: (socket) => run(socket, (events) => events.onOpen(socket)),
+    message: (socket, message) => run(socket, (events) => events.onClientMessage(message)),
+    drain: (socket) => run(socket, (events) => events.onClientDrained()),
+    ping: (socket) => run(socket, (events) => events.onClientPing()),
+    close: (socket, code, reason) => run(socket, (events) => events.onClientClosed(code, reason)),
   };
+}
+
+/** An error that a handler throws would end the process, and with it the requests of all other clients. */
+function run(socket: ClientSocket, handle: (events: ClientSocketEvents) => void): void {
+  const { data: events } = socket;
+  try {
+    handle(events);
+  } catch (error) {
+    events.onHandlerError(error);
+    socket.terminate();
+  }
 }

@@ -129,6 +129,13 @@ export class SocketRelay implements Deadline, ClientSocketEvents, UpstreamSocket
     this.#finishIfOver();
   }
 
+  onHandlerError(error: unknown): void {
+    const { requestId } = this.#exchange;
+    this.#parts.log.error({ request_id: requestId, err: error }, "WebSocket failed with an internal error");
+    this.#ending ??= { outcome: "failed", health: "neutral", errorCode: "internal_error" };
+    this.#upstream.terminate();
+  }
+
   // UpstreamSocketEvents
 
   onMessage(message: string | Uint8Array): void {
