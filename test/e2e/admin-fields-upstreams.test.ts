@@ -184,8 +184,8 @@ const target: FieldTable = {
     {
       field: "format",
       fallback: null,
-      accepts: ["openai", "anthropic", null],
-      rejects: [...NOT_TEXT, "", "gemini", "OpenAI"],
+      accepts: ["openai", "anthropic", "responses", "gemini", null],
+      rejects: [...NOT_TEXT, "", "cohere", "OpenAI"],
     },
   ],
 };
