@@ -62,7 +62,7 @@ async function readCommands(commands: CommandTable): Promise<CompletedCommand[]>
 function actionsIn(help: string, name: string): string[] {
   const actions = new Set<string>();
   for (const line of usageLines(help)) {
-    const [, command, action = ""] = /gatehouse (\S+) \[?([a-z|]+)\]?(?= |$)/.exec(line) ?? [];
+    const [, command, action = ""] = /gatehouse (\S+) \[?([a-z][a-z|-]*)\]?(?= |$)/.exec(line) ?? [];
     if (command === name) for (const each of action.split("|")) actions.add(each);
   }
   return [...actions];

@@ -12,6 +12,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   token: async () => (await import("./token.ts")).token,
   explain: async () => (await import("./explain.ts")).explain,
   keys: async () => (await import("./keys.ts")).keys,
+  connect: async () => (await import("./connect/connect.ts")).connect,
   doctor: async () => (await import("./doctor/doctor.ts")).doctor,
   rewrap: async () => (await import("./rewrap.ts")).rewrap,
   bench: async () => (await import("./bench.ts")).bench,

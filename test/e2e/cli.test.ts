@@ -16,7 +16,19 @@ import { waitUntil } from "../support/waiting.ts";
 /** Commands are slow on a busy machine. */
 setDefaultTimeout(60_000);
 const COMMANDS = [
-  ...["serve", "demo", "status", "token", "explain", "keys", "doctor", "rewrap", "bench", "fake-provider"],
+  ...[
+    "serve",
+    "demo",
+    "status",
+    "token",
+    "explain",
+    "keys",
+    "connect",
+    "doctor",
+    "rewrap",
+    "bench",
+    "fake-provider",
+  ],
   ...[
     "export",
     "apply",
