@@ -1,8 +1,10 @@
-// Claude Code and Codex complete a task that reads and edits a file, through the gateway, at providers of other formats.
+// Claude Code and Codex complete a task that reads and edits a file, through the gateway, at providers of other formats. Their
+// settings are those that `gatehouse connect` writes.
 import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { runCommand } from "../support/run-command.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { commandOf, hasClient, runProgram } from "./installed-client.ts";
 import { connectTo, MODEL } from "./one-rule-gateway.ts";
@@ -17,11 +19,18 @@ let home: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "gatehouse-agent-"));
   home = join(folder, "home");
-  mkdirSync(join(home, ".codex"), { recursive: true });
+  mkdirSync(home);
   file = join(folder, "greeting.txt");
   writeFileSync(file, "Hello\n");
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Writes the settings of the client to the home directory. */
+async function writeSettings(client: string, key: string): Promise<void> {
+  const access = ["--url", gatehouse.proxyUrl, "--key", key, "--model", MODEL];
+  const { code, stderr } = await runCommand(["connect", client, "--write", ...access], { HOME: home });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`models: ${MODEL}\n`) });
+}
 
 const hasClaude = hasClient("@anthropic-ai/claude-code");
 describe.skipIf(!hasClaude)("Claude Code", () => {
@@ -47,11 +56,10 @@ describe.skipIf(!hasClaude)("Claude Code", () => {
           { text: "I changed the greeting." },
         ],
       });
-      const command = [commandOf("claude"), "-p", TASK, "--permission-mode", "acceptEdits", "--model", MODEL];
+      await writeSettings("claude-code", key);
+      const command = [commandOf("claude"), "-p", TASK, "--permission-mode", "acceptEdits"];
       const result = await runProgram(command, folder, {
         HOME: home,
-        ANTHROPIC_BASE_URL: gatehouse.proxyUrl,
-        ANTHROPIC_API_KEY: key,
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
       });
       expect(result).toMatchObject({ code: 0, stdout: "I changed the greeting.\n" });
@@ -79,17 +87,7 @@ describe.skipIf(!hasCodex)("Codex", () => {
           { text: "I changed the greeting." },
         ],
       });
-      writeFileSync(
-        join(home, ".codex", "config.toml"),
-        `model = "${MODEL}"
-model_provider = "gatehouse"
-[model_providers.gatehouse]
-name = "Gatehouse"
-base_url = "${gatehouse.proxyUrl}/v1"
-env_key = "GATEHOUSE_KEY"
-wire_api = "responses"
-`,
-      );
+      await writeSettings("codex", key);
       const command = [
         commandOf("codex"),
         "exec",
