@@ -15,6 +15,7 @@ const OWN_HEADERS = [
   "X-GW-Model",
   "X-GW-Attempts",
   "X-GW-Estimated",
+  "X-GW-Translated",
   "Server-Timing",
   "Retry-After",
 ];

@@ -1,11 +1,20 @@
 // Recognizes credentials of this gateway, API keys and admin tokens, in what a client sends. They are never forwarded.
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { percentDecoded } from "../base/percent-decoded.ts";
 
 const GATEWAY_KEY = /gw_[A-Za-z0-9_-]{43}/;
 /** A token has three segments. Text with dots before or after it has more. */
 const SEGMENTS = /[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+){2,}/g;
-const HMAC_BYTES = 32;
-const BASIC = /^basic\s+([A-Za-z0-9+/=_-]+)/i;
+/** The beginning of a JSON object in base64. */
+const TOKEN_START = "eyJ";
+/** Each costs a hash, and a client decides how many a header has. */
+const MAX_TOKEN_STARTS = 4;
+/** Letters of 32 bytes in base64url. */
+const SIGNATURE_LENGTH = 43;
+/** Also behind other values: repeated headers arrive as one. */
+const BASIC = /basic\s+([A-Za-z0-9+/=_-]+)/gi;
+/** No shorter value contains an API key or a token in base64. */
+const MIN_BASIC_LENGTH = 64;
 
 export class OwnCredentials {
   readonly #secret: string;
@@ -18,40 +27,48 @@ export class OwnCredentials {
   areIn(text: string): boolean {
     // Most values contain none of these, and searching for them costs less than the patterns.
     if (text.includes("gw_") && GATEWAY_KEY.test(text)) return true;
-    if (text.includes("eyJ") && this.#hasAdminToken(text)) return true;
-    const startsWithB = (text.charCodeAt(0) | 0x20) === 0x62;
-    const basic = startsWithB ? BASIC.exec(text)?.[1] : undefined;
-    return basic !== undefined && this.areIn(Buffer.from(basic, "base64").toString("latin1"));
+    if (text.includes(TOKEN_START) && this.#hasAdminToken(text)) return true;
+    return text.length >= MIN_BASIC_LENGTH && this.#areInBasic(text);
   }
 
   /** Returns the query without the parameters that contain such a credential. `query` starts with "?" or is empty. */
   removeFromQuery(query: string): string {
     if (query === "") return query;
     const parameters = query.slice(1).split("&");
-    const kept = parameters.filter((parameter) => !this.areIn(decodeParameter(parameter)));
+    const kept = parameters.filter((parameter) => !this.areIn(percentDecoded(parameter)));
     if (kept.length === parameters.length) return query;
     return kept.length === 0 ? "" : `?${kept.join("&")}`;
   }
 
-  /** Repeated headers arrive as one value, so every token in the text is checked. */
+  #areInBasic(text: string): boolean {
+    for (const [, encoded = ""] of text.matchAll(BASIC))
+      if (this.areIn(Buffer.from(encoded, "base64").toString("latin1"))) return true;
+    return false;
+  }
+
+  /** Repeated headers arrive as one value, so every token in the text is checked, also with letters before and after it. */
   #hasAdminToken(text: string): boolean {
     return (text.match(SEGMENTS) ?? []).some((found) => {
       const segments = found.split(".");
       return segments.some((signature, index) => {
-        const given = Buffer.from(signature, "base64url");
-        if (index < 2 || given.length !== HMAC_BYTES) return false;
-        const signed = `${segments[index - 2] ?? ""}.${segments[index - 1] ?? ""}`;
-        const expected = createHmac("sha256", this.#secret).update(signed).digest();
-        return timingSafeEqual(given, expected);
+        if (index < 2 || signature.length < SIGNATURE_LENGTH) return false;
+        const given = Buffer.from(signature.slice(0, SIGNATURE_LENGTH), "base64url");
+        return this.#isSigned(segments[index - 2] ?? "", segments[index - 1] ?? "", given);
       });
     });
   }
-}
 
-function decodeParameter(parameter: string): string {
-  try {
-    return decodeURIComponent(parameter);
-  } catch {
-    return parameter;
+  /** `header` may begin with letters that are not part of the token. `signature` has the length of a hash. */
+  #isSigned(header: string, payload: string, signature: Buffer): boolean {
+    let end = header.length;
+    for (let tried = 0; tried < MAX_TOKEN_STARTS && end > 0; tried++) {
+      const start = header.lastIndexOf(TOKEN_START, end - 1);
+      if (start < 0) return false;
+      const signed = `${header.slice(start)}.${payload}`;
+      const expected = createHmac("sha256", this.#secret).update(signed).digest();
+      if (timingSafeEqual(signature, expected)) return true;
+      end = start;
+    }
+    return false;
   }
 }

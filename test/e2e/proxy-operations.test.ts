@@ -229,6 +229,14 @@ describe("the response has the format of the request", () => {
     expect(Buffer.from(onlyRequest(provider).body).toString()).toBe(body);
     expect(response.json()).toMatchObject({ type: "message" });
   });
+
+  test("fields that the target's format lacks are listed in X-GW-Translated", async () => {
+    const prefix = await api([targetAt(provider, { provider: "anthropic" })]);
+    const response = await post(`${prefix}/v1/chat/completions`, { ...CHAT, seed: 1, logit_bias: { 1: 2 } });
+    expect(response.header("x-gw-translated")).toBe("dropped=seed,logit_bias");
+    const unchanged = await post(`${prefix}/v1/messages`, MESSAGES);
+    expect(unchanged.header("x-gw-translated")).toBeUndefined();
+  });
 });
 
 describe("embeddings", () => {
