@@ -9,9 +9,12 @@ type RealtimeEvent =
 
 const STARTED = "response.created";
 const DONE = "response.done";
+/** These events have transcripts, but no audio. Parsing a larger message would delay other requests. */
+const MAX_EVENT_LENGTH = 4 * 1024 * 1024;
 
 /** Returns null for every other message. Most messages are not parsed, because they do not contain the names. */
 export function readRealtimeEvent(message: string): RealtimeEvent | null {
+  if (message.length > MAX_EVENT_LENGTH) return null;
   if (!message.includes(`"${DONE}"`) && !message.includes(`"${STARTED}"`)) return null;
   const event = parse(message);
   if (!isJsonObject(event)) return null;

@@ -1,0 +1,63 @@
+// Server events of the Realtime API.
+import { describe, expect, test } from "bun:test";
+import { readRealtimeEvent } from "./realtime-events.ts";
+
+const done = (usage: unknown, more = {}) =>
+  readRealtimeEvent(JSON.stringify({ event_id: "e", type: "response.done", response: { usage }, ...more }));
+
+describe("response.done", () => {
+  test("has tokens, each counted once: cached audio is cached input", () => {
+    const usage = {
+      total_tokens: 253,
+      input_tokens: 132,
+      output_tokens: 121,
+      input_token_details: {
+        text_tokens: 119,
+        audio_tokens: 13,
+        cached_tokens: 64,
+        cached_tokens_details: { text_tokens: 60, audio_tokens: 4 },
+      },
+      output_token_details: { text_tokens: 30, audio_tokens: 91 },
+    };
+    expect(done(usage)).toEqual({
+      type: "done",
+      tokens: {
+        inputTokens: 132,
+        outputTokens: 121,
+        cachedInputTokens: 64,
+        cacheWrite5mTokens: 0,
+        cacheWrite1hTokens: 0,
+        audioInputTokens: 9,
+        reasoningTokens: 0,
+        audioOutputTokens: 91,
+      },
+    });
+  });
+
+  test("without usage, or with one that is no count, has no tokens", () => {
+    for (const usage of [null, undefined, {}, [], "x", { input_tokens: -1 }, { output_tokens: "7" }])
+      expect(done(usage)).toEqual({ type: "done", tokens: null });
+    expect(readRealtimeEvent('{"type":"response.done"}')).toEqual({ type: "done", tokens: null });
+  });
+});
+
+test("response.created starts a response", () => {
+  expect(readRealtimeEvent('{"type":"response.created","response":{}}')).toEqual({ type: "started" });
+});
+
+test.each([
+  "",
+  "response.done",
+  '"response.done"',
+  '["response.done"]',
+  '{"type":"response.done"',
+  '{"type":"session.created","note":"response.done"}',
+  '{"type":"conversation.item.created","item":{"type":"response.done"}}',
+  JSON.stringify({ type: "x", text: '{"type":"response.done"}' }),
+])("other messages are none: %s", (message) => {
+  expect(readRealtimeEvent(message)).toBeNull();
+});
+
+test("an event that is too large to be one is not parsed", () => {
+  expect(readRealtimeEvent(`{"type":"response.done","x":"${"x".repeat(4 * 1024 * 1024)}"}`)).toBeNull();
+});
