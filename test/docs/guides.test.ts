@@ -48,3 +48,10 @@ test.each(GUIDES)("%s", async (name) => {
     if (kind === "text") for (const line of lines) expect(output.toLowerCase()).toContain(line.toLowerCase());
   expect(left).toEqual([]);
 });
+
+test("no configuration of the guides is reported as probably wrong", async () => {
+  const { code } = await checkout.paste("bin/gatehouse export | bin/gatehouse check - --json >checked.json");
+  expect(code).toBe(0);
+  const checked: unknown = await Bun.file(join(checkout.directory, "checked.json")).json();
+  expect(checked).toMatchObject({ valid: true, warnings: [] });
+});

@@ -27,3 +27,10 @@ test("the walkthrough routes requests to both providers and leaves no process be
   expect(output).toMatch(/x-gw-provider: anthropic[\s\S]*"type":"message"/i);
   expect(left).toEqual([]);
 });
+
+test("the configuration of the walkthrough is not reported as probably wrong", async () => {
+  const { code } = await checkout.paste("bin/gatehouse export | bin/gatehouse check - --json >checked.json");
+  expect(code).toBe(0);
+  const checked: unknown = await Bun.file(join(checkout.directory, "checked.json")).json();
+  expect(checked).toMatchObject({ valid: true, warnings: [] });
+});
