@@ -4,19 +4,17 @@ import fc from "fast-check";
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
 import { FORMAT_NAMES, HUB_FORMAT, type FormatName } from "../../src/formats/format-names.ts";
-import type { ChatCompletion, ChatCompletionChunk } from "../../src/formats/openai/wire-types.ts";
+import type { ChatCompletionChunk } from "../../src/formats/openai/wire-types.ts";
 import { formatNamed } from "../../src/formats/registry.ts";
 import { StreamTranslation } from "../../src/formats/stream-translation.ts";
 import { TranslationReport } from "../../src/formats/translation-report.ts";
-import { NO_CONTEXT, type InboundTranslator, type ResponseContext } from "../../src/formats/translator.ts";
+import type { InboundTranslator } from "../../src/formats/translator.ts";
 import { runs } from "../support/long-form.ts";
+import { CONTEXT, encodeAs, respondAs, streamAs } from "./as-provider.ts";
 import { completions, requests, streams } from "./conversations.ts";
-import { geminiResponse, geminiStream } from "./gemini-provider.ts";
 import { replyOf, ReplyCollector, type SharedReply } from "./reply.ts";
 
 const OPTIONS = { createdAt: 1_760_000_000, targetTag: "t" };
-const CONTEXT: ResponseContext = { ...NO_CONTEXT, model: "any-model", includeUsage: true };
-const encoder = new TextEncoder();
 
 interface Client {
   readonly name: FormatName;
@@ -34,18 +32,6 @@ const PAIRS = CLIENTS.flatMap((client) =>
 /** All pairs together: about 100,000 inputs in the long form, which take about a minute. */
 const inputs = (short: number, long: number) => ({ numRuns: runs({ short, long }) });
 
-function encodeAs(name: FormatName, request: JsonObject): JsonObject {
-  const report = new TranslationReport();
-  const encoded = formatNamed(name).outbound.encodeRequest(request, { report, targetTag: "t" });
-  return JSON.parse(JSON.stringify(encoded), withoutDefaults);
-}
-
-/** Some formats require what is the default in others. */
-function withoutDefaults(key: string, value: unknown): unknown {
-  const isDefault = (key === "strict" && value === false) || (key === "detail" && value === "auto");
-  return isDefault ? undefined : value;
-}
-
 /** Fields that requests to targets of a format, and thus of its clients, do not have. */
 const LACKING: Partial<Record<FormatName, readonly string[]>> = {
   // The result of a tool is a text. Errors get a prefix.
@@ -61,22 +47,6 @@ function sharedBy(client: FormatName, target: FormatName, request: JsonObject): 
       key === "is_error" ? undefined : value,
     );
   return shared;
-}
-
-/** Returns what a provider with this format would send. */
-function respondAs(name: FormatName, completion: ChatCompletion): unknown {
-  const { inbound } = formatNamed(name);
-  return JSON.parse(
-    JSON.stringify(inbound?.encodeResponse(completion, CONTEXT) ?? geminiResponse(completion)),
-  );
-}
-
-function streamAs(name: FormatName, chunks: readonly ChatCompletionChunk[]): Uint8Array {
-  const stream = formatNamed(name).inbound?.encodeStream(CONTEXT);
-  if (stream === undefined) return encoder.encode(geminiStream(chunks));
-  for (const chunk of chunks) stream.chunk(chunk);
-  stream.done();
-  return encoder.encode(stream.take());
 }
 
 /** Translates a stream and reads it as the client does. */
