@@ -27,12 +27,20 @@ export function encodeMessages(
       encoded.push(encodeResult(message, path, media, report));
       continue;
     }
-    if (media.length > 0) encoded.push({ role: "user", content: media });
+    const next = encodeMessage(message, path, readsReasoning, report);
+    // Some servers require that the roles alternate.
+    if (media.length > 0 && next["role"] === "user")
+      next["content"] = [...media, ...toParts(next["content"])];
+    else if (media.length > 0) encoded.push({ role: "user", content: media });
     media = [];
-    encoded.push(encodeMessage(message, path, readsReasoning, report));
+    encoded.push(next);
   }
   if (media.length > 0) encoded.push({ role: "user", content: media });
   return encoded;
+}
+
+function toParts(content: unknown): unknown[] {
+  return Array.isArray(content) ? content : [{ type: "text", text: content }];
 }
 
 function encodeMessage(

@@ -40,7 +40,7 @@ test("cache breakpoints are dropped and reported once", () => {
   });
 });
 
-test("images of tool results follow the results of the turn in a user message", () => {
+test("images of tool results follow the results of the turn in the next user message", () => {
   const call = (id: string) => ({ id, type: "function", function: { name: "f", arguments: "{}" } });
   const calls = { role: "assistant", content: null, tool_calls: [call("a"), call("b"), call("c")] };
   const { messages }: JsonObject = encodeMessages([
@@ -58,8 +58,7 @@ test("images of tool results follow the results of the turn in a user message", 
     { role: "tool", tool_call_id: "a", content: `A screenshot\n\n${note}` },
     { role: "tool", tool_call_id: "b", content: `Error: ${note}` },
     { role: "tool", tool_call_id: "c", content: "Done" },
-    { role: "user", content: [IMAGE, IMAGE] },
-    USER,
+    { role: "user", content: [IMAGE, IMAGE, { type: "text", text: "Hi" }] },
   ]);
 });
 
