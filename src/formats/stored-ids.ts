@@ -1,4 +1,5 @@
 // Where requests and responses contain ids of objects that a provider stores: files, batches, responses, fine-tuning jobs.
+import { indexOfBytes } from "../base/byte-search.ts";
 import type { JsonPart } from "../base/json-string-splicer.ts";
 import type { Endpoint, Operation } from "./operations.ts";
 
@@ -7,6 +8,8 @@ export const ID = "id";
 export const RESPONSE_ID = "response_id";
 /** An id in a part of the conversation that the model produced. Requests do not read the object. */
 export const CITED_ID = "cited_id";
+/** An id that is opened if it is a sealed one, in requests for endpoints that the gateway does not know. */
+export const OPTIONAL_ID = "optional_id";
 /** A URL with the id of a batch. */
 export const BATCH_URL = "batch_url";
 
@@ -62,8 +65,13 @@ const RESPONSE = objectWith({
 /** The ids of the items themselves stay as they are: no request reads an item by its id alone. */
 const INPUT_ITEMS = objectWith({ data: listOf(ITEM) });
 
-/** Returns where a response of the endpoint contains ids; null if it contains none. */
-export function idsInResponse({ operation, tail }: Endpoint): JsonPart | null {
+/** The files that code of the model created. Only requests with this tool get them. */
+const EXECUTED = objectWith({ content: objectWith({ content: FILE_IDS }) });
+const MESSAGE = objectWith({ content: listOf(EXECUTED), content_block: EXECUTED });
+const CODE_EXECUTION = Buffer.from("code_execution");
+
+/** Returns where a response of the endpoint to a request with this body contains ids; null if it contains none. */
+export function idsInResponse({ operation, tail }: Endpoint, body: Uint8Array | null): JsonPart | null {
   switch (operation) {
     case "files":
       return tail.endsWith("/content") ? null : FILES;
@@ -73,6 +81,8 @@ export function idsInResponse({ operation, tail }: Endpoint): JsonPart | null {
       return FINE_TUNING;
     case "responses":
       return tail.endsWith("/input_items") ? INPUT_ITEMS : RESPONSE;
+    case "messages":
+      return body !== null && indexOfBytes(body, CODE_EXECUTION, 0) >= 0 ? MESSAGE : null;
     default:
       return null;
   }
@@ -105,6 +115,8 @@ function anywhere(kind: string): MutablePart {
 const CITED = anywhere(CITED_ID);
 const IN_REQUEST = anywhere(ID);
 for (const key of ["annotations", "results"]) IN_REQUEST.keys.set(key, CITED);
+// An object is the result of code that the model ran, and names the files that the code created.
+IN_REQUEST.keys.set("content", { ...CITED, elements: IN_REQUEST });
 
 function withKeys(keys: readonly string[], kind: string): JsonPart {
   const own = keys.map((key) => [key, stringOf(kind)] as const);
@@ -139,6 +151,7 @@ const IN_REQUESTS: Partial<Record<Operation, RequestIds>> = {
   batches: IN_CHAT,
   responses: IN_RESPONSES,
   fine_tuning: IN_FINE_TUNING,
+  other: requestIds(anywhere(OPTIONAL_ID), ["file_id"]),
 };
 
 /** Returns where the body of a request for the operation may contain ids; null if it contains none. */
@@ -146,10 +159,10 @@ export function idsInRequest(operation: Operation): RequestIds | null {
   return IN_REQUESTS[operation] ?? null;
 }
 
-const STORED: ReadonlySet<Operation> = new Set(["files", "batches", "fine_tuning", "responses"]);
+const STORED: ReadonlySet<Operation> = new Set(["files", "batches", "fine_tuning", "responses", "other"]);
 
-/** Whether the path or the query of a request for the endpoint may contain ids. */
-export function mayHaveIdInTarget({ operation }: Endpoint): boolean {
+/** Whether the path or the query of a request for the operation may contain ids. */
+export function mayHaveIdInTarget(operation: Operation): boolean {
   return STORED.has(operation);
 }
 

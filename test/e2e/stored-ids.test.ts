@@ -267,6 +267,41 @@ test("files of a vector store are not files of the files API", async () => {
   expect(lastRequest()?.target).toBe("/v1/vector_stores/vs_1/files");
 });
 
+test("endpoints that the gateway does not know get the provider's ids", async () => {
+  const { client } = await api([targetAt(ada), targetAt(bea)], {
+    rule: { ...EVERYTHING, strip_path: true },
+  });
+  const id = await client.upload();
+  const target = ada.requests.length > 0 ? ada : bea;
+  const raw = rawIdOf(target);
+  for (let repeat = 0; repeat < 2; repeat++) {
+    await client.call("POST", "/v1/vector_stores", { file_ids: [id, "file-raw"] });
+    expect(lastRequest(target)?.json()).toEqual({ file_ids: [raw, "file-raw"] });
+    await client.call("DELETE", `/v1/vector_stores/vs_1/files/${id}`);
+    expect(lastRequest(target)?.target).toBe(`/v1/vector_stores/vs_1/files/${raw}`);
+  }
+});
+
+test("files that code of the model created have sealed ids, and the conversation can be continued", async () => {
+  const { client } = await api([targetAt(ada, { provider: "anthropic" })]);
+  const tools = [{ type: "code_execution_20250825", name: "code_execution" }];
+  const result = (id: string) =>
+    `{"type":"bash_code_execution_tool_result","content":{"content":[{"type":"output","file_id":"${id}"}]}}`;
+  const message = `{"type":"message","role":"assistant","content":[${result("file_01")}], "id":"msg_1"}`;
+  ada.behave({ body: message });
+  const question = { role: "user", content: "Plot it" };
+  const response = await client.call("POST", "/v1/messages", { max_tokens: 9, messages: [question], tools });
+  const text = await response.text();
+  const id = /file_gw1[\w-]+/.exec(text)?.[0] ?? "";
+  expect(text).toBe(message.replace("file_01", id));
+  const { content } = JSON.parse(text) as Json;
+  const messages = [question, { role: "assistant", content }, { role: "user", content: "And?" }];
+  await client.call("POST", "/v1/messages", { max_tokens: 9, messages, tools });
+  expect(Buffer.from(lastRequest()?.body ?? []).toString()).toContain(`"content":[${result("file_01")}]`);
+  await client.call("GET", `/v1/files/${id}/content`);
+  expect(lastRequest()?.target).toBe("/v1/files/file_01/content");
+});
+
 function fileMessage(...ids: string[]): Json {
   const content = ids.map((id) => ({ type: "file", file: { file_id: id } }));
   return {

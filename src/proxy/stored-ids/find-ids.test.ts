@@ -51,6 +51,12 @@ describe("ids of stored objects in request bodies", () => {
       { input: [{ role: "assistant", content: [{ text: "x", annotations: [{ file_id: "cited" }] }] }] },
       ["(cited)"],
     ],
+    [
+      "messages",
+      { messages: [{ role: "assistant", content: [{ content: { content: [{ file_id: "created" }] } }] }] },
+      ["(created)"],
+    ],
+    ["other", { file_ids: ["f"], files: [{ file_id: "g", attributes: { file_id: "free" } }] }, ["f", "g"]],
     ["count_tokens", { previous_response_id: "r" }, ["r"]],
   ] as const)("%s %j", (operation, body, expected) => {
     expect(idsIn(operation, body)).toEqual([...expected]);

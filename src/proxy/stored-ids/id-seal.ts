@@ -13,7 +13,7 @@ const MAX_SEALED_LENGTH = 1200;
 /** Clients may look at the start of an id, so it stays: `file-`, `batch_`, `msgbatch_`. */
 const PREFIX = /^[A-Za-z]{1,16}[-_]/;
 /** After the prefix. Must not be `gw_`, the start of API keys. The digit is the version of the seal. */
-const MARK = "gw1";
+export const SEAL_MARK = "gw1";
 const SEALED = /^([A-Za-z]{1,16}[-_])?gw1([A-Za-z0-9_-]+)$/;
 
 /** Who may use an id. */
@@ -53,7 +53,7 @@ export class IdSeal {
     const mac = this.#mac(plain, prefix, owner);
     const cipher = createCipheriv(ALGORITHM, this.#key, mac);
     const sealed = Buffer.concat([mac, cipher.update(plain), cipher.final()]);
-    return prefix + MARK + sealed.toString("base64url");
+    return prefix + SEAL_MARK + sealed.toString("base64url");
   }
 
   /** Returns null if the text is no sealed id, or not one of this owner. */

@@ -9,6 +9,7 @@ import {
   idInPath,
   isIdParameter,
   mayHaveIdInTarget,
+  OPTIONAL_ID,
   RESPONSE_ID,
   STORED_RESPONSE,
 } from "../../formats/stored-ids.ts";
@@ -23,7 +24,7 @@ import { isOther } from "../operation.ts";
 import { RequestBody } from "../request-body.ts";
 import { findIds, mayContainIds, type FoundId } from "./find-ids.ts";
 import type * as findIdsTask from "./find-ids-task.ts";
-import type { IdOwner, IdSeal } from "./id-seal.ts";
+import { SEAL_MARK, type IdOwner, type IdSeal } from "./id-seal.ts";
 import { ownerOf } from "./response-ids-for.ts";
 import type { StoredAt } from "./stored-at.ts";
 
@@ -43,13 +44,14 @@ export function openRequestIds(
 ): ValueOrPromise<null> {
   if (!rule.upstream.hasEndpoints) return null;
   const { endpoint, body } = exchange;
-  const operation = endpoint === null ? (isOther(exchange, rule) ? null : "chat") : endpoint.operation;
-  const searched = body === null || operation === null ? null : { bytes: body.bytes, operation };
+  const operation = endpoint === null ? (isOther(exchange, rule) ? "other" : "chat") : endpoint.operation;
+  const searched = body === null ? null : { bytes: body.bytes, operation };
   const searchesBody = searched !== null && mayContainIds(searched);
-  const searchesTarget = endpoint !== null && mayHaveIdInTarget(endpoint);
+  const searchesTarget = mayHaveIdInTarget(operation);
   if (!searchesTarget && !searchesBody) return null;
   const opener = new IdOpener(idSeal, ownerOf(exchange), rule.upstream.targets);
-  if (searchesTarget) openTarget(exchange, endpoint, opener);
+  if (searchesTarget && endpoint === null) openSegments(exchange, opener);
+  else if (searchesTarget && endpoint !== null) openTarget(exchange, endpoint, opener);
   if (!searchesBody || body === null) exchange.storedAt = opener.storedAt;
   else if (body.bytes.byteLength <= LARGE_BODY_BYTES) openBody(exchange, body, findIds(searched), opener);
   else {
@@ -81,12 +83,23 @@ function openTarget(exchange: Exchange, endpoint: Endpoint, opener: IdOpener): v
   exchange.sentQuery = `?${opened.join("&")}`;
 }
 
+/** Opens the sealed ids among the segments of a path that the gateway does not know. */
+function openSegments(exchange: Exchange, opener: IdOpener): void {
+  const { sentPath } = exchange;
+  if (!sentPath.includes(SEAL_MARK)) return;
+  const opened = sentPath.split("/").map((segment) => {
+    const id = percentDecoded(segment);
+    return id.includes(SEAL_MARK) ? encodeURIComponent(opener.openIfSealed(id)) : segment;
+  });
+  exchange.sentPath = opened.join("/");
+}
+
 function openBody(exchange: Exchange, body: RequestBody, found: readonly FoundId[], opener: IdOpener): null {
   const { bytes } = body;
   const pieces: Uint8Array[] = [];
   let from = 0;
   for (const { id, kind, start, end } of found) {
-    const opened = kind === CITED_ID ? opener.openCited(id) : opener.openInBody(id, kind);
+    const opened = opener.openInBody(id, kind);
     if (opened === id) continue;
     pieces.push(bytes.subarray(from, start), Buffer.from(JSON.stringify(opened)));
     from = end;
@@ -129,17 +142,20 @@ class IdOpener {
     return opened.id;
   }
 
-  /** As `open`, but targets with a `path` accept the provider's own ids. */
+  /** Returns an id as it is if it is not a sealed one. */
+  openIfSealed(id: string): string {
+    return this.#idSeal.open(id, this.#owner) === null ? id : this.open(id, ID);
+  }
+
+  /** As `open`, but targets with a `path` accept the provider's own ids, and not all ids have to be sealed ones. */
   openInBody(id: string, kind: string): string {
+    if (kind === OPTIONAL_ID) return this.openIfSealed(id);
+    // An id that the model mentioned does not decide about the target.
+    if (kind === CITED_ID) return this.#idSeal.open(id, this.#owner)?.id ?? id;
     const isOwn = this.#targets.some(({ endpoints }) => endpoints === null);
     if (!isOwn || this.#idSeal.open(id, this.#owner) !== null) return this.open(id, kind);
     this.#goTo("with_path", id);
     return id;
-  }
-
-  /** Returns an id that is not a sealed one as it is. It does not decide about the target. */
-  openCited(id: string): string {
-    return this.#idSeal.open(id, this.#owner)?.id ?? id;
   }
 
   #notOpened(id: string, kind: string): GatehouseError {

@@ -11,9 +11,9 @@ export function responseIdsFor(
   { endpoints, tag }: CompiledTarget,
   idSeal: IdSeal,
 ): ResponseIds | null {
-  const { endpoint } = exchange;
+  const { endpoint, body } = exchange;
   if (endpoint === null || endpoints === null) return null;
-  const part = idsInResponse(endpoint);
+  const part = idsInResponse(endpoint, body?.bytes ?? null);
   return part === null ? null : new ResponseIds(part, idSeal, ownerOf(exchange), tag, requestUrlOf(exchange));
 }
 

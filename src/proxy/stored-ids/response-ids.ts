@@ -84,27 +84,35 @@ class EventSplicer implements IdSplicer {
 
   push(bytes: Uint8Array): Uint8Array {
     const pieces: Uint8Array[] = [];
-    let at = 0;
-    while (at < bytes.length) {
+    /** The index of the first byte that is not in `pieces`. */
+    let from = 0;
+    for (let at = 0; at < bytes.length;) {
       const lineFeed = bytes.indexOf(LINE_FEED, at);
       const end = lineFeed < 0 ? bytes.length : lineFeed;
-      const json = this.#skipName(bytes, at, end);
-      if (json < end) pieces.push(bytes.subarray(at, json), this.#json.push(bytes.subarray(json, end)));
-      else pieces.push(bytes.subarray(at, end));
-      if (lineFeed >= 0) pieces.push(this.#json.end(), bytes.subarray(lineFeed, lineFeed + 1));
-      if (lineFeed >= 0) this.#beginLine();
+      const start = this.#skipName(bytes, at, end);
+      if (start < end) {
+        const json = bytes.subarray(start, end);
+        const spliced = this.#json.push(json);
+        if (spliced !== json) {
+          pieces.push(bytes.subarray(from, start), spliced);
+          from = end;
+        }
+      }
+      if (lineFeed >= 0) {
+        const held = this.#json.end();
+        if (held.length > 0) pieces.push(held);
+        this.#matched = 0;
+        this.#json.reset();
+      }
       at = end + 1;
     }
+    if (pieces.length === 0) return bytes;
+    pieces.push(bytes.subarray(from));
     return Buffer.concat(pieces);
   }
 
   end(): Uint8Array {
     return this.#json.end();
-  }
-
-  #beginLine(): void {
-    this.#matched = 0;
-    this.#json.reset();
   }
 
   /** Returns where the JSON of a data line begins, or `end` if there is none. */
