@@ -3,6 +3,7 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { z } from "zod";
 import { TEST_SECRET, temporaryDirectory } from "../support/gatehouse-process.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
@@ -17,6 +18,10 @@ const folder = temporaryDirectory();
 for (const part of ["bin", "node_modules"]) symlinkSync(join(ROOT, part), join(folder, part));
 mkdirSync(join(folder, "home"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Adds the address of the fake provider to each target. */
+const atFakeProvider = (yaml: string) =>
+  yaml.replaceAll(/^( +)- (provider: .+)$/gm, `$1- $2\n$1  base_url: ${provider.url}`);
 
 const provider = await useFakeProvider({ name: "Ada" });
 const gatehouse = await useGatehouse();
@@ -42,13 +47,8 @@ async function run(command: readonly string[], env: Readonly<Record<string, stri
 }
 
 test("the configuration, the commands, and the programs for Node.js work as written", async () => {
-  const [document = "", ...otherDocuments] = blocksIn("yaml");
-  expect(otherDocuments).toEqual([]);
-  const withFakeProvider = document.replaceAll(
-    /^( +)- (provider: .+)$/gm,
-    `$1- $2\n$1  base_url: ${provider.url}`,
-  );
-  writeFileSync(join(folder, "gatehouse.yaml"), withFakeProvider);
+  const [document = ""] = blocksIn("yaml");
+  writeFileSync(join(folder, "gatehouse.yaml"), atFakeProvider(document));
 
   const [configure = "", connect = ""] = blocksIn("sh");
   const key = /^gw_\S+$/m.exec(await run(["bash", "-ec", configure]))?.[0] ?? "";
@@ -68,6 +68,35 @@ test("the configuration, the commands, and the programs for Node.js work as writ
     "/v1/responses",
     "/v1/chat/completions",
   ]);
+});
+
+const list = z.array(z.unknown());
+const upstreamSchema = z.looseObject({ targets: list });
+const gatewaySchema = z.looseObject({ upstreams: z.tuple([upstreamSchema]), rules: list });
+const documentSchema = z.object({ gateways: z.tuple([gatewaySchema]) });
+const additionSchema = z.object({ targets: list, rules: list });
+
+test("with the target and the rule for Google's SDK, its requests reach Gemini", async () => {
+  const [first, second, ...others] = blocksIn("yaml").map((text) => Bun.YAML.parse(atFakeProvider(text)));
+  expect(others).toEqual([]);
+  const document = documentSchema.parse(first);
+  const addition = additionSchema.parse(second);
+  const [gateway] = document.gateways;
+  gateway.upstreams[0].targets.push(...addition.targets);
+  gateway.rules.push(...addition.rules);
+  writeFileSync(join(folder, "gemini.yaml"), JSON.stringify(document));
+  await run(["bin/gatehouse", "apply", "gemini.yaml"], { GEMINI_API_KEY: "AIza-of-the-guide" });
+  const key = (await run(["bin/gatehouse", "keys", "create", "--name", "gemini"])).trim();
+  const response = await fetch(`${gatehouse.proxyUrl}/v1beta/models/gemini-2.5-flash:generateContent`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "x-goog-api-key": key },
+    body: JSON.stringify({ contents: [{ role: "user", parts: [{ text: "Hello!" }] }] }),
+  });
+  expect(response.status).toBe(200);
+  expect(await response.json()).toMatchObject({ candidates: [{ finishReason: "STOP" }] });
+  expect(provider.requests.at(-1)).toMatchObject({
+    target: "/v1beta/models/gemini-2.5-flash:generateContent",
+  });
 });
 
 test("the settings of Claude Code and Codex are those that the command prints", async () => {
