@@ -236,7 +236,7 @@ export interface Target {
   id?: string;
   /** A known provider (see GET /providers), or any other name together with base_url. */
   provider: string;
-  /** Path at the provider. Null: the provider's chat endpoint; "": the path of the request. */
+  /** Path at the provider. Null: the provider's endpoint for what the path of the request names, else its chat endpoint; "": the path of the request. */
   path: string | null;
   /** Relative share of requests. 0: no new requests. */
   weight: number;
@@ -351,7 +351,7 @@ export interface TargetInput {
   id?: string;
   /** A known provider (see GET /providers), or any other name together with base_url. */
   provider: string;
-  /** Path at the provider. Null: the provider's chat endpoint; "": the path of the request. */
+  /** Path at the provider. Null: the provider's endpoint for what the path of the request names, else its chat endpoint; "": the path of the request. */
   path?: string | null;
   /** Relative share of requests. 0: no new requests. */
   weight?: number;
@@ -772,7 +772,7 @@ export interface DocumentInput {
       targets: {
         /** A known provider (see GET /providers), or any other name together with base_url. */
         provider: string;
-        /** Path at the provider. Null: the provider's chat endpoint; "": the path of the request. */
+        /** Path at the provider. Null: the provider's endpoint for what the path of the request names, else its chat endpoint; "": the path of the request. */
         path?: string | null;
         /** Relative share of requests. 0: no new requests. */
         weight?: number;

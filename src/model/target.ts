@@ -46,7 +46,8 @@ export const targetSchema = z
       .default(null)
       .meta({
         description:
-          'Path at the provider. Null: the provider\'s chat endpoint; "": the path of the request.',
+          "Path at the provider. Null: the provider's endpoint for what the path of the request names, else its chat " +
+          'endpoint; "": the path of the request.',
       }),
     weight: z
       .int()
