@@ -21,6 +21,7 @@ export function TargetFields({ form, index, providers, onRemove }: TargetFieldsP
   const path = `targets[${index}]`;
   const name = form.get(`${path}.provider`);
   const provider = providers.find((each) => each.name === name);
+  const format = form.get(`${path}.format`);
   return (
     <fieldset class="card target" id={fieldId(path)}>
       <legend>
@@ -28,7 +29,11 @@ export function TargetFields({ form, index, providers, onRemove }: TargetFieldsP
         {typeof name === "string" && name !== "" && <span class="muted"> · {name}</span>}
       </legend>
       <ProviderFields form={form} path={path} providers={providers} provider={provider} />
-      <CredentialFields form={form} path={`${path}.credentials`} format={provider?.format} />
+      <CredentialFields
+        form={form}
+        path={`${path}.credentials`}
+        format={typeof format === "string" ? format : provider?.format}
+      />
       <ModelFields form={form} path={path} />
       <div class="fields inline">
         <NumberField

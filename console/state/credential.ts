@@ -16,11 +16,18 @@ export function credentialTypeOf(credentials: object): string {
   return "type" in credentials && typeof credentials.type === "string" ? credentials.type : "header";
 }
 
+/** Formats whose APIs read the key from a header of their own. */
+const KEY_HEADERS: ReadonlyMap<string | undefined, string> = new Map([
+  ["anthropic", "x-api-key"],
+  ["gemini", "x-goog-api-key"],
+]);
+
 /** Returns the credential header of a wire format, with the part of its value that precedes the key. */
 export function emptyCredential(format: string | undefined): { header_name: string; header_value: string } {
-  return format === "anthropic"
-    ? { header_name: "x-api-key", header_value: "" }
-    : { header_name: "Authorization", header_value: "Bearer " };
+  const header_name = KEY_HEADERS.get(format);
+  return header_name === undefined
+    ? { header_name: "Authorization", header_value: "Bearer " }
+    : { header_name, header_value: "" };
 }
 
 export function emptyCredentialOf(type: string, format: string | undefined): CredentialsInput {
