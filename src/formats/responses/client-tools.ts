@@ -42,8 +42,9 @@ function collect(tools: unknown, namespace: string | null, found: Map<string, Cl
     const { type, name, tools: inner } = tool;
     if (type === TOOL_SEARCH) found.set(TOOL_SEARCH, { type, name: TOOL_SEARCH, namespace: null });
     else if (typeof name !== "string") continue;
-    else if (type === "namespace") collect(inner, name, found);
-    else if (type === "custom" || (type === "function" && namespace !== null)) {
+    else if (type === "namespace") {
+      if (namespace === null) collect(inner, name, found);
+    } else if (type === "custom" || (type === "function" && namespace !== null)) {
       found.set(hubToolName(name, namespace), { type, name, namespace });
     }
   }

@@ -104,7 +104,7 @@ export class InputDecoder {
         this.#addMessage("user", decodeContent(content, `${path}.content`));
         return;
       case "assistant":
-        this.#openAssistant().parts.push(...decodeParts(content, `${path}.content`));
+        append(this.#openAssistant().parts, decodeParts(content, `${path}.content`));
         return;
       case "system":
       case "developer":
@@ -121,7 +121,7 @@ export class InputDecoder {
   /** Chat providers other than OpenAI know only the role `system`. */
   #addSystem(parts: JsonObject[]): void {
     if (parts.length === 0) return;
-    if (this.messages.length === 0 && this.#assistant === null) this.#system.push(...parts);
+    if (this.messages.length === 0 && this.#assistant === null) append(this.#system, parts);
     else this.#addMessage("system", collapseText(parts));
   }
 
@@ -196,6 +196,11 @@ export class InputDecoder {
     if (texts.length + details.length > 0) this.#report.drop("reasoning");
     this.#pendingReasoning = { texts: [], details: [] };
   }
+}
+
+/** Spreading the parts would overflow the stack if there are too many. */
+function append(parts: JsonObject[], more: readonly JsonObject[]): void {
+  for (const part of more) parts.push(part);
 }
 
 function decodeCall(item: JsonObject, path: string): JsonObject {

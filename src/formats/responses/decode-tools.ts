@@ -62,6 +62,9 @@ export class DecodedTools {
         });
         return;
       case "namespace":
+        if (namespace !== null) {
+          throw new TranslationError(path, `${path} is a namespace inside of a namespace. Use one level.`);
+        }
         if ((tool["description"] ?? "") !== "") this.#report.drop("namespace.description");
         this.add(readArray(tool, "tools", path) ?? [], `${path}.tools`, requireString(tool, "name", path));
         return;

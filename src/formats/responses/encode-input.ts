@@ -68,7 +68,7 @@ class InputEncoder {
       this.#report.drop("reasoning");
       return;
     }
-    this.items.push(...reasoning);
+    for (const item of reasoning) this.items.push(item);
     if (content !== null) this.#addMessage("assistant", content);
     calls.forEach((call, index) =>
       this.#encodeCall(requireObject(call, `${path}.tool_calls[${index}]`), `${path}.tool_calls[${index}]`),
@@ -79,10 +79,10 @@ class InputEncoder {
   #encodeOutput({ content, refusal }: JsonObject, path: string): string | JsonObject[] | null {
     const hasRefusal = typeof refusal === "string" && refusal !== "";
     if (!hasRefusal && typeof content === "string") return content === "" ? null : content;
-    const parts: JsonObject[] = [];
+    const parts: JsonObject[] = Array.isArray(content)
+      ? content.map((part, index) => this.#encodeOutputPart(part, `${path}.content[${index}]`))
+      : [];
     if (typeof content === "string" && content !== "") parts.push({ type: "output_text", text: content });
-    else if (Array.isArray(content))
-      parts.push(...content.map((part, index) => this.#encodeOutputPart(part, `${path}.content[${index}]`)));
     if (hasRefusal) parts.push({ type: "refusal", refusal });
     return parts.length === 0 ? null : parts;
   }

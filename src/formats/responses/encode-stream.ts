@@ -19,6 +19,8 @@ import type { ResponseObject } from "./wire-types.ts";
 
 /** The last event repeats all text, so it is kept. Models generate far less. */
 const MAX_TEXT_LENGTH = 32 * 1024 * 1024;
+/** Counted for every item, whatever its text. */
+const ITEM_LENGTH = 256;
 
 export class ResponseStreamEncoder implements StreamEncoder {
   readonly #context: ResponseContext;
@@ -80,14 +82,17 @@ export class ResponseStreamEncoder implements StreamEncoder {
     const { reasoning_content: reasoning = "", content = "", refusal = "", tool_calls: calls = [] } = delta;
     this.#count(reasoning.length + content.length + refusal.length);
     if (reasoning !== "") this.#writeReasoning(reasoning);
-    for (const detail of delta.reasoning_details ?? []) this.#addDetail(detail);
+    for (const detail of delta.reasoning_details ?? []) {
+      this.#count(ITEM_LENGTH + (detail.text?.length ?? 0) + (detail.data?.length ?? 0));
+      this.#addDetail(detail);
+    }
     if (content !== "") this.#openMessage().writeText(content);
     if (refusal !== "") this.#openMessage().writeRefusal(refusal);
     if (calls.length === 0) return;
     this.#closeReasoning(null);
     this.#closeMessage("completed");
     for (const call of calls) {
-      this.#count(call.function.arguments.length);
+      this.#count(call.function.arguments.length + (call.id === undefined ? 0 : ITEM_LENGTH));
       this.#calls?.encode(call);
     }
   }
