@@ -155,6 +155,33 @@ describe("files", () => {
     expect(prefix).not.toBe("");
   });
 
+  test("beside a target without a path, only a target with one gets raw ids", async () => {
+    const { client } = await api([targetAt(ada), targetAt(bea, { path: "/v1/chat/completions" })]);
+    for (let repeat = 0; repeat < 3; repeat++)
+      expect((await client.call("POST", "/v1/chat/completions", fileMessage("file-raw"))).status).toBe(200);
+    expect([ada.requests.length, bea.requests.length]).toEqual([0, 3]);
+    expect((await client.call("GET", "/v1/files/file-raw")).status).toBe(404);
+  });
+
+  test("in a long list, all ids are sealed, and all other bytes stay", async () => {
+    const { client } = await api(undefined, { rule: EVERYTHING });
+    const list = (idOf: (serial: number) => string) => {
+      const file = (_: unknown, serial: number) =>
+        `{ "id" : "${idOf(serial)}", "filename":"file-${serial}", "bytes":1.0}`;
+      return `{"object":"list","data":[${Array.from({ length: 8000 }, file).join(",\n")}]}`;
+    };
+    const raw = list((serial) => `file-${serial}`);
+    expect(raw.length).toBeGreaterThan(400_000);
+    ada.behave({ body: raw });
+    const text = await (await client.call("GET", "/v1/files")).text();
+    const ids = [...text.matchAll(/"id" : "(file-gw1[\w-]+)"/g)].map(([, id = ""]) => id);
+    expect(new Set(ids).size).toBe(8000);
+    expect(text === list((serial) => ids[serial] ?? "")).toBe(true);
+    ada.behave({});
+    await client.call("GET", `/v1/files/${ids[7999]}`);
+    expect(lastRequest()?.target).toBe("/v1/files/file-7999");
+  });
+
   test("two nodes with the same server secret accept each other's ids", async () => {
     const { client } = await api();
     const id = await client.upload("shared");
