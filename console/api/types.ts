@@ -982,6 +982,8 @@ export interface Explanation {
     name: string | null;
     path: string;
   } | null;
+  /** What the path asks for. Null if it names no operation, or if no target needs to know. */
+  operation: string | null;
   /** Best matches first, at most 200. */
   rules: {
     id: string;
@@ -1033,6 +1035,13 @@ export interface Explanation {
     url: string;
     headers: Record<string, string>;
     body: string | null;
+    /** The formats that the request is translated from and to, the format of the response, and the fields of the request that the target's format lacks. Null: nothing is translated. */
+    translation: {
+      request_format: string;
+      target_format: string;
+      response_format: string;
+      dropped: string[];
+    } | null;
   } | null;
   /** The response, if the gateway itself would respond. */
   answer: {

@@ -35,10 +35,26 @@ export function ExplanationView({ explanation }: { readonly explanation: Explana
       {targets.length > 0 && <Targets targets={targets} />}
       {upstream_request !== null && (
         <Section title="Request to the provider" description="Credentials are masked.">
+          <Translation translation={upstream_request.translation} />
           <Code text={formatRequest(upstream_request)} what="request" />
         </Section>
       )}
     </div>
+  );
+}
+
+function Translation({
+  translation,
+}: {
+  readonly translation: NonNullable<Explanation["upstream_request"]>["translation"];
+}): JSX.Element | null {
+  if (translation === null) return null;
+  const { request_format, target_format, response_format, dropped } = translation;
+  return (
+    <p>
+      Translated from {request_format} to {target_format}. The response has the format {response_format}.
+      {dropped.length > 0 && <> Left out: {dropped.join(", ")}.</>}
+    </p>
   );
 }
 

@@ -9,7 +9,7 @@ interface ExplainedRequest {
   readonly gateway: { readonly id: string; readonly name: string };
 }
 
-const TITLE_WIDTH = 8;
+const TITLE_WIDTH = 9;
 const MAX_RULES = 10;
 const MAX_BODY = 2000;
 
@@ -18,6 +18,7 @@ export function renderExplanation(explanation: Explanation, request: ExplainedRe
     headline(explanation, request),
     "",
     ...block("rule", rules(explanation)),
+    ...block("operation", explanation.operation === null ? [] : [explanation.operation]),
     ...block("key", key(explanation)),
     ...block("plugins", explanation.plugins.map(plugin)),
     ...block("limits", explanation.limits.map(limit)),
@@ -80,11 +81,20 @@ function upstreamRequest({ upstream_request: request }: Explanation): string[] {
   const headers = Object.entries(request.headers).map(
     ([name, value]) => `${paint("dim", `${name}:`)} ${value}`,
   );
-  const lines = [`${request.method} ${request.url}`, ...headers];
+  const lines = [`${request.method} ${request.url}`, ...translation(request), ...headers];
   if (request.body === null) return lines;
   const text = request.body.slice(0, MAX_BODY);
   const rest = request.body.length - text.length;
   return [...lines, ...text.split("\n"), ...(rest > 0 ? [paint("dim", `… and ${rest} more (--json)`)] : [])];
+}
+
+function translation({ translation: formats }: NonNullable<Explanation["upstream_request"]>): string[] {
+  if (formats === null) return [];
+  const { request_format, target_format, response_format, dropped } = formats;
+  const left = dropped.length === 0 ? "" : `, without ${dropped.join(", ")}`;
+  return [
+    `request translated from ${request_format} to ${target_format}${left}; response in the format ${response_format}`,
+  ];
 }
 
 function response({ answer }: Explanation): string[] {

@@ -15,6 +15,7 @@ import type { EncodedRequest } from "../proxy/encode.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import { CREDENTIAL_HEADERS } from "../proxy/header-filter.ts";
 import { modelFor } from "../proxy/model-for.ts";
+import { endpointAt } from "../proxy/request-endpoint.ts";
 import { encodeForTarget } from "../proxy/realtime/encode-handshake.ts";
 import { isStoredAt } from "../proxy/stored-ids/stored-at.ts";
 
@@ -43,13 +44,11 @@ export function explainTargets(
     candidates = candidatesFor(exchange, rule);
   } catch (error) {
     if (!(error instanceof GatehouseError)) throw error;
-    const { model, modelProblem } = exchange.fields;
-    const problem =
-      modelProblem === null ? `does not serve the model ${model ?? ""}` : "the model cannot be determined";
-    const reason = `${problem}, and model_routing is require`;
-    const targets = upstream.targets.map((target) =>
-      describeTarget(exchange, rule, target, now, refusalOf(exchange, rule, target) ?? reason),
-    );
+    const reason = routingReason(exchange);
+    const targets = upstream.targets.map((target) => {
+      const own = operationReason(exchange, target) ?? refusalOf(exchange, rule, target);
+      return describeTarget(exchange, rule, target, now, own ?? reason);
+    });
     return { targets, request: null, error };
   }
   const pick = rehearsePick(exchange, rule, candidates, parts, now);
@@ -58,7 +57,12 @@ export function explainTargets(
   );
   const { target, encoded, errors } = pick;
   if (target !== null && encoded !== null) {
-    return { targets, request: describeRequest(exchange, rule, target, encoded), error: null };
+    const translation = describeTranslation(exchange, rule, target, encoded);
+    return {
+      targets,
+      request: { ...describeRequest(exchange, rule, target, encoded), translation },
+      error: null,
+    };
   }
   const waitMs = upstream.plan.retryAfterMs(candidates.preferred, candidates.fallback, now);
   return { targets, request: null, error: [...errors.values()].at(-1) ?? noHealthyTarget(upstream, waitMs) };
@@ -138,6 +142,7 @@ function explainTarget(
     const reason =
       errors.get(target.index)?.message ??
       storageReason(exchange, target) ??
+      operationReason(exchange, target) ??
       refusalOf(exchange, rule, target) ??
       ineligibleReason(target, candidates, rule.upstream.plan, eligible, now);
     return describeTarget(exchange, rule, target, now, reason);
@@ -149,6 +154,19 @@ function explainTarget(
       ? "chosen at random, by weight"
       : "another target is next";
   return { ...describeTarget(exchange, rule, target, now, reason), eligible: true, next: isNext };
+}
+
+function routingReason({ endpoint, fields: { model, modelProblem } }: Exchange): string {
+  if (endpoint?.operation === "embeddings") return `would replace the model ${model ?? ""}`;
+  const problem =
+    modelProblem === null ? `does not serve the model ${model ?? ""}` : "the model cannot be determined";
+  return `${problem}, and model_routing is require`;
+}
+
+/** Returns why the operation of the request excludes the target; null if it does not. */
+function operationReason({ endpoint }: Exchange, { endpoints, provider }: CompiledTarget): string | null {
+  if (endpoint === null || endpoints === null || endpoints.has(endpoint)) return null;
+  return `${provider} does not have the operation ${endpoint.operation}`;
 }
 
 /** Returns why the ids of stored objects in the request exclude the target; null if they do not. */
@@ -214,13 +232,29 @@ function likeliest(plan: BalancePlan, eligible: readonly number[]): number {
   return best;
 }
 
+function describeTranslation(
+  exchange: Exchange,
+  rule: CompiledRule,
+  target: CompiledTarget,
+  { translation, dropped }: EncodedRequest,
+): NonNullable<UpstreamRequest>["translation"] {
+  const { requestFormat, format } = endpointAt(exchange, rule, target);
+  if (requestFormat === null && translation === null) return null;
+  return {
+    request_format: (requestFormat ?? format).name,
+    target_format: format.name,
+    response_format: (translation?.to ?? format).name,
+    dropped: [...dropped],
+  };
+}
+
 /** Secrets are masked. */
 function describeRequest(
   { method, gateway }: Exchange,
   { upstream }: CompiledRule,
   { id, index }: CompiledTarget,
   { baseUrl, path, headers: sent, body, credential }: EncodedRequest,
-): UpstreamRequest {
+): Omit<NonNullable<UpstreamRequest>, "translation"> {
   const record = gateway?.parts.upstreams.find((each) => each.id === upstream.id)?.targets[index];
   const secrets = new Set<string>(CREDENTIAL_HEADERS);
   const credentials = record?.credentials ?? null;

@@ -35,6 +35,9 @@ const named = z.object({ id: z.string(), name: z.string() });
 export const explanationSchema = z.object({
   gateway: named.nullable().meta({ description: "The gateway that handles the request." }),
   rule: z.object({ id: z.string(), name: z.string().nullable(), path: z.string() }).nullable(),
+  operation: z.string().nullable().meta({
+    description: "What the path asks for. Null if it names no operation, or if no target needs to know.",
+  }),
   rules: z
     .array(z.object({ id: z.string(), path: z.string(), matched: z.boolean(), reason: z.string() }))
     .meta({ description: "Best matches first, at most 200." }),
@@ -90,6 +93,19 @@ export const explanationSchema = z.object({
       url: z.string(),
       headers: z.record(z.string(), z.string()),
       body: z.string().nullable(),
+      translation: z
+        .object({
+          request_format: z.string(),
+          target_format: z.string(),
+          response_format: z.string(),
+          dropped: z.array(z.string()),
+        })
+        .nullable()
+        .meta({
+          description:
+            "The formats that the request is translated from and to, the format of the response, and the fields of the request " +
+            "that the target's format lacks. Null: nothing is translated.",
+        }),
     })
     .nullable()
     .meta({ description: "The request of the first attempt, with credentials masked." }),

@@ -262,3 +262,36 @@ test('methods ["*"] matches every method', async () => {
     expect([method, (await call(`${prefix}/x`, method)).status]).not.toEqual([method, 405]);
   expect(provider.requests.map((request) => request.method)).toContain("PATCH");
 });
+
+describe("explain", () => {
+  const explain = async (gateway: string, path: string, body: unknown) =>
+    (await gatehouse.api("POST", `/gateways/${gateway}/explain`, { path, body })).body;
+
+  test("shows the operation, the translation, and what the target's format lacks", async () => {
+    const { gateway } = await seedRoute(gatehouse, {
+      upstream: { targets: [targetAt(provider, { provider: "anthropic" })] },
+      rule: { path: "/v1/*", methods: ["*"] },
+    });
+    const chat = await explain(gateway, "/v1/chat/completions", { ...CHAT, seed: 1 });
+    expect(chat.operation).toBe("chat");
+    expect(chat.upstream_request.url).toEndWith("/v1/messages");
+    expect(chat.upstream_request.translation).toEqual({
+      request_format: "openai",
+      target_format: "anthropic",
+      response_format: "openai",
+      dropped: ["seed"],
+    });
+    const messages = await explain(gateway, "/v1/messages", MESSAGES);
+    expect([messages.operation, messages.upstream_request.translation]).toEqual(["messages", null]);
+  });
+
+  test("says which targets lack the operation", async () => {
+    const { gateway } = await seedRoute(gatehouse, {
+      upstream: { targets: [targetAt(provider, { provider: "anthropic" })] },
+      rule: { path: "/v1/*", methods: ["*"] },
+    });
+    const { answer, targets } = await explain(gateway, "/v1/embeddings", { model: "m", input: "x" });
+    expect(answer).toMatchObject({ status: 404, code: "operation_not_supported" });
+    expect(targets[0].reason).toBe("anthropic does not have the operation embeddings");
+  });
+});
