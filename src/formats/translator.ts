@@ -30,6 +30,8 @@ export interface OutboundTranslator {
   readonly decodeResponse: (body: unknown, options: DecodeOptions) => ChatCompletion | null;
   /** Returns an error response in the hub format. `body` is null if it was not JSON. */
   readonly decodeError: (body: unknown, status: number) => ChatErrorBody;
+  /** Returns after how many seconds to retry, for formats whose errors say so in the body instead of Retry-After. */
+  readonly retryAfterOf?: (body: unknown) => number | null;
   /** Starts the translation of one event stream. */
   readonly decodeStream: (options: DecodeOptions, sink: ChatStreamSink) => StreamDecoder;
 }

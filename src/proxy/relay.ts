@@ -14,8 +14,10 @@ import { settleUsage } from "./record-usage.ts";
 import { StreamRelay } from "./relay-stream.ts";
 import { PreResponsePlugins, runPostRequest } from "./run-plugins.ts";
 import { serverTiming, updateServerTiming } from "./server-timing.ts";
+import type { ResponseTranslation } from "./response-translation.ts";
 import type { TargetResponse } from "./target-response.ts";
 import { translateStream, translateWholeBody } from "./translate-response.ts";
+import { parseJson } from "./translate-whole.ts";
 
 /** Limit of a body that a plugin or a translation needs as a whole. */
 const MAX_WHOLE_BYTES = 32 * 1024 * 1024;
@@ -94,7 +96,7 @@ async function relayProcessed(
       const streamRelay = new StreamRelay(reader, stages, end, parts.deadlines);
       return new Response(new ReadableStream(streamRelay), { status, headers });
     }
-    const body = await wholeBody(exchange, response, plugins, tap, parts);
+    const body = await wholeBody(exchange, response, plugins, tap, headers, parts);
     updateServerTiming(headers, timing, exchange, response);
     exchange.bodies?.takeResponse(body);
     end("complete");
@@ -149,6 +151,7 @@ async function wholeBody(
   response: TargetResponse,
   plugins: PreResponsePlugins | null,
   tap: UsageTap | null,
+  headers: Headers,
   { offLoop }: FinishParts,
 ): Promise<Uint8Array | string | null> {
   if (!hasBody(response)) return null;
@@ -159,11 +162,20 @@ async function wholeBody(
   if (translation !== null) {
     const { status } = upstreamResponse;
     const startedAt = exchange.clock.now();
+    if (status >= 400) addRetryAfter(headers, translation, body);
     body = await translateWholeBody(translation, target, exchange, { body, isStream, status }, offLoop);
     exchange.translateMs += exchange.clock.now() - startedAt;
   }
   if (response.ids !== null && typeof body !== "string") body = response.ids.spliceWhole(body, isStream);
   return plugins === null ? body : plugins.run(typeof body === "string" ? Buffer.from(body) : body, true);
+}
+
+/** Adds Retry-After for a target whose format says in the body when to retry. */
+function addRetryAfter(headers: Headers, { from }: ResponseTranslation, body: Uint8Array): void {
+  const { retryAfterOf } = from.outbound;
+  if (retryAfterOf === undefined || headers.has("retry-after")) return;
+  const seconds = retryAfterOf(parseJson(body));
+  if (seconds !== null) headers.set("Retry-After", String(seconds));
 }
 
 /** Bun adds a Content-Type to bytes that have none. It adds none to a stream, so such a body is sent as a stream. */

@@ -53,7 +53,7 @@ function translateJson(
   inbound: InboundTranslator,
   { body, status, options, context, requestId }: WholeResponse,
 ): string {
-  const value = parse(body);
+  const value = parseJson(body);
   if (status >= 400)
     return JSON.stringify(inbound.encodeError(outbound.decodeError(value, status), status, requestId));
   const completion = outbound.decodeResponse(value, options);
@@ -67,7 +67,7 @@ function translateJson(
 }
 
 /** Returns null if the body is not JSON. */
-function parse(bytes: Uint8Array): unknown {
+export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch {

@@ -76,6 +76,17 @@ describe("chat clients", () => {
     });
   });
 
+  test("get Retry-After where Gemini says in the body when to retry", async () => {
+    const { prefix } = await api();
+    const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.07s" }];
+    const error = { code: 429, message: "Quota exceeded.", status: "RESOURCE_EXHAUSTED", details };
+    provider.behave({ status: 429, body: JSON.stringify({ error }) });
+    const response = await post(`${prefix}/v1/chat/completions`, GEMINI_CHAT);
+    expect([response.status, response.header("retry-after")]).toEqual([429, "35"]);
+    provider.behave({ status: 429, body: JSON.stringify({ error }), headers: [["Retry-After", "7"]] });
+    expect((await post(`${prefix}/v1/chat/completions`, GEMINI_CHAT)).header("retry-after")).toBe("7");
+  });
+
   test("get 400 untranslatable for a model that cannot be part of a path", async () => {
     const { prefix } = await api();
     for (const model of ["..", ".", "models/.."]) {

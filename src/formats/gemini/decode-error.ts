@@ -41,6 +41,17 @@ export function errorIn(body: unknown): JsonObject | null {
   return isJsonObject(value) && isJsonObject(value["error"]) ? value["error"] : null;
 }
 
+/** Google's APIs have a detail with a duration such as `34.07s` instead of Retry-After. */
+export function retryAfterOf(body: unknown): number | null {
+  const details = errorIn(body)?.["details"];
+  if (!Array.isArray(details)) return null;
+  for (const detail of details) {
+    const delay: unknown = isJsonObject(detail) ? detail["retryDelay"] : null;
+    if (typeof delay === "string" && /^\d{1,9}(?:\.\d+)?s$/.test(delay)) return Math.ceil(parseFloat(delay));
+  }
+  return null;
+}
+
 function kindOf(error: JsonObject, message: string, httpStatus: number): ErrorKind {
   // Google reports a wrong key as an invalid argument.
   if (hasReason(error["details"], "API_KEY_INVALID")) return INVALID_KEY;

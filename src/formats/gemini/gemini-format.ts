@@ -1,7 +1,7 @@
 // The registry entry of Gemini's generateContent. Its own clients are passed through to Gemini targets only.
 import type { Format } from "../format.ts";
 import { geminiContent } from "./content.ts";
-import { decodeError } from "./decode-error.ts";
+import { decodeError, retryAfterOf } from "./decode-error.ts";
 import { decodeResponse } from "./decode-response.ts";
 import { GeminiStreamDecoder } from "./decode-stream.ts";
 import { geminiDetails } from "./details.ts";
@@ -29,6 +29,7 @@ export const GEMINI: Format = {
     encodeRequest,
     decodeResponse,
     decodeError,
+    retryAfterOf,
     decodeStream: (options, sink) => new GeminiStreamDecoder(options, sink),
   },
   encodeError,
