@@ -60,6 +60,8 @@ export interface ResponseContext {
   readonly customTools: readonly string[];
   /** The tools of a Responses request whose calls are no plain function calls, by the name of the function. */
   readonly clientTools?: ReadonlyMap<string, ClientTool>;
+  /** The tools of a messages request whose names were shortened, by the shorter name. */
+  readonly renamedTools?: ReadonlyMap<string, string>;
   /** The fields of the request that the format repeats in its responses; null if it repeats none. */
   readonly repeatedFields: JsonObject | null;
 }

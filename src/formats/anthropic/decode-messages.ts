@@ -8,6 +8,7 @@ import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
 import { decodeBlock, readBlocks, toChatContent, unknownBlock, withCacheControl } from "./decode-blocks.ts";
 import { argumentsOf } from "./tool-arguments.ts";
+import { toHubToolName } from "./tool-names.ts";
 import { UNSIGNED } from "./thinking-blocks.ts";
 
 /** Blocks of tools that Anthropic ran in an earlier turn. No other provider has seen them. */
@@ -109,7 +110,10 @@ function addAssistantBlock(
     parts.calls.push({
       id: requireString(block, "id", path),
       type: "function",
-      function: { name: requireString(block, "name", path), arguments: argumentsOf(block["input"]) },
+      function: {
+        name: toHubToolName(requireString(block, "name", path)),
+        arguments: argumentsOf(block["input"]),
+      },
     });
   } else if (type === "thinking") {
     const text = requireString(block, "thinking", path);

@@ -4,6 +4,7 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ReasoningDetail } from "../chat-extensions.ts";
 import { CONTEXT_LENGTH_EXCEEDED, isContextLengthMessage } from "../context-length.ts";
+import { typeOfStatus } from "../openai/encode-error.ts";
 import type {
   ChatCompletion,
   ChatErrorBody,
@@ -132,7 +133,7 @@ function countOf(value: unknown): number {
 export function decodeError(body: unknown, status: number): ChatErrorBody {
   const error = isJsonObject(body) ? body["error"] : null;
   if (!isJsonObject(error) || typeof error["type"] !== "string" || typeof error["message"] !== "string") {
-    const type = status >= 500 ? "server_error" : "invalid_request_error";
+    const type = typeOfStatus(status);
     const message = `The provider responded with status ${status} and an unreadable error.`;
     return { error: { message, type, param: null, code: null } };
   }

@@ -11,6 +11,7 @@ import {
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
 import { withCacheControl } from "./decode-blocks.ts";
+import { toHubToolName } from "./tool-names.ts";
 
 /** Properties of tools that are hints to Anthropic's models. */
 const HINTS = ["input_examples", "defer_loading", "allowed_callers"] as const;
@@ -47,7 +48,7 @@ function decodeTool(tool: JsonObject, path: string, report: TranslationReport): 
     );
   }
   for (const hint of HINTS) if ((tool[hint] ?? false) !== false) report.drop(hint);
-  const definition: JsonObject = { name: requireString(tool, "name", path) };
+  const definition: JsonObject = { name: toHubToolName(requireString(tool, "name", path)) };
   const description = readString(tool, "description", path);
   if (description !== undefined) definition["description"] = description;
   definition["parameters"] = requireObject(tool["input_schema"], `${path}.input_schema`);
@@ -63,7 +64,10 @@ function decodeToolChoice(choice: JsonObject): unknown {
     case "any":
       return "required";
     case "tool":
-      return { type: "function", function: { name: requireString(choice, "name", "tool_choice") } };
+      return {
+        type: "function",
+        function: { name: toHubToolName(requireString(choice, "name", "tool_choice")) },
+      };
     default:
       throw new TranslationError(
         "tool_choice.type",

@@ -1,5 +1,6 @@
 // Translates whole chat completions to Anthropic messages; encode-stream.ts translates streams.
 import type { ChatCompletion, ChatFinishReason, ChatToolCall, ChatUsage } from "../openai/wire-types.ts";
+import type { ResponseContext } from "../translator.ts";
 import { toThinkingBlock, UNSIGNED } from "./thinking-blocks.ts";
 import { inputOf } from "./tool-arguments.ts";
 import type {
@@ -18,14 +19,17 @@ const STOP_REASONS: Readonly<Record<ChatFinishReason, AnthropicStopReason>> = {
   content_filter: "refusal",
 };
 
-export function encodeResponse({ id, model, choices, usage }: ChatCompletion): AnthropicMessage {
+export function encodeResponse(
+  { id, model, choices, usage }: ChatCompletion,
+  { renamedTools }: ResponseContext,
+): AnthropicMessage {
   const { message, finish_reason } = choices[0];
   const { content, refusal, tool_calls: calls = [] } = message;
   const blocks = encodeReasoning(message);
   if (content !== null && content !== "") blocks.push({ type: "text", text: content });
   // A refusal of OpenAI's models is text for the user, instead of the content.
   else if (refusal !== null) blocks.push({ type: "text", text: refusal });
-  for (const call of calls) blocks.push(encodeToolCall(call));
+  for (const call of calls) blocks.push(encodeToolCall(call, renamedTools));
   return {
     id,
     type: "message",
@@ -48,8 +52,11 @@ function encodeReasoning({
   return blocks;
 }
 
-function encodeToolCall({ id, function: { name, arguments: text } }: ChatToolCall): AnthropicToolUseBlock {
-  return { type: "tool_use", id, name, input: inputOf(text) };
+function encodeToolCall(
+  { id, function: { name, arguments: text } }: ChatToolCall,
+  renamedTools: ResponseContext["renamedTools"],
+): AnthropicToolUseBlock {
+  return { type: "tool_use", id, name: renamedTools?.get(name) ?? name, input: inputOf(text) };
 }
 
 export function toStop(

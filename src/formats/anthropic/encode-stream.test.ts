@@ -4,6 +4,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import type { ReasoningDetail } from "../chat-extensions.ts";
 import type { ChatCompletion, ChatCompletionChunk, ChatDelta, ChatUsage } from "../openai/wire-types.ts";
 import { unpackDetail } from "../reasoning-details.ts";
+import { TranslationReport } from "../translation-report.ts";
 import { NO_CONTEXT } from "../translator.ts";
 import { anthropicInbound } from "./inbound.ts";
 import { UNSIGNED } from "./thinking-blocks.ts";
@@ -234,6 +235,47 @@ describe("a whole response", () => {
       content: [{ type: "text", text: "I cannot." }],
     });
   });
+});
+
+test("tools with names that are too long for other formats keep them", () => {
+  const long = `mcp__${"x".repeat(80)}__search`;
+  const tools = [{ name: long, input_schema: { type: "object" } }];
+  const request = {
+    ...REQUEST,
+    tools,
+    tool_choice: { type: "tool", name: long },
+    messages: [
+      { role: "assistant", content: [{ type: "tool_use", id: "t", name: long, input: {} }] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "t", content: "x" }] },
+    ],
+  };
+  const decoded = JSON.stringify(anthropicInbound.decodeRequest(request, new TranslationReport()));
+  const names = Array.from(decoded.matchAll(/"name":"([^"]+)"/g), ([, name = ""]) => name);
+  expect(names).toHaveLength(3);
+  expect(new Set(names).size).toBe(1);
+  const [name = ""] = names;
+  expect(name).toMatch(/^[\w-]{64}$/);
+  const context = anthropicInbound.contextOf(request);
+  const encoder = anthropicInbound.encodeStream(context);
+  const call = { id: "c", type: "function" as const, function: { name, arguments: "{}" } };
+  encoder.chunk(chunk({ tool_calls: [{ index: 0, ...call }] }));
+  expect(encoder.take()).toContain(`"name":"${long}"`);
+  const completion: ChatCompletion = {
+    id: "1",
+    object: "chat.completion",
+    created: 1,
+    model: "m",
+    choices: [
+      {
+        index: 0,
+        message: { role: "assistant", content: null, refusal: null, tool_calls: [call] },
+        logprobs: null,
+        finish_reason: "tool_calls",
+      },
+    ],
+    usage: USAGE,
+  };
+  expect(anthropicInbound.encodeResponse(completion, context)).toMatchObject({ content: [{ name: long }] });
 });
 
 describe("an error", () => {

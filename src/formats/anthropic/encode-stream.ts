@@ -30,6 +30,7 @@ interface WaitingCall {
 
 export class MessageStreamEncoder implements StreamEncoder {
   readonly #requestedModel: string | null;
+  readonly #renamedTools: ResponseContext["renamedTools"];
   #output = "";
   #isStarted = false;
   /** Reasoning that the client sends back, waiting for the next block. */
@@ -45,8 +46,9 @@ export class MessageStreamEncoder implements StreamEncoder {
   #refusal: string | null = null;
   #usage: ChatUsage | null = null;
 
-  constructor({ model }: ResponseContext) {
+  constructor({ model, renamedTools }: ResponseContext) {
     this.#requestedModel = model;
+    this.#renamedTools = renamedTools;
   }
 
   chunk(chunk: ChatCompletionChunk): void {
@@ -144,7 +146,7 @@ export class MessageStreamEncoder implements StreamEncoder {
   }
 
   #startCall(index: number, { id, name, arguments: text }: WaitingCall): void {
-    this.#open("tool_use", { type: "tool_use", id, name, input: {} });
+    this.#open("tool_use", { type: "tool_use", id, name: this.#renamedTools?.get(name) ?? name, input: {} });
     this.#openCall = index;
     if (text !== "") this.#writeDelta({ type: "input_json_delta", partial_json: text });
   }

@@ -5,6 +5,7 @@ import { decodeRequest } from "./decode-request.ts";
 import { encodeProviderError } from "./encode-error.ts";
 import { encodeResponse } from "./encode-response.ts";
 import { MessageStreamEncoder } from "./encode-stream.ts";
+import { renamedToolsIn } from "./tool-names.ts";
 
 export const anthropicInbound: InboundTranslator = {
   decodeRequest,
@@ -15,11 +16,12 @@ export const anthropicInbound: InboundTranslator = {
 };
 
 /** All messages report their usage, and the input of all tools is JSON. */
-function contextOf({ model }: JsonObject): ResponseContext {
+function contextOf({ model, tools }: JsonObject): ResponseContext {
   return {
     model: typeof model === "string" ? model : null,
     includeUsage: true,
     customTools: [],
+    renamedTools: renamedToolsIn(tools),
     repeatedFields: null,
   };
 }

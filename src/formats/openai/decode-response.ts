@@ -3,6 +3,7 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { CONTEXT_LENGTH_EXCEEDED, isContextLengthMessage } from "../context-length.ts";
 import type { DecodeOptions } from "../translator.ts";
+import { typeOfStatus } from "./encode-error.ts";
 import { openaiUsage } from "./usage.ts";
 import type {
   ChatCompletion,
@@ -143,7 +144,7 @@ export function toChatUsage(usage: unknown): ChatUsage | null {
 
 /** `body` is null if it was not JSON, for example an HTML page of a proxy between the gateway and the provider. */
 export function decodeError(body: unknown, status: number): ChatErrorBody {
-  const defaultType = status >= 500 ? "server_error" : "invalid_request_error";
+  const defaultType = typeOfStatus(status);
   const error = isJsonObject(body) ? errorIn(body) : null;
   if (error === null) {
     const message = `The provider responded with status ${status} and an unreadable error.`;

@@ -181,6 +181,11 @@ describe("an error", () => {
     });
   });
 
+  test("without a readable body has the type of its status", () => {
+    expect(decodeError(null, 429).error.type).toBe("rate_limit_error");
+    expect(decodeError("<html>", 502).error.type).toBe("server_error");
+  });
+
   test.each([
     "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.",
     "Your input exceeds the context window of this model.",

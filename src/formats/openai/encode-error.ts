@@ -13,6 +13,10 @@ const TYPES: Readonly<Record<number, string>> = {
 };
 
 export function encodeError({ status, message, code, field }: GatewayError): ChatErrorBody {
-  const type = TYPES[status] ?? (status < 500 ? "invalid_request_error" : "server_error");
-  return { error: { message, type, param: field, code } };
+  return { error: { message, type: typeOfStatus(status), param: field, code } };
+}
+
+/** Returns the type of an error that says nothing but its status. */
+export function typeOfStatus(status: number): string {
+  return TYPES[status] ?? (status < 500 ? "invalid_request_error" : "server_error");
 }
