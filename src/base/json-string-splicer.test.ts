@@ -76,6 +76,15 @@ describe("JsonStringSplicer", () => {
     expect(found).toEqual(['"abc"', '"d"']);
   });
 
+  test("does not depend on the memory of earlier chunks", () => {
+    const splicer = new JsonStringSplicer(OBJECT, upperCase, 64);
+    const chunk = Buffer.from('{"id":"a');
+    const first = splicer.push(chunk).toString();
+    chunk.fill(0);
+    expect(Buffer.from(splicer.push(Buffer.from('b"}'))).toString()).toBe('"AB"}');
+    expect(first).not.toBe("");
+  });
+
   test("keeps a string that is too long to hold back, and what follows it", () => {
     const long = "a".repeat(200);
     const text = `{"${long}":"b","id":"${long}","ids":["c"]}`;

@@ -27,6 +27,8 @@ const MAX_DEPTH = 512;
 const NO_BYTES = new Uint8Array(0);
 
 export class JsonStringSplicer {
+  /** The text is nested so deeply that its rest was not searched. */
+  isTooDeep = false;
   readonly #root: JsonPart;
   readonly #replace: ReplaceString;
   readonly #maxHeldBytes: number;
@@ -66,6 +68,7 @@ export class JsonStringSplicer {
     this.#held = NO_BYTES;
     this.#offset = 0;
     this.#isOff = false;
+    this.isTooDeep = false;
   }
 
   /** Returns the bytes to pass on: the chunk itself if nothing in it is replaced or held back. */
@@ -86,7 +89,8 @@ export class JsonStringSplicer {
       // At the quote of a key, or of a string that may be replaced.
       const end = endOfString(bytes, at + 1);
       if (end < 0 && bytes.length - at <= this.#maxHeldBytes) {
-        this.#held = bytes.slice(at);
+        // A copy: the reader may use the memory of the chunk again.
+        this.#held = new Uint8Array(bytes.subarray(at));
         break;
       }
       if (end < 0) {
@@ -148,7 +152,10 @@ export class JsonStringSplicer {
           return at + 1;
         case OPEN_BRACE:
         case OPEN_BRACKET:
-          if (this.#parts.length === MAX_DEPTH) return this.#turnOff(bytes);
+          if (this.#parts.length === MAX_DEPTH) {
+            this.isTooDeep = true;
+            return this.#turnOff(bytes);
+          }
           this.#open(bytes[at] === OPEN_BRACE);
           break;
         case CLOSE_BRACE:

@@ -88,6 +88,11 @@ describe("ids of stored objects in request bodies", () => {
     expect(mayContainIds({ operation: "chat", bytes: Buffer.from('{"messages":[]}') })).toBe(false);
   });
 
+  test("a body that is nested too deeply to be searched is rejected", () => {
+    const deep = `{"file_id":${"[".repeat(600)}{"file_id":"x"}${"]".repeat(600)}}`;
+    expect(() => idsIn("chat", deep.replace("file_id", "a"))).toThrow("nested too deeply");
+  });
+
   test("more than 1000 are rejected", () => {
     const file_ids = Array.from({ length: 1001 }, (_, index) => `file-${index}`);
     expect(() => idsIn("chat", { file_ids })).toThrow("more than 1000");

@@ -27,7 +27,7 @@ export function mayContainIds({ bytes, operation }: SearchedBody): boolean {
   return idsInRequest(operation)?.marks.some((mark) => indexOfBytes(bytes, mark, 0) >= 0) === true;
 }
 
-/** Throws a GatehouseError if there are too many. */
+/** Throws a GatehouseError if there are too many, or if not all of the body can be searched. */
 export function findIds({ bytes, operation }: SearchedBody): FoundId[] {
   const ids = idsInRequest(operation);
   if (ids === null) return [];
@@ -46,5 +46,8 @@ export function findIds({ bytes, operation }: SearchedBody): FoundId[] {
     bytes.byteLength,
   );
   splicer.push(bytes);
+  // Bodies with a JSON content type have been checked before; others may be JSON, too.
+  if (splicer.isTooDeep)
+    throw new GatehouseError("invalid_json", "The body is nested too deeply to be searched for ids.");
   return found;
 }
