@@ -42,15 +42,17 @@ const image = fc.constantFrom(
 );
 const textPart = text.map((each) => ({ type: "text", text: each }));
 const imagePart = image.map((url) => ({ type: "image_url", image_url: { url } }));
+const filePart = fc.constantFrom({
+  type: "file",
+  file: { filename: "a.pdf", file_data: "data:application/pdf;base64,JVBERi0=" },
+});
 const userContent = fc.oneof(
   text,
   // A single text part is the same as the text.
-  fc.tuple(textPart, fc.array(fc.oneof(textPart, imagePart), { minLength: 1, maxLength: 3 })).map(flat),
+  fc
+    .tuple(textPart, fc.array(fc.oneof(textPart, imagePart, filePart), { minLength: 1, maxLength: 3 }))
+    .map(([first, rest]): JsonObject[] => [first, ...rest]),
 );
-
-function flat<Part>([first, rest]: [Part, Part[]]): Part[] {
-  return [first, ...rest];
-}
 
 interface Call {
   readonly name: string;
