@@ -70,6 +70,14 @@ describe("files", () => {
     expect(await owner.json("GET", path)).toMatchObject({ status: 404, code: "not_found" });
   });
 
+  test("a rotated API key keeps its ids", async () => {
+    const { route, prefix } = await api();
+    const { id: keyId, key } = await seedKey(gatehouse, route.gateway);
+    const id = await clientWith(prefix, key).upload();
+    const rotated = await gatehouse.api("POST", `/iam/api-keys/${keyId}/rotate`);
+    expect((await clientWith(prefix, rotated.body.key).json("GET", `/v1/files/${id}`))["id"]).toBe(id);
+  });
+
   test("listing and deleting need the rule's permission", async () => {
     const refused = await api();
     const id = await refused.client.upload();
