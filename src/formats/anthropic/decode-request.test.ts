@@ -1,6 +1,8 @@
 // Requests of clients with Anthropic's format. The golden files have a case for each field.
 import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import type { JsonObject } from "../../base/json.ts";
+import { encodeRequest as encodeChatRequest } from "../openai/encode-request.ts";
 import { packDetail } from "../reasoning-details.ts";
 import { TranslationError } from "../translation-error.ts";
 import { TranslationReport } from "../translation-report.ts";
@@ -137,4 +139,78 @@ describe("what only Anthropic provides is rejected with its field", () => {
     expect(attempt).toThrow(TranslationError);
     expect(attempt).toThrow(expect.objectContaining({ path }));
   });
+});
+
+test("any JSON either translates to a chat request or throws a TranslationError with a path", () => {
+  const block = fc.record(
+    {
+      type: fc.constantFrom(
+        "text",
+        "image",
+        "document",
+        "search_result",
+        "tool_use",
+        "tool_result",
+        "thinking",
+        "redacted_thinking",
+        "compaction",
+        "server_tool_use",
+        "tool_reference",
+        "x",
+      ),
+      text: fc.oneof(fc.string(), fc.jsonValue()),
+      source: fc.oneof(
+        fc.record({
+          type: fc.constantFrom("base64", "url", "text", "content", "file"),
+          data: fc.string(),
+          media_type: fc.constantFrom("image/png", "application/pdf", "text/plain"),
+          url: fc.webUrl(),
+          content: fc.jsonValue(),
+        }),
+        fc.jsonValue(),
+      ),
+      id: fc.string(),
+      name: fc.string({ maxLength: 100 }),
+      input: fc.jsonValue(),
+      tool_use_id: fc.string(),
+      content: fc.jsonValue(),
+      thinking: fc.string(),
+      signature: fc.oneof(fc.string(), fc.constant(UNSIGNED)),
+      data: fc.string().map((data) => `gw1.${data}`),
+      cache_control: fc.jsonValue(),
+      is_error: fc.jsonValue(),
+    },
+    { requiredKeys: ["type"] },
+  );
+  const message = fc.record({
+    role: fc.constantFrom("user", "assistant", "system", "x"),
+    content: fc.oneof(fc.string(), fc.array(block), fc.jsonValue()),
+  });
+  const fields = [
+    "system",
+    "tools",
+    "tool_choice",
+    "thinking",
+    "metadata",
+    "output_config",
+    "stop_sequences",
+  ];
+  const body = fc.tuple(
+    fc.oneof({ weight: 9, arbitrary: fc.array(message) }, { weight: 1, arbitrary: fc.jsonValue() }),
+    fc.dictionary(fc.constantFrom(...fields, "max_tokens", "top_k", "stream", "x"), fc.jsonValue()),
+    fc.constantFrom("gpt-4o", "gpt-5", "o3", "deepseek-chat"),
+  );
+  fc.assert(
+    fc.property(body, ([messages, rest, model]) => {
+      const report = new TranslationReport();
+      try {
+        const request = decodeRequest({ ...rest, messages, model }, report);
+        expect(Array.isArray(encodeChatRequest(request, { report })["messages"])).toBe(true);
+      } catch (error) {
+        if (!(error instanceof TranslationError)) throw error;
+        expect(error.path).not.toBe("");
+      }
+    }),
+    { numRuns: 500 },
+  );
 });

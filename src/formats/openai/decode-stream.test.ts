@@ -1,6 +1,8 @@
 // Responses and streams of chat targets, with the differences between OpenAI and compatible servers.
 import { describe, expect, test } from "bun:test";
-import type { ChatStreamSink } from "../translator.ts";
+import fc from "fast-check";
+import { anthropicInbound } from "../anthropic/inbound.ts";
+import { NO_CONTEXT, type ChatStreamSink } from "../translator.ts";
 import { decodeError, decodeResponse } from "./decode-response.ts";
 import { ChatStreamDecoder } from "./decode-stream.ts";
 import type { ChatCompletionChunk, ChatErrorBody } from "./wire-types.ts";
@@ -126,6 +128,49 @@ describe("a stream", () => {
     expect(ending).toBe("truncated");
     expect(recorder.isDone).toBe(false);
   });
+});
+
+test("events and responses of any shape are translated without an error", () => {
+  const any = fc.jsonValue({ maxDepth: 2 });
+  const call = fc.record(
+    {
+      index: fc.oneof(fc.nat(3), any),
+      id: any,
+      function: fc.oneof(fc.record({ name: any, arguments: any }), any),
+    },
+    { requiredKeys: [] },
+  );
+  const message = fc.record(
+    {
+      role: any,
+      content: any,
+      refusal: any,
+      reasoning: any,
+      tool_calls: fc.oneof(fc.array(call), any),
+      function_call: any,
+    },
+    { requiredKeys: [] },
+  );
+  const choice = fc.record({ delta: message, message, finish_reason: any }, { requiredKeys: [] });
+  const event = fc.record(
+    { id: any, model: any, created: any, choices: fc.oneof(fc.array(choice), any), usage: any },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(fc.array(event), (events) => {
+      const encoder = anthropicInbound.encodeStream(NO_CONTEXT);
+      const decoder = new ChatStreamDecoder(OPTIONS, encoder);
+      for (const each of [...events.map((value) => JSON.stringify(value)), "[DONE]"])
+        decoder.push(Buffer.from(`data: ${each}\n\n`));
+      expect(encoder.take()).toEndWith('data: {"type":"message_stop"}\n\n');
+      for (const each of events) {
+        const completion = decodeResponse(each, OPTIONS);
+        if (completion !== null) anthropicInbound.encodeResponse(completion, NO_CONTEXT);
+        decodeError(each, 400);
+      }
+    }),
+    { numRuns: 500 },
+  );
 });
 
 describe("a whole response", () => {
