@@ -14,7 +14,7 @@ import { encodeAs, respondAs, streamAs } from "./as-provider.ts";
 import { completions, requests, streams } from "./conversations.ts";
 
 const OPTIONS = { createdAt: 1_760_000_000, targetTag: "t" };
-const inputs = { numRuns: runs({ short: 40, long: 3000 }) };
+const inputs = { numRuns: runs({ short: 25, long: 3000 }) };
 
 const wrong = fc.oneof(
   fc.constantFrom<unknown>(undefined, null, "", "x", 0, -1, 1.5, true, [], {}, [null], [[]], [{}]),

@@ -80,7 +80,7 @@ describe.each(PAIRS)("%s client, %s target", (name, target, client) => {
         const decoded = client.inbound.decodeRequest(sent, new TranslationReport());
         expect(encodeAs(target, decoded)).toEqual(encodeAs(target, request));
       }),
-      inputs(40, 4000),
+      inputs(30, 4000),
     );
   });
 
@@ -93,7 +93,7 @@ describe.each(PAIRS)("%s client, %s target", (name, target, client) => {
         const read = formatNamed(name).outbound.decodeResponse(received, OPTIONS);
         expect(read === null ? null : replyOf(read)).toEqual(replyOf(completion));
       }),
-      inputs(40, 3000),
+      inputs(30, 3000),
     );
   });
 
@@ -107,7 +107,7 @@ describe.each(PAIRS)("%s client, %s target", (name, target, client) => {
         expect([ending, clientEnding, collector.isDone]).toEqual(["complete", "complete", true]);
         expect(collector.reply).toEqual(replyIn(chunks));
       }),
-      inputs(20, 1500),
+      inputs(15, 1500),
     );
   });
 
@@ -124,7 +124,7 @@ describe.each(PAIRS)("%s client, %s target", (name, target, client) => {
           expect([ending, clientEnding, collector.isDone, at]).toEqual(["truncated", "truncated", false, at]);
         }
       }),
-      inputs(6, 10),
+      inputs(5, 10),
     );
   });
 });

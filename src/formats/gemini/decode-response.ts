@@ -5,6 +5,7 @@ import type { ReasoningDetail } from "../chat-extensions.ts";
 import type { ChatCompletion, ChatFinishReason, ChatToolCall, ChatUsage } from "../openai/wire-types.ts";
 import type { DecodeOptions } from "../translator.ts";
 import { toReasoningDetail } from "./reasoning.ts";
+import { decodeToolName } from "./tool-names.ts";
 
 const FINISH_REASONS: ReadonlyMap<unknown, ChatFinishReason> = new Map([
   ["STOP", "stop"],
@@ -133,7 +134,7 @@ function decodeCall({ id, name, args }: JsonObject, ids: CallIds): ChatToolCall 
   return {
     id: ids.next(id),
     type: "function",
-    function: { name: textOf(name), arguments: JSON.stringify(args ?? {}) },
+    function: { name: decodeToolName(textOf(name)), arguments: JSON.stringify(args ?? {}) },
   };
 }
 

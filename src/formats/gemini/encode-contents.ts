@@ -7,6 +7,7 @@ import type { TranslationReport } from "../translation-report.ts";
 import { encodeParts, encodeTexts } from "./encode-parts.ts";
 import { isGemini3 } from "./model-generation.ts";
 import { readSignatures, SKIPPED_SIGNATURE } from "./reasoning.ts";
+import { encodeToolName } from "./tool-names.ts";
 import type { GeminiContent, GeminiPart } from "./wire-types.ts";
 
 interface EncodedContents {
@@ -161,7 +162,7 @@ function decodeToolCall(value: unknown, path: string): NonNullable<GeminiPart["f
   const call = requireObject(value, path);
   const id = requireString(call, "id", path);
   if (isJsonObject(call["custom"])) {
-    const name = requireString(call["custom"], "name", `${path}.custom`);
+    const name = encodeToolName(requireString(call["custom"], "name", `${path}.custom`));
     return { id, name, args: { input: requireString(call["custom"], "input", `${path}.custom`) } };
   }
   if (!isJsonObject(call["function"])) {
@@ -170,7 +171,7 @@ function decodeToolCall(value: unknown, path: string): NonNullable<GeminiPart["f
       `${path} must be a function call: {"id", "type": "function", "function"}.`,
     );
   }
-  const name = requireString(call["function"], "name", `${path}.function`);
+  const name = encodeToolName(requireString(call["function"], "name", `${path}.function`));
   return { id, name, args: parseArguments(call["function"], `${path}.function`) };
 }
 

@@ -12,6 +12,7 @@ import {
 import { TranslationError } from "../translation-error.ts";
 import type { TranslationReport } from "../translation-report.ts";
 import { encodeSchema } from "./encode-schema.ts";
+import { encodeToolName } from "./tool-names.ts";
 import type { GeminiFunctionDeclaration, GeminiRequest, GeminiToolConfig } from "./wire-types.ts";
 
 /** A custom tool takes a text. Gemini gets it as a function with one parameter. */
@@ -90,7 +91,7 @@ function declaration(
 ): GeminiFunctionDeclaration {
   const description = readString(definition, "description", path);
   return {
-    name: requireString(definition, "name", path),
+    name: encodeToolName(requireString(definition, "name", path)),
     ...(description === undefined ? {} : { description }),
     ...(schema === undefined ? {} : { parametersJsonSchema: encodeParameters(schema, path, report) }),
   };
@@ -129,5 +130,5 @@ function readAllowedTools(choice: JsonObject): ToolChoice {
 
 function nameIn(tool: JsonObject): string | null {
   const named = tool["function"] ?? tool["custom"];
-  return isJsonObject(named) && typeof named["name"] === "string" ? named["name"] : null;
+  return isJsonObject(named) && typeof named["name"] === "string" ? encodeToolName(named["name"]) : null;
 }

@@ -5,6 +5,7 @@ import { FirstContent } from "../first-content.ts";
 import { formatOfChatPath, formatOfClient, isOtherEndpoint } from "../registry.ts";
 import { ResponseDetails } from "../response-details.ts";
 import { TranslationError } from "../translation-error.ts";
+import { TranslationReport } from "../translation-report.ts";
 import { GEMINI } from "./gemini-format.ts";
 
 const { completePath, usage, details, content } = GEMINI;
@@ -119,4 +120,30 @@ test("errors of the gateway have the form of Google's errors", () => {
     error: { status: "INVALID_ARGUMENT" },
   });
   expect(GEMINI.encodeError({ ...error, status: 500 })).toMatchObject({ error: { status: "INTERNAL" } });
+});
+
+test.each(["21st_search", "-x", "_gw_a", "_gw__gw_1", "plain"])("the tool name %s survives", (name) => {
+  const call = { id: "c", type: "function", function: { name, arguments: "{}" } };
+  const request = {
+    model: "gemini-2.5-flash",
+    messages: [
+      { role: "assistant", content: null, tool_calls: [call] },
+      { role: "tool", tool_call_id: "c", content: "x" },
+    ],
+    tools: [{ type: "function", function: { name } }],
+    tool_choice: { type: "function", function: { name } },
+  };
+  const report = new TranslationReport();
+  const encoded = JSON.stringify(GEMINI.outbound.encodeRequest(request, { report, targetTag: "t" }));
+  const names = Array.from(
+    encoded.matchAll(/"(?:name":|allowedFunctionNames":\[)"([^"]+)"/g),
+    ([, each = ""]) => each,
+  );
+  expect(names).toHaveLength(4);
+  expect(new Set(names).size).toBe(1);
+  const [sent = ""] = names;
+  expect(sent).toMatch(/^[a-zA-Z_]/);
+  const candidates = [{ content: { parts: [{ functionCall: { name: sent } }] }, finishReason: "STOP" }];
+  const decoded = GEMINI.outbound.decodeResponse({ candidates }, { createdAt: 1, targetTag: "t" });
+  expect(decoded?.choices[0].message.tool_calls?.[0]?.function.name).toBe(name);
 });
