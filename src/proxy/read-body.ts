@@ -2,7 +2,6 @@
 import { GatehouseError } from "../base/errors.ts";
 import { isPromise, type ValueOrPromise } from "../base/value-or-promise.ts";
 import { startReadingBody, type BodyLimits, type IncomingBody } from "../http/read-body.ts";
-import { endpointIn, type Operation } from "../formats/operations.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 import { idsInRequest } from "../formats/stored-ids.ts";
 import type { CompiledUpstream } from "../snapshot/compile-upstream.ts";
@@ -19,18 +18,17 @@ export interface UploadLimits extends BodyLimits {
   readonly maxUploadBytes: number;
 }
 
-const UPLOADS: ReadonlySet<Operation> = new Set(["files", "audio_transcription", "images"]);
+const UPLOAD_PATH = /\/(?:files|audio\/(?:transcriptions|translations)|images\/(?:edits|variations))$/;
 
 /** A plugin gets no body that is larger than MAX_BODY_BYTES. */
 export function bodyLimitsFor(
   { request, method, path, gateway }: Exchange,
   limits: UploadLimits,
 ): BodyLimits {
-  if (method !== "POST" || gateway?.chain?.needsRequestBody === true) return limits;
+  if (method !== "POST" || !UPLOAD_PATH.test(path) || gateway?.chain?.needsRequestBody === true)
+    return limits;
   const type = request.headers.get("content-type");
   if (type === null || !isMultipart(type)) return limits;
-  const operation = endpointIn(path)?.operation;
-  if (operation === undefined || !UPLOADS.has(operation)) return limits;
   const { deadlines, bodyBudget, maxUploadBytes, maxBodyBytes } = limits;
   return maxUploadBytes <= maxBodyBytes
     ? limits
