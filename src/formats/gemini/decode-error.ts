@@ -1,5 +1,7 @@
 // Translates Gemini's errors to OpenAI's. Gemini's have the form of Google's APIs: {"error": {code, message, status, details}}.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { CONTEXT_LENGTH_EXCEEDED, isContextLengthMessage } from "../context-length.ts";
+import { typeOfStatus } from "../openai/encode-error.ts";
 import type { ChatErrorBody } from "../openai/wire-types.ts";
 
 interface ErrorKind {
@@ -20,14 +22,13 @@ const KINDS: ReadonlyMap<string, ErrorKind> = new Map([
   ["UNAVAILABLE", { type: "server_error", code: "overloaded" }],
 ]);
 const INVALID_KEY: ErrorKind = { type: "authentication_error", code: "invalid_api_key" };
-const CONTEXT_LENGTH: ErrorKind = { type: "invalid_request_error", code: "context_length_exceeded" };
-const CONTEXT_LENGTH_MESSAGE = /exceeds the maximum number of (?:input )?tokens/i;
+const CONTEXT_LENGTH: ErrorKind = { type: "invalid_request_error", code: CONTEXT_LENGTH_EXCEEDED };
 
 /** `body` is null if it was not JSON, for example an HTML page of a proxy between the gateway and the provider. */
 export function decodeError(body: unknown, status: number): ChatErrorBody {
   const error = errorIn(body);
   if (error === null || typeof error["message"] !== "string") {
-    const { type } = kindOfStatus(status);
+    const type = typeOfStatus(status);
     const message = `The provider responded with status ${status} and an unreadable error.`;
     return { error: { message, type, param: null, code: null } };
   }
@@ -55,8 +56,10 @@ export function retryAfterOf(body: unknown): number | null {
 function kindOf(error: JsonObject, message: string, httpStatus: number): ErrorKind {
   // Google reports a wrong key as an invalid argument.
   if (hasReason(error["details"], "API_KEY_INVALID")) return INVALID_KEY;
-  if (CONTEXT_LENGTH_MESSAGE.test(message)) return CONTEXT_LENGTH;
   const { status, code } = error;
+  // A quota of tokens has a similar message.
+  const isRejected = status === "INVALID_ARGUMENT" || httpStatus === 400;
+  if (isRejected && isContextLengthMessage(message)) return CONTEXT_LENGTH;
   const kind = typeof status === "string" ? KINDS.get(status) : undefined;
   return kind ?? kindOfStatus(typeof code === "number" ? code : httpStatus);
 }
@@ -68,7 +71,5 @@ function hasReason(details: unknown, reason: string): boolean {
 }
 
 function kindOfStatus(status: number): ErrorKind {
-  return status >= 500
-    ? { type: "server_error", code: "server_error" }
-    : { type: "invalid_request_error", code: null };
+  return { type: typeOfStatus(status), code: status >= 500 ? "server_error" : null };
 }
