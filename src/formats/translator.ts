@@ -26,7 +26,10 @@ export interface OutboundTranslator {
   readonly dependsOnTarget: boolean;
   /** Returns the request in this format. Throws a TranslationError if the format cannot express it. Does not change `request`. */
   readonly encodeRequest: (request: ChatRequest, options: EncodeOptions) => object;
-  /** Returns a successful response in the hub format, or null if `body` is not a response in this format. */
+  /**
+   * Returns a successful response in the hub format, or null if `body` is not a response in this format. Throws a
+   * GatehouseError if the body says that the response failed.
+   */
   readonly decodeResponse: (body: unknown, options: DecodeOptions) => ChatCompletion | null;
   /** Returns an error response in the hub format. `body` is null if it was not JSON. */
   readonly decodeError: (body: unknown, status: number) => ChatErrorBody;

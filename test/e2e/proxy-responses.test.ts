@@ -9,7 +9,7 @@ import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 const provider = await useFakeProvider({ name: "Ada" });
 const gatehouse = await useGatehouse();
 
-async function clientOf(target: { provider: string }): Promise<OpenAI> {
+async function clientOf(target: { provider: string; format?: "responses" }): Promise<OpenAI> {
   const prefix = `/api-${crypto.randomUUID()}`;
   await seedRoute(gatehouse, {
     gateway: { error_format: "auto" },
@@ -170,4 +170,18 @@ describe.each(["anthropic", "mistral"])("errors of requests to %s", (name) => {
     provider.behave({ cutAfterChunks: 4, chunks: 8 });
     expect((await stream()).at(-1)).not.toMatch(/^response\.(completed|incomplete)$/);
   });
+});
+
+test("a chat client learns that the response of a Responses target failed", async () => {
+  const client = await clientOf({ provider: "openai", format: "responses" });
+  const error = { code: "server_error", message: "Out of order." };
+  provider.behave({
+    body: JSON.stringify({ id: "resp_1", object: "response", status: "failed", output: [], error }),
+  });
+  const messages = [{ role: "user" as const, content: "Hi" }];
+  const thrown: unknown = await client.chat.completions
+    .create({ model: "any", messages })
+    .catch((each: unknown) => each);
+  expect(thrown).toMatchObject({ status: 502, code: "upstream_bad_answer" });
+  expect(String(thrown)).toContain("The provider could not create the response. Out of order.");
 });

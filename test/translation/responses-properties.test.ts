@@ -342,7 +342,7 @@ describe("streams", () => {
             translate([bytes]),
           );
         }),
-        { numRuns: Math.ceil(STREAM_RUNS.numRuns / 4) },
+        { numRuns: runs({ short: 12, long: 500 }) },
       );
     },
     TIMEOUT_MS,

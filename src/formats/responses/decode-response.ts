@@ -1,13 +1,14 @@
 // Translates whole responses of the Responses API to chat completions; decode-stream.ts translates streams.
+import { GatehouseError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ReasoningDetail } from "../chat-extensions.ts";
 import type { ChatCompletion, ChatFinishReason, ChatToolCall, ChatUsage } from "../openai/wire-types.ts";
 import type { DecodeOptions } from "../translator.ts";
 
-/** Returns null if the body is no response, or one that failed. */
+/** Returns null if the body is no response. Throws a GatehouseError if the response failed. */
 export function decodeResponse(body: unknown, options: DecodeOptions): ChatCompletion | null {
   if (!isJsonObject(body) || body["object"] !== "response" || !Array.isArray(body["output"])) return null;
-  if (body["status"] === "failed") return null;
+  if (body["status"] === "failed") throw failure(body["error"]);
   const output = new DecodedOutput(options.targetTag);
   for (const item of body["output"]) if (isJsonObject(item)) output.add(item);
   const { text, refusal, reasoning, details, calls } = output;
@@ -33,6 +34,14 @@ export function decodeResponse(body: unknown, options: DecodeOptions): ChatCompl
     ],
     usage: toChatUsage(body["usage"]),
   };
+}
+
+function failure(error: unknown): GatehouseError {
+  const message = isJsonObject(error) ? textOf(error["message"]) : "";
+  return new GatehouseError(
+    "upstream_bad_answer",
+    `The provider could not create the response. ${message}`.trim(),
+  );
 }
 
 class DecodedOutput {
