@@ -483,7 +483,7 @@ export interface Rule {
   path: string;
   /** HTTP methods that the rule matches. `["*"]`: all. */
   methods: ("GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS" | "*")[];
-  /** What the rule allows in addition to inference, at targets without `path`: listing and deleting `files`, `batches` and stored `responses`; deleting `models`; `fine_tuning`; `other`. All API keys share the provider's account. */
+  /** What the rule allows in addition to inference, at targets without `path`: listing and deleting `files`, `batches` and stored `responses`; deleting `models`; `fine_tuning`; `other`, also other methods than POST for inference. All API keys share the provider's account. */
   operations: (
     | "chat"
     | "messages"
@@ -547,7 +547,7 @@ export interface RuleInput {
   path: string;
   /** HTTP methods that the rule matches. `["*"]`: all. */
   methods: string[];
-  /** What the rule allows in addition to inference, at targets without `path`: listing and deleting `files`, `batches` and stored `responses`; deleting `models`; `fine_tuning`; `other`. All API keys share the provider's account. */
+  /** What the rule allows in addition to inference, at targets without `path`: listing and deleting `files`, `batches` and stored `responses`; deleting `models`; `fine_tuning`; `other`, also other methods than POST for inference. All API keys share the provider's account. */
   operations?: (
     | "chat"
     | "messages"
@@ -821,7 +821,7 @@ export interface DocumentInput {
       path: string;
       /** HTTP methods that the rule matches. `["*"]`: all. */
       methods: string[];
-      /** What the rule allows in addition to inference, at targets without `path`: listing and deleting `files`, `batches` and stored `responses`; deleting `models`; `fine_tuning`; `other`. All API keys share the provider's account. */
+      /** What the rule allows in addition to inference, at targets without `path`: listing and deleting `files`, `batches` and stored `responses`; deleting `models`; `fine_tuning`; `other`, also other methods than POST for inference. All API keys share the provider's account. */
       operations?: (
         | "chat"
         | "messages"

@@ -104,20 +104,31 @@ export function endpointIn(path: string): Endpoint | null {
   return null;
 }
 
-/** Whether requests to the endpoint list or delete what any client has stored in the provider's account. */
-export function needsPermission({ operation, tail }: Endpoint, method: string): boolean {
+/** Methods of requests that neither show nor change anything. */
+const METHODS_WITHOUT_EFFECT: ReadonlySet<string> = new Set(["HEAD", "OPTIONS"]);
+
+/**
+ * Returns what a rule's `operations` must list for such a request, because it lists or changes what any client has stored in
+ * the provider's account; null if the request needs no permission.
+ */
+export function permissionFor({ operation, tail }: Endpoint, method: string): Operation | null {
   switch (operation) {
     case "fine_tuning":
-      return true;
+      return operation;
     case "models":
-      return method === "DELETE";
+      return method === "GET" || METHODS_WITHOUT_EFFECT.has(method) ? null : operation;
     case "responses":
-      return method === "DELETE" && tail !== "/responses";
+      return (tail === "/responses" ? method !== "POST" : method === "DELETE") ? operation : null;
     case "files":
     case "batches":
-      return method === "DELETE" || (method !== "POST" && /\/(?:files|batches)$/.test(tail));
+      return method === "DELETE" || (method !== "POST" && /\/(?:files|batches)$/.test(tail))
+        ? operation
+        : null;
+    case "count_tokens":
+      return null;
     default:
-      return false;
+      // Inference is always POST. For example, GET /chat/completions lists the stored chat completions of all clients.
+      return method === "POST" || METHODS_WITHOUT_EFFECT.has(method) ? null : "other";
   }
 }
 

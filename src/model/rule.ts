@@ -40,7 +40,7 @@ export const ruleSchema = z
       .meta({
         description:
           "What the rule allows in addition to inference, at targets without `path`: listing and deleting `files`, `batches` and " +
-          "stored `responses`; deleting `models`; `fine_tuning`; `other`. All API keys share the provider's account.",
+          "stored `responses`; deleting `models`; `fine_tuning`; `other`, also other methods than POST for inference. All API keys share the provider's account.",
       }),
     strip_path: z
       .boolean()

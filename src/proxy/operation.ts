@@ -1,6 +1,6 @@
 // The operation of a request to a rule whose targets have no `path`: what it is, and whether the rule allows it.
 import { GatehouseError } from "../base/errors.ts";
-import { endpointIn, needsPermission, type Endpoint, type Operation } from "../formats/operations.ts";
+import { endpointIn, permissionFor, type Endpoint, type Operation } from "../formats/operations.ts";
 import type { Candidates } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { modelFor } from "./model-for.ts";
@@ -15,8 +15,8 @@ export function endpointOf({ sentPath }: Exchange, rule: CompiledRule): Endpoint
 
 /** Throws if the rule does not allow what the path names. */
 export function requireAllowedEndpoint({ endpoint, method }: Exchange, { operations }: CompiledRule): void {
-  if (endpoint !== null && needsPermission(endpoint, method) && !operations.has(endpoint.operation))
-    throw operationNotAllowed(endpoint.operation);
+  const permission = endpoint === null ? null : permissionFor(endpoint, method);
+  if (permission !== null && !operations.has(permission)) throw operationNotAllowed(permission);
 }
 
 /** Call when the body has been read. Throws if the request names no operation, is no chat request, and the rule forbids such. */

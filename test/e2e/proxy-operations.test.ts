@@ -121,6 +121,11 @@ describe("operations that show or change what others store in the provider's acc
     ["batches", "GET", "/v1/batches"],
     ["fine_tuning", "POST", "/v1/fine_tuning/jobs"],
     ["models", "DELETE", "/v1/models/my-model"],
+    ["models", "POST", "/v1/models/my-model/versions"],
+    ["responses", "GET", "/v1/responses"],
+    // Lists the chat completions that any client has stored.
+    ["other", "GET", "/v1/chat/completions"],
+    ["other", "PUT", "/v1/embeddings"],
     ["other", "GET", "/v1/vector_stores"],
     ["other", "POST", "/v1/threads/t/messages"],
     ["other", "DELETE", "/v1/organization/users/u"],

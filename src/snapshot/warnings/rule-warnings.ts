@@ -1,5 +1,5 @@
 // Warnings about rules: alone, beside other rules, and with the targets that they lead to.
-import { needsPermission, type Endpoint, type Operation } from "../../formats/operations.ts";
+import { permissionFor, type Endpoint, type Operation } from "../../formats/operations.ts";
 import { ANY_METHOD } from "../../model/http-methods.ts";
 import { missingEndpoint, pathWarnings } from "./target-path-warnings.ts";
 import { usedTargets, type RoutedRule } from "./routed-rule.ts";
@@ -73,7 +73,7 @@ function methodWarnings(routed: RoutedRule, withPost: ReadonlySet<string> | null
 
 /** Whether the endpoint lists, shows or deletes objects. */
 function isForOtherMethods(endpoint: Endpoint): boolean {
-  return needsPermission(endpoint, "GET") || needsPermission(endpoint, "DELETE");
+  return [permissionFor(endpoint, "GET"), permissionFor(endpoint, "DELETE")].includes(endpoint.operation);
 }
 
 function operationWarnings({
@@ -96,8 +96,10 @@ function operationWarnings({
   if (!hasEndpoints || endpoint === null) return [];
   // Below a prefix there are objects, which may be read.
   const requested = isPrefix ? { ...endpoint, tail: `${endpoint.tail}/{id}` } : endpoint;
-  const isRejected = (method: string) => needsPermission(requested, method === ANY_METHOD ? "POST" : method);
-  if (!rule.methods.every(isRejected)) return [];
+  const isRejected = (method: string) =>
+    permissionFor(requested, method === ANY_METHOD ? "POST" : method) === endpoint.operation;
+  // The gateway itself responds to requests for models.
+  if (endpoint.operation === "models" || !rule.methods.every(isRejected)) return [];
   if (rule.operations.includes(endpoint.operation)) return [];
   const message = `requests to ${rule.path} are rejected unless operations contains "${endpoint.operation}"`;
   return [{ places: places.slice(0, 1), message }];
