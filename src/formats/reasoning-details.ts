@@ -6,6 +6,9 @@ import type { ReasoningDetail } from "./chat-extensions.ts";
 /** No provider's data starts like this: base64 and base64url have no dot. */
 const PACKED_PREFIX = "gw1.";
 
+/** The prefix in a JSON string, for a quick search in bodies. */
+export const PACKED_IN_JSON = Buffer.from(`"${PACKED_PREFIX}`);
+
 const TYPES = new Set<unknown>(["reasoning.text", "reasoning.summary", "reasoning.encrypted"]);
 const FORMATS = new Set<unknown>(["anthropic", "responses", "gemini"]);
 const TEXTS = ["text", "summary", "data", "signature", "id", "target"] as const;
@@ -15,6 +18,11 @@ export function isReasoningDetail(value: unknown): value is ReasoningDetail {
   if (!isJsonObject(value) || !TYPES.has(value["type"]) || !FORMATS.has(value["format"])) return false;
   for (const key of TEXTS) if (value[key] !== undefined && typeof value[key] !== "string") return false;
   return true;
+}
+
+/** Whether the value is something that the gateway wrote for reasoning of another format. */
+export function isPacked(value: unknown): boolean {
+  return typeof value === "string" && value.startsWith(PACKED_PREFIX);
 }
 
 export function packDetail(detail: ReasoningDetail): string {

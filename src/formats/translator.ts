@@ -12,6 +12,8 @@ export interface InboundTranslator {
   readonly decodeRequest: (body: JsonObject, report: TranslationReport) => ChatRequest;
   /** Returns what the translation of the response has to know of the request. */
   readonly contextOf: (body: JsonObject) => ResponseContext;
+  /** Returns a request for a target of the same format without the reasoning that the gateway wrote for other formats. */
+  readonly withoutForeignReasoning: ((body: JsonObject) => JsonObject) | null;
   readonly encodeResponse: (completion: ChatCompletion, context: ResponseContext) => object;
   /** `requestId` is the gateway's id of the request. */
   readonly encodeError: (body: ChatErrorBody, status: number, requestId: string) => object;

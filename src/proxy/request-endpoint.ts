@@ -1,8 +1,10 @@
 // Which endpoint of a target a request goes to, and what has to be translated on the way.
+import { indexOfBytes } from "../base/byte-search.ts";
 import type { EndpointTable, ProviderEndpoint } from "../formats/endpoint-table.ts";
 import { HUB_FORMAT, type ResponseFormat } from "../formats/format-names.ts";
 import type { Format } from "../formats/format.ts";
 import { isChatEndpoint } from "../formats/operations.ts";
+import { PACKED_IN_JSON } from "../formats/reasoning-details.ts";
 import { formatNamed, formatOfChatPath, isOtherEndpoint } from "../formats/registry.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
@@ -95,16 +97,23 @@ function providerEndpoint(
   const isChat = endpoint !== null || fields.hasMessages;
   const selected = rule.rule.response_format ?? "request";
   const wanted = responseFormat(selected, client);
-  const isTranslated = client !== format && isChat;
+  const isTranslated = isChat && (client !== format || hasForeignReasoning(exchange, rule, client));
   return {
     path,
     // That of the client is for the API that it uses, for example `?beta=true`.
-    query: isTranslated && endpoint !== null ? "" : null,
+    query: client !== format && isTranslated && endpoint !== null ? "" : null,
     format,
     requestFormat: isTranslated ? client : null,
     responseFormat: wanted === format ? null : wanted,
     responseFollowsBody: selected === "request" && endpoint === null,
   };
+}
+
+/** Whether the conversation began at a target of another format, whose reasoning this one would reject. */
+function hasForeignReasoning({ body }: Exchange, { upstream }: CompiledRule, { inbound }: Format): boolean {
+  if (!upstream.hasSeveralFormats || body === null || (inbound?.withoutForeignReasoning ?? null) === null)
+    return false;
+  return indexOfBytes(body.bytes, PACKED_IN_JSON, 0) >= 0;
 }
 
 function unchanged(format: Format, path: string): RequestEndpoint {

@@ -4,7 +4,7 @@ import type { JsonObject } from "../base/json.ts";
 import { HUB_FORMAT, type FormatName } from "../formats/format-names.ts";
 import { formatNamed } from "../formats/registry.ts";
 import { TranslationReport } from "../formats/translation-report.ts";
-import type { ResponseContext } from "../formats/translator.ts";
+import type { InboundTranslator, ResponseContext } from "../formats/translator.ts";
 import { orUntranslatable } from "./untranslatable.ts";
 
 /** A worker thread must be able to receive and return all of it. */
@@ -37,6 +37,7 @@ export function translateRequest(json: JsonObject, task: TranslationTask): Trans
   const { outbound } = formatNamed(task.to);
   const context = inbound.contextOf(json);
   if (task.from === HUB_FORMAT && outbound.isRequest(json)) return { bytes: null, dropped: [], context };
+  if (task.from === task.to) return { ...cleaned(json, inbound, task), context };
   const report = new TranslationReport();
   const { model, targetTag } = task;
   return orUntranslatable(() => {
@@ -45,4 +46,15 @@ export function translateRequest(json: JsonObject, task: TranslationTask): Trans
     const encoded = outbound.encodeRequest(request, { report, targetTag });
     return { bytes: Buffer.from(JSON.stringify(encoded)), dropped: report.dropped, context };
   });
+}
+
+/** For a target of the client's own format: only the reasoning of other formats is left out. */
+function cleaned(
+  json: JsonObject,
+  { withoutForeignReasoning }: InboundTranslator,
+  { model }: TranslationTask,
+): Pick<TranslatedRequest, "bytes" | "dropped"> {
+  const body = withoutForeignReasoning === null ? json : withoutForeignReasoning(json);
+  const request = model === null ? body : { ...body, model };
+  return { bytes: Buffer.from(JSON.stringify(request)), dropped: ["reasoning"] };
 }

@@ -65,6 +65,8 @@ export interface CompiledUpstream {
   readonly requiresModel: boolean;
   /** Whether a target has endpoints, so that the operation of a request matters. */
   readonly hasEndpoints: boolean;
+  /** Whether the chat formats of the targets differ, so that a conversation may move from one format to another. */
+  readonly hasSeveralFormats: boolean;
   /** Returns null if no target serves the model and `model_routing` is `require`. */
   candidatesFor(model: string | null): Candidates | null;
 }
@@ -107,6 +109,7 @@ export function compileUpstream(
     usesClientAddress: upstream.algorithm === "ip-hash",
     readsBody: targets.some(readsBody),
     requiresModel: upstream.model_routing === "require" && targets.some(({ models }) => models !== null),
+    hasSeveralFormats: new Set(targets.map(({ format }) => format)).size > 1,
     hasEndpoints: targets.some(({ endpoints }) => endpoints !== null),
     candidatesFor: compileCandidates(targets, upstream.model_routing),
   };

@@ -223,6 +223,35 @@ describe("the response has the format of the request", () => {
     expect([stored.status, stored.json().code]).toEqual([400, "stateless_responses"]);
   });
 
+  test("reasoning of another format is not sent to a target that would reject it", async () => {
+    const targets = [
+      targetAt(provider, { provider: "anthropic", models: ["claude-fake"] }),
+      targetAt(other, { provider: "openai", models: ["gpt-fake"] }),
+    ];
+    const prefix = await api(targets, { upstream: { model_routing: "require" } });
+    const content = [
+      { type: "redacted_thinking", data: "gw1.abc" },
+      { type: "thinking", thinking: "Hm.", signature: "gw1.unsigned" },
+      { type: "thinking", thinking: "Own.", signature: "c2lnbmVk" },
+      { type: "text", text: "Hello." },
+    ];
+    const messages = [
+      { role: "user", content: "Hi" },
+      { role: "assistant", content },
+      { role: "user", content: "gw1." },
+    ];
+    const response = await post(`${prefix}/v1/messages`, { ...MESSAGES, messages });
+    expect(response.status).toBe(200);
+    expect(response.header("x-gw-translated")).toBe("dropped=reasoning");
+    const sent = [messages[0], { role: "assistant", content: content.slice(2) }, messages[2]];
+    expect(onlyRequest(provider).json()).toEqual({ ...MESSAGES, messages: sent });
+    provider.reset();
+    const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gw1.abc" };
+    const input = [{ role: "user", content: "Hi" }, reasoning];
+    await post(`${prefix}/v1/responses`, { model: "gpt-fake", input });
+    expect(onlyRequest(other).json()).toEqual({ model: "gpt-fake", input: [input[0]] });
+  });
+
   test("equal formats: bytes in, bytes out", async () => {
     const prefix = await api([targetAt(provider, { provider: "anthropic" })]);
     const body = `{ "max_tokens":9,\n "messages":[{"role":"user","content":"\\u0048i"}], "model": "claude-fake" }`;

@@ -5,11 +5,13 @@ import { decodeRequest } from "./decode-request.ts";
 import { encodeProviderError } from "./encode-error.ts";
 import { encodeResponse } from "./encode-response.ts";
 import { MessageStreamEncoder } from "./encode-stream.ts";
+import { withoutForeignReasoning } from "./foreign-reasoning.ts";
 import { renamedToolsIn } from "./tool-names.ts";
 
 export const anthropicInbound: InboundTranslator = {
   decodeRequest,
   contextOf,
+  withoutForeignReasoning,
   encodeResponse,
   encodeError: encodeProviderError,
   encodeStream: (context) => new MessageStreamEncoder(context),

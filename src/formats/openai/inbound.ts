@@ -14,6 +14,7 @@ import {
 export const openaiInbound: InboundTranslator = {
   decodeRequest: (body) => body,
   contextOf,
+  withoutForeignReasoning: null,
   encodeResponse: (completion, { customTools }) =>
     customTools.length === 0 ? completion : withCustomCalls(completion, customTools),
   encodeError: (body) => body,

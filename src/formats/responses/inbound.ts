@@ -5,11 +5,13 @@ import { clientToolsIn } from "./client-tools.ts";
 import { decodeRequest } from "./decode-request.ts";
 import { encodeResponse } from "./encode-response.ts";
 import { ResponseStreamEncoder } from "./encode-stream.ts";
+import { withoutForeignReasoning } from "./foreign-reasoning.ts";
 import { repeatedFields } from "./response-object.ts";
 
 export const responsesInbound: InboundTranslator = {
   decodeRequest,
   contextOf,
+  withoutForeignReasoning,
   encodeResponse,
   // Errors of the Responses API have the same form.
   encodeError: (body) => body,
