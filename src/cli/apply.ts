@@ -27,7 +27,8 @@ const changeSchema = z.object({
 });
 const appliedSchema = z.object({
   changes: z.array(changeSchema),
-  warnings: z.array(z.object({ path: z.string(), message: z.string() })).default([]),
+  // A gateway of an older version sends none.
+  warnings: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   revision: z.int(),
 });
 
@@ -106,7 +107,7 @@ async function applyDocument(
     return new Progress().waiting(isDryRun ? "comparing" : "applying", work);
   };
   const print = (applied: Applied, isDryRun: boolean) => {
-    if (!flags.json) for (const warning of applied.warnings) warn(warning);
+    if (!flags.json) for (const warning of applied.warnings ?? []) warn(warning);
     console.log(flags.json ? JSON.stringify(applied, null, 2) : describe(applied, isDryRun));
   };
   const needsConfirmation = flags["prune-gateways"] && !flags.yes && !flags["dry-run"];

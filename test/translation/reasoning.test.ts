@@ -118,7 +118,7 @@ test.each(CASES)("%s clients return reasoning of %s unchanged", (name, _, detail
       expect(assistant[0]?.reasoning_details).toEqual(details);
       expect(assistant[0]?.tool_calls).toEqual([CALL]);
     }),
-    { numRuns: runs({ short: 50, long: 20_000 }) },
+    { numRuns: runs({ short: 50, long: 4000 }) },
   );
 });
 
@@ -178,6 +178,6 @@ test.each(CASES)("streams to %s clients contain the reasoning of %s unchanged", 
       // Chat clients get an index in addition.
       expect(detailsInStream(name, stream.take())).toMatchObject(details);
     }),
-    { numRuns: runs({ short: 50, long: 10_000 }) },
+    { numRuns: runs({ short: 50, long: 2000 }) },
   );
 });

@@ -17,8 +17,8 @@ import { responsesInbound } from "../../src/formats/responses/inbound.ts";
 import { responsesOutbound } from "../../src/formats/responses/outbound.ts";
 import { runs } from "../support/long-form.ts";
 
-const RUNS = { numRuns: runs({ short: 300, long: 100_000 }) };
-const STREAM_RUNS = { numRuns: runs({ short: 50, long: 10_000 }) };
+const RUNS = { numRuns: runs({ short: 300, long: 15_000 }) };
+const STREAM_RUNS = { numRuns: runs({ short: 50, long: 2000 }) };
 
 /** The long form takes minutes. */
 const TIMEOUT_MS = 30 * 60_000;
