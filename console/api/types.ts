@@ -1234,6 +1234,26 @@ export interface RequestList {
     gateway: string | null;
     method: string;
     path: string;
+    /** What the request asks for, by its path, its target's path or its body. Null if unknown. */
+    operation:
+      | "chat"
+      | "messages"
+      | "responses"
+      | "generate_content"
+      | "completions"
+      | "embeddings"
+      | "models"
+      | "count_tokens"
+      | "images"
+      | "audio_speech"
+      | "audio_transcription"
+      | "moderations"
+      | "files"
+      | "batches"
+      | "rerank"
+      | "fine_tuning"
+      | "other"
+      | null;
     rule: {
       id: string;
       name: string | null;
@@ -1252,6 +1272,15 @@ export interface RequestList {
     /** The model that was sent to the provider. */
     model: string | null;
     requested_model: string | null;
+    /** Null if neither the request nor its response was translated. */
+    translation: {
+      /** The format of the client. */
+      from: "openai" | "anthropic" | "responses" | "gemini";
+      /** The format of the target. */
+      to: "openai" | "anthropic" | "responses" | "gemini";
+      /** Fields of the request that the target's format lacks, as in the header X-GW-Translated. The last one is `...` if there are more. */
+      dropped: string[];
+    } | null;
     stream: boolean;
     attempts: {
       target_id: string;

@@ -122,6 +122,7 @@ function routingProperties(
   return [
     ["Rule", rule && <Link to={`${base}/rules/${rule.id}`}>{rule.path}</Link>],
     ["API key", api_key && <Link to={`${base}/keys/${api_key.id}`}>{api_key.name}</Link>],
+    ["Operation", record.operation],
     ["Target", record.provider],
     [
       "Model",
@@ -129,9 +130,14 @@ function routingProperties(
         ? model
         : `${model} (requested: ${requested_model})`,
     ],
+    ["Translation", record.translation && describeTranslation(record.translation)],
     ["Tokens", tokens && describeTokens(tokens, formatCount)],
     ["Cost", cost === null ? <span class="muted">{unknownCostReason(tokens)}</span> : formatCost(cost)],
   ];
+}
+
+function describeTranslation({ from, to, dropped }: NonNullable<RequestRecord["translation"]>): string {
+  return `${from} → ${to}${dropped.length > 0 ? `, left out: ${dropped.join(", ")}` : ""}`;
 }
 
 function AttemptTable({ attempts }: { readonly attempts: readonly RequestAttempt[] }): JSX.Element {

@@ -1,5 +1,7 @@
 // Component schemas of the OpenAPI document of what is running: requests, log lines, target health, and traffic points.
 import { z } from "zod";
+import { FORMAT_NAMES } from "../formats/format-names.ts";
+import { OPERATIONS } from "../formats/operations.ts";
 import { LOG_LEVELS } from "../telemetry/log/log-levels.ts";
 import { OUTCOMES } from "../telemetry/requests/request-facts.ts";
 
@@ -29,6 +31,9 @@ const request = z.object({
   gateway: z.string().nullable(),
   method: z.string(),
   path: z.string(),
+  operation: z.enum(OPERATIONS).nullable().meta({
+    description: "What the request asks for, by its path, its target's path or its body. Null if unknown.",
+  }),
   rule: z.object({ id: z.string(), name: z.string().nullable(), path: z.string() }).nullable(),
   api_key: z.object({ id: z.string(), name: z.string() }).nullable(),
   status: z.int(),
@@ -41,6 +46,17 @@ const request = z.object({
   target_id: z.string().nullable(),
   model: z.string().nullable().meta({ description: "The model that was sent to the provider." }),
   requested_model: z.string().nullable(),
+  translation: z
+    .object({
+      from: z.enum(FORMAT_NAMES).meta({ description: "The format of the client." }),
+      to: z.enum(FORMAT_NAMES).meta({ description: "The format of the target." }),
+      dropped: z.array(z.string()).meta({
+        description:
+          "Fields of the request that the target's format lacks, as in the header X-GW-Translated. The last one is `...` if there are more.",
+      }),
+    })
+    .nullable()
+    .meta({ description: "Null if neither the request nor its response was translated." }),
   stream: z.boolean(),
   attempts: z.array(attempt),
   tokens: z

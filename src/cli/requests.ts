@@ -14,6 +14,9 @@ const requestSchema = z.object({
   time: z.string(),
   method: z.string(),
   path: z.string(),
+  // Nodes of an older version send records without these two.
+  operation: z.string().nullish(),
+  translation: z.object({ from: z.string(), to: z.string() }).nullish(),
   api_key: z.object({ name: z.string() }).nullable(),
   status: z.int(),
   outcome: z.string(),
@@ -39,6 +42,7 @@ const COLUMNS: readonly (readonly [title: string, width: number])[] = [
   ["STATUS", 6],
   ["OUTCOME", 11],
   ["REQUEST", 24],
+  ["OPERATION", 16],
   ["MODEL", 16],
   ["PROVIDER", 10],
   ["API KEY", 12],
@@ -55,6 +59,7 @@ export const requests: Command = {
 
 Lists the last requests of a gateway, newest first. With --follow, prints each new request when it has ended, until Ctrl-C; if the
 connection is lost, reconnects. Requests that end in between are not printed. TOKENS are input + output; the cost is in US dollars.
+OPERATION is followed by the formats that a request was translated between, such as chat (openai->anthropic).
 
   --gateway G    name or id; optional if there is only one gateway
   --status S     a status such as 429, or a class such as 5xx
@@ -140,6 +145,7 @@ function cellsOf(record: RequestRecord): string[] {
     record.time,
     error_code === null ? outcome : `${outcome} (${error_code})`,
     `${record.method} ${record.path}`,
+    operationText(record),
     record.model ?? record.requested_model ?? "-",
     record.provider ?? "-",
     record.api_key?.name ?? "-",
@@ -149,6 +155,11 @@ function cellsOf(record: RequestRecord): string[] {
     record.request_id,
   ].map(printable);
   return [time, paint(colorOf(status), String(status)), result, ...others];
+}
+
+function operationText({ operation, translation }: RequestRecord): string {
+  const name = operation ?? "-";
+  return translation ? `${name} (${translation.from}->${translation.to})` : name;
 }
 
 function colorOf(status: number) {

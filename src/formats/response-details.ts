@@ -8,6 +8,8 @@ export interface DetailsReader {
   readonly read: (body: JsonObject, details: ResponseDetails) => void;
   /** Matches all events of a stream with details other than the id, and few others. */
   readonly eventPattern: RegExp;
+  /** Whether `read` adds the model. Otherwise the first field `model` of a response names it. */
+  readonly readsModel: boolean;
 }
 
 /** Larger bodies are not parsed. They contain images or embeddings. */
@@ -25,6 +27,8 @@ export class ResponseDetails {
   #isUnreadable = false;
   #eventsWithoutId = 0;
   id: string | null = null;
+  /** The model that the response names; null if the reader does not add it. */
+  model: string | null = null;
 
   constructor(reader: DetailsReader) {
     this.#reader = reader;
@@ -55,6 +59,10 @@ export class ResponseDetails {
   /** Keeps the first id: events may have ids of their own. */
   addId(id: unknown): void {
     if (this.id === null && typeof id === "string" && id !== "") this.id = id;
+  }
+
+  addModel(model: unknown): void {
+    if (typeof model === "string") this.model = model;
   }
 
   addFinishReason(choice: number, reason: unknown): void {

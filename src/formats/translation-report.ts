@@ -1,11 +1,22 @@
-// What a translation left out of a request, for the header X-GW-Translated. Nothing is left out silently.
+// What a translation left out of a request, for the header X-GW-Translated, the request log, and explanations. Nothing is left
+// out silently.
+
+/** Clients choose the names of unknown fields. All names with their commas fit into a header value of 256 characters. */
+const MAX_CHARACTERS = 240;
+const MAX_NAME_CHARACTERS = 64;
+/** Follows the names if there are more. */
+const MORE = "...";
 
 export class TranslationReport {
   readonly #dropped = new Set<string>();
+  #characters = 0;
 
   /** Records that a field of the request, such as `seed`, has no equivalent in the target's format. */
   drop(field: string): void {
-    this.#dropped.add(field);
+    const name = field.length > MAX_NAME_CHARACTERS ? shortened(field) : field;
+    if (this.#characters > MAX_CHARACTERS || this.#dropped.has(name)) return;
+    this.#characters += name.length + 1;
+    this.#dropped.add(this.#characters > MAX_CHARACTERS ? MORE : name);
   }
 
   /** Records each of the fields that the request has. Null counts as absent. */
@@ -17,4 +28,9 @@ export class TranslationReport {
   get dropped(): readonly string[] {
     return [...this.#dropped];
   }
+}
+
+/** Returns a copy: a slice would keep the whole name in memory as long as the request log has the record. */
+function shortened(name: string): string {
+  return Buffer.from(name.slice(0, MAX_NAME_CHARACTERS)).toString() + MORE;
 }

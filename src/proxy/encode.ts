@@ -8,6 +8,7 @@ import { NO_CONTEXT } from "../formats/translator.ts";
 import type { UsageReader } from "../formats/usage-reader.ts";
 import type { CompiledTarget } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
+import type { TranslationFacts } from "../telemetry/requests/request-facts.ts";
 import type { OutgoingRequest } from "../upstream/outgoing-request.ts";
 import { isKnownToReject } from "../usage/usage-option.ts";
 import { clientCredentials, credentialHash } from "./client-credential.ts";
@@ -37,6 +38,8 @@ export interface EncodedRequest extends OutgoingRequest {
   readonly ids: ResponseIds | null;
   /** Fields of the request that the target's format cannot express. */
   readonly dropped: readonly string[];
+  /** For telemetry; null if nothing is translated. */
+  readonly translationFacts: TranslationFacts | null;
   /** The gateway reads the response body, so the target must not compress it. */
   readonly readsResponse: boolean;
   readonly usageReader: UsageReader;
@@ -91,6 +94,7 @@ export function encodeRequest(
     translation,
     ids,
     dropped: translated?.dropped ?? NOTHING,
+    translationFacts: translationFactsOf(endpoint, translated, translation),
     readsResponse,
     usageReader: format.usage,
     detailsReader: format.details,
@@ -199,6 +203,16 @@ function translationFor(
   if (responseFollowsBody && translated?.bytes === null) return null;
   const { inbound } = responseFormat;
   return { from: format, to: responseFormat, inbound, context: translated?.context ?? NO_CONTEXT };
+}
+
+function translationFactsOf(
+  { format, requestFormat }: RequestEndpoint,
+  translated: TranslatedRequest | null,
+  translation: ResponseTranslation | null,
+): TranslationFacts | null {
+  const isTranslated = translated !== null && translated.bytes !== null;
+  const client = isTranslated ? requestFormat : (translation?.to ?? null);
+  return client && { from: client.name, to: format.name, dropped: translated?.dropped ?? NOTHING };
 }
 
 function notTranslatable({ format }: RequestEndpoint): GatehouseError {

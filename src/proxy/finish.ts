@@ -4,11 +4,12 @@ import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { truncateText } from "../telemetry/truncate-text.ts";
 import type { Observation } from "../telemetry/observation.ts";
 import type { ObservedRule } from "../telemetry/metrics/observed-route.ts";
-import type { AttemptFacts, RequestFacts } from "../telemetry/requests/request-facts.ts";
+import type { AttemptFacts, RequestFacts, TokenFacts } from "../telemetry/requests/request-facts.ts";
 import type { RequestSeries } from "../telemetry/metrics/request-series.ts";
 import type { Outcome } from "../telemetry/requests/request-facts.ts";
 import type { Exchange } from "./exchange.ts";
 import type { InFlightLimits } from "./in-flight-limits.ts";
+import type { Usage } from "../usage/usage-accumulator.ts";
 import type { UsageTotals } from "../usage/usage-totals.ts";
 import type { OffLoopPart } from "../off-loop/off-loop.ts";
 import type { PluginParts } from "./plugin-call.ts";
@@ -63,6 +64,10 @@ function factsOf(
     revision: exchange.snapshot.revision,
     method: exchange.method,
     path: truncateText(exchange.path),
+    sentPath: truncateText(exchange.sentPath),
+    operation: exchange.endpoint?.operation ?? null,
+    hasMessages: exchange.fields.hasMessages,
+    hasPrompt: exchange.fields.hasPrompt,
     gatewayId: gateway?.id ?? null,
     gatewayName,
     gateway: observedGateway,
@@ -78,17 +83,7 @@ function factsOf(
     relaysReasoning: exchange.firstContent?.kind === "reasoning",
     attempts: attemptFacts,
     finalAttempt,
-    tokens:
-      usage === null
-        ? null
-        : {
-            input: usage.inputTokens,
-            output: usage.outputTokens,
-            cachedInput: usage.cachedInputTokens,
-            cacheWrite: usage.cacheWrite5mTokens + usage.cacheWrite1hTokens,
-            reasoning: usage.reasoningTokens,
-            isPartial: usage.isPartial ?? outcome !== "complete",
-          },
+    tokens: usage === null ? null : tokensOf(usage, outcome),
     cost: exchange.costNanos === null ? null : exchange.costNanos / NANOS_PER_DOLLAR,
     isUnpriced: exchange.costNanos === null && hasUsage(exchange),
     isUsageCounted: exchange.isUsageRecorded,
@@ -99,18 +94,20 @@ function factsOf(
     plugins: exchange.pluginRuns,
     bodies: exchange.bodies,
     trace: exchange.trace,
-    operation: exchange.trace === null ? null : operationOf(exchange),
     sampling: exchange.fields.sampling,
     series: observed === null ? observedGateway.unmatched : seriesFor(observed, attemptFacts, finalAttempt),
   };
 }
 
-/** Returns the operation name of OpenTelemetry's GenAI conventions. Paths are configurable, so the body decides if possible. */
-function operationOf({ fields, sentPath }: Exchange): string | null {
-  if (sentPath.endsWith("/embeddings")) return "embeddings";
-  if (!fields.isObject) return null;
-  if (fields.hasMessages || sentPath.endsWith("/responses")) return "chat";
-  return fields.hasPrompt ? "text_completion" : null;
+function tokensOf(usage: Usage, outcome: Outcome): TokenFacts {
+  return {
+    input: usage.inputTokens,
+    output: usage.outputTokens,
+    cachedInput: usage.cachedInputTokens,
+    cacheWrite: usage.cacheWrite5mTokens + usage.cacheWrite1hTokens,
+    reasoning: usage.reasoningTokens,
+    isPartial: usage.isPartial ?? outcome !== "complete",
+  };
 }
 
 /** Attempts that are still open end with the request. The final attempt of an incomplete response was cut. */

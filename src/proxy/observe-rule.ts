@@ -26,7 +26,7 @@ function addRule(routes: ObservedRoutes, { gateway }: CompiledGateway, compiled:
   return routes.addRule(compiled, names, upstream.targets.map(namesOf));
 }
 
-function namesOf({ id, provider, baseUrl, models, defaultModel }: CompiledTarget): TargetNames {
+function namesOf({ id, provider, baseUrl, path, models, defaultModel }: CompiledTarget): TargetNames {
   const declared = [...(models ?? []), ...(defaultModel === null ? [] : [defaultModel])];
-  return { id, provider, semanticName: otelProviderName(provider), baseUrl, models: declared };
+  return { id, provider, semanticName: otelProviderName(provider), baseUrl, path, models: declared };
 }

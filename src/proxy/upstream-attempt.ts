@@ -69,6 +69,7 @@ export class UpstreamAttempt {
       throw error;
     }
     this.#facts.model = truncateText(this.#encoded.model);
+    this.#facts.translation = this.#encoded.translationFacts;
     exchange.attemptFacts.push(this.#facts);
     exchange.beginAttempt(this.#response);
   }
@@ -135,9 +136,9 @@ export class UpstreamAttempt {
   #complete(response: TargetResponse): TargetResponse {
     const { status } = this.#response;
     if (this.#exchange.trace !== null) {
-      this.#facts.responseModel = modelIn(response.firstBytes);
-      if (this.#response.ok)
-        this.#facts.details = response.details = new ResponseDetails(this.#encoded.detailsReader);
+      const { detailsReader } = this.#encoded;
+      if (!detailsReader.readsModel) this.#facts.responseModel = modelIn(response.firstBytes);
+      if (this.#response.ok) this.#facts.details = response.details = new ResponseDetails(detailsReader);
     }
     if (FAILOVER_STATUSES.has(status)) this.#report.end(healthResultOf(status), this.#exchange.clock.now());
     return response;

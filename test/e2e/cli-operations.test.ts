@@ -315,9 +315,11 @@ describe("requests", () => {
     const at = ["requests", "--gateway", "logged"];
     await waitUntil(async () => (await printJson(...at)).length === 3);
     const lines = (await print(...at)).split("\n");
-    expect(lines[0]).toMatch(/^TIME +STATUS +OUTCOME +REQUEST +MODEL .* REQUEST ID$/);
+    expect(lines[0]).toMatch(/^TIME +STATUS +OUTCOME +REQUEST +OPERATION +MODEL .* REQUEST ID$/);
     expect(lines[1]).toMatch(new RegExp(`Z +400 +refused \\(invalid_json\\) +POST ${route.path} `));
-    expect(lines[2]).toMatch(/Z +200 +complete +POST \S+ +large +openai +- +\d+ \+ \d+ +\S+ +\d+ ms +\S+$/);
+    expect(lines[2]).toMatch(
+      /Z +200 +complete +POST \S+ +chat +large +openai +- +\d+ \+ \d+ +\S+ +\d+ ms +\S+$/,
+    );
     const modelsOf = async (...filter: readonly string[]) =>
       (await printJson(...at, ...filter)).map(({ model }: { model: string | null }) => model);
     expect(await modelsOf("--status=2xx")).toEqual(["large", "small"]);

@@ -67,11 +67,13 @@ describe("a record", () => {
       gateway: "served",
       method: "POST",
       path: route.path,
+      operation: "chat",
       rule: { id: route.rule, name: "chat", path: route.path },
       api_key: { id, name: "laptop" },
       outcome: "complete",
       error_code: null,
       requested_model: null,
+      translation: null,
       stream: false,
       ...served,
       attempts: [

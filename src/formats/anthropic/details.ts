@@ -5,6 +5,7 @@ import type { DetailsReader, ResponseDetails } from "../response-details.ts";
 export const anthropicDetails: DetailsReader = {
   read,
   eventPattern: /"stop_reason"\s*:\s*"/,
+  readsModel: false,
 };
 
 /** `message_start` carries the message, and `message_delta` its stop reason. */

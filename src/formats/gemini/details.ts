@@ -1,14 +1,17 @@
-// How Gemini reports id and finish reasons.
+// How Gemini reports id, model and finish reasons.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { DetailsReader, ResponseDetails } from "../response-details.ts";
 
 export const geminiDetails: DetailsReader = {
   read,
   eventPattern: /"(?:finishReason|blockReason)"\s*:\s*"/,
+  readsModel: true,
 };
 
-function read({ responseId, candidates, promptFeedback }: JsonObject, details: ResponseDetails): void {
+function read(body: JsonObject, details: ResponseDetails): void {
+  const { responseId, modelVersion, candidates, promptFeedback } = body;
   details.addId(responseId);
+  details.addModel(modelVersion);
   if (Array.isArray(candidates))
     for (const [position, candidate] of candidates.entries())
       if (isJsonObject(candidate)) {

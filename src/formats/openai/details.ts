@@ -5,6 +5,7 @@ import type { DetailsReader, ResponseDetails } from "../response-details.ts";
 export const openaiDetails: DetailsReader = {
   read,
   eventPattern: /"(?:finish_reason|reason)"\s*:\s*"/,
+  readsModel: false,
 };
 
 function read(body: JsonObject, details: ResponseDetails): void {

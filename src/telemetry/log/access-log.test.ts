@@ -15,8 +15,10 @@ function lineOf(fields: Partial<RequestFacts>, level = "info"): string {
 
 describe("access log line", () => {
   test("contains the fields of a request that was served", () => {
-    const finalAttempt = servedBy(1, { model: "m", firstByteAt: 1015.256 });
+    const translation = { from: "anthropic", to: "openai", dropped: ["top_k"] } as const;
+    const finalAttempt = servedBy(1, { model: "m", firstByteAt: 1015.256, translation });
     const line = lineOf({
+      operation: "messages",
       finalAttempt,
       attempts: [servedBy(0), finalAttempt],
       apiKeyName: "key",
@@ -30,6 +32,7 @@ describe("access log line", () => {
       request_id: "id",
       method: "POST",
       path: "/p",
+      operation: "messages",
       status: 200,
       outcome: "complete",
       gateway: "g",
@@ -37,6 +40,7 @@ describe("access log line", () => {
       api_key: "key",
       provider: "two",
       model: "m",
+      translation: "anthropic->openai",
       attempts: 2,
       ms: 234.57,
       first_byte_ms: 5.26,

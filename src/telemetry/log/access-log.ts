@@ -4,6 +4,7 @@ import { BoundedCache } from "../../base/bounded-cache.ts";
 import type { Log } from "./log.ts";
 import { redact } from "./redact.ts";
 import type { RequestFacts } from "../requests/request-facts.ts";
+import { operationOf, translationOf } from "../requests/request-operation.ts";
 
 /** Names as redacted JSON strings. There are few names, and every line repeats them. */
 const names = new BoundedCache<string, string>(1000);
@@ -13,8 +14,11 @@ const UUID = /^[0-9a-f-]{36}$/;
 export function writeAccessLog(log: Log, facts: RequestFacts): void {
   const { finalAttempt } = facts;
   const firstByteAt = finalAttempt?.firstByteAt ?? null;
+  const operation = operationOf(facts);
+  const translation = translationOf(facts);
   let fields = `,"plane":"proxy","request_id":"${requestIdText(facts.requestId)}"`;
   fields += `,"method":${nameText(facts.method)},"path":${nameText(facts.path)}`;
+  if (operation !== null) fields += `,"operation":"${operation}"`;
   fields += `,"status":${facts.status},"outcome":"${facts.outcome}"`;
   if (facts.gatewayName !== null) fields += `,"gateway":${nameText(facts.gatewayName)}`;
   if (facts.rule !== null) fields += `,"rule":"${facts.rule.names.rule.id}"`;
@@ -22,6 +26,7 @@ export function writeAccessLog(log: Log, facts: RequestFacts): void {
   if (finalAttempt !== null) fields += `,"provider":${nameText(finalAttempt.target.provider)}`;
   if (finalAttempt !== null && finalAttempt.model !== null)
     fields += `,"model":${nameText(finalAttempt.model)}`;
+  if (translation !== null) fields += `,"translation":"${translation.from}->${translation.to}"`;
   fields += `,"attempts":${facts.attempts.length},"ms":${round(facts.endedAt - facts.startedAt)}`;
   if (finalAttempt !== null && firstByteAt !== null)
     fields += `,"first_byte_ms":${round(firstByteAt - finalAttempt.startedAt)}`;

@@ -5,6 +5,7 @@ import {
   type RequestFacts,
   type TokenFacts,
 } from "../requests/request-facts.ts";
+import { translationOf } from "../requests/request-operation.ts";
 import type { RequestSeries } from "./request-series.ts";
 
 export function countRequest(facts: RequestFacts): void {
@@ -22,6 +23,8 @@ export function countRequest(facts: RequestFacts): void {
   if (!facts.isUsageCounted) countUsage(series, tokens, cost, facts.isUnpriced);
   gateway.countOutcome(facts.outcome);
   if (errorCode !== null) gateway.countError(errorCode);
+  const translation = translationOf(facts);
+  if (translation !== null) gateway.countTranslation(translation.from, translation.to);
   let previous: AttemptFacts | null = null;
   for (const attempt of attempts) {
     attempt.target.countAttempt(attempt.fault ?? attempt.status ?? "none");

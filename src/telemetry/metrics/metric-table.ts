@@ -78,6 +78,11 @@ export const METRICS = {
     help: "Error responses by the gateway or its plugins, by error code (docs/errors.md).",
     labels: ["gateway", "code"],
   },
+  gatehouse_translated_requests_total: {
+    type: "counter",
+    help: "Requests that were translated, or whose responses were: `from` is the format of the client, `to` that of the target.",
+    labels: ["gateway", "from", "to"],
+  },
   gatehouse_requests_in_flight: { type: "gauge", help: "Requests in progress.", labels: [] },
   gatehouse_open_websockets: { type: "gauge", help: "WebSockets of clients that are open.", labels: [] },
   gatehouse_buffered_body_bytes: {

@@ -149,7 +149,14 @@ describe("bounds", () => {
     const metrics = new Metrics();
     const routes = new ObservedRoutes(metrics);
     const rule = { id: "r", name: null, path: "/p" };
-    const target = { id: "t", provider: "p", semanticName: "p", baseUrl: "http://p", models: ["declared"] };
+    const target = {
+      id: "t",
+      provider: "p",
+      semanticName: "p",
+      baseUrl: "http://p",
+      path: null,
+      models: ["declared"],
+    };
     const observed = routes.addRule({}, { gateway: "g", rule, upstream: "u" }, [target]).targets[0]!;
     observed.series("declared", false).countStatus(500);
     for (let index = 0; index < 300; index++) observed.series(`made up ${index}`, false).countStatus(404);

@@ -23,6 +23,8 @@ export interface TargetNames {
   /** The provider's name in OpenTelemetry's GenAI conventions. */
   readonly semanticName: string;
   readonly baseUrl: string;
+  /** The `path` in the configuration; null if there is none. */
+  readonly path: string | null;
   /** Models in the configuration. */
   readonly models: Iterable<string>;
 }
@@ -31,6 +33,7 @@ export class ObservedTarget {
   readonly id: string;
   readonly provider: string;
   readonly semanticName: string;
+  readonly path: string | null;
   readonly #baseUrl: string;
   #address: TargetAddress | null = null;
   readonly #metrics: Metrics;
@@ -40,10 +43,11 @@ export class ObservedTarget {
   readonly #byResult = new Map<string | number, NumberSeries>();
 
   constructor(metrics: Metrics, route: RouteNames, names: TargetNames) {
-    const { id, provider, semanticName, baseUrl, models } = names;
+    const { id, provider, semanticName, baseUrl, path, models } = names;
     this.id = id;
     this.provider = provider;
     this.semanticName = semanticName;
+    this.path = path;
     this.#baseUrl = baseUrl;
     this.#metrics = metrics;
     this.#route = route;
@@ -97,6 +101,7 @@ export class ObservedGateway {
   readonly #name: string;
   readonly #outcomes = new Map<string, NumberSeries>();
   readonly #errors = new Map<string, NumberSeries>();
+  readonly #translations = new Map<string, NumberSeries>();
   #unmatched: RequestSeries | null = null;
 
   constructor(metrics: Metrics, name: string) {
@@ -123,6 +128,18 @@ export class ObservedGateway {
       this.#errors.set(code, series);
       series.add();
     }
+  }
+
+  /** `from` and `to` are names of formats. */
+  countTranslation(from: string, to: string): void {
+    const key = `${from} ${to}`;
+    let series = this.#translations.get(key);
+    if (series === undefined) {
+      const labels = { gateway: this.#name, from, to };
+      series = this.#metrics.number("gatehouse_translated_requests_total", labels);
+      this.#translations.set(key, series);
+    }
+    series.add();
   }
 
   /** Requests that matched no rule. */

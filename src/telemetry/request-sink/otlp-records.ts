@@ -4,6 +4,7 @@ import type { OpenBatch } from "../otlp/batch-exporter.ts";
 import type { ResourceAttributes } from "../otlp/otlp-settings.ts";
 import { ProtobufWriter } from "../otlp/protobuf-writer.ts";
 import type { RequestFacts } from "../requests/request-facts.ts";
+import { genAiOperationOf, translationOf, translationText } from "../requests/request-operation.ts";
 
 /** Field numbers from opentelemetry/proto. */
 const EXPORT = { resourceLogs: 1 };
@@ -95,8 +96,10 @@ export class RecordBatch implements OpenBatch {
     text("url.path", facts.path);
     writeNumber(this.#writer, RECORD.attributes, "http.response.status_code", facts.status);
     text("error.type", facts.errorCode ?? facts.finalAttempt?.fault);
+    text("gen_ai.operation.name", genAiOperationOf(facts));
     text("gen_ai.provider.name", facts.finalAttempt?.target.semanticName);
     text("gen_ai.request.model", facts.finalAttempt?.model ?? facts.requestedModel);
+    text("gatehouse.translation", translationText(translationOf(facts)));
   }
 }
 

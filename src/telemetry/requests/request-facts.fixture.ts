@@ -5,7 +5,14 @@ import { AttemptFacts, type RequestFacts } from "./request-facts.ts";
 
 const metrics = new Metrics();
 const routes = new ObservedRoutes(metrics);
-const target = { id: "target-1", provider: "one", semanticName: "one", baseUrl: "http://one", models: [] };
+const target = {
+  id: "target-1",
+  provider: "one",
+  semanticName: "one",
+  baseUrl: "http://one",
+  path: null,
+  models: [],
+};
 const rule: ObservedRule = routes.addRule(
   {},
   { gateway: "g", rule: { id: "rule-1", name: null, path: "/p" }, upstream: "u" },
@@ -20,6 +27,10 @@ export function requestFacts(fields: Partial<RequestFacts> = {}): RequestFacts {
     revision: 7,
     method: "POST",
     path: "/p",
+    sentPath: "/p",
+    operation: null,
+    hasMessages: false,
+    hasPrompt: false,
     gatewayId: "gateway-1",
     gatewayName: "g",
     gateway,
@@ -47,7 +58,6 @@ export function requestFacts(fields: Partial<RequestFacts> = {}): RequestFacts {
     bodies: null,
     series: gateway.unmatched,
     trace: null,
-    operation: null,
     sampling: null,
     ...fields,
   };

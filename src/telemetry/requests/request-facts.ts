@@ -1,5 +1,7 @@
 // The facts of one finished request, from which the access log, metrics, request log, traffic and traces are made. They contain
 // no part of the configuration, no credential, and no body unless the gateway sets `log_bodies`.
+import type { FormatName } from "../../formats/format-names.ts";
+import type { Operation } from "../../formats/operations.ts";
 import type { ResponseDetails } from "../../formats/response-details.ts";
 import type { BodyCapture } from "./body-capture.ts";
 import type { PluginRun } from "../metrics/observed-plugin.ts";
@@ -15,12 +17,24 @@ import type { RequestTrace } from "../traces/request-trace.ts";
 export const OUTCOMES = ["complete", "refused", "failed", "incomplete", "client_left"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
+/** That of a request, its response, or both. */
+export interface TranslationFacts {
+  /** The format of the client. */
+  readonly from: FormatName;
+  /** The format of the target. */
+  readonly to: FormatName;
+  /** Fields of the request that the target's format cannot express. */
+  readonly dropped: readonly string[];
+}
+
 /** Times are those of the gateway's clock, like all times in the facts. */
 export class AttemptFacts {
   readonly target: ObservedTarget;
   readonly startedAt: number;
   /** The model sent to the target. */
   model: string | null = null;
+  /** Null if nothing is translated. */
+  translation: TranslationFacts | null = null;
   status: number | null = null;
   /** Why there was no response or an incomplete one. Named `fault` as in the request log API. */
   fault: string | null = null;
@@ -62,6 +76,13 @@ export interface RequestFacts {
   readonly revision: number;
   readonly method: string;
   readonly path: string;
+  /** The path after plugins. */
+  readonly sentPath: string;
+  /** What the path names, if it was needed to route the request. Use `operationOf`. */
+  readonly operation: Operation | null;
+  /** The body is a JSON object with messages, or with a prompt. */
+  readonly hasMessages: boolean;
+  readonly hasPrompt: boolean;
   readonly gatewayId: string | null;
   readonly gatewayName: string | null;
   readonly gateway: ObservedGateway;
@@ -98,8 +119,6 @@ export interface RequestFacts {
   readonly series: RequestSeries;
   /** Null if the request is not traced. */
   readonly trace: RequestTrace | null;
-  /** `gen_ai.operation.name` of the GenAI conventions, such as `chat`; set if the request is traced. */
-  readonly operation: string | null;
   /** Set if the request is traced and has a JSON body. */
   readonly sampling: Sampling | null;
 }

@@ -59,6 +59,7 @@ test("a record contains the start and duration of each step", () => {
   const served = attempt(1, {
     model: "m",
     status: 200,
+    translation: { from: "responses", to: "anthropic", dropped: ["seed"] },
     startedAt: 1040,
     firstByteAt: 1100,
     endedAt: 1240,
@@ -68,6 +69,7 @@ test("a record contains the start and duration of each step", () => {
       facts({
         attempts: [failed, served],
         finalAttempt: served,
+        sentPath: "/v1/embeddings",
         apiKeyId: "k",
         apiKeyName: "key",
         tokens: { input: 3, output: 4, cachedInput: 1, cacheWrite: 2, reasoning: 0, isPartial: true },
@@ -82,6 +84,7 @@ test("a record contains the start and duration of each step", () => {
     gateway: "g",
     method: "POST",
     path: "/p",
+    operation: "embeddings",
     rule: { id: "rule-1", name: null, path: "/p" },
     api_key: { id: "k", name: "key" },
     status: 200,
@@ -91,6 +94,7 @@ test("a record contains the start and duration of each step", () => {
     target_id: "target-2",
     model: "m",
     requested_model: "wanted",
+    translation: { from: "responses", to: "anthropic", dropped: ["seed"] },
     stream: false,
     attempts: [
       {

@@ -1,7 +1,14 @@
 // A request as the request log of the Admin API shows it.
 import { isPromise, type ValueOrPromise } from "../../base/value-or-promise.ts";
 import type { BodyTexts } from "./body-capture.ts";
-import { msPerOutputToken, type AttemptFacts, type RequestFacts } from "./request-facts.ts";
+import type { Operation } from "../../formats/operations.ts";
+import {
+  msPerOutputToken,
+  type AttemptFacts,
+  type RequestFacts,
+  type TranslationFacts,
+} from "./request-facts.ts";
+import { operationOf, translationOf } from "./request-operation.ts";
 import type { PluginVerdict } from "../metrics/observed-plugin.ts";
 
 interface AttemptRecord {
@@ -27,6 +34,7 @@ export interface RequestRecord {
   readonly gateway: string | null;
   readonly method: string;
   readonly path: string;
+  readonly operation: Operation | null;
   readonly rule: { readonly id: string; readonly name: string | null; readonly path: string } | null;
   readonly api_key: { readonly id: string; readonly name: string } | null;
   readonly status: number;
@@ -36,6 +44,7 @@ export interface RequestRecord {
   readonly target_id: string | null;
   readonly model: string | null;
   readonly requested_model: string | null;
+  readonly translation: TranslationFacts | null;
   readonly stream: boolean;
   readonly attempts: readonly AttemptRecord[];
   readonly tokens: {
@@ -87,6 +96,7 @@ function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
     gateway: facts.gatewayName,
     method: facts.method,
     path: facts.path,
+    operation: operationOf(facts),
     rule: facts.rule?.names.rule ?? null,
     api_key: facts.apiKeyId === null ? null : { id: facts.apiKeyId, name: facts.apiKeyName ?? "" },
     status: facts.status,
@@ -96,6 +106,7 @@ function record(facts: RequestFacts, bodies: BodyTexts | null): RequestRecord {
     target_id: attempt?.target.id ?? null,
     model: attempt?.model ?? null,
     requested_model: facts.requestedModel,
+    translation: translationOf(facts),
     stream: facts.isStream,
     attempts: facts.attempts.map((each) => attemptRecord(each, facts)),
     tokens: tokens === null ? null : tokenRecord(tokens),

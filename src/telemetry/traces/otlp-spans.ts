@@ -19,6 +19,7 @@ import {
   type RequestFacts,
   type TokenFacts,
 } from "../requests/request-facts.ts";
+import { genAiOperationOf, translationText } from "../requests/request-operation.ts";
 import { truncateText } from "../truncate-text.ts";
 import type { RequestTrace } from "./request-trace.ts";
 
@@ -212,9 +213,13 @@ function commonPartOfRequest(facts: RequestFacts): Uint8Array {
   return bytes;
 }
 
-function commonPartOfAttempt({ method, operation }: RequestFacts, attempt: AttemptFacts): Uint8Array {
-  const { target, model, status, fault, responseModel } = attempt;
-  const values = [method, operation, model, status, fault, responseModel];
+function commonPartOfAttempt(facts: RequestFacts, attempt: AttemptFacts): Uint8Array {
+  const { method } = facts;
+  const { target, model, status, fault } = attempt;
+  const operation = genAiOperationOf(facts);
+  const responseModel = attempt.responseModel ?? truncateText(attempt.details?.model ?? null);
+  const translation = translationText(attempt.translation);
+  const values = [method, operation, model, status, fault, responseModel, translation];
   const known = attemptParts.get(target);
   if (known !== undefined && isSame(known.values, values)) return known.bytes;
   const hasFailed = fault !== null || (status !== null && status >= 400);
@@ -230,6 +235,7 @@ function commonPartOfAttempt({ method, operation }: RequestFacts, attempt: Attem
     writeNumber(write, SPAN.attributes, "http.response.status_code", status);
     if (hasFailed) writeText(write, SPAN.attributes, "error.type", fault ?? String(status));
     writeText(write, SPAN.attributes, "gatehouse.target", target.id);
+    writeText(write, SPAN.attributes, "gatehouse.translation", translation);
   });
   attemptParts.set(target, { values, bytes });
   return bytes;
