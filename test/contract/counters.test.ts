@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { MemoryCounters } from "../../src/counters/memory-counters.ts";
 import { RedisCounters } from "../../src/counters/redis-counters.ts";
+import { runs } from "../support/long-form.ts";
 import { hasRedis, startRedis, type RedisServer } from "../support/redis.ts";
 import { waitUntil } from "../support/waiting.ts";
 import { describeCounters } from "./counters.contract.ts";
@@ -13,7 +14,7 @@ describe("the counters in memory", () => {
   describeCounters({
     name: "memory",
     source: "memory",
-    traces: 20_000,
+    traces: runs({ short: 5000, long: 20_000 }),
     scale: 1,
     // The monotonic clock may start anywhere; windows must not depend on it.
     create: (time) =>

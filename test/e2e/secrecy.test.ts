@@ -12,6 +12,7 @@ import {
   type ApiResponse,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
+import { isLong } from "../support/long-form.ts";
 import { hasPostgres, startPostgres } from "../support/postgres.ts";
 
 /** Returns a credential that no pattern matches, with characters that URLs and JSON encode differently. */
@@ -204,7 +205,7 @@ async function misplace(
 }
 
 const places: [string, () => Promise<Place>][] = [["SQLite", sqlitePlace]];
-if (hasPostgres) places.push(["PostgreSQL", postgresPlace]);
+if (isLong && hasPostgres) places.push(["PostgreSQL", postgresPlace]);
 
 describe("the search itself", () => {
   test("finds a secret in every encoding, within any text", () => {
