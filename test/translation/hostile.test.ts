@@ -118,3 +118,16 @@ function withWrongData(event: string, position: number, value: unknown): string 
   if (!json.startsWith("{")) return event;
   return `${before}data: ${JSON.stringify(withNodeAt(JSON.parse(json), position, value))}`;
 }
+
+test("the time for many messages of one role is linear", () => {
+  const messages = Array<object>(100_000).fill({ role: "user", content: "x" });
+  for (const name of FORMAT_NAMES) {
+    const startedAt = performance.now();
+    formatNamed(name).outbound.encodeRequest(
+      { model: "m", messages },
+      { report: new TranslationReport(), targetTag: "t" },
+    );
+    // Linear time takes less than a second, quadratic time more than ten.
+    expect(performance.now() - startedAt).toBeLessThan(5000);
+  }
+});

@@ -98,7 +98,7 @@ class ContentsEncoder {
     // Gemini rejects empty contents.
     if (parts.length === 0) return;
     const last = this.contents.at(-1);
-    const isMerged = last?.role === role && last.parts.every((part) => part.functionResponse === undefined);
+    const isMerged = last?.role === role && last.parts[0]?.functionResponse === undefined;
     if (isMerged) last.parts.push(...parts);
     else this.contents.push({ role, parts });
   }
