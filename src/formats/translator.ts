@@ -10,8 +10,11 @@ import type { TranslationReport } from "./translation-report.ts";
 export interface InboundTranslator {
   /** Returns the request in the hub format. Throws a TranslationError if it cannot be translated. */
   readonly decodeRequest: (body: JsonObject, report: TranslationReport) => ChatRequest;
-  /** Returns what the translation of the response has to know of the request. */
-  readonly contextOf: (body: JsonObject) => ResponseContext;
+  /**
+   * Returns what the translation of the response has to know of the request. That of a large request must stay small: it is
+   * sent between threads, and used on the event loop.
+   */
+  readonly contextOf: (body: JsonObject, isLarge?: boolean) => ResponseContext;
   /** Returns a request for a target of the same format without the reasoning that the gateway wrote for other formats. */
   readonly withoutForeignReasoning: ((body: JsonObject) => JsonObject) | null;
   readonly encodeResponse: (completion: ChatCompletion, context: ResponseContext) => object;

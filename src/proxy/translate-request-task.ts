@@ -11,5 +11,5 @@ interface Input {
 export function run({ bytes, task }: Input): TranslatedRequest {
   const json: unknown = JSON.parse(new TextDecoder().decode(bytes));
   if (!isJsonObject(json)) throw new TypeError("the body is not a JSON object");
-  return translateRequest(json, task);
+  return translateRequest(json, task, true);
 }

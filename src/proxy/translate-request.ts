@@ -27,7 +27,11 @@ export interface TranslatedRequest {
 }
 
 /** Throws a GatehouseError for which `isUntranslatable` is true if the format of the target cannot express the request. */
-export function translateRequest(json: JsonObject, task: TranslationTask): TranslatedRequest {
+export function translateRequest(
+  json: JsonObject,
+  task: TranslationTask,
+  isLarge = false,
+): TranslatedRequest {
   const { inbound } = formatNamed(task.from);
   if (inbound === null)
     throw new GatehouseError(
@@ -35,7 +39,7 @@ export function translateRequest(json: JsonObject, task: TranslationTask): Trans
       `Requests in the format ${task.from} are not translated. Use a target with this format.`,
     );
   const { outbound } = formatNamed(task.to);
-  const context = inbound.contextOf(json);
+  const context = inbound.contextOf(json, isLarge);
   if (task.from === HUB_FORMAT && outbound.isRequest(json)) return { bytes: null, dropped: [], context };
   if (task.from === task.to) return { ...cleaned(json, inbound, task), context };
   const report = new TranslationReport();

@@ -61,6 +61,18 @@ describe("requests", () => {
 });
 
 describe("translations", () => {
+  test("a Responses request does not get back a field that is large", async () => {
+    const prefix = `/large-${crypto.randomUUID()}`;
+    await seedRoute(gatehouse, {
+      upstream: { targets: [targetAt(provider, { provider: "anthropic" })] },
+      rule: { path: `${prefix}/*` },
+    });
+    const tools = [{ type: "function", name: "f", description: LARGE, parameters: { type: "object" } }];
+    const body = { model: "m", input: "Hi", instructions: "Be brief.", tools };
+    const response = await rawJson(gatehouse.proxyUrl, `${prefix}/v1/responses`, body);
+    expect(response.json()).toMatchObject({ status: "completed", instructions: "Be brief.", tools: [] });
+  });
+
   test("a large request and a large response are translated like small ones", async () => {
     const { path } = await seedRoute(gatehouse, {
       upstream: { targets: [anthropicTargetOf(provider)] },

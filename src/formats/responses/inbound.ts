@@ -18,13 +18,16 @@ export const responsesInbound: InboundTranslator = {
   encodeStream: (context) => new ResponseStreamEncoder(context),
 };
 
-function contextOf(body: JsonObject): ResponseContext {
+/** Streams repeat the fields in three events. Requests that are not large have less. */
+const MAX_REPEATED_LENGTH = 256 * 1024;
+
+function contextOf(body: JsonObject, isLarge = false): ResponseContext {
   const { model } = body;
   return {
     model: typeof model === "string" ? model : null,
     includeUsage: true,
     customTools: [],
     clientTools: clientToolsIn(body),
-    repeatedFields: repeatedFields(body),
+    repeatedFields: repeatedFields(body, isLarge ? MAX_REPEATED_LENGTH : Infinity),
   };
 }

@@ -31,10 +31,21 @@ const REPEATED_FIELDS = [
   "top_logprobs",
 ] as const;
 
-/** Returns the fields of a request that responses repeat. */
-export function repeatedFields(request: JsonObject): JsonObject {
+/**
+ * Returns the fields of a request that responses repeat. Fields that would exceed `maxLength` characters of JSON together with
+ * those before them are left at their defaults.
+ */
+export function repeatedFields(request: JsonObject, maxLength: number): JsonObject {
   const fields: JsonObject = { ...DEFAULTS };
-  for (const field of REPEATED_FIELDS) if ((request[field] ?? null) !== null) fields[field] = request[field];
+  let length = 0;
+  for (const field of REPEATED_FIELDS) {
+    const value = request[field] ?? null;
+    if (value === null) continue;
+    const valueLength = maxLength === Infinity ? 0 : JSON.stringify(value).length;
+    if (length + valueLength > maxLength) continue;
+    length += valueLength;
+    fields[field] = value;
+  }
   return fields;
 }
 
