@@ -32,7 +32,7 @@ async function writeSettings(client: string, key: string): Promise<void> {
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`models: ${MODEL}\n`) });
 }
 
-const hasClaude = hasClient("@anthropic-ai/claude-code");
+const hasClaude = hasClient("@anthropic-ai/claude-code", true);
 describe.skipIf(!hasClaude)("Claude Code", () => {
   test.each([
     { provider: "openai", format: "openai" },
@@ -69,7 +69,7 @@ describe.skipIf(!hasClaude)("Claude Code", () => {
   );
 });
 
-const hasCodex = hasClient("@openai/codex");
+const hasCodex = hasClient("@openai/codex", true);
 describe.skipIf(!hasCodex)("Codex", () => {
   test.each([
     { provider: "openai", format: "openai" },
