@@ -179,7 +179,7 @@ describe("closing", () => {
   });
 
   test("the request log has the socket when it has ended", async () => {
-    const { gateway, url } = await seed();
+    const { gateway, url } = await seed({ targets: [{ path: "/v1/chat/completions" }] });
     const { key, id } = await seedKey(gatehouse, gateway);
     const client = await openRealtime(`${url}?model=gpt-realtime`, {
       headers: { Authorization: `Bearer ${key}` },
@@ -193,6 +193,7 @@ describe("closing", () => {
       outcome: "complete",
       error_code: null,
       method: "GET",
+      operation: null,
       model: "gpt-realtime",
       requested_model: "gpt-realtime",
       api_key: { id },

@@ -44,7 +44,9 @@ export function translationText(translation: TranslationFacts | null): string | 
   return translation === null ? null : `${translation.from}->${translation.to}`;
 }
 
-function operationOfTarget({ finalAttempt, attempts, hasMessages }: RequestFacts): Operation | null {
+function operationOfTarget({ status, finalAttempt, attempts, hasMessages }: RequestFacts): Operation | null {
+  // A WebSocket goes to the realtime endpoint beside that path.
+  if (status === 101) return null;
   const path = (finalAttempt ?? attempts.at(-1))?.target.path ?? "";
   return operationNamed(path) ?? (hasMessages ? "chat" : null);
 }
