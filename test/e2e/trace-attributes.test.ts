@@ -224,6 +224,10 @@ describe("a request", () => {
     [{ max_tokens: "9", temperature: "hot" }, undefined, undefined],
     [{ max_tokens: -1, temperature: [] }, undefined, undefined],
     [{ max_tokens: 1.5 }, undefined, undefined],
+    [{ generationConfig: { maxOutputTokens: 6, temperature: 0.5 } }, 6, 0.5],
+    [{ generation_config: { max_output_tokens: 5 } }, 5, undefined],
+    [{ generationConfig: "x" }, undefined, undefined],
+    [{ generationConfig: { maxOutputTokens: "6", temperature: {} } }, undefined, undefined],
     [{}, undefined, undefined],
   ])("%j", async (fields, maxTokens, temperature) => {
     const attributes = await attributesOf(openai, {}, { ...CHAT, ...fields });
