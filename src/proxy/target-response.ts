@@ -78,7 +78,8 @@ export class TargetResponse {
     this.isDecoded = readsResponse;
     this.isChat = isChat;
     this.hidesUsage = hidesUsage;
-    this.isStream = isEventStream(response);
+    // Some providers send errors that are no stream with the content type of one. The error is translated as a whole.
+    this.isStream = isEventStream(response) && (response.ok || translation === null);
   }
 
   /**

@@ -76,6 +76,20 @@ describe("chat clients", () => {
     });
   });
 
+  test("get an error that has the content type of a stream", async () => {
+    const { prefix } = await api();
+    provider.behave({
+      status: 429,
+      body: JSON.stringify({
+        error: { code: 429, message: "Quota exceeded.", status: "RESOURCE_EXHAUSTED" },
+      }),
+      headers: [["Content-Type", "text/event-stream"]],
+    });
+    const response = await post(`${prefix}/v1/chat/completions`, { ...GEMINI_CHAT, stream: true });
+    expect([response.status, response.header("content-type")]).toEqual([429, "application/json"]);
+    expect(response.json()).toMatchObject({ error: { message: "Quota exceeded." } });
+  });
+
   test("get Retry-After where Gemini says in the body when to retry", async () => {
     const { prefix } = await api();
     const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.07s" }];
@@ -89,7 +103,7 @@ describe("chat clients", () => {
 
   test("get 400 untranslatable for a model that cannot be part of a path", async () => {
     const { prefix } = await api();
-    for (const model of ["..", ".", "models/.."]) {
+    for (const model of ["..", ".", "models/..", "a\ud800"]) {
       const response = await post(`${prefix}/v1/chat/completions`, { ...CHAT, model });
       expect([response.status, response.json().code]).toEqual([400, "untranslatable"]);
     }

@@ -35,8 +35,8 @@ function encodeModel(model: string | null): string {
       "Gemini requires a model. Set model, or default_model of the target.",
     );
   }
-  // Percent-encoding does not change dots, and a segment of dots would lead out of the path.
-  if (name === "." || name === "..") {
+  // Percent-encoding does not change dots, and a segment of dots would lead out of the path. It throws for lone surrogates.
+  if (name === "." || name === ".." || !name.isWellFormed()) {
     throw new TranslationError("model", `The model ${JSON.stringify(name)} is not a valid name.`);
   }
   return encodeURIComponent(name);
