@@ -7,6 +7,9 @@ import { TranslationReport } from "../formats/translation-report.ts";
 import type { InboundTranslator, ResponseContext } from "../formats/translator.ts";
 import { orUntranslatable } from "./untranslatable.ts";
 
+/** More than any provider accepts. */
+const MAX_TRANSLATED_TOOLS = 10_000;
+
 /** A worker thread must be able to receive and return all of it. */
 export interface TranslationTask {
   /** The format of the client. */
@@ -40,6 +43,7 @@ export function translateRequest(
     );
   const { outbound } = formatNamed(task.to);
   const context = inbound.contextOf(json, isLarge);
+  requireFewTools(context);
   if (task.from === HUB_FORMAT && outbound.isRequest(json)) return { bytes: null, dropped: [], context };
   if (task.from === task.to) return { ...cleaned(json, inbound, task), context };
   const report = new TranslationReport();
@@ -50,6 +54,16 @@ export function translateRequest(
     const encoded = outbound.encodeRequest(request, { report, targetTag });
     return { bytes: Buffer.from(JSON.stringify(encoded)), dropped: report.dropped, context };
   });
+}
+
+/** The response to a large request is translated on the event loop, which has to receive the names from the worker thread. */
+function requireFewTools({ customTools, clientTools, renamedTools }: ResponseContext): void {
+  const count = customTools.length + (clientTools?.size ?? 0) + (renamedTools?.size ?? 0);
+  if (count <= MAX_TRANSLATED_TOOLS) return;
+  throw new GatehouseError(
+    "untranslatable",
+    `The request has ${count} tools whose calls have to be translated. At most ${MAX_TRANSLATED_TOOLS} can be.`,
+  );
 }
 
 /** For a target of the client's own format: only the reasoning of other formats is left out. */

@@ -61,6 +61,18 @@ describe("requests", () => {
 });
 
 describe("translations", () => {
+  test("a request with too many tools whose calls are translated is 400", async () => {
+    const prefix = `/tools-${crypto.randomUUID()}`;
+    await seedRoute(gatehouse, {
+      upstream: { targets: [targetAt(provider, { provider: "anthropic" })] },
+      rule: { path: `${prefix}/*` },
+    });
+    const tools = Array.from({ length: 10_001 }, (_, index) => ({ type: "custom", name: `t${index}` }));
+    const response = await rawJson(gatehouse.proxyUrl, `${prefix}/v1/responses`, { input: "Hi", tools });
+    expect([response.status, response.json().code]).toEqual([400, "untranslatable"]);
+    expect(response.json().error).toContain("10001 tools");
+  });
+
   test("a Responses request does not get back a field that is large", async () => {
     const prefix = `/large-${crypto.randomUUID()}`;
     await seedRoute(gatehouse, {
