@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { runCommand } from "../support/run-command.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
-import { commandOf, hasClient, runProgram } from "./installed-client.ts";
+import { agentCommand, hasAgent, runProgram } from "./installed-client.ts";
 import { connectTo, MODEL } from "./one-rule-gateway.ts";
 
 const provider = await useFakeProvider({ name: "Ada" });
@@ -32,7 +32,7 @@ async function writeSettings(client: string, key: string): Promise<void> {
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`models: ${MODEL}\n`) });
 }
 
-const hasClaude = hasClient("@anthropic-ai/claude-code", true);
+const hasClaude = hasAgent("@anthropic-ai/claude-code");
 describe.skipIf(!hasClaude)("Claude Code", () => {
   test.each([
     { provider: "openai", format: "openai" },
@@ -57,7 +57,7 @@ describe.skipIf(!hasClaude)("Claude Code", () => {
         ],
       });
       await writeSettings("claude-code", key);
-      const command = [commandOf("claude"), "-p", TASK, "--permission-mode", "acceptEdits"];
+      const command = [agentCommand("claude"), "-p", TASK, "--permission-mode", "acceptEdits"];
       const result = await runProgram(command, folder, {
         HOME: home,
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
@@ -69,7 +69,7 @@ describe.skipIf(!hasClaude)("Claude Code", () => {
   );
 });
 
-const hasCodex = hasClient("@openai/codex", true);
+const hasCodex = hasAgent("@openai/codex");
 describe.skipIf(!hasCodex)("Codex", () => {
   test.each([
     { provider: "openai", format: "openai" },
@@ -89,7 +89,7 @@ describe.skipIf(!hasCodex)("Codex", () => {
       });
       await writeSettings("codex", key);
       const command = [
-        commandOf("codex"),
+        agentCommand("codex"),
         "exec",
         "--skip-git-repo-check",
         "--dangerously-bypass-approvals-and-sandbox",

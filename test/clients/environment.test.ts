@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "bun:test";
 import { runCommand } from "../support/run-command.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
-import { hasClient, runProgram } from "./installed-client.ts";
+import { hasSdk, runProgram } from "./installed-client.ts";
 import { connectTo, MODEL } from "./one-rule-gateway.ts";
 
 const provider = await useFakeProvider({ name: "Ada" });
@@ -15,7 +15,7 @@ const CLIENTS = [
 ];
 
 for (const { client, packageName, texts } of CLIENTS) {
-  const isMissing = !hasClient(packageName);
+  const isMissing = !hasSdk(packageName);
   test.skipIf(isMissing)(
     `${client} reads them`,
     async () => {

@@ -1,9 +1,10 @@
-// The clients that `npm ci --prefix test/clients` installs, and how tests run them.
+// The clients that `npm ci --prefix test/clients` and `npm ci --prefix test/clients/coding-agents` install, and how tests run them.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isInstalled } from "../support/required-program.ts";
 
-const modules = join(import.meta.dir, "node_modules");
+const AGENTS = "test/clients/coding-agents";
+const agentModules = join(import.meta.dir, "coding-agents", "node_modules");
 
 interface ProgramResult {
   readonly code: number;
@@ -11,21 +12,28 @@ interface ProgramResult {
   readonly stderr: string;
 }
 
-/**
- * Whether the package is installed. Without it, its tests are skipped with a visible warning, and fail in CI unless the package
- * is optional there.
- */
-export function hasClient(name: string, isOptionalInCi = false): boolean {
+/** Whether the package of an SDK is installed. Without it, its tests are skipped with a visible warning, and fail in CI. */
+export function hasSdk(name: string): boolean {
+  return hasPackage(name, join(import.meta.dir, "node_modules"), "test/clients", false);
+}
+
+/** Whether the package of a coding agent is installed. CI does not install these because of their size. */
+export function hasAgent(name: string): boolean {
+  return hasPackage(name, agentModules, AGENTS, true);
+}
+
+function hasPackage(name: string, modules: string, folder: string, isOptionalInCi: boolean): boolean {
   return isInstalled(existsSync(join(modules, name)) ? modules : null, {
     name,
     tests: `the tests with ${name}`,
-    install: "npm ci --prefix test/clients",
+    install: `npm ci --prefix ${folder}`,
     isOptionalInCi,
   });
 }
 
-export function commandOf(name: string): string {
-  return join(modules, ".bin", name);
+/** Returns the path of the command of a coding agent. */
+export function agentCommand(name: string): string {
+  return join(agentModules, ".bin", name);
 }
 
 /** Runs a program to its end. It sees only the given environment. */

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "bun:test";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
-import { hasClient, runProgram } from "./installed-client.ts";
+import { hasSdk, runProgram } from "./installed-client.ts";
 import { connectTo, MODEL, type TargetFormat } from "./one-rule-gateway.ts";
 
 const provider = await useFakeProvider({ name: "Ada" });
@@ -30,7 +30,7 @@ async function run(name: string, target: TargetFormat, path?: string): Promise<u
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
 }
 
-const hasAiSdk = hasClient("ai");
+const hasAiSdk = hasSdk("ai");
 describe.skipIf(!hasAiSdk)("Vercel AI SDK", () => {
   const expected = {
     text: "Good day.",
@@ -53,7 +53,7 @@ describe.skipIf(!hasAiSdk)("Vercel AI SDK", () => {
   );
 });
 
-const hasLangchain = hasClient("@langchain/openai");
+const hasLangchain = hasSdk("@langchain/openai");
 describe.skipIf(!hasLangchain)("LangChain", () => {
   const expected = {
     text: "Good day.",
@@ -74,7 +74,7 @@ describe.skipIf(!hasLangchain)("LangChain", () => {
   );
 });
 
-const hasAgents = hasClient("@openai/agents");
+const hasAgents = hasSdk("@openai/agents");
 describe.skipIf(!hasAgents)("OpenAI Agents SDK", () => {
   test.each(TARGETS)(
     "to a target of $provider with the format $format",
@@ -91,7 +91,7 @@ describe.skipIf(!hasAgents)("OpenAI Agents SDK", () => {
   );
 });
 
-const hasGenai = hasClient("@google/genai");
+const hasGenai = hasSdk("@google/genai");
 test.skipIf(!hasGenai)(
   "Google's SDK to a Gemini target",
   async () => {
