@@ -215,8 +215,10 @@ export function addHeaders(
   return timing;
 }
 
-function hasBody({ body, reader }: TargetResponse): boolean {
-  return body !== null || reader !== null;
+/** A translated response always has one, unless its status excludes it: an empty body is not a response in any format. */
+function hasBody({ body, reader, translation, upstreamResponse }: TargetResponse): boolean {
+  if (body !== null || reader !== null) return true;
+  return translation !== null && !STATUSES_WITHOUT_BODY.has(upstreamResponse.status);
 }
 
 /** Replaces characters that a header cannot contain: names of providers and models are arbitrary text. */

@@ -66,6 +66,18 @@ describe("chat clients", () => {
     expect(response.body.toString()).not.toContain('"finish_reason":"stop"');
   });
 
+  test.each([
+    [200, "text/event-stream", 502],
+    [200, "application/json", 502],
+    [500, "application/json", 500],
+  ])("get an error for an empty body: %i %s", async (status, type, expected) => {
+    const { prefix } = await api();
+    provider.behave({ status, body: "", headers: [["Content-Type", type]] });
+    const response = await post(`${prefix}/v1/chat/completions`, { ...GEMINI_CHAT, stream: true });
+    expect(response.status).toBe(expected);
+    expect(response.json()).toHaveProperty("error");
+  });
+
   test("get errors in their format", async () => {
     const { prefix } = await api();
     provider.behave({ status: 429 });
