@@ -89,8 +89,11 @@ const PATTERNS: readonly Pattern[] = [
   pattern("/responses/[^/]+(?:/(?:cancel|input_items))?", "responses", "responses"),
   pattern("/files(?:/[^/]+(?:/content)?)?", "files"),
   pattern("/fine_tuning/jobs(?:/[^/]+(?:/[a-z_]+)?)?", "fine_tuning"),
-  pattern("/models(?:/[^:]+)?", "models"),
 ];
+
+const MODELS = "/models";
+/** Methods of Google's APIs follow the name after a colon. Names of models may contain colons as well: `ft:gpt-4o:acme::1`. */
+const GOOGLE_METHOD = /:(?:[a-z]+[A-Z]\w*|predict)$/;
 
 /** Returns null if the path names no operation, or one that the gateway does not know. */
 export function endpointIn(path: string): Endpoint | null {
@@ -101,7 +104,34 @@ export function endpointIn(path: string): Endpoint | null {
     if (model !== undefined) return endpointWithModel(operation, format, tail, model);
     return operation === "other" ? null : { operation, format, tail, model: null, wantsStream: null };
   }
-  return null;
+  const tail = modelsTail(path);
+  return tail === null
+    ? null
+    : { operation: "models", format: "openai", tail, model: null, wantsStream: null };
+}
+
+/**
+ * Returns the end of a path that names models, or one model, whose name may contain slashes. Not a pattern: a search for the
+ * name from each of many `/models/` would take quadratic time.
+ */
+function modelsTail(path: string): string | null {
+  const start = path.indexOf(`${MODELS}/`);
+  if (start < 0) return path.endsWith(MODELS) ? MODELS : null;
+  const tail = path.slice(start);
+  return tail.length === MODELS.length + 1 || GOOGLE_METHOD.test(tail) ? null : tail;
+}
+
+/**
+ * Returns the operation that servers may read in a path that names none: some ignore case, empty segments and parameters of
+ * segments, and decode percent-encoded characters.
+ */
+export function operationSpelledIn(path: string): Operation | null {
+  const segments = path
+    .split("/")
+    .flatMap((segment) => percentDecoded(segment).toLowerCase().split("/"))
+    .map((segment) => segment.split(";", 1)[0]?.trim() ?? "")
+    .filter((segment) => segment !== "");
+  return endpointIn(`/${segments.join("/")}`)?.operation ?? null;
 }
 
 /** Methods of requests that neither show nor change anything. */

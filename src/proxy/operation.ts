@@ -1,6 +1,12 @@
 // The operation of a request to a rule whose targets have no `path`: what it is, and whether the rule allows it.
 import { GatehouseError } from "../base/errors.ts";
-import { endpointIn, permissionFor, type Endpoint, type Operation } from "../formats/operations.ts";
+import {
+  endpointIn,
+  operationSpelledIn,
+  permissionFor,
+  type Endpoint,
+  type Operation,
+} from "../formats/operations.ts";
 import type { Candidates } from "../snapshot/compile-upstream.ts";
 import type { CompiledRule } from "../snapshot/compiled-rule.ts";
 import { modelFor } from "./model-for.ts";
@@ -21,8 +27,19 @@ export function requireAllowedEndpoint({ endpoint, method }: Exchange, { operati
 
 /** Call when the body has been read. Throws if the request names no operation, is no chat request, and the rule forbids such. */
 export function requireAllowedBody(exchange: Exchange, rule: CompiledRule): void {
-  if (isOther(exchange, rule) && !rule.operations.has("other")) throw operationNotAllowed("other");
+  if (!isOther(exchange, rule)) return;
+  if (!rule.operations.has("other")) throw operationNotAllowed("other");
+  // Its ids would not be checked, and neither would be its own permission.
+  const spelled = operationSpelledIn(exchange.sentPath);
+  if (spelled !== null && STORING.has(spelled))
+    throw new GatehouseError(
+      "operation_not_allowed",
+      `The path is not exactly that of the operation "${spelled}". Send it in lower case, and without encoded characters or further slashes.`,
+    );
 }
+
+/** Operations with objects that are stored in the provider's account. */
+const STORING: ReadonlySet<Operation> = new Set(["files", "batches", "responses", "fine_tuning", "models"]);
 
 /** Whether a request is for an endpoint that the gateway does not know. */
 export function isOther({ endpoint, fields }: Exchange, { upstream, pathKind }: CompiledRule): boolean {

@@ -131,6 +131,17 @@ describe("operations that show or change what others store in the provider's acc
     ["other", "DELETE", "/v1/organization/users/u"],
   ] as const;
 
+  test.each(["/v1/files/", "/v1/%66iles", "/v1/FILES/file-1", "/v1/responses/resp_1/"])(
+    "%s is 403 even if the rule lists other",
+    async (end) => {
+      const targets = [targetAt(provider, { provider: "openai" })];
+      const prefix = await api(targets, { rule: { operations: ["other"], strip_path: true } });
+      const refused = await call(prefix + end, "GET");
+      expect([refused.status, refused.json().code]).toEqual([403, "operation_not_allowed"]);
+      expect(provider.requests).toEqual([]);
+    },
+  );
+
   test.each(STORED)("%s (%s %s) is 403 unless the rule lists it", async (operation, method, end) => {
     const targets = [targetAt(provider, { provider: "openai" })];
     const refused = await call((await api(targets)) + end, method);
