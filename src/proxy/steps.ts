@@ -73,6 +73,7 @@ export const STEPS: readonly Step[] = [
   checkModel,
   runPlugins,
   scanBodyOfPlugin,
+  checkOperationOfPlugin,
   openStoredIds,
   respondWithTokenEstimate,
 ];
@@ -214,8 +215,18 @@ function runPlugins(exchange: Exchange, parts: StepParts): ValueOrPromise<Respon
 
 function scanBodyOfPlugin(exchange: Exchange, { offLoop }: StepParts): ValueOrPromise<null> {
   const { body, path, sentPath } = exchange;
-  if (sentPath !== path) exchange.endpoint = endpointOf(exchange, matchedRule(exchange));
+  if (sentPath !== path) {
+    exchange.endpoint = endpointOf(exchange, matchedRule(exchange));
+    // The path may name the model.
+    if (body !== null) exchange.setBody(body);
+  }
   return body === null || !body.isUnscanned ? null : scanReplacedBody(exchange, body, offLoop);
+}
+
+/** Plugins may have changed path and body. */
+function checkOperationOfPlugin(exchange: Exchange): null {
+  if (exchange.sentPath !== exchange.path) requireAllowedEndpoint(exchange, matchedRule(exchange));
+  return checkOperation(exchange);
 }
 
 /** After the plugins, which see the ids of the client. */

@@ -81,6 +81,28 @@ describe("pre_request", () => {
     expect(sent.json()).toEqual({ ...CHAT, extra: true });
   });
 
+  test("a model in a changed path is the one that is balanced and reported", async () => {
+    const target = { provider: "google", format: "gemini" };
+    const code = `context.setPath("/v1beta/models/gemini-new:generateContent")`;
+    const rule = { path: "/v1beta/models/{model}" };
+    const route = await harness.seed([scripted("pre_request", code)], { target, rule });
+    const path = "/v1beta/models/gemini-old:generateContent";
+    const response = await harness.post({ ...route, path }, { body: { contents: [] } });
+    expect(response.headers.get("x-gw-model")).toBe("gemini-new");
+    expect(harness.sentRequest.target).toBe("/v1beta/models/gemini-new:generateContent");
+  });
+
+  test("a changed path needs the permission of the rule for its operation", async () => {
+    for (const path of ["/v1/fine_tuning/jobs", "/v1/vector_stores"]) {
+      const code = `context.setPath("${path}"); context.replaceBody("{}")`;
+      const prefix = `/api-${crypto.randomUUID()}`;
+      const route = await harness.seed([scripted("pre_request", code)], { rule: { path: `${prefix}/*` } });
+      const response = await harness.post({ ...route, path: `${prefix}/v1/chat/completions` });
+      expect(response.status).toBe(403);
+      expect(await response.json()).toMatchObject({ code: "operation_not_allowed" });
+    }
+  });
+
   test("a replaced model is the one that is balanced and reported", async () => {
     const code = `context.replaceBody(JSON.stringify({ ...context.json, model: "other" }))`;
     const response = await harness.call([scripted("pre_request", code)]);
