@@ -214,24 +214,30 @@ export function testRecords(context: GetContext): void {
     const { page } = ui;
     await ui.visit("Rules");
     await ui.link("New rule").click();
-    await ui.field("Path").fill("/pair/files");
+    await ui.field("Path").fill("/pair/fine_tuning/jobs");
     await ui.field("Service").selectOption({ label: "paired" });
     await ui.button("Create rule").click();
-    await ui.waitForToast("Saved rule “/pair/files”");
-    const warning = page.getByText('requests to /pair/files are rejected unless operations contains "files"');
+    await ui.waitForToast("Saved rule “/pair/fine_tuning/jobs”");
+    const warning = page.getByText(
+      'requests to /pair/fine_tuning/jobs are rejected unless operations contains "fine_tuning"',
+    );
     await warning.waitFor();
     await ui.expectAccessible();
-    await ui.link("/pair/files").click();
+    await ui.link("/pair/fine_tuning/jobs").click();
     await page.getByText("Keys, operations, formats, headers, forwarding").click();
     expect(await warning.count()).toBe(0);
-    await page.getByLabel("Files", { exact: true }).check();
+    await page.getByLabel("Fine-tuning", { exact: true }).check();
     await page.getByLabel("All", { exact: true }).check();
     await ui.button("Save").click();
-    await ui.link("/pair/files").waitFor();
+    await ui.link("/pair/fine_tuning/jobs").waitFor();
     expect(await warning.count()).toBe(0);
     const { rules } = (await gatehouse.api("GET", `/gateways/${await firstGatewayId(context())}/rules`)).body;
-    expect(rules[2]).toMatchObject({ path: "/pair/files", methods: ["*"], operations: ["files"] });
-    await ui.link("/pair/files").click();
+    expect(rules[2]).toMatchObject({
+      path: "/pair/fine_tuning/jobs",
+      methods: ["*"],
+      operations: ["fine_tuning"],
+    });
+    await ui.link("/pair/fine_tuning/jobs").click();
     await ui.button("Delete").click();
     await ui.dialog().getByRole("button", { name: "Delete" }).click();
     await ui.waitForToast("Deleted rule");

@@ -22,6 +22,8 @@ export function testTraffic(context: GetContext): void {
     await failover.nth(1).waitFor();
     await failover.first().getByRole("button").click();
     await ui.dialog().getByText("Attempts: 2").waitFor();
+    const operation = ui.dialog().locator('dt:text-is("Operation") + dd');
+    expect(await operation.textContent()).toBe("chat");
     await ui
       .dialog()
       .getByRole("row", { name: /1\. broken/ })
