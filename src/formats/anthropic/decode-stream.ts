@@ -1,11 +1,9 @@
 // Translates an Anthropic message stream to an OpenAI chat stream while it arrives.
 // It is complete only with message_stop, so that a cut stream never looks complete.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import type { ChatCompletionChunk, ChatDelta } from "../openai/wire-types.ts";
+import type { ChatDelta } from "../openai/wire-types.ts";
+import { EventStreamDecoder, foreignEvent, parseEvent } from "../event-stream-decoder.ts";
 import { requireObject } from "../read-fields.ts";
-import { SseParser } from "../sse.ts";
-import { TranslationError } from "../translation-error.ts";
-import type { ChatStreamSink, DecodeOptions, StreamDecoder, StreamEnding } from "../translator.ts";
 import {
   decodeError,
   refusalOf,
@@ -15,6 +13,8 @@ import {
   toReasoningDetail,
 } from "./decode-response.ts";
 import { argumentsOf } from "./tool-arguments.ts";
+
+const API = "Anthropic's messages";
 
 /** A tool_use block whose content_block_stop has not arrived yet. */
 interface OpenToolCall {
@@ -32,38 +32,16 @@ interface OpenThinking {
   signature: string;
 }
 
-export class MessageStreamDecoder implements StreamDecoder {
-  readonly #parser: SseParser;
-  readonly #sink: ChatStreamSink;
-  readonly #createdAt: number;
+export class MessageStreamDecoder extends EventStreamDecoder {
   /** By the index of their block. */
   readonly #openToolCalls = new Map<unknown, OpenToolCall>();
   readonly #openThinking = new Map<unknown, OpenThinking>();
   #toolCallCount = 0;
-  #id = "";
-  #model = "";
   #usage: JsonObject = {};
   #hasFinishReason = false;
-  #ending: StreamEnding = "truncated";
 
-  constructor({ maxEventBytes, createdAt }: DecodeOptions, sink: ChatStreamSink) {
-    this.#parser = new SseParser(maxEventBytes);
-    this.#sink = sink;
-    this.#createdAt = createdAt;
-  }
-
-  push(bytes: Uint8Array): void {
-    for (const { data } of this.#parser.push(bytes)) {
-      if (this.#ending !== "truncated") break;
-      this.#decode(parseEvent(data));
-    }
-  }
-
-  ending(): StreamEnding {
-    return this.#ending;
-  }
-
-  #decode(event: JsonObject): void {
+  protected override decode(data: string): void {
+    const event = parseEvent(data, API);
     switch (event["type"]) {
       case "message_start":
         this.#startMessage(requireObject(event["message"], "message"));
@@ -85,17 +63,18 @@ export class MessageStreamDecoder implements StreamDecoder {
         this.#stopMessage();
         return;
       case "error":
-        this.#ending = "error";
-        this.#sink.error(decodeError(event, 500));
+        this.fail(decodeError(event, 500));
         return;
+      case undefined:
+        throw foreignEvent(API);
       default:
       // `ping` and unknown types: Anthropic adds event types over time and asks clients to ignore those they do not know.
     }
   }
 
   #startMessage(message: JsonObject): void {
-    this.#id = textOf(message["id"]);
-    this.#model = textOf(message["model"]);
+    this.id = textOf(message["id"]);
+    this.model = textOf(message["model"]);
     this.#addUsage(message["usage"]);
     this.#writeChunk({ role: "assistant", content: "" });
   }
@@ -184,9 +163,8 @@ export class MessageStreamDecoder implements StreamDecoder {
 
   #stopMessage(): void {
     if (!this.#hasFinishReason) this.#writeFinishReason({});
-    this.#sink.chunk({ ...this.#chunkWith([]), usage: toChatUsage(this.#usage) });
-    this.#ending = "complete";
-    this.#sink.done();
+    this.sink.chunk({ ...this.chunkWith([]), usage: toChatUsage(this.#usage) });
+    this.complete();
   }
 
   /** Counts are cumulative. A count that a later event omits or sets to null keeps its earlier value. */
@@ -198,31 +176,6 @@ export class MessageStreamDecoder implements StreamDecoder {
 
   #writeChunk(delta: ChatDelta, stop: JsonObject | null = null): void {
     const finish_reason = stop === null ? null : toFinishReason(stop);
-    this.#sink.chunk(this.#chunkWith([{ index: 0, delta, logprobs: null, finish_reason }]));
+    this.sink.chunk(this.chunkWith([{ index: 0, delta, logprobs: null, finish_reason }]));
   }
-
-  #chunkWith(choices: ChatCompletionChunk["choices"]): ChatCompletionChunk {
-    return {
-      id: this.#id,
-      object: "chat.completion.chunk",
-      created: this.#createdAt,
-      model: this.#model,
-      choices,
-    };
-  }
-}
-
-function parseEvent(data: string): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(data);
-  } catch {
-    value = null;
-  }
-  // The type is in the data, so the SSE event name is not needed. Some proxies drop it.
-  if (isJsonObject(value) && typeof value["type"] === "string") return value;
-  throw new TranslationError(
-    "stream",
-    "The provider's stream contains an event that is not in Anthropic's format. Check the target's format.",
-  );
 }

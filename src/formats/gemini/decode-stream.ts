@@ -2,10 +2,8 @@
 // Gemini has no last event, and some models and proxies name a finish reason in every event. The stream is complete if its body
 // ended after an event with a finish reason, so the finish reason is written at the end of the body.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import type { ChatCompletionChunk, ChatDelta, ChatFinishReason } from "../openai/wire-types.ts";
-import { SseParser } from "../sse.ts";
-import { TranslationError } from "../translation-error.ts";
-import type { ChatStreamSink, DecodeOptions, StreamDecoder, StreamEnding } from "../translator.ts";
+import { EventStreamDecoder, foreignEvent } from "../event-stream-decoder.ts";
+import type { ChatDelta, ChatFinishReason } from "../openai/wire-types.ts";
 import { decodeError, errorIn } from "./decode-error.ts";
 import {
   CallIds,
@@ -20,47 +18,23 @@ import {
 } from "./decode-response.ts";
 import { toReasoningDetail } from "./reasoning.ts";
 
-export class GeminiStreamDecoder implements StreamDecoder {
-  readonly #parser: SseParser;
-  readonly #sink: ChatStreamSink;
-  readonly #createdAt: number;
+const API = "Gemini";
+
+export class GeminiStreamDecoder extends EventStreamDecoder {
   /** Null before the first event. */
   #ids: CallIds | null = null;
-  #id = "";
-  #model = "";
   /** Counts of the stream so far. Each event has all counts known by then. */
   #usage: JsonObject = {};
   #callCount = 0;
   #finish: Ending | null = null;
-  #ending: StreamEnding = "truncated";
 
-  constructor({ maxEventBytes, createdAt }: DecodeOptions, sink: ChatStreamSink) {
-    this.#parser = new SseParser(maxEventBytes);
-    this.#sink = sink;
-    this.#createdAt = createdAt;
-  }
-
-  push(bytes: Uint8Array): void {
-    for (const { data } of this.#parser.push(bytes)) {
-      if (this.#ending !== "truncated") break;
-      this.#decode(parseEvent(data));
-    }
-  }
-
-  ending(): StreamEnding {
-    if (this.#ending === "truncated" && this.#finish !== null && !this.#parser.hasIncompleteEvent) {
-      this.#complete(this.#finish);
-    }
-    return this.#ending;
-  }
-
-  #decode(event: unknown): void {
+  protected override decode(data: string): void {
+    const event = parseEvent(data);
     if (errorIn(event) !== null) {
-      this.#ending = "error";
-      this.#sink.error(decodeError(event, 500));
+      this.fail(decodeError(event, 500));
       return;
     }
-    if (!isJsonObject(event)) throw notGemini();
+    if (!isJsonObject(event)) throw foreignEvent(API);
     const ids = this.#ids ?? this.#start(event);
     if (isJsonObject(event["usageMetadata"])) this.#usage = { ...this.#usage, ...event["usageMetadata"] };
     const candidate = firstCandidate(event);
@@ -69,8 +43,8 @@ export class GeminiStreamDecoder implements StreamDecoder {
   }
 
   #start(event: JsonObject): CallIds {
-    this.#id = textOf(event["responseId"]);
-    this.#model = textOf(event["modelVersion"]);
+    this.id = textOf(event["responseId"]);
+    this.model = textOf(event["modelVersion"]);
     this.#ids = new CallIds(event);
     this.#writeDelta({ role: "assistant", content: "" });
     return this.#ids;
@@ -91,40 +65,24 @@ export class GeminiStreamDecoder implements StreamDecoder {
     return delta;
   }
 
-  #complete(finish: Ending): void {
-    const { refusal } = finish;
-    this.#writeDelta(refusal === null ? {} : { refusal }, finishReason(finish, this.#callCount > 0));
-    this.#sink.chunk({ ...this.#chunkWith([]), usage: toChatUsage(this.#usage) });
-    this.#ending = "complete";
-    this.#sink.done();
+  protected override endOfBody(): void {
+    if (this.#finish === null) return;
+    const { refusal } = this.#finish;
+    this.#writeDelta(refusal === null ? {} : { refusal }, finishReason(this.#finish, this.#callCount > 0));
+    this.sink.chunk({ ...this.chunkWith([]), usage: toChatUsage(this.#usage) });
+    this.complete();
   }
 
   #writeDelta(delta: ChatDelta, finish_reason: ChatFinishReason | null = null): void {
-    this.#sink.chunk(this.#chunkWith([{ index: 0, delta, logprobs: null, finish_reason }]));
-  }
-
-  #chunkWith(choices: ChatCompletionChunk["choices"]): ChatCompletionChunk {
-    return {
-      id: this.#id,
-      object: "chat.completion.chunk",
-      created: this.#createdAt,
-      model: this.#model,
-      choices,
-    };
+    this.sink.chunk(this.chunkWith([{ index: 0, delta, logprobs: null, finish_reason }]));
   }
 }
 
+/** Errors arrive in a list, too. */
 function parseEvent(data: string): unknown {
   try {
     return JSON.parse(data);
   } catch {
-    throw notGemini();
+    throw foreignEvent(API);
   }
-}
-
-function notGemini(): TranslationError {
-  return new TranslationError(
-    "stream",
-    "The provider's stream contains an event that is not in Gemini's format. Check the target's format.",
-  );
 }

@@ -1,8 +1,6 @@
 // Reads a chat stream. The stream is complete only with [DONE], so that a cut stream never looks complete.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { SseParser } from "../sse.ts";
-import { TranslationError } from "../translation-error.ts";
-import type { ChatStreamSink, DecodeOptions, StreamDecoder, StreamEnding } from "../translator.ts";
+import { EventStreamDecoder, parseEvent } from "../event-stream-decoder.ts";
 import {
   argumentsOf,
   contentOf,
@@ -13,52 +11,27 @@ import {
   toChatUsage,
   toFinishReason,
 } from "./decode-response.ts";
-import { CHAT_STREAM_DONE, type ChatCompletionChunk, type ChatDelta, type ChatUsage } from "./wire-types.ts";
+import { CHAT_STREAM_DONE, type ChatDelta, type ChatUsage } from "./wire-types.ts";
 
 type ToolCallDelta = NonNullable<ChatDelta["tool_calls"]>[number];
 
-export class ChatStreamDecoder implements StreamDecoder {
-  readonly #parser: SseParser;
-  readonly #sink: ChatStreamSink;
-  readonly #createdAt: number;
-  #id = "";
-  #model = "";
-  #created: number | null = null;
+export class ChatStreamDecoder extends EventStreamDecoder {
+  #created: number | undefined = undefined;
   /** The highest index of a tool call so far. */
   #lastCall = -1;
   /** Some providers report the usage so far with every chunk, or with the finish reason. */
   #usage: ChatUsage | null = null;
-  #ending: StreamEnding = "truncated";
 
-  constructor({ maxEventBytes, createdAt }: DecodeOptions, sink: ChatStreamSink) {
-    this.#parser = new SseParser(maxEventBytes);
-    this.#sink = sink;
-    this.#createdAt = createdAt;
-  }
-
-  push(bytes: Uint8Array): void {
-    for (const { data } of this.#parser.push(bytes)) {
-      if (this.#ending !== "truncated") break;
-      this.#decode(data);
-    }
-  }
-
-  ending(): StreamEnding {
-    return this.#ending;
-  }
-
-  #decode(data: string): void {
+  protected override decode(data: string): void {
     if (data === CHAT_STREAM_DONE) {
-      this.#ending = "complete";
-      if (this.#usage !== null) this.#sink.chunk({ ...this.#chunkWith([]), usage: this.#usage });
-      this.#sink.done();
+      if (this.#usage !== null) this.sink.chunk({ ...this.chunkWith([], this.#created), usage: this.#usage });
+      this.complete();
       return;
     }
-    const event = parseEvent(data);
+    const event = parseEvent(data, "OpenAI's chat completions");
     // OpenRouter sends errors in a chunk with a choice.
     if (isJsonObject(event["error"])) {
-      this.#ending = "error";
-      this.#sink.error(decodeError(event, 500));
+      this.fail(decodeError(event, 500));
     } else if (Array.isArray(event["choices"])) {
       this.#decodeChunk(event, event["choices"]);
     }
@@ -66,15 +39,15 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   #decodeChunk(event: JsonObject, choices: readonly unknown[]): void {
-    this.#id ||= textOf(event["id"]);
-    this.#model ||= textOf(event["model"]);
+    this.id ||= textOf(event["id"]);
+    this.model ||= textOf(event["model"]);
     if (typeof event["created"] === "number") this.#created ??= event["created"];
     this.#usage = toChatUsage(event["usage"]) ?? this.#usage;
     const [choice] = choices;
     if (!isJsonObject(choice)) return;
     const delta = isJsonObject(choice["delta"]) ? this.#decodeDelta(choice["delta"]) : {};
     const finish_reason = toFinishReason(choice["finish_reason"]);
-    this.#sink.chunk(this.#chunkWith([{ index: 0, delta, logprobs: null, finish_reason }]));
+    this.sink.chunk(this.chunkWith([{ index: 0, delta, logprobs: null, finish_reason }], this.#created));
   }
 
   #decodeDelta(delta: JsonObject): ChatDelta {
@@ -114,26 +87,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (index <= this.#lastCall) return { index, function: { arguments: text } };
     this.#lastCall = index;
     const name = textOf(definition["name"]);
-    const id = textOf(call["id"]) || toCallId(this.#id, index);
+    const id = textOf(call["id"]) || toCallId(this.id, index);
     return { index, id, type: "function", function: { name, arguments: text } };
   }
-
-  #chunkWith(choices: ChatCompletionChunk["choices"]): ChatCompletionChunk {
-    const created = this.#created ?? this.#createdAt;
-    return { id: this.#id, object: "chat.completion.chunk", created, model: this.#model, choices };
-  }
-}
-
-function parseEvent(data: string): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(data);
-  } catch {
-    value = null;
-  }
-  if (isJsonObject(value)) return value;
-  throw new TranslationError(
-    "stream",
-    "The provider's stream contains an event that is not in OpenAI's chat format. Check the target's format.",
-  );
 }

@@ -1,12 +1,13 @@
 // Translates a stream of the Responses API to a chat stream while it arrives. It is complete only with response.completed or
 // response.incomplete, so that a cut stream never looks complete.
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { EventStreamDecoder, foreignEvent, parseEvent } from "../event-stream-decoder.ts";
 import { decodeError } from "../openai/decode-response.ts";
-import type { ChatCompletionChunk, ChatDelta, ChatFinishReason } from "../openai/wire-types.ts";
-import { SseParser } from "../sse.ts";
-import { TranslationError } from "../translation-error.ts";
-import type { ChatStreamSink, DecodeOptions, StreamDecoder, StreamEnding } from "../translator.ts";
+import type { ChatDelta, ChatFinishReason } from "../openai/wire-types.ts";
+import type { ChatStreamSink, DecodeOptions } from "../translator.ts";
 import { PARAGRAPH, partsOf, textOf, toChatUsage, toDetail, toFinishReason } from "./decode-response.ts";
+
+const API = "the Responses API";
 
 interface OpenCall {
   /** Index among the calls, which differs from the index among the items. */
@@ -20,10 +21,7 @@ interface OpenCall {
 const CUSTOM_INPUT_START = '{"input":"';
 const CUSTOM_INPUT_END = '"}';
 
-export class ResponseStreamDecoder implements StreamDecoder {
-  readonly #parser: SseParser;
-  readonly #sink: ChatStreamSink;
-  readonly #createdAt: number;
+export class ResponseStreamDecoder extends EventStreamDecoder {
   readonly #targetTag: string;
   /** By output index. */
   readonly #calls = new Map<unknown, OpenCall>();
@@ -32,30 +30,17 @@ export class ResponseStreamDecoder implements StreamDecoder {
   #hasReasoning = false;
   #startsParagraph = false;
   #isStarted = false;
-  #id = "";
-  #model = "";
-  #ending: StreamEnding = "truncated";
 
-  constructor({ maxEventBytes, createdAt, targetTag }: DecodeOptions, sink: ChatStreamSink) {
-    this.#parser = new SseParser(maxEventBytes);
-    this.#sink = sink;
-    this.#createdAt = createdAt;
-    this.#targetTag = targetTag;
+  constructor(options: DecodeOptions, sink: ChatStreamSink) {
+    super(options, sink);
+    this.#targetTag = options.targetTag;
   }
 
-  push(bytes: Uint8Array): void {
-    for (const { data } of this.#parser.push(bytes)) {
-      if (this.#ending !== "truncated") break;
-      // Azure and others end the stream as chat streams end, after the last event.
-      if (data !== "[DONE]") this.#decode(parseEvent(data));
-    }
-  }
-
-  ending(): StreamEnding {
-    return this.#ending;
-  }
-
-  #decode(event: JsonObject): void {
+  protected override decode(data: string): void {
+    // Azure and others end the stream as chat streams end, after the last event.
+    if (data === "[DONE]") return;
+    const event = parseEvent(data, API);
+    if (typeof event["type"] !== "string") throw foreignEvent(API);
     const { type, delta, item, response, output_index: index } = event;
     switch (type) {
       case "response.created":
@@ -96,14 +81,14 @@ export class ResponseStreamDecoder implements StreamDecoder {
     switch (type) {
       case "response.completed":
       case "response.incomplete":
-        this.#complete(body, type);
+        this.#completeWith(body, type);
         return;
       case "response.failed":
-        this.#fail(body["error"]);
+        this.#failWith(body["error"]);
         return;
       case "error":
         // The fields of the error are those of the event, or are in an object, as in chat streams.
-        this.#fail(isJsonObject(event["error"]) ? event["error"] : event);
+        this.#failWith(isJsonObject(event["error"]) ? event["error"] : event);
         return;
       default:
       // Events without content, and types that were added later.
@@ -114,8 +99,8 @@ export class ResponseStreamDecoder implements StreamDecoder {
     if (this.#isStarted) return;
     this.#isStarted = true;
     if (isJsonObject(response)) {
-      this.#id = textOf(response["id"]);
-      this.#model = textOf(response["model"]);
+      this.id = textOf(response["id"]);
+      this.model = textOf(response["model"]);
     }
     this.#writeChunk({ role: "assistant", content: "" });
   }
@@ -202,22 +187,20 @@ export class ResponseStreamDecoder implements StreamDecoder {
     if (call.isCustom) this.#writeArguments(call, CUSTOM_INPUT_END);
   }
 
-  #complete(response: JsonObject, type: string): void {
+  #completeWith(response: JsonObject, type: string): void {
     this.#start(response);
     const status = type === "response.incomplete" ? "incomplete" : "completed";
     this.#writeChunk({}, toFinishReason({ ...response, status }, this.#calls.size > 0));
-    this.#sink.chunk({ ...this.#chunkWith([]), usage: toChatUsage(response["usage"]) });
-    this.#ending = "complete";
-    this.#sink.done();
+    this.sink.chunk({ ...this.chunkWith([]), usage: toChatUsage(response["usage"]) });
+    this.complete();
   }
 
-  #fail(error: unknown): void {
-    this.#ending = "error";
+  #failWith(error: unknown): void {
     const body = decodeError(
       { error: isJsonObject(error) ? { type: errorTypeOf(error), ...error } : error },
       500,
     );
-    this.#sink.error(body);
+    this.fail(body);
   }
 
   #write(delta: ChatDelta): void {
@@ -226,17 +209,7 @@ export class ResponseStreamDecoder implements StreamDecoder {
   }
 
   #writeChunk(delta: ChatDelta, finish_reason: ChatFinishReason | null = null): void {
-    this.#sink.chunk(this.#chunkWith([{ index: 0, delta, logprobs: null, finish_reason }]));
-  }
-
-  #chunkWith(choices: ChatCompletionChunk["choices"]): ChatCompletionChunk {
-    return {
-      id: this.#id,
-      object: "chat.completion.chunk",
-      created: this.#createdAt,
-      model: this.#model,
-      choices,
-    };
+    this.sink.chunk(this.chunkWith([{ index: 0, delta, logprobs: null, finish_reason }]));
   }
 }
 
@@ -247,18 +220,4 @@ function errorTypeOf({ code }: JsonObject): string {
   return typeof code === "string" && /^(?:context_|invalid_)/.test(code)
     ? "invalid_request_error"
     : "server_error";
-}
-
-function parseEvent(data: string): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(data);
-  } catch {
-    value = null;
-  }
-  if (isJsonObject(value) && typeof value["type"] === "string") return value;
-  throw new TranslationError(
-    "stream",
-    "The provider's stream contains an event that is not in the format of the Responses API. Check the target's format.",
-  );
 }
