@@ -1,4 +1,5 @@
 // Relays a target's response to the client: unchanged, translated to another format, or passed through plugins.
+import { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 import type { ValueOrPromise } from "../base/value-or-promise.ts";
 import { FirstContent } from "../formats/first-content.ts";
 import type { PluginChain } from "../snapshot/plugin-chain.ts";
@@ -173,7 +174,8 @@ async function wholeBody(
 /** Adds Retry-After for a target whose format says in the body when to retry. */
 function addRetryAfter(headers: Headers, { from }: ResponseTranslation, body: Uint8Array): void {
   const { retryAfterOf } = from.outbound;
-  if (retryAfterOf === undefined || headers.has("retry-after")) return;
+  // A large body is not parsed on the event loop.
+  if (retryAfterOf === undefined || headers.has("retry-after") || body.byteLength > LARGE_BODY_BYTES) return;
   const seconds = retryAfterOf(parseJson(body));
   if (seconds !== null) headers.set("Retry-After", String(seconds));
 }
