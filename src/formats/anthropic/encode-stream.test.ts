@@ -278,6 +278,19 @@ test("tools with names that are too long for other formats keep them", () => {
   expect(anthropicInbound.encodeResponse(completion, context)).toMatchObject({ content: [{ name: long }] });
 });
 
+test("calls without an end are not kept without a limit", () => {
+  const encoder = anthropicInbound.encodeStream(anthropicInbound.contextOf(REQUEST));
+  const call = (index: number, text: string) =>
+    encoder.chunk(
+      chunk({ tool_calls: [{ index, id: "c", type: "function", function: { name: "f", arguments: text } }] }),
+    );
+  call(0, "{");
+  const megabyte = "x".repeat(1 << 20);
+  expect(() => {
+    for (let received = 0; received < 40; received++) call(1, megabyte);
+  }).toThrow("more than 33554432 characters");
+});
+
 describe("an error", () => {
   const read = async (message: string, code: string | null, status: number): Promise<unknown> => {
     const body = anthropicInbound.encodeError(

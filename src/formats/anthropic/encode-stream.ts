@@ -1,5 +1,6 @@
 // Translates a chat stream to the events of an Anthropic message while it arrives: blocks one after the other, each with
 // a start and a stop, and the last two events only when the chat stream is complete.
+import { HeldText, ITEM_LENGTH } from "../held-text.ts";
 import type { ReasoningDetail } from "../chat-extensions.ts";
 import type {
   ChatCompletionChunk,
@@ -41,6 +42,8 @@ export class MessageStreamEncoder implements StreamEncoder {
   /** The index of the tool call whose block is open. */
   #openCall = -1;
   readonly #waitingCalls = new Map<number, WaitingCall>();
+  /** Text of waiting calls, redacted reasoning and a refusal. */
+  readonly #heldText = new HeldText();
   #hasCalls = false;
   #finishReason: ChatFinishReason | null = null;
   #refusal: string | null = null;
@@ -97,6 +100,7 @@ export class MessageStreamEncoder implements StreamEncoder {
     for (const detail of delta.reasoning_details ?? []) this.#addDetail(detail);
     if (delta.content !== undefined && delta.content !== "") this.#addText(delta.content);
     if (delta.refusal !== undefined && delta.refusal !== "") {
+      this.#heldText.add(delta.refusal.length);
       this.#refusal = (this.#refusal ?? "") + delta.refusal;
       this.#addText(delta.refusal);
     }
@@ -116,7 +120,10 @@ export class MessageStreamEncoder implements StreamEncoder {
       if (this.#openBlock !== "thinking" && block.thinking !== "") this.#addReasoning(block.thinking);
       this.#open("thinking", { type: "thinking", thinking: "", signature: "" });
       this.#stopBlock(block.signature);
-    } else this.#redacted.push(block);
+    } else {
+      this.#heldText.add(ITEM_LENGTH + block.data.length);
+      this.#redacted.push(block);
+    }
   }
 
   /** Clients take the last block for the answer, so such blocks are written only before another one, or if there is no other. */
@@ -140,6 +147,7 @@ export class MessageStreamEncoder implements StreamEncoder {
       return;
     }
     const waiting = this.#waitingCalls.get(index);
+    this.#heldText.add(text.length + (waiting === undefined ? ITEM_LENGTH : 0));
     if (waiting !== undefined) waiting.arguments += text;
     else if (this.#openBlock === "tool_use") this.#waitingCalls.set(index, { id, name, arguments: text });
     else this.#startCall(index, { id, name, arguments: text });

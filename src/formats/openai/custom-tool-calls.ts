@@ -1,5 +1,6 @@
 // Calls of custom tools, whose input is text instead of JSON. In the hub format they are calls of functions with one field,
 // `input`; chat clients that defined custom tools get calls of custom tools back.
+import { HeldText, ITEM_LENGTH } from "../held-text.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ChatCompletion, ChatCompletionChunk, ChatDelta } from "./wire-types.ts";
 
@@ -34,6 +35,7 @@ export class CustomCallStream {
   readonly #customTools: readonly string[];
   /** The arguments so far, by the index of the call. */
   readonly #open = new Map<number, string>();
+  readonly #heldText = new HeldText();
 
   constructor(customTools: readonly string[]) {
     this.#customTools = customTools;
@@ -59,8 +61,11 @@ export class CustomCallStream {
     for (const call of calls) {
       const { index, id, function: called } = call;
       const json = this.#open.get(index);
-      if (json !== undefined) this.#open.set(index, json + called.arguments);
-      else if (called.name !== undefined && this.#customTools.includes(called.name)) {
+      if (json !== undefined) {
+        this.#heldText.add(called.arguments.length);
+        this.#open.set(index, json + called.arguments);
+      } else if (called.name !== undefined && this.#customTools.includes(called.name)) {
+        this.#heldText.add(ITEM_LENGTH + called.arguments.length);
         this.#open.set(index, called.arguments);
         deltas.push({ index, id, type: "custom", custom: { name: called.name, input: "" } });
       } else deltas.push(call);

@@ -8,7 +8,7 @@ import type {
   ChatFinishReason,
   ChatUsage,
 } from "../openai/wire-types.ts";
-import { TranslationError } from "../translation-error.ts";
+import { HeldText, ITEM_LENGTH } from "../held-text.ts";
 import type { ResponseContext, StreamEncoder } from "../translator.ts";
 import { EventWriter } from "./event-writer.ts";
 import { OpenCalls } from "./open-calls.ts";
@@ -16,11 +16,6 @@ import { OpenMessage } from "./open-message.ts";
 import { OpenReasoning } from "./open-reasoning.ts";
 import { createResponse, errorOf, finishResponse, ResponseIds, toResponsesUsage } from "./response-object.ts";
 import type { ResponseObject } from "./wire-types.ts";
-
-/** The last event repeats all text, so it is kept. Models generate far less. */
-const MAX_TEXT_LENGTH = 32 * 1024 * 1024;
-/** Counted for every item, whatever its text. */
-const ITEM_LENGTH = 256;
 
 export class ResponseStreamEncoder implements StreamEncoder {
   readonly #context: ResponseContext;
@@ -32,7 +27,8 @@ export class ResponseStreamEncoder implements StreamEncoder {
   #reasoning: OpenReasoning | null = null;
   #finishReason: ChatFinishReason | null = null;
   #usage: ChatUsage | null = null;
-  #textLength = 0;
+  /** The last event repeats all text, so it is kept. */
+  readonly #heldText = new HeldText();
 
   constructor(context: ResponseContext) {
     this.#context = context;
@@ -80,10 +76,10 @@ export class ResponseStreamEncoder implements StreamEncoder {
 
   #encodeDelta(delta: ChatDelta): void {
     const { reasoning_content: reasoning = "", content = "", refusal = "", tool_calls: calls = [] } = delta;
-    this.#count(reasoning.length + content.length + refusal.length);
+    this.#heldText.add(reasoning.length + content.length + refusal.length);
     if (reasoning !== "") this.#writeReasoning(reasoning);
     for (const detail of delta.reasoning_details ?? []) {
-      this.#count(ITEM_LENGTH + (detail.text?.length ?? 0) + (detail.data?.length ?? 0));
+      this.#heldText.add(ITEM_LENGTH + (detail.text?.length ?? 0) + (detail.data?.length ?? 0));
       this.#addDetail(detail);
     }
     if (content !== "") this.#openMessage().writeText(content);
@@ -92,18 +88,9 @@ export class ResponseStreamEncoder implements StreamEncoder {
     this.#closeReasoning(null);
     this.#closeMessage("completed");
     for (const call of calls) {
-      this.#count(call.function.arguments.length + (call.id === undefined ? 0 : ITEM_LENGTH));
+      this.#heldText.add(call.function.arguments.length + (call.id === undefined ? 0 : ITEM_LENGTH));
       this.#calls?.encode(call);
     }
-  }
-
-  #count(length: number): void {
-    this.#textLength += length;
-    if (this.#textLength <= MAX_TEXT_LENGTH) return;
-    throw new TranslationError(
-      "stream",
-      `The provider's stream has more than ${MAX_TEXT_LENGTH} characters of text.`,
-    );
   }
 
   #writeReasoning(text: string): void {
