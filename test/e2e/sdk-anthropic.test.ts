@@ -4,45 +4,32 @@ import Anthropic from "@anthropic-ai/sdk";
 import { betaZodTool } from "@anthropic-ai/sdk/helpers/beta/zod";
 import { zodOutputFormat } from "@anthropic-ai/sdk/helpers/zod";
 import { z } from "zod";
-import type { Behavior } from "../../src/fake-provider/behavior.ts";
 import { seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { CITY, SDK_MODEL, SDK_TARGETS, TOOL_TURNS, type SdkTarget } from "../support/sdk-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
 const provider = await useFakeProvider({ name: "Ada" });
 const gatehouse = await useGatehouse();
 
-const TARGETS = [
-  { provider: "openai", format: "openai" },
-  { provider: "anthropic", format: "anthropic" },
-  { provider: "openai", format: "responses" },
-  { provider: "google", format: "gemini" },
-] as const;
-
-const MODEL = "fake-1";
 /** A new object for each use: the tool runner adds to the messages. */
 const question = () => ({
-  model: MODEL,
+  model: SDK_MODEL,
   max_tokens: 100,
   messages: [{ role: "user" as const, content: "Which city?" }],
 });
 const City = z.object({ city: z.string(), inhabitants: z.number() });
-const CITY = { city: "Paris", inhabitants: 2_100_000 };
-/** The model asks for the weather, gets it, and answers. */
-const TOOL_TURNS: Behavior = {
-  turns: [{ calls: [{ name: "get_weather", arguments: { city: "Paris" } }] }, { text: "It is sunny." }],
-};
 
-async function connect(target: (typeof TARGETS)[number]): Promise<Anthropic> {
+async function connect(target: SdkTarget): Promise<Anthropic> {
   const { gateway } = await seedRoute(gatehouse, {
     gateway: { error_format: "auto" },
-    upstream: { targets: [targetAt(provider, { ...target, models: [MODEL] })], max_attempts: 1 },
+    upstream: { targets: [targetAt(provider, { ...target, models: [SDK_MODEL] })], max_attempts: 1 },
     rule: { path: "/v1/*", methods: ["*"] },
   });
   const { key } = await seedKey(gatehouse, gateway);
   return new Anthropic({ apiKey: key, baseURL: gatehouse.proxyUrl, maxRetries: 0 });
 }
 
-describe.each(TARGETS)("to a target of $provider with the format $format", (target) => {
+describe.each(SDK_TARGETS)("to a target of $provider with the format $format", (target) => {
   const connected = connect(target);
 
   test("messages, whole and streamed", async () => {
@@ -115,7 +102,7 @@ describe.each(TARGETS)("to a target of $provider with the format $format", (targ
   test("counting tokens", async () => {
     const client = await connected;
     const { input_tokens } = await client.messages.countTokens({
-      model: MODEL,
+      model: SDK_MODEL,
       messages: question().messages,
     });
     expect(input_tokens).toBeGreaterThan(0);
@@ -125,8 +112,8 @@ describe.each(TARGETS)("to a target of $provider with the format $format", (targ
     const client = await connected;
     const ids: string[] = [];
     for await (const { id } of client.models.list()) ids.push(id);
-    expect(ids).toEqual([MODEL]);
-    expect((await client.models.retrieve(MODEL)).display_name).toBe(MODEL);
+    expect(ids).toEqual([SDK_MODEL]);
+    expect((await client.models.retrieve(SDK_MODEL)).display_name).toBe(SDK_MODEL);
   });
 
   test("errors of the gateway and of the provider are typed and carry the request id", async () => {

@@ -3,24 +3,15 @@ import { describe, expect, test } from "bun:test";
 import OpenAI, { toFile } from "openai";
 import { zodResponseFormat, zodTextFormat } from "openai/helpers/zod";
 import { z } from "zod";
-import type { Behavior } from "../../src/fake-provider/behavior.ts";
 import { seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { CITY, SDK_MODEL, SDK_TARGETS, TOOL_TURNS, type SdkTarget } from "../support/sdk-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 
 const provider = await useFakeProvider({ name: "Ada" });
 const gatehouse = await useGatehouse();
 
-const TARGETS = [
-  { provider: "openai", format: "openai" },
-  { provider: "anthropic", format: "anthropic" },
-  { provider: "openai", format: "responses" },
-  { provider: "google", format: "gemini" },
-] as const;
-
-const MODEL = "fake-1";
 const QUESTION = [{ role: "user" as const, content: "Which city?" }];
 const City = z.object({ city: z.string(), inhabitants: z.number() });
-const CITY = { city: "Paris", inhabitants: 2_100_000 };
 const WEATHER = {
   type: "function" as const,
   name: "get_weather",
@@ -33,32 +24,28 @@ const WEATHER = {
   },
   strict: true,
 };
-/** The model asks for the weather, gets it, and answers. */
-const TOOL_TURNS: Behavior = {
-  turns: [{ calls: [{ name: "get_weather", arguments: { city: "Paris" } }] }, { text: "It is sunny." }],
-};
 
-async function connect(target: (typeof TARGETS)[number]): Promise<OpenAI> {
+async function connect(target: SdkTarget): Promise<OpenAI> {
   const { gateway } = await seedRoute(gatehouse, {
     gateway: { error_format: "auto" },
-    upstream: { targets: [targetAt(provider, { ...target, models: [MODEL] })], max_attempts: 1 },
+    upstream: { targets: [targetAt(provider, { ...target, models: [SDK_MODEL] })], max_attempts: 1 },
     rule: { path: "/v1/*", methods: ["*"], operations: ["files"] },
   });
   const { key } = await seedKey(gatehouse, gateway);
   return new OpenAI({ apiKey: key, baseURL: `${gatehouse.proxyUrl}/v1`, maxRetries: 0 });
 }
 
-describe.each(TARGETS)("to a target of $provider with the format $format", (target) => {
+describe.each(SDK_TARGETS)("to a target of $provider with the format $format", (target) => {
   const connected = connect(target);
 
   test("chat completions, whole and streamed", async () => {
     const client = await connected;
     provider.behave({ text: "It is Paris." });
-    const completion = await client.chat.completions.create({ model: MODEL, messages: QUESTION });
+    const completion = await client.chat.completions.create({ model: SDK_MODEL, messages: QUESTION });
     expect(completion.choices[0]?.message.content).toBe("It is Paris.");
     expect(completion.usage?.total_tokens).toBeGreaterThan(0);
     const stream = client.chat.completions.stream({
-      model: MODEL,
+      model: SDK_MODEL,
       messages: QUESTION,
       stream_options: { include_usage: true },
     });
@@ -70,7 +57,7 @@ describe.each(TARGETS)("to a target of $provider with the format $format", (targ
     const client = await connected;
     provider.behave({ text: JSON.stringify(CITY) });
     const request = {
-      model: MODEL,
+      model: SDK_MODEL,
       messages: QUESTION,
       response_format: zodResponseFormat(City, "city"),
     };
@@ -97,7 +84,7 @@ describe.each(TARGETS)("to a target of $provider with the format $format", (targ
         },
       },
     ];
-    const request = { model: MODEL, messages: QUESTION, tools };
+    const request = { model: SDK_MODEL, messages: QUESTION, tools };
     const runner = stream
       ? client.chat.completions.runTools({ ...request, stream })
       : client.chat.completions.runTools(request);
@@ -108,14 +95,14 @@ describe.each(TARGETS)("to a target of $provider with the format $format", (targ
   test("responses, whole, streamed and parsed", async () => {
     const client = await connected;
     provider.behave({ text: JSON.stringify(CITY) });
-    const whole = await client.responses.create({ model: MODEL, input: "Which city?" });
+    const whole = await client.responses.create({ model: SDK_MODEL, input: "Which city?" });
     expect(JSON.parse(whole.output_text)).toEqual(CITY);
     expect(whole.usage?.output_tokens).toBeGreaterThan(0);
     const text = { format: zodTextFormat(City, "city") };
-    const parsed = await client.responses.parse({ model: MODEL, input: "Which city?", text });
+    const parsed = await client.responses.parse({ model: SDK_MODEL, input: "Which city?", text });
     expect(parsed.output_parsed).toEqual(CITY);
     const types: string[] = [];
-    const stream = client.responses.stream({ model: MODEL, input: "Which city?", text });
+    const stream = client.responses.stream({ model: SDK_MODEL, input: "Which city?", text });
     for await (const event of stream) types.push(event.type);
     expect((await stream.finalResponse()).output_parsed).toEqual(CITY);
     expect(types.at(0)).toBe("response.created");
@@ -126,7 +113,7 @@ describe.each(TARGETS)("to a target of $provider with the format $format", (targ
     const client = await connected;
     provider.behave(TOOL_TURNS);
     const create = async (input: OpenAI.Responses.ResponseInputItem[]) => {
-      const request = { model: MODEL, input, tools: [WEATHER], store: false };
+      const request = { model: SDK_MODEL, input, tools: [WEATHER], store: false };
       return stream ? client.responses.stream(request).finalResponse() : client.responses.create(request);
     };
     const first = await create(QUESTION);
@@ -142,7 +129,7 @@ describe.each(TARGETS)("to a target of $provider with the format $format", (targ
 
   test("embeddings, where the provider has them", async () => {
     const client = await connected;
-    const request = client.embeddings.create({ model: MODEL, input: ["a", "b"] });
+    const request = client.embeddings.create({ model: SDK_MODEL, input: ["a", "b"] });
     if (target.provider === "anthropic") {
       const error: unknown = await request.then(null, (reason: unknown) => reason);
       expect(error).toBeInstanceOf(OpenAI.NotFoundError);
@@ -157,8 +144,8 @@ describe.each(TARGETS)("to a target of $provider with the format $format", (targ
     const client = await connected;
     const ids: string[] = [];
     for await (const { id } of client.models.list()) ids.push(id);
-    expect(ids).toEqual([MODEL]);
-    expect((await client.models.retrieve(MODEL)).id).toBe(MODEL);
+    expect(ids).toEqual([SDK_MODEL]);
+    expect((await client.models.retrieve(SDK_MODEL)).id).toBe(SDK_MODEL);
   });
 
   test("files, where the provider has them", async () => {
@@ -177,7 +164,7 @@ describe.each(TARGETS)("to a target of $provider with the format $format", (targ
 
   test("errors of the gateway and of the provider are typed", async () => {
     const client = await connected;
-    const create = () => client.chat.completions.create({ model: MODEL, messages: QUESTION });
+    const create = () => client.chat.completions.create({ model: SDK_MODEL, messages: QUESTION });
     provider.behave({ rateLimited: { retryAfter: 3 } });
     expect(await create().then(null, (error: unknown) => error)).toBeInstanceOf(OpenAI.RateLimitError);
     const unknownModel: unknown = await client.models.retrieve("none").then(null, (error: unknown) => error);

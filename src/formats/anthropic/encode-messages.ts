@@ -16,6 +16,7 @@ import type { TranslationReport } from "../translation-report.ts";
 import { encodeContent, encodeTextContent, withBreakpoint } from "./encode-content.ts";
 import { toThinkingBlock } from "./thinking-blocks.ts";
 import { inputOf } from "./tool-arguments.ts";
+import { unknownRole } from "../openai/unknown-role.ts";
 
 interface EncodedMessages {
   readonly system: AnthropicTextBlock[];
@@ -175,15 +176,4 @@ function encodeToolResult(
 /** Anthropic's ids consist of letters, digits, `_`, and `-`. Other providers create ids such as `functions.f:0`. */
 function toToolUseId(id: string): string {
   return id.replaceAll(/[^a-zA-Z0-9_-]/g, "_");
-}
-
-function unknownRole(role: string, path: string): TranslationError {
-  const fix =
-    role === "function"
-      ? "Use the role tool with a tool_call_id."
-      : "Use system, developer, user, assistant, or tool.";
-  return new TranslationError(
-    `${path}.role`,
-    `The role ${JSON.stringify(role)} cannot be translated. ${fix}`,
-  );
 }

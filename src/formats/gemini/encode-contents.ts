@@ -9,6 +9,7 @@ import { isGemini3 } from "./model-generation.ts";
 import { readSignatures, SKIPPED_SIGNATURE } from "./reasoning.ts";
 import { encodeToolName } from "./tool-names.ts";
 import type { GeminiContent, GeminiPart } from "./wire-types.ts";
+import { unknownRole } from "../openai/unknown-role.ts";
 
 interface EncodedContents {
   readonly system: string[];
@@ -188,15 +189,4 @@ function parseArguments(call: JsonObject, parent: string): JsonObject {
   if (isJsonObject(value)) return value;
   const path = `${parent}.arguments`;
   throw new TranslationError(path, `${path} must be a JSON object written as a string, for example "{}".`);
-}
-
-function unknownRole(role: string, path: string): TranslationError {
-  const fix =
-    role === "function"
-      ? "Use the role tool with a tool_call_id."
-      : "Use system, developer, user, assistant, or tool.";
-  return new TranslationError(
-    `${path}.role`,
-    `The role ${JSON.stringify(role)} cannot be translated. ${fix}`,
-  );
 }
