@@ -69,7 +69,7 @@ test("an empty text has no tokens, and any other a positive number", () => {
       // A single space is part of the next word.
       if (value.trim() !== "") expect(tokens).toBeGreaterThan(0);
     }),
-    { numRuns: 2000 },
+    { numRuns: 500 },
   );
 });
 
@@ -80,7 +80,7 @@ test("joined texts have the tokens of both, up to a constant", () => {
       const separate = tokensOfText(first) + tokensOfText(second);
       expect(Math.abs(joined - separate)).toBeLessThanOrEqual(MAX_JOINT);
     }),
-    { numRuns: 5000 },
+    { numRuns: 1000 },
   );
 });
 
@@ -89,7 +89,7 @@ test("a longer text does not have fewer tokens, up to a fraction of one", () => 
     fc.property(text, text, (first, second) => {
       expect(tokensOfText(first + second)).toBeGreaterThan(tokensOfText(first) - 1);
     }),
-    { numRuns: 5000 },
+    { numRuns: 1000 },
   );
 });
 

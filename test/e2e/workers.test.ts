@@ -10,6 +10,7 @@ import {
   untilPrinted,
   type GatehouseProcess,
 } from "../support/gatehouse-process.ts";
+import { isLong } from "../support/long-form.ts";
 import { logRecords } from "../support/plugin-fixtures.ts";
 import { readMetrics } from "../support/prometheus-text.ts";
 import { CHAT, rawJson, seedRoute, targetAt, type SeededRoute } from "../support/proxy-fixtures.ts";
@@ -222,7 +223,8 @@ describe("counters of /metrics", () => {
         .catch(() => null),
     );
 
-  test(
+  // It waits for a worker that is silent.
+  test.if(isLong)(
     "never fall when a worker dies or is silent",
     async () => {
       const gatehouse = await startWorkers(2, { WATCHDOG_SECONDS: "0" });

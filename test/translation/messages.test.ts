@@ -21,7 +21,7 @@ import {
 } from "../../src/formats/translator.ts";
 import { runs } from "../support/long-form.ts";
 
-const RUNS = { numRuns: runs({ short: 300, long: 15_000 }) };
+const RUNS = { numRuns: runs({ short: 300, long: 8000 }) };
 // 100,000 requests take about four minutes.
 setDefaultTimeout(900_000);
 const OPTIONS = { createdAt: 1, targetTag: "t" };

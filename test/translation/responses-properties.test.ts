@@ -17,7 +17,7 @@ import { responsesInbound } from "../../src/formats/responses/inbound.ts";
 import { responsesOutbound } from "../../src/formats/responses/outbound.ts";
 import { runs } from "../support/long-form.ts";
 
-const RUNS = { numRuns: runs({ short: 300, long: 15_000 }) };
+const RUNS = { numRuns: runs({ short: 300, long: 8000 }) };
 const STREAM_RUNS = { numRuns: runs({ short: 50, long: 2000 }) };
 
 /** The long form takes minutes. */

@@ -211,6 +211,6 @@ test("any JSON either translates to a chat request or throws a TranslationError 
         expect(error.path).not.toBe("");
       }
     }),
-    { numRuns: 500 },
+    { numRuns: 150 },
   );
 });
