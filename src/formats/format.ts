@@ -14,8 +14,9 @@ export interface Format {
   /**
    * Returns the path to send, for formats whose path names the model or says whether the response is a stream: `path` may
    * contain `{model}`, and the result may have a query. Throws a TranslationError if the model cannot be part of a path.
+   * Null for formats whose path is fixed.
    */
-  readonly completePath: (path: string, model: string | null, wantsStream: boolean) => string;
+  readonly completePath: ((path: string, model: string | null, wantsStream: boolean) => string) | null;
   /** Whether the path is a chat endpoint of this format, whatever its prefix. */
   readonly isChatPath: (path: string) => boolean;
   /** Whether the path is an endpoint of this format other than chat that takes messages. Such requests are not translated. */

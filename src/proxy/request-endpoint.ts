@@ -47,11 +47,11 @@ export function endpointAt(exchange: Exchange, rule: CompiledRule, target: Compi
 
 /** Inserts the model into the path, and selects the method, for formats whose paths have them. */
 function completePath(path: string, format: Format, exchange: Exchange, target: CompiledTarget): string {
+  const { completePath: complete } = format;
+  if (complete === null) return path;
   const { fields, endpoint } = exchange;
   const model = modelFor(fields, target) ?? endpoint?.model ?? null;
-  return orUntranslatable(() =>
-    format.completePath(path, model, endpoint?.wantsStream ?? fields.wantsStream),
-  );
+  return orUntranslatable(() => complete(path, model, endpoint?.wantsStream ?? fields.wantsStream));
 }
 
 /** Returns the path that is sent to the target, without the path of its base URL. */

@@ -1,8 +1,7 @@
 // Realtime endpoints with the official client and the fake provider, and how explain describes them.
 import { expect, test } from "bun:test";
-import OpenAI from "openai";
-import { OpenAIRealtimeWebSocket } from "openai/realtime/websocket";
 import { seedKey, seedRoute, targetAt } from "../support/proxy-fixtures.ts";
+import { REALTIME_MODEL, realtimeTurn } from "../support/realtime-turn.ts";
 import { totalAfter } from "../support/usage-fixtures.ts";
 import { useFakeProvider, useGatehouse } from "../support/use-gatehouse.ts";
 import { waitFor } from "../support/waiting.ts";
@@ -20,22 +19,7 @@ const seed = (path: string) =>
 test("the official client talks to the provider with base URL and key changed, and its usage is counted", async () => {
   const route = await seed("/official/v1/*");
   const { key } = await seedKey(gatehouse, route.gateway);
-  const client = new OpenAI({ apiKey: key, baseURL: `${gatehouse.proxyUrl}/official/v1` });
-  const onURL = (url: URL): void => {
-    url.protocol = "ws:";
-  };
-  const realtime = new OpenAIRealtimeWebSocket({ model: "gpt-realtime-fake", onURL }, client);
-  const done = Promise.withResolvers<OpenAI.Realtime.ResponseDoneEvent>();
-  let text = "";
-  realtime.on("error", done.reject);
-  realtime.on("response.output_text.delta", ({ delta }) => (text += delta));
-  realtime.on("response.done", done.resolve);
-  realtime.socket.addEventListener("open", () => {
-    const content = [{ type: "input_text" as const, text: "Good morning" }];
-    realtime.send({ type: "conversation.item.create", item: { type: "message", role: "user", content } });
-    realtime.send({ type: "response.create" });
-  });
-  const { response } = await done.promise;
+  const { realtime, text, response } = await realtimeTurn(`${gatehouse.proxyUrl}/official/v1`, key);
   expect(text.length).toBeGreaterThan(0);
   const { input_tokens = 0, output_tokens = 0 } = response.usage ?? {};
   expect(output_tokens).toBeGreaterThan(0);
@@ -52,7 +36,7 @@ test("the official client talks to the provider with base URL and key changed, a
   expect(record).toMatchObject({
     status: 101,
     outcome: "complete",
-    model: "gpt-realtime-fake",
+    model: REALTIME_MODEL,
     tokens: { input: input_tokens, output: output_tokens },
   });
   expect(JSON.stringify(provider.requests)).not.toContain(key);

@@ -1,7 +1,6 @@
 // Realtime over WebSocket, through the official client and through plain sockets.
-import OpenAI from "openai";
-import { OpenAIRealtimeWebSocket } from "openai/realtime/websocket";
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { realtimeTurn } from "../../../test/support/realtime-turn.ts";
 import { waitUntil } from "../../../test/support/waiting.ts";
 import { type Behavior, startFakeProvider } from "../server.ts";
 
@@ -42,28 +41,9 @@ function connect(behavior: Behavior = {}, protocols: string[] = []): Client {
   };
 }
 
-const message = (text: string) => ({
-  type: "conversation.item.create",
-  item: { type: "message", role: "user", content: [{ type: "input_text", text }] },
-});
-
 describe("a session", () => {
   test("serves the official client: an item, deltas and the usage", async () => {
-    const client = new OpenAI({ apiKey: "sk-good", baseURL: `${provider.url}/v1` });
-    const onURL = (url: URL): void => {
-      url.protocol = "ws:";
-    };
-    const realtime = new OpenAIRealtimeWebSocket({ model: "gpt-realtime-fake", onURL }, client);
-    const done = Promise.withResolvers<OpenAI.Realtime.ResponseDoneEvent>();
-    let text = "";
-    realtime.on("error", done.reject);
-    realtime.on("response.output_text.delta", ({ delta }) => (text += delta));
-    realtime.on("response.done", done.resolve);
-    realtime.on("session.created", () => {
-      realtime.send(message("Good morning") as OpenAI.Realtime.RealtimeClientEvent);
-      realtime.send({ type: "response.create" });
-    });
-    const { response } = await done.promise;
+    const { realtime, text, response } = await realtimeTurn(`${provider.url}/v1`, "sk-good");
     expect(text).toBe('Hello from Ada. You said: "Good morning".');
     expect(response).toMatchObject({
       status: "completed",

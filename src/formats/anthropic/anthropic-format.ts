@@ -17,7 +17,7 @@ const OTHER_MESSAGES_PATH = /\/messages\/(?:count_tokens|batches(?:\/[^/]+){0,2}
 export const ANTHROPIC: Format = {
   name: "anthropic",
   chatTail: "/messages",
-  completePath: (path) => path,
+  completePath: null,
   isChatPath: (path) => path.endsWith("/messages"),
   isOtherMessagesPath: (path) => OTHER_MESSAGES_PATH.test(path),
   // Anthropic's clients send the version with every request.

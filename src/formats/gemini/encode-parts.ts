@@ -49,7 +49,7 @@ function readParts(content: unknown, path: string, report: TranslationReport): [
   return content.map((value: unknown, index) => {
     const partPath = `${path}[${index}]`;
     const part = requireObject(value, partPath);
-    // Gemini caches without being told.
+    // Gemini caches automatically.
     report.dropPresent(part, ["cache_control"]);
     return [part, partPath];
   });

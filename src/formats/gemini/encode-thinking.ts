@@ -66,7 +66,7 @@ function levelOf(budget: number, model: string): Level {
   return "high";
 }
 
-/** Gemini 2.5 Pro cannot be told not to think. */
+/** The thinking of Gemini 2.5 Pro cannot be turned off. */
 function budgetOf(budget: number, model: string | undefined): GeminiThinkingConfig {
   if (budget === Infinity) return { thinkingBudget: -1 };
   const isPro = /gemini-2\.5-pro/.test(model ?? "");

@@ -7,8 +7,9 @@ import { ResponseDetails } from "../response-details.ts";
 import { TranslationError } from "../translation-error.ts";
 import { TranslationReport } from "../translation-report.ts";
 import { GEMINI } from "./gemini-format.ts";
+import { completePath } from "./paths.ts";
 
-const { completePath, usage, details, content } = GEMINI;
+const { usage, details, content } = GEMINI;
 const TEMPLATE = `/v1beta${GEMINI.chatTail}`;
 
 describe("the path names model and method", () => {

@@ -13,7 +13,7 @@ import { openaiUsage } from "./usage.ts";
 export const OPENAI: Format = {
   name: HUB_FORMAT,
   chatTail: "/chat/completions",
-  completePath: (path) => path,
+  completePath: null,
   isChatPath: (path) => path.endsWith("/chat/completions"),
   isOtherMessagesPath: () => false,
   // The format of all clients that no other format recognizes.

@@ -15,7 +15,7 @@ const PATH = /\/responses(?:\/|$)/;
 export const RESPONSES: Format = {
   name: "responses",
   chatTail: "/responses",
-  completePath: (path) => path,
+  completePath: null,
   isChatPath: (path) => path.endsWith("/responses"),
   isOtherMessagesPath: (path) => OTHER_INPUT_PATH.test(path),
   isFromClient: (path) => PATH.test(path),
