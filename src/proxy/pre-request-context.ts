@@ -43,6 +43,9 @@ export class PreRequestContext extends CallContext implements RequestContext {
   get body(): Uint8Array | null {
     return this.#call.exchange.body?.bytes.slice() ?? null;
   }
+  get bodyView(): Uint8Array | null {
+    return this.#call.exchange.body?.bytes ?? null;
+  }
   get bodyText(): string | null {
     return this.#call.exchange.body?.text ?? null;
   }

@@ -48,6 +48,8 @@ export interface RequestContext extends PluginContext {
   readonly bodySize: number;
   /** A copy of the body. */
   readonly body: Uint8Array | null;
+  /** The body itself, not a copy. Do not modify it; use `replaceBody`. */
+  readonly bodyView: Uint8Array | null;
   /** The body as text; null if it is not valid UTF-8. */
   readonly bodyText: string | null;
   /** True if the body is valid JSON of any type. */

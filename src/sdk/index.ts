@@ -1,6 +1,7 @@
 // The public plugin API: `import { definePlugin, z } from "gatehouse/sdk"`.
 export { z } from "zod";
 export { definePlugin } from "./plugin.ts";
+export { JsonStrings } from "../base/json-strings.ts";
 export { nearestName } from "../base/nearest-name.ts";
 export { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 export { OffLoopError } from "../off-loop/off-loop-error.ts";

@@ -170,6 +170,9 @@ function requestContext(
     get body() {
       return body === null ? null : Buffer.from(body);
     },
+    get bodyView() {
+      return this.body;
+    },
     get bodyText() {
       return body;
     },
@@ -192,12 +195,9 @@ function requestContext(
     setAnswerHeader: setResponseHeader,
     answer: respond,
   };
-  const result = () => {
-    const deprecated = { answer: response, answerHeaders: responseHeaders };
-    const sent = { path, query, headers: Object.fromEntries(forwarded), body };
-    return { ...sent, response, responseHeaders, ...deprecated };
-  };
-  return { context, result };
+  const deprecated = () => ({ answer: response, answerHeaders: responseHeaders });
+  const sent = () => ({ path, query, headers: Object.fromEntries(forwarded), body });
+  return { context, result: () => ({ ...sent(), response, responseHeaders, ...deprecated() }) };
 }
 
 function responseContext(

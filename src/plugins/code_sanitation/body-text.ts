@@ -11,7 +11,10 @@ interface BodyText {
 }
 
 /** What an inspection reads of a request body. */
-export type InspectedBody = Pick<RequestContext, "body" | "bodyText" | "isJson" | "headers">;
+export type InspectedBody = Pick<RequestContext, "body" | "bodyText" | "isJson" | "headers"> & {
+  /** The bytes of the body, not a copy. */
+  readonly bodyView?: Uint8Array | null;
+};
 
 /** Returns null if there is no body. */
 export function bodyTextOf(context: InspectedBody): BodyText | null {

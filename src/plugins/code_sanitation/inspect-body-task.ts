@@ -1,4 +1,5 @@
 // The task that inspects a body in a worker thread: decodes it there too, so that the event loop only copies bytes.
+import type { InspectedBody } from "./body-text.ts";
 import type { PatternSelection } from "./compiled-patterns.ts";
 import { compileDetector } from "./detector.ts";
 import type { BodyVerdict } from "./inspect-body.ts";
@@ -36,13 +37,26 @@ export function run({
   const headers = new Headers(contentType === null ? {} : { "content-type": contentType });
   try {
     const verdict = detector.limitWork(stepsFor(body.length), () =>
-      inspectAndRecordBody({ body, bodyText: textOf(body), isJson, headers }, detector, mask, roles),
+      inspectAndRecordBody(inspectedBody(body, isJson, headers), detector, mask, roles),
     );
     return { verdict: asBytes(verdict), found: detector.found };
   } catch (error) {
     if (!(error instanceof WorkExhausted)) throw error;
     return { verdict: { kind: "incomplete" }, found: detector.found };
   }
+}
+
+/** The text is created when it is needed. */
+function inspectedBody(body: Uint8Array, isJson: boolean, headers: Headers): InspectedBody {
+  return {
+    body,
+    bodyView: body,
+    isJson,
+    headers,
+    get bodyText() {
+      return textOf(body);
+    },
+  };
 }
 
 /** Returns null if the bytes are not valid UTF-8. */

@@ -2,9 +2,8 @@
 import { bodyTextOf, isUndeclaredCompression, type InspectedBody } from "./body-text.ts";
 import type { Detector, Finding } from "./detector.ts";
 import { firstInForm, isForm, maskForm } from "./form-text.ts";
-import { rangesOfRoles, type RoleSet } from "./json-roles.ts";
-import type { TextRange } from "./json-string-cursor.ts";
-import { firstInJson, maskJson, type OnStringFound } from "./json-text.ts";
+import { inspectJsonBytes, rangesOf, type JsonOptions } from "./inspect-json.ts";
+import { firstInJson, maskJson } from "./json-text.ts";
 import { maskText } from "./mask.ts";
 
 export type BodyVerdict =
@@ -12,12 +11,6 @@ export type BodyVerdict =
   | { readonly kind: "masked"; readonly body: string | Uint8Array };
 
 const CLEAN: BodyVerdict = { kind: "clean" };
-
-interface JsonOptions {
-  /** The roles of the messages that are inspected; null for every string of the body. */
-  readonly roles: RoleSet | null;
-  readonly onFound: OnStringFound;
-}
 
 /**
  * `mask` is the character that replaces code; null to stop at the first finding. `json`: how a JSON body is inspected; without it,
@@ -29,6 +22,8 @@ export function inspectBody(
   mask: string | null,
   json: JsonOptions | null = null,
 ): BodyVerdict {
+  const verdict = body.isJson ? inspectJsonBytes(body, detector, mask, json) : null;
+  if (verdict !== null) return verdict;
   if (isUndeclaredCompression(body)) return { kind: "compressed" };
   const content = bodyTextOf(body);
   if (content === null) return CLEAN;
@@ -66,17 +61,4 @@ function maskedText(
 ): string {
   if (!isJson) return isForm(headers) ? maskForm(text, detector, char) : maskText(text, detector, char);
   return maskJson(text, detector, char, rangesOf(text, json, detector), json?.onFound);
-}
-
-/** A message takes about as long to find as these steps, a byte outside of strings much less than one. */
-const STEPS_PER_RANGE = 10;
-const UNITS_PER_STEP = 8;
-
-/** Returns the parts of a JSON text that are inspected; null for the whole text. */
-function rangesOf(text: string, json: JsonOptions | null, detector: Detector): TextRange[] | null {
-  const roles = json?.roles ?? null;
-  if (roles === null) return null;
-  const ranges = rangesOfRoles(text, roles);
-  detector.countWork(text.length / UNITS_PER_STEP + ranges.length * STEPS_PER_RANGE);
-  return ranges;
 }

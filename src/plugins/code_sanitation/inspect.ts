@@ -118,7 +118,8 @@ class Inspection {
 
   /** Never rejects because of a thread: then the plugin would fail, and `on_error` could skip the inspection. */
   async #verdictOfTask(context: RequestContext, recorder: RecordingDetector): Promise<Verdict> {
-    const { body, isJson } = context;
+    // The thread gets a copy.
+    const { bodyView: body, isJson } = context;
     if (body === null) return CLEAN;
     const contentType = context.headers.get("content-type");
     const input = {

@@ -30,7 +30,7 @@ export function firstInJson(
 
 /**
  * Returns the JSON text with the code in the strings of the ranges masked; the same text if all are clean. Decoded strings keep their
- * length. `ranges` is null for the whole text.
+ * length. `ranges` is null for the whole text. `firstFindings`: the findings of the first string, if they are known.
  */
 export function maskJson(
   text: string,
@@ -38,13 +38,16 @@ export function maskJson(
   char: string,
   ranges: readonly TextRange[] | null = null,
   onFound?: OnStringFound,
+  firstFindings: Finding[] | null = null,
 ): string {
+  let known = firstFindings;
   let masked = "";
   let done = 0;
   const token = new StringCursor(text, ranges);
   while (token.next()) {
     // Nearly all strings are clean, and are never created as strings.
-    const findings = detector.findAllIn(token.units, token.from, token.to);
+    const findings = known ?? detector.findAllIn(token.units, token.from, token.to);
+    known = null;
     if (findings.length === 0) continue;
     onFound?.(text, token.start);
     const before = decodeString(text, token);
