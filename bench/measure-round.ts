@@ -2,7 +2,8 @@
 import { usageOf } from "./process-usage.ts";
 import { untilReady } from "./pinned-process.ts";
 import type { Subject } from "./subjects.ts";
-import { runWrk, type Load } from "./wrk.ts";
+import type { Workload } from "./workload.ts";
+import { newConversations, runWrk, type Load } from "./wrk.ts";
 
 export interface Round {
   readonly requestsPerSecond: number;
@@ -10,7 +11,14 @@ export interface Round {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly idleMiB: number;
+  /** At the end of the load. */
   readonly steadyMiB: number;
+  /** The largest value during the load. */
+  readonly peakMiB: number;
+  /** After the load and `restMs`. */
+  readonly restedMiB: number;
+  /** The peak above the idle value, divided by the bytes in flight: connections × body size. */
+  readonly perByteInFlight: number;
   readonly readyMs: number;
   /** If fewer than intended, the subject was too slow to warm up in time, and its CPU time per request is too high. */
   readonly warmedWith: number;
@@ -18,20 +26,25 @@ export interface Round {
   readonly waited: number;
   /** Requests without a successful response; a round with any is invalid. */
   readonly failed: number;
+  /** The fraction of the body bytes that had been sent before in the same conversation. */
+  readonly repeated: number;
 }
 
 interface RoundOptions {
-  readonly body: string;
-  readonly bodyFile: string;
+  readonly workload: Workload;
   readonly connections: number;
   readonly seconds: number;
   readonly warmRequests?: number;
+  /** How long after the load the memory is read again; default at once. */
+  readonly restMs?: number;
   /** Environment of the subject's process. */
   readonly env: Readonly<Record<string, string>>;
 }
 
 /** Time for a process to finish what it does after its start. */
 const SETTLE_MS = 500;
+/** Resident memory is read this often during the load. */
+const SAMPLE_MS = 200;
 /**
  * Enough to compare Gatehouse with itself. After 20,000 requests the JIT compilers still took a fifth of the CPU time of the
  * full configuration.
@@ -41,13 +54,23 @@ const WARM_REQUESTS = 60_000;
  * Enough for the JIT compilers and the heap of a runtime to reach a steady state: between 60,000 and 190,000 requests the
  * compilers take a thirtieth of the CPU time of the full configuration, after that less than a hundredth.
  */
-export const STEADY_STATE_REQUESTS = 200_000;
+const STEADY_STATE_REQUESTS = 200_000;
+const STEADY_STATE_BYTES = 1024;
 /** Maximum duration of the warm-up, as a multiple of a round. */
 const MAX_WARM_ROUNDS = 10;
 const MEBIBYTE = 1024 * 1024;
 
+/**
+ * Returns how many requests of this size warm a process up. It is fewer for large bodies: most of their CPU time is spent in
+ * loops over the body, which are compiled early, and at 100 kB the compilers are a small part of it.
+ */
+export function steadyStateRequests(bytes: number): number {
+  return Math.round(STEADY_STATE_REQUESTS * Math.min(1, Math.sqrt((2 * STEADY_STATE_BYTES) / bytes)));
+}
+
 export async function measureRound(subject: Subject, options: RoundOptions): Promise<Round> {
-  const { body, bodyFile, connections, seconds, env } = options;
+  const { connections, seconds, env } = options;
+  const { body, bodyFile, turnFiles, bytes } = options.workload;
   const started = await subject.start(env);
   try {
     const headers = { "Content-Type": "application/json", ...subject.headers };
@@ -55,13 +78,17 @@ export async function measureRound(subject: Subject, options: RoundOptions): Pro
     const readyMs = await untilReady(started.startedAt, started.url, { method: "POST", headers, body });
     await Bun.sleep(SETTLE_MS);
     const idle = usageOf(started.pid);
-    const load = { url: started.url, bodyFile, headers: subject.headers, connections };
+    const conversations = newConversations(turnFiles);
+    const load = { url: started.url, bodyFile, conversations, headers: subject.headers, connections };
     const warmedWith = await warm(load, seconds, options.warmRequests);
     const scraping = scrape(started.metricsUrl);
+    const peak = watchMemory(started.pid);
     const before = usageOf(started.pid);
     const result = await runWrk({ ...load, seconds });
     const after = usageOf(started.pid);
     scraping.stop();
+    const peakBytes = Math.max(peak.stop(), after.residentBytes);
+    await Bun.sleep(options.restMs ?? 0);
     return {
       requestsPerSecond: result.requestsPerSecond,
       cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / result.requests,
@@ -69,10 +96,14 @@ export async function measureRound(subject: Subject, options: RoundOptions): Pro
       p99Ms: result.p99Ms,
       idleMiB: idle.residentBytes / MEBIBYTE,
       steadyMiB: after.residentBytes / MEBIBYTE,
+      peakMiB: peakBytes / MEBIBYTE,
+      restedMiB: usageOf(started.pid).residentBytes / MEBIBYTE,
+      perByteInFlight: (peakBytes - idle.residentBytes) / (connections * bytes),
       readyMs,
       warmedWith,
       waited: (after.waitedMicroseconds - before.waitedMicroseconds) / 1e6 / seconds,
       failed: result.errorResponses + result.failedConnections,
+      repeated: result.repeated,
     };
   } finally {
     await started.stop();
@@ -90,6 +121,18 @@ export async function warm(
   while (requests < wanted && performance.now() < deadline)
     requests += (await runWrk({ ...load, seconds: Math.max(1, seconds / 2) })).requests;
   return requests;
+}
+
+/** Reads the resident memory until `stop`, which returns the largest value in bytes. */
+function watchMemory(pid: number): { stop(): number } {
+  let largest = 0;
+  const timer = setInterval(() => (largest = Math.max(largest, usageOf(pid).residentBytes)), SAMPLE_MS);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      return largest;
+    },
+  };
 }
 
 /** Requests the metrics once per second, more often than Prometheus does. */

@@ -9,12 +9,31 @@ const SEARCHED = `${process.env["PATH"] ?? ""}:/usr/sbin:/usr/local/sbin`;
 export const nginx = Bun.which("nginx", { PATH: SEARCHED });
 export const INSTALL_NGINX = "apt-get install nginx-light";
 
+/**
+ * Starts the provider. `return` would respond before the rest of a large body arrives, which no real provider does, so
+ * large bodies are read completely by a proxy that sends an empty request to the same server.
+ */
 export function startNginxProvider(folder: string, port: number, cores: string): PinnedProcess {
   return start(folder, "provider", cores, [
+    'map $content_length $is_large { default 0; "~^[0-9]{5,}$" 1; }',
+    `upstream itself { server 127.0.0.1:${port}; keepalive 256; keepalive_requests 100000000; }`,
     "server {",
     `  listen 127.0.0.1:${port} backlog=4096;`,
     "  default_type application/json;",
-    `  location / { return 200 '${CHAT_RESPONSE}'; }`,
+    "  location / {",
+    "    if ($is_large) { rewrite ^ /read-body last; }",
+    `    return 200 '${CHAT_RESPONSE}';`,
+    "  }",
+    "  location = /read-body {",
+    "    internal;",
+    "    proxy_pass http://itself/;",
+    "    proxy_method GET;",
+    "    proxy_pass_request_body off;",
+    "    proxy_pass_request_headers off;",
+    '    proxy_set_header Content-Length "";',
+    "    proxy_http_version 1.1;",
+    '    proxy_set_header Connection "";',
+    "  }",
     "}",
   ]);
 }

@@ -1,11 +1,9 @@
 // The cost of observability: a gateway with request log and traces off, and with each of them on, in alternating rounds.
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NO_LOG } from "../src/telemetry/log/log.ts";
 import { Metrics } from "../src/telemetry/metrics/metrics.ts";
 import { Observation } from "../src/telemetry/observation.ts";
 import { requestFacts, servedBy } from "../src/telemetry/requests/request-facts.fixture.ts";
-import { chatBody } from "./chat-payload.ts";
 import { reserveGatewayCore, OTHER_CORES } from "./cores.ts";
 import { temporaryFolder } from "./gatehouse.ts";
 import { measureRound } from "./measure-round.ts";
@@ -13,6 +11,7 @@ import { INSTALL_NGINX, nginx, startNginxProvider } from "./nginx.ts";
 import { freePort, startPinned } from "./pinned-process.ts";
 import { median, printTable, type Measurement } from "./report.ts";
 import { PREPARE, type Subject } from "./subjects.ts";
+import { prepareWorkloads } from "./workload.ts";
 import { INSTALL_WRK, wrk } from "./wrk.ts";
 
 const ROUNDS = 5;
@@ -58,9 +57,7 @@ export async function benchObserve(): Promise<void> {
       cores: OTHER_CORES,
     }),
   ];
-  const body = chatBody();
-  const bodyFile = join(folder, "body.json");
-  writeFileSync(bodyFile, body);
+  const [workload] = prepareWorkloads(folder, "1k", true);
   const variants = {
     off: { REQUEST_LOG_SIZE: "0" },
     "request log": {},
@@ -71,7 +68,7 @@ export async function benchObserve(): Promise<void> {
     const results: Record<string, number[]> = {};
     for (let round = 0; round < ROUNDS; round++) {
       for (const [name, env] of Object.entries(variants)) {
-        const options = { body, bodyFile, connections: CONNECTIONS, seconds: SECONDS, env };
+        const options = { workload: workload!, connections: CONNECTIONS, seconds: SECONDS, env };
         (results[name] ??= []).push((await measureRound(subject, options)).cpuMicroseconds);
       }
     }

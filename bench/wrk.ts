@@ -7,9 +7,30 @@ export const INSTALL_WRK = "apt-get install wrk";
 
 const SCRIPT = join(import.meta.dir, "load/chat.lua");
 
+/** Texts that were never sent before. Several runs on one gateway share them, so that a run continues where the last one ended. */
+interface Conversations {
+  /** Templates of the requests of a conversation; load/chat.lua fills in its number. */
+  readonly turnFiles: readonly string[];
+  readonly firstNumber: number;
+  /** Requests that the runs so far have sent. */
+  issued: number;
+}
+
+/** Each source of texts numbers its conversations from another multiple of this. */
+const NUMBERS_PER_SOURCE = 1e8;
+let sources = 0;
+
+/** Returns undefined if there are no templates. */
+export function newConversations(turnFiles: readonly string[]): Conversations | undefined {
+  if (turnFiles.length === 0) return undefined;
+  return { turnFiles, firstNumber: sources++ * NUMBERS_PER_SOURCE, issued: 0 };
+}
+
 export interface Load {
   readonly url: string;
   readonly bodyFile: string;
+  /** Sent instead of `bodyFile`. */
+  readonly conversations?: Conversations | undefined;
   /** File with a path per line, optionally followed by a header name and value; used in turn instead of the URL's path. */
   readonly variantsFile?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -29,6 +50,8 @@ export interface LoadResult {
   readonly errorResponses: number;
   /** Failed connections and timeouts. */
   readonly failedConnections: number;
+  /** The fraction of the body bytes that had been sent before in the same conversation. */
+  readonly repeated: number;
 }
 
 interface WrkOutput {
@@ -38,6 +61,9 @@ interface WrkOutput {
   readonly p99: number;
   readonly errorResponses: number;
   readonly failedConnections: number;
+  readonly issued: number;
+  readonly sentBytes: number;
+  readonly repeatedBytes: number;
 }
 
 export async function runWrk(load: Load): Promise<LoadResult> {
@@ -47,7 +73,7 @@ export async function runWrk(load: Load): Promise<LoadResult> {
   const child = Bun.spawn(pinTo(load.cores ?? OTHER_CORES, [...command, ...headers, load.url]), {
     env: {
       PATH: process.env["PATH"],
-      BENCH_BODY: load.bodyFile,
+      ...bodyVariables(load),
       ...(load.variantsFile !== undefined && { BENCH_VARIANTS: load.variantsFile }),
       ...(load.restMs !== undefined && { BENCH_REST: String(load.restMs) }),
     },
@@ -58,9 +84,9 @@ export async function runWrk(load: Load): Promise<LoadResult> {
   await child.exited;
   const [, result] = /^RESULT (.*)$/m.exec(printed) ?? [];
   if (result === undefined) throw new Error(`wrk printed no result:\n${printed}`);
-  const { requests, microseconds, p50, p99, errorResponses, failedConnections } = JSON.parse(
-    result,
-  ) as WrkOutput;
+  const output = JSON.parse(result) as WrkOutput;
+  if (load.conversations !== undefined) load.conversations.issued = output.issued;
+  const { requests, microseconds, p50, p99, errorResponses, failedConnections } = output;
   return {
     requests,
     requestsPerSecond: requests / (microseconds / 1e6),
@@ -68,5 +94,16 @@ export async function runWrk(load: Load): Promise<LoadResult> {
     p99Ms: p99 / 1000,
     errorResponses,
     failedConnections,
+    repeated: output.sentBytes === 0 ? 0 : output.repeatedBytes / output.sentBytes,
+  };
+}
+
+function bodyVariables({ bodyFile, conversations, connections }: Load): Record<string, string> {
+  if (conversations === undefined) return { BENCH_BODY: bodyFile };
+  return {
+    BENCH_TURNS: conversations.turnFiles.join("\n"),
+    BENCH_CONVERSATIONS: String(connections),
+    BENCH_FIRST: String(conversations.firstNumber),
+    BENCH_SKIP: String(conversations.issued),
   };
 }

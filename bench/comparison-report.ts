@@ -1,0 +1,60 @@
+// Prints a comparison: a table for each workload, every value also as a ratio to nginx with the same workload.
+import type { Comparison } from "./comparison.ts";
+import { formatNumber, formatRatio, printGrid, type GridRow } from "./grid.ts";
+import type { Round } from "./measure-round.ts";
+import { median } from "./report.ts";
+
+const COLUMNS = {
+  requestsPerSecond: "requests/s",
+  cpuMicroseconds: "CPU µs/req",
+  p50Ms: "p50 ms",
+  p99Ms: "p99 ms",
+  idleMiB: "idle MiB",
+  steadyMiB: "steady MiB",
+  peakMiB: "peak MiB",
+  perByteInFlight: "above idle ÷ in flight",
+  restedMiB: "MiB 5 s after",
+  readyMs: "ready ms",
+} as const;
+type Column = keyof typeof COLUMNS;
+const columns = Object.keys(COLUMNS) as Column[];
+
+interface ReportOptions {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly connections: number;
+}
+
+export function printComparison({ subjects, workloads, rounds }: Comparison, options: ReportOptions): void {
+  for (const { name, title } of workloads) {
+    const byId = rounds[name] ?? {};
+    const others = ["nginx", "portkey"].filter((other) => byId[other] !== undefined);
+    const rows = subjects.flatMap(({ id, title: subject }): GridRow[] => [
+      { name: subject, cells: columns.map((column) => formatNumber(medianOf(byId[id], column))) },
+      { name: "  min–max", cells: columns.map((column) => spread(byId[id], column)) },
+      ...others
+        .filter((other) => other !== id)
+        .map((other) => ({
+          name: `  to ${other}`,
+          cells: columns.map((column) =>
+            formatRatio(medianOf(byId[id], column), medianOf(byId[other], column)),
+          ),
+        })),
+    ]);
+    printGrid(
+      `Comparison, ${name}: ${options.connections} connections, ${title}, ${options.rounds} rounds of ` +
+        `${options.seconds} s, the gateway on its own core; medians`,
+      Object.values(COLUMNS),
+      rows,
+    );
+  }
+}
+
+function medianOf(rounds: readonly Round[] = [], column: Column): number {
+  return median(rounds.map((round) => round[column]));
+}
+
+function spread(rounds: readonly Round[] = [], column: Column): string {
+  const values = rounds.map((round) => round[column]);
+  return `${formatNumber(Math.min(...values))}–${formatNumber(Math.max(...values))}`;
+}
