@@ -25,6 +25,8 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
     "The request takes too much work to inspect. The settings of code_sanitation determine the status, or let such requests continue.",
   cross_site_request:
     "A browser sent the request for another site, or to show or run a provider's response in the console's origin.",
+  forbidden:
+    "The role of the administrator, or the gateways that the token is limited to, do not allow this.",
   rule_not_allowed: "The API key is valid, but not for this rule.",
   model_not_allowed:
     "The API key may use only some `models`, and the requested model, or the one that would be sent to a provider, is not among them or cannot be determined.",
@@ -42,6 +44,7 @@ export const ERROR_MEANINGS: Readonly<Record<string, string>> = {
   duplicate: "The value must be unique and is already used.",
   in_use: "Other records refer to this record; the error names them.",
   api_key_revoked: "A revoked API key cannot be changed or rotated.",
+  admin_token_revoked: "A revoked admin token cannot be changed.",
   precondition_failed: "The record is not the version in If-Match. Read it again and retry.",
   body_too_large: "The body is larger than MAX_BODY_BYTES, or MAX_UPLOAD_BYTES for uploads.",
   unsupported_media_type: "The content type or content encoding of the body is not supported.",

@@ -711,8 +711,16 @@ export interface ProviderList {
 export interface Revision {
   revision: number;
   created_at: string;
-  /** `sub` of the admin token that made the change. */
+  /** Name of the administrator; null for a token without `sub`. */
   subject: string | null;
+  /** The administrator who made the change. Null for revisions of versions that did not record it. */
+  actor: {
+    /** `server_secret`: a token signed with SERVER_SECRET_KEY. `admin_token`: a stored token. `oidc`: a user who signed in. */
+    type: "server_secret" | "admin_token" | "oidc";
+    /** Id of the stored token, or `sub` of the user. */
+    id: string | null;
+    name: string;
+  } | null;
   action: "create" | "update" | "delete" | "rollback" | "apply";
   /** `gateway`, `upstream`, …, `prices`, or `configuration` for a change of several records. */
   resource: string;
@@ -727,6 +735,53 @@ export interface RevisionList {
   count: number;
   limit: number;
   offset: number;
+}
+
+export interface AdminToken {
+  /** Name of the token. Revisions and the audit log show it. */
+  name: string;
+  /** `viewer` reads. `operator` also changes everything but API keys, credentials, and administrators. `owner` does everything. */
+  role: "viewer" | "operator" | "owner";
+  /** Ids of the gateways that the token is limited to. Null: all gateways. */
+  gateways: string[] | null;
+  expires_at: string;
+  id: string;
+  created_at: string;
+  updated_at: string;
+  /** The first 15 characters of the token. */
+  prefix: string;
+  /** False: the token is revoked. */
+  active: boolean;
+  /** Accurate to about a minute. */
+  last_used_at: string | null;
+  /** Name of the administrator who created the token. */
+  created_by: string;
+}
+
+export interface AdminTokenList {
+  admin_tokens: AdminToken[];
+  /** Number of all matching records, not only of those on this page. */
+  count: number;
+  limit: number;
+  offset: number;
+}
+
+export interface AdminTokenInput {
+  /** Name of the token. Revisions and the audit log show it. */
+  name: string;
+  /** `viewer` reads. `operator` also changes everything but API keys, credentials, and administrators. `owner` does everything. */
+  role?: "viewer" | "operator" | "owner";
+  /** Ids of the gateways that the token is limited to. Null: all gateways. */
+  gateways?: string[] | null;
+  /** ISO 8601 time. Default: 90 days after creation. */
+  expires_at?: string;
+}
+
+export interface AdminTokenChange {
+  /** Name of the token. Revisions and the audit log show it. */
+  name?: string;
+  /** ISO 8601 time. Default: 90 days after creation. */
+  expires_at?: string;
 }
 
 export interface PricesInput {
@@ -914,6 +969,43 @@ export interface ApiKeyWithKey {
   key: string;
 }
 
+export interface AdminTokenWithToken {
+  /** Name of the token. Revisions and the audit log show it. */
+  name: string;
+  /** `viewer` reads. `operator` also changes everything but API keys, credentials, and administrators. `owner` does everything. */
+  role: "viewer" | "operator" | "owner";
+  /** Ids of the gateways that the token is limited to. Null: all gateways. */
+  gateways: string[] | null;
+  expires_at: string;
+  id: string;
+  created_at: string;
+  updated_at: string;
+  /** The first 15 characters of the token. */
+  prefix: string;
+  /** False: the token is revoked. */
+  active: boolean;
+  /** Accurate to about a minute. */
+  last_used_at: string | null;
+  /** Name of the administrator who created the token. */
+  created_by: string;
+  token: string;
+}
+
+export interface Me {
+  actor: {
+    /** `server_secret`: a token signed with SERVER_SECRET_KEY. `admin_token`: a stored token. `oidc`: a user who signed in. */
+    type: "server_secret" | "admin_token" | "oidc";
+    /** Id of the stored token, or `sub` of the user. */
+    id: string | null;
+    name: string;
+  };
+  role: "viewer" | "operator" | "owner";
+  /** Ids of the gateways that the administrator is limited to. Null: all. */
+  gateways: string[] | null;
+  /** When the token or the session expires. */
+  expires_at: string | null;
+}
+
 export interface UsageReport {
   usage: {
     day?: string;
@@ -1054,8 +1146,16 @@ export interface Explanation {
 export interface RevisionWithDiff {
   revision: number;
   created_at: string;
-  /** `sub` of the admin token that made the change. */
+  /** Name of the administrator; null for a token without `sub`. */
   subject: string | null;
+  /** The administrator who made the change. Null for revisions of versions that did not record it. */
+  actor: {
+    /** `server_secret`: a token signed with SERVER_SECRET_KEY. `admin_token`: a stored token. `oidc`: a user who signed in. */
+    type: "server_secret" | "admin_token" | "oidc";
+    /** Id of the stored token, or `sub` of the user. */
+    id: string | null;
+    name: string;
+  } | null;
   action: "create" | "update" | "delete" | "rollback" | "apply";
   /** `gateway`, `upstream`, …, `prices`, or `configuration` for a change of several records. */
   resource: string;
@@ -1169,6 +1269,7 @@ export interface Error {
     | "code_injection_detected"
     | "inspection_incomplete"
     | "cross_site_request"
+    | "forbidden"
     | "rule_not_allowed"
     | "model_not_allowed"
     | "operation_not_allowed"
@@ -1182,6 +1283,7 @@ export interface Error {
     | "duplicate"
     | "in_use"
     | "api_key_revoked"
+    | "admin_token_revoked"
     | "precondition_failed"
     | "body_too_large"
     | "unsupported_media_type"

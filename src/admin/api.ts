@@ -21,6 +21,7 @@ import { unhandledError } from "./unhandled-request.ts";
 import { openApiDocument, type OpenApiDocument } from "./openapi.ts";
 import type { AdminEnvironment, RouteTable } from "./operation.ts";
 import { addResource } from "./resource-operations.ts";
+import { addAdminTokenRoutes } from "./routes/admin-tokens.ts";
 import { addApiKeyRoutes } from "./routes/api-keys.ts";
 import { addBlockRoutes } from "./routes/blocks.ts";
 import { addExplainRoutes } from "./routes/explain.ts";
@@ -93,9 +94,13 @@ function createApp(parts: AdminApiParts): RouteTable["app"] {
   const app = new OpenAPIHono<AdminEnvironment>({ strict: true });
   const { maxBodyBytes, bodyBudget, deadlines } = parts;
   const table: RouteTable = { app, maxBodyBytes, bodyBudget, deadlines };
-  const authenticate = createAuthenticate(parts.secret);
+  const authenticate = createAuthenticate({
+    secret: parts.secret,
+    identities: parts.current.store.identities,
+    clock: deadlines.clock,
+  });
   app.use("/api/v1/*", async (context, next) => {
-    context.set("subject", await authenticate(context.req.raw.headers.get("authorization")));
+    context.set("identity", await authenticate(context.req.raw.headers));
     await next();
   });
   addRoutes(table, parts);
@@ -116,6 +121,7 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   addResource(table, current, services);
   addResource(table, current, rules);
   addApiKeyRoutes(table, current);
+  addAdminTokenRoutes(table, current.store);
   addBlockRoutes(table, current, parts.blocks, parts.log);
   addUsageRoutes(table, current, parts.usageTotals);
   addPriceRoutes(table, current);

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { documentSchema } from "../model/document.ts";
+import { adminTokenChangeSchema, adminTokenSchema } from "../model/admin-token.ts";
 import { explainRequestSchema } from "../model/explanation.ts";
 import { pricesSchema } from "../model/price.ts";
 import type { RouteTable } from "./operation.ts";
@@ -16,6 +17,8 @@ import { upstreams } from "./routes/upstreams.ts";
 const RESOURCES = [gateways, upstreams, services, rules, apiKeys];
 
 const REQUEST_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
+  AdminTokenInput: adminTokenSchema,
+  AdminTokenChange: adminTokenChangeSchema.partial(),
   PricesInput: pricesSchema,
   ExplainInput: explainRequestSchema,
   DocumentInput: documentSchema,
@@ -31,7 +34,8 @@ export function openApiDocument({ app }: RouteTable, version: string) {
     type: "http",
     scheme: "bearer",
     bearerFormat: "JWT",
-    description: "Created by scripts/generate_jwt_token.sh.",
+    description:
+      "Created by scripts/generate_jwt_token.sh, or by POST /iam/admin-tokens. `x-role` of an operation is the least role that may call it.",
   });
   return app.getOpenAPI31Document({
     openapi: "3.1.0",

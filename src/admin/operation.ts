@@ -8,13 +8,13 @@ import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { readBody } from "../http/read-body.ts";
 import { parseYamlObject } from "../base/yaml.ts";
 import { check } from "../model/validate.ts";
+import { authorize, type Access, type Identity } from "./identity.ts";
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
 
 /** The sender of an authenticated request. */
 export interface Caller {
-  /** `sub` of the admin token; null for a token without one. */
-  readonly subject: string | null;
+  readonly identity: Identity;
   readonly headers: Headers;
 }
 
@@ -35,6 +35,8 @@ export interface Operation<Query> {
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
+  /** Who may call it. There is no default, so that no operation is open by mistake. */
+  readonly access: Access;
   /** Absent: query parameters are rejected. */
   readonly query?: z.ZodType<Query>;
   /** Name of the component schema that describes the body. Absent: the body is not read. */
@@ -54,7 +56,7 @@ export interface Operation<Query> {
 }
 
 export interface AdminEnvironment {
-  readonly Variables: { readonly subject: string | null };
+  readonly Variables: { readonly identity: Identity };
 }
 
 export interface RouteTable {
@@ -72,12 +74,13 @@ export function addOperation<Query>(table: RouteTable, operation: Operation<Quer
   const route = createRoute(describeRoute(operation));
   table.app.openAPIRegistry.registerPath(route);
   table.app.on(operation.method.toUpperCase(), route.getRoutingPath(), async (context) => {
+    authorize(operation.access, context.get("identity"), context.req.param());
     rejectUnusableParameters(context.req.param(), context.req.queries());
     const query = check<unknown>(operation.query ?? noQuery, context.req.query());
     if (!query.ok)
       throw validationError(query.details.map((detail) => ({ ...detail, path: `?${detail.path}` })));
     const body = operation.body === undefined ? {} : await readObject(context.req.raw, table, operation.yaml);
-    const caller = { subject: context.get("subject"), headers: context.req.raw.headers };
+    const caller = { identity: context.get("identity"), headers: context.req.raw.headers };
     return operation.handle({ params: context.req.param(), query: query.value as Query, body, caller });
   });
 }
@@ -117,6 +120,7 @@ function describeRoute<Query>(operation: Operation<Query>): RouteConfig & { path
     tags: [operation.tag],
     summary: operation.summary,
     security: [{ admin_token: [] }],
+    "x-role": operation.access.role,
     request: {
       ...(names.length > 0 && { params }),
       ...(operation.query instanceof z.ZodObject && { query: operation.query }),

@@ -13,10 +13,12 @@ import {
   type PathParameters,
   type RouteTable,
 } from "./operation.ts";
+import { mayAccessGateway, requireGatewayAccess, type Access, type Identity } from "./identity.ts";
 import { rejectReadOnly, timeOfChange, withoutFields } from "./record-fields.ts";
 import type { DeleteParameters, Resource } from "./resource.ts";
 import { recordWarnings } from "./warnings.ts";
-import { LONG_WRITE_MS, requireGateway, requireRecord, writeRecord, type RecordReader } from "./write.ts";
+import { LONG_WRITE_MS, requireGateway, requireRecord, unknownRecordError, writeRecord } from "./write.ts";
+import type { RecordReader } from "./write.ts";
 
 export function addResource<K extends Kind, Fields>(
   table: RouteTable,
@@ -42,16 +44,21 @@ function listOperation<K extends Kind, Fields>(
     path: resource.collection,
     tag: resource.tag,
     summary: texts?.summary ?? `List ${resource.isChild ? `the ${plural} of a gateway` : plural}`,
+    access: { role: resource.access.read, limited: "filtered" },
     query: resource.listQuery ?? listQuery,
     response: {
       status: 200,
       schema: `${schemaName}List`,
       description: texts?.description ?? "Oldest first.",
     },
-    handle: async ({ params, query: { subject, ...query } }) => {
+    handle: async ({ params, query: { subject, ...query }, caller }) => {
       const gatewayId = resource.isChild ? gatewayIdIn(params) : subject;
       if (resource.isChild) await requireGateway(current.store, gatewayIdIn(params));
-      const { records, count } = await current.store.list(kind, { gatewayId, ...query });
+      const { records, count } = await current.store.list(kind, {
+        gatewayId,
+        gatewayIds: caller.identity.gateways,
+        ...query,
+      });
       return listResponse(
         kind,
         records.map((record) => resource.show(record)),
@@ -73,6 +80,8 @@ function createOperation<K extends Kind, Fields>(
     path: resource.collection,
     tag: resource.tag,
     summary: texts?.summary ?? `Create ${withArticle(resource.singular)}`,
+    // An administrator who is limited to some gateways would have no access to a new one.
+    access: kind === "gateways" ? { role: resource.access.write } : writeAccess(resource),
     body: `${schemaName}Input`,
     bodyExample: resource.example,
     response: {
@@ -87,6 +96,7 @@ function createOperation<K extends Kind, Fields>(
       const now = new Date().toISOString();
       const base = { id: newId(), created_at: now, updated_at: now };
       const { record, shownOnce } = resource.create(fields, base, gatewayIdIn(params));
+      if ("gateway_id" in record) requireGatewayAccess(caller.identity, record.gateway_id);
       await writeRecord(current, caller, async (transaction) => {
         await resource.requireParent?.(transaction, record);
         await transaction.insert(kind, record);
@@ -113,6 +123,7 @@ function getOperation<K extends Kind, Fields>(
     path: pathOfOne(resource),
     tag: resource.tag,
     summary: texts?.summary ?? `Get ${withArticle(resource.singular)}`,
+    access: { role: resource.access.read, limited: "filtered" },
     response: {
       status: 200,
       schema: resource.schemaName,
@@ -120,7 +131,7 @@ function getOperation<K extends Kind, Fields>(
     },
     etag: "read",
     handle: async ({ params, caller }) =>
-      readResponse(caller, resource.show(await find(current.store, resource, params))),
+      readResponse(caller, resource.show(await find(current.store, resource, params, caller.identity))),
   };
 }
 
@@ -133,6 +144,7 @@ function replaceOperation<K extends Kind, Fields>(
     path: pathOfOne(resource),
     tag: resource.tag,
     summary: resource.documentation?.replace?.summary ?? `Replace ${withArticle(resource.singular)}`,
+    access: writeAccess(resource),
     body: `${resource.schemaName}Input`,
     bodyExample: resource.example,
     response: { status: 200, schema: resource.schemaName, description: "The changed record." },
@@ -154,6 +166,7 @@ export function mergeOperation<K extends Kind, Fields>(
     path: pathOfOne(resource),
     tag: resource.tag,
     summary: texts?.summary ?? `Change ${withArticle(resource.singular)} (JSON merge patch)`,
+    access: writeAccess(resource),
     body: `${resource.schemaName}Patch`,
     bodyExample: resource.patchExample ?? resource.example,
     response: { status: 200, schema: resource.schemaName, description: "The changed record." },
@@ -182,13 +195,14 @@ function deleteOperation<K extends Kind, Fields>(
     path: pathOfOne(resource),
     tag: resource.tag,
     summary: texts?.summary ?? `Delete ${withArticle(resource.singular)}`,
+    access: writeAccess(resource),
     ...(resource.deleteQuery !== undefined && { query: resource.deleteQuery }),
     response: { status: 204, description: texts?.description ?? "Deleted." },
     etag: "changed",
     handle: async ({ params, query, caller }) => {
       const cascade = query.cascade === "true";
       const remove = async (transaction: Transaction) => {
-        const record = await find(transaction, resource, params);
+        const record = await find(transaction, resource, params, caller.identity);
         if (resource.isDeleted?.(record) === true) return record;
         requireMatch(caller, resource.show(record));
         await resource.delete(transaction, record, cascade);
@@ -210,7 +224,7 @@ export async function changeRecord<K extends Kind, Fields>(
   shownOnce: JsonObject = {},
 ): Promise<Response> {
   const changed = await writeRecord(current, caller, async (transaction) => {
-    const before = await find(transaction, resource, params);
+    const before = await find(transaction, resource, params, caller.identity);
     requireMatch(caller, resource.show(before));
     resource.requireMutable?.(before);
     const record = change(before, timeOfChange(before));
@@ -227,12 +241,22 @@ function validateChange<K extends Kind, Fields>(resource: Resource<K, Fields>, b
   return validate(resource.schema, withoutFields(body, resource.readOnlyFields));
 }
 
-function find<K extends Kind, Fields>(
+/** A record of a gateway that the administrator has no access to is not found. */
+async function find<K extends Kind, Fields>(
   reader: RecordReader,
   { kind, idParameter, isChild }: Resource<K, Fields>,
   params: PathParameters,
+  identity: Identity,
 ): Promise<RecordOf[K]> {
-  return requireRecord(reader, kind, params[idParameter] ?? "", isChild ? gatewayIdIn(params) : null);
+  const id = params[idParameter] ?? "";
+  const record = await requireRecord(reader, kind, id, isChild ? gatewayIdIn(params) : null);
+  if ("gateway_id" in record && !mayAccessGateway(identity, record.gateway_id))
+    throw unknownRecordError(kind, id);
+  return record;
+}
+
+function writeAccess<K extends Kind, Fields>({ access }: Resource<K, Fields>): Access {
+  return { role: access.write, limited: "filtered" };
 }
 
 export function pathOfOne<K extends Kind, Fields>({ collection, idParameter }: Resource<K, Fields>): string {

@@ -1,5 +1,6 @@
 // The declaration of a resource: what distinguishes it from the others. resource-operations.ts derives its operations.
 import type { z } from "zod";
+import type { AdminRole } from "../model/administrator.ts";
 import type { JsonObject } from "../base/json.ts";
 import { CHILD_READ_ONLY_FIELDS, type RecordFields } from "../model/record.ts";
 import type { Kind, RecordOf, Transaction } from "../store/store.ts";
@@ -28,6 +29,8 @@ export interface Resource<K extends Kind, Fields> {
   readonly singular: string;
   readonly plural: string;
   readonly tag: string;
+  /** The least roles that may read and change records. */
+  readonly access: { readonly read: AdminRole; readonly write: AdminRole };
   /** Name of the component schema; the request body is `<schemaName>Input` or `<schemaName>Patch`. */
   readonly schemaName: string;
   /** Path of the list, relative to /api/v1. */
@@ -75,6 +78,7 @@ export function childDeclaration<K extends ChildKind>(kind: K, singular: string)
     tag: kind,
     collection: `/gateways/{gateway_id}/${kind}`,
     idParameter: `${singular}_id`,
+    access: { read: "viewer", write: "operator" } as const,
     isChild: true,
     readOnlyFields: CHILD_READ_ONLY_FIELDS,
     hasPut: true,

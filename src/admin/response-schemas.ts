@@ -4,18 +4,46 @@ import { ERRORS } from "../base/errors.ts";
 import { FORMAT_NAMES } from "../formats/format-names.ts";
 import { OPERATIONS } from "../formats/operations.ts";
 import { explanationSchema } from "../model/explanation.ts";
+import { ACTOR_TYPES, ADMIN_ROLES } from "../model/administrator.ts";
 import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
 import { pricesSchema } from "../model/price.ts";
 import { OBSERVATION_SCHEMAS } from "./observation-schemas.ts";
 import { timeSchema, warningsSchema } from "./record-schemas.ts";
+import { adminTokenWithTokenSchema, shownAdminTokenSchema } from "./routes/admin-tokens.ts";
 import { apiKeyWithKeySchema } from "./routes/api-keys.ts";
 
 const count = z.int().min(0);
 
+const actorSchema = z.object({
+  type: z.enum(ACTOR_TYPES).meta({
+    description:
+      "`server_secret`: a token signed with SERVER_SECRET_KEY. `admin_token`: a stored token. `oidc`: a user who signed in.",
+  }),
+  id: z.string().nullable().meta({ description: "Id of the stored token, or `sub` of the user." }),
+  name: z.string(),
+});
+
+const meSchema = z.object({
+  actor: actorSchema,
+  role: z.enum(ADMIN_ROLES),
+  gateways: z
+    .array(z.string())
+    .nullable()
+    .meta({ description: "Ids of the gateways that the administrator is limited to. Null: all." }),
+  expires_at: timeSchema.nullable().meta({ description: "When the token or the session expires." }),
+});
+
 const revisionSchema = z.object({
   revision: z.int(),
   created_at: timeSchema,
-  subject: z.string().nullable().meta({ description: "`sub` of the admin token that made the change." }),
+  subject: z
+    .string()
+    .nullable()
+    .meta({ description: "Name of the administrator; null for a token without `sub`." }),
+  actor: actorSchema.nullable().meta({
+    description:
+      "The administrator who made the change. Null for revisions of versions that did not record it.",
+  }),
   action: z.enum(["create", "update", "delete", "rollback", "apply"]),
   resource: z.string().meta({
     description: "`gateway`, `upstream`, …, `prices`, or `configuration` for a change of several records.",
@@ -184,10 +212,13 @@ export const READ_ONLY_RECORDS: readonly (readonly [name: string, schema: z.ZodT
     "providers",
   ],
   ["Revision", revisionSchema, "revisions"],
+  ["AdminToken", shownAdminTokenSchema, "admin_tokens"],
 ];
 
 export const RESPONSE_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   ApiKeyWithKey: apiKeyWithKeySchema,
+  AdminTokenWithToken: adminTokenWithTokenSchema,
+  Me: meSchema,
   UsageReport: usageSchema,
   Prices: shownPricesSchema,
   BuiltinPrices: builtinPricesSchema,

@@ -2,28 +2,63 @@
 import { GatehouseError, validationError } from "../base/errors.ts";
 import { CompileError } from "../snapshot/compile-error.ts";
 import type { CurrentConfiguration } from "../runtime/current-configuration.ts";
-import type { Kind, RecordOf, Transaction, WriteOptions } from "../store/store.ts";
+import type { Kind, RecordOf, Transaction, WriteOptions, Written } from "../store/store.ts";
+import { rejectForbiddenChanges } from "./guard-changes.ts";
 import type { Caller } from "./operation.ts";
 
 /** Deadline for a write that may change every record of a gateway, or all records. */
 export const LONG_WRITE_MS = 30_000;
 
+type Writer = Pick<Caller, "identity">;
+type Work<T> = (transaction: Transaction) => Promise<T>;
+type Options = Omit<WriteOptions, "subject" | "actor">;
+
+/** Every write of an operation goes through here: it names its administrator, and changes nothing that the role must not change. */
+export function commitWrite<T>(
+  current: CurrentConfiguration,
+  writer: Writer,
+  work: Work<T>,
+  options: Options = {},
+): Promise<Written<T>> {
+  return current.commit(guarded(writer, work), { ...options, ...authorOf(writer) });
+}
+
+/** Runs and compiles a write like `commitWrite`, then rolls it back. */
+export function dryRunWrite<T>(
+  current: CurrentConfiguration,
+  writer: Writer,
+  work: Work<T>,
+  options: Options = {},
+): Promise<T> {
+  return current.dryRun(guarded(writer, work), { ...options, ...authorOf(writer) });
+}
+
+function authorOf({ identity: { actor, subject } }: Writer): Pick<WriteOptions, "subject" | "actor"> {
+  return { actor, subject };
+}
+
+function guarded<T>({ identity }: Writer, work: Work<T>): Work<T> {
+  return async (transaction) => {
+    const value = await work(transaction);
+    rejectForbiddenChanges(identity, transaction);
+    return value;
+  };
+}
+
 export async function writeRecord<T extends { readonly id: string }>(
   current: CurrentConfiguration,
-  { subject }: Pick<Caller, "subject">,
-  work: (transaction: Transaction) => Promise<T>,
+  writer: Writer,
+  work: Work<T>,
   options: Pick<WriteOptions, "deadlineMs"> = {},
 ): Promise<T> {
   let writtenId: string | undefined;
   try {
-    return await current.write(
-      async (transaction) => {
-        const record = await work(transaction);
-        writtenId = record.id;
-        return record;
-      },
-      { ...options, subject },
-    );
+    const write = async (transaction: Transaction) => {
+      const record = await work(transaction);
+      writtenId = record.id;
+      return record;
+    };
+    return (await commitWrite(current, writer, write, options)).value;
   } catch (error) {
     throw toValidationError(error, ({ kind, id }) => (id === writtenId ? "" : `${kind}/${id}.`));
   }
@@ -57,7 +92,11 @@ export async function requireRecord<K extends Kind>(
   const record = await reader.get(kind, id);
   if (record !== null && (gatewayId === null || gatewayIdOf(record) === gatewayId)) return record;
   if (gatewayId !== null) await requireGateway(reader, gatewayId);
-  throw new GatehouseError("not_found", `There is no ${SINGULAR[kind]} "${id.slice(0, 64)}".`);
+  throw unknownRecordError(kind, id);
+}
+
+export function unknownRecordError(kind: Kind, id: string): GatehouseError {
+  return new GatehouseError("not_found", `There is no ${SINGULAR[kind]} "${id.slice(0, 64)}".`);
 }
 
 function gatewayIdOf(record: RecordOf[Kind]): string | null {

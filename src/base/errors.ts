@@ -65,6 +65,11 @@ export const ERRORS = {
     meaning:
       "A browser sent the request for another site, or to show or run a provider's response in the console's origin.",
   },
+  forbidden: {
+    status: 403,
+    meaning:
+      "The role of the administrator, or the gateways that the token is limited to, do not allow this.",
+  },
   rule_not_allowed: { status: 403, meaning: "The API key is valid, but not for this rule." },
   model_not_allowed: {
     status: 403,
@@ -98,6 +103,7 @@ export const ERRORS = {
   duplicate: { status: 409, meaning: "The value must be unique and is already used." },
   in_use: { status: 409, meaning: "Other records refer to this record; the error names them." },
   api_key_revoked: { status: 409, meaning: "A revoked API key cannot be changed or rotated." },
+  admin_token_revoked: { status: 409, meaning: "A revoked admin token cannot be changed." },
   precondition_failed: {
     status: 412,
     meaning: "The record is not the version in If-Match. Read it again and retry.",

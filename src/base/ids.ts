@@ -24,6 +24,18 @@ export function looksLikeApiKey(text: string): boolean {
   return API_KEY.test(text);
 }
 
+/**
+ * Returns `admin_` and the form of an API key, which no log line shows and no provider receives, wherever it is found in a text.
+ */
+export function newAdminToken(): string {
+  return `admin_${newApiKey()}`;
+}
+
+/** Returns the part of an admin token that may be shown, to distinguish tokens. */
+export function adminTokenPrefix(token: string): string {
+  return token.slice(0, "admin_gw_".length + 6);
+}
+
 /** One SHA-256 is enough: a key has 256 random bits, which cannot be guessed, so a slow password hash adds nothing. */
 export function hashApiKey(key: string): string {
   return sha256(key);

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { adminClient, CLIENT_HELP, CLIENT_OPTIONS, type AdminClient } from "./admin-client.ts";
 import { parseArguments, required } from "./arguments.ts";
 import { UsageError, type Command } from "./command.ts";
+import { expiry } from "./expiry.ts";
 import { findGateway, type GatewayRecord } from "./find-gateway.ts";
 import { paint, printable, table } from "./terminal.ts";
 
@@ -26,7 +27,6 @@ type KeyRecord = z.output<typeof keySchema>;
 
 const PAGE_SIZE = 1000;
 const MAX_LISTED = 10_000;
-const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 const parseKeyArguments = (args: readonly string[]) =>
   parseArguments(args, {
@@ -192,12 +192,4 @@ async function findRules(
       );
     return found.map((rule) => rule.id);
   });
-}
-
-function expiry(text: string | undefined): string | null {
-  if (text === undefined) return null;
-  const [, amount, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-  if (amount !== undefined) return new Date(Date.now() + Number(amount) * (UNITS[unit] ?? 0)).toISOString();
-  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
-  throw new UsageError(`--expires is "${text}"; give a time such as 2030-01-01T00:00:00Z, or 12h, 30d`);
 }

@@ -2,11 +2,27 @@
 import { SignJWT } from "jose";
 import { findServerSecret } from "../config/server-secret.ts";
 import { readSettings } from "../config/settings.ts";
+import type { AdminRole } from "../model/administrator.ts";
 import { UsageError } from "./command.ts";
 
-export function mintToken(secret: string, seconds: number, subject = "admin"): Promise<string> {
+interface AdminClaims {
+  readonly role?: AdminRole | undefined;
+  readonly gateways?: readonly string[] | undefined;
+}
+
+/** A token without `role` and `gateways` is an owner's. */
+export function mintToken(
+  secret: string,
+  seconds: number,
+  subject = "admin",
+  { role, gateways }: AdminClaims = {},
+): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
-  return new SignJWT({ sub: subject })
+  return new SignJWT({
+    sub: subject,
+    ...(role !== undefined && { role }),
+    ...(gateways !== undefined && { gateways }),
+  })
     .setProtectedHeader({ alg: "HS256", typ: "JWT" })
     .setIssuedAt(now)
     .setExpirationTime(now + seconds)

@@ -3,18 +3,7 @@ import { z } from "zod";
 import { idField, nameField } from "./fields.ts";
 import { LABEL_NAME } from "./label-name.ts";
 import type { ChildFields } from "./record.ts";
-
-const isoTime = z.iso.datetime({ offset: true });
-
-/** The format alone would accept offsets that do not exist, such as +99:99. */
-function isInstant(text: string): boolean {
-  return isoTime.safeParse(text).success && !Number.isNaN(Date.parse(text));
-}
-
-const expiresAtField = z
-  .string()
-  .refine(isInstant, "must be an ISO 8601 time with a time zone, such as 2030-01-31T00:00:00Z")
-  .overwrite((text) => (isInstant(text) ? new Date(text).toISOString() : text));
+import { instantField } from "./time-field.ts";
 
 const policiesField = z
   .array(idField)
@@ -57,7 +46,7 @@ export const apiKeySchema = z
     policies: policiesField
       .default([])
       .meta({ description: "Ids of the rules that the key is valid for. Empty: all rules of the gateway." }),
-    expires_at: expiresAtField
+    expires_at: instantField
       .nullable()
       .default(null)
       .meta({ description: "ISO 8601 time. Null: the key does not expire.", format: "date-time" }),

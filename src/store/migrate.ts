@@ -8,6 +8,7 @@ import { addSealedHeaders } from "./migrations/0005-sealed-headers.ts";
 import { separateBlocks } from "./migrations/0006-block-changes.ts";
 import { addExactCosts } from "./migrations/0007-exact-costs.ts";
 import { addUsageRows } from "./migrations/0008-usage-rows.ts";
+import { addAdminTokens } from "./migrations/0009-admin-tokens.ts";
 import { StoreRejected } from "./store.ts";
 
 /** In order. A released step is never changed; later changes are new steps. */
@@ -20,6 +21,7 @@ const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) =
   separateBlocks,
   addExactCosts,
   addUsageRows,
+  addAdminTokens,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -2,7 +2,7 @@
 import { GatehouseError } from "../base/errors.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Query, Row } from "./database.ts";
-import { actionIn, changesIn, kindIn, rowChangesIn } from "./revision-columns.ts";
+import { actionIn, actorIn, changesIn, kindIn, rowChangesIn } from "./revision-columns.ts";
 import type {
   Change,
   Page,
@@ -17,7 +17,7 @@ import type { RowChange, TransactionRecorder } from "./transaction-recorder.ts";
 
 /** The log is pruned once per this many revisions, so it can be that much longer than configured. */
 const PRUNE_EVERY = 100;
-const LISTED = "number, created_at, subject, action, resource, resource_id, gateway_id, name";
+const LISTED = "number, created_at, subject, actor, action, resource, resource_id, gateway_id, name";
 
 export async function readRevision(query: Query): Promise<number> {
   const [row] = await query("SELECT revision FROM configuration");
@@ -63,7 +63,7 @@ export async function recordRevision(
 
 function describe(
   recorder: TransactionRecorder,
-  { subject, action, name }: WriteOptions,
+  { subject, actor, action, name }: WriteOptions,
 ): Record<string, Parameter> {
   const { rowChanges, changes, latest } = recorder;
   const [change] = changes;
@@ -78,6 +78,7 @@ function describe(
     // `blockId` is for nodes of older versions, which read the changes of newer ones until they are restarted.
     changes: single === null ? JSON.stringify(changes.map((each) => ({ ...each, blockId: null }))) : null,
     subject: subject ?? null,
+    actor: actor === undefined ? null : JSON.stringify(actor),
     action: action ?? actionOf(latest),
     resource: about?.kind ?? null,
     resource_id: about?.id ?? null,
@@ -167,6 +168,7 @@ function toRevision(row: Row): Revision {
     revision: Number(row["number"]),
     created_at: String(row["created_at"]),
     subject: textOf(row["subject"]),
+    actor: actorIn(row["actor"]),
     action: actionIn(row["action"]),
     kind: kindIn(row["resource"]),
     resource_id: textOf(row["resource_id"]),

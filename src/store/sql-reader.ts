@@ -38,6 +38,12 @@ export class SqlReader implements Reader {
       if (value !== undefined) conditions.push(`${column} = $${parameters.push(value)}`);
     };
     where("gateway_id", query.gatewayId);
+    if (query.gatewayIds !== null && query.gatewayIds !== undefined) {
+      const ids = query.gatewayIds.filter((id) => !id.includes("\0"));
+      if (ids.length === 0) return { records: [], count: 0 };
+      const places = ids.map((id) => `$${parameters.push(id)}`).join(", ");
+      conditions.push(`${kind === "gateways" ? "id" : "gateway_id"} IN (${places})`);
+    }
     where("name", query.name);
     const filter = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
     const page = `LIMIT $${parameters.length + 1} OFFSET $${parameters.length + 2}`;

@@ -8,6 +8,7 @@ import { withinDeadline, type Database, type Query } from "./database.ts";
 import { DEADLINE_MS, openAndCheck, VIEW_DEADLINE_MS } from "./open-and-check.ts";
 import { getRevision, listRevisions, readRevision, readVersion, recordRevision } from "./revisions.ts";
 import { readChangesBetween } from "./revision-range.ts";
+import { SqlIdentities, type IdentityStore } from "./sql-identities.ts";
 import { SqlReader, SqlView } from "./sql-reader.ts";
 import { SqlTransaction } from "./sql-transaction.ts";
 import { isEmbedded, isReadOnly, storeError, unavailable } from "./store-error.ts";
@@ -23,6 +24,7 @@ export function openStore(url: string, cipher: CredentialCipher, keptRevisions =
 }
 
 class SqlStore implements Store {
+  readonly identities: IdentityStore = new SqlIdentities((work) => this.#use(work));
   readonly #url: string;
   readonly #cipher: CredentialCipher;
   readonly #keptRevisions: number;
@@ -238,6 +240,10 @@ class SqlStore implements Store {
     const stale = this.#opening;
     this.#opening = null;
     stale?.then((database) => database.close()).catch(() => undefined);
+  }
+
+  #use<T>(work: (database: Database) => Promise<T>): Promise<T> {
+    return guarded(DEADLINE_MS, async () => work(await this.#open()));
   }
 
   #read<T>(work: (reader: SqlReader) => Promise<T>): Promise<T> {

@@ -5,7 +5,9 @@ import type { Price } from "../model/price.ts";
 import type { Rule } from "../model/rule.ts";
 import type { Service } from "../model/service.ts";
 import type { Upstream } from "../model/upstream.ts";
+import type { Actor } from "../model/administrator.ts";
 import type { BlockStore } from "./blocks.ts";
+import type { IdentityStore } from "./sql-identities.ts";
 import type { UsageBatch, UsageQuery, UsageSum } from "./usage.ts";
 
 /** An API key as it is stored: the hash instead of the key itself. */
@@ -36,6 +38,8 @@ export type RevisionKind = Kind | "prices" | "blocks";
 export interface ListQuery {
   /** Only records of this gateway. For API keys, this is their subject. */
   readonly gatewayId?: string | undefined;
+  /** Only these gateways, or only their records. Null or absent: all. */
+  readonly gatewayIds?: readonly string[] | null | undefined;
   readonly name?: string | undefined;
   readonly limit: number;
   readonly offset: number;
@@ -111,6 +115,8 @@ export interface ConsistentView extends Reader {
 export interface WriteOptions {
   /** The subject of the admin token that authorizes the write. */
   readonly subject?: string | null;
+  /** The administrator who writes. */
+  readonly actor?: Actor;
   /** Set for a write of many records. Otherwise the action follows from what happened to the record. */
   readonly action?: "rollback" | "apply";
   /** The name of a write of many records in the log of revisions. */
@@ -135,6 +141,8 @@ export interface Revision {
   readonly revision: number;
   readonly created_at: string;
   readonly subject: string | null;
+  /** Null for revisions of versions that did not record it. */
+  readonly actor: Actor | null;
   readonly action: RevisionAction;
   /** Null if the revision changed several records. */
   readonly kind: RevisionKind | null;
@@ -166,6 +174,7 @@ export interface RevisionQuery {
 }
 
 export interface Store extends Reader, BlockStore {
+  readonly identities: IdentityStore;
   /** Runs one write. Resolves when it is durable. A write that changes nothing creates no revision. */
   write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<Written<T>>;
   /** Runs reads that all see the same revision, whatever is written meanwhile. */

@@ -29,7 +29,12 @@ export function describeStoreHistory({ database, createEmpty, createMigrated }: 
       await store.write((tx) => tx.remove("upstreams", upstream.id), { subject: "bob" });
       const { records, count } = await store.listRevisions(ALL);
       expect(count).toBe(4);
-      const ofUpstream = { kind: "upstreams", resource_id: upstream.id, gateway_id: gateway.id };
+      const ofUpstream = {
+        actor: null,
+        kind: "upstreams",
+        resource_id: upstream.id,
+        gateway_id: gateway.id,
+      };
       const created_at = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
       expect(records as unknown[]).toEqual([
         { revision: 4, created_at, subject: "bob", action: "delete", ...ofUpstream, name: "renamed" },
@@ -39,6 +44,7 @@ export function describeStoreHistory({ database, createEmpty, createMigrated }: 
           revision: 1,
           created_at,
           subject: "alice",
+          actor: null,
           action: "create",
           kind: "gateways",
           resource_id: gateway.id,

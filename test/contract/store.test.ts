@@ -6,6 +6,7 @@ import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { closeOpened, type StoreMaker } from "./store-fixture.ts";
 import { describeStoreBlocks } from "./store-blocks.contract.ts";
 import { describeStoreHistory } from "./store-history.contract.ts";
+import { describeStoreIdentities } from "./store-identities.contract.ts";
 import { describeStoreModel } from "./store-model.contract.ts";
 import { describeStoreNodes } from "./store-nodes.contract.ts";
 import { ENCRYPTION_SECRET, temporarySqliteUrl } from "./store-records.ts";
@@ -52,5 +53,6 @@ for (const maker of [sqlite, postgres]) {
     describeStoreModel(maker);
     describeStoreUsage(maker);
     describeStoreBlocks(maker);
+    describeStoreIdentities(maker);
   });
 }

@@ -75,6 +75,7 @@ describe.each(STORES)("revisions with %s", (_, environment) => {
       resource_id: gateway.id,
       gateway_id: gateway.id,
       name: "logged",
+      actor: { type: "server_secret", id: null, name: "alice" },
       ...fields,
     });
     expect(body).toEqual({
@@ -83,11 +84,16 @@ describe.each(STORES)("revisions with %s", (_, environment) => {
         entry(2, {
           action: "create",
           subject: "admin",
+          actor: { type: "server_secret", id: null, name: "admin" },
           resource: "api_key",
           resource_id: key.id,
           name: "k",
         }),
-        entry(1, { action: "update", subject: null }),
+        entry(1, {
+          action: "update",
+          subject: null,
+          actor: { type: "server_secret", id: null, name: "unnamed" },
+        }),
         entry(0, { action: "create", subject: "alice" }),
       ],
       count: 4,

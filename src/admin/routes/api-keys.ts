@@ -28,6 +28,7 @@ export const apiKeys: Resource<"api_keys", ApiKeyFields> = {
   singular: "API key",
   plural: "API keys",
   tag: "api keys",
+  access: { read: "viewer", write: "owner" },
   schemaName: "ApiKey",
   collection: "/iam/api-keys",
   idParameter: "api_key_id",
@@ -106,6 +107,7 @@ export function addApiKeyRoutes(table: RouteTable, current: CurrentConfiguration
     path: `${pathOfOne(apiKeys)}/rotate`,
     tag: apiKeys.tag,
     summary: "Replace the key of an API key. The old key stops working immediately.",
+    access: { role: apiKeys.access.write, limited: "filtered" },
     response: { status: 200, schema: "ApiKeyWithKey", description: "The record with its new key." },
     etag: "changed",
     handle: (call) => {

@@ -5,8 +5,17 @@ import type { CurrentConfiguration } from "../../runtime/current-configuration.t
 import type { Block } from "../../store/blocks.ts";
 import type { Log } from "../../telemetry/log/log.ts";
 import { listResponse, pageQuery } from "../list-query.ts";
-import { addOperation, type Caller, type PathParameters, type RouteTable } from "../operation.ts";
+import { addOperation, type Call, type PathParameters, type RouteTable } from "../operation.ts";
 import { requireGateway } from "../write.ts";
+
+const tag = "blocks";
+const collection = "/gateways/{gateway_id}/blocks";
+const removal = {
+  method: "delete",
+  tag,
+  access: { role: "operator" },
+  response: { status: 204, description: "Removed." },
+} as const;
 
 export function addBlockRoutes(
   table: RouteTable,
@@ -14,18 +23,12 @@ export function addBlockRoutes(
   blocks: Blocks,
   log: Log,
 ): void {
-  const tag = "blocks";
-  const collection = "/gateways/{gateway_id}/blocks";
-  const gatewayIdIn = (params: PathParameters) => params["gateway_id"] ?? "";
-  // Blocks have no revisions, so the log says who removed them.
-  const logRemoval = ({ subject }: Pick<Caller, "subject">, gateway_id: string, removed: readonly Block[]) =>
-    log.info({ gateway_id, admin: subject, removed: removed.length }, "blocks removed");
-
   addOperation(table, {
     method: "get",
     path: collection,
     tag,
     summary: "List the blocks of a gateway",
+    access: { role: "viewer" },
     query: pageQuery,
     response: { status: 200, schema: "BlockList", description: "Oldest first." },
     handle: async ({ params, query }) => {
@@ -35,37 +38,35 @@ export function addBlockRoutes(
     },
   });
 
+  /** Blocks have no revisions, so the log says who removed them. */
+  const remove = async ({ params, caller }: Call<unknown>, id: string | null) => {
+    const gatewayId = gatewayIdIn(params);
+    await requireGateway(current.store, gatewayId);
+    const removed = await blocks.remove(gatewayId, id);
+    if (removed.length === 0 && id !== null)
+      throw new GatehouseError("not_found", `There is no block "${id.slice(0, 64)}".`);
+    const admin = caller.identity.subject;
+    log.info({ gateway_id: gatewayId, admin, removed: removed.length }, "blocks removed");
+    return new Response(null, { status: 204 });
+  };
+
   addOperation(table, {
-    method: "delete",
+    ...removal,
     path: `${collection}/{block_id}`,
-    tag,
     summary: "Remove a block and reset its counter",
-    response: { status: 204, description: "Removed." },
-    handle: async ({ params, caller }) => {
-      const gatewayId = gatewayIdIn(params);
-      const id = params["block_id"] ?? "";
-      await requireGateway(current.store, gatewayId);
-      const removed = await blocks.remove(gatewayId, id);
-      if (removed.length === 0)
-        throw new GatehouseError("not_found", `There is no block "${id.slice(0, 64)}".`);
-      logRemoval(caller, gatewayId, removed);
-      return new Response(null, { status: 204 });
-    },
+    handle: (call) => remove(call, call.params["block_id"] ?? ""),
   });
 
   addOperation(table, {
-    method: "delete",
+    ...removal,
     path: collection,
-    tag,
     summary: "Remove all blocks of a gateway and reset their counters",
-    response: { status: 204, description: "Removed." },
-    handle: async ({ params, caller }) => {
-      const gatewayId = gatewayIdIn(params);
-      await requireGateway(current.store, gatewayId);
-      logRemoval(caller, gatewayId, await blocks.remove(gatewayId, null));
-      return new Response(null, { status: 204 });
-    },
+    handle: (call) => remove(call, null),
   });
+}
+
+function gatewayIdIn(params: PathParameters): string {
+  return params["gateway_id"] ?? "";
 }
 
 function show({ id, type, subject, created_at, expires_at }: Block) {

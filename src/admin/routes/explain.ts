@@ -19,6 +19,7 @@ export function addExplainRoutes(table: RouteTable, current: CurrentConfiguratio
     path: "/gateways/{gateway_id}/explain",
     tag: "explain",
     summary: "Explain how a request would be processed. No provider is called and nothing is counted.",
+    access: { role: "viewer" },
     body: "ExplainInput",
     bodyExample: EXPLAIN_EXAMPLE,
     response: { status: 200, schema: "Explanation", description: "The result of each step." },

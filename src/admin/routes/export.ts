@@ -15,7 +15,7 @@ import type { Transaction } from "../../store/store.ts";
 import { DocumentApplication } from "../apply-document.ts";
 import { requireConfiguration, taggedResponse } from "../etag.ts";
 import { addOperation, type Call, type RouteTable } from "../operation.ts";
-import { LONG_WRITE_MS, toValidationError } from "../write.ts";
+import { commitWrite, dryRunWrite, LONG_WRITE_MS, toValidationError } from "../write.ts";
 
 const flag = z.enum(["true", "false"]).default("false");
 const applyQuery = z.strictObject({
@@ -40,6 +40,7 @@ export function addExportRoutes(
     path: "/export",
     tag,
     summary: "Export the configuration as a document. Secrets are references to environment variables.",
+    access: { role: "viewer" },
     response: {
       status: 200,
       schema: "DocumentInput",
@@ -60,6 +61,7 @@ export function addExportRoutes(
     path: "/apply",
     tag,
     summary: "Apply a document: all of its changes in one revision, or none",
+    access: { role: "operator" },
     query: applyQuery,
     body: "DocumentInput",
     yaml: true,
@@ -90,15 +92,15 @@ async function applyDocument(
     const { writer, warnings } = application;
     return { changes: writer.changes, warnings: warningsInDocument(warnings, (id) => writer.placeOf(id)) };
   };
-  const options = { subject: caller.subject, action: "apply", deadlineMs: LONG_WRITE_MS } as const;
+  const options = { action: "apply", deadlineMs: LONG_WRITE_MS } as const;
   try {
     if (query.dry_run === "true") {
       // The keys of a dry run are never stored, so the response does not contain them.
-      const { changes, warnings } = await current.dryRun(work, options);
+      const { changes, warnings } = await dryRunWrite(current, caller, work, options);
       const shown = changes.map((change) => omit(change, "key"));
       return Response.json({ changes: shown, warnings, revision: current.snapshot.revision });
     }
-    const { value, revision, version } = await current.commit(work, options);
+    const { value, revision, version } = await commitWrite(current, caller, work, options);
     return Response.json({ ...value, revision }, { headers: { ETag: `"${version}"` } });
   } catch (error) {
     throw toValidationError(

@@ -32,6 +32,7 @@ export const gateways: Resource<"gateways", GatewayFields> = {
   singular: "gateway",
   plural: "gateways",
   tag: "gateways",
+  access: { read: "viewer", write: "operator" },
   schemaName: "Gateway",
   collection: "/gateways",
   idParameter: "gateway_id",

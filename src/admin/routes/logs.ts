@@ -23,6 +23,7 @@ export function addLogRoutes(table: RouteTable, source: LogSource): void {
     path: "/logs",
     tag,
     summary: "List the recent lines of the log",
+    access: { role: "viewer" },
     query: logsQuery,
     response: {
       status: 200,
@@ -44,6 +45,7 @@ export function addLogRoutes(table: RouteTable, source: LogSource): void {
     path: "/logs/stream",
     tag,
     summary: "Follow the log",
+    access: { role: "viewer" },
     query: streamQuery,
     response: {
       status: 200,

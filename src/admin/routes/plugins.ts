@@ -10,6 +10,7 @@ export function addPluginRoutes(table: RouteTable, registry: PluginRegistry): vo
     path: "/plugins",
     tag: "plugins",
     summary: "List the registered plugins with their settings schemas",
+    access: { role: "viewer", limited: "shared" },
     query: pageQuery,
     response: { status: 200, schema: "PluginList", description: "Built-in and custom plugins." },
     handle: ({ query }) => {

@@ -7,6 +7,7 @@ import type { StoredPrices, Transaction } from "../../store/store.ts";
 import { readResponse, recordResponse, requireMatch, type Versioned } from "../etag.ts";
 import { addOperation, type Caller, type RouteTable } from "../operation.ts";
 import { timeOfChange, withoutFields } from "../record-fields.ts";
+import { commitWrite } from "../write.ts";
 
 const READ_ONLY = ["builtin", "updated_at"];
 
@@ -26,6 +27,7 @@ export function addPriceRoutes(table: RouteTable, current: CurrentConfiguration)
     ...shared,
     method: "get",
     summary: "Get the prices of the installation, or the built-in ones if it has none",
+    access: { role: "viewer", limited: "shared" },
     response: { status: 200, schema: "Prices", description: "In the order in which they are matched." },
     etag: "read",
     handle: async ({ caller }) => readResponse(caller, show(await current.store.prices())),
@@ -35,6 +37,7 @@ export function addPriceRoutes(table: RouteTable, current: CurrentConfiguration)
     ...shared,
     method: "put",
     summary: "Replace the prices of the installation",
+    access: { role: "operator" },
     body: "PricesInput",
     bodyExample: PRICES_EXAMPLE,
     response: {
@@ -52,7 +55,7 @@ export function addPriceRoutes(table: RouteTable, current: CurrentConfiguration)
         await transaction.setPrices(stored);
         return stored;
       };
-      return recordResponse(show(await current.write(work, { subject: caller.subject })));
+      return recordResponse(show((await commitWrite(current, caller, work)).value));
     },
   });
 
@@ -60,6 +63,7 @@ export function addPriceRoutes(table: RouteTable, current: CurrentConfiguration)
     ...shared,
     method: "delete",
     summary: "Remove the prices of the installation",
+    access: { role: "operator" },
     response: { status: 204, description: "Only the built-in prices and those of gateways apply." },
     etag: "changed",
     handle: async ({ caller }) => {
@@ -67,7 +71,7 @@ export function addPriceRoutes(table: RouteTable, current: CurrentConfiguration)
         await requireVersion(caller, transaction);
         await transaction.setPrices(null);
       };
-      await current.write(work, { subject: caller.subject });
+      await commitWrite(current, caller, work);
       return new Response(null, { status: 204 });
     },
   });
@@ -79,6 +83,7 @@ function addBuiltinRoute(table: RouteTable): void {
     path: "/prices/builtin",
     method: "get",
     summary: "Get the built-in prices",
+    access: { role: "viewer", limited: "shared" },
     response: { status: 200, schema: "BuiltinPrices", description: "With their date and sources." },
     handle: () => {
       const shown = { prices: BUILTIN_PRICES, date: BUILTIN_PRICES_DATE, sources: BUILTIN_PRICES_SOURCES };

@@ -18,6 +18,7 @@ export function addProviderRoutes(table: RouteTable): void {
     path: "/providers",
     tag: "providers",
     summary: "List the known providers",
+    access: { role: "viewer", limited: "shared" },
     query: pageQuery,
     response: {
       status: 200,

@@ -43,6 +43,7 @@ export function addRequestRoutes(
     path: collection,
     tag,
     summary: "List the last requests of a gateway",
+    access: { role: "viewer" },
     query: requestsQuery,
     response: {
       status: 200,
@@ -65,6 +66,7 @@ export function addRequestRoutes(
     path: `${collection}/stream`,
     tag,
     summary: "Follow the requests of a gateway",
+    access: { role: "viewer" },
     query: filterQuery,
     response: {
       status: 200,

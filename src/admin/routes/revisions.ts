@@ -8,7 +8,8 @@ import { requireConfiguration, taggedResponse } from "../etag.ts";
 import { listResponse, pageQuery } from "../list-query.ts";
 import { addOperation, type Call, type RouteTable } from "../operation.ts";
 import { diffOf, MAX_DIFF, resourceOf, showChanges } from "../record-changes.ts";
-import { LONG_WRITE_MS, toValidationError } from "../write.ts";
+import { requireOneGateway } from "../identity.ts";
+import { commitWrite, dryRunWrite, LONG_WRITE_MS, toValidationError } from "../write.ts";
 
 const flag = z.enum(["true", "false"]).default("false");
 const diffQuery = z.strictObject({
@@ -34,9 +35,11 @@ export function addRevisionRoutes(table: RouteTable, current: CurrentConfigurati
     path: "/revisions",
     tag,
     summary: "List the changes of the configuration",
+    access: { role: "viewer", limited: "filtered" },
     query: revisionsQuery,
     response: { status: 200, schema: "RevisionList", description: "Newest first, at most REVISIONS_KEPT." },
-    handle: async ({ query: { gateway_id, ...query } }) => {
+    handle: async ({ query: { gateway_id, ...query }, caller }) => {
+      requireOneGateway(caller.identity, gateway_id ?? null);
       const page = await current.store.listRevisions({ gatewayId: gateway_id, ...query });
       return listResponse("revisions", page.records.map(show), page.count, query);
     },
@@ -47,6 +50,7 @@ export function addRevisionRoutes(table: RouteTable, current: CurrentConfigurati
     path: one,
     tag,
     summary: "Get one change with its differences",
+    access: { role: "viewer", limited: "filtered" },
     response: { status: 200, schema: "RevisionWithDiff", description: "Credentials are masked." },
     etag: "read",
     handle: (call) => getRevision(current, call),
@@ -57,6 +61,7 @@ export function addRevisionRoutes(table: RouteTable, current: CurrentConfigurati
     path: `${one}/diff`,
     tag,
     summary: "Compare the configuration of this revision with that of a later one",
+    access: { role: "viewer" },
     query: diffQuery,
     response: { status: 200, schema: "RevisionDiff", description: "Credentials are masked." },
     handle: (call) => compareRevisions(current, call),
@@ -67,6 +72,7 @@ export function addRevisionRoutes(table: RouteTable, current: CurrentConfigurati
     path: `${one}/rollback`,
     tag,
     summary: "Restore the whole configuration as of this revision",
+    access: { role: "operator" },
     query: rollbackQuery,
     response: {
       status: 200,
@@ -86,6 +92,7 @@ async function getRevision(
   const found = await current.store.getRevision(number);
   if (found === null)
     throw new GatehouseError("not_found", `Revision ${number} does not exist or is no longer kept.`);
+  requireOneGateway(caller.identity, found.gateway_id);
   const etag = `"${versionOf(number, found.created_at)}"`;
   return taggedResponse(caller, etag, () => {
     const diff = found.records.flatMap((record) => diffOf(record, found));
@@ -116,7 +123,6 @@ async function rollBack(
 ): Promise<Response> {
   const number = parseNumber(params["revision"]);
   const options = {
-    subject: caller.subject,
     action: "rollback",
     name: `revision ${number}`,
     deadlineMs: LONG_WRITE_MS,
@@ -132,10 +138,10 @@ async function rollBack(
   };
   try {
     if (query.dry_run === "true") {
-      const planned = await current.dryRun(work, options);
+      const planned = await dryRunWrite(current, caller, work, options);
       return Response.json({ revision: current.snapshot.revision, ...planned });
     }
-    const { revision, version, value } = await current.commit(work, options);
+    const { revision, version, value } = await commitWrite(current, caller, work, options);
     return Response.json({ revision, ...value }, { headers: { ETag: `"${version}"` } });
   } catch (error) {
     throw toValidationError(error, ({ kind, id }) => `${kind}/${id}.`);
@@ -148,7 +154,17 @@ function parseNumber(text = ""): number {
   return Number(text);
 }
 
-function show({ revision, created_at, subject, action, kind, resource_id, gateway_id, name }: Revision) {
+function show({
+  revision,
+  created_at,
+  subject,
+  actor,
+  action,
+  kind,
+  resource_id,
+  gateway_id,
+  name,
+}: Revision) {
   const resource = resourceOf(kind);
-  return { revision, created_at, subject, action, resource, resource_id, gateway_id, name };
+  return { revision, created_at, subject, actor, action, resource, resource_id, gateway_id, name };
 }

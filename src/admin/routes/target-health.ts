@@ -14,6 +14,7 @@ export function addTargetHealthRoutes(
     path: "/gateways/{gateway_id}/upstreams/{upstream_id}/health",
     tag: "upstreams",
     summary: "Get the health of the targets of an upstream",
+    access: { role: "viewer" },
     response: {
       status: 200,
       schema: "TargetHealthList",

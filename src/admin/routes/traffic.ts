@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
 import { TRAFFIC_SECONDS } from "../../telemetry/requests/second-ring.ts";
 import { showPoints, type TrafficSource } from "../../telemetry/requests/traffic.ts";
+import { requireOneGateway } from "../identity.ts";
 import { wholeNumber } from "../list-query.ts";
 import { addOperation, type RouteTable } from "../operation.ts";
 import { requireGateway } from "../write.ts";
@@ -22,13 +23,15 @@ export function addTrafficRoutes(
     path: "/traffic",
     tag: "traffic",
     summary: "Get the traffic of the last seconds",
+    access: { role: "viewer", limited: "filtered" },
     query: trafficQuery,
     response: {
       status: 200,
       schema: "Traffic",
       description: "One point per second, oldest first. The last second is not complete yet.",
     },
-    handle: async ({ query: { seconds, gateway_id } }) => {
+    handle: async ({ query: { seconds, gateway_id }, caller }) => {
+      requireOneGateway(caller.identity, gateway_id ?? null);
       if (gateway_id !== undefined) await requireGateway(current.store, gateway_id);
       const to = Math.floor(table.deadlines.clock.unixNow() / 1000);
       const from = to - seconds + 1;
