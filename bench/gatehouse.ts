@@ -6,6 +6,17 @@ import { LAUNCHER, mintToken, TEST_SECRET, type ApiResponse } from "../test/supp
 import { GATEWAY_CORE } from "./cores.ts";
 import { freePort, startPinned, untilReady, type PinnedProcess } from "./pinned-process.ts";
 
+const BUILD = join(import.meta.dir, "../scripts/build.ts");
+let isBuilt = false;
+
+/** Builds what the launcher runs: benchmarks measure the executable of the current sources. */
+function buildOnce(): void {
+  if (isBuilt) return;
+  const { success } = Bun.spawnSync([process.execPath, BUILD], { stdout: "ignore", stderr: "inherit" });
+  if (!success) throw new Error("the executable could not be built");
+  isBuilt = true;
+}
+
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "gatehouse-bench-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 }));
@@ -28,6 +39,7 @@ interface GatehouseOptions {
 }
 
 export async function startGatehouse({ dataDir, env, cores, logTo }: GatehouseOptions): Promise<Gatehouse> {
+  buildOnce();
   const [adminPort, proxyPort] = [freePort(), freePort()];
   const [adminUrl, proxyUrl] = [`http://127.0.0.1:${adminPort}`, `http://127.0.0.1:${proxyPort}`];
   const child = startPinned([LAUNCHER, "serve"], {

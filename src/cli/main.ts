@@ -2,6 +2,7 @@
 import { nearestName } from "../base/nearest-name.ts";
 import { SettingsError } from "../config/settings.ts";
 import { UsageError, type Command } from "./command.ts";
+import { runSourcesIfChanged } from "./executable-inputs.ts";
 import { reexecWithRuntimeEnvironment } from "./runtime-environment.ts";
 
 /** Each command is loaded on demand, so that `serve` does not load the code of the others. */
@@ -89,6 +90,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
 }
 
 if (import.meta.main) {
+  runSourcesIfChanged();
   const args = process.argv.slice(2);
   if (SENDING_COMMANDS.has(args[0] ?? "") && !args.includes("--help")) reexecWithRuntimeEnvironment();
   process.exit(await runCli(args));

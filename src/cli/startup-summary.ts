@@ -3,6 +3,7 @@
 import { resolve } from "node:path";
 import type { Settings } from "../config/settings.ts";
 import type { Listening } from "../main.ts";
+import { isLaunched } from "./executable-inputs.ts";
 import { fields, paint } from "./terminal.ts";
 
 type SummarySettings = Pick<Settings, "HOST" | "DATA_DIR" | "DATABASE_URL" | "LOG_FORMAT" | "WORKERS">;
@@ -45,7 +46,7 @@ function addressOf(host: string, port: number): string {
 }
 
 function tokenCommand(): string {
-  return `run "${Bun.isStandaloneExecutable ? process.execPath : "bin/gatehouse"} token"`;
+  return `run "${Bun.isStandaloneExecutable && !isLaunched() ? process.execPath : "bin/gatehouse"} token"`;
 }
 
 /** Without the user name and the password of a database URL. */

@@ -1,12 +1,14 @@
 // The single executable, started in an empty folder outside this repository. `npm run test:build` builds it first; it is not
 // part of `npm test`, because the build takes longer than most tests.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { copyFileSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { describeInputs, inputsFileOf } from "../../src/cli/executable-inputs.ts";
 import { RUNTIME_ENVIRONMENT } from "../../src/cli/runtime-environment.ts";
 import { connectRaw, type RawClient } from "../support/raw-client.ts";
 import { startFakeProvider, type FakeProvider } from "../../src/fake-provider/server.ts";
 import {
+  LAUNCHER,
   startGatehouseProcess,
   temporaryDirectory,
   TEST_SECRET,
@@ -204,5 +206,61 @@ describe("the executable", () => {
     other.signal("SIGTERM");
     expect(await other.exited).toBe(0);
     await other.stop();
+  }, 60_000);
+});
+
+describe("the launcher", () => {
+  const SOURCE = "src/cli/main.ts";
+
+  /** Creates a project folder whose "Bun" prints that it runs the sources. */
+  function projectFolder(): string {
+    const project = temporaryDirectory();
+    for (const folder of ["bin", "dist", "src/cli", "node_modules/.bin"])
+      mkdirSync(join(project, folder), { recursive: true });
+    copyFileSync(LAUNCHER, join(project, "bin/gatehouse"));
+    linkSync(program, join(project, "dist/gatehouse"));
+    writeFileSync(join(project, SOURCE), "first");
+    writeFileSync(join(project, "node_modules/.bin/bun"), '#!/bin/sh\necho "sources: $*"\n', { mode: 0o755 });
+    return project;
+  }
+
+  function launch(project: string, env: Record<string, string> = {}): string {
+    const PATH = process.env["PATH"] ?? "";
+    const { stdout } = Bun.spawnSync([join(project, "bin/gatehouse"), "--version"], {
+      env: { PATH, ...env },
+    });
+    return stdout.toString().trim();
+  }
+
+  test("runs the executable while the sources are those that it was built from, else the sources", () => {
+    const project = projectFolder();
+    try {
+      const sources = `sources: ${join(project, SOURCE)} --version`;
+      expect(launch(project)).toBe(sources);
+      const inputs = describeInputs(project, [SOURCE]);
+      writeFileSync(inputsFileOf(join(project, "dist/gatehouse")), JSON.stringify(inputs));
+      expect(launch(project)).toMatch(/^\d+\.\d+\.\d+$/);
+      for (const env of [{ GATEHOUSE_FROM_SOURCES: "1" }, { BUN_OPTIONS: "--smol" }])
+        expect(launch(project, env)).toBe(sources);
+      writeFileSync(join(project, SOURCE), "other");
+      expect(launch(project)).toBe(sources);
+      expect(launch(project, { GATEHOUSE_CHECKED: "1" })).toBe(sources);
+      writeFileSync(inputsFileOf(join(project, "dist/gatehouse")), "not JSON");
+      expect(launch(project)).toBe(sources);
+    } finally {
+      rmSync(project, { recursive: true, force: true });
+    }
+  });
+
+  test("starts a gateway that shares its ports between workers", async () => {
+    const workers = await startGatehouseProcess({ program: LAUNCHER, env: { WORKERS: "2" } });
+    try {
+      const environment = readFileSync(`/proc/${workers.pid}/environ`, "utf8");
+      expect(environment).toContain("GATEHOUSE_LAUNCHER=");
+      expect(readFileSync(`/proc/${workers.pid}/cmdline`, "utf8")).toStartWith(BUILT);
+      await logged(workers, "proxy listening", { worker: 2 });
+    } finally {
+      await workers.stop();
+    }
   }, 60_000);
 });
