@@ -11,7 +11,7 @@ import { UsageError, type Command } from "./command.ts";
 import { rejectTakenPorts } from "./reject-taken-ports.ts";
 import { awaitSignal, runUntil } from "./run-until-signal.ts";
 import { printStartupSummary } from "./startup-summary.ts";
-import { beginStartup, collectAfterLoading, endStartup } from "./startup-memory.ts";
+import { beginStartup, endStartup } from "./startup-memory.ts";
 import { supervise, workerNumber } from "./supervise.ts";
 import { usesColor } from "./terminal.ts";
 import { hangFields, readRestart, startHeartbeat, startWatchdog } from "./watchdog.ts";
@@ -53,7 +53,6 @@ a .env file; docs/settings.md lists them.
     beginStartup();
     // Loaded here, so that a process that only supervises does not load the gateway.
     const { startGatehouse } = await import("../main.ts");
-    collectAfterLoading();
     const channel = worker === null ? null : new WorkerChannel(worker, settings.WORKERS);
     const restart = readRestart();
     if (restart.silentMs !== undefined)

@@ -1,17 +1,11 @@
 // The thread of the watchdog. It loads no code of the gateway, and what it needs for a restart only when it restarts.
 import { writeSync } from "node:fs";
+import { openCLibrary } from "./c-library.ts";
 import { HeartbeatMonitor, type Hang } from "./heartbeat-monitor.ts";
 import { readMainThread } from "./main-thread.ts";
 import { BEATS, IS_STOPPING, RESTART_VARIABLE, type WatchOrder } from "./watch-order.ts";
 
 const STDERR = 2;
-/** The C library of glibc, musl, and macOS. */
-const C_LIBRARIES = [
-  "libc.so.6",
-  `libc.musl-${process.arch === "x64" ? "x86_64" : "aarch64"}.so.1`,
-  "libSystem.B.dylib",
-];
-
 addEventListener("message", ({ data }: MessageEvent<WatchOrder>) => watch(data), { once: true });
 
 function watch(order: WatchOrder): void {
@@ -46,7 +40,8 @@ async function end(order: WatchOrder, hang: Hang, isStopping: boolean): Promise<
  * so that a container, systemd, or npm sees one process throughout. `process.execve` does not work in a thread.
  */
 async function replaceProcess({ command, environment, restarts }: WatchOrder, hang: Hang): Promise<void> {
-  const { dlopen, ptr } = await import("bun:ffi");
+  const { ptr } = await import("bun:ffi");
+  const { execve } = await openCLibrary({ execve: { args: ["ptr", "ptr", "ptr"], returns: "int" } });
   /** Buffers must not be collected before the call. */
   const kept: (Uint8Array | BigUint64Array)[] = [];
   const addressOf = (buffer: Uint8Array | BigUint64Array) => (kept.push(buffer), ptr(buffer));
@@ -58,15 +53,6 @@ async function replaceProcess({ command, environment, restarts }: WatchOrder, ha
   const program = cString(command[0] ?? "");
   const argumentList = cStrings(command);
   const variableList = cStrings(variables.map(([name, value]) => `${name}=${value}`));
-  let reason: unknown = null;
-  for (const library of C_LIBRARIES) {
-    try {
-      const { symbols } = dlopen(library, { execve: { args: ["ptr", "ptr", "ptr"], returns: "int" } });
-      symbols.execve(program, argumentList, variableList);
-      throw new Error(`execve of ${command[0]} failed`);
-    } catch (error) {
-      reason ??= error;
-    }
-  }
-  throw new Error(`${String(reason)} (${kept.length} arguments)`);
+  execve(program, argumentList, variableList);
+  throw new Error(`execve of ${command[0]} failed (${kept.length} arguments)`);
 }
