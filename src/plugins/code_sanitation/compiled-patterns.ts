@@ -1,5 +1,5 @@
 // Compiles a selection of patterns into what a detector scans with. Detectors with the same languages and sensitivities share it.
-import { CHAR_SET_SIZE, NON_ASCII, unionOfCharSets, type CharSet } from "./char-set.ts";
+import { StateCandidates, type PatternEntry, type PatternName } from "./candidates.ts";
 import { CleanStrings } from "./clean-strings.ts";
 import { patternsOf } from "./languages/by-language.ts";
 import type { Pattern } from "./pattern.ts";
@@ -20,33 +20,12 @@ export type PatternSelection =
 /** The ids of the excluded patterns of each language. */
 export type ExcludedPatterns = ReadonlyMap<Language, readonly string[]>;
 
-interface PatternName {
-  readonly language: Language;
-  /** The id of the pattern. */
-  readonly pattern: string;
-}
-
-interface PatternEntry {
-  readonly pattern: Pattern;
-  /** More than one if languages share the pattern. */
-  readonly names: PatternName[];
-}
-
-export type PatternTrigger = Trigger<PatternEntry>;
-
-/** Triggers that end at the same position, and a condition that rejects all of them with one lookup. */
-interface TriggerList {
-  readonly triggers: readonly PatternTrigger[];
-  /** Units that may precede at least one of the triggers; null for any. */
-  readonly precededBy: CharSet | null;
-  /** Length of the triggers, if they all have the same. */
-  readonly triggerLength: number;
-}
+type PatternTrigger = Trigger<PatternEntry>;
 
 export interface CompiledPatterns {
   readonly prefilter: Prefilter<PatternEntry>;
   /** By state of the prefilter. */
-  readonly states: readonly (StateTriggers | undefined)[];
+  readonly states: readonly (StateCandidates | undefined)[];
   /** Strings in which none of the patterns found anything. */
   readonly cleanStrings: CleanStrings;
 }
@@ -113,7 +92,7 @@ export function entriesOf(language: Language, patterns: readonly Pattern[]): Pat
 export function compileEntries(entries: readonly PatternEntry[]): CompiledPatterns {
   const prefilter = new Prefilter(withoutDuplicates(entries).flatMap(triggersOf));
   const states = prefilter.triggersByState.map((triggers) =>
-    triggers.length === 0 ? undefined : new StateTriggers(triggers),
+    triggers.length === 0 ? undefined : new StateCandidates(triggers),
   );
   return { prefilter, states, cleanStrings: new CleanStrings() };
 }
@@ -121,50 +100,6 @@ export function compileEntries(entries: readonly PatternEntry[]): CompiledPatter
 function triggersOf(owner: PatternEntry): PatternTrigger[] {
   const { triggers, followedBy } = owner.pattern;
   return triggers.map((text) => ({ text, hasDigits: /\d/.test(text), owner, followedBy }));
-}
-
-/** The triggers that end in a state of the prefilter, by the unit that follows: most patterns allow only few. */
-class StateTriggers {
-  readonly triggers: readonly PatternTrigger[];
-  /** By unit, as in a CharSet: 1 + index in #lists; 0 if not created yet, because most are never used. */
-  readonly #listOfUnit = new Uint8Array(CHAR_SET_SIZE);
-  readonly #lists: TriggerList[] = [];
-
-  constructor(triggers: readonly PatternTrigger[]) {
-    this.triggers = triggers;
-  }
-
-  /** Returns the triggers that this unit may follow. */
-  before(unit: number): TriggerList {
-    const code = unit < NON_ASCII ? unit : NON_ASCII;
-    return this.#lists[(this.#listOfUnit[code] ?? 0) - 1] ?? this.#create(code);
-  }
-
-  #create(code: number): TriggerList {
-    const triggers = this.triggers.filter(({ owner: { pattern } }) => mayFollow(pattern, code));
-    let index = this.#lists.findIndex((list) => isSameList(list.triggers, triggers));
-    if (index < 0) index = this.#lists.push(triggerListOf(triggers)) - 1;
-    this.#listOfUnit[code] = index + 1;
-    return this.#lists[index] ?? triggerListOf(triggers);
-  }
-}
-
-function mayFollow({ followedBy, requiredAfter }: Pattern, code: number): boolean {
-  return followedBy?.[code] !== 0 && requiredAfter?.prefixes[code] !== 0;
-}
-
-function isSameList<T>(one: readonly T[], other: readonly T[]): boolean {
-  return one.length === other.length && one.every((each, index) => each === other[index]);
-}
-
-function triggerListOf(triggers: readonly PatternTrigger[]): TriggerList {
-  const triggerLength = triggers[0]?.text.length ?? 0;
-  // Triggers of different lengths start at different positions, so one lookup cannot reject all of them.
-  const areEquallyLong = triggers.every(({ text }) => text.length === triggerLength);
-  const precededBy = areEquallyLong
-    ? unionOfCharSets(triggers.map(({ owner }) => owner.pattern.precededBy))
-    : null;
-  return { triggers, precededBy, triggerLength };
 }
 
 /** JavaScript and HTML share patterns. If both are selected, keeps one of each equivalent pair, with both names. */

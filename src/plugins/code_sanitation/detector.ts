@@ -1,5 +1,6 @@
 // The detector: finds code of the selected languages in a text.
 import { toLower } from "./char-classes.ts";
+import type { Candidate } from "./candidates.ts";
 import { charSetHas } from "./char-set.ts";
 import { MAX_CLEAN_UNITS } from "./clean-strings.ts";
 import {
@@ -11,7 +12,6 @@ import {
   type CompiledPatterns,
   type ExcludedPatterns,
   type PatternSelection,
-  type PatternTrigger,
 } from "./compiled-patterns.ts";
 import type { LookBehind } from "./look-behind.ts";
 import { canMatchAt, NO_MATCH } from "./matcher.ts";
@@ -191,26 +191,27 @@ class PatternDetector implements Detector {
   /** Tries the patterns of all recorded triggers. `covered` and the result are the end of the rightmost match so far. */
   #matchRecorded(input: NormalizedText, found: Finding[], covered: number): number {
     const { ends, states, count } = scanner;
-    const stateTriggers = this.#patterns.states;
+    const stateCandidates = this.#patterns.states;
     let rightmost = covered;
     for (let index = 0; index < count; index++) {
       const end = ends[index] ?? 0;
-      const state = stateTriggers[states[index] ?? 0];
+      const state = stateCandidates[states[index] ?? 0];
       if (state === undefined || end <= rightmost) continue;
       input.work.steps++;
-      const { triggers, precededBy, triggerLength } = state.before(unitAt(input, end));
-      if (triggers.length === 0) continue;
+      const { candidates, requiredAfter, precededBy, triggerLength } = state.at(end, unitAt(input, end));
+      if (candidates.length === 0) continue;
       if (precededBy !== null && !charSetHas(precededBy, unitAt(input, end - triggerLength - 1))) continue;
-      rightmost = this.#matchTriggers(input, triggers, end, found, rightmost);
+      if (!canMatchAt(requiredAfter, input, end)) continue;
+      rightmost = this.#matchCandidates(input, candidates, end, found, rightmost);
       checkWork(input.work);
     }
     return rightmost;
   }
 
-  /** Tries the patterns of the triggers that end at `end` and that the unit there may follow. */
-  #matchTriggers(
+  /** Tries the candidates whose triggers end at `end`. */
+  #matchCandidates(
     input: NormalizedText,
-    triggers: readonly PatternTrigger[],
+    candidates: readonly Candidate[],
     end: number,
     found: Finding[],
     covered: number,
@@ -219,18 +220,17 @@ class PatternDetector implements Detector {
     let lastGuard: LookBehind | null = null;
     let guarded = 0;
     let guardedStart = 0;
-    input.work.steps += triggers.length;
+    input.work.steps += candidates.length;
     // An index loop: for...of measured about 3 % slower on clean text.
-    for (let index = 0; index < triggers.length; index++) {
-      const trigger = triggers[index];
-      if (trigger === undefined) continue;
-      const { text, hasDigits, owner } = trigger;
-      const { precededBy, requiredAfter, guard, startsAtGuard, before, after } = owner.pattern;
+    for (let index = 0; index < candidates.length; index++) {
+      const candidate = candidates[index];
+      if (candidate === undefined) continue;
+      const { length, textWithDigits, precededBy, requiredAfter, guard, after, before } = candidate;
       // Cheapest conditions first.
       if (!canMatchAt(requiredAfter, input, end)) continue;
-      const triggerStart = end - text.length;
-      if (hasDigits && !isTextAt(input, triggerStart, text)) continue;
+      const triggerStart = end - length;
       if (precededBy !== null && !charSetHas(precededBy, unitAt(input, triggerStart - 1))) continue;
+      if (textWithDigits !== null && !isTextAt(input, triggerStart, textWithDigits)) continue;
       // Several patterns of a trigger have the same guard.
       if (guard === null) guarded = triggerStart;
       else if (guard !== lastGuard || triggerStart !== guardedStart) {
@@ -244,10 +244,10 @@ class PatternDetector implements Detector {
       const matchEnd = after === null ? end : after(input, end);
       if (matchEnd === NO_MATCH) continue;
       input.work.steps += STEPS_PER_MATCH;
-      const start = startsAtGuard ? guarded : triggerStart;
+      const start = candidate.startsAtGuard ? guarded : triggerStart;
       const matchStart = before === null ? start : before(input, triggerStart);
       if (matchStart === NO_MATCH) continue;
-      const name = firstUsedName(owner, this.#excluded);
+      const name = firstUsedName(candidate.owner, this.#excluded);
       if (name === null) continue;
       input.work.steps += STEPS_PER_FINDING;
       found.push({ ...originalSpan(input, matchStart, matchEnd), ...name });

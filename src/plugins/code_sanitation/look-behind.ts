@@ -6,8 +6,19 @@ import { NO_MATCH } from "./matcher.ts";
 import { unitAt, type NormalizedText } from "./normalized-text.ts";
 import { stepsToRead } from "./work-budget.ts";
 
+type LookBehindFunction = (input: NormalizedText, at: number) => number;
+
 /** Looks back from the start of a trigger and returns the start of the match, or NO_MATCH. */
-export type LookBehind = (input: NormalizedText, at: number) => number;
+export interface LookBehind extends LookBehindFunction {
+  /** The last position where it can match. Undefined: it can match anywhere. */
+  readonly maxPosition?: number;
+}
+
+/** Returns a look-behind that matches at most at `maxPosition`. The detector does not try its patterns in the rest of a text. */
+export function nearTextStart(maxPosition: number, match: LookBehindFunction): LookBehind {
+  const limited = (input: NormalizedText, at: number) => (at > maxPosition ? NO_MATCH : match(input, at));
+  return Object.assign(limited, { maxPosition });
+}
 
 export const atWordStart: LookBehind = (input, at) =>
   isInClass(unitAt(input, at - 1), WORD) ? NO_MATCH : at;

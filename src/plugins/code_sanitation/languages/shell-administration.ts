@@ -3,17 +3,24 @@
 import { LETTER, WORD } from "../char-classes.ts";
 import { choice, except, keyword, lit, not, oneOf, opt, run, seq, skipTo, times } from "../combinators.ts";
 import { isTextAt, splitWords } from "../keyword-set.ts";
-import { atWordStart, type LookBehind } from "../look-behind.ts";
+import { atWordStart, nearTextStart, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH, type Matcher } from "../matcher.ts";
 import { pattern, type Pattern } from "../pattern.ts";
 import { end, identifier, ows, quote, rws } from "../tokens.ts";
-import { atTextStart, BEFORE_COMMAND, notQuotedExample, pathAsArgument } from "./shell-context.ts";
+import {
+  atTextStart,
+  BEFORE_COMMAND,
+  MAX_PREFIX,
+  notQuotedExample,
+  pathAsArgument,
+} from "./shell-context.ts";
 import { commandEnd, drive } from "./shell-grammar.ts";
 
 const SUDO = "sudo ";
 /** Matches at the start of the text, also after `sudo`. */
-const startsCommandLine: LookBehind = (input, at) =>
-  atTextStart(input, isTextAt(input, at - SUDO.length, SUDO) ? at - SUDO.length : at);
+const startsCommandLine: LookBehind = nearTextStart(MAX_PREFIX + SUDO.length, (input, at) =>
+  atTextStart(input, isTextAt(input, at - SUDO.length, SUDO) ? at - SUDO.length : at),
+);
 
 const HTTP = "http://";
 /** Matches if the host that follows is the host of an address that is an argument or a value. */

@@ -14,7 +14,7 @@ import {
 } from "../char-codes.ts";
 import { charSet, charSetExcept, charSetHas } from "../char-set.ts";
 import { endOfWord, isTextAt, lowerCaseText, splitWords } from "../keyword-set.ts";
-import { skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
+import { nearTextStart, skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { COMMANDS, COMPARED_TOOLS, PLAIN_COMMANDS } from "./shell-commands.ts";
@@ -35,15 +35,14 @@ export function allOf(...conditions: readonly LookBehind[]): LookBehind {
 }
 
 const FIELD_PUNCTUATION = charSet(QUOTE | WHITESPACE, ")]};|&$*\\");
-const MAX_PREFIX = 4;
+export const MAX_PREFIX = 4;
 /** Matches at the start of the text, after at most four quotes, brackets and separators that end what precedes an injection. */
-export const atTextStart: LookBehind = (input, at) => {
-  if (at > MAX_PREFIX) return NO_MATCH;
+export const atTextStart: LookBehind = nearTextStart(MAX_PREFIX, (input, at) => {
   let start = at;
   while (start > 0 && charSetHas(FIELD_PUNCTUATION, unitAt(input, start - 1))) start--;
   input.work.steps += at - start + 1;
   return start === 0 ? 0 : NO_MATCH;
-};
+});
 
 const VALUE_LENGTH = 24;
 const VALUE_PUNCTUATION = charSet(0, ".=@");
@@ -52,9 +51,9 @@ function isPartOfValue(input: NormalizedText, at: number): boolean {
   return charSetHas(VALUE_PUNCTUATION, unitAt(input, at)) && isInClass(unitAt(input, at + 1), WORD);
 }
 /** Matches after a value at the start of the text: nothing, punctuation, a number, an address or a pair (`name=x`). */
-export const afterFieldValue: LookBehind = (input, at) => {
+export const afterFieldValue: LookBehind = nearTextStart(VALUE_LENGTH, (input, at) => {
   // A script starts with `#!`.
-  if (at > VALUE_LENGTH || unitAt(input, 0) === HASH) return NO_MATCH;
+  if (unitAt(input, 0) === HASH) return NO_MATCH;
   let isWord = false;
   for (let index = 0; index < at; index++) {
     const code = unitAt(input, index);
@@ -64,7 +63,7 @@ export const afterFieldValue: LookBehind = (input, at) => {
   }
   input.work.steps += stepsOfLoop(at);
   return isWord ? NO_MATCH : at;
-};
+});
 
 /** Matches unless the `;` ends an HTML entity: `&#59;`, `&amp;`. */
 export const notInEntity: LookBehind = (input, at) => {

@@ -4,7 +4,7 @@ import { DIGIT, isInClass, NEWLINE, QUOTE, WHITESPACE, WORD } from "../char-clas
 import { BACKTICK, EQUALS, SINGLE_QUOTE } from "../char-codes.ts";
 import { charSet, charSetHas } from "../char-set.ts";
 import { charTable } from "../combinators.ts";
-import { wordBefore, type LookBehind } from "../look-behind.ts";
+import { nearTextStart, wordBefore, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { stepsToRead } from "../work-budget.ts";
@@ -50,14 +50,15 @@ const LEADING_UNITS = charTable(" \n(,");
 export const FIELD_STARTS = charSet(WHITESPACE, "\0(,=");
 
 /** Matches at the start of a field, with nothing but whitespace before. */
-export const startsField: LookBehind = (input, at) => (isFieldStart(input, at) ? at : NO_MATCH);
+export const startsField: LookBehind = nearTextStart(MAX_FIELD_START, (input, at) =>
+  isFieldStart(input, at) ? at : NO_MATCH,
+);
 
 /** Matches at the start of a field. Whitespace, opening parentheses and commas may precede. */
-export const atFieldStart: LookBehind = (input, at) => {
-  if (at > MAX_FIELD_START + MAX_GAP) return NO_MATCH;
+export const atFieldStart: LookBehind = nearTextStart(MAX_FIELD_START + MAX_GAP, (input, at) => {
   const start = startOfRun(input, at, LEADING_UNITS, MAX_GAP);
   return isFieldStart(input, start) ? at : NO_MATCH;
-};
+});
 
 const WORDS_BEFORE_STRINGS = new Set([
   "return",
@@ -154,11 +155,10 @@ export const afterUnpairedQuote: LookBehind = (input, at) => {
 };
 
 /** Matches after a value that is all that a field has so far. */
-export const afterWholeValue: LookBehind = (input, at) => {
-  if (at > MAX_FIELD_START + MAX_VALUE) return NO_MATCH;
+export const afterWholeValue: LookBehind = nearTextStart(MAX_FIELD_START + MAX_VALUE, (input, at) => {
   const start = startOfRun(input, at, VALUE_UNITS, MAX_VALUE);
   return start < at && isFieldStart(input, start) ? start : NO_MATCH;
-};
+});
 
 /** A single word without a digit is prose or a keyword: `BEGIN; UPDATE …`. */
 function hasDigit(input: NormalizedText, start: number, end: number): boolean {
@@ -167,11 +167,13 @@ function hasDigit(input: NormalizedText, start: number, end: number): boolean {
 }
 
 /** Matches after a value that a field starts with. */
-export const afterLeadingValue: LookBehind = (input, at) => {
-  if (at > MAX_FIELD_START + MAX_VALUE + MAX_GAP) return NO_MATCH;
-  const mark = skipGapBack(input, at);
-  return mark < 0 || isInClass(unitAt(input, mark), QUOTE) ? NO_MATCH : afterInjectedValue(input, at);
-};
+export const afterLeadingValue: LookBehind = nearTextStart(
+  MAX_FIELD_START + MAX_VALUE + MAX_GAP,
+  (input, at) => {
+    const mark = skipGapBack(input, at);
+    return mark < 0 || isInClass(unitAt(input, mark), QUOTE) ? NO_MATCH : afterInjectedValue(input, at);
+  },
+);
 
 /** Matches after a value like afterInjectedValue, but not at the start of a field. */
 export const afterValue: LookBehind = (input, at) =>

@@ -4,7 +4,13 @@ import { COMMA, EQUALS, OPEN_PAREN } from "../char-codes.ts";
 import { charSet, charSetExcept, charSetHas } from "../char-set.ts";
 import { choice, keyword, lit, not, oneOf, peek, run, seq, times } from "../combinators.ts";
 import { splitWords } from "../keyword-set.ts";
-import { atWordStart, skipWhitespaceBack, wordBefore, type LookBehind } from "../look-behind.ts";
+import {
+  atWordStart,
+  nearTextStart,
+  skipWhitespaceBack,
+  wordBefore,
+  type LookBehind,
+} from "../look-behind.ts";
 import { NO_MATCH } from "../matcher.ts";
 import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
@@ -236,7 +242,7 @@ export const SQL_FUNCTIONS: readonly Pattern[] = [
     catches: "a field that is an expression with a PostgreSQL cast at its end",
     from: "balanced",
     precededBy: charSet(WORD | QUOTE, ")"),
-    guard: (input, at) => (at < 64 && wordBefore(input, at) !== "std" ? at : NO_MATCH),
+    guard: nearTextStart(63, (input, at) => (wordBefore(input, at) !== "std" ? at : NO_MATCH)),
     after: seq(
       keyword(splitWords("int bigint bool boolean json jsonb text numeric float double regclass date")),
       choice(end, seq(ows, choice(lit("precision"), lit("#>"), lit("->")))),
