@@ -19,7 +19,7 @@ import type { Pattern } from "./pattern.ts";
 import { originalSpan, unitAt, type NormalizedText } from "./normalized-text.ts";
 import { CodeUnitBuffer } from "./scratch-buffer.ts";
 import type { Language } from "./settings.ts";
-import { BLOCK_UNITS, TriggerScanner } from "./trigger-scanner.ts";
+import { BLOCK_UNITS, triggerEnds, TriggerScanner, triggerStates } from "./trigger-scanner.ts";
 import { visitVariants, type VariantVisitor } from "./variants.ts";
 import { checkWork, stepsToRead, type WorkCounter } from "./work-budget.ts";
 
@@ -190,12 +190,12 @@ class PatternDetector implements Detector {
 
   /** Tries the patterns of all recorded triggers. `covered` and the result are the end of the rightmost match so far. */
   #matchRecorded(input: NormalizedText, found: Finding[], covered: number): number {
-    const { ends, states, count } = scanner;
+    const { count } = scanner;
     const stateCandidates = this.#patterns.states;
     let rightmost = covered;
     for (let index = 0; index < count; index++) {
-      const end = ends[index] ?? 0;
-      const state = stateCandidates[states[index] ?? 0];
+      const end = triggerEnds[index] ?? 0;
+      const state = stateCandidates[triggerStates[index] ?? 0];
       if (state === undefined || end <= rightmost) continue;
       input.work.steps++;
       const { candidates, requiredAfter, precededBy, triggerLength } = state.at(end, unitAt(input, end));

@@ -1,22 +1,10 @@
 // The prefilter: an Aho–Corasick automaton over the triggers of all patterns. It reads a text once, with one table lookup per
 // code unit, however many patterns there are.
-import { toLower } from "./char-classes.ts";
 import { CHAR_SET_SIZE, charSetHas, type CharSet } from "./char-set.ts";
+import { UNIT_SYMBOLS } from "./prefilter-symbols.ts";
 
-/** Non-ASCII units occur in no trigger; they all have symbol 0, which leads back to the root. */
-const ASCII = 0x80;
-
-/**
- * The characters of prose, most frequent first. They get the first symbols, so that mostly one cache line of a state's row is
- * read: a scan spends its time fetching cache lines, not comparing.
- */
-const FREQUENT_CHARACTERS = " etaoinshrdlcumwfgypbvkxjqz";
-
-/**
- * All digits share one symbol. Few triggers contain digits, and without nine more symbols a row is half as long, because its
- * length is a power of two.
- */
-const DIGITS = "0123456789";
+/** The row of a state has an entry for each of 2^ROW_BITS symbols. Not more than needed: hot rows must fit into the first-level cache. */
+export const ROW_BITS = 6;
 
 /** State numbers fit into 15 bits of an Int16Array; the sign bit marks transitions after which triggers must be checked. */
 const MAX_STATES = 0x7fff;
@@ -46,13 +34,10 @@ const NO_TRIGGERS: readonly never[] = [];
 
 export class Prefilter<Owner> {
   /**
-   * The row of a state starts at the state times 2^`shift` and has the next state for each symbol. The next state is stored as
+   * The row of a state starts at the state times 2^ROW_BITS and has the next state for each symbol. The next state is stored as
    * its complement if a trigger ends in the state and the symbol may follow that trigger; this rejects most triggers.
    */
   readonly transitions: Int16Array;
-  readonly shift: number;
-  /** By code unit. */
-  readonly symbols = new Uint8Array(0x10000);
   /** Length of the longest trigger. */
   readonly maxTriggerLength: number;
   /** By state: the triggers that end there, longest first. */
@@ -60,13 +45,12 @@ export class Prefilter<Owner> {
 
   constructor(triggers: readonly Trigger<Owner>[]) {
     const texts = triggers.map(({ text }) => text.toLowerCase());
-    const symbolCount = this.#assignSymbols(texts);
+    checkTexts(texts);
     this.maxTriggerLength = Math.max(0, ...texts.map(({ length }) => length));
-    this.shift = Math.ceil(Math.log2(Math.max(2, symbolCount)));
     const maxStates = texts.reduce((states, { length }) => states + length, 1);
     if (maxStates > MAX_STATES)
       throw new Error(`the triggers may need ${maxStates} states; at most ${MAX_STATES} are supported`);
-    const transitions = new Int16Array(maxStates << this.shift);
+    const transitions = new Int16Array(maxStates << ROW_BITS);
     const trie: Trie = {
       firstChild: new Int16Array(maxStates),
       nextSibling: new Int16Array(maxStates),
@@ -74,26 +58,9 @@ export class Prefilter<Owner> {
     };
     const ownTriggers = this.#buildTrie(triggers, texts, transitions, trie);
     // The rest of the array was never written to, so it takes no memory.
-    this.transitions = transitions.subarray(0, ownTriggers.length << this.shift);
+    this.transitions = transitions.subarray(0, ownTriggers.length << ROW_BITS);
     this.triggersByState = this.#addSuffixTransitions(ownTriggers, trie);
     this.#markTransitions();
-  }
-
-  /** Fills `symbols` and returns the number of symbols. */
-  #assignSymbols(texts: readonly string[]): number {
-    let count = 1;
-    for (const text of [FREQUENT_CHARACTERS, ...texts]) {
-      for (const character of text) {
-        const code = character.charCodeAt(0);
-        if (code >= ASCII) throw new Error(`trigger "${text}" has non-ASCII characters`);
-        if (this.symbols[code] !== 0) continue;
-        for (const same of DIGITS.includes(character) ? DIGITS : character)
-          this.symbols[same.charCodeAt(0)] = count;
-        count++;
-      }
-    }
-    for (let code = 0; code < ASCII; code++) this.symbols[code] = this.symbols[toLower(code)] ?? 0;
-    return count;
   }
 
   /**
@@ -110,8 +77,8 @@ export class Prefilter<Owner> {
     let level = triggers.map((trigger, index) => ({ trigger, text: texts[index] ?? "", state: 0 }));
     for (let depth = 0; level.length > 0; depth++) {
       for (const entry of level) {
-        const symbol = this.symbols[entry.text.charCodeAt(depth)] ?? 0;
-        const index = (entry.state << this.shift) | symbol;
+        const symbol = UNIT_SYMBOLS[entry.text.charCodeAt(depth)] ?? 0;
+        const index = (entry.state << ROW_BITS) | symbol;
         let child = transitions[index] ?? 0;
         if (child === 0) {
           child = ownTriggers.push(NO_TRIGGERS) - 1;
@@ -136,14 +103,14 @@ export class Prefilter<Owner> {
   ): TriggersByState<Owner> {
     const suffixes = new Int16Array(ownTriggers.length);
     const all = [...ownTriggers];
-    const { transitions, shift } = this;
+    const { transitions } = this;
     // States are numbered level by level, so a state's suffix is complete before the state is processed.
     for (let state = 0; state < ownTriggers.length; state++) {
-      const row = state << shift;
+      const row = state << ROW_BITS;
       const suffix = suffixes[state] ?? 0;
       if (state > 0) {
         all[state] = concatenate(all[state] ?? NO_TRIGGERS, all[suffix] ?? NO_TRIGGERS);
-        transitions.copyWithin(row, suffix << shift, (suffix + 1) << shift);
+        transitions.copyWithin(row, suffix << ROW_BITS, (suffix + 1) << ROW_BITS);
       }
       for (let child = firstChild[state] ?? 0; child !== 0; child = nextSibling[child] ?? 0) {
         const index = row | (symbol[child] ?? 0);
@@ -163,7 +130,7 @@ export class Prefilter<Owner> {
       for (const { followedBy } of triggers) {
         let symbols = symbolsBySet.get(followedBy);
         if (symbols === undefined) symbolsBySet.set(followedBy, (symbols = this.#symbolsOf(followedBy)));
-        this.#markRow(state << this.shift, symbols);
+        this.#markRow(state << ROW_BITS, symbols);
       }
     }
   }
@@ -183,9 +150,16 @@ export class Prefilter<Owner> {
   #symbolsOf(set: CharSet | null): Uint8Array {
     const symbols = new Set<number>();
     for (let code = 0; code < CHAR_SET_SIZE; code++)
-      if (set === null || charSetHas(set, code)) symbols.add(this.symbols[code] ?? 0);
+      if (set === null || charSetHas(set, code)) symbols.add(UNIT_SYMBOLS[code] ?? 0);
     return Uint8Array.from(symbols);
   }
+}
+
+function checkTexts(texts: readonly string[]): void {
+  for (const text of texts)
+    for (let index = 0; index < text.length; index++)
+      if (UNIT_SYMBOLS[text.charCodeAt(index)] === 0)
+        throw new Error(`trigger ${JSON.stringify(text)} has a character without a symbol`);
 }
 
 function concatenate<T>(some: readonly T[], others: readonly T[]): readonly T[] {
