@@ -20,12 +20,17 @@ export class PositionList {
   count = 0;
 
   add(position: number): void {
-    if (this.count === this.positions.length) {
-      const larger = new Int32Array(this.count * 2);
-      larger.set(this.positions);
-      this.positions = larger;
-    }
+    this.reserve(1);
     this.positions[this.count++] = position;
+  }
+
+  /** Makes room for this number of positions. */
+  reserve(positions: number): void {
+    const needed = this.count + positions;
+    if (needed <= this.positions.length) return;
+    const larger = new Int32Array(Math.max(needed, this.positions.length * 2));
+    larger.set(this.positions);
+    this.positions = larger;
   }
 }
 
