@@ -49,34 +49,71 @@ interface CandidateList {
 /** Triggers that end after this position are too far from the start of the text for patterns that match only there. */
 const NEAR_START_UNITS = 128;
 
-/** The candidates of a state of the prefilter. */
-export class StateCandidates {
+/** The triggers that end in a state of the prefilter. */
+export class StateTriggers {
   readonly triggers: readonly Trigger<PatternEntry>[];
-  /** By unit, as in a CharSet, first for positions near the start of a text: 1 + index in #lists; 0 if not created yet. */
-  readonly #listOfUnit = new Uint8Array(CHAR_SET_SIZE * 2);
-  /** Created on first use: most are never used. */
   readonly #lists: CandidateList[] = [];
 
   constructor(triggers: readonly Trigger<PatternEntry>[]) {
     this.triggers = triggers;
   }
 
-  /** Returns the candidates for triggers that end at `end`, where `unit` follows. */
-  at(end: number, unit: number): CandidateList {
-    const code = unit < NON_ASCII ? unit : NON_ASCII;
-    const index = end > NEAR_START_UNITS ? code + CHAR_SET_SIZE : code;
-    return this.#lists[(this.#listOfUnit[index] ?? 0) - 1] ?? this.#create(index, code);
-  }
-
-  #create(index: number, code: number): CandidateList {
-    const isNear = index === code;
+  /** Returns the candidates where a unit follows, all units with the same candidates sharing a list; null if there are none. */
+  candidatesBefore(code: number, isNearStart: boolean): CandidateList | null {
     const triggers = this.triggers.filter(
       ({ text, owner: { pattern } }) =>
-        mayFollow(pattern, code) && (isNear || !matchesOnlyNearStart(pattern, text.length)),
+        mayFollow(pattern, code) && (isNearStart || !matchesOnlyNearStart(pattern, text.length)),
     );
+    if (triggers.length === 0) return null;
     const list = candidateListOf(triggers);
-    const known = this.#lists.findIndex(({ candidates }) => isSameList(candidates, list.candidates));
-    this.#listOfUnit[index] = known < 0 ? this.#lists.push(list) : known + 1;
+    const known = this.#lists.find(({ candidates }) => isSameList(candidates, list.candidates));
+    if (known === undefined) this.#lists.push(list);
+    return known ?? list;
+  }
+}
+
+/** Entries of a row: by unit, as in a CharSet, first for positions near the start of a text. */
+const ROW_LENGTH = CHAR_SET_SIZE * 2;
+/** In #numbers: the list is not created yet, because most are never used. */
+const UNKNOWN = 0;
+/** In #numbers: there are no candidates. Most recorded triggers have none, and this is found without loading an object. */
+const NONE = 1;
+const MAX_LISTS = 0xffff;
+
+/** The candidates by state of the prefilter, position and unit. */
+export class CandidateTable {
+  readonly #states: readonly (StateTriggers | undefined)[];
+  /** By state: the start of its row in #numbers. */
+  readonly #rows: Int32Array;
+  /** Indexes in #lists. */
+  readonly #numbers: Uint16Array;
+  readonly #lists: (CandidateList | null)[] = [null, null];
+
+  constructor(states: readonly (StateTriggers | undefined)[]) {
+    this.#states = states;
+    this.#rows = new Int32Array(states.length);
+    let length = 0;
+    for (const [state, triggers] of states.entries()) {
+      this.#rows[state] = length;
+      if (triggers !== undefined) length += ROW_LENGTH;
+    }
+    this.#numbers = new Uint16Array(length);
+  }
+
+  /** Returns the candidates for the triggers of `state` that end at `end`, where `unit` follows; null if there are none. */
+  at(state: number, end: number, unit: number): CandidateList | null {
+    const code = unit < NON_ASCII ? unit : NON_ASCII;
+    const index = (this.#rows[state] ?? 0) + code + (end > NEAR_START_UNITS ? CHAR_SET_SIZE : 0);
+    const number = this.#numbers[index] ?? 0;
+    if (number === NONE) return null;
+    return number === UNKNOWN ? this.#create(state, index, code, end) : (this.#lists[number] ?? null);
+  }
+
+  #create(state: number, index: number, code: number, end: number): CandidateList | null {
+    const list = this.#states[state]?.candidatesBefore(code, end <= NEAR_START_UNITS) ?? null;
+    const known = this.#lists.indexOf(list, NONE);
+    if (known >= 0) this.#numbers[index] = known;
+    else if (this.#lists.length < MAX_LISTS) this.#numbers[index] = this.#lists.push(list) - 1;
     return list;
   }
 }

@@ -1,5 +1,5 @@
 // Compiles a selection of patterns into what a detector scans with. Detectors with the same languages and sensitivities share it.
-import { StateCandidates, type PatternEntry, type PatternName } from "./candidates.ts";
+import { CandidateTable, StateTriggers, type PatternEntry, type PatternName } from "./candidates.ts";
 import { CleanStrings } from "./clean-strings.ts";
 import { patternsOf } from "./languages/by-language.ts";
 import type { Pattern } from "./pattern.ts";
@@ -25,7 +25,8 @@ type PatternTrigger = Trigger<PatternEntry>;
 export interface CompiledPatterns {
   readonly prefilter: Prefilter<PatternEntry>;
   /** By state of the prefilter. */
-  readonly states: readonly (StateCandidates | undefined)[];
+  readonly states: readonly (StateTriggers | undefined)[];
+  readonly candidates: CandidateTable;
   /** Strings in which none of the patterns found anything. */
   readonly cleanStrings: CleanStrings;
 }
@@ -92,9 +93,9 @@ export function entriesOf(language: Language, patterns: readonly Pattern[]): Pat
 export function compileEntries(entries: readonly PatternEntry[]): CompiledPatterns {
   const prefilter = new Prefilter(withoutDuplicates(entries).flatMap(triggersOf));
   const states = prefilter.triggersByState.map((triggers) =>
-    triggers.length === 0 ? undefined : new StateCandidates(triggers),
+    triggers.length === 0 ? undefined : new StateTriggers(triggers),
   );
-  return { prefilter, states, cleanStrings: new CleanStrings() };
+  return { prefilter, states, candidates: new CandidateTable(states), cleanStrings: new CleanStrings() };
 }
 
 function triggersOf(owner: PatternEntry): PatternTrigger[] {

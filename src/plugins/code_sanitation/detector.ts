@@ -191,15 +191,15 @@ class PatternDetector implements Detector {
   /** Tries the patterns of all recorded triggers. `covered` and the result are the end of the rightmost match so far. */
   #matchRecorded(input: NormalizedText, found: Finding[], covered: number): number {
     const { count } = scanner;
-    const stateCandidates = this.#patterns.states;
+    const table = this.#patterns.candidates;
     let rightmost = covered;
     for (let index = 0; index < count; index++) {
       const end = triggerEnds[index] ?? 0;
-      const state = stateCandidates[triggerStates[index] ?? 0];
-      if (state === undefined || end <= rightmost) continue;
+      if (end <= rightmost) continue;
       input.work.steps++;
-      const { candidates, requiredAfter, precededBy, triggerLength } = state.at(end, unitAt(input, end));
-      if (candidates.length === 0) continue;
+      const list = table.at(triggerStates[index] ?? 0, end, unitAt(input, end));
+      if (list === null) continue;
+      const { candidates, requiredAfter, precededBy, triggerLength } = list;
       if (precededBy !== null && !charSetHas(precededBy, unitAt(input, end - triggerLength - 1))) continue;
       if (!canMatchAt(requiredAfter, input, end)) continue;
       rightmost = this.#matchCandidates(input, candidates, end, found, rightmost);
