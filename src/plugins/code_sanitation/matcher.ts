@@ -74,6 +74,11 @@ export function withPrefixes(prefixes: PrefixSet, match: MatchFunction, mayBeEmp
   });
 }
 
+/** Returns a matcher whose matches start with one of the prefixes, also after whitespace, which must be one of the prefixes. */
+export function withSeparatedPrefixes(prefixes: PrefixSet, match: MatchFunction): Matcher {
+  return Object.assign(match, { firstSet: { prefixes, mayBeEmpty: false, afterWhitespace: prefixes } });
+}
+
 /** Returns a matcher that tests the current position and reads nothing. */
 export function zeroWidth(match: MatchFunction): Matcher {
   return withPrefixes(NO_PREFIXES, match, true);

@@ -1,7 +1,6 @@
 // Shell patterns for Windows: batch files, PowerShell, drives, and preinstalled tools that attackers use.
 import { WORD } from "../char-classes.ts";
-import { OPEN_PAREN } from "../char-codes.ts";
-import { charSetHas, charSetIgnoringCase } from "../char-set.ts";
+import { EQUALS, OPEN_PAREN } from "../char-codes.ts";
 import {
   choice,
   except,
@@ -16,11 +15,12 @@ import {
   times,
   where,
 } from "../combinators.ts";
-import { endOfWord, splitWords } from "../keyword-set.ts";
+import { endOfWord, KeywordSet, splitWords } from "../keyword-set.ts";
 import { atWordStart } from "../look-behind.ts";
 import type { Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
+import { hasPrefix, prefixesOf } from "../prefix-set.ts";
 import { digits, end, identifier, ows, quote, quoted, rws } from "../tokens.ts";
 import { BEFORE_COMMAND, notInSentence } from "./shell-context.ts";
 import { address, drive } from "./shell-grammar.ts";
@@ -37,19 +37,25 @@ const ifOperand: Matcher = choice(
   seq(lit("!"), run(WORD, 1, 24), lit("!")),
   run(WORD, 1, 24),
 );
-const batchComparison = seq(ows, choice(lit("=="), keyword(splitWords(`equ neq gtr geq lss leq`))), ows);
-/** What a comparison and `not`, `exist`, `defined` and `errorlevel` start with. */
-const COMPARISON_STARTS = charSetIgnoringCase("=engld");
+const COMPARISON_WORDS = splitWords(`equ neq gtr geq lss leq`);
+const batchComparison = seq(ows, choice(lit("=="), keyword(COMPARISON_WORDS)), ows);
+const COMPARISON_STARTS = prefixesOf(COMPARISON_WORDS);
+const CONDITION_WORDS = new KeywordSet(["not", "exist", "defined", "errorlevel"]);
 /** Returns false for most conditions of programs, `if (name …` and `if name …`: no comparison follows. */
 function mayCompare(input: NormalizedText, at: number): boolean {
   const isGroup = unitAt(input, at) === OPEN_PAREN;
   const start = isGroup ? at + 1 : at;
   const nameEnd = endOfWord(input, start);
-  if (nameEnd === start || charSetHas(COMPARISON_STARTS, unitAt(input, start))) return true;
+  if (nameEnd === start || CONDITION_WORDS.has(input, start, nameEnd)) return true;
   return isComparison(input, nameEnd) || (isGroup && isComparison(input, group(input, at)));
 }
 function isComparison(input: NormalizedText, at: number): boolean {
-  return charSetHas(COMPARISON_STARTS, unitAt(input, ows(input, at)));
+  if (at < 0) return false;
+  const start = ows(input, at);
+  const [first, second] = [unitAt(input, start), unitAt(input, start + 1)];
+  // `===` is JavaScript.
+  if (first === EQUALS) return second === EQUALS && unitAt(input, start + 2) !== EQUALS;
+  return hasPrefix(COMPARISON_STARTS, first, second);
 }
 const batchBody = seq(
   ows,

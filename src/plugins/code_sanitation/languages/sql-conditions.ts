@@ -4,7 +4,7 @@ import { DIGIT, isInClass, LETTER, NEWLINE, QUOTE, SPACE, WHITESPACE, WORD } fro
 import { CARET, DASH, EQUALS, HASH, PERCENT } from "../char-codes.ts";
 import { charSet } from "../char-set.ts";
 import { charTable, seq } from "../combinators.ts";
-import { NO_MATCH, withFirstSetOf, withPrefixes, type Matcher } from "../matcher.ts";
+import { NO_MATCH, withFirstSetOf, withPrefixes, withSeparatedPrefixes, type Matcher } from "../matcher.ts";
 import { unitAt, type NormalizedText } from "../normalized-text.ts";
 import { prefixesOf, prefixesStartingWith, unionOfPrefixes } from "../prefix-set.ts";
 import { stepsToRead } from "../work-budget.ts";
@@ -21,13 +21,16 @@ import {
 } from "./sql-operand.ts";
 import {
   ARITHMETIC,
+  ARITHMETIC_WORDS,
   CLAUSE,
   CLOSE,
   COMMENT,
   COMPARISON,
+  COMPARISON_WORDS,
   CONSTANT,
   END,
   LOGICAL,
+  LOGICAL_WORDS,
   NAME,
   NUMBER,
   OPEN,
@@ -234,8 +237,14 @@ export const wholeCondition: Matcher = (input, at) => {
 const CHAIN =
   ARITHMETIC | COMPARISON | NUMBER | OPEN | CLOSE | VARIABLE | CONSTANT | PREFIX | LOGICAL | STRING | NAME;
 
+/** What an operator starts with, and the whitespace before it. */
+const OPERATOR_START = unionOfPrefixes(
+  prefixesStartingWith(charSet(WHITESPACE, "=<>+-*/%^~!&|:")),
+  prefixesOf([...COMPARISON_WORDS, ...ARITHMETIC_WORDS]),
+);
+
 /** After a quote that closes no string: operators with simple operands, up to a comment or a last quote. `x'-email--`, `aa'='aa`. */
-export const operatorChain: Matcher = (input, at) => {
+export const operatorChain: Matcher = withSeparatedPrefixes(OPERATOR_START, (input, at) => {
   token.read(input, at);
   if ((token.kind & (ARITHMETIC | COMPARISON)) === 0 && !(token.kind === LOGICAL && isSymbol(input)))
     return NO_MATCH;
@@ -255,7 +264,7 @@ export const operatorChain: Matcher = (input, at) => {
   const isCutOff =
     isCut(input) || (token.kind === SEMICOLON && (kinds & COMPARISON) !== 0 && token.next(input) === END);
   return isCutOff ? token.end : NO_MATCH;
-};
+});
 
 /** A call of a function that reveals data or delays the query, and nothing before it. */
 export const revealingCall: Matcher = (input, at) => {
@@ -266,14 +275,20 @@ export const revealingCall: Matcher = (input, at) => {
 const GAP = charTable(") \n+");
 const MAX_GAP = 8;
 
+/** What a joined condition starts with, and the gap before it. */
+const JOIN_START = unionOfPrefixes(
+  prefixesStartingWith(charSet(WHITESPACE, ")+")),
+  prefixesOf([...LOGICAL_WORDS, "||", "&&", "having", "where"]),
+);
+
 /** What follows a quote that ends a string: closing parentheses, an operator that joins conditions, and a condition. */
-export const joinedCondition: Matcher = (input, at) => {
+export const joinedCondition: Matcher = withSeparatedPrefixes(JOIN_START, (input, at) => {
   let start = at;
   while (start - at < MAX_GAP && GAP[unitAt(input, start)] === 1) start++;
   const kind = token.read(input, start);
   if (kind !== LOGICAL && !(kind === CLAUSE && startsCondition(input))) return NO_MATCH;
   return conditionAfterQuote(input, token.end);
-};
+});
 
 /** `having`, `where` */
 function startsCondition(input: NormalizedText): boolean {

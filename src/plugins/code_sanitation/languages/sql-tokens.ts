@@ -59,25 +59,31 @@ const WORD_KINDS = new Map<number, readonly (readonly [string, number])[]>();
 /** By first letter: bit n is set if a known word has n letters. */
 const LENGTHS = new Int32Array(0x80);
 
-function addWords(kind: number, words: string): void {
-  for (const word of splitWords(words)) {
+export const LOGICAL_WORDS: readonly string[] = splitWords("or and xor");
+export const COMPARISON_WORDS: readonly string[] = splitWords(
+  "like rlike regexp glob sounds between in is similar ilike notnull isnull",
+);
+export const ARITHMETIC_WORDS: readonly string[] = splitWords("div mod collate");
+
+function addWords(kind: number, words: readonly string[]): void {
+  for (const word of words) {
     const key = wordKey(word.charCodeAt(0), word.charCodeAt(1), word.length);
     WORD_KINDS.set(key, [...(WORD_KINDS.get(key) ?? []), [word, kind]]);
     const first = word.charCodeAt(0);
     LENGTHS[first] = (LENGTHS[first] ?? 0) | (1 << word.length);
   }
 }
-addWords(LOGICAL, "or and xor");
-addWords(COMPARISON, "like rlike regexp glob sounds between in is similar ilike notnull isnull");
-addWords(ARITHMETIC, "div mod collate");
-addWords(CONSTANT, "null true false");
-addWords(PREFIX, "not binary exists any all some");
+addWords(LOGICAL, LOGICAL_WORDS);
+addWords(COMPARISON, COMPARISON_WORDS);
+addWords(ARITHMETIC, ARITHMETIC_WORDS);
+addWords(CONSTANT, splitWords("null true false"));
+addWords(PREFIX, splitWords("not binary exists any all some"));
 addWords(
   VARIABLE,
-  `current_user session_user system_user current_date current_time current_timestamp utc_date utc_time
-  utc_timestamp localtime localtimestamp sysdate`,
+  splitWords(`current_user session_user system_user current_date current_time current_timestamp utc_date utc_time
+  utc_timestamp localtime localtimestamp sysdate`),
 );
-addWords(CLAUSE, "select union from where having order group limit into procedure waitfor case");
+addWords(CLAUSE, splitWords("select union from where having order group limit into procedure waitfor case"));
 
 function wordKey(first: number, second: number, length: number): number {
   return (first << 16) | (second << 8) | length;
