@@ -1,10 +1,10 @@
 // SQL patterns for text that breaks out of a string or a number: a condition that is always true, an operator that continues the
 // expression, a comment that cuts off the rest.
-import { DIGIT, isInClass, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
-import { CLOSE_PAREN, OPEN_PAREN, SINGLE_QUOTE } from "../char-codes.ts";
+import { DIGIT, QUOTE, WHITESPACE, WORD } from "../char-classes.ts";
+import { CLOSE_PAREN, OPEN_PAREN } from "../char-codes.ts";
 import { charSet } from "../char-set.ts";
 import { choice, keyword, lit, oneOf, opt, run, seq } from "../combinators.ts";
-import { nearTextStart, skipWhitespaceBack, type LookBehind } from "../look-behind.ts";
+import { skipWhitespaceBack, type LookBehind } from "../look-behind.ts";
 import { NO_MATCH } from "../matcher.ts";
 import { unitAt } from "../normalized-text.ts";
 import { pattern, type Pattern } from "../pattern.ts";
@@ -20,23 +20,12 @@ import {
   afterInjectedValue,
   afterLeadingValue,
   afterValue,
-  atFieldStart,
+  leadingString,
   mayEndValue,
   quoteAfterValue,
   unpairedQuote,
 } from "./sql-context.ts";
 import { lineEnd, literal, NOT_LETTER, sqlOws, sqlRws, sqlSeparator } from "./sql-grammar.ts";
-
-const MAX_STRING = 14;
-/** Above the position of the end of a string that a field starts with. */
-const MAX_LEADING_STRING = 64;
-
-/** Matches if the field starts with a short string that ends here: `'1'='`. */
-const leadingString: LookBehind = nearTextStart(MAX_LEADING_STRING, (input, at) => {
-  let index = at - 1;
-  while (at - index < MAX_STRING && isInClass(unitAt(input, index), WORD)) index--;
-  return unitAt(input, index) === SINGLE_QUOTE ? atFieldStart(input, index) : NO_MATCH;
-});
 
 /** Matches if another closing parenthesis precedes, or the text starts with an opening one. */
 const closesMore: LookBehind = (input, at) => {

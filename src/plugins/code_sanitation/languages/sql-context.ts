@@ -60,6 +60,17 @@ export const atFieldStart: LookBehind = nearTextStart(MAX_FIELD_START + MAX_GAP,
   return isFieldStart(input, start) ? at : NO_MATCH;
 });
 
+const MAX_LEADING_STRING = 14;
+/** Matches if the field starts with a short string that ends here: `'1'='`. */
+export const leadingString: LookBehind = nearTextStart(
+  MAX_FIELD_START + MAX_GAP + MAX_LEADING_STRING,
+  (input, at) => {
+    let index = at - 1;
+    while (at - index < MAX_LEADING_STRING && isInClass(unitAt(input, index), WORD)) index--;
+    return unitAt(input, index) === SINGLE_QUOTE ? atFieldStart(input, index) : NO_MATCH;
+  },
+);
+
 const WORDS_BEFORE_STRINGS = new Set([
   "return",
   "case",
