@@ -80,12 +80,15 @@ export async function startGatehouse(
   const sockets = new OpenSockets(telemetry.metrics.number("gatehouse_open_websockets", {}));
   const parts: Parts = { ...started, storage, telemetry, deadlines, upstreamPool, sockets, offLoop };
   const servers: Listener[] = [];
+  const dataPlaneParts = createDataPlaneParts(parts);
+  const adminApi = loadAdminApiOnDemand(parts, dataPlaneParts, siblings ?? ALONE);
   const stop = async (seconds: number) => {
     health.phase = "draining";
     // Clients that follow the logs would keep their connections open until the timeout.
     log.recent.close();
     telemetry.observation.requests.close();
     await stopServers(servers, sockets, seconds);
+    await adminApi.close();
     offLoop.close();
     await credentials.close();
     upstreamPool.close();
@@ -94,7 +97,7 @@ export async function startGatehouse(
     await storage.close();
   };
   try {
-    const listeners = openListeners(parts, role, siblings, servers);
+    const listeners = openListeners(parts, { role, siblings, servers, dataPlaneParts, adminApi });
     health.phase = "serving";
     return {
       adminUrl: listeners.admin?.url.origin ?? null,
@@ -147,10 +150,20 @@ function portsOf({ admin, proxy, operations }: Listeners): Listening {
   };
 }
 
+interface ListenerParts {
+  readonly role: Role;
+  readonly siblings: Siblings | null;
+  readonly servers: Listener[];
+  readonly dataPlaneParts: DataPlaneParts;
+  readonly adminApi: AdminApi;
+}
+
 /** Adds each listener to `servers` as soon as it is open, so that a failure of the next one can close it. */
-function openListeners(parts: Parts, role: Role, siblings: Siblings | null, servers: Listener[]): Listeners {
+function openListeners(
+  parts: Parts,
+  { role, siblings, servers, dataPlaneParts, adminApi }: ListenerParts,
+): Listeners {
   const { settings, health, telemetry, log } = parts;
-  const dataPlaneParts = createDataPlaneParts(parts);
   const dataPlane = createDataPlane(dataPlaneParts);
   const address = { hostname: settings.HOST, health, reusePort: siblings !== null };
   const metrics = telemetry.sharedMetrics;
@@ -167,7 +180,8 @@ function openListeners(parts: Parts, role: Role, siblings: Siblings | null, serv
     listenAdmin({
       ...address,
       port,
-      api: loadAdminApiOnDemand(parts, dataPlaneParts, siblings ?? ALONE),
+      api: (request, address) => adminApi.respond(request, address),
+      trustedProxies: settings.TRUSTED_PROXIES,
       metrics,
       fallThrough: settings.ADMIN_FALLTHROUGH ? dataPlane : null,
     }),
@@ -256,7 +270,10 @@ function loadAdminApiOnDemand(
     });
   };
   let loading: Promise<AdminApi> | null = null;
-  return async (request) => (await (loading ??= load()))(request);
+  return {
+    respond: async (request, address) => (await (loading ??= load())).respond(request, address),
+    close: async () => (await loading)?.close(),
+  };
 }
 
 async function stopServers(

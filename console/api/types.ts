@@ -737,6 +737,52 @@ export interface RevisionList {
   offset: number;
 }
 
+export interface AuditEntry {
+  sequence: number;
+  created_at: string;
+  /** Null for requests that were rejected. */
+  actor: {
+    /** `server_secret`: a token signed with SERVER_SECRET_KEY. `admin_token`: a stored token. `oidc`: a user who signed in. */
+    type: "server_secret" | "admin_token" | "oidc";
+    /** Id of the stored token, or `sub` of the user. */
+    id: string | null;
+    name: string;
+  } | null;
+  role: "viewer" | "operator" | "owner" | null;
+  /** Address of the client. Null for rejected requests of further addresses, counted together. */
+  address: string | null;
+  request_id: string | null;
+  action:
+    | "create"
+    | "update"
+    | "delete"
+    | "apply"
+    | "rollback"
+    | "revoke"
+    | "read_secrets"
+    | "sign_in"
+    | "sign_out"
+    | "refused";
+  resource: string | null;
+  resource_id: string | null;
+  gateway_id: string | null;
+  name: string | null;
+  /** The revision that the action created. */
+  revision: number | null;
+  /** Of a change: `records` with their changed `fields`. Of rejected requests: `count`, `codes`, `actors`, `first_at`, `last_at`. */
+  details: Record<string, unknown> | null;
+  /** SHA-256 over the hash of the entry before, the sequence number, and the stored text of this entry. */
+  hash: string;
+}
+
+export interface AuditEntryList {
+  audit_entries: AuditEntry[];
+  /** Number of all matching records, not only of those on this page. */
+  count: number;
+  limit: number;
+  offset: number;
+}
+
 export interface AdminToken {
   /** Name of the token. Revisions and the audit log show it. */
   name: string;
@@ -1004,6 +1050,22 @@ export interface Me {
   gateways: string[] | null;
   /** When the token or the session expires. */
   expires_at: string | null;
+}
+
+export interface AuditVerification {
+  valid: boolean;
+  /** Number of verified entries. */
+  entries: number;
+  /** The last entry that AUDIT_KEPT has removed; 0: none. */
+  removed: number;
+  /** The newest entry. */
+  sequence: number;
+  /** Its hash, to compare with a log line. */
+  hash: string;
+  problem: {
+    sequence: number;
+    message: string;
+  } | null;
 }
 
 export interface UsageReport {

@@ -15,13 +15,16 @@ import type { Log } from "../telemetry/log/log.ts";
 import type { LogSource } from "../telemetry/log/recent-log.ts";
 import type { RequestSource } from "../telemetry/requests/request-log.ts";
 import type { TrafficSource } from "../telemetry/requests/traffic.ts";
+import { AuditLog } from "./audit-log.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { renderDocsPage } from "./docs-page.ts";
 import { unhandledError } from "./unhandled-request.ts";
 import { openApiDocument, type OpenApiDocument } from "./openapi.ts";
-import type { AdminEnvironment, RouteTable } from "./operation.ts";
+import { rejectCrossSite } from "./fall-through.ts";
+import { originOf, type AdminEnvironment, type RequestBindings, type RouteTable } from "./operation.ts";
 import { addResource } from "./resource-operations.ts";
 import { addAdminTokenRoutes } from "./routes/admin-tokens.ts";
+import { addAuditRoutes } from "./routes/audit.ts";
 import { addApiKeyRoutes } from "./routes/api-keys.ts";
 import { addBlockRoutes } from "./routes/blocks.ts";
 import { addExplainRoutes } from "./routes/explain.ts";
@@ -58,20 +61,30 @@ interface AdminApiParts {
   readonly targetHealth: TargetHealthSource;
 }
 
-export type AdminApi = (request: Request) => Promise<Response>;
+export interface AdminApi {
+  /** `address` is that of the client. */
+  respond(request: Request, address: string): Promise<Response>;
+  /** Records what has only been counted so far. Call it before the store is closed. */
+  close(): Promise<void>;
+}
 
 export function createAdminApi(parts: AdminApiParts): AdminApi {
   const { log } = parts;
-  const app = createApp(parts);
-  return async (request) => {
+  const audit = new AuditLog(parts.current.store.audit, log, parts.deadlines.clock);
+  const app = createApp(parts, audit);
+  const respond: AdminApi["respond"] = async (request, address) => {
     const started = performance.now();
     const requestId = requestIdFrom(request.headers.get("x-request-id"));
+    const bindings: RequestBindings = { requestId, address, identity: null };
     let response: Response;
     try {
-      response = await app.fetch(request);
+      rejectCrossSite(request);
+      response = await app.fetch(request, bindings);
       response.headers.set("X-Request-Id", requestId);
-    } catch (error) {
-      response = errorResponse(toGatehouseError(error, requestId, log), requestId);
+    } catch (thrown) {
+      const error = toGatehouseError(thrown, requestId, log);
+      audit.countRefusal(error.code, originOf(bindings));
+      response = errorResponse(error, requestId);
     }
     const { path } = requestTargetOf(request.url);
     const ms = Math.round((performance.now() - started) * 100) / 100;
@@ -88,19 +101,20 @@ export function createAdminApi(parts: AdminApiParts): AdminApi {
     );
     return response;
   };
+  return { respond, close: () => audit.flush() };
 }
 
-function createApp(parts: AdminApiParts): RouteTable["app"] {
+function createApp(parts: AdminApiParts, audit: AuditLog): RouteTable["app"] {
   const app = new OpenAPIHono<AdminEnvironment>({ strict: true });
   const { maxBodyBytes, bodyBudget, deadlines } = parts;
-  const table: RouteTable = { app, maxBodyBytes, bodyBudget, deadlines };
+  const table: RouteTable = { app, maxBodyBytes, bodyBudget, deadlines, audit };
   const authenticate = createAuthenticate({
     secret: parts.secret,
     identities: parts.current.store.identities,
     clock: deadlines.clock,
   });
   app.use("/api/v1/*", async (context, next) => {
-    context.set("identity", await authenticate(context.req.raw.headers));
+    context.env.identity = await authenticate(context.req.raw.headers);
     await next();
   });
   addRoutes(table, parts);
@@ -133,6 +147,7 @@ function addRoutes(table: RouteTable, parts: AdminApiParts): void {
   addTargetHealthRoutes(table, current, parts.targetHealth);
   addTrafficRoutes(table, current, parts.traffic);
   addRevisionRoutes(table, current);
+  addAuditRoutes(table, current.store.audit);
   addExportRoutes(table, current, parts.registry);
 }
 

@@ -66,12 +66,13 @@ async function startNode(): Promise<Node> {
   const key = new TextEncoder().encode(SECRET);
   const token = await new SignJWT({}).setProtectedHeader({ alg: "HS256" }).sign(key);
   const call: Node["call"] = (method, path, body, headers = {}) =>
-    api(
+    api.respond(
       new Request(`http://admin/api/v1${path}`, {
         method,
         headers: { Authorization: `Bearer ${token}`, ...headers },
         ...(body !== undefined && { body }),
       }),
+      "127.0.0.1",
     );
   const empty = async () => {
     const { records } = await store.list("gateways", { limit: 1000, offset: 0 });

@@ -27,19 +27,15 @@ export function sandboxed(response: Response): Response {
 }
 
 /**
- * Returns an error for a state-changing request that another site makes a browser send. The Admin API requires a token that no
- * browser adds by itself, so this is a second defense.
+ * Throws for a state-changing request that another site makes a browser send. The Admin API requires a token that no browser adds by
+ * itself, so this is a second defense.
  */
-export function rejectCrossSite(request: Request): Response | null {
-  if (request.method === "GET" || request.method === "HEAD" || request.method === "OPTIONS") return null;
+export function rejectCrossSite(request: Request): void {
+  if (request.method === "GET" || request.method === "HEAD" || request.method === "OPTIONS") return;
   const site = request.headers.get("sec-fetch-site");
   const isForeign = site === null ? hasForeignOrigin(request) : site === "cross-site" || site === "same-site";
-  if (!isForeign) return null;
-  const error = new GatehouseError(
-    "cross_site_request",
-    "Another site must not send requests to the Admin API.",
-  );
-  return errorResponse(error, requestIdFrom(request.headers.get("x-request-id")));
+  if (isForeign)
+    throw new GatehouseError("cross_site_request", "Another site must not send requests to the Admin API.");
 }
 
 /** For browsers without fetch metadata: the Origin header names another host than the Host header. */

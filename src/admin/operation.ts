@@ -8,6 +8,8 @@ import type { CoarseDeadlines } from "../http/coarse-deadlines.ts";
 import { readBody } from "../http/read-body.ts";
 import { parseYamlObject } from "../base/yaml.ts";
 import { check } from "../model/validate.ts";
+import type { AuditOrigin } from "../store/audit.ts";
+import type { AuditLog } from "./audit-log.ts";
 import { authorize, type Access, type Identity } from "./identity.ts";
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
@@ -16,6 +18,9 @@ type Method = "get" | "post" | "put" | "patch" | "delete";
 export interface Caller {
   readonly identity: Identity;
   readonly headers: Headers;
+  /** Who sends the request, and from where, for the audit log. */
+  readonly origin: AuditOrigin;
+  readonly audit: AuditLog;
 }
 
 export type PathParameters = Readonly<Record<string, string>>;
@@ -55,8 +60,16 @@ export interface Operation<Query> {
   readonly handle: (call: Call<Query>) => Promise<Response>;
 }
 
+/** What the server knows about a request besides the request itself. */
+export interface RequestBindings {
+  readonly requestId: string;
+  readonly address: string;
+  /** Set by authentication. */
+  identity: Identity | null;
+}
+
 export interface AdminEnvironment {
-  readonly Variables: { readonly identity: Identity };
+  readonly Bindings: RequestBindings;
 }
 
 export interface RouteTable {
@@ -64,6 +77,7 @@ export interface RouteTable {
   readonly maxBodyBytes: number;
   readonly bodyBudget: BodyBudget;
   readonly deadlines: CoarseDeadlines;
+  readonly audit: AuditLog;
 }
 
 const noQuery = z.strictObject({});
@@ -74,15 +88,31 @@ export function addOperation<Query>(table: RouteTable, operation: Operation<Quer
   const route = createRoute(describeRoute(operation));
   table.app.openAPIRegistry.registerPath(route);
   table.app.on(operation.method.toUpperCase(), route.getRoutingPath(), async (context) => {
-    authorize(operation.access, context.get("identity"), context.req.param());
+    const identity = requireIdentity(context.env);
+    authorize(operation.access, identity, context.req.param());
     rejectUnusableParameters(context.req.param(), context.req.queries());
     const query = check<unknown>(operation.query ?? noQuery, context.req.query());
     if (!query.ok)
       throw validationError(query.details.map((detail) => ({ ...detail, path: `?${detail.path}` })));
     const body = operation.body === undefined ? {} : await readObject(context.req.raw, table, operation.yaml);
-    const caller = { identity: context.get("identity"), headers: context.req.raw.headers };
+    const caller = {
+      identity,
+      headers: context.req.raw.headers,
+      origin: originOf(context.env),
+      audit: table.audit,
+    };
     return operation.handle({ params: context.req.param(), query: query.value as Query, body, caller });
   });
+}
+
+export function originOf({ identity, address, requestId }: RequestBindings): AuditOrigin {
+  return { actor: identity?.actor ?? null, role: identity?.role ?? null, address, request_id: requestId };
+}
+
+/** Authentication precedes every operation; without it, nothing is allowed. */
+function requireIdentity({ identity }: RequestBindings): Identity {
+  if (identity === null) throw new Error("an operation was reached without authentication");
+  return identity;
 }
 
 /** Rejects U+0000, which no id or name contains and PostgreSQL cannot compare, and repeated query parameters. */

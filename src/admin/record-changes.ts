@@ -2,16 +2,12 @@
 import { ruleLabel } from "../model/document-links.ts";
 import { showGateway } from "../model/gateway.ts";
 import { diffRecords, hideSecrets, type FieldChange } from "../model/record-diff.ts";
-import type { RecordChange, Revision, RevisionKind } from "../store/store.ts";
+import { resourceOf } from "../store/audit-revision.ts";
+import type { RecordChange, Revision } from "../store/store.ts";
 import { withoutFields } from "./record-fields.ts";
 
 /** Limit for the response: the deletion of a gateway with all its keys, or a large document, changes far more fields. */
 export const MAX_DIFF = 1000;
-
-/** Returns the resource of a kind of records, such as `upstream` for `upstreams`. Null is a change of several records. */
-export function resourceOf(kind: RevisionKind | null): string {
-  return kind === "prices" ? kind : (kind?.slice(0, -1) ?? "configuration");
-}
 
 interface ShownChange {
   readonly action: "create" | "update" | "delete";

@@ -97,11 +97,12 @@ function createOperation<K extends Kind, Fields>(
       const base = { id: newId(), created_at: now, updated_at: now };
       const { record, shownOnce } = resource.create(fields, base, gatewayIdIn(params));
       if ("gateway_id" in record) requireGatewayAccess(caller.identity, record.gateway_id);
-      await writeRecord(current, caller, async (transaction) => {
+      const insert = async (transaction: Transaction) => {
         await resource.requireParent?.(transaction, record);
         await transaction.insert(kind, record);
         return record;
-      });
+      };
+      await writeRecord(current, caller, insert, { showsSecret: () => shownOnce !== undefined });
       const collection = resource.collection.replace("{gateway_id}", gatewayIdIn(params));
       const headers = { Location: `/api/v1${collection}/${record.id}` };
       return recordResponse(resource.show(record), {
@@ -223,14 +224,16 @@ export async function changeRecord<K extends Kind, Fields>(
   change: (before: RecordOf[K], updatedAt: string) => RecordOf[K],
   shownOnce: JsonObject = {},
 ): Promise<Response> {
-  const changed = await writeRecord(current, caller, async (transaction) => {
+  const write = async (transaction: Transaction) => {
     const before = await find(transaction, resource, params, caller.identity);
     requireMatch(caller, resource.show(before));
     resource.requireMutable?.(before);
     const record = change(before, timeOfChange(before));
     await transaction.update(resource.kind, record);
     return record;
-  });
+  };
+  const showsSecret = () => Object.keys(shownOnce).length > 0;
+  const changed = await writeRecord(current, caller, write, { showsSecret });
   return recordResponse(resource.show(changed), {
     shownOnce: { ...shownOnce, ...recordWarnings(current, changed) },
   });

@@ -7,6 +7,7 @@ import { explanationSchema } from "../model/explanation.ts";
 import { ACTOR_TYPES, ADMIN_ROLES } from "../model/administrator.ts";
 import { PLUGIN_STAGES } from "../model/plugin-stage.ts";
 import { pricesSchema } from "../model/price.ts";
+import { AUDIT_ACTIONS } from "../store/audit.ts";
 import { OBSERVATION_SCHEMAS } from "./observation-schemas.ts";
 import { timeSchema, warningsSchema } from "./record-schemas.ts";
 import { adminTokenWithTokenSchema, shownAdminTokenSchema } from "./routes/admin-tokens.ts";
@@ -31,6 +32,40 @@ const meSchema = z.object({
     .nullable()
     .meta({ description: "Ids of the gateways that the administrator is limited to. Null: all." }),
   expires_at: timeSchema.nullable().meta({ description: "When the token or the session expires." }),
+});
+
+const auditEntrySchema = z.object({
+  sequence: z.int(),
+  created_at: timeSchema,
+  actor: actorSchema.nullable().meta({ description: "Null for requests that were rejected." }),
+  role: z.enum(ADMIN_ROLES).nullable(),
+  address: z.string().nullable().meta({
+    description: "Address of the client. Null for rejected requests of further addresses, counted together.",
+  }),
+  request_id: z.string().nullable(),
+  action: z.enum(AUDIT_ACTIONS),
+  resource: z.string().nullable(),
+  resource_id: z.string().nullable(),
+  gateway_id: z.string().nullable(),
+  name: z.string().nullable(),
+  revision: z.int().nullable().meta({ description: "The revision that the action created." }),
+  details: z.record(z.string(), z.unknown()).nullable().meta({
+    description:
+      "Of a change: `records` with their changed `fields`. Of rejected requests: `count`, `codes`, `actors`, `first_at`, `last_at`.",
+  }),
+  hash: z.string().meta({
+    description:
+      "SHA-256 over the hash of the entry before, the sequence number, and the stored text of this entry.",
+  }),
+});
+
+const auditVerificationSchema = z.object({
+  valid: z.boolean(),
+  entries: count.meta({ description: "Number of verified entries." }),
+  removed: count.meta({ description: "The last entry that AUDIT_KEPT has removed; 0: none." }),
+  sequence: count.meta({ description: "The newest entry." }),
+  hash: z.string().meta({ description: "Its hash, to compare with a log line." }),
+  problem: z.object({ sequence: z.int(), message: z.string() }).nullable(),
 });
 
 const revisionSchema = z.object({
@@ -212,6 +247,7 @@ export const READ_ONLY_RECORDS: readonly (readonly [name: string, schema: z.ZodT
     "providers",
   ],
   ["Revision", revisionSchema, "revisions"],
+  ["AuditEntry", auditEntrySchema, "audit_entries"],
   ["AdminToken", shownAdminTokenSchema, "admin_tokens"],
 ];
 
@@ -219,6 +255,7 @@ export const RESPONSE_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   ApiKeyWithKey: apiKeyWithKeySchema,
   AdminTokenWithToken: adminTokenWithTokenSchema,
   Me: meSchema,
+  AuditVerification: auditVerificationSchema,
   UsageReport: usageSchema,
   Prices: shownPricesSchema,
   BuiltinPrices: builtinPricesSchema,

@@ -1,7 +1,9 @@
 // The admin listener: health, metrics, console, Admin API, and (for deployments with one address) the data plane.
 import type { Server } from "bun";
+import type { BlockList } from "node:net";
 import { errorResponse } from "../base/errors.ts";
 import { requestIdFrom } from "../base/ids.ts";
+import { clientAddressOf } from "../http/forwarded-address.ts";
 import { KEEP_ALIVE_SECONDS } from "../http/keep-alive.ts";
 import { requestTargetOf, type RequestTarget } from "../http/request-target.ts";
 import { reservedPrefixOf } from "../model/rule-path.ts";
@@ -10,7 +12,7 @@ import type { MetricsSource } from "../telemetry/metrics/metrics.ts";
 import { respondWithMetrics } from "../telemetry/operations-server.ts";
 import type { AdminApi } from "./api.ts";
 import { createConsole } from "./console.ts";
-import { rejectBrowserDestination, rejectCrossSite, sandboxed } from "./fall-through.ts";
+import { rejectBrowserDestination, sandboxed } from "./fall-through.ts";
 import { unknownPathError } from "./unknown-path.ts";
 
 /** The data plane: handles paths that are not reserved for this listener. */
@@ -20,7 +22,8 @@ interface AdminListenerParts {
   readonly hostname: string;
   readonly port: number;
   readonly reusePort: boolean;
-  readonly api: AdminApi;
+  readonly api: AdminApi["respond"];
+  readonly trustedProxies: BlockList;
   readonly health: Health;
   readonly metrics: MetricsSource;
   /** Null: ADMIN_FALLTHROUGH is false. */
@@ -32,6 +35,7 @@ export function listenAdmin({
   port,
   reusePort,
   api,
+  trustedProxies,
   health,
   metrics,
   fallThrough,
@@ -53,11 +57,10 @@ export function listenAdmin({
       const healthResponse = health.respond(path);
       if (healthResponse !== null) return healthResponse;
       if (reserved === "/api") {
-        const rejected = rejectCrossSite(request);
-        if (rejected !== null) return rejected;
         // An operation may run longer than the idle timeout, which is restored for the next request.
         server.timeout(request, 0);
-        const response = await api(request);
+        const peer = server.requestIP(request)?.address ?? "";
+        const response = await api(request, clientAddressOf(peer, request.headers, trustedProxies));
         server.timeout(request, KEEP_ALIVE_SECONDS);
         return response;
       }

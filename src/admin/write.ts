@@ -9,18 +9,26 @@ import type { Caller } from "./operation.ts";
 /** Deadline for a write that may change every record of a gateway, or all records. */
 export const LONG_WRITE_MS = 30_000;
 
-type Writer = Pick<Caller, "identity">;
+type Writer = Pick<Caller, "identity" | "origin" | "audit">;
 type Work<T> = (transaction: Transaction) => Promise<T>;
-type Options = Omit<WriteOptions, "subject" | "actor">;
+interface Options extends Omit<WriteOptions, "subject" | "audit"> {
+  /** Whether the response shows a secret that the write has created. Called after the write. */
+  readonly showsSecret?: () => boolean;
+}
 
-/** Every write of an operation goes through here: it names its administrator, and changes nothing that the role must not change. */
-export function commitWrite<T>(
+/**
+ * Every write of an operation goes through here: it names its administrator in the revision and in the audit log, and changes
+ * nothing that the role must not change.
+ */
+export async function commitWrite<T>(
   current: CurrentConfiguration,
   writer: Writer,
   work: Work<T>,
   options: Options = {},
 ): Promise<Written<T>> {
-  return current.commit(guarded(writer, work), { ...options, ...authorOf(writer) });
+  const written = await current.commit(guarded(writer, work), authored(writer, options));
+  writer.audit.export(written.audit);
+  return written;
 }
 
 /** Runs and compiles a write like `commitWrite`, then rolls it back. */
@@ -30,11 +38,15 @@ export function dryRunWrite<T>(
   work: Work<T>,
   options: Options = {},
 ): Promise<T> {
-  return current.dryRun(guarded(writer, work), { ...options, ...authorOf(writer) });
+  return current.dryRun(guarded(writer, work), authored(writer, options));
 }
 
-function authorOf({ identity: { actor, subject } }: Writer): Pick<WriteOptions, "subject" | "actor"> {
-  return { actor, subject };
+function authored({ identity, origin }: Writer, { showsSecret, ...options }: Options): WriteOptions {
+  return {
+    ...options,
+    subject: identity.subject,
+    audit: { ...origin, ...(showsSecret !== undefined && { showsSecret }) },
+  };
 }
 
 function guarded<T>({ identity }: Writer, work: Work<T>): Work<T> {
@@ -49,7 +61,7 @@ export async function writeRecord<T extends { readonly id: string }>(
   current: CurrentConfiguration,
   writer: Writer,
   work: Work<T>,
-  options: Pick<WriteOptions, "deadlineMs"> = {},
+  options: Pick<Options, "deadlineMs" | "showsSecret"> = {},
 ): Promise<T> {
   let writtenId: string | undefined;
   try {

@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   apply: async () => (await import("./apply.ts")).apply,
   check: async () => (await import("./check.ts")).checkCommand,
   revisions: async () => (await import("./revisions.ts")).revisions,
+  audit: async () => (await import("./audit.ts")).audit,
   diff: async () => (await import("./diff.ts")).diff,
   rollback: async () => (await import("./rollback.ts")).rollback,
   blocks: async () => (await import("./blocks.ts")).blocks,

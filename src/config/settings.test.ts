@@ -31,6 +31,7 @@ describe("readSettings", () => {
       ENCRYPTION_KEY: null,
       ALLOW_ENVIRONMENT_CREDENTIALS: false,
       REVISIONS_KEPT: 10_000,
+      AUDIT_KEPT: 100_000,
       MAX_BLOCKS: 10_000,
       LOG_LEVEL: "info",
       LOG_FORMAT: null,

@@ -134,6 +134,11 @@ export const SETTINGS = {
     "number of configuration revisions to keep for inspection and rollback",
     integer(10_000, 1, 1_000_000),
   ),
+  AUDIT_KEPT: setting(
+    "100000",
+    "number of entries of the audit log to keep; older ones are removed, and remain only in the log lines",
+    integer(100_000, 100, 1_000_000),
+  ),
   MAX_BLOCKS: setting(
     "10000",
     "maximum number of blocks per gateway and type of limit; further clients that exceed the limit get 429",

@@ -66,7 +66,7 @@ test("two nodes that block the same subject write one block, and removing it tak
     blocks.add(entry, { type: "per_ip", subject: `last ${index}` }, "counter");
   await untilCount(store, id, 3);
   const [first] = await listOf(store, id);
-  expect(await nodes[0]!.remove(id, first!.id)).toMatchObject([{ subject: "a" }]);
+  expect(await nodes[0]!.remove(id, first!.id)).toMatchObject({ blocks: [{ subject: "a" }] });
   await nodes[1]!.refresh();
   for (const blocks of nodes) {
     await waitUntil(() => !blocks.has(entry, "per_ip", "a"));

@@ -5,7 +5,8 @@ import type { Clock, ClockTimer } from "../base/clock.ts";
 import { newId } from "../base/ids.ts";
 import type { Counters } from "../counters/counters.ts";
 import type { Block as RequestedBlock } from "../sdk/host.ts";
-import type { Block } from "../store/blocks.ts";
+import type { AuditOrigin } from "../store/audit.ts";
+import type { Block, RemovedBlocks } from "../store/blocks.ts";
 import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log/log.ts";
 import type { Metrics } from "../telemetry/metrics/metrics.ts";
@@ -124,16 +125,17 @@ export class Blocks implements BlockAccess {
 
   /**
    * Removes one block of a gateway, or all of them if `id` is null, and clears their counters. Resolves when the removal is
-   * durable and in effect in this process. Returns the removed blocks.
+   * durable and in effect in this process. With `origin`, the audit log says who did it.
    */
-  async remove(gatewayId: string, id: string | null): Promise<readonly Block[]> {
-    const { blocks, sequence } = await this.#store.removeBlocks(gatewayId, id);
+  async remove(gatewayId: string, id: string | null, origin?: AuditOrigin): Promise<RemovedBlocks> {
+    const removed = await this.#store.removeBlocks(gatewayId, id, origin);
+    const { blocks, sequence } = removed;
     while (this.#sequence < sequence) await this.refresh();
     for (const { name, counter_key } of blocks) {
       this.#forgetPending(name);
       await this.#counters.clear(counter_key);
     }
-    return blocks;
+    return removed;
   }
 
   /** Loads what changed in the store. Concurrent calls share one refresh. */

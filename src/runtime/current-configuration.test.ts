@@ -151,6 +151,7 @@ describe.each(databases)("CurrentConfiguration with %s", (_, createEmpty) => {
       revision: 0,
       version: "0",
       changes: [],
+      audit: null,
     });
     expect(one.current.snapshot).toBe(before);
   });

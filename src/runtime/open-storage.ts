@@ -31,7 +31,7 @@ export async function openStorage(
 ): Promise<Storage> {
   const databaseUrl = settings.DATABASE_URL ?? `sqlite://${join(settings.DATA_DIR, "gatehouse.db")}`;
   const cipher = new CredentialCipher(...(settings.ENCRYPTION_KEY ?? ([secret] as const)));
-  const store = openStore(databaseUrl, cipher, settings.REVISIONS_KEPT);
+  const store = openStore(databaseUrl, cipher, settings.REVISIONS_KEPT, settings.AUDIT_KEPT);
   const counters = await openCounters(settings, health, log, clock);
   const keyUsage = new KeyUsage(store, log, clock);
   const usageTotals = new UsageTotals(store, log, clock);

@@ -2,6 +2,7 @@
 import { GatehouseError } from "../base/errors.ts";
 import type { AdminToken } from "../model/admin-token.ts";
 import { isAdminRole, type AdminRole } from "../model/administrator.ts";
+import type { AuditEntry, AuditEvent, AuditOrigin } from "./audit.ts";
 import type { Parameter, Query, Row } from "./database.ts";
 
 /** An admin token as it is stored: the hash instead of the token itself. */
@@ -19,13 +20,24 @@ export interface AdminTokenPage {
   readonly count: number;
 }
 
+export interface ChangedAdminToken {
+  readonly token: StoredAdminToken;
+  /** Null if nothing changed. */
+  readonly audit: AuditEntry | null;
+}
+
 export interface AdminTokenStore {
-  insertAdminToken(token: StoredAdminToken): Promise<void>;
-  /** Replaces a token by what `change` returns, in one transaction. Returns null if there is no such token. */
+  /** The audit log says who created it. */
+  insertAdminToken(token: StoredAdminToken, audit: AuditOrigin): Promise<AuditEntry | null>;
+  /**
+   * Replaces a token by what `change` returns, in one transaction, and records this in the audit log. Returns null if there is
+   * no such token.
+   */
   changeAdminToken(
     id: string,
     change: (before: StoredAdminToken) => StoredAdminToken,
-  ): Promise<StoredAdminToken | null>;
+    audit: AuditOrigin,
+  ): Promise<ChangedAdminToken | null>;
   /** Oldest first. */
   listAdminTokens(query: AdminTokenQuery): Promise<AdminTokenPage>;
   getAdminToken(id: string): Promise<StoredAdminToken | null>;
@@ -112,6 +124,26 @@ export async function findAdminToken(
 export async function recordAdminTokenUse(query: Query, id: string, usedAt: string): Promise<void> {
   const isLater = "(last_used_at IS NULL OR last_used_at < $1)";
   await query(`UPDATE admin_tokens SET last_used_at = $1 WHERE id = $2 AND ${isLater}`, [usedAt, id]);
+}
+
+/** The entry in the audit log for a token that was created, changed, or revoked. */
+export function tokenEvent(
+  origin: AuditOrigin,
+  before: StoredAdminToken | null,
+  { id, name, role, gateways, expires_at, active }: StoredAdminToken,
+): AuditEvent {
+  const fields = { role, gateways, expires_at };
+  const renamed = before !== null && before.name !== name ? { renamed_from: before.name } : {};
+  return {
+    ...origin,
+    action: before === null ? "create" : active ? "update" : "revoke",
+    resource: "admin_token",
+    resource_id: id,
+    gateway_id: null,
+    name,
+    revision: null,
+    details: before === null ? { ...fields, secret_shown: true } : { ...fields, ...renamed },
+  };
 }
 
 function toRow({ gateways, active, ...fields }: StoredAdminToken): Row {

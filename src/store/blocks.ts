@@ -1,4 +1,5 @@
 // Blocks in the store. They create no revision: their changes have a sequence of their own, which other nodes follow.
+import type { AuditEntry, AuditEvent, AuditOrigin } from "./audit.ts";
 import type { Query, Row } from "./database.ts";
 
 /** A subject whose requests a plugin rejects until the block expires or an operator removes it. */
@@ -41,6 +42,8 @@ export interface RemovedBlocks {
   readonly blocks: readonly Block[];
   /** The number of the removal, or of the latest change if nothing was removed. */
   readonly sequence: number;
+  /** The entry in the audit log; null if nothing was removed, or not by an administrator. */
+  readonly audit: AuditEntry | null;
 }
 
 export interface BlockPage {
@@ -57,8 +60,8 @@ export interface BlockStore {
   addBlocks(blocks: readonly Block[], maxPerType: number, now: string): Promise<readonly Block[]>;
   /** Oldest first. */
   listBlocks(gatewayId: string, page: { limit: number; offset: number }): Promise<BlockPage>;
-  /** Removes one block of a gateway, or all of them if `id` is null. */
-  removeBlocks(gatewayId: string, id: string | null): Promise<RemovedBlocks>;
+  /** Removes one block of a gateway, or all of them if `id` is null. With `audit`, the audit log says who did. */
+  removeBlocks(gatewayId: string, id: string | null, audit?: AuditOrigin): Promise<RemovedBlocks>;
   removeExpiredBlocks(now: string): Promise<void>;
   /** Returns the number of the latest change of blocks. */
   blockSequence(): Promise<number>;
@@ -160,7 +163,25 @@ export async function removeBlocks(
     removed.length === 0
       ? await readBlockSequence(query)
       : await recordRemovals(query, [{ gatewayId, blockId: id }]);
-  return { blocks: removed.map(toBlock), sequence };
+  return { blocks: removed.map(toBlock), sequence, audit: null };
+}
+
+/** Limits the size of an entry in the audit log. */
+const MAX_AUDITED = 20;
+
+export function removalEvent(origin: AuditOrigin, gatewayId: string, removed: readonly Block[]): AuditEvent {
+  const [first] = removed;
+  const blocks = removed.slice(0, MAX_AUDITED).map(({ id, type, subject }) => ({ id, type, subject }));
+  return {
+    ...origin,
+    action: "delete",
+    resource: "block",
+    resource_id: removed.length === 1 && first !== undefined ? first.id : null,
+    gateway_id: gatewayId,
+    name: null,
+    revision: null,
+    details: { removed: removed.length, blocks },
+  };
 }
 
 export async function removeExpiredBlocks(query: Query, now: string): Promise<void> {

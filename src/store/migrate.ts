@@ -9,6 +9,7 @@ import { separateBlocks } from "./migrations/0006-block-changes.ts";
 import { addExactCosts } from "./migrations/0007-exact-costs.ts";
 import { addUsageRows } from "./migrations/0008-usage-rows.ts";
 import { addAdminTokens } from "./migrations/0009-admin-tokens.ts";
+import { addAudit } from "./migrations/0010-audit.ts";
 import { StoreRejected } from "./store.ts";
 
 /** In order. A released step is never changed; later changes are new steps. */
@@ -22,6 +23,7 @@ const MIGRATIONS: readonly ((idType: string, jsonField: Database["jsonField"]) =
   addExactCosts,
   addUsageRows,
   addAdminTokens,
+  addAudit,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

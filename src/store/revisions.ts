@@ -1,5 +1,6 @@
 // Revisions: a counter that increases in the transaction that changes something, and a bounded log of the changes.
 import { GatehouseError } from "../base/errors.ts";
+import type { Actor } from "../model/administrator.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import type { Parameter, Query, Row } from "./database.ts";
 import { actionIn, actorIn, changesIn, kindIn, rowChangesIn } from "./revision-columns.ts";
@@ -41,13 +42,13 @@ export async function readVersion(query: Query): Promise<{ revision: number; ver
   return { revision, version: versionOf(revision, textOf(row?.["created_at"])) };
 }
 
-/** Increases the revision and logs what the transaction did, in the same transaction. Returns the new revision. */
+/** Increases the revision and logs what the transaction did, in the same transaction. */
 export async function recordRevision(
   query: Query,
   recorder: TransactionRecorder,
   options: WriteOptions,
   kept: number,
-): Promise<{ revision: number; version: string }> {
+): Promise<{ about: Revision; version: string }> {
   const [row] = await query("UPDATE configuration SET revision = revision + 1 RETURNING revision");
   const revision = Number(row?.["revision"]);
   const fields = { number: revision, created_at: new Date().toISOString(), ...describe(recorder, options) };
@@ -58,12 +59,12 @@ export async function recordRevision(
   );
   if (revision % Math.min(PRUNE_EVERY, kept) === 0)
     await query("DELETE FROM revisions WHERE number <= $1", [revision - kept]);
-  return { revision, version: versionOf(revision, fields.created_at) };
+  return { about: toRevision(fields), version: versionOf(revision, fields.created_at) };
 }
 
 function describe(
   recorder: TransactionRecorder,
-  { subject, actor, action, name }: WriteOptions,
+  { subject, audit, action, name }: WriteOptions,
 ): Record<string, Parameter> {
   const { rowChanges, changes, latest } = recorder;
   const [change] = changes;
@@ -78,13 +79,17 @@ function describe(
     // `blockId` is for nodes of older versions, which read the changes of newer ones until they are restarted.
     changes: single === null ? JSON.stringify(changes.map((each) => ({ ...each, blockId: null }))) : null,
     subject: subject ?? null,
-    actor: actor === undefined ? null : JSON.stringify(actor),
+    actor: actorText(audit?.actor ?? null),
     action: action ?? actionOf(latest),
     resource: about?.kind ?? null,
     resource_id: about?.id ?? null,
     name: name ?? nameInRow,
     records: JSON.stringify(rowChanges),
   };
+}
+
+function actorText(actor: Actor | null): string | null {
+  return actor === null ? null : JSON.stringify(actor);
 }
 
 function actionOf(latest: RowChange | null): RevisionAction {

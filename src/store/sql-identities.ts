@@ -4,13 +4,16 @@ import {
   insertAdminToken,
   listAdminTokens,
   recordAdminTokenUse,
+  tokenEvent,
   updateAdminToken,
   type AdminTokenPage,
   type AdminTokenQuery,
   type AdminTokenStore,
+  type ChangedAdminToken,
   type StoredAdminToken,
 } from "./admin-tokens.ts";
-import type { Database } from "./database.ts";
+import { appendAudit, type AuditEntry, type AuditEvent, type AuditOrigin } from "./audit.ts";
+import type { Database, Query } from "./database.ts";
 
 /** Runs work on the database, within a deadline. */
 type UseDatabase = <T>(work: (database: Database) => Promise<T>) => Promise<T>;
@@ -19,30 +22,33 @@ export type IdentityStore = AdminTokenStore;
 
 export class SqlIdentities implements IdentityStore {
   readonly #use: UseDatabase;
+  readonly #keptAudit: number;
 
-  constructor(use: UseDatabase) {
+  constructor(use: UseDatabase, keptAudit: number) {
     this.#use = use;
+    this.#keptAudit = keptAudit;
   }
 
-  insertAdminToken(token: StoredAdminToken): Promise<void> {
-    return this.#use((database) =>
-      database.writeTransaction((query) => insertAdminToken(query, token, token.created_at)),
-    );
+  insertAdminToken(token: StoredAdminToken, audit: AuditOrigin): Promise<AuditEntry | null> {
+    return this.#write(async (query) => {
+      await insertAdminToken(query, token, token.created_at);
+      return this.#append(query, tokenEvent(audit, null, token));
+    });
   }
 
   changeAdminToken(
     id: string,
     change: (before: StoredAdminToken) => StoredAdminToken,
-  ): Promise<StoredAdminToken | null> {
-    return this.#use((database) =>
-      database.writeTransaction(async (query) => {
-        const before = await findAdminToken(query, "id", id);
-        if (before === null) return null;
-        const after = change(before);
-        if (after !== before) await updateAdminToken(query, after);
-        return after;
-      }),
-    );
+    audit: AuditOrigin,
+  ): Promise<ChangedAdminToken | null> {
+    return this.#write(async (query) => {
+      const before = await findAdminToken(query, "id", id);
+      if (before === null) return null;
+      const after = change(before);
+      if (after === before) return { token: after, audit: null };
+      await updateAdminToken(query, after);
+      return { token: after, audit: await this.#append(query, tokenEvent(audit, before, after)) };
+    });
   }
 
   listAdminTokens(page: AdminTokenQuery): Promise<AdminTokenPage> {
@@ -58,8 +64,14 @@ export class SqlIdentities implements IdentityStore {
   }
 
   recordAdminTokenUse(id: string, usedAt: string): Promise<void> {
-    return this.#use((database) =>
-      database.writeTransaction((query) => recordAdminTokenUse(query, id, usedAt)),
-    );
+    return this.#write((query) => recordAdminTokenUse(query, id, usedAt));
+  }
+
+  #write<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    return this.#use((database) => database.writeTransaction(work));
+  }
+
+  async #append(query: Query, event: AuditEvent): Promise<AuditEntry | null> {
+    return (await appendAudit(query, [event], this.#keptAudit))[0] ?? null;
   }
 }

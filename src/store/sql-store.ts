@@ -1,13 +1,16 @@
 // The Store with SQL: one implementation for SQLite and PostgreSQL. Every operation has a deadline.
 import { GatehouseError } from "../base/errors.ts";
-import { addBlocks, listBlocks, readBlockChanges, readBlockSequence } from "./blocks.ts";
+import { recordWrite } from "./audit-revision.ts";
+import { appendAudit, type AuditOrigin } from "./audit.ts";
+import { addBlocks, listBlocks, readBlockChanges, readBlockSequence, removalEvent } from "./blocks.ts";
 import { removeBlocks, removeExpiredBlocks, type Block, type BlockChanges } from "./blocks.ts";
 import type { BlockPage, RemovedBlocks } from "./blocks.ts";
 import type { CredentialCipher } from "./credential-cipher.ts";
 import { withinDeadline, type Database, type Query } from "./database.ts";
 import { DEADLINE_MS, openAndCheck, VIEW_DEADLINE_MS } from "./open-and-check.ts";
-import { getRevision, listRevisions, readRevision, readVersion, recordRevision } from "./revisions.ts";
+import { getRevision, listRevisions, readRevision, readVersion } from "./revisions.ts";
 import { readChangesBetween } from "./revision-range.ts";
+import { SqlAudit, type AuditStore } from "./sql-audit.ts";
 import { SqlIdentities, type IdentityStore } from "./sql-identities.ts";
 import { SqlReader, SqlView } from "./sql-reader.ts";
 import { SqlTransaction } from "./sql-transaction.ts";
@@ -19,24 +22,36 @@ import { sumUsage } from "./usage-sums.ts";
 import { addUsage, type UsageBatch, type UsageQuery, type UsageSum } from "./usage.ts";
 
 /** Returns the store at this URL. Its database is opened, and created or migrated if necessary, on first use. */
-export function openStore(url: string, cipher: CredentialCipher, keptRevisions = 10_000): Store {
-  return new SqlStore(url, cipher, keptRevisions);
+export function openStore(
+  url: string,
+  cipher: CredentialCipher,
+  keptRevisions = 10_000,
+  keptAudit = 100_000,
+): Store {
+  return new SqlStore(url, cipher, keptRevisions, keptAudit);
 }
 
 class SqlStore implements Store {
-  readonly identities: IdentityStore = new SqlIdentities((work) => this.#use(work));
+  readonly identities: IdentityStore;
+  readonly audit: AuditStore;
   readonly #url: string;
   readonly #cipher: CredentialCipher;
   readonly #keptRevisions: number;
+  readonly #keptAudit: number;
   #opening: Promise<Database> | null = null;
   #announcementListener: () => void = () => undefined;
   /** Writes of one process run one after the other, so that their revisions arrive in order. */
   #lastWrite: Promise<unknown> = Promise.resolve();
 
-  constructor(url: string, cipher: CredentialCipher, keptRevisions: number) {
+  constructor(url: string, cipher: CredentialCipher, keptRevisions: number, keptAudit: number) {
     this.#url = url;
     this.#cipher = cipher;
     this.#keptRevisions = keptRevisions;
+    this.#keptAudit = keptAudit;
+    const use = <T>(work: (database: Database) => Promise<T>, isLong = false) =>
+      guarded(isLong ? VIEW_DEADLINE_MS : DEADLINE_MS, async () => work(await this.#open()));
+    this.identities = new SqlIdentities(use, keptAudit);
+    this.audit = new SqlAudit(use, keptAudit);
   }
 
   get<K extends Kind>(kind: K, id: string): Promise<RecordOf[K] | null> {
@@ -146,8 +161,9 @@ class SqlStore implements Store {
         const transaction = new SqlTransaction(timelyQuery, this.#cipher, this.#keptRevisions);
         const value = await work(transaction);
         const { changes, recorder } = transaction;
-        if (changes.length === 0) return { value, ...(await readVersion(timelyQuery)), changes };
-        const recorded = await recordRevision(timelyQuery, recorder, options, this.#keptRevisions);
+        if (changes.length === 0) return { value, ...(await readVersion(timelyQuery)), changes, audit: null };
+        const kept = { revisions: this.#keptRevisions, audit: this.#keptAudit };
+        const recorded = await recordWrite(timelyQuery, recorder, options, kept, this.#cipher);
         await database.announce(timelyQuery);
         rejectIfExpired();
         isCommitting = true;
@@ -182,8 +198,13 @@ class SqlStore implements Store {
     return this.#writeBlocks((query) => addBlocks(query, blocks, maxPerType, now));
   }
 
-  removeBlocks(gatewayId: string, id: string | null): Promise<RemovedBlocks> {
-    return this.#writeBlocks((query) => removeBlocks(query, gatewayId, id));
+  removeBlocks(gatewayId: string, id: string | null, audit?: AuditOrigin): Promise<RemovedBlocks> {
+    return this.#writeBlocks(async (query) => {
+      const removed = await removeBlocks(query, gatewayId, id);
+      if (audit === undefined || removed.blocks.length === 0) return removed;
+      const event = removalEvent(audit, gatewayId, removed.blocks);
+      return { ...removed, audit: (await appendAudit(query, [event], this.#keptAudit))[0] ?? null };
+    });
   }
 
   removeExpiredBlocks(now: string): Promise<void> {
@@ -240,10 +261,6 @@ class SqlStore implements Store {
     const stale = this.#opening;
     this.#opening = null;
     stale?.then((database) => database.close()).catch(() => undefined);
-  }
-
-  #use<T>(work: (database: Database) => Promise<T>): Promise<T> {
-    return guarded(DEADLINE_MS, async () => work(await this.#open()));
   }
 
   #read<T>(work: (reader: SqlReader) => Promise<T>): Promise<T> {

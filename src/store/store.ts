@@ -6,7 +6,9 @@ import type { Rule } from "../model/rule.ts";
 import type { Service } from "../model/service.ts";
 import type { Upstream } from "../model/upstream.ts";
 import type { Actor } from "../model/administrator.ts";
+import type { AuditEntry, WriteAudit } from "./audit.ts";
 import type { BlockStore } from "./blocks.ts";
+import type { AuditStore } from "./sql-audit.ts";
 import type { IdentityStore } from "./sql-identities.ts";
 import type { UsageBatch, UsageQuery, UsageSum } from "./usage.ts";
 
@@ -115,8 +117,8 @@ export interface ConsistentView extends Reader {
 export interface WriteOptions {
   /** The subject of the admin token that authorizes the write. */
   readonly subject?: string | null;
-  /** The administrator who writes. */
-  readonly actor?: Actor;
+  /** The administrator who writes. Absent: the write is not recorded in the audit log. */
+  readonly audit?: WriteAudit;
   /** Set for a write of many records. Otherwise the action follows from what happened to the record. */
   readonly action?: "rollback" | "apply";
   /** The name of a write of many records in the log of revisions. */
@@ -132,6 +134,8 @@ export interface Written<T> {
   /** What `Reader.version` returns for that revision. */
   readonly version: string;
   readonly changes: readonly Change[];
+  /** The entry in the audit log; null if nothing changed, or if there was no administrator. */
+  readonly audit: AuditEntry | null;
 }
 
 export type RevisionAction = "create" | "update" | "delete" | "rollback" | "apply";
@@ -175,6 +179,7 @@ export interface RevisionQuery {
 
 export interface Store extends Reader, BlockStore {
   readonly identities: IdentityStore;
+  readonly audit: AuditStore;
   /** Runs one write. Resolves when it is durable. A write that changes nothing creates no revision. */
   write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<Written<T>>;
   /** Runs reads that all see the same revision, whatever is written meanwhile. */

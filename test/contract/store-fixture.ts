@@ -30,9 +30,10 @@ export function openForTest(
     secret = ENCRYPTION_SECRET,
     olderSecrets = [],
     keptRevisions = 10_000,
-  }: { secret?: string; olderSecrets?: readonly string[]; keptRevisions?: number } = {},
+    keptAudit = 10_000,
+  }: { secret?: string; olderSecrets?: readonly string[]; keptRevisions?: number; keptAudit?: number } = {},
 ): Store {
-  const store = openStore(url, new CredentialCipher(secret, ...olderSecrets), keptRevisions);
+  const store = openStore(url, new CredentialCipher(secret, ...olderSecrets), keptRevisions, keptAudit);
   opened.push(store);
   return store;
 }

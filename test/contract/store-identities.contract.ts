@@ -10,6 +10,8 @@ const NOW = "2026-01-01T00:00:00.000Z";
 const LATER = "2026-01-02T00:00:00.000Z";
 const ACTOR: Actor = { type: "admin_token", id: "an id", name: AWKWARD_TEXT };
 
+const ORIGIN = { actor: ACTOR, role: "owner", address: "192.0.2.1", request_id: "r" } as const;
+
 function adminTokenRecord(fields: Partial<StoredAdminToken> = {}): StoredAdminToken {
   const id = newId();
   return {
@@ -50,7 +52,7 @@ export function describeStoreIdentities({ database, createMigrated }: StoreMaker
         last_used_at: NOW,
       });
       const records = [adminTokenRecord(), full];
-      for (const record of records) await store.identities.insertAdminToken(record);
+      for (const record of records) await store.identities.insertAdminToken(record, ORIGIN);
       for (const record of records) {
         expect(await store.identities.getAdminToken(record.id)).toStrictEqual(record);
         expect(await store.identities.findAdminToken(record.hash)).toStrictEqual(record);
@@ -65,7 +67,7 @@ export function describeStoreIdentities({ database, createMigrated }: StoreMaker
     test("tokens are listed oldest first, in pages, and by name", async () => {
       const store = await openEmpty();
       const records = ["a", "b", "a"].map((name) => adminTokenRecord({ name }));
-      for (const record of records) await store.identities.insertAdminToken(record);
+      for (const record of records) await store.identities.insertAdminToken(record, ORIGIN);
       const list = (query: object) => store.identities.listAdminTokens({ ...ALL, ...query });
       expect(await list({})).toEqual({ records, count: 3 });
       expect(await list({ limit: 1, offset: 1 })).toEqual({ records: [records[1]!], count: 3 });
@@ -75,23 +77,31 @@ export function describeStoreIdentities({ database, createMigrated }: StoreMaker
     test("a change is atomic, and one that throws changes nothing", async () => {
       const store = await openEmpty();
       const record = adminTokenRecord();
-      await store.identities.insertAdminToken(record);
+      await store.identities.insertAdminToken(record, ORIGIN);
       const rename = () =>
-        store.identities.changeAdminToken(record.id, (before) => ({ ...before, name: `${before.name}+` }));
+        store.identities.changeAdminToken(
+          record.id,
+          (before) => ({ ...before, name: `${before.name}+` }),
+          ORIGIN,
+        );
       await Promise.all([rename(), rename(), rename()]);
       expect((await store.identities.getAdminToken(record.id))?.name).toBe("a token+++");
-      const failing = store.identities.changeAdminToken(record.id, () => {
-        throw new Error("no");
-      });
+      const failing = store.identities.changeAdminToken(
+        record.id,
+        () => {
+          throw new Error("no");
+        },
+        ORIGIN,
+      );
       expect(await errorOf(failing)).toBeInstanceOf(Error);
       expect((await store.identities.getAdminToken(record.id))?.name).toBe("a token+++");
-      expect(await store.identities.changeAdminToken("none", (before) => before)).toBeNull();
+      expect(await store.identities.changeAdminToken("none", (before) => before, ORIGIN)).toBeNull();
     });
 
     test("the last use never goes back", async () => {
       const store = await openEmpty();
       const record = adminTokenRecord();
-      await store.identities.insertAdminToken(record);
+      await store.identities.insertAdminToken(record, ORIGIN);
       await store.identities.recordAdminTokenUse(record.id, LATER);
       await store.identities.recordAdminTokenUse(record.id, NOW);
       expect((await store.identities.getAdminToken(record.id))?.last_used_at).toBe(LATER);
@@ -101,17 +111,19 @@ export function describeStoreIdentities({ database, createMigrated }: StoreMaker
       const url = await createMigrated();
       const store = openForTest(url);
       const unusable = [adminTokenRecord({ active: false }), adminTokenRecord({ expires_at: NOW })];
-      for (const record of unusable) await store.identities.insertAdminToken(record);
+      for (const record of unusable) await store.identities.insertAdminToken(record, ORIGIN);
       await withSql(url, async (sql) => {
         for (let serial = 0; serial < 998; serial++)
           await sql`INSERT INTO admin_tokens (id, name, role, hash, prefix, active, expires_at, created_by, created_at, updated_at)
             VALUES (${newId()}, 'n', 'owner', ${`h${serial}`}, 'p', 1, ${LATER}, 'c', ${NOW}, ${NOW})`;
       });
-      await store.identities.insertAdminToken(adminTokenRecord());
+      await store.identities.insertAdminToken(adminTokenRecord(), ORIGIN);
       expect(await store.identities.getAdminToken(unusable[0]!.id)).toBeNull();
       expect(await store.identities.getAdminToken(unusable[1]!.id)).not.toBeNull();
-      await store.identities.insertAdminToken(adminTokenRecord());
-      expect((await rejectionOf(store.identities.insertAdminToken(adminTokenRecord()))).code).toBe("in_use");
+      await store.identities.insertAdminToken(adminTokenRecord(), ORIGIN);
+      expect((await rejectionOf(store.identities.insertAdminToken(adminTokenRecord(), ORIGIN))).code).toBe(
+        "in_use",
+      );
       expect((await store.identities.listAdminTokens(ALL)).count).toBe(1000);
     });
 
@@ -119,7 +131,7 @@ export function describeStoreIdentities({ database, createMigrated }: StoreMaker
       const url = await createMigrated();
       const store = openForTest(url);
       const record = adminTokenRecord();
-      await store.identities.insertAdminToken(record);
+      await store.identities.insertAdminToken(record, ORIGIN);
       await withSql(url, (sql) => sql`UPDATE admin_tokens SET role = 'root'`);
       expect(await errorOf(store.identities.findAdminToken(record.hash))).toBeInstanceOf(Error);
     });
@@ -129,7 +141,7 @@ export function describeStoreIdentities({ database, createMigrated }: StoreMaker
       const store = openForTest(url);
       const insert = (actor?: Actor) =>
         store.write((transaction) => transaction.insert("gateways", gatewayRecord()), {
-          ...(actor !== undefined && { actor }),
+          ...(actor !== undefined && { audit: { ...ORIGIN, actor } }),
         });
       await insert(ACTOR);
       await insert();

@@ -241,7 +241,7 @@ export function describeStoreRevisions({ database, createEmpty, createMigrated }
       const written = await store.write(() => Promise.resolve("nothing"));
       const version = await store.version();
       expect(version).toMatch(/^1-\w+$/);
-      expect(written).toEqual({ value: "nothing", revision: 1, version, changes: [] });
+      expect(written).toEqual({ value: "nothing", revision: 1, version, changes: [], audit: null });
       expect(await store.revision()).toBe(1);
     });
 

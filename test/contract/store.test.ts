@@ -4,6 +4,7 @@ import { CredentialCipher } from "../../src/store/credential-cipher.ts";
 import { openStore } from "../../src/store/sql-store.ts";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { closeOpened, type StoreMaker } from "./store-fixture.ts";
+import { describeStoreAudit } from "./store-audit.contract.ts";
 import { describeStoreBlocks } from "./store-blocks.contract.ts";
 import { describeStoreHistory } from "./store-history.contract.ts";
 import { describeStoreIdentities } from "./store-identities.contract.ts";
@@ -54,5 +55,6 @@ for (const maker of [sqlite, postgres]) {
     describeStoreUsage(maker);
     describeStoreBlocks(maker);
     describeStoreIdentities(maker);
+    describeStoreAudit(maker);
   });
 }

@@ -71,6 +71,8 @@ const TABLE: Readonly<Record<string, readonly [AdminRole, "gateway" | "filtered"
   "GET /revisions/{revision}": ["viewer", "filtered"],
   "GET /revisions/{revision}/diff": ["viewer", "no"],
   "POST /revisions/{revision}/rollback": ["operator", "no"],
+  "GET /audit": ["owner", "no"],
+  "GET /audit/verification": ["owner", "no"],
   "GET /export": ["viewer", "no"],
   "POST /apply": ["operator", "no"],
 };

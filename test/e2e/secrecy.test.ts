@@ -266,12 +266,15 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
     const keyMade = await api("POST", "/iam/api-keys", { name: "k", subject: gateway, policies: [rule] });
     const apiKey = keyMade.body.id as string;
     const firstKey = keyMade.body.key as string;
+    const tokenMade = await api("POST", "/iam/admin-tokens", { name: "t" });
+    const adminToken = tokenMade.body.token as string;
     const ids = {
       gateway_id: gateway,
       upstream_id: upstream,
       service_id: service,
       rule_id: rule,
       api_key_id: apiKey,
+      admin_token_id: tokenMade.body.id as string,
       revision: "1",
     };
 
@@ -290,7 +293,7 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
 
     // Rejected requests, internal errors, and requests to the data plane, with the secrets in wrong places.
     const rejections: ApiResponse[] = [];
-    for (const secret of [...credentials, firstKey, secondKey, gatehouse.token]) {
+    for (const secret of [...credentials, firstKey, secondKey, adminToken, gatehouse.token]) {
       rejections.push(...(await misplace(gatehouse, ids, secret)));
     }
     expect((await gatehouse.api("DELETE", `/gateways/${gateway}/rules/${rule}`)).status).toBe(409);
@@ -299,7 +302,7 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
     const broken = await gatehouse.api("POST", upstreams, { name: "u", targets: [target(credentials[0])] });
     expect(broken.status).toBe(500);
     await withSql(url, (sql) => sql.unsafe("ALTER TABLE upstreams_renamed RENAME TO upstreams"));
-    for (const key of [firstKey, secondKey, credentials[0], gatehouse.token]) {
+    for (const key of [firstKey, secondKey, adminToken, credentials[0], gatehouse.token]) {
       const headers = {
         Authorization: `Bearer ${encodeURIComponent(key)}`,
         "X-Api-Key": encodeURIComponent(key),
@@ -314,6 +317,7 @@ describe.each(places)("secrets kept in %s", (_, makePlace) => {
       ...credentials,
       firstKey,
       secondKey,
+      adminToken,
       gatehouse.token,
       TEST_SECRET,
       ...place.secrets,

@@ -12,7 +12,7 @@ import type { IdentityStore } from "../../store/sql-identities.ts";
 import type { Store } from "../../store/store.ts";
 import { readResponse, recordResponse, requireMatch } from "../etag.ts";
 import { listQuery, listResponse } from "../list-query.ts";
-import { addOperation, type Call, type RouteTable } from "../operation.ts";
+import { addOperation, type Call, type Caller, type PathParameters, type RouteTable } from "../operation.ts";
 import { rejectReadOnly, timeOfChange, withoutFields } from "../record-fields.ts";
 import { recordFieldSchemas, timeSchema } from "../record-schemas.ts";
 
@@ -113,7 +113,7 @@ function addCreateRoute(table: RouteTable, store: Store): void {
       const token = newAdminToken();
       const record = newRecord(body, token, caller.identity.actor.name, table.deadlines.clock);
       await requireGateways(store, record.gateways ?? []);
-      await store.identities.insertAdminToken(record);
+      caller.audit.export(await store.identities.insertAdminToken(record, caller.origin));
       const headers = { Location: `/api/v1${collection}/${record.id}` };
       return recordResponse(show(record), { status: 201, headers, shownOnce: { token } });
     },
@@ -143,12 +143,11 @@ function addChangeRoutes(table: RouteTable, identities: IdentityStore): void {
     response: { status: 204, description: "Revoked. The token stops working immediately, on all nodes." },
     etag: "changed",
     handle: async ({ params, caller }) => {
-      const revoked = await identities.changeAdminToken(idIn(params), (before) => {
+      await changeToken(identities, params, caller, (before) => {
         if (!before.active) return before;
         requireMatch(caller, show(before));
         return { ...before, active: false, updated_at: timeOfChange(before) };
       });
-      if (revoked === null) throw unknownToken(params);
       return new Response(null, { status: 204 });
     },
   });
@@ -191,9 +190,8 @@ async function patchToken(
   clock: Clock,
   { params, body, caller }: Call<unknown>,
 ): Promise<Response> {
-  const changed = await identities.changeAdminToken(idIn(params), (before) => {
-    const shown = show(before);
-    requireMatch(caller, shown);
+  const changed = await changeToken(identities, params, caller, (before) => {
+    requireMatch(caller, show(before));
     if (!before.active)
       throw new GatehouseError("admin_token_revoked", "This admin token is revoked. Create a new one.");
     const patch = withoutFields(body, READ_ONLY);
@@ -207,8 +205,19 @@ async function patchToken(
     if (expires_at !== before.expires_at) rejectPast(expires_at, clock);
     return { ...before, name, expires_at, updated_at: timeOfChange(before) };
   });
-  if (changed === null) throw unknownToken(params);
   return recordResponse(show(changed));
+}
+
+async function changeToken(
+  identities: IdentityStore,
+  params: PathParameters,
+  { origin, audit }: Caller,
+  change: (before: StoredAdminToken) => StoredAdminToken,
+): Promise<StoredAdminToken> {
+  const changed = await identities.changeAdminToken(idIn(params), change, origin);
+  if (changed === null) throw unknownToken(params);
+  audit.export(changed.audit);
+  return changed.token;
 }
 
 function rejectFixed(patch: JsonObject, { role, gateways }: StoredAdminToken): void {
@@ -225,11 +234,11 @@ function rejectPast(expiresAt: string, clock: Clock): void {
   throw validationError([{ path: "expires_at", message: "must be in the future" }]);
 }
 
-function idIn(params: Readonly<Record<string, string>>): string {
+function idIn(params: PathParameters): string {
   return params["admin_token_id"] ?? "";
 }
 
-function unknownToken(params: Readonly<Record<string, string>>): GatehouseError {
+function unknownToken(params: PathParameters): GatehouseError {
   return new GatehouseError("not_found", `There is no admin token "${idIn(params).slice(0, 64)}".`);
 }
 

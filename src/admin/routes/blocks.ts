@@ -38,15 +38,16 @@ export function addBlockRoutes(
     },
   });
 
-  /** Blocks have no revisions, so the log says who removed them. */
+  /** Blocks have no revisions, so the audit log says who removed them. */
   const remove = async ({ params, caller }: Call<unknown>, id: string | null) => {
     const gatewayId = gatewayIdIn(params);
     await requireGateway(current.store, gatewayId);
-    const removed = await blocks.remove(gatewayId, id);
-    if (removed.length === 0 && id !== null)
+    const removed = await blocks.remove(gatewayId, id, caller.origin);
+    if (removed.blocks.length === 0 && id !== null)
       throw new GatehouseError("not_found", `There is no block "${id.slice(0, 64)}".`);
     const admin = caller.identity.subject;
-    log.info({ gateway_id: gatewayId, admin, removed: removed.length }, "blocks removed");
+    log.info({ gateway_id: gatewayId, admin, removed: removed.blocks.length }, "blocks removed");
+    caller.audit.export(removed.audit);
     return new Response(null, { status: 204 });
   };
 

@@ -49,6 +49,8 @@ export function addExportRoutes(
     yaml: true,
     etag: "read",
     handle: async ({ caller }) => {
+      // It contains the hashes of all API keys, with which another installation accepts these keys.
+      await caller.audit.recordRead(caller.origin, "configuration", null);
       const { text, type, version } = await exportText(current, caller.headers.get("accept") ?? "");
       const etag = `"${version}.${Bun.hash(text).toString(36)}"`;
       const headers = { "Content-Type": type, Vary: "Accept" };
@@ -100,7 +102,11 @@ async function applyDocument(
       const shown = changes.map((change) => omit(change, "key"));
       return Response.json({ changes: shown, warnings, revision: current.snapshot.revision });
     }
-    const { value, revision, version } = await commitWrite(current, caller, work, options);
+    const showsSecret = () => application?.writer.changes.some(({ key }) => key !== undefined) === true;
+    const { value, revision, version } = await commitWrite(current, caller, work, {
+      ...options,
+      showsSecret,
+    });
     return Response.json({ ...value, revision }, { headers: { ETag: `"${version}"` } });
   } catch (error) {
     throw toValidationError(

@@ -50,10 +50,12 @@ export function addRequestRoutes(
       schema: "RequestList",
       description: "Newest first. The last requests, kept in memory.",
     },
-    handle: async ({ params, query }) => {
+    handle: async ({ params, query, caller }) => {
       const gatewayId = await requireRequestLog(current, source, params);
       const { limit } = query;
       const { requests, count } = await source.listRequests(filterFrom(gatewayId, query), limit);
+      if (requests.some((record) => record.bodies !== undefined))
+        await caller.audit.recordRead(caller.origin, "request_bodies", gatewayId);
       // Records contain text from clients and providers, so they are redacted like log lines.
       return new Response(redact(JSON.stringify({ requests, count, limit })), {
         headers: { "Content-Type": "application/json" },
@@ -74,8 +76,12 @@ export function addRequestRoutes(
         "An endless stream of server-sent events: `request` is the record of a request that has just ended; `dropped` is " +
         "the `count` of records that were skipped because the client reads too slowly.",
     },
-    handle: async ({ params, query }) =>
-      followRequests(source, filterFrom(await requireRequestLog(current, source, params), query)),
+    handle: async ({ params, query, caller }) => {
+      const gatewayId = await requireRequestLog(current, source, params);
+      if (current.snapshot.gateways.get(gatewayId)?.gateway.log_bodies === true)
+        await caller.audit.recordRead(caller.origin, "request_bodies", gatewayId);
+      return followRequests(source, filterFrom(gatewayId, query));
+    },
   });
 }
 

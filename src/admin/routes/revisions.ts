@@ -2,12 +2,13 @@
 import { z } from "zod";
 import { GatehouseError, validationError } from "../../base/errors.ts";
 import type { CurrentConfiguration } from "../../runtime/current-configuration.ts";
+import { resourceOf } from "../../store/audit-revision.ts";
 import { versionOf } from "../../store/revisions.ts";
 import type { Revision, Transaction } from "../../store/store.ts";
 import { requireConfiguration, taggedResponse } from "../etag.ts";
 import { listResponse, pageQuery } from "../list-query.ts";
 import { addOperation, type Call, type RouteTable } from "../operation.ts";
-import { diffOf, MAX_DIFF, resourceOf, showChanges } from "../record-changes.ts";
+import { diffOf, MAX_DIFF, showChanges } from "../record-changes.ts";
 import { requireOneGateway } from "../identity.ts";
 import { commitWrite, dryRunWrite, LONG_WRITE_MS, toValidationError } from "../write.ts";
 

@@ -1,0 +1,187 @@
+// The audit log in the store: every administrative action, in one chain of hashes. Entries are only appended, and removed from the
+// beginning.
+import { createHash } from "node:crypto";
+import type { JsonObject } from "../base/json.ts";
+import type { Actor, AdminRole } from "../model/administrator.ts";
+import type { Parameter, Query, Row } from "./database.ts";
+
+export const AUDIT_ACTIONS = [
+  "create",
+  "update",
+  "delete",
+  "apply",
+  "rollback",
+  "revoke",
+  "read_secrets",
+  "sign_in",
+  "sign_out",
+  "refused",
+] as const;
+type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+/** Who acts, and from where. */
+export interface AuditOrigin {
+  /** Null if no administrator was authenticated. */
+  readonly actor: Actor | null;
+  readonly role: AdminRole | null;
+  /** The address of the client. */
+  readonly address: string | null;
+  readonly request_id: string | null;
+}
+
+/** An action that is to be recorded. It must not contain a secret. */
+export interface AuditEvent extends AuditOrigin {
+  readonly action: AuditAction;
+  /** What the action is about, such as `gateway`. */
+  readonly resource: string | null;
+  readonly resource_id: string | null;
+  readonly gateway_id: string | null;
+  readonly name: string | null;
+  /** The revision that the action created. */
+  readonly revision: number | null;
+  readonly details: JsonObject | null;
+}
+
+/** The origin of a write, and whether its response shows a secret that it has created, such as a new API key. */
+export interface WriteAudit extends AuditOrigin {
+  readonly showsSecret?: () => boolean;
+}
+
+export interface AuditEntry extends AuditEvent {
+  readonly sequence: number;
+  readonly created_at: string;
+  /** SHA-256, in hexadecimal, of the hash of the entry before, this sequence number, and the stored text of this entry. */
+  readonly hash: string;
+}
+
+export interface AuditQuery {
+  /** Name of the administrator. */
+  readonly actor?: string | undefined;
+  readonly action?: string | undefined;
+  readonly resource?: string | undefined;
+  readonly gatewayId?: string | undefined;
+  readonly address?: string | undefined;
+  /** RFC 3339 UTC, inclusive. */
+  readonly since?: string | undefined;
+  /** Exclusive. */
+  readonly until?: string | undefined;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+export interface AuditPage {
+  readonly records: readonly AuditEntry[];
+  /** The number of all matching entries, not only those on this page. */
+  readonly count: number;
+}
+
+/** Entries are removed once per this many, so the log can be that much longer than configured. */
+const PRUNE_EVERY = 100;
+const COLUMNS = "sequence, created_at, action, actor, resource, gateway_id, address, body, hash";
+
+/** Must run in a write transaction: its lock keeps nodes from appending to the same entry. */
+export async function appendAudit(
+  query: Query,
+  events: readonly AuditEvent[],
+  kept: number,
+): Promise<AuditEntry[]> {
+  const ends = await readEnds(query);
+  let { sequence, hash } = ends;
+  const entries: AuditEntry[] = [];
+  for (const event of events) {
+    const body = JSON.stringify({ created_at: new Date().toISOString(), ...event });
+    hash = chainHash(hash, ++sequence, body);
+    const row = { sequence, ...searchColumns(body), body, hash };
+    const places = Object.keys(row).map((_, index) => `$${index + 1}`);
+    await query(
+      `INSERT INTO audit_entries (${Object.keys(row).join(", ")}) VALUES (${places.join(", ")})`,
+      Object.values(row),
+    );
+    entries.push(toEntry(row));
+  }
+  await query("UPDATE audit_ends SET sequence = $1, hash = $2", [sequence, hash]);
+  if (sequence - ends.removedSequence >= kept + Math.min(PRUNE_EVERY, kept))
+    await removePrefix(query, sequence - kept);
+  return entries;
+}
+
+/** Removes the entries up to a number, and keeps the hash of the last one, from which the rest of the chain can be verified. */
+async function removePrefix(query: Query, last: number): Promise<void> {
+  const [row] = await query("SELECT hash FROM audit_entries WHERE sequence = $1", [last]);
+  if (row === undefined) return; // the chain is damaged: keep what is left of it
+  await query("DELETE FROM audit_entries WHERE sequence <= $1", [last]);
+  await query("UPDATE audit_ends SET removed_sequence = $1, removed_hash = $2", [last, String(row["hash"])]);
+}
+
+export async function listAudit(query: Query, filter: AuditQuery): Promise<AuditPage> {
+  const conditions: string[] = [];
+  const parameters: Parameter[] = [];
+  const where = (condition: string, value: string | undefined) => {
+    if (value === undefined) return;
+    conditions.push(`${condition} $${parameters.push(value)}`);
+  };
+  where("actor =", filter.actor);
+  where("action =", filter.action);
+  where("resource =", filter.resource);
+  where("gateway_id =", filter.gatewayId);
+  where("address =", filter.address);
+  where("created_at >=", filter.since);
+  where("created_at <", filter.until);
+  // PostgreSQL rejects a parameter with this character. No entry contains it.
+  if (parameters.some((each) => String(each).includes("\0"))) return { records: [], count: 0 };
+  const matching = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+  const page = `LIMIT $${parameters.length + 1} OFFSET $${parameters.length + 2}`;
+  const rows = await query(
+    `SELECT ${COLUMNS} FROM audit_entries ${matching} ORDER BY sequence DESC ${page}`,
+    [...parameters, filter.limit, filter.offset],
+  );
+  const [counted] = await query(`SELECT COUNT(*) AS count FROM audit_entries ${matching}`, parameters);
+  return { records: rows.map(toEntry), count: Number(counted?.["count"]) };
+}
+
+interface AuditEnds {
+  /** The last entry that was removed from the beginning of the chain. */
+  readonly removedSequence: number;
+  readonly removedHash: string;
+  /** The newest entry. */
+  readonly sequence: number;
+  readonly hash: string;
+}
+
+export async function readEnds(query: Query): Promise<AuditEnds> {
+  const [row] = await query("SELECT removed_sequence, removed_hash, sequence, hash FROM audit_ends");
+  return {
+    removedSequence: Number(row?.["removed_sequence"]),
+    removedHash: String(row?.["removed_hash"]),
+    sequence: Number(row?.["sequence"]),
+    hash: String(row?.["hash"]),
+  };
+}
+
+export function chainHash(previous: string, sequence: number, body: string): string {
+  return createHash("sha256").update(`${previous}\n${sequence}\n${body}`).digest("hex");
+}
+
+/** Reads entries after a number, oldest first, as they are stored. */
+export function readRows(query: Query, after: number, limit: number): Promise<Row[]> {
+  return query(`SELECT ${COLUMNS} FROM audit_entries WHERE sequence > $1 ORDER BY sequence LIMIT $2`, [
+    after,
+    limit,
+  ]);
+}
+
+/** Returns the columns that repeat a part of the body. */
+export function searchColumns(body: string): Row {
+  const { created_at, action, actor, resource, gateway_id, address } = eventIn(body);
+  return { created_at, action, actor: actor?.name ?? null, resource, gateway_id, address };
+}
+
+function toEntry(row: Row): AuditEntry {
+  const { sequence, body, hash } = row;
+  return { sequence: Number(sequence), ...eventIn(String(body)), hash: String(hash) };
+}
+
+function eventIn(body: string): AuditEvent & { readonly created_at: string } {
+  // Only this file writes entries, so the body is not validated again.
+  return JSON.parse(body) as AuditEvent & { created_at: string };
+}
