@@ -36,14 +36,13 @@ const scratchWords = new Int32Array(scratchBytes.buffer);
 /** The view is valid until the next call. */
 export function wordViewOf(text: Uint8Array): WordView {
   const { length } = text;
-  if (length >= scratchBytes.length) return lastingWordViewOf(text);
+  if (length >= scratchBytes.length) return viewOfLong(text);
   scratchBytes.set(text);
   scratchBytes[length] = 0;
   return { bytes: scratchBytes, length, words: scratchWords, wordCount: length >> 2, offset: 0 };
 }
 
-/** Takes longer than `wordViewOf` for a short text, but the view stays valid as long as the text does. */
-export function lastingWordViewOf(bytes: Uint8Array): WordView {
+function viewOfLong(bytes: Uint8Array): WordView {
   const { buffer, byteOffset, length } = bytes;
   const offset = byteOffset & 3;
   const first = byteOffset - offset;

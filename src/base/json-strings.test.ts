@@ -47,14 +47,11 @@ test("are found at any offset of the buffer, also after long runs of numbers and
   }
 });
 
-test.each(['{"a":"b', '{"a":"b\\"', '{"a":"b\\x\\""}', '{"a":"\\"\n"}'])(
-  "%j is reported as invalid at its string",
-  (text) => {
-    const strings = new JsonStrings(Buffer.from(text));
-    expect(strings.next()).toBe(true);
-    expect(strings.next()).toBe(false);
-    expect(strings.isInvalid).toBe(true);
-    expect(strings.start).toBe(text.indexOf('"', 4) + 1);
-    expect(strings.next()).toBe(false);
-  },
-);
+test.each(['{"a":"b', '{"a":"b\\"', `{"a":"${'\\"'.repeat(100)}`])("%j does not end", (text) => {
+  const strings = new JsonStrings(Buffer.from(text));
+  expect(strings.next()).toBe(true);
+  expect(strings.next()).toBe(false);
+  expect(strings.isInvalid).toBe(true);
+  expect(strings.start).toBe(6);
+  expect(strings.next()).toBe(false);
+});

@@ -39,10 +39,11 @@ export class CallContext implements PluginContext {
     const { exchange, parts } = this.#call;
     return parts.clientAddress(exchange);
   }
-  count(event: string, kind = ""): void {
+  count(event: string, kind = "", amount = 1): void {
     if (typeof event !== "string" || event === "" || typeof kind !== "string")
       throw new Error("count() needs a non-empty string as event and, if given, a string as kind");
-    this.#call.run.count(event, kind);
+    if (!Number.isFinite(amount) || amount < 0) throw new Error("count() needs an amount of at least 0");
+    this.#call.run.count(event, kind, amount);
   }
   setDetail(detail: string): void {
     if (typeof detail !== "string") throw new Error("the detail must be a string");

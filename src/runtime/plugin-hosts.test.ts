@@ -1,9 +1,9 @@
 // Waiting for plugins to become ready: it always ends, and no error escapes.
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { eventLoopTurns } from "../../test/support/waiting.ts";
 import { ManualClock } from "../base/manual-clock.fixture.ts";
 import { MemoryCounters } from "../counters/memory-counters.ts";
-import { definePlugin, z, type PluginHooks } from "../sdk/index.ts";
+import { definePlugin, z, type PluginHooks, type TextMemory } from "../sdk/index.ts";
 import { createLog } from "../telemetry/log/log.ts";
 import { OffLoop } from "../off-loop/off-loop.ts";
 import { PluginHosts } from "./plugin-hosts.ts";
@@ -57,4 +57,67 @@ test("logs a plugin that fails to become ready once, even if nothing waits for i
   }
   expect(logged().match(/plugin not ready/g)?.length).toBe(1);
   expect(escaped).toEqual([]);
+});
+
+describe("the memory of texts", () => {
+  const bytes = Buffer.from("a text that a plugin has processed");
+  const recall = (memory: TextMemory) => memory.recall(bytes, 0, bytes.length);
+  const remember = (memory: TextMemory) => {
+    const known = recall(memory);
+    if (typeof known !== "number") known.remember(1);
+  };
+
+  function setupMemories() {
+    const opened: TextMemory[] = [];
+    const { hosts, plugin } = setup(() => ({}));
+    const create: typeof plugin.create = (_, host) => {
+      opened.push(host.textMemory("1"), host.textMemory("1"), host.textMemory("2"));
+      return {};
+    };
+    const open = (instanceId: string, settings: unknown, explains = false): TextMemory[] => {
+      opened.length = 0;
+      const definition = { ...plugin, create };
+      if (explains) hosts.createForExplanation(instanceId, definition, settings, () => undefined);
+      else hosts.getInstance(instanceId, definition, settings);
+      return [...opened];
+    };
+    return { hosts, open };
+  }
+
+  test("is not shared by versions, instances, settings, code, or gateways", () => {
+    const { open } = setupMemories();
+    const [first, ...others] = open("g/1", { a: 1 });
+    if (first === undefined) throw new Error("no memory");
+    remember(first);
+    expect(recall(first)).toBe(1);
+    const all = [
+      others,
+      open("g/1", { a: 1 }),
+      open("g/1", { a: 2 }),
+      open("g/2", { a: 1 }),
+      open("h/1", { a: 1 }),
+    ];
+    expect(all.flat()).toHaveLength(14);
+    for (const memory of all.flat()) expect(recall(memory)).toBeObject();
+    expect(recall(first)).toBe(1);
+  });
+
+  test("is empty in an explanation, which remembers nothing", () => {
+    const { open } = setupMemories();
+    for (const memory of open("g/1", {}, true)) {
+      remember(memory);
+      expect(recall(memory)).toBeObject();
+    }
+  });
+
+  test("of a gateway is freed when the gateway is deleted", () => {
+    const { hosts, open } = setupMemories();
+    const [[memory], [other]] = [open("g/1", {}), open("h/1", {})];
+    if (memory === undefined || other === undefined) throw new Error("no memory");
+    remember(memory);
+    remember(other);
+    hosts.releaseGateway("g");
+    expect(recall(memory)).toBeObject();
+    expect(recall(other)).toBe(1);
+  });
 });

@@ -1,6 +1,7 @@
 // Creates plugin instances and keeps each one while its settings stay the same. Also owns the values that plugins keep
 // across changes of the configuration.
 import { systemClock, type Clock } from "../base/clock.ts";
+import { forgetfulMemory, TextMemories } from "../base/text-memories.ts";
 import { withTimeout } from "../base/with-timeout.ts";
 import type { Counters } from "../counters/counters.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
@@ -64,6 +65,7 @@ export class PluginHosts implements PluginInstances {
   readonly #log: Log;
   readonly #offLoop: OffLoop;
   readonly #clock: Clock;
+  readonly #textMemories = new TextMemories();
   /** By gateway id, so that deleting a gateway does not search the instances of all others. */
   readonly #gateways = new Map<string, GatewayPlugins>();
 
@@ -117,6 +119,7 @@ export class PluginHosts implements PluginInstances {
         add: (block) => this.#blocks.canAdd(instanceId, block),
       },
       keep: (name, make) => this.#pluginsOf(instanceId).keptValues(instanceId).peek(name, make),
+      textMemory: () => forgetfulMemory,
       log: () => undefined,
     });
     return whenReady(hooks);
@@ -125,6 +128,7 @@ export class PluginHosts implements PluginInstances {
   /** Releases the instances of a deleted gateway and what they kept. */
   releaseGateway(gatewayId: string): void {
     this.#gateways.delete(gatewayId);
+    this.#textMemories.release(gatewayId);
   }
 
   #pluginsOf(instanceId: string): GatewayPlugins {
@@ -155,6 +159,11 @@ export class PluginHosts implements PluginInstances {
       },
       runOffLoop: this.#offLoop.run.bind(this.#offLoop),
       keep: (name, make) => this.#pluginsOf(instanceId).keptValues(instanceId).keep(name, make),
+      textMemory: (version = "") => {
+        // Random: another instance has other settings, or other code.
+        const name = `${instanceId} ${crypto.randomUUID()} ${version}`;
+        return this.#textMemories.open({ owner: gatewayIdOf(instanceId), name });
+      },
       log: (level, message, fields = {}) => this.#log[level]({ plugin, ...fields }, message),
     };
   }

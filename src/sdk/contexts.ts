@@ -20,10 +20,10 @@ export interface PluginContext {
   /** Values that this plugin keeps from stage to stage of one request. */
   readonly notes: Map<string, unknown>;
   /**
-   * Adds one to the metric `gatehouse_plugin_events_total` with this event and kind, as in `count("refused", "per_ip")`.
+   * Adds one, or `amount`, to the metric `gatehouse_plugin_events_total` with this event and kind, as in `count("refused", "per_ip")`.
    * Take both from a short, fixed list: after a hundred pairs, further events of the plugin are counted as `other`.
    */
-  count(event: string, kind?: string): void;
+  count(event: string, kind?: string, amount?: number): void;
   /** Sets the text that the request log shows next to the plugin's verdict: what the plugin did and why. */
   setDetail(detail: string): void;
   /** @deprecated Use `setDetail`. */

@@ -1,5 +1,6 @@
 // The services that the gateway passes to a plugin's create(): shared counters, blocks, and values that outlive a
 // configuration change.
+import type { TextMemory } from "../base/text-memories.ts";
 import type { Counters } from "../counters/counters.ts";
 import type { OffLoop } from "../off-loop/off-loop.ts";
 
@@ -36,5 +37,12 @@ export interface PluginHost {
   readonly runOffLoop: OffLoop["run"];
   /** Returns the value with this name. `make` runs only the first time; configuration changes do not drop the value. */
   keep<T>(name: string, make: () => T): T;
+  /**
+   * Returns a memory for results of this plugin about texts, such as "nothing found" or a number of tokens, so that a text that is sent
+   * again need not be processed again. It is empty at first, and every instance of a plugin has its own: nothing is remembered across gateways,
+   * changed settings or changed code. `version` names what else the results depend on, such as a list that the plugin
+   * loads again while it runs. Old results are dropped to make space: a gateway remembers at most 65,536.
+   */
+  textMemory(version?: string): TextMemory;
   log(level: "info" | "warn" | "error", message: string, fields?: Readonly<Record<string, unknown>>): void;
 }

@@ -5,6 +5,8 @@ export { JsonStrings } from "../base/json-strings.ts";
 export { nearestName } from "../base/nearest-name.ts";
 export { LARGE_BODY_BYTES } from "../off-loop/large-body.ts";
 export { OffLoopError } from "../off-loop/off-loop-error.ts";
+export { openTextMemory } from "./thread-memory.ts";
+export type { TextMemory, TextScope, UnknownText } from "../base/text-memories.ts";
 export type { PluginDefinition, PluginHooks } from "./plugin.ts";
 export type { PluginHost } from "./host.ts";
 export type { Counters, Decision, Limit, LimitState } from "../counters/counters.ts";

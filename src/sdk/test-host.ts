@@ -1,4 +1,5 @@
 // The host of a plugin under test: counters that admit everything, and tasks that run in the thread of the test.
+import { TextMemories } from "../base/text-memories.ts";
 import type { Decision } from "../counters/counters.ts";
 import type { PluginHost } from "./host.ts";
 
@@ -6,6 +7,7 @@ import type { PluginHost } from "./host.ts";
 export function testHost(): PluginHost {
   const kept = new Map<string, unknown>();
   const blocks = new Set<string>();
+  const memories = new TextMemories();
   const admitted: Decision = { admitted: true, refusedBy: -1, states: [], source: "open" };
   return {
     instanceId: "test-gateway/test/0",
@@ -27,6 +29,8 @@ export function testHost(): PluginHost {
       if (!kept.has(name)) kept.set(name, make());
       return kept.get(name) as T;
     },
+    textMemory: (version = "") =>
+      memories.open({ owner: "test-gateway", name: `${crypto.randomUUID()} ${version}` }),
     log: () => undefined,
   };
 }

@@ -153,6 +153,25 @@ describe("pre_request", () => {
     expect(tested.details).toEqual(["saw /a", "saw /b"]);
   });
 
+  test("a text that a plugin remembered is known in later calls, and counted amounts are added up", async () => {
+    const counting = plugin((_, host) => {
+      const memory = host.textMemory("1");
+      return {
+        pre_request(context) {
+          const bytes = context.bodyView ?? new Uint8Array(0);
+          const known = memory.recall(bytes, 0, bytes.length);
+          if (typeof known === "number") context.count("known", "", known);
+          else known.remember(bytes.length);
+        },
+      };
+    });
+    const tested = testPlugin(counting);
+    for (const body of ["a text", "a text", "other", "a text"]) await tested.preRequest({ body });
+    expect(tested.counted).toEqual({ known: 12 });
+    await testPlugin(counting).preRequest({ body: "a text" });
+    expect(tested.counted).toEqual({ known: 12 });
+  });
+
   test("rejects if the hook throws or rejects", async () => {
     const throwing = testPlugin(plugin(() => ({ pre_request: () => Promise.reject(new Error("rejected")) })));
     const error: unknown = await throwing.preRequest().catch((reason: unknown) => reason);

@@ -132,9 +132,9 @@ function contextFactory(
     method: request.method ?? "POST",
     clientAddress: request.clientAddress ?? "127.0.0.1",
     notes,
-    count(event, kind = "") {
+    count(event, kind = "", amount = 1) {
       const name = `${event} ${kind}`.trim();
-      counted[name] = (counted[name] ?? 0) + 1;
+      counted[name] = (counted[name] ?? 0) + amount;
     },
     setDetail,
     remark: setDetail,

@@ -1,5 +1,7 @@
 // The task that inspects a body in a worker thread: decodes it there too, so that the event loop only copies bytes.
+import { openTextMemory, type TextScope } from "../../sdk/index.ts";
 import type { InspectedBody } from "./body-text.ts";
+import { CleanTexts } from "./clean-texts.ts";
 import type { PatternSelection } from "./compiled-patterns.ts";
 import { compileDetector } from "./detector.ts";
 import type { BodyVerdict } from "./inspect-body.ts";
@@ -16,11 +18,14 @@ interface InspectBodyInput {
   readonly body: Uint8Array;
   readonly isJson: boolean;
   readonly contentType: string | null;
+  readonly memory: TextScope;
 }
 
 interface InspectBodyOutput {
   readonly verdict: BodyVerdict | { readonly kind: "incomplete" };
   readonly found: readonly FoundCode[];
+  /** See CleanTexts. Absent if the body is not JSON. */
+  readonly texts?: { readonly remembered: number; readonly inspected: number };
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -32,18 +37,28 @@ export function run({
   body,
   isJson,
   contentType,
+  memory,
 }: InspectBodyInput): InspectBodyOutput {
   const detector = new RecordingDetector(compileDetector(patterns));
+  const texts = new CleanTexts(openTextMemory(memory));
   const headers = new Headers(contentType === null ? {} : { "content-type": contentType });
   try {
     const verdict = detector.limitWork(stepsFor(body.length), () =>
-      inspectAndRecordBody(inspectedBody(body, isJson, headers), detector, mask, roles),
+      inspectAndRecordBody(inspectedBody(body, isJson, headers), detector, mask, roles, texts),
     );
-    return { verdict: asBytes(verdict), found: detector.found };
+    return { verdict: asBytes(verdict), found: detector.found, ...(isJson && { texts: countsOf(texts) }) };
   } catch (error) {
     if (!(error instanceof WorkExhausted)) throw error;
-    return { verdict: { kind: "incomplete" }, found: detector.found };
+    return {
+      verdict: { kind: "incomplete" },
+      found: detector.found,
+      ...(isJson && { texts: countsOf(texts) }),
+    };
   }
+}
+
+function countsOf({ remembered, inspected }: CleanTexts): NonNullable<InspectBodyOutput["texts"]> {
+  return { remembered, inspected };
 }
 
 /** The text is created when it is needed. */

@@ -1,5 +1,6 @@
 // Scans a JSON body for code: its bytes up to the first string with code, and from there its text.
 import type { InspectedBody } from "./body-text.ts";
+import type { CleanTexts } from "./clean-texts.ts";
 import type { Detector } from "./detector.ts";
 import { asLatin1, isInspectable, stopInJson } from "./json-bytes.ts";
 import { rangesOfRoles, type RoleSet } from "./json-roles.ts";
@@ -10,6 +11,8 @@ export interface JsonOptions {
   /** The roles of the messages that are inspected; null for every string of the body. */
   readonly roles: RoleSet | null;
   readonly onFound: OnStringFound;
+  /** Texts that are known to be clean; null if none is remembered. */
+  readonly texts?: CleanTexts | null;
 }
 
 /** A message takes about as long to find as these steps, a byte outside of strings much less than one. */
@@ -43,7 +46,7 @@ export function inspectJsonBytes(
   const roles = json?.roles ?? null;
   // With one character per byte, the ranges are those of the bytes. Keys and roles that matter are ASCII.
   const ranges = roles === null ? null : rangesOf(asLatin1(bytes), json, detector);
-  const stop = stopInJson(bytes, detector, ranges, mask === null);
+  const stop = stopInJson(bytes, detector, ranges, mask === null, json?.texts ?? null);
   if (stop === null) return CLEAN;
   const text = body.bodyText ?? "";
   const start = unitsIn(bytes.subarray(0, stop.start));

@@ -1,6 +1,13 @@
 // Scans the configured parts of a request for code of the configured languages, and blocks the request or masks the code. Large bodies
 // are scanned in a worker thread.
-import { LARGE_BODY_BYTES, OffLoopError, type PluginHost, type RequestContext } from "../../sdk/index.ts";
+import {
+  LARGE_BODY_BYTES,
+  OffLoopError,
+  type PluginHost,
+  type RequestContext,
+  type TextMemory,
+} from "../../sdk/index.ts";
+import { CleanTexts } from "./clean-texts.ts";
 import type { PatternSelection } from "./compiled-patterns.ts";
 import { compileDetector, type Detector } from "./detector.ts";
 import type * as inspectBodyTask from "./inspect-body-task.ts";
@@ -28,15 +35,26 @@ type Verdict =
   BodyVerdict | { readonly kind: "incomplete"; readonly why: Incomplete } | { readonly kind: "overloaded" };
 
 /** Limits the work of inspecting a text of this size on the event loop. */
-function limited(recorder: RecordingDetector, bytes: number, inspect: () => BodyVerdict): Verdict {
+function limited(
+  recorder: RecordingDetector,
+  bytes: number,
+  inspect: () => BodyVerdict,
+  texts: CleanTexts | null = null,
+): Verdict {
   try {
     return recorder.limitWork(stepsFor(bytes), inspect);
   } catch (error) {
     if (error instanceof WorkExhausted) return { kind: "incomplete", why: "budget" };
     throw error;
   } finally {
-    turnWork.add(recorder.workDone);
+    turnWork.add(recorder.workDone - (texts?.savedSteps ?? 0));
   }
+}
+
+/** Counts the texts that were scanned, and those that were known to be clean. */
+function countTexts(context: RequestContext, texts: Pick<CleanTexts, "remembered" | "inspected">): void {
+  if (texts.remembered > 0) context.count("texts", "remembered", texts.remembered);
+  if (texts.inspected > 0) context.count("texts", "inspected", texts.inspected);
 }
 
 /** Compiles the settings of a gateway into a function that inspects one request. */
@@ -53,6 +71,7 @@ class Inspection {
   readonly #host: PluginHost;
   readonly #patterns: readonly PatternSelection[];
   readonly #detector: Detector;
+  readonly #memory: TextMemory;
   readonly #parts: { readonly headers: boolean; readonly path: boolean; readonly body: boolean };
   /** The character that replaces code; null if code blocks the request. */
   readonly #mask: string | null;
@@ -64,6 +83,7 @@ class Inspection {
     this.#host = host;
     this.#patterns = settings.languages.filter((entry) => entry.enabled);
     this.#detector = compileDetector(this.#patterns);
+    this.#memory = host.textMemory();
     const { roles = ROLES } = settings;
     this.#roles = ROLES.every((role) => roles.includes(role)) ? null : roleSetOf(roles);
     this.#mask = settings.action === "sanitize" ? settings.sanitize_char : null;
@@ -93,9 +113,11 @@ class Inspection {
     if (!this.#parts.body) return CLEAN;
     const { bodySize } = context;
     if (bodySize > LARGE_BODY_BYTES || turnWork.isExhaustedFor(bodySize)) return null;
-    return limited(recorder, bodySize, () =>
-      inspectAndRecordBody(context, recorder, this.#mask, this.#roles),
-    );
+    const texts = new CleanTexts(this.#memory);
+    const inspect = () => inspectAndRecordBody(context, recorder, this.#mask, this.#roles, texts);
+    const verdict = limited(recorder, bodySize, inspect, texts);
+    countTexts(context, texts);
+    return verdict;
   }
 
   /** Inspects path, query and headers, whose size the HTTP server limits. Masks them in place. */
@@ -129,11 +151,13 @@ class Inspection {
       body,
       isJson,
       contentType,
+      memory: this.#memory.scope,
     };
     const limits = { bytes: body.length, timeoutMs: TASK_TIMEOUT_MS };
     try {
       const output = await this.#host.runOffLoop<typeof inspectBodyTask>(BODY_TASK, input, limits);
       recorder.add(output.found);
+      if (output.texts !== undefined) countTexts(context, output.texts);
       const { verdict } = output;
       return verdict.kind === "incomplete" ? { ...verdict, why: "budget" } : verdict;
     } catch (error) {

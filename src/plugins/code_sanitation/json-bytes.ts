@@ -4,6 +4,7 @@ import { isUtf8 } from "node:buffer";
 import { JsonStrings } from "../../sdk/index.ts";
 import { BACKSLASH } from "./char-codes.ts";
 import { MAX_CLEAN_UNITS } from "./clean-strings.ts";
+import { MIN_REMEMBERED_BYTES, type CleanTexts } from "./clean-texts.ts";
 import type { Detector, Finding } from "./detector.ts";
 import type { TextRange } from "./json-string-cursor.ts";
 import { unescapedBuffer, unescapeUnits } from "./json-unescape.ts";
@@ -27,15 +28,16 @@ export function asLatin1(bytes: Uint8Array): string {
 
 /**
  * Returns where the first string with code is, or null if all strings of the ranges are clean. `ranges` is null for the whole body.
- * `onlyFirst`: only one of the findings of the string is needed.
+ * `onlyFirst`: only one of the findings of the string is needed. `texts`: those that are known to be clean.
  */
 export function stopInJson(
   bytes: Uint8Array,
   detector: Detector,
   ranges: readonly TextRange[] | null,
   onlyFirst: boolean,
+  texts: CleanTexts | null,
 ): Stop | null {
-  return new JsonBytes(bytes, detector, onlyFirst).stopIn(ranges ?? [{ start: 0, end: bytes.length }]);
+  return new JsonBytes(bytes, detector, onlyFirst, texts).stopIn(ranges ?? [{ start: 0, end: bytes.length }]);
 }
 
 /** The units of a string. Separate from the detector's buffer. */
@@ -47,20 +49,27 @@ class JsonBytes {
   readonly #strings: JsonStrings;
   readonly #detector: Detector;
   readonly #onlyFirst: boolean;
+  readonly #texts: CleanTexts | null;
+  readonly #inspectString = (start: number, end: number) => this.#inspect(start, end);
 
-  constructor(bytes: Uint8Array, detector: Detector, onlyFirst: boolean) {
+  constructor(bytes: Uint8Array, detector: Detector, onlyFirst: boolean, texts: CleanTexts | null) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#strings = new JsonStrings(this.#bytes);
     this.#detector = detector;
     this.#onlyFirst = onlyFirst;
+    this.#texts = texts;
   }
 
   stopIn(ranges: readonly TextRange[]): Stop | null {
     const strings = this.#strings;
     for (const range of ranges)
       while (strings.isNextIn(range) && strings.next()) {
-        const findings = this.#inspect(strings.start, strings.end);
-        if (findings !== null) return { start: strings.start, findings };
+        const { start, end } = strings;
+        const findings =
+          this.#texts === null || end - start < MIN_REMEMBERED_BYTES
+            ? this.#inspect(start, end)
+            : this.#texts.inspect(this.#bytes, start, end, this.#detector, this.#inspectString);
+        if (findings !== null) return { start, findings };
       }
     return strings.isInvalid ? { start: strings.start, findings: null } : null;
   }

@@ -1,5 +1,6 @@
 // Scans the body of a request, and records what is found with its place.
 import type { InspectedBody } from "./body-text.ts";
+import type { CleanTexts } from "./clean-texts.ts";
 import { inspectBody, type BodyVerdict } from "./inspect-body.ts";
 import { pathAt } from "./json-path.ts";
 import { roleAt, type RoleSet } from "./json-roles.ts";
@@ -7,17 +8,18 @@ import type { RecordingDetector } from "./recording-detector.ts";
 
 const IN_BODY = () => ({ path: "body", role: null });
 
-/** See inspectBody. `roles`: the messages that are inspected; null for every string of the body. */
+/** See inspectBody. `roles`: the messages that are inspected; null for every string of the body. `texts`: those that are known to be clean. */
 export function inspectAndRecordBody(
   body: InspectedBody,
   detector: RecordingDetector,
   mask: string | null,
   roles: RoleSet | null,
+  texts: CleanTexts | null = null,
 ): BodyVerdict {
   const onFound = (text: string, start: number) =>
     detector.place(() => ({ path: pathAt(text, start), role: roleAt(text, start, roles ?? 0) }));
   try {
-    return inspectBody(body, detector, mask, { roles, onFound });
+    return inspectBody(body, detector, mask, { roles, onFound, texts });
   } finally {
     // Findings in a body that is not JSON, or in a string that took too much work.
     detector.place(IN_BODY);

@@ -150,7 +150,8 @@ export const METRICS = {
     type: "counter",
     help:
       "Events counted by plugins (`context.count`). rate_limiter: `admitted`, `refused` and `blocked` by limit, " +
-      "`decided` by the counter that decided. code_sanitation: `found` by language, at most once per request.",
+      "`decided` by the counter that decided. code_sanitation: `found` by language, at most once per request; `texts` of JSON bodies that were " +
+      "`inspected`, or `remembered` because an earlier inspection found them clean.",
     labels: ["gateway", "plugin", "event", "kind"],
   },
 

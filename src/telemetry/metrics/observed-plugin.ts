@@ -30,11 +30,11 @@ export class ObservedPlugin {
     (this.#failures ??= this.#metrics.number("gatehouse_plugin_faults_total", labels)).add();
   }
 
-  count(event: string, kind: string): void {
+  count(event: string, kind: string, amount = 1): void {
     const known = this.#events.get(event)?.get(kind);
-    if (known !== undefined) known.add();
-    else if (this.#eventCount < MAX_EVENTS) this.#newEvent(event, kind).add();
-    else (this.#events.get(OTHER)?.get(OTHER) ?? this.#newEvent(OTHER, OTHER)).add();
+    if (known !== undefined) known.add(amount);
+    else if (this.#eventCount < MAX_EVENTS) this.#newEvent(event, kind).add(amount);
+    else (this.#events.get(OTHER)?.get(OTHER) ?? this.#newEvent(OTHER, OTHER)).add(amount);
   }
 
   #newEvent(event: string, kind: string): NumberSeries {
@@ -67,8 +67,8 @@ export class PluginRun {
     return this.#plugin.stage;
   }
 
-  count(event: string, kind: string): void {
-    this.#plugin.count(event, kind);
+  count(event: string, kind: string, amount: number): void {
+    this.#plugin.count(event, kind, amount);
   }
 
   /** Keeps the text with which the plugin explains its decision to the operator. */

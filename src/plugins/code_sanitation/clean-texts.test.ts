@@ -1,0 +1,270 @@
+// Tests of the memory of clean texts: what is found, and what a request may take, does not depend on earlier requests.
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { definePlugin, LARGE_BODY_BYTES, type PluginHost, type TextMemory } from "../../sdk/index.ts";
+import { testPlugin, type PluginTest } from "../../sdk/testing.ts";
+import { TextMemories } from "../../base/text-memories.ts";
+import { CleanTexts, MIN_REMEMBERED_BYTES } from "./clean-texts.ts";
+import { compileDetector } from "./detector.ts";
+import { patternsOf } from "./languages/by-language.ts";
+import { roleSetOf, type RoleSet } from "./json-roles.ts";
+import { codeSanitation } from "./plugin.ts";
+import { inspectAndRecordBody } from "./record-body.ts";
+import { RecordingDetector } from "./recording-detector.ts";
+import { LANGUAGES, ROLES } from "./settings.ts";
+import { WorkExhausted } from "./work-budget.ts";
+
+const ATTACK = "1' UNION SELECT name, password FROM users -- ";
+const PROSE =
+  "Please read the report below and write a summary of about 200 words, with the risks that are open. ";
+const repeatTo = (piece: string, length: number) =>
+  piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
+const chat = (...texts: string[]) => ({
+  model: "m",
+  messages: texts.map((content) => ({ role: "user", content })),
+});
+
+function open(settings: Record<string, unknown> = {}, host: Partial<PluginHost> = {}): PluginTest {
+  const plugin = definePlugin({
+    ...codeSanitation,
+    create: (parsed: Parameters<typeof codeSanitation.create>[0], given) =>
+      codeSanitation.create(parsed, { ...given, ...host }),
+  });
+  return testPlugin(plugin, {
+    languages: LANGUAGES.map((language) => ({ language })),
+    content_to_check: ["body"],
+    action: "block",
+    ...settings,
+  });
+}
+
+const isBlocked = async (plugin: PluginTest, body: unknown) =>
+  (await plugin.preRequest({ body })).response !== null;
+
+describe("a text that was found clean", () => {
+  test("is not inspected again, in the same or another message", async () => {
+    const plugin = open();
+    const [first, second] = [repeatTo(PROSE, 2000), repeatTo(`2. ${PROSE}`, 3000)];
+    expect(await isBlocked(plugin, chat(first))).toBe(false);
+    expect(plugin.counted).toEqual({ "texts inspected": 1 });
+    expect(await isBlocked(plugin, chat(second, first))).toBe(false);
+    expect(plugin.counted).toEqual({ "texts inspected": 2, "texts remembered": 1 });
+  });
+
+  test("is inspected again if it is short: that takes no longer than to look it up", async () => {
+    const plugin = open();
+    const text = repeatTo(PROSE, MIN_REMEMBERED_BYTES - 1);
+    for (let turn = 0; turn < 2; turn++) expect(await isBlocked(plugin, chat(text))).toBe(false);
+    expect(plugin.counted).toEqual({});
+  });
+
+  test("is remembered by a thread that inspects large bodies", async () => {
+    const plugin = open();
+    const texts = Array.from({ length: 300 }, (_, index) => repeatTo(`${index}. ${PROSE}`, 1000));
+    const body = chat(...texts);
+    expect(JSON.stringify(body).length).toBeGreaterThan(LARGE_BODY_BYTES);
+    for (let turn = 0; turn < 2; turn++) expect(await isBlocked(plugin, body)).toBe(false);
+    const { "texts inspected": inspected = 0, "texts remembered": remembered = 0 } = plugin.counted;
+    expect(inspected + remembered).toBe(600);
+    // A table that is still small may have dropped a few.
+    expect(remembered).toBeGreaterThan(280);
+    const [last = ""] = texts.splice(-1);
+    expect(await isBlocked(plugin, chat(...texts, `${last} ${ATTACK}`))).toBe(true);
+  });
+
+  test("is remembered where only some roles are inspected", async () => {
+    const plugin = open({ roles: ["user"] });
+    const text = repeatTo(PROSE, 2000);
+    const messages = (...given: [role: string, content: string][]) => ({
+      messages: given.map(([role, content]) => ({ role, content })),
+    });
+    expect(await isBlocked(plugin, messages(["system", ATTACK + text], ["user", text]))).toBe(false);
+    expect(await isBlocked(plugin, messages(["user", text], ["system", ATTACK + text]))).toBe(false);
+    expect(plugin.counted).toEqual({ "texts inspected": 1, "texts remembered": 1 });
+    // What was skipped in one role was not inspected, so it is not known.
+    expect(await isBlocked(plugin, messages(["user", ATTACK + text]))).toBe(true);
+  });
+});
+
+describe("a text with code", () => {
+  const text = `${repeatTo(PROSE, 1000)}${ATTACK}${repeatTo(PROSE, 1000)}`;
+
+  test.each(["block", "sanitize"])("is found every time (%s)", async (action) => {
+    const plugin = open({ action });
+    const clean = repeatTo(PROSE, 2000);
+    const results = [];
+    for (let turn = 0; turn < 3; turn++)
+      results.push(await plugin.preRequest({ body: chat(clean, text, clean) }));
+    for (const result of results) expect([result]).toEqual(results.slice(0, 1));
+    expect(results[0]?.body).not.toBe(
+      action === "sanitize" ? JSON.stringify(chat(clean, text, clean)) : null,
+    );
+    expect(plugin.counted["found sql"]).toBe(3);
+  });
+
+  test("that differs from a clean text only in the middle is found after it", async () => {
+    const side = repeatTo(PROSE, 70_000);
+    const around = (middle: string) => side + middle + side;
+    const plugin = open();
+    expect(await isBlocked(plugin, chat(around(repeatTo(PROSE, ATTACK.length))))).toBe(false);
+    expect(await isBlocked(plugin, chat(around(ATTACK)))).toBe(true);
+  });
+
+  test("is found by settings that are created later, after others passed it", async () => {
+    const memories = new TextMemories();
+    const host: Partial<PluginHost> = {
+      textMemory: (version = "") => memories.open({ owner: "g", name: `${crypto.randomUUID()} ${version}` }),
+    };
+    const only = (language: string, more = {}) => open({ languages: [{ language, ...more }] }, host);
+    for (const passing of [
+      only("python"),
+      only("sql", { exclude: patternsOf("sql").map(({ id }) => id) }),
+      open({ roles: ["system"] }, host),
+      open({ content_to_check: ["headers"] }, host),
+    ]) {
+      expect(await isBlocked(passing, chat(text))).toBe(false);
+      expect(await isBlocked(only("sql"), chat(text))).toBe(true);
+    }
+  });
+});
+
+describe("a text with code that has the hash of a clean text", () => {
+  const letters = () => {
+    let word = "";
+    for (let at = 0; at < 12; at++) word += String.fromCharCode(0x61 + Math.floor(Math.random() * 26));
+    return word;
+  };
+  const [cleanStart, attackStart] = [repeatTo(PROSE, 200), repeatTo(ATTACK + PROSE, 200)];
+
+  /** Returns a clean text and one with code that have the same hash. Any 32-bit hash has some among so many pairs. */
+  function forge(hash: (text: string) => number): [clean: string, attack: string] {
+    const cleanByHash = new Map<number, string>();
+    for (let index = 0; index < 400_000; index++) {
+      const clean = `${cleanStart} ${letters()}`;
+      cleanByHash.set(hash(clean), clean);
+      const attack = `${attackStart} ${letters()}`;
+      const found = cleanByHash.get(hash(attack));
+      if (found !== undefined) return [found, attack];
+    }
+    throw new Error("no collision found");
+  }
+
+  /** The hash of a text of ASCII characters, one after the other; the states after the starts are computed once. */
+  function iterated(initial: number, next: (hash: number, code: number) => number): (text: string) => number {
+    const run = (from: number, text: string, at: number) => {
+      let hash = from;
+      for (let index = at; index < text.length; index++) hash = next(hash, text.charCodeAt(index));
+      return hash >>> 0;
+    };
+    const states = new Map([cleanStart, attackStart].map((start) => [start, run(initial, start, 0)]));
+    return (text) => run(states.get(text.slice(0, 200)) ?? initial, text, 200);
+  }
+
+  const HASHES: readonly [string, (text: string) => number][] = [
+    ["FNV-1a", iterated(0x811c9dc5, (hash, code) => Math.imul(hash ^ code, 0x01000193))],
+    ["the polynomial of 31", iterated(0, (hash, code) => (Math.imul(hash, 31) + code) | 0)],
+    ["the polynomial of 33", iterated(5381, (hash, code) => (Math.imul(hash, 33) + code) | 0)],
+    ["CRC-32", (text) => Bun.hash.crc32(text)],
+    ["xxHash32", (text) => Bun.hash.xxHash32(text)],
+    ["MurmurHash3", (text) => Bun.hash.murmur32v3(text)],
+    ["CityHash32", (text) => Bun.hash.cityHash32(text)],
+  ];
+
+  test.each(HASHES)("%s is found after it", async (_, hash) => {
+    const [clean, attack] = forge(hash);
+    expect(hash(attack)).toBe(hash(clean));
+    expect(attack.length).toBe(clean.length);
+    const plugin = open();
+    for (let turn = 0; turn < 2; turn++) expect(await isBlocked(plugin, chat(clean))).toBe(false);
+    expect(plugin.counted).toEqual({ "texts inspected": 1, "texts remembered": 1 });
+    expect(await isBlocked(plugin, chat(attack))).toBe(true);
+    expect(await isBlocked(plugin, chat(clean, attack))).toBe(true);
+  });
+});
+
+describe("the work of an inspection", () => {
+  const detector = compileDetector(LANGUAGES);
+  const memories = new TextMemories();
+  const piece = fc.constantFrom(PROSE, "${", "'||'", "a = b(c)[d]; ", "%25", "é\n", ATTACK);
+  const text = fc.array(piece, { minLength: 1, maxLength: 20 }).map((pieces) => pieces.join(""));
+  const body = fc.array(text, { minLength: 1, maxLength: 6 }).map((texts) => JSON.stringify(chat(...texts)));
+  const roles = fc.option(fc.subarray([...ROLES], { minLength: 1 }).map(roleSetOf), { nil: null });
+
+  /** What an inspection with this memory results in, and the work that it took. */
+  function inspect(
+    json: string,
+    memory: TextMemory,
+    mask: string | null,
+    set: RoleSet | null,
+    limit: number,
+  ) {
+    const recorder = new RecordingDetector(detector);
+    const bytes = Buffer.from(json);
+    const inspected = { body: bytes, bodyView: bytes, bodyText: json, isJson: true, headers: new Headers() };
+    const texts = new CleanTexts(memory);
+    try {
+      const verdict = recorder.limitWork(limit, () =>
+        inspectAndRecordBody(inspected, recorder, mask, set, texts),
+      );
+      return { verdict, details: recorder.details, work: recorder.workDone };
+    } catch (error) {
+      if (!(error instanceof WorkExhausted)) throw error;
+      return { verdict: { kind: "incomplete" }, details: recorder.details };
+    }
+  }
+  const openMemory = () => memories.open({ owner: "g", name: crypto.randomUUID() });
+
+  test("is the same when its texts are known, and so is the result, with any limit", () => {
+    fc.assert(
+      fc.property(
+        fc.array(body, { minLength: 1, maxLength: 4 }),
+        fc.constantFrom(null, "X"),
+        roles,
+        fc.integer({ min: 200, max: 6000 }),
+        (bodies, mask, set, limit) => {
+          const memory = openMemory();
+          for (const json of bodies) inspect(json, memory, mask, set, Infinity);
+          for (const json of bodies)
+            expect(inspect(json, memory, mask, set, limit)).toEqual(
+              inspect(json, openMemory(), mask, set, limit),
+            );
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test.each([PROSE, "a = b(c)[d]; ", "it's 1 or 2; "])("%j is the same at the very limit", (given) => {
+    const json = JSON.stringify(
+      chat(`${repeatTo(given, 500)} and then matchers with bounded work around each`),
+    );
+    const memory = openMemory();
+    const { work = 0 } = inspect(json, memory, null, null, Infinity);
+    for (let limit = work - 100; limit <= work + 1; limit++)
+      expect(inspect(json, memory, null, null, limit)).toEqual(
+        inspect(json, openMemory(), null, null, limit),
+      );
+  });
+
+  test("that is incomplete leaves nothing behind: the text is inspected again", async () => {
+    const plugin = open({ on_incomplete: "continue" });
+    const hostile = repeatTo("${", 100_000);
+    for (let turn = 0; turn < 2; turn++) expect(await isBlocked(plugin, chat(hostile))).toBe(false);
+    expect(plugin.counted).toEqual({ "texts inspected": 2, "incomplete budget": 2 });
+  });
+
+  test("that is known takes no time of the event loop, so bodies stay on it", async () => {
+    let tasks = 0;
+    const runOffLoop = (() => {
+      tasks++;
+      return Promise.resolve({ verdict: { kind: "clean" }, found: [] });
+    }) as PluginHost["runOffLoop"];
+    const plugin = open({}, { runOffLoop });
+    const known = chat(repeatTo(PROSE, 200_000));
+    await plugin.preRequest({ body: known });
+    await new Promise((resolve) => setImmediate(resolve));
+    await Promise.all(Array.from({ length: 20 }, () => plugin.preRequest({ body: known })));
+    expect(tasks).toBe(0);
+    expect(plugin.counted).toEqual({ "texts inspected": 1, "texts remembered": 20 });
+  });
+});
